@@ -70,17 +70,11 @@ impl Format {
 fn field(line: &str) -> Option<Field> {
     let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
     let declaration = parts.next()?;
-    let (mut offset, mut bytes) = (None, None);
-    for part in parts {
-        if let Some(value) = part.strip_prefix("offset:") {
-            offset = value.trim().parse().ok();
-        } else if let Some(value) = part.strip_prefix("size:") {
-            bytes = value.trim().parse().ok();
-        }
-    }
+    let value = |key| parts.clone().find_map(|part| part.strip_prefix(key)?.trim().parse().ok());
+    let (offset, bytes) = (value("offset:")?, value("size:")?);
     let last = declaration.split_ascii_whitespace().next_back()?;
     let name = last.split('[').next()?.trim_start_matches('*').to_owned();
-    Some(Field { name, offset: offset?, bytes: bytes? })
+    Some(Field { name, offset, bytes })
 }
 
 #[cfg(test)]

@@ -116,8 +116,7 @@ impl<'a> Program<'a> {
         code.load(device.width, R1, R6, device.offset);
         if plan.devices.len() > COMPARED {
             code.store(Width::Four, R10, SLOT, R1);
-            look_up(code, &plan.maps.slots, SLOT);
-            code.jump_if(R0, When::Equal, 0, *out);
+            look_up(code, &plan.maps.slots, SLOT, *out);
             code.load(Width::Four, R7, R0, 0);
             return;
         }
@@ -157,8 +156,7 @@ impl<'a> Program<'a> {
     fn find_counts(&mut self) {
         let Self { plan, code, out } = self;
         code.store(Width::Four, R10, SLOT, R7);
-        look_up(code, &plan.maps.counts, SLOT);
-        code.jump_if(R0, When::Equal, 0, *out);
+        look_up(code, &plan.maps.counts, SLOT, *out);
     }
 
     /// `R0` becomes those of the operation: `R8` is 0 or 1. Uses `R1`.
@@ -182,8 +180,7 @@ impl<'a> Program<'a> {
         code.compute(Arithmetic::ShiftRight, R0, 32);
         code.store(Width::Eight, R10, OTHER_KEY, R7);
         code.store(Width::Eight, R10, OTHER_SECTOR, R0);
-        look_up(code, processes, OTHER_KEY);
-        code.jump_if(R0, When::Equal, 0, unknown);
+        look_up(code, processes, OTHER_KEY, unknown);
         code.set(R1, 1);
         code.add_shared(R0, 0, R1);
         code.jump(done);
@@ -204,11 +201,12 @@ fn address(code: &mut Assembler, register: Register, place: i16) {
     code.compute(Arithmetic::Add, register, i32::from(place));
 }
 
-/// `R0 = ` address of the entry of the key on the stack, or 0.
-fn look_up(code: &mut Assembler, map: &Map, key: i16) {
+/// `R0 = ` address of the entry of the key on the stack; goes to `absent` where there is none.
+fn look_up(code: &mut Assembler, map: &Map, key: i16, absent: Label) {
     code.set_map(R1, map.number());
     address(code, R2, key);
     code.call(KernelFunction::MapLookup);
+    code.jump_if(R0, When::Equal, 0, absent);
 }
 
 /// Sets the entry of the key on the stack to the value there.
@@ -332,13 +330,11 @@ impl Event {
 
 impl Program<'_> {
     fn end_wait(&mut self) {
-        let (plan, out) = (self.plan, self.out);
-        let code = &mut self.code;
-        look_up(code, &plan.maps.queued, KEY);
-        code.jump_if(R0, When::Equal, 0, out);
+        let Self { plan, code, out } = self;
+        look_up(code, &plan.maps.queued, KEY, *out);
         code.load(Width::Eight, R1, R0, 0);
         // Clocks of processors may differ by a hair.
-        code.jump_if(R1, When::Above, R9, out);
+        code.jump_if(R1, When::Above, R9, *out);
         code.compute(Arithmetic::Subtract, R9, R1);
         delete(code, &plan.maps.queued, KEY);
         self.find_counts();
@@ -352,8 +348,7 @@ impl Program<'_> {
         let (unknown, first) = (code.label(), code.label());
         code.load(length.width, R6, R6, length.offset);
         code.store(Width::Eight, R10, SECTORS, R6);
-        look_up(code, &plan.maps.requests, KEY);
-        code.jump_if(R0, When::Equal, 0, unknown);
+        look_up(code, &plan.maps.requests, KEY, unknown);
         code.load(Width::Eight, R1, R0, 8);
         code.store(Width::Eight, R0, 8, R9);
         code.store(Width::Eight, R0, 16, R6);
@@ -369,8 +364,7 @@ impl Program<'_> {
         code.load(Width::Eight, R9, R10, SECTOR);
         code.compute(Arithmetic::Add, R6, R9);
         code.store(Width::Four, R10, SLOT, R7);
-        look_up(code, &plan.maps.ends, SLOT);
-        code.jump_if(R0, When::Equal, 0, out);
+        look_up(code, &plan.maps.ends, SLOT, out);
         let (matched, counted) = (code.label(), code.label());
         let places: Vec<Label> = (0..STREAMS).map(|_| code.label()).collect();
         for (index, &place) in places.iter().enumerate() {
@@ -407,8 +401,7 @@ impl Program<'_> {
         let code = &mut self.code;
         let (unmatched, forgotten, partial) = (code.label(), code.label(), code.label());
         code.load(length.width, R6, R6, length.offset);
-        look_up(code, &plan.maps.requests, KEY);
-        code.jump_if(R0, When::Equal, 0, unmatched);
+        look_up(code, &plan.maps.requests, KEY, unmatched);
         code.load(Width::Eight, R1, R0, 0);
         code.load(Width::Eight, R2, R0, 8);
         code.load(Width::Eight, R3, R0, 16);
@@ -456,8 +449,7 @@ impl Program<'_> {
     }
 
     fn front_merge(&mut self, length: Place) {
-        let (plan, out) = (self.plan, self.out);
-        let code = &mut self.code;
+        let Self { plan, code, out } = self;
         delete(code, &plan.maps.queued, KEY);
         code.load(length.width, R6, R6, length.offset);
         code.load(Width::Eight, R1, R10, SECTOR);
@@ -465,8 +457,7 @@ impl Program<'_> {
         code.store(Width::Eight, R10, OTHER_SECTOR, R1);
         code.load(Width::Eight, R1, R10, KEY);
         code.store(Width::Eight, R10, OTHER_KEY, R1);
-        look_up(code, &plan.maps.requests, OTHER_KEY);
-        code.jump_if(R0, When::Equal, 0, out);
+        look_up(code, &plan.maps.requests, OTHER_KEY, *out);
         for (word, place) in [START, ISSUE, SECTORS].into_iter().enumerate() {
             code.load(Width::Eight, R1, R0, (word * 8) as i16);
             code.store(Width::Eight, R10, place, R1);

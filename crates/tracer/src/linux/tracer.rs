@@ -94,7 +94,6 @@ impl TracerError {
 #[derive(Debug)]
 pub struct Tracer {
     devices: Vec<Followed>,
-    processors: usize,
     plan: Plan,
     /// The programs and what attaches them, which end with them.
     attached: Vec<OwnedFd>,
@@ -162,7 +161,6 @@ impl Tracer {
         let followed = |&number| Followed { number, counts: counts.clone(), at_start: 0, lost: 0 };
         let mut tracer = Self {
             devices: devices.iter().map(followed).collect(),
-            processors,
             plan,
             attached: Vec::new(),
             roots: roots.clone(),
@@ -245,7 +243,7 @@ impl Tracer {
             let in_flight = in_flight(&self.roots, device.number);
             self.plan.maps.counts.get(&(slot as u32).to_ne_bytes(), &mut words).map_err(failed)?;
             let mut sums = vec![0_u64; layout::WORDS];
-            for copy in words.chunks_exact(layout::WORDS).take(self.processors) {
+            for copy in words.chunks_exact(layout::WORDS) {
                 sums.iter_mut().zip(copy).for_each(|(sum, word)| *sum += word);
             }
             let news: Vec<u64> = sums
