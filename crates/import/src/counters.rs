@@ -10,8 +10,8 @@ use crate::observation_builder::{ObservationBuilder, SECTOR_BYTES};
 use record::{Context, DeviceFacts, Figure, Interval, OpInterval};
 use std::collections::BTreeMap;
 
-/// Counters of a device, without `node_disk_`, in the order of [`Values`].
-const NAMES: [&str; 12] = [
+/// Counters of a device, and the requests in flight, a gauge; without `node_disk_`.
+const NAMES: [&str; 13] = [
     "reads_completed_total",
     "read_bytes_total",
     "reads_merged_total",
@@ -24,6 +24,7 @@ const NAMES: [&str; 12] = [
     "io_time_weighted_seconds_total",
     "discards_completed_total",
     "flush_requests_total",
+    "io_now",
 ];
 /// Places of the first counter of each operation.
 const READ: usize = 0;
@@ -32,17 +33,12 @@ const BUSY: usize = 8;
 const WEIGHTED: usize = 9;
 const DISCARDS: usize = 10;
 const FLUSHES: usize = 11;
-/// Requests in flight, a gauge.
-const IN_FLIGHT: &str = "io_now";
+const IN_FLIGHT: usize = 12;
 /// The kernel's times are whole milliseconds.
 const TIME_STEP_S: f64 = 1e-3;
 
-/// Counters of a device at one moment.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Values {
-    counters: [Option<f64>; NAMES.len()],
-    in_flight: Option<f64>,
-}
+/// What is known of a device at one moment, in the order of [`NAMES`].
+type Values = [Option<f64>; NAMES.len()];
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct System {
@@ -66,15 +62,6 @@ pub(crate) struct Scrape {
 
 pub(crate) type Labels = BTreeMap<String, String>;
 
-/// A sample of a monitoring system.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Sample {
-    /// Name of the metric; empty for a computed one.
-    pub(crate) name: String,
-    pub(crate) labels: Labels,
-    pub(crate) value: f64,
-}
-
 pub(crate) fn is_wanted(name: &str) -> bool {
     name.starts_with("node_disk_")
         || name.starts_with("node_pressure_io_")
@@ -84,10 +71,9 @@ pub(crate) fn is_wanted(name: &str) -> bool {
 
 impl Scrape {
     /// Takes a sample; says whether it had a place for it.
-    pub(crate) fn take(&mut self, sample: &Sample) -> bool {
-        let value = Some(sample.value);
+    pub(crate) fn take(&mut self, name: &str, labels: &Labels, value: f64) -> bool {
         let system = &mut self.system;
-        let place = match sample.name.as_str() {
+        let place = match name {
             "node_pressure_io_waiting_seconds_total" => &mut system.some_s,
             "node_pressure_io_stalled_seconds_total" => &mut system.full_s,
             "node_memory_MemAvailable_bytes" => &mut system.available_bytes,
@@ -95,35 +81,38 @@ impl Scrape {
             "node_memory_Dirty_bytes" => &mut system.dirty_bytes,
             "node_memory_Writeback_bytes" => &mut system.writeback_bytes,
             "node_cpu_seconds_total" => {
-                if let Some(mode) = sample.labels.get("mode") {
-                    *system.processors_s.entry(mode.clone()).or_default() += sample.value;
+                if let Some(mode) = labels.get("mode") {
+                    *system.processors_s.entry(mode.clone()).or_default() += value;
                 }
                 return true;
             }
-            name => return self.take_of_device(name, sample),
+            _ => {
+                let name = name.strip_prefix("node_disk_");
+                let at = NAMES.iter().position(|known| Some(*known) == name);
+                let (Some(at), Some(device)) = (at, labels.get("device")) else { return false };
+                &mut self.devices.entry(device.clone()).or_default()[at]
+            }
         };
-        *place = value;
-        true
-    }
-
-    fn take_of_device(&mut self, name: &str, sample: &Sample) -> bool {
-        let Some(name) = name.strip_prefix("node_disk_") else { return false };
-        let Some(device) = sample.labels.get("device") else { return false };
-        let counter = NAMES.iter().position(|known| *known == name);
-        if counter.is_none() && name != IN_FLIGHT {
-            return false;
-        }
-        let values = self.devices.entry(device.clone()).or_default();
-        match counter {
-            Some(counter) => values.counters[counter] = Some(sample.value),
-            None => values.in_flight = Some(sample.value),
-        }
+        *place = Some(value);
         true
     }
 }
 
+/// Takes what a sample says of the machine or of a device; whether it is one that does.
+pub(crate) fn take_facts(builder: &mut ObservationBuilder, name: &str, labels: &Labels) -> bool {
+    match name {
+        "node_uname_info" => {
+            builder.host = builder.host.take().or_else(|| labels.get("nodename").cloned());
+            builder.release = labels.get("release").cloned().or(builder.release.take());
+        }
+        "node_disk_info" => builder.facts.extend(facts(labels)),
+        _ => return false,
+    }
+    true
+}
+
 /// What `node_disk_info` says of a device.
-pub(crate) fn facts(labels: &Labels) -> Option<(String, DeviceFacts)> {
+fn facts(labels: &Labels) -> Option<(String, DeviceFacts)> {
     let of = |key: &str| labels.get(key).filter(|text| !text.is_empty()).cloned();
     let name = of("device")?;
     let virtual_disk = ["vd", "xvd", "loop", "zram", "ram", "rbd", "nbd"];
@@ -168,8 +157,8 @@ fn interval(device: &str, before: &Values, after: &Values, length: i128) -> Opti
     let seconds = length as f64 / SECOND_NS as f64;
     let mut growth = [None; NAMES.len()];
     for (at, growth) in growth.iter_mut().enumerate() {
-        *growth = after.counters[at].zip(before.counters[at]).map(|(after, before)| after - before);
-        if growth.is_some_and(|growth| growth < 0.0) {
+        *growth = after[at].zip(before[at]).map(|(after, before)| after - before);
+        if at != IN_FLIGHT && growth.is_some_and(|growth| growth < 0.0) {
             return None;
         }
     }
@@ -198,7 +187,7 @@ fn interval(device: &str, before: &Values, after: &Values, length: i128) -> Opti
         flushes_per_s: rate(FLUSHES, 1.0),
         busy_share: rate(BUSY, TIME_STEP_S),
         concurrency: rate(WEIGHTED, TIME_STEP_S),
-        in_flight: after.in_flight.map(|value| Figure::measured(value, 1.0)),
+        in_flight: after[IN_FLIGHT].map(|value| Figure::measured(value, 1.0)),
         ..Interval::default()
     })
 }

@@ -6,7 +6,7 @@
 //! by a comment before it, by the time beside its samples, or by the exporter's own clock
 //! (`node_time_seconds`), which it serves unless that is switched off.
 
-use crate::counters::{self, Labels, Sample, Scrape};
+use crate::counters::{self, Labels, Scrape};
 use crate::moment::Stamp;
 use crate::number::Reading;
 use crate::observation_builder::ObservationBuilder;
@@ -100,7 +100,7 @@ fn scrapes(text: &str, builder: &mut ObservationBuilder, dated: &mut Vec<Dated>)
         if line.is_empty() || !counters::is_wanted(name(line)) {
             continue;
         }
-        let Some((sample, key, ms)) = whole.then(|| sample(line)).flatten() else {
+        let Some((key, labels, value, ms)) = whole.then(|| sample(line)).flatten() else {
             builder.counts.faults += 1;
             continue;
         };
@@ -108,29 +108,15 @@ fn scrapes(text: &str, builder: &mut ObservationBuilder, dated: &mut Vec<Dated>)
             flush(&mut now, &mut seen);
             seen.insert(key.to_owned());
         }
-        take(&sample, ms, &mut now, builder);
+        if name(key) == "node_time_seconds" {
+            now.clock_s = Some(value);
+        } else if !counters::take_facts(builder, name(key), &labels)
+            && now.scrape.take(name(key), &labels, value)
+        {
+            now.sample_ms = ms.or(now.sample_ms);
+        }
     }
     flush(&mut now, &mut seen);
-}
-
-fn take(sample: &Sample, ms: Option<f64>, now: &mut Dated, builder: &mut ObservationBuilder) {
-    match sample.name.as_str() {
-        "node_time_seconds" => now.clock_s = Some(sample.value),
-        "node_uname_info" => {
-            builder.host = sample.labels.get("nodename").cloned();
-            builder.release = sample.labels.get("release").cloned();
-        }
-        "node_disk_info" => {
-            if let Some((name, facts)) = counters::facts(&sample.labels) {
-                builder.describe(&name, facts);
-            }
-        }
-        _ => {
-            if now.scrape.take(sample) && ms.is_some() {
-                now.sample_ms = ms;
-            }
-        }
-    }
 }
 
 /// The time that a comment says; help and types say none.
@@ -152,8 +138,9 @@ fn name(line: &str) -> &str {
     &line[..end.unwrap_or(line.len())]
 }
 
-/// The sample of a line, its name with labels as written, and the time beside it.
-fn sample(line: &str) -> Option<(Sample, &str, Option<f64>)> {
+/// The name with labels as written of a line's sample, the labels, the value, and the time beside it
+/// in milliseconds.
+fn sample(line: &str) -> Option<(&str, Labels, f64, Option<f64>)> {
     let name = name(line);
     let (labels, length) = match line[name.len()..].strip_prefix('{') {
         Some(text) => labels(text).map(|(labels, length)| (labels, length + 1))?,
@@ -169,7 +156,7 @@ fn sample(line: &str) -> Option<(Sample, &str, Option<f64>)> {
     if words.next().is_some() {
         return None;
     }
-    Some((Sample { name: name.to_owned(), labels, value }, key, ms))
+    Some((key, labels, value, ms))
 }
 
 /// Labels behind an opening brace, and the bytes up to and with the closing one.
@@ -208,12 +195,12 @@ mod tests {
     fn labels_may_hold_anything() {
         let line =
             r#"node_disk_info{device="sda",model="A \"b\" {c} \\",serial=""} 1 1591012801000"#;
-        let (sample, key, ms) = sample(line).unwrap();
-        assert_eq!(sample.labels["model"], "A \"b\" {c} \\");
+        let (key, labels, _, ms) = sample(line).unwrap();
+        assert_eq!(labels["model"], "A \"b\" {c} \\");
         assert!(key.ends_with('}') && key.starts_with("node_disk_info{"));
         assert_eq!(ms, Some(1_591_012_801_000.0));
         for broken in ["a{b=\"c\" 1", "a{b} 1", "a", "a 1 2 3", "a NaN", "a{b=\"c\"}"] {
-            assert_eq!(super::sample(broken), None, "{broken}");
+            assert_eq!(sample(broken), None, "{broken}");
         }
     }
 

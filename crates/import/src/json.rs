@@ -13,9 +13,8 @@ const MOST_LEVELS: usize = 32;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Json<'a> {
-    /// `null`, and words that JSON does not have (`nan`).
-    Null,
-    Truth(bool),
+    /// A word without digits: `null`, `true`, and those that JSON does not have (`nan`).
+    Word,
     /// A number as it was written.
     Number(&'a str),
     Text(String),
@@ -98,23 +97,11 @@ pub(crate) fn values<'a>(text: &'a str, restart: &str) -> Values<'a> {
 
 /// Where the next object begins whose first key is this.
 fn object_with(text: &str, from: usize, key: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut from = from;
-    while let Some(found) = find(bytes, from, key.as_bytes()) {
-        let before = bytes[from..found].iter().rposition(|byte| !byte.is_ascii_whitespace());
-        if let Some(before) = before
-            && bytes[from + before] == b'{'
-        {
-            return Some(from + before);
-        }
-        from = found + key.len();
-    }
-    None
-}
-
-fn find(bytes: &[u8], from: usize, wanted: &[u8]) -> Option<usize> {
-    let rest = bytes.get(from..)?;
-    rest.windows(wanted.len()).position(|window| window == wanted).map(|place| from + place)
+    let rest = &text[text.ceil_char_boundary(from)..];
+    rest.match_indices(key).find_map(|(at, _)| {
+        let before = rest[..at].trim_end();
+        before.ends_with('{').then(|| text.len() - rest.len() + before.len() - 1)
+    })
 }
 
 /// A value, or as much of one as there was.
@@ -209,12 +196,8 @@ impl<'a> Reader<'a> {
         if self.at >= self.text.len() {
             return Outcome::Broken(None);
         }
-        Outcome::Whole(match word {
-            "true" => Json::Truth(true),
-            "false" => Json::Truth(false),
-            _ if word.bytes().any(|byte| byte.is_ascii_digit()) => Json::Number(word),
-            _ => Json::Null,
-        })
+        let is_number = word.bytes().any(|byte| byte.is_ascii_digit());
+        Outcome::Whole(if is_number { Json::Number(word) } else { Json::Word })
     }
 
     /// A string from its opening quote; `None` where it is not closed.
@@ -276,7 +259,7 @@ mod tests {
         let elements = read.values[0].get("a").unwrap().elements();
         assert_eq!(elements[0], Json::Number("1.50"));
         assert_eq!(elements[2].text(), Some("x\"ä\n"));
-        assert_eq!(elements[3..], [Json::Truth(true), Json::Null]);
+        assert_eq!(elements[3..], [Json::Word, Json::Word]);
         assert!(read.values[0].get("b").unwrap().is_whole());
     }
 

@@ -1,7 +1,5 @@
 //! What the name of a device and the release of a kernel tell, for sources that tell no more.
 
-use std::collections::BTreeSet;
-
 /// Why the busy share of this kernel cannot be trusted; none where it can.
 ///
 /// Kernels 5.0 to 6.9 sampled once per tick, so that requests shorter than a tick can make an idle
@@ -21,7 +19,7 @@ pub(crate) fn busy_doubt(release: &str) -> Option<String> {
 
 /// The disk that this is a partition of, by the kernel's way of naming partitions, where that disk
 /// is observed too.
-pub(crate) fn whole_disk(name: &str, names: &BTreeSet<String>) -> Option<String> {
+pub(crate) fn whole_disk(name: &str, names: &[&str]) -> Option<String> {
     let disk = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
     if disk.len() == name.len() {
         return None;
@@ -31,5 +29,5 @@ pub(crate) fn whole_disk(name: &str, names: &BTreeSet<String>) -> Option<String>
         Some(numbered) if numbered.ends_with(|letter: char| letter.is_ascii_digit()) => numbered,
         _ => disk,
     };
-    names.contains(candidate).then(|| candidate.to_owned())
+    names.contains(&candidate).then(|| candidate.to_owned())
 }

@@ -53,7 +53,8 @@ pub(crate) struct ObservationBuilder {
     pub(crate) release: Option<String>,
     intervals: Vec<Interval>,
     contexts: Vec<Context>,
-    facts: BTreeMap<String, DeviceFacts>,
+    /// What the source says of each device.
+    pub(crate) facts: BTreeMap<String, DeviceFacts>,
     /// Device and beginning of each interval.
     seen: BTreeSet<(String, u64)>,
     impossible: ImpossibleFigures,
@@ -112,11 +113,6 @@ impl ObservationBuilder {
         }
     }
 
-    /// Adds what the source says of a device.
-    pub(crate) fn describe(&mut self, name: &str, facts: DeviceFacts) {
-        self.facts.insert(name.to_owned(), facts);
-    }
-
     /// The observation.
     ///
     /// # Errors
@@ -132,22 +128,16 @@ impl ObservationBuilder {
                 None => ImportError::nothing(nothing, remedy),
             });
         }
-        let mut seen = BTreeSet::new();
-        let mut names = Vec::new();
-        for interval in &self.intervals {
-            if seen.insert(interval.device.clone()) {
-                names.push(interval.device.clone());
-            }
-        }
+        let names = distinct(self.intervals.iter().map(|interval| interval.device.as_str()));
         let doubt = self.release.as_deref().and_then(crate::kernel::busy_doubt);
         let devices = names
-            .into_iter()
+            .iter()
             .map(|name| ObservedDevice {
-                facts: self.facts.remove(&name),
+                name: (*name).to_owned(),
+                facts: self.facts.remove(*name),
                 built_of: Vec::new(),
-                partition_of: crate::kernel::whole_disk(&name, &seen),
+                partition_of: crate::kernel::whole_disk(name, &names),
                 busy_doubt: doubt.clone(),
-                name,
             })
             .collect();
         let assumed_times = self.assumed_times();
@@ -200,14 +190,20 @@ impl ObservationBuilder {
                 "ask for timestamp(node_disk_reads_completed_total) as well",
             ),
         ];
-        let rows: Vec<_> = rows.into_iter().filter(|(assumed, ..)| *assumed).collect();
-        let claims: Vec<&str> = rows.iter().map(|(_, claim, _)| *claim).collect();
-        let remedies: Vec<&str> =
-            rows.iter().map(|(_, _, remedy)| *remedy).filter(|remedy| !remedy.is_empty()).collect();
+        let rows = rows.into_iter().filter(|(assumed, ..)| *assumed);
+        let (claims, mut remedies): (Vec<&str>, Vec<&str>) =
+            rows.map(|(_, claim, remedy)| (claim, remedy)).unzip();
+        remedies.retain(|remedy| !remedy.is_empty());
         let (claim, remedy) = (claims.join("; "), remedies.join("; "));
-        (!rows.is_empty())
+        (!claims.is_empty())
             .then(|| Finding::new(FindingCode::TimesAssumed, Severity::Info, claim, remedy))
     }
+}
+
+/// Each of these names once, in the order in which they first come.
+pub(crate) fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
 }
 
 /// Reads and writes together where the source has them apart only, mean sizes where it has rates,
@@ -305,36 +301,26 @@ fn left_out(counts: &Counts) -> Option<Finding> {
         (false, true) => "record with iostat -y, which prints no averages since boot",
         (false, false) => "",
     };
-    let finding = Finding::new(FindingCode::IntervalsLeftOut, severity, claim, remedy);
-    Some(with_counts(
-        finding,
-        &[("since boot", since_boot), ("restarts", restarts), ("unknown length", no_length)],
-    ))
+    let counts =
+        [("since boot", since_boot), ("restarts", restarts), ("unknown length", no_length)];
+    Some(finding(FindingCode::IntervalsLeftOut, severity, claim, remedy, &counts))
 }
 
 /// Counters that went back between two moments.
 fn resets(resets: u64) -> Option<Finding> {
-    (resets > 0).then(|| {
-        let claim = "counters went back between two moments: the machine restarted, or the device \
-                     is another one; these intervals are left out";
-        let remedy = "compare serial numbers; the kernel log (dmesg)";
-        Finding::new(FindingCode::CountersReset, Severity::Warning, claim, remedy).with(
-            "resets",
-            resets as f64,
-            "",
-        )
-    })
+    let claim = "counters went back between two moments: the machine restarted, or the device is \
+                 another one; these intervals are left out";
+    let remedy = "compare serial numbers; the kernel log (dmesg)";
+    let (code, counts) = (FindingCode::CountersReset, [("resets", resets)]);
+    (resets > 0).then(|| finding(code, Severity::Warning, claim, remedy, &counts))
 }
 
 /// A kernel whose busy time does not mean what its name says.
 fn busy_doubtful(doubt: &str, devices: usize) -> Finding {
     let claim = format!("the busy share cannot be trusted: {doubt}");
     let remedy = "conclude from latency and requests in flight";
-    Finding::new(FindingCode::BusyDoubtful, Severity::Info, claim, remedy).with(
-        "devices",
-        devices as f64,
-        "",
-    )
+    let counts = [("devices", devices as u64)];
+    finding(FindingCode::BusyDoubtful, Severity::Info, claim, remedy, &counts)
 }
 
 /// Parts of the source that could not be read.
@@ -346,19 +332,23 @@ fn damage(counts: &Counts) -> Option<Finding> {
     let claim = "parts of the source could not be read; what was whole around them is used";
     let remedy = "compare the time covered with what you expect; a tool that was killed leaves a \
                   cut end";
-    let finding = Finding::new(FindingCode::SourceDamaged, Severity::Warning, claim, remedy);
-    Some(with_counts(
-        finding,
-        &[
-            ("places that could not be read", faults),
-            ("devices twice at one time", twice),
-            ("times before the one ahead of them", backwards),
-        ],
-    ))
+    let counts = [
+        ("places that could not be read", faults),
+        ("devices twice at one time", twice),
+        ("times before the one ahead of them", backwards),
+    ];
+    Some(finding(FindingCode::SourceDamaged, Severity::Warning, claim, remedy, &counts))
 }
 
 /// A finding with those counts that are not 0.
-fn with_counts(finding: Finding, counts: &[(&str, u64)]) -> Finding {
+fn finding(
+    code: FindingCode,
+    severity: Severity,
+    claim: impl Into<String>,
+    remedy: &str,
+    counts: &[(&str, u64)],
+) -> Finding {
+    let finding = Finding::new(code, severity, claim, remedy);
     let some = counts.iter().filter(|(_, count)| *count > 0);
     some.fold(finding, |finding, (what, count)| finding.with(what, *count as f64, ""))
 }

@@ -7,7 +7,7 @@
 
 use crate::moment::Stamp;
 use crate::number::Reading;
-use crate::observation_builder::ObservationBuilder;
+use crate::observation_builder::{ObservationBuilder, distinct};
 use crate::perfmon_names::{self, Counter};
 use crate::{ImportError, Options, table};
 use record::{Figure, Interval, Observation, OpInterval};
@@ -49,12 +49,8 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observatio
     for text in texts {
         blocks.extend(take_blocks(text, &mut builder, &mut others));
     }
-    let mut hosts: Vec<&str> = Vec::new();
-    for column in blocks.iter().flat_map(|block| &block.columns) {
-        if !hosts.contains(&column.host.as_str()) {
-            hosts.push(&column.host);
-        }
-    }
+    let columns = blocks.iter().flat_map(|block| &block.columns);
+    let hosts = distinct(columns.map(|column| column.host.as_str()));
     if hosts.is_empty() {
         return Err(no_columns(&others));
     }

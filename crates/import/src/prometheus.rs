@@ -7,7 +7,7 @@
 //! ends of its window and hides resets), `remote_read` (Protocol Buffers and Snappy), and raw
 //! samples by a range vector (the server returns all of them or an error, and cannot thin out).
 
-use crate::counters::{self, Labels, Sample, Scrape};
+use crate::counters::{self, Labels, Scrape};
 use crate::json::{self, Json};
 use crate::moment::SECOND_NS;
 use crate::number::Reading;
@@ -94,7 +94,9 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, I
     if let Some(wanted) = &options.instance {
         all.retain(|series| series.labels.get("instance").is_none_or(|name| name == wanted));
     }
-    let of_disks = |series: &&Series| is_of_disks(&series.labels);
+    let of_disks = |series: &&Series| {
+        series.labels.get("__name__").is_some_and(|name| name.starts_with("node_disk_"))
+    };
     let instance = |series: &Series| series.labels.get("instance").cloned();
     let names: BTreeSet<String> = all.iter().filter(of_disks).filter_map(instance).collect();
     if names.len() > 1 {
@@ -113,10 +115,6 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, I
         _ => "no device is in two scrapes without a restart between",
     };
     builder.finish(why, REMEDY)
-}
-
-fn is_of_disks(labels: &Labels) -> bool {
-    labels.get("__name__").is_some_and(|name| name.starts_with("node_disk_"))
 }
 
 fn series(text: &str, builder: &mut ObservationBuilder) -> Result<Vec<Series>, ImportError> {
@@ -169,41 +167,20 @@ fn scrapes(all: &[Series], builder: &mut ObservationBuilder) -> BTreeMap<i128, S
     builder.steps_as_times = times.is_empty();
     let mut scrapes: BTreeMap<i128, Scrape> = BTreeMap::new();
     for series in all.iter().filter(|series| !is_time(series)) {
-        about(&series.labels, builder);
-        let name = series.labels.get("__name__").cloned();
-        let name = name.unwrap_or_else(|| match series.labels.get("mode") {
-            Some(_) => "node_cpu_seconds_total".to_owned(),
-            None => String::new(),
-        });
+        let computed = series.labels.get("mode").map_or("", |_| "node_cpu_seconds_total");
+        let name = series.labels.get("__name__").map_or(computed, String::as_str);
+        if counters::take_facts(builder, name, &series.labels) {
+            continue;
+        }
         let mut last = None;
         for (step, value) in &series.values {
             let time = if times.is_empty() { Some(*step) } else { times.get(step).copied() };
             // Steps that repeat a scrape repeat its values.
             let Some(time) = time.filter(|time| last != Some(*time)) else { continue };
             last = Some(time);
-            let scrape = scrapes.entry(time).or_default();
-            scrape.take(&Sample {
-                name: name.clone(),
-                labels: series.labels.clone(),
-                value: *value,
-            });
+            scrapes.entry(time).or_default().take(name, &series.labels, *value);
         }
     }
     scrapes.retain(|_, scrape| !scrape.devices.is_empty());
     scrapes
-}
-
-/// What a series says of the machine and its devices.
-fn about(labels: &Labels, builder: &mut ObservationBuilder) {
-    match labels.get("__name__").map(String::as_str) {
-        Some("node_uname_info") => {
-            builder.release = labels.get("release").cloned().or(builder.release.take());
-        }
-        Some("node_disk_info") => {
-            if let Some((name, facts)) = counters::facts(labels) {
-                builder.describe(&name, facts);
-            }
-        }
-        _ => {}
-    }
 }

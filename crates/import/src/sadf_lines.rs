@@ -3,7 +3,7 @@
 
 use crate::moment::{SECOND_NS, Stamp};
 use crate::number::Reading;
-use crate::observation_builder::ObservationBuilder;
+use crate::observation_builder::{ObservationBuilder, distinct};
 use crate::sysstat::{self, Keys};
 use crate::{ImportError, Options, table};
 use record::Observation;
@@ -37,12 +37,7 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observatio
     for text in texts {
         take_rows(text, &mut headers, &mut rows, &mut first);
     }
-    let mut hosts: Vec<&str> = Vec::new();
-    for row in &rows {
-        if !hosts.contains(&row.host.as_str()) {
-            hosts.push(&row.host);
-        }
-    }
+    let hosts = distinct(rows.iter().map(|row| row.host.as_str()));
     let stamps: Vec<Option<Stamp>> = rows.iter().map(|row| row.stamp.clone()).collect();
     let times = first.times(&stamps, options.utc_offset_s, false);
     let observation = |host: Option<&str>| {
