@@ -1,5 +1,6 @@
 //! The text files of the repository.
 
+use super::Problem;
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use std::process::Command;
@@ -8,6 +9,13 @@ pub(crate) struct File {
     /// Path from the root of the repository.
     pub(crate) path: String,
     pub(crate) text: String,
+}
+
+impl File {
+    /// Something wrong with it; 0 is the line of the file as a whole.
+    pub(crate) fn problem(&self, line: usize, what: impl Into<String>) -> Problem {
+        Problem { file: self.path.clone(), line, what: what.into() }
+    }
 }
 
 /// Every text file that git tracks, or would track if it were added. A file that is not UTF-8 is

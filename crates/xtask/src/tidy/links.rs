@@ -42,7 +42,7 @@ pub(super) fn check(root: &Path, file: &File, problems: &mut Vec<Problem>) {
                 continue;
             }
             if let Some(what) = link_problem(&root.join(folder), &file.text, link) {
-                problems.push(Problem { file: file.path.clone(), line: line.number, what });
+                problems.push(file.problem(line.number, what));
             }
         }
     }

@@ -28,9 +28,7 @@ const PRONOUNS: [&str; 12] = [
 ];
 
 pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
-    let mut problem = |line: usize, what: String| {
-        problems.push(Problem { file: file.path.clone(), line, what });
-    };
+    let mut problem = |line: usize, what: String| problems.push(file.problem(line, what));
     if file.path.contains("/src/")
         && let Some(what) = essay_problem(&file.text)
     {

@@ -2,7 +2,8 @@
 //! modules of a crate depend on each other in a circle.
 //!
 //! Crate edges come from `cargo metadata`; dependencies of tests alone do not count. A module is a
-//! file or folder directly below `src`. It depends on another one where its code, tests left out,
+//! file or folder directly below `src`; files of tests alone are named `tests` or `..._tests`, and do
+//! not count either. It depends on another one where its code, tests left out,
 //! names a path into it: in `use`, after `crate::` or `super::`, or by a name that the crate's root
 //! takes from it. The root itself is no module: it declares and re-exports all of them.
 //! Rejected: the compiler's own resolution (no stable interface shows it), and a parser library
@@ -15,10 +16,6 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-/// Circles that are not broken yet: a crate and the modules of one circle. A circle within such a
-/// list passes; a list without a circle is a problem, so that it only shrinks.
-const UNBROKEN: &[(&str, &[&str])] = &[];
 
 /// The page with the table of crates.
 const MAP: &str = "ARCHITECTURE.md";
@@ -34,15 +31,12 @@ pub(super) fn check(root: &Path, files: &[File], problems: &mut Vec<Problem>) ->
         else {
             continue;
         };
-        if let Some(path) = path.strip_suffix(".rs") {
+        if let Some(path) = path.strip_suffix(".rs").filter(|path| !path.ends_with("tests")) {
             sources.entry(name).or_default().push((path, &file.text));
         }
     }
-    for (name, mut files) in sources {
-        let of_tests: BTreeSet<String> =
-            files.iter().flat_map(|(path, text)| test_files(path, text)).collect();
-        files.retain(|(path, _)| !of_tests.contains(path.trim_end_matches("/mod")));
-        circles(name, &files, UNBROKEN, problems);
+    for (name, files) in sources {
+        circles(name, &files, problems);
     }
     Ok(())
 }
@@ -109,59 +103,16 @@ fn table(map: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// The files that a file declares as modules of tests alone, by path without `.rs`.
-fn test_files(path: &str, text: &str) -> Vec<String> {
-    let own = path.trim_end_matches("mod").trim_end_matches('/');
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let below =
-        |folder: &str, name: &str| format!("{folder}/{name}").trim_start_matches('/').to_owned();
-    let mut found = Vec::new();
-    let mut rest = text;
-    while let Some((_, after)) = rest.split_once("#[cfg(test)]\n") {
-        rest = after;
-        let mut lines = after.lines().map(str::trim);
-        let mut line = lines.next().unwrap_or_default();
-        let named = line.strip_prefix("#[path = \"").and_then(|path| path.strip_suffix(".rs\"]"));
-        if named.is_some() {
-            line = lines.next().unwrap_or_default();
-        }
-        let name = line.trim_start_matches("pub(crate) ").strip_prefix("mod ");
-        if let Some(name) = name.and_then(|name| name.strip_suffix(';')) {
-            let root = matches!(own, "lib" | "main");
-            let inside = below(if root { "" } else { own }, name);
-            found.push(named.map_or(inside, |named| below(folder, named)));
-        }
-    }
-    found
-}
-
 /// Where a module names another one: file, line and path.
 type Place<'a> = (&'a str, usize, String);
 /// The places by module and the module named there.
 type Edges<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<Place<'a>>>>;
 
 /// Finds the circles between the modules of one crate.
-fn circles(
-    name: &str,
-    files: &[(&str, &str)],
-    unbroken: &[(&str, &[&str])],
-    problems: &mut Vec<Problem>,
-) {
+fn circles(name: &str, files: &[(&str, &str)], problems: &mut Vec<Problem>) {
     let edges = edges(files);
-    let reachable: BTreeMap<&str, BTreeSet<&str>> =
-        edges.keys().map(|&module| (module, reached(&edges, module))).collect();
-    let reaches = |from: &str, to: &str| reachable.get(from).is_some_and(|all| all.contains(to));
-    let known = |one: &str, other: &str| {
-        let own = unbroken.iter().filter(|(owner, _)| *owner == name);
-        own.into_iter().any(|(_, modules)| modules.contains(&one) && modules.contains(&other))
-    };
-    let mut found = BTreeSet::new();
     for (&from, targets) in &edges {
-        for (&to, places) in targets.iter().filter(|(to, _)| reaches(to, from)) {
-            found.insert(from);
-            if known(from, to) {
-                continue;
-            }
+        for (&to, places) in targets.iter().filter(|(to, _)| reached(&edges, to).contains(from)) {
             for (path, line, named) in places {
                 problems.push(Problem {
                     file: format!("crates/{name}/src/{path}.rs"),
@@ -171,13 +122,6 @@ fn circles(
                     ),
                 });
             }
-        }
-    }
-    for (_, modules) in unbroken.iter().filter(|(owner, _)| *owner == name) {
-        if modules.iter().all(|module| !found.contains(module)) {
-            let what = format!("the circle of {} in {name} is gone: unlist it", modules.join(", "));
-            let file = "crates/xtask/src/tidy/structure.rs".to_owned();
-            problems.push(Problem { file, line: 0, what });
         }
     }
 }
@@ -349,26 +293,4 @@ fn item_end(tokens: &[Token], mut at: usize) -> usize {
         }
     }
     at
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The problems of a crate `x` with these files.
-    fn found(files: &[(&str, &str)], unbroken: &[(&str, &[&str])]) -> Vec<String> {
-        let mut problems = Vec::new();
-        circles("x", files, unbroken, &mut problems);
-        problems.into_iter().map(|problem| problem.to_string()).collect()
-    }
-
-    #[test]
-    fn a_listed_circle_passes_and_one_that_is_gone_has_to_be_unlisted() {
-        let circle =
-            [("lib", "mod a;\nmod b;\n"), ("a", "use crate::b;\n"), ("b", "use crate::a;")];
-        assert_eq!(found(&circle, &[("x", &["a", "b"])]), [""; 0]);
-        let files = [("lib", "mod a;\nmod b;\n"), ("a", "use crate::b;\n"), ("b", "")];
-        let found = found(&files, &[("x", &["a", "b"]), ("y", &["a", "b"])]);
-        assert!(found.len() == 1 && found[0].contains("of a, b in x is gone"), "{found:?}");
-    }
 }

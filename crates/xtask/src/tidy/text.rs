@@ -13,9 +13,7 @@ pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
         return;
     }
     for (index, line) in file.text.split('\n').enumerate() {
-        let mut problem = |what: String| {
-            problems.push(Problem { file: file.path.clone(), line: index + 1, what });
-        };
+        let mut problem = |what: String| problems.push(file.problem(index + 1, what));
         if line.ends_with([' ', '\t', '\r']) {
             problem("ends in white space".to_owned());
         }
@@ -33,8 +31,8 @@ pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
         }
     }
     if !file.text.is_empty() && !file.text.ends_with('\n') {
-        let what = "does not end with a line feed".to_owned();
-        problems.push(Problem { file: file.path.clone(), line: file.text.lines().count(), what });
+        let last = file.text.lines().count();
+        problems.push(file.problem(last, "does not end with a line feed"));
     }
 }
 
