@@ -28,6 +28,7 @@ pub use linux::{changed_setting, device, filesystem, live, mounts};
 /// Small text files.
 pub mod read {
     pub use crate::linux::roots::{
-        base_name, count_list, device_numbers, field, link_name, memory_field, names, number, text,
+        base_name, count_list, cpu_ticks, device_numbers, field, link_name, memory_field, names,
+        number, text,
     };
 }

@@ -6,7 +6,7 @@
 use crate::undo::run;
 use crate::{Mounted, ThrottledGroup, disk_folder};
 use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::Command;
 
@@ -66,10 +66,11 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// The name as [`requires!`](crate::requires) takes it.
+    /// `needs NAME: why`, with the name as [`requires!`](crate::requires) takes it; `None` where the
+    /// machine has it.
     #[must_use]
-    pub fn name(self) -> String {
-        format!("{self:?}")
+    pub fn lack(self) -> Option<String> {
+        self.missing().map(|why| format!("needs {self:?}: {why}"))
     }
 
     /// Whether tests that use it must not run at the same time.
@@ -80,19 +81,14 @@ impl Capability {
     /// Why the machine does not have it; `None` where it has.
     #[must_use]
     pub fn missing(self) -> Option<String> {
-        match self {
-            Self::Root => (!is_root()).then(|| "the tests do not run as root".to_owned()),
-            Self::Zram => zram_missing(),
-            Self::Mount => Mounted::tmpfs(1 << 20).err().map(|error| error.to_string()),
-            Self::Disk => disk_missing(),
-            Self::BlkioGroup => ThrottledGroup::new().err().map(|error| error.to_string()),
-            other => other.commands().iter().find_map(|words| failure(words)),
-        }
-    }
-
-    /// Commands that succeed where it is there.
-    fn commands(self) -> &'static [&'static str] {
-        match self {
+        let words = |error: std::io::Error| error.to_string();
+        // Commands that succeed where it is there.
+        let commands: &[&str] = match self {
+            Self::Root => return (!is_root()).then(|| "the tests do not run as root".to_owned()),
+            Self::Zram => return zram_missing(),
+            Self::Mount => return Mounted::tmpfs(1 << 20).err().map(words),
+            Self::Disk => return disk_missing(),
+            Self::BlkioGroup => return ThrottledGroup::new().err().map(words),
             Self::Loop => &["losetup --find"],
             Self::Fio => &["fio --version"],
             Self::Ext4 => &["mkfs.ext4 -V"],
@@ -110,19 +106,14 @@ impl Capability {
             Self::Prometheus => {
                 &["prometheus --version", "prometheus-node-exporter --version", "openssl version"]
             }
-            Self::Root | Self::Zram | Self::Mount | Self::Disk | Self::BlkioGroup => &[],
-        }
+        };
+        commands.iter().find_map(|words| failure(words))
     }
 }
 
-/// Whether the effective user id is 0 (proc(5), `/proc/pid/status`, second number of `Uid`).
+/// Whether the effective user, who owns /proc/self (proc(5)), is root.
 fn is_root() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("Uid:"))
-        .and_then(|ids| ids.split_whitespace().nth(1))
-        == Some("0")
+    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
 /// Why a command does not succeed; `None` where it does.

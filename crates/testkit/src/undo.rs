@@ -68,9 +68,8 @@ impl Undo {
     }
 
     /// There is nothing to undo any more.
-    pub fn forget(self) {
+    pub fn forget(&self) {
         drop(self.take());
-        std::mem::forget(self);
     }
 
     fn take(&self) -> Option<Change> {

@@ -1,8 +1,8 @@
-//! Flags of the verbs: a switch is there or not, a value follows its name. Four verbs with a
+//! Flags of the verbs: a switch is there or not, a value follows its name. A few verbs with a
 //! handful of flags need no parser library, whose build would be most of this crate's.
 
 use crate::USAGE;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -37,9 +37,6 @@ impl Arguments {
         let Some(Some(text)) = self.given.get(flag) else {
             return Ok(None);
         };
-        match text.parse() {
-            Ok(value) => Ok(Some(value)),
-            Err(_) => bail!("{flag} does not take {text:?}\n{USAGE}"),
-        }
+        text.parse().map(Some).map_err(|_| anyhow!("{flag} does not take {text:?}\n{USAGE}"))
     }
 }

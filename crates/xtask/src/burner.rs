@@ -128,38 +128,33 @@ fn idle(soaker: &Soaker) -> SoakSpan {
     soaker.reading().since(&before)
 }
 
-fn block(
-    soaker: &Soaker,
-    calibration: &Calibration,
-    load: &mut dyn FnMut() -> Result<f64>,
-) -> Result<Block> {
-    let first = idle(soaker);
-    let charged = nanos(ClockId::CLOCK_THREAD_CPUTIME_ID)?;
-    let (mut spans, mut truth_ns) = (Vec::new(), 0.0);
-    for _ in 0..2 {
-        let before = soaker.reading();
-        truth_ns += load()?;
-        spans.push(soaker.reading().since(&before));
-    }
-    // Of this thread: the soakers are threads of this process too.
-    let charged = nanos(ClockId::CLOCK_THREAD_CPUTIME_ID)? - charged;
-    let idle = first.plus(&idle(soaker));
-    let length_ns: f64 = spans.iter().map(|span| span.length.0 as f64).sum();
-    let upper_ns: f64 = spans.iter().map(|span| span.load_ns(&idle, calibration)).sum();
-    Ok(Block {
-        upper: upper_ns / length_ns,
-        truth: truth_ns / length_ns,
-        lower: charged as f64 / length_ns,
-    })
-}
-
 /// Some blocks with the same load, which says what it used in a slice, in ns.
 fn blocks(
     soaker: &Soaker,
     calibration: &Calibration,
     load: &mut dyn FnMut() -> Result<f64>,
 ) -> Result<Vec<Block>> {
-    (0..BLOCKS).map(|_| block(soaker, calibration, load)).collect()
+    let block = |_| {
+        let first = idle(soaker);
+        let charged = nanos(ClockId::CLOCK_THREAD_CPUTIME_ID)?;
+        let (mut spans, mut truth_ns) = (Vec::new(), 0.0);
+        for _ in 0..2 {
+            let before = soaker.reading();
+            truth_ns += load()?;
+            spans.push(soaker.reading().since(&before));
+        }
+        // Of this thread: the soakers are threads of this process too.
+        let charged = nanos(ClockId::CLOCK_THREAD_CPUTIME_ID)? - charged;
+        let idle = first.plus(&idle(soaker));
+        let length_ns: f64 = spans.iter().map(|span| span.length.0 as f64).sum();
+        let upper_ns: f64 = spans.iter().map(|span| span.load_ns(&idle, calibration)).sum();
+        Ok(Block {
+            upper: upper_ns / length_ns,
+            truth: truth_ns / length_ns,
+            lower: charged as f64 / length_ns,
+        })
+    };
+    (0..BLOCKS).map(block).collect()
 }
 
 /// The medians over blocks: error of the upper bound, truth, and what was charged to us.

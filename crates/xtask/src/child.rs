@@ -10,12 +10,14 @@
 //! before its work. Rejected: scaling a result, which tests the arithmetic alone.
 
 use anyhow::{Context, Result};
+use kernel::Roots;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::ffi::OsStr;
 use std::io::Read;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -73,7 +75,6 @@ fn burning(command: &Command, time: Duration) -> Command {
     burning
 }
 
-/// Runs a command to its end.
 pub(crate) fn run(command: &mut Command, plant: Plant) -> Result<Finished> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,9 +102,8 @@ pub(crate) fn run(command: &mut Command, plant: Plant) -> Result<Finished> {
     running.forget();
     let wall = begin.elapsed();
     let cpu = children_cpu()?.saturating_sub(cpu_before);
-    let idle = machine_idle()?;
-    let processors = u32::try_from(idle.processors).unwrap_or(1);
-    let busy = (wall * processors).saturating_sub(idle.time.saturating_sub(idle_before.time));
+    let idle = machine_idle()?.saturating_sub(idle_before);
+    let busy = (wall * processors()).saturating_sub(idle);
     let text = |thread: std::thread::JoinHandle<Vec<u8>>| {
         String::from_utf8_lossy(&thread.join().unwrap_or_default()).into_owned()
     };
@@ -144,35 +144,18 @@ fn sleep_until(moment: Instant) {
     std::thread::sleep(moment.saturating_duration_since(Instant::now()));
 }
 
-/// What the processors did not use so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Idle {
-    processors: usize,
-    time: Duration,
-}
-
-fn machine_idle() -> Result<Idle> {
-    let text = std::fs::read_to_string("/proc/stat").context("cannot read /proc/stat")?;
-    Ok(parse_idle(&text))
-}
-
-/// Idle, waiting for I/O and stolen: fields 4, 5 and 8 of each processor's line, in hundredths of
+/// Time of all processors that was idle, waiting for I/O or stolen so far, counted in hundredths of
 /// a second (USER_HZ).
-fn parse_idle(text: &str) -> Idle {
-    let mut idle = Idle::default();
-    for line in text.lines() {
-        let mut words = line.split_whitespace();
-        let name = words.next().unwrap_or_default();
-        let of_one = name.strip_prefix("cpu").and_then(|number| number.parse::<u32>().ok());
-        if of_one.is_none() {
-            continue;
-        }
-        let fields: Vec<u64> = words.map(|word| word.parse().unwrap_or(0)).collect();
-        let field = |index: usize| fields.get(index).copied().unwrap_or(0);
-        idle.processors += 1;
-        idle.time += Duration::from_millis(10 * (field(3) + field(4) + field(7)));
-    }
-    idle
+fn machine_idle() -> Result<Duration> {
+    let ticks = kernel::read::cpu_ticks(&Roots::default()).context("cannot read /proc/stat")?;
+    let [_, _, _, idle, waiting, _, _, stolen] = ticks;
+    Ok(Duration::from_millis(10 * (idle + waiting + stolen)))
+}
+
+/// Processors that are in use.
+fn processors() -> u32 {
+    let online = kernel::read::text(Path::new("/sys/devices/system/cpu/online"));
+    online.map_or(1, |list| kernel::read::count_list(&list))
 }
 
 /// CPU time of all children that have been waited for.
@@ -217,14 +200,6 @@ mod tests {
         let child = run(&mut command, Plant::Burns(Duration::from_millis(200))).unwrap();
         assert_eq!((child.stdout.trim(), child.status.code()), ("a b c", Some(3)));
         assert!(child.wall.as_secs_f64() >= 0.2);
-    }
-
-    #[test]
-    fn idle_time_is_summed_over_processors_and_not_their_total() {
-        let text = "cpu  9 9 9 999 9 9 9 9 0 0\ncpu0 1 2 3 100 10 5 6 1 0 0\n\
-                    cpu1 1 2 3 200 20 5 6 2 0 0\nintr 5\ncpuset 7\n";
-        let expected = Idle { processors: 2, time: Duration::from_millis(3_330) };
-        assert_eq!(parse_idle(text), expected);
     }
 
     #[test]

@@ -7,8 +7,7 @@
 //! never says "0 failed" where something did.
 
 use crate::place;
-use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -56,13 +55,14 @@ pub(crate) fn run() -> Result<bool> {
         step("format", || plain(place::cargo().args(["fmt", "--all", "--check"]))),
         step("clippy", || plain(place::cargo().args(clippy))),
         step("tests", || {
-            tests(place::cargo().args(["test", "--no-fail-fast"]).env(testkit::SKIP_LOG, &skip_log))
+            let mut command = place::cargo();
+            command.args(["test", "--workspace", "--no-fail-fast"]);
+            tests(command.env(testkit::SKIP_LOG, &skip_log))
         }),
-        step("tests of xtask", own_tests),
         step("docs", || plain(&mut docs)),
         step("tidy", || Ok((crate::tidy_all(false)?, Totals::default()))),
-        step("bench smoke", || Ok((crate::run(&smoke("bench"))?, Totals::default()))),
-        step("peers smoke", || Ok((crate::run(&smoke("peers"))?, Totals::default()))),
+        step("bench smoke", || smoke("bench")),
+        step("peers smoke", || smoke("peers")),
     ];
     Ok(summary(&steps, &read_skips(&skip_log)?, must_have_all()))
 }
@@ -87,9 +87,9 @@ pub(crate) fn prove() -> Result<bool> {
     Ok(summary(&steps, &[], false))
 }
 
-/// The words of a run that shows that everything runs and is understood, whatever the figures.
-fn smoke(verb: &str) -> [String; 2] {
-    [verb.to_owned(), "--smoke".to_owned()]
+/// A run that shows that everything runs and is understood, whatever the figures.
+fn smoke(verb: &str) -> Result<(bool, Totals)> {
+    Ok((crate::run(&[verb, "--smoke"].map(str::to_owned))?, Totals::default()))
 }
 
 /// Runs one step and prints how it went. A step that cannot be run has failed.
@@ -126,31 +126,6 @@ fn tests(command: &mut Command) -> Result<(bool, Totals)> {
         }
     }
     Ok((child.wait()?.success(), totals))
-}
-
-/// The tests of this program. Built among the whole workspace: alone, it would take other features of
-/// what it depends on, and all of that would be built once more.
-fn own_tests() -> Result<(bool, Totals)> {
-    let output = place::cargo()
-        .args(["test", "--workspace", "--no-run", "--message-format=json"])
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cannot run cargo")?;
-    let mut sum = (output.status.success(), Totals::default());
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let message: Value = serde_json::from_str(line)?;
-        let of_xtask = message["package_id"].as_str().is_some_and(|id| id.contains("/xtask#"));
-        if let Some(program) = message["executable"].as_str()
-            && of_xtask
-            && message["profile"]["test"] == true
-        {
-            let folder = place::root().join("crates/xtask");
-            let (good, totals) = tests(Command::new(program).current_dir(folder))?;
-            sum = (sum.0 && good, sum.1.plus(totals));
-        }
-    }
-    ensure!(sum.1.passed + sum.1.failed > 0, "cargo built no tests of xtask");
-    Ok(sum)
 }
 
 impl Totals {

@@ -25,7 +25,12 @@ pub fn check(root: &Path, binary: &Path, bless: bool) -> Result<Vec<Problem>> {
     let mut shell = Shell::new(root, binary)?;
     let mut problems = Vec::new();
     for file in list(root)?.iter().filter(|file| file.path.ends_with(".md")) {
-        check_flags(&mut shell, file, &mut problems)?;
+        for line in prose_and_fences(&file.text) {
+            for command in commands(&line) {
+                let what = command_problem(&mut shell, command)?;
+                problems.extend(what.map(|what| file.problem(line.number, what)));
+            }
+        }
         check_outputs(&shell, root, file, bless, &mut problems)?;
     }
     Ok(problems)
@@ -52,16 +57,11 @@ impl Shell {
     /// What `halfpower WORDS --help` prints.
     fn help(&mut self, words: &str) -> Result<Option<&str>> {
         if !self.helps.contains_key(words) {
-            let output = Command::new(&self.binary)
-                .args(words.split_whitespace())
-                .arg("--help")
-                .output()
-                .with_context(|| format!("cannot run {}", self.binary.display()))?;
-            let text = output
-                .status
-                .success()
-                .then(|| String::from_utf8_lossy(&output.stdout).into_owned());
-            self.helps.insert(words.to_owned(), text);
+            let mut command = Command::new(&self.binary);
+            let output = command.args(words.split_whitespace()).arg("--help").output();
+            let output = output.with_context(|| format!("cannot run {}", self.binary.display()))?;
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            self.helps.insert(words.to_owned(), output.status.success().then_some(text));
         }
         Ok(self.helps.get(words).and_then(Option::as_deref))
     }
@@ -85,18 +85,6 @@ impl Shell {
     }
 }
 
-/// Asks the binary for every command of a page.
-fn check_flags(shell: &mut Shell, file: &File, problems: &mut Vec<Problem>) -> Result<()> {
-    for line in prose_and_fences(&file.text) {
-        for command in commands(&line) {
-            if let Some(what) = command_problem(shell, command)? {
-                problems.push(Problem { file: file.path.clone(), line: line.number, what });
-            }
-        }
-    }
-    Ok(())
-}
-
 /// The commands in a line: the line itself in a block, behind a prompt where the block shows
 /// output too; each inline code in prose.
 fn commands<'a>(line: &PageLine<'a>) -> Vec<&'a str> {
@@ -112,13 +100,13 @@ fn commands<'a>(line: &PageLine<'a>) -> Vec<&'a str> {
         .collect()
 }
 
-/// What is wrong with one command.
 fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {
     // What follows belongs to the shell, or is a remark.
     let command = command.split(['|', ';', '>', '#', '&']).next().unwrap_or_default();
     if let Some(rest) = command.strip_prefix("cargo xtask ") {
         let verb = rest.split_whitespace().next().unwrap_or_default();
-        let known = VERBS.contains(&verb) || verb.chars().all(char::is_uppercase);
+        let known =
+            VERBS.iter().any(|(name, ..)| *name == verb) || verb.chars().all(char::is_uppercase);
         return Ok((!known).then(|| format!("cargo xtask knows no {verb}")));
     }
     let rest = STARTS.iter().find_map(|start| command.strip_prefix(start)).unwrap_or_default();
@@ -167,9 +155,7 @@ fn check_outputs(
 ) -> Result<()> {
     let mut page = file.text.clone();
     for session in sessions(&file.text) {
-        let mut problem = |what: String| {
-            problems.push(Problem { file: file.path.clone(), line: session.line, what });
-        };
+        let mut problem = |what: String| problems.push(file.problem(session.line, what));
         if !session.command.contains(" sim:") {
             problem("a console block holds simulated targets only: use a text block".to_owned());
             continue;
@@ -223,18 +209,13 @@ fn sessions(page: &str) -> Vec<Session> {
 
 /// The first line in which two texts differ.
 fn first_difference(shown: &str, truth: &str) -> String {
-    let (mut shown, mut truth) = (shown.lines(), truth.lines());
-    let mut number = 0;
-    loop {
-        number += 1;
-        match (shown.next(), truth.next()) {
-            (None, None) => return "white space at the end".to_owned(),
-            (a, b) if a == b => {}
-            (a, b) => {
-                let quoted =
-                    |line: Option<&str>| line.map_or("nothing".into(), |l| format!("{l:?}"));
-                return format!("line {number} shows {}, is {}", quoted(a), quoted(b));
-            }
-        }
+    let alike = shown.lines().zip(truth.lines()).take_while(|(a, b)| a == b).count();
+    let quoted = |text: &str| {
+        text.lines().nth(alike).map_or_else(|| "nothing".to_owned(), |line| format!("{line:?}"))
+    };
+    let (shown, truth) = (quoted(shown), quoted(truth));
+    if shown == truth {
+        return "white space at the end".to_owned();
     }
+    format!("line {} shows {shown}, is {truth}", alike + 1)
 }

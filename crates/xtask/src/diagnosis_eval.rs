@@ -4,58 +4,39 @@
 //! simulated device takes less time than starting a program would. `--seed` shows one case with its
 //! diagnosis, which is how a failure is looked at.
 
-use crate::arguments::Arguments;
+use crate::{arguments::Arguments, diagnosis_eval_real};
 use anyhow::{Context, Result};
 use scenarios::{Case, Drawn, Kind, Load, ProfileOf, Profiles, Scores, draw, draw_of, stage};
 use serde_json::json;
 
-/// Draws, unless told otherwise, and the first of them.
+/// Draws, unless told otherwise.
 const DRAWS: u64 = 500;
-const FIRST: u64 = 1;
 
-pub(crate) struct Options {
-    draws: u64,
-    first: u64,
-    kind: Option<Kind>,
-    seed: Option<u64>,
-    json: bool,
-}
-
-impl Options {
-    pub(crate) fn read(flags: &Arguments) -> Result<Self> {
-        let named = |name: String| {
-            let known = || Kind::all().map(Kind::name).join(", ");
-            Kind::named(&name).with_context(|| format!("no kind {name:?}; known are {}", known()))
-        };
-        let kind = flags.value("--kind")?.map(named).transpose()?;
-        Ok(Self {
-            draws: flags.value("--draws")?.unwrap_or(DRAWS),
-            first: flags.value("--first")?.unwrap_or(FIRST),
-            kind,
-            seed: flags.value("--seed")?,
-            json: flags.has("--json"),
-        })
-    }
-
-    fn case(&self, seed: u64) -> Case {
-        self.kind.map_or_else(|| draw(seed), |kind| draw_of(kind, seed))
-    }
-}
+pub(crate) const SWITCHES: [&str; 3] = ["--json", "--real", "--on-disk"];
+pub(crate) const VALUES: [&str; 5] = ["--draws", "--first", "--kind", "--seed", "--binary"];
 
 /// Draws, judges and prints; whether the goals are reached.
-pub(crate) fn run(options: &Options) -> Result<bool> {
-    let mut profiles = Profiles::default();
-    if let Some(seed) = options.seed {
-        return show(&options.case(seed), options.json, &mut profiles);
+pub(crate) fn run(flags: &Arguments) -> Result<bool> {
+    if flags.has("--real") {
+        return diagnosis_eval_real::run(flags);
     }
-    let seeds = options.first..options.first + options.draws;
-    let cases: Vec<Case> = seeds.map(|seed| options.case(seed)).collect();
+    let named = |name: String| {
+        let known = || Kind::all().map(Kind::name).join(", ");
+        Kind::named(&name).with_context(|| format!("no kind {name:?}; known are {}", known()))
+    };
+    let kind = flags.value("--kind")?.map(named).transpose()?;
+    let case = |seed| kind.map_or_else(|| draw(seed), |kind| draw_of(kind, seed));
+    let mut profiles = Profiles::default();
+    if let Some(seed) = flags.value("--seed")? {
+        return show(&case(seed), flags.has("--json"), &mut profiles);
+    }
+    let first: u64 = flags.value("--first")?.unwrap_or(1);
+    let seeds = first..first + flags.value("--draws")?.unwrap_or(DRAWS);
+    let cases: Vec<Case> = seeds.map(case).collect();
     let drawn = scenarios::run(&cases, &mut profiles)?;
     let scores = Scores::of(&drawn);
-    if options.json {
-        for one in &drawn {
-            println!("{}", line(one));
-        }
+    if flags.has("--json") {
+        drawn.iter().for_each(|one| println!("{}", line(one)));
         return Ok(scores.reached());
     }
     println!("{}", scores.text());
@@ -195,7 +176,6 @@ fn load_words(load: &Load) -> String {
     words
 }
 
-/// One case in full.
 fn show(case: &Case, as_json: bool, profiles: &mut Profiles) -> Result<bool> {
     let staged = stage(case, profiles)?;
     let diagnosis = staged.diagnosed();
@@ -203,28 +183,8 @@ fn show(case: &Case, as_json: bool, profiles: &mut Profiles) -> Result<bool> {
         println!("{}", serde_json::to_string_pretty(&diagnosis)?);
     } else {
         print!("{}", staged_words(case));
-        for device in &diagnosis.devices {
-            for episode in &device.episodes {
-                println!(
-                    "{} {:.0} s + {:.0} s: {:?} {:?}: {}",
-                    device.device,
-                    episode.begin_ns as f64 / 1e9,
-                    episode.duration_ns as f64 / 1e9,
-                    episode.confidence,
-                    episode.verdict,
-                    episode.claim
-                );
-                for alternative in &episode.alternatives {
-                    println!("    or {:?}: {}", alternative.verdict, alternative.because);
-                }
-                for cause in &episode.causes {
-                    println!("    because {:?}: {}", cause.code, cause.claim);
-                }
-            }
-            for remedy in &device.advice {
-                println!("    do {:?} {:?}: {}", remedy.strategy, remedy.gain, remedy.action);
-            }
-        }
+        let story = report::diagnosis(&diagnosis);
+        println!("{}", report::terminal(&story, &report::Style::default()));
     }
     let drawn = scenarios::run(std::slice::from_ref(case), profiles)?;
     let fine = drawn.iter().all(|one| !failed(one));

@@ -17,6 +17,7 @@
 use crate::{arguments::Arguments, place};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+use std::any::Any;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -104,7 +105,7 @@ fn cases(max_reads: f64, mut draw: impl FnMut() -> f64) -> Vec<Case> {
 struct Running {
     child: Child,
     /// Ends the load where a signal ends this process.
-    undo: Option<Undo>,
+    undo: Undo,
     held: Option<(ThrottledGroup, Throttle, u64)>,
 }
 
@@ -113,9 +114,7 @@ impl Drop for Running {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        if let Some(undo) = self.undo.take() {
-            undo.forget();
-        }
+        self.undo.forget();
     }
 }
 
@@ -126,16 +125,9 @@ struct Stage {
     device: PathBuf,
     /// Keeps processors awake while it is open, where a device's work is theirs.
     _awake: Option<std::fs::File>,
-    /// What goes with the stage: the file system before its device.
-    _held: Held,
+    /// What the stage stands on, the file system before its device.
+    _held: Box<dyn Any>,
     kept: tempfile::TempDir,
-}
-
-/// What a stage stands on.
-#[allow(dead_code, reason = "kept until the stage goes, in this order")]
-enum Held {
-    Loop(Mounted, LoopDevice),
-    Folder(Folder),
 }
 
 /// A request that no processor sleeps, which lasts as long as the file is open; `None` where the
@@ -146,32 +138,24 @@ fn awake() -> Option<std::fs::File> {
     Some(file)
 }
 
-/// The whole disk that a folder's file system is on.
-fn disk_of(folder: &Path) -> Result<PathBuf> {
-    let number = nix::sys::stat::stat(folder)?.st_dev;
-    let part = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    let (major, minor) = (nix::sys::stat::major(number), nix::sys::stat::minor(number));
-    let facts = kernel::device::device_of(&kernel::Roots::default(), (part(major), part(minor)))
-        .with_context(|| format!("{} is on no block device", folder.display()))?;
-    Ok(Path::new("/dev").join(facts.disk))
-}
-
 impl Stage {
     /// With the release binary, or another one that was named; on the disk of the build folder, or
     /// on a loop device.
     fn new(binary: Option<PathBuf>, on_disk: bool) -> Result<Self> {
-        let binary = binary.map_or_else(place::release_binary, Ok)?;
+        let binary = place::binary(binary, false)?;
         let kept = tempfile::tempdir()?;
         if on_disk {
             let folder = Folder::within(&place::target_folder(), "diagnosis-")?;
-            let (path, device) = (folder.path().to_owned(), disk_of(folder.path())?);
-            let _held = Held::Folder(folder);
+            let path = folder.path().to_owned();
+            let disk = kernel::disk_of(&kernel::Roots::default(), &path)
+                .with_context(|| format!("{} is on no block device", path.display()))?;
+            let (device, _held) = (Path::new("/dev").join(disk.disk), Box::new(folder));
             return Ok(Self { binary, folder: path, device, _awake: None, _held, kept });
         }
         let device = LoopDevice::within(Path::new(MEMORY), DEVICE_BYTES, 512)?;
         let mounted = Mounted::ext4(device.path())?;
         let (folder, path) = (mounted.path().to_owned(), device.path().to_owned());
-        let (_awake, _held) = (awake(), Held::Loop(mounted, device));
+        let (_awake, _held) = (awake(), Box::new((mounted, device)));
         Ok(Self { binary, folder, device: path, _awake, _held, kept })
     }
 
@@ -201,7 +185,7 @@ impl Stage {
         command.arg(&self.binary).args(all.split_whitespace()).current_dir(&self.folder);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn()?;
-        let undo = Some(Undo::process(child.id()));
+        let undo = Undo::process(child.id());
         Ok(Running { child, undo, held })
     }
 
@@ -252,13 +236,9 @@ fn is_measuring(process: u32) -> bool {
 
 /// Stages all cases in rounds; whether the goal is reached.
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    for needed in [Capability::Root, Capability::Loop, Capability::Mount, Capability::Ext4] {
-        if let Some(why) = needed.missing() {
-            println!("SKIP diagnosis-eval --real: needs {needed:?}: {why}");
-            return Ok(true);
-        }
-    }
-    if let Err(why) = ThrottledGroup::new() {
+    use Capability::{BlkioGroup, Ext4, Loop, Mount, Root};
+    if let Some(why) = [Root, Loop, Mount, Ext4, BlkioGroup].into_iter().find_map(Capability::lack)
+    {
         println!("SKIP diagnosis-eval --real: {why}");
         return Ok(true);
     }

@@ -44,9 +44,27 @@ usage: cargo xtask VERB [flags]
                           the diagnosis against cases with a known truth
   burner                  the upper bound of processor cost against a known one";
 
-/// The verbs, for the check of documented commands.
-pub const VERBS: [&str; 8] =
-    ["ci", "prove", "tidy", "bench", "peers", "validate", "burner", "diagnosis-eval"];
+/// A verb: its name, its switches, its flags with a value, and what it does.
+type Verb = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+    fn(&Arguments) -> Result<bool>,
+);
+
+const VERBS: [Verb; 8] =
+    [
+        ("ci", &[], &[], |_| ci::run()),
+        ("prove", &[], &[], |_| ci::prove()),
+        ("tidy", &["--bless"], &[], |flags| tidy_all(flags.has("--bless"))),
+        ("bench", &bench::Options::SWITCHES, &bench::Options::VALUES, bench::run),
+        ("peers", &["--smoke"], &contest::peers::Options::VALUES, contest::peers::run),
+        ("validate", &[], &validate::VALUES, validate::run),
+        ("burner", &["--burn"], &[], |flags| {
+            if flags.has("--burn") { burner::burn() } else { burner::run() }
+        }),
+        ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
+    ];
 
 /// From here on a signal removes the devices that a verb has made, and what a killed run left is
 /// removed now.
@@ -69,55 +87,14 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     let Some((verb, rest)) = arguments.split_first() else {
         bail!("no verb\n{USAGE}");
     };
-    match verb.as_str() {
-        "ci" => {
-            Arguments::read(rest, &[], &[])?;
-            ci::run()
-        }
-        "prove" => {
-            Arguments::read(rest, &[], &[])?;
-            ci::prove()
-        }
-        "tidy" => {
-            let flags = Arguments::read(rest, &["--bless"], &[])?;
-            tidy_all(flags.has("--bless"))
-        }
-        "bench" => {
-            let (switches, values) = (&bench::Options::SWITCHES, &bench::Options::VALUES);
-            let options = bench::Options::read(&Arguments::read(rest, switches, values)?)?;
-            if cfg!(debug_assertions) && !options.smoke() {
-                bench::run_released(rest)
-            } else {
-                bench::run(&options)
-            }
-        }
-        "peers" => {
-            let flags = Arguments::read(rest, &["--smoke"], &contest::peers::Options::VALUES)?;
-            contest::peers::run(&contest::peers::Options::read(&flags)?)
-        }
-        "burner" => {
-            let flags = Arguments::read(rest, &["--burn"], &[])?;
-            if flags.has("--burn") { burner::burn() } else { burner::run() }
-        }
-        "validate" => {
-            let flags = Arguments::read(rest, &[], &validate::Options::VALUES)?;
-            validate::run(&validate::Options::read(&flags)?)
-        }
-        "diagnosis-eval" => {
-            let values = ["--draws", "--first", "--kind", "--seed", "--binary"];
-            let flags = Arguments::read(rest, &["--json", "--real", "--on-disk"], &values)?;
-            if flags.has("--real") {
-                diagnosis_eval_real::run(&flags)
-            } else {
-                diagnosis_eval::run(&diagnosis_eval::Options::read(&flags)?)
-            }
-        }
-        "help" | "--help" | "-h" => {
-            println!("{USAGE}");
-            Ok(true)
-        }
-        other => bail!("no verb {other:?}\n{USAGE}"),
+    if ["help", "--help", "-h"].contains(&verb.as_str()) {
+        println!("{USAGE}");
+        return Ok(true);
     }
+    let Some((_, switches, values, work)) = VERBS.iter().find(|(name, ..)| name == verb) else {
+        bail!("no verb {verb:?}\n{USAGE}");
+    };
+    work(&Arguments::read(rest, switches, values)?)
 }
 
 /// The lint of files, then the commands and outputs of the documentation.

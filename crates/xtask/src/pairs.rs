@@ -99,35 +99,21 @@ impl Ratio {
         }
     }
 
-    /// The median ratio B/A of pairs, with the interval of the sign test: at least 95 %, whatever
-    /// the distribution (Hollander and Wolfe 1973, section 3.6). With fewer than six pairs no
-    /// such interval exists, and it is everything.
+    /// The median of values with its interval, which is everything where [`stats::median_interval`]
+    /// has none, as of fewer than six values.
+    #[must_use]
+    pub fn median_of(values: Vec<f64>) -> Self {
+        let value = stats::median(values.clone());
+        let interval = stats::median_interval(values);
+        let (low, high) = interval.map_or((0.0, f64::INFINITY), |it| (it.low, it.high));
+        Self { value, low, high }
+    }
+
+    /// The median ratio B/A of pairs, with the same interval.
     #[must_use]
     pub fn median_of_pairs(pairs: &[(f64, f64)]) -> Self {
-        let mut ratios: Vec<f64> = pairs.iter().map(|(a, b)| b / a).collect();
-        ratios.sort_by(f64::total_cmp);
-        let value = stats::median(ratios.clone());
-        match sign_test_rank(ratios.len()) {
-            None => Self { value, low: 0.0, high: f64::INFINITY },
-            Some(rank) => Self { value, low: ratios[rank - 1], high: ratios[ratios.len() - rank] },
-        }
+        Self::median_of(pairs.iter().map(|(a, b)| b / a).collect())
     }
-}
-
-/// The largest rank r (from 1) such that fewer than r of n fair coins show heads with a
-/// probability of at most 2.5 %: the r-th smallest and r-th largest value enclose the median.
-#[must_use]
-pub fn sign_test_rank(n: usize) -> Option<usize> {
-    let mut probability = 0.5f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
-    let mut below = 0.0;
-    for rank in 0..n {
-        below += probability;
-        if below > 0.025 {
-            return (rank > 0).then_some(rank);
-        }
-        probability *= (n - rank) as f64 / (rank + 1) as f64;
-    }
-    None
 }
 
 /// The largest rank r (from 1) such that the r-th smallest and the r-th largest mean of two of n

@@ -27,23 +27,22 @@ pub(crate) fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// Builds the release binary, if it is not there as it should be, and says where it is.
-pub(crate) fn release_binary() -> Result<PathBuf> {
-    built("halfpower", &RELEASE, "release")
-}
-
-/// The same of the development build, as the tests have it: built alone, a package takes other
+/// The development build, as the tests have it: built alone, a package takes other
 /// features of what it depends on, and all of that is built once more.
 pub(crate) fn dev_binary() -> Result<PathBuf> {
     built("halfpower", &["test", "--no-run", "--quiet"], "debug")
 }
 
-/// The one that figures are taken of, or the one that only has to run.
-pub(crate) fn binary(smoke: bool) -> Result<PathBuf> {
-    if smoke { dev_binary() } else { release_binary() }
+/// The program: the one that was named, else the one that only has to run or the one that figures
+/// are taken of.
+pub(crate) fn binary(named: Option<PathBuf>, smoke: bool) -> Result<PathBuf> {
+    match named {
+        Some(binary) => Ok(binary),
+        None if smoke => dev_binary(),
+        None => built("halfpower", &RELEASE, "release"),
+    }
 }
 
-/// The release build of this program.
 pub(crate) fn release_xtask() -> Result<PathBuf> {
     built("xtask", &RELEASE, "release")
 }

@@ -27,39 +27,12 @@ const DEVICES: &str = "mm1 md1 mg1 mmc mdc capped cloud jittery st15150w st34371
 /// Loads per device, unless told otherwise.
 const TRIALS: u32 = 24;
 
-/// What to do; each in place of what is done by itself.
-pub(crate) struct Options {
-    /// One device in place of all.
-    only: Option<String>,
-    trials: Option<u32>,
-    /// Seed of profiles and loads.
-    seed: Option<u64>,
-    /// Budget of a profile, as `check` takes it.
-    budget: Option<String>,
-    /// The program, in place of the release build.
-    binary: Option<PathBuf>,
-    /// Where databases are kept; those that are there are used again.
-    databases: Option<PathBuf>,
-    /// A part of the predictor to leave out, or `all` of them in turn.
-    without: Option<String>,
-}
-
-impl Options {
-    pub(crate) const VALUES: [&'static str; 7] =
-        ["--only", "--trials", "--seed", "--budget", "--binary", "--databases", "--without"];
-
-    pub(crate) fn read(flags: &Arguments) -> Result<Self> {
-        Ok(Self {
-            only: flags.value("--only")?,
-            trials: flags.value("--trials")?,
-            seed: flags.value("--seed")?,
-            budget: flags.value("--budget")?,
-            binary: flags.value("--binary")?,
-            databases: flags.value("--databases")?,
-            without: flags.value("--without")?,
-        })
-    }
-}
+/// Each in place of what is done by itself: one device in place of all, loads per device, the seed
+/// of profiles and loads, the budget of a profile as `check` takes it, the program in place of the
+/// release build, where databases are kept (those that are there are used again), and a part of the
+/// predictor to leave out, or `all` of them in turn.
+pub(crate) const VALUES: [&str; 7] =
+    ["--only", "--trials", "--seed", "--budget", "--binary", "--databases", "--without"];
 
 /// A profile and the loads that it was held against.
 struct Validated {
@@ -70,19 +43,20 @@ struct Validated {
 }
 
 /// Prints a line per device; whether all reach their goals.
-pub(crate) fn run(options: &Options) -> Result<bool> {
-    let parts = parts(options.without.as_deref())?;
+pub(crate) fn run(flags: &Arguments) -> Result<bool> {
+    let parts = flags.value::<String>("--without")?.map_or(Ok(Vec::new()), |it| parts(&it))?;
     let temporary = tempfile::tempdir()?;
-    let folder = options.databases.as_deref().unwrap_or(temporary.path());
+    let folder: PathBuf = flags.value("--databases")?.unwrap_or(temporary.path().to_owned());
     println!(
         "{:34} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}  goal",
         "device", "<70 %", "≥70 %", "repeat", "max", "M/M/1", "U law", "l-dep", "mix"
     );
     let mut all = Vec::new();
-    let one = options.only.as_deref().map(|device| vec![device]);
-    let devices = one.unwrap_or_else(|| DEVICES.split_whitespace().collect());
+    let only: Option<String> = flags.value("--only")?;
+    let all_devices = || DEVICES.split_whitespace().collect();
+    let devices = only.as_deref().map_or_else(all_devices, |device| vec![device]);
     for (at, device) in devices.into_iter().enumerate() {
-        let found = validated(device, &folder.join(format!("{at}.db")), options)?;
+        let found = validated(device, &folder.join(format!("{at}.db")), flags)?;
         print_line(device, &found.validation);
         all.push(found);
     }
@@ -93,9 +67,9 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
 }
 
 /// The profile and its validation out of the database, which is made where it is not there.
-fn validated(device: &str, database: &Path, options: &Options) -> Result<Validated> {
+fn validated(device: &str, database: &Path, flags: &Arguments) -> Result<Validated> {
     if !database.exists() {
-        measure(device, database, options)?;
+        measure(device, database, flags)?;
     }
     let store = Store::open_existing(database)?;
     let saved = store.list::<Validation>()?;
@@ -115,8 +89,8 @@ fn validated(device: &str, database: &Path, options: &Options) -> Result<Validat
 }
 
 /// Makes a profile and validates it.
-fn measure(device: &str, database: &Path, options: &Options) -> Result<()> {
-    let binary = options.binary.clone().map_or_else(place::release_binary, Ok)?;
+fn measure(device: &str, database: &Path, flags: &Arguments) -> Result<()> {
+    let binary = place::binary(flags.value("--binary")?, false)?;
     let target = if device.starts_with('/') { device.to_owned() } else { format!("sim:{device}") };
     let run = |words: &[&str]| -> Result<()> {
         let output = Command::new(&binary)
@@ -130,11 +104,12 @@ fn measure(device: &str, database: &Path, options: &Options) -> Result<()> {
         }
         Ok(())
     };
-    let seed = options.seed.map(|seed| seed.to_string());
+    let (seed, budget) = (flags.value::<u64>("--seed")?, flags.value::<String>("--budget")?);
+    let seed = seed.map(|seed| seed.to_string());
     let seeded: Vec<&str> = seed.iter().flat_map(|seed| ["--seed", seed]).collect();
-    let budget: Vec<&str> = options.budget.iter().flat_map(|time| ["--budget", time]).collect();
+    let budget: Vec<&str> = budget.iter().flat_map(|time| ["--budget", time]).collect();
+    let trials = flags.value("--trials")?.unwrap_or(TRIALS).to_string();
     run(&[&["check", &target, "--for-diagnosis"][..], &budget, &seeded].concat())?;
-    let trials = options.trials.unwrap_or(TRIALS).to_string();
     run(&[&["profile", "validate", "last", "--trials", &trials][..], &seeded].concat())
 }
 
@@ -162,7 +137,6 @@ fn print_line(device: &str, found: &Validation) {
     );
 }
 
-/// What is left out of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum LeftOut {
     Nothing,
@@ -182,9 +156,7 @@ impl LeftOut {
     }
 }
 
-/// The parts that are asked for.
-fn parts(asked: Option<&str>) -> Result<Vec<LeftOut>> {
-    let Some(asked) = asked else { return Ok(Vec::new()) };
+fn parts(asked: &str) -> Result<Vec<LeftOut>> {
     let parts = Part::ALL.into_iter().map(LeftOut::Part);
     let all: Vec<LeftOut> =
         parts.chain([LeftOut::DriftFactors, LeftOut::DeviceTimeShare]).collect();
@@ -210,6 +182,7 @@ fn errors(one: &Validated, left_out: LeftOut, by_counters: bool) -> Errors {
         _ => None,
     };
     let predictor = Predictor::without(&one.cells, part);
+    let drift = |moved: f64| if left_out == LeftOut::DriftFactors { 1.0 } else { moved };
     let mut errors = Errors::default();
     for (load, counted) in one.validation.trials.iter().zip(&one.counted_ns) {
         // How far the device had moved since its profile, by the looks right before the load.
@@ -217,7 +190,6 @@ fn errors(one: &Validated, left_out: LeftOut, by_counters: bool) -> Errors {
         let then =
             load.foretold.iter().find(|one| one.model == model).and_then(|one| one.latency_ns);
         let moved = load.foretold_ns(model).zip(then).map_or(1.0, |(now, then)| now / then);
-        let moved = if left_out == LeftOut::DriftFactors { 1.0 } else { moved };
         let offered = Offered::PoissonPerS(load.rate_per_s);
         let measured = if by_counters { *counted } else { load.latency_ns() };
         if let (Ok(predicted), Some(measured)) = (predictor.predict(&load.mix, offered), measured) {
@@ -226,15 +198,11 @@ fn errors(one: &Validated, left_out: LeftOut, by_counters: bool) -> Errors {
             } else {
                 predicted
             };
-            let off = (predicted.latency_ns.value * moved / measured - 1.0).abs();
+            let off = (predicted.latency_ns.value * drift(moved) / measured - 1.0).abs();
             errors[if load.share_of_largest() >= LOADED { HEAVY } else { LIGHT }].push(off);
         }
         if let (Ok(max), Some(measured)) = (predictor.max_rate(&load.mix), load.largest_per_s()) {
-            let moved = if left_out == LeftOut::DriftFactors {
-                1.0
-            } else {
-                load.foretold_per_s() / load.max_iops.value
-            };
+            let moved = drift(load.foretold_per_s() / load.max_iops.value);
             errors[MAX].push((max.value * moved / measured - 1.0).abs());
         }
     }

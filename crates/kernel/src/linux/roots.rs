@@ -101,7 +101,7 @@ pub fn device_numbers(directory: &Path) -> Option<(u32, u32)> {
 
 /// Clock ticks of all processors since boot: user, nice, system, idle, iowait, irq, softirq and
 /// steal. The columns behind them (guests) are in the first two already.
-pub(crate) fn cpu_ticks(roots: &Roots) -> Option<[u64; 8]> {
+pub fn cpu_ticks(roots: &Roots) -> Option<[u64; 8]> {
     let stat = text(&roots.proc.join("stat"))?;
     let mut words = stat.lines().next()?.split_ascii_whitespace();
     (words.next()? == "cpu").then_some(())?;

@@ -14,8 +14,8 @@ use workload::Rng;
 /// How long requests take.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Law {
-    /// Even between two times, in nanoseconds.
-    Even(f64, f64),
+    /// Even from 20 to 200 µs.
+    Even,
     /// 20 µs, and an exponential time of 40 µs on top.
     Exponential,
     /// Most 20 to 60 µs, one in ten 60 to 150 µs, one in a hundred 150 to 200 µs.
@@ -24,20 +24,15 @@ pub(super) enum Law {
 
 impl Law {
     pub(super) const ALL: [(&'static str, Self); 3] = [
-        ("even, 20 to 200 µs", Self::Even(20e3, 200e3)),
+        ("even, 20 to 200 µs", Self::Even),
         ("20 µs + exponential 40 µs", Self::Exponential),
         ("mixture, 20 to 200 µs", Self::Mixture),
     ];
 
-    /// A time by the inverse of the distribution.
-    fn draw(self, rng: &mut Rng) -> u64 {
-        self.percentile_ns(rng.unit()) as u64
-    }
-
     /// Its mean, in nanoseconds.
     pub(super) fn mean_ns(self) -> f64 {
         match self {
-            Self::Even(low, high) => f64::midpoint(low, high),
+            Self::Even => 110e3,
             Self::Exponential => 60e3,
             Self::Mixture => 0.89 * 40e3 + 0.1 * 105e3 + 0.01 * 175e3,
         }
@@ -46,7 +41,7 @@ impl Law {
     /// The time that a share `p` of the requests stays below, in nanoseconds.
     pub(super) fn percentile_ns(self, p: f64) -> f64 {
         match self {
-            Self::Even(low, high) => low + (high - low) * p,
+            Self::Even => 20e3 + 180e3 * p,
             Self::Exponential => 20e3 - 40e3 * (1.0 - p).ln(),
             Self::Mixture if p < 0.89 => 20e3 + 40e3 * p / 0.89,
             Self::Mixture if p < 0.99 => 60e3 + 90e3 * (p - 0.89) / 0.1,
@@ -58,7 +53,6 @@ impl Law {
 /// What the engine delivered: hand-over to completion of each request, in nanoseconds.
 pub(super) type Log = RefCell<Vec<u64>>;
 
-/// The engine.
 #[derive(Debug)]
 pub(super) struct DelayEngine<'a, C> {
     law: Law,
@@ -99,7 +93,7 @@ impl<'a, C: Clock> DelayEngine<'a, C> {
         }
         let now = self.clock.now().0;
         for submission in self.ready.drain(..) {
-            let delay = self.law.draw(&mut self.rng);
+            let delay = self.law.percentile_ns(self.rng.unit()) as u64;
             let begun = now - delay * self.ahead_percent / 100;
             self.begun[submission.slot as usize] = (begun, submission.request.bytes as i32);
             self.due.push(Reverse((begun + delay, submission.slot)));
@@ -155,7 +149,8 @@ mod tests {
     fn what_is_drawn_has_the_mean_and_the_percentiles_of_its_law() {
         for (name, law) in Law::ALL {
             let mut rng = Rng::new(5);
-            let mut times: Vec<u64> = (0..200_000).map(|_| law.draw(&mut rng)).collect();
+            let mut times: Vec<u64> =
+                (0..200_000).map(|_| law.percentile_ns(rng.unit()) as u64).collect();
             times.sort_unstable();
             let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
             assert!((mean / law.mean_ns() - 1.0).abs() < 0.01, "{name}: {mean}");

@@ -37,7 +37,6 @@ impl Goal {
     }
 }
 
-/// One figure, judged.
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
     pub(super) name: String,
@@ -70,13 +69,13 @@ impl Proof {
     ) -> Result<(Self, Ratio)> {
         let same = turns(count, &free, &free)?;
         let planted = turns(count, &free, faulty)?;
-        let all: Vec<f64> = same.iter().flat_map(|(a, b)| [*a, *b]).collect();
+        let all = same.iter().flat_map(|(a, b)| [*a, *b]).collect();
         let proof = Self {
             same: Ratio::median_of_pairs(&same),
             planted: Ratio::median_of_pairs(&planted),
             fault,
         };
-        Ok((proof, median_of(&all)))
+        Ok((proof, Ratio::median_of(all)))
     }
 }
 
@@ -167,12 +166,6 @@ pub(super) fn values<T>(pairs: &[(T, T)], value: impl Fn(&T) -> f64) -> Vec<(f64
 pub(super) fn medians(pairs: &[(f64, f64)]) -> (f64, f64) {
     let median = |side: fn(&(f64, f64)) -> f64| stats::median(pairs.iter().map(side).collect());
     (median(|pair| pair.0), median(|pair| pair.1))
-}
-
-/// The median of values and its interval.
-pub(super) fn median_of(values: &[f64]) -> Ratio {
-    let against_one: Vec<(f64, f64)> = values.iter().map(|&value| (1.0, value)).collect();
-    Ratio::median_of_pairs(&against_one)
 }
 
 #[cfg(test)]

@@ -82,7 +82,6 @@ pub(super) struct Bare<E> {
     free: Vec<u32>,
     prepared: Vec<Submission>,
     done: Vec<engine::Completion>,
-    in_flight: u32,
 }
 
 impl<E: Engine> Bare<E> {
@@ -97,12 +96,12 @@ impl<E: Engine> Bare<E> {
             free: (0..depth).rev().collect(),
             prepared: Vec::with_capacity(depth as usize),
             done: Vec::with_capacity(depth as usize),
-            in_flight: 0,
         }
     }
 
     /// Completes at least so many requests; the time that each took.
     pub(super) fn run(mut self, count: u64) -> Result<f64> {
+        let depth = self.requests.len() as u32;
         let mut completed = 0;
         let begin = Instant::now();
         while completed < count {
@@ -118,16 +117,15 @@ impl<E: Engine> Bare<E> {
                 self.prepared.push(Submission { request, slot, generation: 0 });
             }
             self.engine.prepare(&self.prepared);
-            self.in_flight += self.prepared.len() as u32;
             self.done.clear();
-            self.engine.wait(Wait::new(1, self.in_flight), &mut self.done)?;
-            self.in_flight -= self.done.len() as u32;
+            self.engine.wait(Wait::new(1, depth), &mut self.done)?;
             completed += self.done.len() as u64;
             self.free.extend(self.done.iter().map(|completion| completion.slot));
         }
         let wall = begin.elapsed();
+        let left = depth - self.done.len() as u32;
         self.done.clear();
-        self.engine.wait(Wait::new(self.in_flight, self.in_flight), &mut self.done)?;
+        self.engine.wait(Wait::new(left, left), &mut self.done)?;
         Ok(wall.as_nanos() as f64 / completed as f64)
     }
 }

@@ -1,6 +1,5 @@
 //! What the figures belong to: this machine, these versions; and the processor they are bound to.
 
-use crate::contest::fio;
 use crate::place;
 use anyhow::{Context, Result};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -17,23 +16,18 @@ fn says(program: &str, arguments: &[&str]) -> Option<String> {
 
 /// The machine and the versions of all that took part.
 pub(super) fn description() -> Value {
-    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpuinfo.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key.trim() == "model name").then(|| value.trim().to_owned())
-    });
+    let environment = kernel::environment(&kernel::Roots::default(), None);
     json!({
         "machine": {
-            "cpu": model,
+            "cpu": environment.cpu,
             "processors": std::thread::available_parallelism().map(usize::from).ok(),
-            "kernel": says("uname", &["-r"]),
-            "virtualization": says("systemd-detect-virt", &[])
-                .or_else(|| cpuinfo.contains(" hypervisor").then(|| "a hypervisor".to_owned())),
+            "kernel": environment.kernel,
+            "virtualization": environment.virtualization,
         },
         "versions": {
             "halfpower": says("git", &["describe", "--always", "--dirty"]),
             "rustc": says("rustc", &["--version"]),
-            "fio": fio::version(),
+            "fio": says("fio", &["--version"]),
         },
     })
 }

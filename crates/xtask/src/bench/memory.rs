@@ -68,7 +68,7 @@ fn contest(
     name: &str,
     bytes: usize,
 ) -> Result<(Gate, Gate)> {
-    let slice = if context.smoke { SLICE / 20 } else { SLICE };
+    let slice = if context.options.smoke { SLICE / 20 } else { SLICE };
     // `moved` bytes are passed over and `bytes` counted, in pages of this turn's own, as in the
     // peer.
     let ours = |moved: usize| -> Result<f64> {

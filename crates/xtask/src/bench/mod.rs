@@ -37,8 +37,8 @@ const PARTS: [Part; 9] = [
     ("null", "what the harness costs per request", null::run),
     ("truth", "whether fast times are true", truth::run),
     ("nops", "full accounting on a real ring", nops::run),
-    ("tmpfs", "against fio on a cached file", versus::tmpfs),
-    ("zram", "against fio on a RAM block device", versus::zram),
+    ("tmpfs", "against fio on a cached file", |context| versus::run(context, "tmpfs")),
+    ("zram", "against fio on a RAM block device", |context| versus::run(context, "zram")),
     ("sampling", "what watching 1,000 disks costs", sampling::run),
     ("tracer", "what following single requests costs", tracer::run),
     ("memory", "the loops of the memory tests against C", memory::run),
@@ -46,6 +46,7 @@ const PARTS: [Part; 9] = [
 ];
 
 pub(crate) struct Options {
+    /// Whether only that everything runs and is understood is asked, whatever the figures.
     smoke: bool,
     keep: bool,
     verbose: bool,
@@ -60,12 +61,7 @@ impl Options {
     pub(crate) const SWITCHES: [&'static str; 3] = ["--smoke", "--no-keep", "--verbose"];
     pub(crate) const VALUES: [&'static str; 4] = ["--pairs", "--only", "--against", "--binary"];
 
-    /// Whether only that everything runs and is understood is asked, whatever the figures.
-    pub(crate) fn smoke(&self) -> bool {
-        self.smoke
-    }
-
-    pub(crate) fn read(flags: &Arguments) -> Result<Self> {
+    fn read(flags: &Arguments) -> Result<Self> {
         let pairs = flags.value("--pairs")?;
         ensure!(pairs != Some(0), "--pairs must be at least 1");
         let only: Option<String> = flags.value("--only")?;
@@ -91,10 +87,7 @@ impl Options {
 }
 
 struct Context {
-    smoke: bool,
-    verbose: bool,
-    pairs: Option<usize>,
-    against: Option<PathBuf>,
+    options: Options,
     /// The processor that everything is bound to.
     core: usize,
     /// The halfpower to measure.
@@ -104,12 +97,12 @@ struct Context {
 impl Context {
     /// How many pairs or rounds, where so many are the rule.
     fn pairs(&self, rule: usize) -> usize {
-        self.pairs.unwrap_or(if self.smoke { SMOKE_PAIRS } else { rule })
+        self.options.pairs.unwrap_or(if self.options.smoke { SMOKE_PAIRS } else { rule })
     }
 
     /// Length of one run of a program.
     fn slice(&self) -> Duration {
-        Duration::from_millis(if self.smoke { 100 } else { 500 })
+        Duration::from_millis(if self.options.smoke { 100 } else { 500 })
     }
 }
 
@@ -125,12 +118,11 @@ impl Report {
     }
 }
 
-/// Runs the benches in the release build of this program, with the same words.
-pub(crate) fn run_released(words: &[String]) -> Result<bool> {
+/// Runs the release build of this program with the same words.
+fn run_released() -> Result<bool> {
     let program = place::release_xtask()?;
     let status = Command::new(&program)
-        .arg("bench")
-        .args(words)
+        .args(std::env::args_os().skip(1))
         .status()
         .with_context(|| format!("cannot run {}", program.display()))?;
     ensure!(status.code().is_some_and(|code| code <= 1), "{} failed", program.display());
@@ -138,18 +130,14 @@ pub(crate) fn run_released(words: &[String]) -> Result<bool> {
 }
 
 /// Runs the parts asked for; whether all figures were reached.
-pub(crate) fn run(options: &Options) -> Result<bool> {
-    let context = Context {
-        smoke: options.smoke,
-        verbose: options.verbose,
-        pairs: options.pairs,
-        against: options.against.clone(),
-        core: crate::child::core()?,
-        binary: match &options.binary {
-            Some(binary) => binary.clone(),
-            None => place::binary(options.smoke)?,
-        },
-    };
+pub(crate) fn run(flags: &Arguments) -> Result<bool> {
+    let options = Options::read(flags)?;
+    if cfg!(debug_assertions) && !options.smoke {
+        return run_released();
+    }
+    let binary = place::binary(options.binary.clone(), options.smoke)?;
+    let context = Context { options, core: crate::child::core()?, binary };
+    let options = &context.options;
     let mut missed = Vec::new();
     for (name, about, part) in PARTS {
         if options.only.as_ref().is_some_and(|only| only != name) {

@@ -20,19 +20,17 @@ const DEPTH: u32 = 128;
 const PAIRS: usize = 41;
 const PROOF_PAIRS: usize = 15;
 const SLICE: Nanos = Nanos(50_000_000);
-const SMOKE_SLICE: Nanos = Nanos(50_000_000);
 /// Readings of the planted clock for each that is asked for: some 2 µs on some 15 µs of a batch.
 const SLOW: u32 = 50;
 
 pub(super) fn run(context: &Context) -> Result<Report> {
     let clock = JobClock::new();
     let _pinned = Pinned::to(context.core)?;
-    let slice = if context.smoke { SMOKE_SLICE } else { SLICE };
     let open = || NopEngine::open(&Setup::reading(Vec::new(), DEPTH, 4_096));
-    let timed = || rate_of(open()?, clock, slice);
-    let slowed = || rate_of(open()?, SlowClock { clock, times: SLOW }, slice);
+    let timed = || rate_of(open()?, clock);
+    let slowed = || rate_of(open()?, SlowClock { clock, times: SLOW });
     let first = timed()?;
-    let count = (first * slice.as_secs_f64()) as u64;
+    let count = (first * SLICE.as_secs_f64()) as u64;
     let bare = || Ok(1e9 / Bare::new(open()?, DEPTH).run(count)?);
     let pairs = turns(context.pairs(PAIRS), bare, timed)?;
     let proof_pairs = context.pairs(PROOF_PAIRS);
@@ -50,7 +48,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     let name = "io_uring NOPs, full accounting over bare loop, rate";
     let gate = Gate::new(name, "", Goal::AtLeast(GOAL), Ratio::median_of_pairs(&pairs), proof);
     let details = json!({
-        "pairs": pairs.len(), "slice_ns": slice.0,
+        "pairs": pairs.len(), "slice_ns": SLICE.0,
         "bare_per_s": bare_rate, "full_per_s": full_rate, "clock": clock.name(),
         "bare_a_a": numbers(&same_bare), "features": open()?.features(),
     });
@@ -58,7 +56,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
 }
 
 /// Requests per second of the product's worker.
-fn rate_of(engine: NopEngine, clock: impl Clock, slice: Nanos) -> Result<f64> {
-    let counted = loops::worker(engine, clock, DEPTH, slice)?;
+fn rate_of(engine: NopEngine, clock: impl Clock) -> Result<f64> {
+    let counted = loops::worker(engine, clock, DEPTH, SLICE)?;
     Ok(counted.ios as f64 / counted.wall.as_secs_f64())
 }

@@ -5,7 +5,7 @@
 //! process in rounds that take turns, and fio's null engine, as it comes and with its best
 //! batches.
 
-use super::gate::{Gate, Goal, Proof, median_of, numbers};
+use super::gate::{Gate, Goal, Proof, numbers};
 use super::loops::{self, Bare, FreeClock};
 use super::machine::Pinned;
 use super::{Context, Report};
@@ -23,18 +23,19 @@ use std::time::Duration;
 /// Nanoseconds per request that the harness may cost.
 const GOAL_NS: f64 = 25.0;
 const DEPTH: u32 = 128;
-/// Length of one measurement of a part: long against a tick of the scheduler, short enough that a
-/// round of all parts sees one state of the machine.
-const PART: Duration = Duration::from_millis(50);
+/// Length of one measurement of a part: long against a tick of the scheduler, and against the
+/// milliseconds for which a busy machine lets a thread wait (a part without a request has no cost);
+/// short enough that a round of all parts sees one state of the machine.
+const PART: Nanos = Nanos(50_000_000);
 const ROUNDS: usize = 25;
 
 const LOAD: Load = Load::new(Via::Null, "randread", "4k", DEPTH);
 
 pub(super) fn run(context: &Context) -> Result<Report> {
-    let target = Target::prepare("null", context.smoke)?;
+    let target = Target::prepare("null", context.options.smoke)?;
     let Ok(target) = target else { anyhow::bail!("there is no temporary folder") };
     let bout = Bout::new(&context.binary, &target, LOAD, Some(context.core));
-    let runtime = Duration::from_millis(if context.smoke { 100 } else { 1_000 });
+    let runtime = Duration::from_millis(if context.options.smoke { 100 } else { 1_000 });
     let product = product(context, &bout, runtime)?;
     let details = json!({
         "unit": "ns per request", "parts": parts(context)?, "fio": peers(context, &bout, runtime)?,
@@ -57,30 +58,27 @@ fn product(context: &Context, bout: &Bout<'_>, runtime: Duration) -> Result<Gate
     Ok(Gate::new(name, "ns per request", Goal::AtMost(GOAL_NS), figure, proof))
 }
 
-const FULL: &str = "the worker, all of it";
-const UNTIMED: &str = "the worker with a clock that costs nothing";
-const BARE: &str = "bare loop: generator, slots, engine";
-const GENERATOR: &str = "generator alone";
-const HISTOGRAM: &str = "histogram alone";
-
 /// The parts, and what follows from them.
 fn parts(context: &Context) -> Result<Value> {
     let clock = JobClock::new();
     let pinned = Pinned::to(context.core)?;
-    // A busy machine lets a thread wait for some milliseconds, and a part without a request has no cost.
-    let length = if context.smoke { Duration::from_millis(50) } else { PART };
-    let length = Nanos(length.as_nanos() as u64);
     let open = || NullEngine::open(&Setup::reading(Vec::new(), DEPTH, 4_096));
-    let count = loops::worker(open()?, clock, DEPTH, length)?.ios;
+    let count = loops::worker(open()?, clock, DEPTH, PART)?.ios;
     let free = FreeClock::default();
     let probe = loops::worker(open()?, &free, DEPTH, FreeClock::time_of(10_000))?;
     let readings = free.readings() as f64 / probe.ios as f64;
     let window = FreeClock::time_of((count as f64 * readings) as u64);
-    let names = [FULL, UNTIMED, BARE, GENERATOR, HISTOGRAM];
+    let names = [
+        "the worker, all of it",
+        "the worker with a clock that costs nothing",
+        "bare loop: generator, slots, engine",
+        "generator alone",
+        "histogram alone",
+    ];
     let mut rounds: [Vec<f64>; 5] = Default::default();
     for _ in 0..context.pairs(ROUNDS) {
         let round = [
-            loops::worker(open()?, clock, DEPTH, length)?.ns_per_request(),
+            loops::worker(open()?, clock, DEPTH, PART)?.ns_per_request(),
             loops::worker(open()?, &FreeClock::default(), DEPTH, window)?.ns_per_request(),
             Bare::new(open()?, DEPTH).run(count)?,
             loops::generator(DEPTH, count),
@@ -90,7 +88,7 @@ fn parts(context: &Context) -> Result<Value> {
     }
     let reading_ns = clock_cost_ns(&clock);
     drop(pinned);
-    let ratios = rounds.map(|all| median_of(&all));
+    let ratios = rounds.map(Ratio::median_of);
     let [full, untimed, bare, generator, histogram] = ratios.map(|ratio: Ratio| ratio.value);
     ensure!(full > 0.0, "no parts were measured");
     let derived = [
@@ -133,8 +131,7 @@ fn peers(context: &Context, bout: &Bout<'_>, runtime: Duration) -> Result<Value>
     let mut kept = json!({});
     for (name, settings) in ways {
         let cost = |_| Ok(1e9 / Bout { settings, ..*bout }.fio(runtime)?.iops);
-        let costs: Vec<f64> = (0..context.pairs(7)).map(cost).collect::<Result<_>>()?;
-        let cost = median_of(&costs);
+        let cost = Ratio::median_of((0..context.pairs(7)).map(cost).collect::<Result<_>>()?);
         println!("  fio null, {name}: {cost} ns per request");
         kept[name] = numbers(&cost);
     }

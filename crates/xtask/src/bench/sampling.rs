@@ -6,10 +6,11 @@
 //! devices cost, the kernel's work included, is printed beside. Rejected: wall time, which is
 //! somebody else's.
 
-use super::gate::{Gate, Goal, Proof, median_of, numbers};
+use super::gate::{Gate, Goal, Proof, numbers};
 use super::machine::Pinned;
 use super::{Context, Report};
-use anyhow::{Context as _, Result, ensure};
+use crate::pairs::Ratio;
+use anyhow::{Result, ensure};
 use kernel::Roots;
 use kernel::live::{Sampler, Selection};
 use nix::time::{ClockId, clock_gettime};
@@ -18,6 +19,7 @@ use std::cell::RefCell;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
+use testkit::Fake;
 
 /// Devices of the figure, and of the planted fault: a fifth more.
 const DEVICES: u64 = 1_000;
@@ -30,7 +32,7 @@ const CONTEXT_FILES: [&str; 3] = ["pressure/io", "meminfo", "stat"];
 
 pub(super) fn run(context: &Context) -> Result<Report> {
     let _pinned = Pinned::to(context.core)?;
-    let samples = if context.smoke { 2 } else { SAMPLES };
+    let samples = if context.options.smoke { 2 } else { SAMPLES };
     let few = RefCell::new(Machine::new(DEVICES)?);
     let many = RefCell::new(Machine::new(PLANTED)?);
     let cost = |machine: &RefCell<Machine>| machine.borrow_mut().cost_ms(samples);
@@ -55,7 +57,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
 
 /// A tree with so many devices, and a sampler of it.
 struct Machine {
-    folder: tempfile::TempDir,
+    fake: Fake,
     devices: u64,
     round: u64,
     sampler: Sampler,
@@ -63,33 +65,22 @@ struct Machine {
 
 impl Machine {
     fn new(devices: u64) -> Result<Self> {
-        // In memory where that is possible: the file is no part of the figure.
-        let memory = Path::new("/dev/shm");
-        let folder =
-            if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-        let folder = folder.context("there is no temporary folder")?;
-        let roots = Roots {
-            proc: folder.path().join("proc"),
-            sys: folder.path().join("sys"),
-            ..Roots::default()
-        };
+        let fake = Fake::new();
         for file in CONTEXT_FILES {
-            let to = roots.proc.join(file);
-            std::fs::create_dir_all(to.parent().unwrap_or(&roots.proc))?;
-            std::fs::write(to, std::fs::read(Path::new("/proc").join(file)).unwrap_or_default())?;
+            let text = std::fs::read_to_string(Path::new("/proc").join(file));
+            fake.proc(file, &text.unwrap_or_default());
         }
-        std::fs::write(roots.proc.join("diskstats"), lines(devices, 0))?;
+        fake.proc("diskstats", &lines(devices, 0));
         let selection = Selection { unused: true, ..Selection::default() };
-        let sampler = Sampler::new(roots, selection)?;
-        Ok(Self { folder, devices, round: 0, sampler })
+        let sampler = Sampler::new(Roots::below(fake.root()), selection)?;
+        Ok(Self { fake, devices, round: 0, sampler })
     }
 
     fn cost_ms(&mut self, samples: u64) -> Result<f64> {
         let mut spent = Duration::ZERO;
         for _ in 0..samples {
             self.round += 1;
-            let path = self.folder.path().join("proc/diskstats");
-            std::fs::write(path, lines(self.devices, self.round))?;
+            self.fake.proc("diskstats", &lines(self.devices, self.round));
             let begin = thread_time()?;
             let intervals = self.sampler.sample()?;
             let context = self.sampler.context();
@@ -123,7 +114,7 @@ fn thread_time() -> Result<Duration> {
 }
 
 /// What a sample of this machine costs.
-fn here(samples: u64) -> Result<(usize, crate::pairs::Ratio)> {
+fn here(samples: u64) -> Result<(usize, Ratio)> {
     let selection = Selection { unused: true, partitions: true, ..Selection::default() };
     let mut sampler = Sampler::new(Roots::default(), selection)?;
     let mut costs = Vec::new();
@@ -133,5 +124,5 @@ fn here(samples: u64) -> Result<(usize, crate::pairs::Ratio)> {
         sampler.context();
         costs.push(thread_time()?.saturating_sub(begin).as_secs_f64() * 1e3);
     }
-    Ok((sampler.devices().len(), median_of(&costs)))
+    Ok((sampler.devices().len(), Ratio::median_of(costs)))
 }

@@ -55,7 +55,6 @@ const THOUSAND: &str = "sim:friedman10k,disks=1000,raid=0,buses=250,pci=16,adapt
 /// The long run of [`QUEUE`] is so many times as long as the short one.
 const LONGER: u32 = 10;
 
-/// A load of one simulated drive.
 const fn drive(
     name: &'static str,
     rw: &'static str,
@@ -85,7 +84,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     gates.push(gate(context, name, unit, Goal::AtLeast(1.0), load, seconds, &mut details)?);
 
     let pairs = context.pairs(PAIRS);
-    let shorter = if context.smoke { 100 } else { 2_000 };
+    let shorter = if context.options.smoke { 100 } else { 2_000 };
     let run = |seconds, plant| measure(binary, QUEUE, seconds, plant, |ios, _| ios as f64);
     let short = || run(shorter, Plant::Nothing);
     let (proof, _) = Proof::of(pairs, FAULT, short, || run(shorter, Plant::Stopped(FIFTH)))?;
@@ -106,14 +105,14 @@ fn gate(
     count: impl Fn(u64, f64) -> f64,
     details: &mut serde_json::Value,
 ) -> Result<Gate> {
-    let seconds = if context.smoke { seconds.div_ceil(50) } else { seconds };
+    let seconds = if context.options.smoke { seconds.div_ceil(50) } else { seconds };
     let rate = |binary: &Path, plant| measure(binary, words, seconds, plant, &count);
     let binary = context.binary.as_path();
     let this = || rate(binary, Plant::Nothing);
     this()?;
     let pairs = context.pairs(PAIRS);
     let (proof, figure) = Proof::of(pairs, FAULT, this, || rate(binary, Plant::Stopped(FIFTH)))?;
-    if let Some(other) = &context.against {
+    if let Some(other) = &context.options.against {
         let ratio = Ratio::median_of_pairs(&turns(pairs, || rate(other, Plant::Nothing), this)?);
         println!("  {name}: this over {}: {ratio}", other.display());
         details["this_over_other"][&name] = numbers(&ratio);

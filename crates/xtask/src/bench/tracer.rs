@@ -6,7 +6,7 @@
 //! is to be known before `--trace` is left on. Rejected: a null block device, which most kernels
 //! come without.
 
-use super::gate::{Gate, Goal, Proof, median_of, numbers, turns, values};
+use super::gate::{Gate, Goal, Proof, numbers, turns, values};
 use super::{Context, Report};
 use crate::child::{FIFTH, Plant};
 use crate::contest::target::Target;
@@ -14,7 +14,6 @@ use crate::contest::{Bout, Load, Outcome, Via};
 use crate::pairs::Ratio;
 use anyhow::Result;
 use kernel::Roots;
-use nix::sys::stat::{major, minor};
 use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 use tracer::Tracer;
@@ -23,14 +22,13 @@ const PAIRS: usize = 15;
 const LOAD: Load = Load::new(Via::IoUring, "randread", "4k", 32);
 
 pub(super) fn run(context: &Context) -> Result<Report> {
-    let target = match Target::prepare("loop", context.smoke)? {
+    let target = match Target::prepare("loop", context.options.smoke)? {
         Ok(target) => target,
         Err(why) => return Ok(Report::skipped("tracer", &why)),
     };
     println!("  {}", target.description);
     let roots = Roots::default();
-    let number = std::fs::metadata(&target.path)?.rdev();
-    let number = (u32::try_from(major(number))?, u32::try_from(minor(number))?);
+    let number = kernel::device::numbers(std::fs::metadata(&target.path)?.rdev());
     if let Err(error) = Tracer::open(&roots, &[number], false) {
         return Ok(Report::skipped("tracer", &error.to_string()));
     }
@@ -52,7 +50,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     let alone = Load { iodepth: 1, ..LOAD };
     let singles = turns(count, || plain(alone), || traced(alone))?;
     let singles = values(&singles, |outcome| outcome.latency_ns / 1e3);
-    let without = median_of(&singles.iter().map(|pair| pair.0).collect::<Vec<f64>>());
+    let without = Ratio::median_of(singles.iter().map(|pair| pair.0).collect());
     let longer = Ratio::median_of_pairs(&singles);
     println!(
         "    a single request takes {without} µs, and {longer} times that when it is traced: \

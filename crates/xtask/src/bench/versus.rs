@@ -10,6 +10,7 @@
 use super::gate::{Gate, Goal, Proof, medians, numbers, turns, values};
 use super::{Context, Report};
 use crate::child::{FIFTH, Plant};
+use crate::contest::halfpower::findings;
 use crate::contest::target::Target;
 use crate::contest::{Bout, Load, Outcome, SHORT, Via, fio};
 use crate::pairs::Ratio;
@@ -28,19 +29,11 @@ const SHORT_RUNS: u32 = 5;
 
 const DEEP: Load = Load::new(Via::IoUring, "randread", "4k", 128);
 
-pub(super) fn tmpfs(context: &Context) -> Result<Report> {
-    run(context, "tmpfs")
-}
-
-pub(super) fn zram(context: &Context) -> Result<Report> {
-    run(context, "zram")
-}
-
-fn run(context: &Context, name: &str) -> Result<Report> {
-    if let Some(why) = testkit::Capability::Fio.missing() {
-        return Ok(Report::skipped(name, &format!("needs Fio: {why}")));
+pub(super) fn run(context: &Context, name: &'static str) -> Result<Report> {
+    if let Some(why) = testkit::Capability::Fio.lack() {
+        return Ok(Report::skipped(name, &why));
     }
-    let target = match Target::prepare(name, context.smoke)? {
+    let target = match Target::prepare(name, context.options.smoke)? {
         Ok(target) => target,
         Err(why) => return Ok(Report::skipped(name, &why)),
     };
@@ -57,8 +50,8 @@ fn run(context: &Context, name: &str) -> Result<Report> {
 
 impl Context {
     fn slice_of(&self, bout: &Bout<'_>, plant: Plant) -> Result<Outcome> {
-        let (outcome, notes) = bout.told(self.slice(), plant, &[])?;
-        for finding in notes.findings.iter().filter(|_| self.verbose) {
+        let (outcome, trial) = bout.told(self.slice(), plant, &[])?;
+        for finding in findings(&trial).filter(|_| self.options.verbose) {
             println!("    halfpower says: {finding}");
         }
         Ok(outcome)
@@ -85,7 +78,7 @@ impl Context {
 
     /// What start and end cost: the mean of short runs.
     fn short(&self, run: impl Fn(Duration) -> Result<Outcome>) -> Result<Outcome> {
-        let count = if self.smoke { 1 } else { SHORT_RUNS };
+        let count = if self.options.smoke { 1 } else { SHORT_RUNS };
         let runs: Result<Vec<Outcome>> = (0..count).map(|_| run(SHORT)).collect();
         let all = Outcome::together(&runs?);
         let (cpu, busy, runtime) = (all.cpu / count, all.busy / count, all.runtime / count);
@@ -96,7 +89,7 @@ impl Context {
 /// Depth 128: rate and CPU time.
 fn deep(context: &Context, target: &Target) -> Result<Report> {
     let mut bout = Bout::new(&context.binary, target, DEEP, Some(context.core));
-    let (settings, tried) = fio::best(&bout, context.smoke)?;
+    let (settings, tried) = fio::best(&bout, context.options.smoke)?;
     for (settings, iops) in &tried {
         println!("    fio with {}: {iops:.0} IOPS", settings.words());
     }
@@ -105,17 +98,20 @@ fn deep(context: &Context, target: &Target) -> Result<Report> {
     let pairs = context.contest(&bout)?;
     let short_fio = context.short(|runtime| bout.fio(runtime))?;
     let short = context.short(|runtime| bout.halfpower(runtime, Plant::Nothing))?;
-    let per_io = |cost: fn(&Outcome, &Outcome, usize) -> f64| -> Vec<(f64, f64)> {
-        pairs.iter().map(|(a, b)| (cost(a, &short_fio, 1), cost(b, &short, 1))).collect()
+    let per_io = |time: fn(&Outcome) -> Duration| -> Vec<(f64, f64)> {
+        let each = |(a, b): &(Outcome, Outcome)| {
+            (a.us_per_io(time, &short_fio, 1), b.us_per_io(time, &short, 1))
+        };
+        pairs.iter().map(each).collect()
     };
     let iops = |outcome: &Outcome| outcome.iops;
     let stopped = Plant::Stopped(FIFTH);
     let rate_proof = context.proof(&bout, stopped, "a fifth of the time stopped", iops)?;
     let burns = Plant::Burns(context.slice() / BURNT);
-    let charged = |outcome: &Outcome| outcome.cpu_us_per_io(&short, 1);
+    let charged = |outcome: &Outcome| outcome.us_per_io(|run| run.cpu, &short, 1);
     let cpu_proof = context.proof(&bout, burns, "a fifth of the slice burnt", charged)?;
     let rates = values(&pairs, iops);
-    let (costs, busy) = (per_io(Outcome::cpu_us_per_io), per_io(Outcome::busy_us_per_io));
+    let (costs, busy) = (per_io(|run| run.cpu), per_io(|run| run.busy));
     let [rate, cost, busy_each] = [&rates, &costs, &busy].map(|pairs| medians(pairs));
     let busy_ratio = Ratio::median_of_pairs(&busy);
     println!("    IOPS: fio {:.0}, halfpower {:.0}", rate.0, rate.1);

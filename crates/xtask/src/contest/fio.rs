@@ -9,6 +9,7 @@
 use super::{Bout, Load, Outcome, SHORT, Via};
 use crate::child::{self, Plant};
 use anyhow::{Context, Result, ensure};
+use record::Trial;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -26,13 +27,13 @@ impl Registered {
     pub(crate) const ALL: Self = Self { files: true, buffers: true };
 
     /// The same as halfpower's engine got from the kernel, by its own words.
-    pub(crate) fn like(features: &[String]) -> Self {
+    pub(crate) fn like(trial: &Trial) -> Self {
+        let features = trial.harness.value().map_or(&[][..], |harness| &harness.engine_features);
         let got = |what: &str| features.iter().any(|feature| feature.starts_with(what));
         Self { files: got("registered file"), buffers: got("registered buffers") }
     }
 }
 
-/// How fio is asked to do a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// Requests handed over together, and completions taken together: at least, at most.
@@ -91,22 +92,24 @@ pub(crate) fn best(bout: &Bout<'_>, smoke: bool) -> Result<(Settings, Vec<(Setti
     Ok((best, tried))
 }
 
-pub(super) fn run(bout: &Bout<'_>, runtime: Duration) -> Result<Outcome> {
-    let Bout { target, load, .. } = bout;
-    let mut command = command(load, &bout.settings, runtime);
-    command.arg(format!("--size={}", target.size_bytes));
-    if load.via != Via::Null {
-        command
-            .arg("--allow_file_create=0")
-            .arg(format!("--filename={}", target.path.display()))
-            .arg(format!("--direct={}", u8::from(bout.direct())));
+impl Bout<'_> {
+    pub(crate) fn fio(&self, runtime: Duration) -> Result<Outcome> {
+        let Self { target, load, .. } = self;
+        let mut command = command(load, &self.settings, runtime);
+        command.arg(format!("--size={}", target.size_bytes));
+        if load.via != Via::Null {
+            command
+                .arg("--allow_file_create=0")
+                .arg(format!("--filename={}", target.path.display()))
+                .arg(format!("--direct={}", u8::from(self.direct())));
+        }
+        let child = child::run(&mut command, Plant::Nothing)?;
+        ensure!(child.status.success(), "{command:?} failed: {}", child.stderr.trim());
+        let direction = if load.writes() { "write" } else { "read" };
+        let (iops, latency_ns) = parse(&child.stdout, direction)
+            .with_context(|| format!("{command:?} was not understood: {}", child.stderr.trim()))?;
+        Ok(Outcome { iops, latency_ns, cpu: child.cpu, busy: child.busy, runtime })
     }
-    let child = child::run(&mut command, Plant::Nothing)?;
-    ensure!(child.status.success(), "{command:?} failed: {}", child.stderr.trim());
-    let direction = if load.writes() { "write" } else { "read" };
-    let (iops, latency_ns) = parse(&child.stdout, direction)
-        .with_context(|| format!("{command:?} was not understood: {}", child.stderr.trim()))?;
-    Ok(Outcome { iops, latency_ns, cpu: child.cpu, busy: child.busy, runtime })
 }
 
 fn command(load: &Load, settings: &Settings, runtime: Duration) -> Command {
@@ -162,12 +165,6 @@ fn parse(output: &str, direction: &str) -> Result<(f64, f64)> {
     // Submission to completion, as halfpower's latency in a closed loop.
     let latency_ns = number(&job[direction]["lat_ns"]["mean"]).context("no lat_ns")?;
     Ok((iops, latency_ns))
-}
-
-/// What `fio --version` says.
-pub(crate) fn version() -> Option<String> {
-    let output = Command::new("fio").arg("--version").output().ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 #[cfg(test)]

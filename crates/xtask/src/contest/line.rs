@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use crate::pairs::{MARGIN, Ratio, Verdict};
+use std::time::Duration;
 
 /// Slices of each side in one pair.
 pub(super) const SLICES: usize = 4;
@@ -15,20 +16,8 @@ pub(super) struct Half {
 }
 
 impl Half {
-    fn iops(&self) -> f64 {
-        self.slices.iops
-    }
-
-    fn latency_ns(&self) -> f64 {
-        self.slices.latency_ns
-    }
-
-    fn cpu_us_per_io(&self) -> f64 {
-        self.slices.cpu_us_per_io(&self.short, SLICES)
-    }
-
-    fn busy_us_per_io(&self) -> f64 {
-        self.slices.busy_us_per_io(&self.short, SLICES)
+    fn us_per_io(&self, time: fn(&Outcome) -> Duration) -> f64 {
+        self.slices.us_per_io(time, &self.short, SLICES)
     }
 }
 
@@ -42,10 +31,9 @@ struct Compared {
 impl Compared {
     fn of(pairs: &[(Half, Half)], value: fn(&Half) -> f64) -> Self {
         let values: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (value(a), value(b))).collect();
-        let mean = |side: fn(&(f64, f64)) -> f64| {
-            values.iter().map(side).sum::<f64>() / values.len() as f64
-        };
-        Self { means: (mean(|pair| pair.0), mean(|pair| pair.1)), ratio: Ratio::of_pairs(&values) }
+        let (first, second): (Vec<f64>, Vec<f64>) = values.iter().copied().unzip();
+        let means = (stats::mean(&first), stats::mean(&second));
+        Self { means, ratio: Ratio::of_pairs(&values) }
     }
 }
 
@@ -69,10 +57,10 @@ impl Line {
     pub(super) fn of(pairs: &[(Half, Half)]) -> Self {
         Self {
             pairs: pairs.len(),
-            iops: Compared::of(pairs, Half::iops),
-            latency: Compared::of(pairs, Half::latency_ns),
-            cpu: Compared::of(pairs, Half::cpu_us_per_io),
-            busy: Compared::of(pairs, Half::busy_us_per_io),
+            iops: Compared::of(pairs, |half| half.slices.iops),
+            latency: Compared::of(pairs, |half| half.slices.latency_ns),
+            cpu: Compared::of(pairs, |half| half.us_per_io(|run| run.cpu)),
+            busy: Compared::of(pairs, |half| half.us_per_io(|run| run.busy)),
         }
     }
 

@@ -1,11 +1,11 @@
 //! One run of a load generator on a prepared target: what `bench` and `peers` compare.
 //!
 //! Both sides are whole programs in processes of their own, as a user starts them. Latency is
-//! submission to completion, fio's `lat`. CPU time comes twice: what the kernel charges to
-//! the child and its threads, io_uring's workers included; and the time that the whole machine was
-//! not idle, which misses nothing and holds everybody else's work. What a program spends before and
-//! after its load (fio calibrates clocks, halfpower measures its ceiling) is taken out by the
-//! difference to a very short run of the same.
+//! submission to completion, fio's `lat`. CPU time comes twice (see [`crate::child`]): what is
+//! charged to the child, and the time that the whole machine was not idle, which misses nothing and
+//! holds everybody else's work. What a program spends before and after its load (fio calibrates
+//! clocks, halfpower measures its ceiling) is taken out by the difference to a very short run of the
+//! same.
 
 pub(crate) mod fio;
 pub(crate) mod halfpower;
@@ -16,7 +16,6 @@ pub(crate) mod target;
 use crate::child::Plant;
 use anyhow::Result;
 use fio::{Registered, Settings};
-use halfpower::Notes;
 use std::path::Path;
 use std::time::Duration;
 use target::Target;
@@ -107,22 +106,8 @@ impl<'a> Bout<'a> {
         Self { binary, target, load, settings }
     }
 
-    pub(crate) fn fio(&self, runtime: Duration) -> Result<Outcome> {
-        fio::run(self, runtime)
-    }
-
     pub(crate) fn halfpower(&self, runtime: Duration, plant: Plant) -> Result<Outcome> {
         Ok(self.told(runtime, plant, &[])?.0)
-    }
-
-    /// The same with further flags, and what the run says besides its numbers.
-    pub(crate) fn told(
-        &self,
-        runtime: Duration,
-        plant: Plant,
-        more: &[&str],
-    ) -> Result<(Outcome, Notes)> {
-        halfpower::run(self, runtime, plant, more)
     }
 
     /// Whether the page cache is bypassed; a mapping lives in it.
@@ -162,18 +147,8 @@ impl Outcome {
         self.iops * self.runtime.as_secs_f64()
     }
 
-    /// Charged CPU time per request in µs, where `runs` starts and ends cost what those of
-    /// `short` did.
-    pub(crate) fn cpu_us_per_io(&self, short: &Self, runs: usize) -> f64 {
-        self.per_io(short, runs, |run| run.cpu)
-    }
-
-    /// Time of the whole machine per request in µs, likewise.
-    pub(crate) fn busy_us_per_io(&self, short: &Self, runs: usize) -> f64 {
-        self.per_io(short, runs, |run| run.busy)
-    }
-
-    fn per_io(&self, short: &Self, runs: usize, time: fn(&Self) -> Duration) -> f64 {
+    /// A time per request in µs, where `runs` starts and ends cost what those of `short` did.
+    pub(crate) fn us_per_io(&self, time: fn(&Self) -> Duration, short: &Self, runs: usize) -> f64 {
         let runs = runs as f64;
         let spent = time(self).as_secs_f64() - runs * time(short).as_secs_f64();
         spent * 1e6 / (self.requests() - runs * short.requests())
@@ -195,8 +170,8 @@ mod tests {
         let short = run(1e5, 1e4, 20, [54, 56]);
         let long = run(1e5, 1e4, 1_000, [250, 350]);
         let both = Outcome::together(&[long, long]);
-        assert!((both.cpu_us_per_io(&short, 2) - 2.0).abs() < 1e-9);
-        assert!((both.busy_us_per_io(&short, 2) - 3.0).abs() < 1e-9);
+        assert!((both.us_per_io(|run| run.cpu, &short, 2) - 2.0).abs() < 1e-9);
+        assert!((both.us_per_io(|run| run.busy, &short, 2) - 3.0).abs() < 1e-9);
     }
 
     #[test]

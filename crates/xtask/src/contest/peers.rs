@@ -20,13 +20,11 @@
 //! the target has counters of its own, which must agree within 2 %. A pool of threads is shown
 //! without being judged, because fio has none: its jobs need no hand-over.
 //!
-//! CPU time has two bounds, by the same measure for both: what the kernel charges to the
-//! child, and the time that the whole machine was not idle. A very short run of the same load in
-//! each pair takes out what starts and ends cost. halfpower's own upper bound (`--cpu-upper`) is
-//! shown beside.
+//! CPU time is compared by both of its bounds (see [`super`]); halfpower's own upper bound
+//! (`--cpu-upper`) is shown beside.
 
 use super::fio::Registered;
-use super::halfpower::Notes;
+use super::halfpower::findings;
 use super::line::{Half, Line, SLICES};
 use super::target::{self, Target};
 use super::{Bout, Load, Outcome, SHORT, Via};
@@ -58,7 +56,7 @@ impl Options {
     pub(crate) const VALUES: [&'static str; 7] =
         ["--pairs", "--runtime", "--minutes", "--target", "--engine", "--load", "--binary"];
 
-    pub(crate) fn read(flags: &Arguments) -> Result<Self> {
+    fn read(flags: &Arguments) -> Result<Self> {
         let known = |flag: &str, names: &[&str]| -> Result<Option<String>> {
             let name: Option<String> = flags.value(flag)?.filter(|name| name != "all");
             let fine = name.as_deref().is_none_or(|name| names.contains(&name));
@@ -72,7 +70,7 @@ impl Options {
         ensure!((1.0..=60.0).contains(&runtime_s), "--runtime must be from 1 to 60 seconds");
         let minutes = flags.value("--minutes")?.unwrap_or(MINUTES);
         let options = Self {
-            smoke: false,
+            smoke: flags.has("--smoke"),
             pairs,
             runtime: Duration::from_secs_f64(runtime_s),
             most: Duration::from_secs(60 * minutes),
@@ -81,13 +79,13 @@ impl Options {
             load: flags.value("--load")?,
             binary: flags.value("--binary")?,
         };
-        if !flags.has("--smoke") {
+        if !options.smoke {
             return Ok(options);
         }
         // The least that shows that both sides still run and are understood, with every engine.
         let (runtime, most) = (Duration::from_millis(120), Duration::from_secs(60));
         let (target, engine, load) = (None, None, None);
-        Ok(Self { smoke: true, pairs: 1, runtime, most, target, engine, load, ..options })
+        Ok(Self { pairs: 1, runtime, most, target, engine, load, ..options })
     }
 
     /// The loads to be run on a target.
@@ -136,23 +134,13 @@ const LOADS: [Load; 13] = [
 /// requests in flight at the edges of a short run.
 const COUNT_TOLERANCE: f64 = 0.02;
 
-/// One side of a comparison.
-#[derive(Clone, Copy)]
-enum Side {
-    Fio,
-    Halfpower,
-    HalfpowerSlowed,
-}
+/// One side of a comparison: how it runs for a time.
+type Side = fn(&Bout<'_>, Duration) -> Result<Outcome>;
+const FIO: Side = |bout, runtime| bout.fio(runtime);
+const HALFPOWER: Side = |bout, runtime| bout.halfpower(runtime, Plant::Nothing);
+const SLOWED: Side = |bout, runtime| bout.halfpower(runtime, Plant::Stopped(TENTH));
 
 impl Bout<'_> {
-    fn run(&self, side: Side, runtime: Duration) -> Result<Outcome> {
-        match side {
-            Side::Fio => self.fio(runtime),
-            Side::Halfpower => self.halfpower(runtime, Plant::Nothing),
-            Side::HalfpowerSlowed => self.halfpower(runtime, Plant::Stopped(TENTH)),
-        }
-    }
-
     /// Both sides in turn, so that a drift of the machine falls on both alike.
     fn pair(&self, sides: (Side, Side), reverse: bool, runtime: Duration) -> Result<(Half, Half)> {
         let slice = runtime / SLICES as u32;
@@ -161,12 +149,11 @@ impl Bout<'_> {
             let b_first = (turn % 2 == 1) != reverse;
             for of_b in [b_first, !b_first] {
                 let (side, slices) = if of_b { (sides.1, &mut b) } else { (sides.0, &mut a) };
-                slices.push(self.run(side, slice)?);
+                slices.push(side(self, slice)?);
             }
         }
-        let half = |side, slices: &[Outcome]| -> Result<Half> {
-            let short = self.run(side, SHORT)?;
-            Ok(Half { slices: Outcome::together(slices), short })
+        let half = |side: Side, slices: &[Outcome]| -> Result<Half> {
+            Ok(Half { slices: Outcome::together(slices), short: side(self, SHORT)? })
         };
         Ok((half(sides.0, &a)?, half(sides.1, &b)?))
     }
@@ -208,15 +195,13 @@ impl Budget {
 }
 
 /// Compares on the targets asked for; whether the gate works and RAM-backed targets agree.
-pub(crate) fn run(options: &Options) -> Result<bool> {
-    if let Some(why) = testkit::Capability::Fio.missing() {
-        println!("SKIP peers: needs Fio: {why}");
+pub(crate) fn run(flags: &Arguments) -> Result<bool> {
+    let options = &Options::read(flags)?;
+    if let Some(why) = testkit::Capability::Fio.lack() {
+        println!("SKIP peers: {why}");
         return Ok(true);
     }
-    let binary = match &options.binary {
-        Some(binary) => binary.clone(),
-        None => crate::place::binary(options.smoke)?,
-    };
+    let binary = crate::place::binary(options.binary.clone(), options.smoke)?;
     // Two more on each target prove the gate.
     let comparisons = target::NAMES
         .iter()
@@ -259,19 +244,19 @@ fn compare_on(
         let one_thread = load.via != Via::Threads;
         let core = (target.ram_backed && one_thread).then(child::core).transpose()?;
         let mut bout = Bout::new(binary, target, *load, core);
-        let (_, notes) = bout.told(SHORT, Plant::Nothing, &[])?;
-        bout.settings.registered = Registered::like(&notes.features);
+        let (_, trial) = bout.told(SHORT, Plant::Nothing, &[])?;
+        bout.settings.registered = Registered::like(&trial);
         if index == 0 {
             good &= proof(&bout, options, budget)?;
         }
-        let line = bout.compare((Side::Fio, Side::Halfpower), options, budget.next(), |line| {
+        let line = bout.compare((FIO, HALFPOWER), options, budget.next(), |line| {
             line.says_all() || line.decided() && !line.agrees_or_leads()
         })?;
         println!("{}", line.row(&load.label()));
-        for finding in &notes.findings {
+        for finding in findings(&trial) {
             println!("    halfpower says: {finding}");
         }
-        if let Some(ratio) = notes.counted_ratio {
+        if let Some(ratio) = trial.device_counters.value().and_then(|it| it.ratio_ios) {
             println!("    the device counted {ratio:.3} of halfpower's requests");
             good &= (ratio - 1.0).abs() < COUNT_TOLERANCE || !target.ram_backed;
         }
@@ -290,20 +275,25 @@ fn compare_on(
 /// that cannot make them spoils nothing.
 fn own_bounds(bout: &Bout<'_>, runtime: Duration) -> String {
     match bout.told(runtime, Plant::Nothing, &["--cpu-upper"]) {
-        Ok((_, Notes { bounds_us: (Some(lower), Some(upper)), .. })) => {
-            format!("halfpower's own bounds: lower {lower:.2}, upper {upper:.2} µs per request")
+        Ok((_, trial)) => {
+            match trial.cpu.value().map(|it| (it.lower_us_per_io, it.upper_us_per_io)) {
+                Some((Some(lower), Some(upper))) => {
+                    format!(
+                        "halfpower's own bounds: lower {lower:.2}, upper {upper:.2} µs per request"
+                    )
+                }
+                _ => "halfpower gives no bounds of its own here".to_owned(),
+            }
         }
-        Ok(_) => "halfpower gives no bounds of its own here".to_owned(),
         Err(error) => format!("halfpower's own bounds are not measured: {error:#}"),
     }
 }
 
 /// Shows what the gate makes of nothing and of a real fault.
 fn proof(bout: &Bout<'_>, options: &Options, budget: &mut Budget) -> Result<bool> {
-    let same = bout.compare((Side::Fio, Side::Fio), options, budget.next(), Line::decided)?;
+    let same = bout.compare((FIO, FIO), options, budget.next(), Line::decided)?;
     println!("{}", same.row("A/A: fio, fio"));
-    let sides = (Side::Halfpower, Side::HalfpowerSlowed);
-    let slowed = bout.compare(sides, options, budget.next(), Line::decided)?;
+    let slowed = bout.compare((HALFPOWER, SLOWED), options, budget.next(), Line::decided)?;
     println!("{}", slowed.row("planted: a tenth stopped"));
     let works = same.verdict() != Verdict::Different && slowed.verdict() != Verdict::Equivalent;
     if !works {

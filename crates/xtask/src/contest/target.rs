@@ -6,6 +6,9 @@
 //! repeats its name, which the target therefore knows.
 
 use anyhow::{Context, Result, ensure};
+use kernel::Roots;
+use kernel::mounts::{mount_of, read_mounts};
+use std::any::Any;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -33,115 +36,85 @@ pub(crate) struct Target {
     pub(crate) device_name: Option<String>,
     /// Whether no disk is below, so that a decision can be expected.
     pub(crate) ram_backed: bool,
-    _owner: Owner,
-}
-
-/// What must live as long as the target.
-#[allow(dead_code, reason = "kept until the target goes")]
-enum Owner {
-    Folder(Folder),
-    Zram(Zram),
-    Loop(LoopDevice),
+    /// What must live as long as the target.
+    _owner: Box<dyn Any>,
 }
 
 impl Target {
     /// Makes the target, or says why this machine has none.
-    pub(crate) fn prepare(name: &str, smoke: bool) -> Result<Result<Self, String>> {
-        let bytes = if smoke { SMOKE_BYTES } else { BYTES };
+    pub(crate) fn prepare(name: &'static str, smoke: bool) -> Result<Result<Self, String>> {
         let memory = Path::new(MEMORY);
         let needed = match name {
             "zram" => Some(Capability::Zram),
             "loop" => Some(Capability::Loop),
             _ => None,
         };
-        if let Some((needed, why)) = needed.and_then(|it| Some((it, it.missing()?))) {
-            return Ok(Err(format!("needs {}: {why}", needed.name())));
+        if let Some(why) = needed.and_then(Capability::lack) {
+            return Ok(Err(why));
         }
         if matches!(name, "tmpfs" | "loop") && !is_memory(memory) {
             return Ok(Err(format!("{MEMORY} is no tmpfs")));
         }
-        let target = match name {
-            "tmpfs" => {
-                let description = "a file in memory, read and written through the page cache";
-                Self::file("tmpfs", description, memory, bytes)?
-            }
+        let description = match name {
+            "tmpfs" => "a file in memory, read and written through the page cache",
             "zram" => {
-                let device = Zram::new(bytes).context("cannot make a zram device")?;
-                let description = "a RAM block device, O_DIRECT; it has no path that does not \
-                                   block, so io_uring hands its requests to kernel workers";
-                let path = device.path().to_owned();
-                Self::device("zram", description, path, bytes, Owner::Zram(device))
+                "a RAM block device, O_DIRECT; it has no path that does not block, so io_uring \
+                 hands its requests to kernel workers"
+            }
+            "loop" => "a loop device over a file in memory, O_DIRECT",
+            "null" => "no I/O at all: the load generators themselves",
+            _ => "a file on the disk of the build folder, O_DIRECT",
+        };
+        let size_bytes = match name {
+            "null" => PRETENDED_BYTES,
+            _ if smoke => SMOKE_BYTES,
+            _ => BYTES,
+        };
+        // Where a target that is a file lies.
+        let parent = match name {
+            "tmpfs" => memory.to_owned(),
+            "null" => std::env::temp_dir(),
+            _ => crate::place::target_folder(),
+        };
+        let (path, _owner): (PathBuf, Box<dyn Any>) = match name {
+            "zram" => {
+                let device = Zram::new(size_bytes).context("cannot make a zram device")?;
+                (device.path().to_owned(), Box::new(device))
             }
             "loop" => {
-                let device = LoopDevice::within(memory, bytes, 512)?;
-                let description = "a loop device over a file in memory, O_DIRECT";
-                let path = device.path().to_owned();
-                Self::device("loop", description, path, bytes, Owner::Loop(device))
-            }
-            "null" => {
-                let description = "no I/O at all: the load generators themselves";
-                Self::file("null", description, &std::env::temp_dir(), PRETENDED_BYTES)?
+                let device = LoopDevice::within(memory, size_bytes, 512)?;
+                (device.path().to_owned(), Box::new(device))
             }
             _ => {
-                let folder = crate::place::target_folder();
-                std::fs::create_dir_all(&folder)?;
-                let description = "a file on the disk of the build folder, O_DIRECT";
-                let file = Self::file("disk", description, &folder, bytes)?;
-                Self { direct: true, ram_backed: is_memory(&folder), ..file }
+                std::fs::create_dir_all(&parent)?;
+                let folder = Folder::within(&parent, "halfpower-contest-")?;
+                (folder.path().join("file"), Box::new(folder))
             }
         };
-        fill(&target.path, target.size_bytes)?;
-        Ok(Ok(target))
-    }
-
-    fn file(
-        name: &'static str,
-        description: &'static str,
-        parent: &Path,
-        size_bytes: u64,
-    ) -> Result<Self> {
-        let folder = Folder::within(parent, "halfpower-contest-")?;
-        let path = folder.path().join("file");
-        let owner = Owner::Folder(folder);
-        let device = Self::device(name, description, path, size_bytes, owner);
-        Ok(Self { direct: false, device_name: None, ..device })
-    }
-
-    fn device(
-        name: &'static str,
-        description: &'static str,
-        path: PathBuf,
-        size_bytes: u64,
-        owner: Owner,
-    ) -> Self {
-        let device_name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        Self {
+        fill(&path, size_bytes)?;
+        let is_device = matches!(name, "zram" | "loop");
+        let device_name = path.file_name().filter(|_| is_device);
+        let device_name = device_name.map(|name| name.to_string_lossy().into_owned());
+        let direct = is_device || name == "disk";
+        let ram_backed = name != "disk" || is_memory(&parent);
+        Ok(Ok(Self {
             name,
             description,
             path,
             size_bytes,
-            direct: true,
+            direct,
             device_name,
-            ram_backed: true,
-            _owner: owner,
-        }
+            ram_backed,
+            _owner,
+        }))
     }
 }
 
-/// Whether the folder is on a tmpfs: the last mount above it, by mountinfo (proc(5)).
+/// Whether the folder is on a tmpfs.
 fn is_memory(folder: &Path) -> bool {
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    mounts
-        .lines()
-        .filter_map(|line| {
-            let (before, after) = line.split_once(" - ")?;
-            let point = before.split(' ').nth(4)?;
-            folder.starts_with(point).then_some((point.len(), after.starts_with("tmpfs ")))
-        })
-        // Of equal lengths the later mount covers the earlier one, and max_by_key takes the last.
-        .max_by_key(|(length, _)| *length)
-        .is_some_and(|(_, tmpfs)| tmpfs)
+    let mounts = read_mounts(&Roots::default());
+    mount_of(&mounts, &folder, None).is_some_and(|mount| mount.kind == "tmpfs")
 }
 
 /// Writes the file or device full with data that does not compress.
