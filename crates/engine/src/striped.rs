@@ -9,13 +9,11 @@
 //! transfers of chunks that lie behind one another in a file (one completion would stand for several
 //! pieces).
 
-use crate::transport::{address_of, close};
 use crate::{
-    Buffers, Completion, Engine, EngineError, OpenEngine, Setup, Submission, Transfer, Transport,
+    Completion, Direct, Engine, EngineError, OpenEngine, Setup, Submission, Transfer, Transport,
     Wait,
 };
 use rustix::io::Errno;
-use std::mem::ManuallyDrop;
 
 /// Where a byte of the striped area lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,8 +92,7 @@ struct Piece {
 /// An engine on all files of its setup as one.
 #[derive(Debug)]
 pub struct Striped<T: Transport> {
-    transport: T,
-    buffers: ManuallyDrop<Buffers>,
+    direct: Direct<T>,
     layout: StripeLayout,
     /// Most pieces of a request.
     pieces_max: u32,
@@ -124,11 +121,8 @@ impl<T: Transport> OpenEngine for Striped<T> {
         let pieces_max = setup.max_bytes.saturating_sub(1) / chunk_bytes + 2;
         let depth = setup.depth.max(1);
         let most = depth.saturating_mul(pieces_max);
-        let buffers = Buffers::new(setup)?;
-        let transport = T::open(setup, most, buffers.memory())?;
         Ok(Self {
-            transport,
-            buffers: ManuallyDrop::new(buffers),
+            direct: Direct::open_for(setup, most)?,
             layout: StripeLayout::new(chunk_bytes, setup.files.len()),
             pieces_max,
             wholes: vec![Whole::default(); depth as usize],
@@ -140,14 +134,14 @@ impl<T: Transport> OpenEngine for Striped<T> {
     }
 
     fn data(&self, slot: u32, bytes: usize) -> &[u8] {
-        self.buffers.data(slot, bytes)
+        self.direct.data(slot, bytes)
     }
 }
 
 impl<T: Transport> Striped<T> {
     fn split(&mut self, submission: &Submission) {
         let Submission { request, slot, .. } = *submission;
-        let start = address_of(&mut self.buffers, submission);
+        let start = self.direct.address_of(submission);
         let first = slot * self.pieces_max;
         let (mut sent, mut count) = (0, 0);
         while sent < request.bytes {
@@ -155,7 +149,7 @@ impl<T: Transport> Striped<T> {
             let bytes = place.left.min(request.bytes - sent);
             let tag = first + count;
             self.pieces[tag as usize] = Piece { bytes: bytes as i32, outcome: 0 };
-            self.transport.push(Transfer {
+            self.direct.transport.push(Transfer {
                 // SAFETY: the request's memory is `request.bytes` long, more than `sent`.
                 address: unsafe { start.add(sent as usize) },
                 offset: place.offset,
@@ -214,7 +208,7 @@ impl<T: Transport> Engine for Striped<T> {
     }
 
     fn hand_over(&mut self) -> Result<(), EngineError> {
-        self.transport.hand_over()
+        self.direct.hand_over()
     }
 
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
@@ -223,7 +217,7 @@ impl<T: Transport> Engine for Striped<T> {
             // So many requests take at least so many pieces, and there are at least so many.
             let pieces = missing.min(self.transfers_in_flight);
             let transfers = Wait { min: pieces, max: self.transfers_in_flight, ..ask };
-            self.transport.wait(transfers, &mut self.done)?;
+            self.direct.wait(transfers, &mut self.done)?;
             let silent = (self.done.len() as u32) < pieces;
             self.assemble();
             if self.ready.len() as u32 >= ask.min || silent {
@@ -236,16 +230,10 @@ impl<T: Transport> Engine for Striped<T> {
     }
 
     fn features(&self) -> Vec<String> {
-        let mut features = self.transport.features();
+        let mut features = self.direct.features();
         let StripeLayout { files, chunk_bytes, .. } = self.layout;
         features.push(format!("striped over {files} targets in chunks of {chunk_bytes} bytes"));
         features
-    }
-}
-
-impl<T: Transport> Drop for Striped<T> {
-    fn drop(&mut self) {
-        close(&mut self.transport, &mut self.buffers);
     }
 }
 

@@ -77,15 +77,32 @@ pub trait Transport: Sized + 'static {
 /// An engine with one transfer per request, on the first file of its setup.
 #[derive(Debug)]
 pub struct Direct<T: Transport> {
-    transport: T,
+    pub(crate) transport: T,
     buffers: ManuallyDrop<Buffers>,
+}
+
+impl<T: Transport> Direct<T> {
+    /// Opens it for at most `most` transfers in flight.
+    pub(crate) fn open_for(setup: &Setup, most: u32) -> Result<Self, EngineError> {
+        let buffers = Buffers::new(setup)?;
+        let transport = T::open(setup, most, buffers.memory())?;
+        Ok(Self { transport, buffers: ManuallyDrop::new(buffers) })
+    }
+
+    /// Where a request reads to or writes from; what it writes is made here.
+    #[inline]
+    pub(crate) fn address_of(&mut self, submission: &Submission) -> *mut u8 {
+        let Submission { request, slot, generation } = submission;
+        match request.op {
+            OpKind::Read => self.buffers.read_area(*slot),
+            OpKind::Write => self.buffers.next_write(*slot, request, *generation),
+        }
+    }
 }
 
 impl<T: Transport> OpenEngine for Direct<T> {
     fn open(setup: &Setup) -> Result<Self, EngineError> {
-        let buffers = Buffers::new(setup)?;
-        let transport = T::open(setup, setup.depth.max(1), buffers.memory())?;
-        Ok(Self { transport, buffers: ManuallyDrop::new(buffers) })
+        Self::open_for(setup, setup.depth.max(1))
     }
 
     fn data(&self, slot: u32, bytes: usize) -> &[u8] {
@@ -98,8 +115,9 @@ impl<T: Transport> Engine for Direct<T> {
     fn prepare(&mut self, requests: &[Submission]) {
         for submission in requests {
             let request = submission.request;
+            let address = self.address_of(submission);
             self.transport.push(Transfer {
-                address: address_of(&mut self.buffers, submission),
+                address,
                 offset: request.offset,
                 bytes: request.bytes,
                 tag: submission.slot,
@@ -126,26 +144,11 @@ impl<T: Transport> Engine for Direct<T> {
 
 impl<T: Transport> Drop for Direct<T> {
     fn drop(&mut self) {
-        close(&mut self.transport, &mut self.buffers);
-    }
-}
-
-/// Where a request reads to or writes from; what it writes is made here.
-#[inline]
-pub(crate) fn address_of(buffers: &mut Buffers, submission: &Submission) -> *mut u8 {
-    let Submission { request, slot, generation } = submission;
-    match request.op {
-        OpKind::Read => buffers.read_area(*slot),
-        OpKind::Write => buffers.next_write(*slot, request, *generation),
-    }
-}
-
-/// Frees the buffers once nothing refers to them; leaves them to the end of the process where
-/// something still does.
-pub(crate) fn close<T: Transport>(transport: &mut T, buffers: &mut ManuallyDrop<Buffers>) {
-    if transport.quiesce() {
-        // SAFETY: called from the owner's drop alone, which does not touch them afterwards.
-        unsafe { ManuallyDrop::drop(buffers) };
+        // Where something still refers to the buffers, they are left to the end of the process.
+        if self.transport.quiesce() {
+            // SAFETY: nothing touches them after the drop.
+            unsafe { ManuallyDrop::drop(&mut self.buffers) };
+        }
     }
 }
 
