@@ -17,8 +17,6 @@ pub struct EngineInfo {
     pub name: EngineName,
     /// Largest number of requests that one job really has in flight.
     pub max_depth: u32,
-    /// Whether it reaches the target at all.
-    pub does_io: bool,
     /// The cache modes that it can do.
     pub caches: &'static [CacheMode],
     /// What it is, for help texts.
@@ -44,14 +42,13 @@ const ANY_CACHE: &[CacheMode] =
 const PAGE_CACHE: &[CacheMode] = &[CacheMode::All, CacheMode::Fs];
 
 macro_rules! engines {
-    ($($name:ident: $type:ty, striped $striped:ty, max_depth $depth:expr, does_io $io:literal,
+    ($($name:ident: $type:ty, striped $striped:ty, max_depth $depth:expr,
        caches $caches:ident, $help:literal;)*) => {
         /// All engines that [`visit_engine`] knows.
         pub const ENGINES: &[EngineInfo] = &[
             $(EngineInfo {
                 name: EngineName::$name,
                 max_depth: $depth,
-                does_io: $io,
                 caches: $caches,
                 help: $help,
             },)*
@@ -70,18 +67,16 @@ macro_rules! engines {
 }
 
 engines! {
-    IoUring: Direct<Uring<false>>, striped Striped<Uring<false>>, max_depth u32::MAX, does_io true,
+    IoUring: Direct<Uring<false>>, striped Striped<Uring<false>>, max_depth u32::MAX,
         caches ANY_CACHE, "io_uring: any depth from one thread";
-    Libaio: Direct<Libaio>, striped Striped<Libaio>, max_depth u32::MAX, does_io true,
+    Libaio: Direct<Libaio>, striped Striped<Libaio>, max_depth u32::MAX,
         caches ANY_CACHE, "io_submit and io_getevents: asynchronous with O_DIRECT only";
     Sync: Direct<OneByOne<PlainCalls>>, striped Striped<OneByOne<PlainCalls>>, max_depth 1,
-        does_io true, caches ANY_CACHE,
-        "pread and pwrite: one request per job, depth comes from --numjobs";
-    Threads: Direct<Threads>, striped Striped<Threads>, max_depth u32::MAX, does_io true,
+        caches ANY_CACHE, "pread and pwrite: one request per job, depth comes from --numjobs";
+    Threads: Direct<Threads>, striped Striped<Threads>, max_depth u32::MAX,
         caches ANY_CACHE, "a pool of threads per job, each with pread and pwrite";
     Mmap: Direct<OneByOne<Mappings>>, striped Striped<OneByOne<Mappings>>, max_depth 1,
-        does_io true, caches PAGE_CACHE,
-        "copies from and to a mapping of the file: page cache only";
-    Null: NullEngine, striped NullEngine, max_depth u32::MAX, does_io false,
+        caches PAGE_CACHE, "copies from and to a mapping of the file: page cache only";
+    Null: NullEngine, striped NullEngine, max_depth u32::MAX,
         caches ANY_CACHE, "completes at once without I/O: shows the limit of this program";
 }
