@@ -142,12 +142,10 @@ impl<E: Engine, S: FaultScript> Faulty<E, S> {
 
     /// When the next one that is held back by time is due.
     fn next_due(&self) -> Option<Nanos> {
-        let times = self.held.iter().filter_map(|completion| {
-            let fate = self.fates[completion.slot as usize];
-            match fate.fault {
-                Fault::After(delay) => Some(fate.begun.plus(delay)),
-                _ => None,
-            }
+        let fates = self.held.iter().map(|completion| self.fates[completion.slot as usize]);
+        let times = fates.filter_map(|fate| match fate.fault {
+            Fault::After(delay) => Some(fate.begun.plus(delay)),
+            _ => None,
         });
         times.min()
     }

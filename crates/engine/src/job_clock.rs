@@ -211,7 +211,6 @@ fn calibrate() -> Result<Scale, Doubt> {
     if within { Ok(scale) } else { Err(Doubt::Unsteady { ppm }) }
 }
 
-/// The kernel's clock source.
 fn clock_source() -> Option<String> {
     std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
         .ok()

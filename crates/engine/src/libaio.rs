@@ -81,8 +81,7 @@ unsafe fn call(number: libc::c_long, arguments: [usize; 5]) -> Result<usize, Err
     if result >= 0 {
         return Ok(result as usize);
     }
-    let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-    Err(Errno::from_raw_os_error(errno))
+    Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
 }
 
 /// Why the kernel gives no context, and what to do.

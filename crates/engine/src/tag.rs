@@ -149,7 +149,6 @@ pub(crate) fn stamp_hashed(block: &mut [u8], tag: &Tag, hashes: &[u64]) {
     }
 }
 
-/// The hashes of a block's sectors.
 fn hashes(block: &[u8]) -> Vec<u64> {
     let sectors = block.chunks_exact(SECTOR_BYTES).enumerate();
     sectors.map(|(index, sector)| sector_hash(sector, index)).collect()

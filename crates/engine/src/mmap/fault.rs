@@ -78,8 +78,7 @@ fn take_over() -> Result<libc::sigaction, Errno> {
     if unsafe { libc::sigaction(libc::SIGBUS, &raw const action, &raw mut former) } == 0 {
         return Ok(former);
     }
-    let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-    Err(Errno::from_raw_os_error(errno))
+    Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
 }
 
 /// Lets a copy end early; gives everything else back. Async-signal-safe: reads two addresses and

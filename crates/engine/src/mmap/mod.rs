@@ -31,7 +31,6 @@ const CHECK_EVERY: u32 = 256;
 /// Granularity of msync.
 const PAGE_BYTES: u64 = 4_096;
 
-/// A mapped file.
 #[derive(Debug)]
 struct Mapped {
     file: RawFd,
