@@ -18,7 +18,7 @@ use record::{
     Finding, FindingCode, PlannedTrial, ReachedSizes, Trial, Workload,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use workload::{Contrast, Design, Order, Rng, derive_seed};
+use workload::{Combination, Contrast, Design, Order, Rng, derive_seed};
 
 /// Distance between blocks that is flagged, and change that an effect needs (Riedel 1997,
 /// section 1).
@@ -124,25 +124,29 @@ pub fn largest_rate_trials(asked: &Workload, seed: u64, targets: &[String]) -> T
     TrialList::new("largest rates", [100, 0].map(trial).into())
 }
 
-/// One valid trial in numbers.
+/// One valid trial.
 struct Visit<'a> {
     planned: &'a PlannedTrial,
-    iops: f64,
-    iops_ci95_rel: Option<f64>,
-    bytes_per_s: f64,
-    latency_ns: f64,
-    cpu_us_per_io: Option<f64>,
+    trial: &'a Trial,
     extras: BTreeMap<String, f64>,
 }
 
 impl Visit<'_> {
+    fn bytes_per_s(&self) -> f64 {
+        self.trial.directions().map(|direction| direction.bytes_per_s).sum()
+    }
+
+    fn cpu_us_per_io(&self) -> Option<f64> {
+        self.trial.cpu.value()?.lower_us_per_io
+    }
+
     fn measure(&self, measure: EffectMeasure) -> Option<f64> {
         let value = match measure {
-            EffectMeasure::Throughput => Some(self.bytes_per_s),
-            EffectMeasure::Latency => Some(self.latency_ns),
-            EffectMeasure::Cpu => self.cpu_us_per_io,
+            EffectMeasure::Throughput => Some(self.bytes_per_s()),
+            EffectMeasure::Latency => self.trial.latency_ns(),
+            EffectMeasure::Cpu => self.cpu_us_per_io(),
             EffectMeasure::Flushed if self.planned.workload.cache.synchronous() => {
-                Some(self.bytes_per_s)
+                Some(self.bytes_per_s())
             }
             EffectMeasure::Flushed => self.extras.get("flushed_bytes_per_s").copied(),
         };
@@ -155,6 +159,7 @@ impl Visit<'_> {
 /// of all of it.
 #[must_use]
 pub fn conclude(experiment: Experiment, design: &Design, trials: &[Trial]) -> Experiment {
+    let combinations = design.combinations();
     let visits: Vec<Visit<'_>> = experiment
         .done
         .iter()
@@ -162,11 +167,11 @@ pub fn conclude(experiment: Experiment, design: &Design, trials: &[Trial]) -> Ex
         .filter(|(_, trial)| trial.clean())
         .filter_map(|(done, trial)| {
             let planned = experiment.plan.get(done.position as usize)?;
-            Some(visit(planned, done, trial, rpm(design, planned)))
+            let set = combinations.iter().find(|it| it.levels == planned.levels);
+            Some(visit(planned, done, trial, set.and_then(rpm)))
         })
         .collect();
-    let cells: Vec<ExperimentCell> = design
-        .combinations()
+    let cells: Vec<ExperimentCell> = combinations
         .iter()
         .filter_map(|combination| {
             let of_cell = |visit: &&Visit<'_>| visit.planned.levels == combination.levels;
@@ -184,29 +189,17 @@ pub fn conclude(experiment: Experiment, design: &Design, trials: &[Trial]) -> Ex
 }
 
 /// Revolutions per minute, where the design says.
-fn rpm(design: &Design, planned: &PlannedTrial) -> Option<f64> {
-    let combination = design
-        .combinations()
-        .into_iter()
-        .find(|combination| combination.levels == planned.levels)?;
+fn rpm(combination: &Combination) -> Option<f64> {
     combination.get("rpm")?.parse().ok().filter(|rpm: &f64| *rpm > 0.0)
 }
 
 fn visit<'a>(
     planned: &'a PlannedTrial,
     done: &DoneTrial,
-    trial: &Trial,
+    trial: &'a Trial,
     rpm: Option<f64>,
 ) -> Visit<'a> {
     let result = &trial.result;
-    let directions: Vec<_> = trial.directions().collect();
-    let sum = |value: &dyn Fn(&record::DirectionResult) -> f64| -> f64 {
-        directions.iter().map(|direction| value(direction)).sum()
-    };
-    let iops_ci95_rel = match directions.as_slice() {
-        [only] => only.iops_ci95_rel,
-        _ => None,
-    };
     let mut extras = done.extras.clone();
     let mut add = |name: &str, value: Option<f64>| {
         if let Some(value) = value.filter(|value| value.is_finite()) {
@@ -222,20 +215,12 @@ fn visit<'a>(
     }
     add("ios_per_revolution", rpm.map(|rpm| trial.iops() * 60.0 / rpm));
     add("end_over_begin", end_over_begin(trial));
-    let duration = result.duration_ns.as_secs_f64();
     if let Some(flush_ms) = done.extras.get("flush_ms") {
-        let bytes = sum(&|direction| direction.bytes as f64);
-        add("flushed_bytes_per_s", Some(bytes / (duration + flush_ms / 1e3)));
+        let bytes: f64 = trial.directions().map(|direction| direction.bytes as f64).sum();
+        let seconds = result.duration_ns.as_secs_f64() + flush_ms / 1e3;
+        add("flushed_bytes_per_s", Some(bytes / seconds));
     }
-    Visit {
-        planned,
-        iops: trial.iops(),
-        iops_ci95_rel,
-        bytes_per_s: sum(&|direction| direction.bytes_per_s),
-        latency_ns: trial.latency_ns().unwrap_or_default(),
-        cpu_us_per_io: trial.cpu.value().and_then(|cpu| cpu.lower_us_per_io),
-        extras,
-    }
+    Visit { planned, trial, extras }
 }
 
 /// Rate of the last tenth of the intervals over that of the first.
@@ -256,14 +241,19 @@ fn end_over_begin(trial: &Trial) -> Option<f64> {
 
 /// All visits of a combination; `None` without any.
 fn cell(levels: &Levels, visits: &[&Visit<'_>]) -> Option<ExperimentCell> {
-    let first = visits.first()?;
+    let first: Vec<_> = visits.first()?.trial.directions().collect();
+    // Of one visit the rate's own interval, where it has one.
+    let within_rel = match first.as_slice() {
+        [only] => only.iops_ci95_rel.unwrap_or(0.0),
+        _ => 0.0,
+    };
     let estimate = |value: &dyn Fn(&Visit<'_>) -> f64| {
         let values: Vec<f64> = visits.iter().map(|visit| value(visit)).collect();
-        let within = first.iops_ci95_rel.unwrap_or(0.0) * values[0].abs();
+        let within = within_rel * values[0].abs();
         stats::visits_mean(&values).unwrap_or_else(|| Estimate::symmetric(values[0], within, 1))
     };
-    let iops = estimate(&|visit| visit.iops);
-    let rates = || visits.iter().map(|visit| visit.iops);
+    let iops = estimate(&|visit| visit.trial.iops());
+    let rates = || visits.iter().map(|visit| visit.trial.iops());
     let spread = rates().fold(f64::MIN, f64::max) - rates().fold(f64::MAX, f64::min);
     let names: BTreeSet<&String> = visits.iter().flat_map(|visit| visit.extras.keys()).collect();
     let extras = names
@@ -275,24 +265,36 @@ fn cell(levels: &Levels, visits: &[&Visit<'_>]) -> Option<ExperimentCell> {
             Some((name.clone(), stats::visits_mean(&values).unwrap_or(only)))
         })
         .collect();
-    let with_cpu = visits.iter().all(|visit| visit.cpu_us_per_io.is_some());
+    let with_cpu = visits.iter().all(|visit| visit.cpu_us_per_io().is_some());
     Some(ExperimentCell {
         levels: levels.clone(),
         trials: visits.len() as u32,
         iops,
-        bytes_per_s: estimate(&|visit| visit.bytes_per_s),
-        latency_ns: estimate(&|visit| visit.latency_ns),
-        cpu_us_per_io: with_cpu.then(|| estimate(&|visit| visit.cpu_us_per_io.unwrap_or_default())),
+        bytes_per_s: estimate(&|visit| visit.bytes_per_s()),
+        latency_ns: estimate(&|visit| visit.trial.latency_ns().unwrap_or_default()),
+        cpu_us_per_io: with_cpu
+            .then(|| estimate(&|visit| visit.cpu_us_per_io().unwrap_or_default())),
         spread_rel: (visits.len() > 1 && iops.value > 0.0).then(|| spread / iops.value),
         extras,
     })
 }
 
-/// The levels without those of some axes.
-fn without(levels: &Levels, axes: &[&str]) -> Levels {
+/// The levels of those axes that are to be kept.
+fn kept(levels: &Levels, keep: impl Fn(&str) -> bool) -> Levels {
     let mut kept = levels.clone();
-    kept.retain(|axis, _| !axes.contains(&axis.as_str()));
+    kept.retain(|axis, _| keep(axis));
     kept
+}
+
+/// Each once, in the order in which they come.
+fn distinct(all: impl Iterator<Item = Levels>) -> Vec<Levels> {
+    let mut distinct = Vec::new();
+    for levels in all {
+        if !distinct.contains(&levels) {
+            distinct.push(levels);
+        }
+    }
+    distinct
 }
 
 /// The sizes that reach half and nearly all of the maximum, where size is an axis.
@@ -301,30 +303,25 @@ fn reached(cells: &[ExperimentCell], visits: &[Visit<'_>], design: &Design) -> V
     if size.is_none_or(|axis| axis.levels.len() < 2) {
         return Vec::new();
     }
-    let bytes: BTreeMap<&Levels, u64> = visits
-        .iter()
-        .map(|visit| (&visit.planned.levels, visit.planned.workload.max_bs().0))
-        .collect();
-    let mut groups: Vec<Levels> = Vec::new();
-    for cell in cells {
-        let group = without(&cell.levels, &[SIZE_AXIS]);
-        if !groups.contains(&group) {
-            groups.push(group);
-        }
-    }
-    groups
+    let bytes = |levels: &Levels| {
+        let visit = visits.iter().find(|visit| visit.planned.levels == *levels);
+        visit.map(|visit| visit.planned.workload.max_bs().0)
+    };
+    let of_any_size = |cell: &ExperimentCell| kept(&cell.levels, |axis| axis != SIZE_AXIS);
+    let of_any_depth = |levels: &Levels| kept(levels, |axis| axis != DEPTH_AXIS);
+    distinct(cells.iter().map(of_any_size))
         .into_iter()
         .filter_map(|levels| {
-            let alike = without(&levels, &[DEPTH_AXIS]);
+            let alike = of_any_depth(&levels);
             let maximum = cells
                 .iter()
-                .filter(|cell| without(&cell.levels, &[SIZE_AXIS, DEPTH_AXIS]) == alike)
+                .filter(|cell| of_any_depth(&of_any_size(cell)) == alike)
                 .map(|cell| cell.bytes_per_s.value)
                 .fold(0.0, f64::max);
             let mut points: Vec<(u64, f64)> = cells
                 .iter()
-                .filter(|cell| without(&cell.levels, &[SIZE_AXIS]) == levels)
-                .filter_map(|cell| Some((*bytes.get(&cell.levels)?, cell.bytes_per_s.value)))
+                .filter(|cell| of_any_size(cell) == levels)
+                .filter_map(|cell| Some((bytes(&cell.levels)?, cell.bytes_per_s.value)))
                 .collect();
             points.sort_by_key(|(bytes, _)| *bytes);
             let smallest = |share: f64| {
@@ -335,7 +332,7 @@ fn reached(cells: &[ExperimentCell], visits: &[Visit<'_>], design: &Design) -> V
                 maximum_bytes_per_s: maximum,
                 half_bytes: smallest(HALF_SHARE),
                 most_bytes: smallest(MOST_SHARE),
-                levels: levels.clone(),
+                levels,
             })
         })
         .collect()
@@ -346,28 +343,20 @@ fn effects(asked: &Contrast, design: &Design, visits: &[Visit<'_>]) -> Vec<Exper
     let Some(axis) = design.axes.iter().find(|axis| axis.name == asked.axis) else {
         return Vec::new();
     };
-    let apart = |visit: &Visit<'_>| -> Levels {
-        let mut kept = visit.planned.levels.clone();
-        kept.retain(|axis, _| asked.by.contains(axis));
-        kept
-    };
+    let apart = |levels: &Levels| kept(levels, |axis| asked.by.iter().any(|by| by == axis));
     // In the order of the design, not of the plan.
-    let mut groups: Vec<Levels> = Vec::new();
-    for combination in design.combinations() {
-        let found = visits.iter().find(|visit| visit.planned.levels == combination.levels);
-        if let Some(group) = found.map(apart)
-            && !groups.contains(&group)
-        {
-            groups.push(group);
-        }
-    }
+    let combinations = design.combinations();
+    let visited = combinations
+        .iter()
+        .filter(|combination| visits.iter().any(|it| it.planned.levels == combination.levels));
+    let groups = distinct(visited.map(|combination| apart(&combination.levels)));
     let others = || axis.levels.iter().filter(|level| level.name != asked.base);
     groups
         .iter()
         .flat_map(|within| others().map(move |level| (within, level)))
         .filter_map(|(within, level)| {
             let inside: Vec<&Visit<'_>> =
-                visits.iter().filter(|visit| apart(visit) == *within).collect();
+                visits.iter().filter(|visit| apart(&visit.planned.levels) == *within).collect();
             effect(asked, &level.name, within, &inside)
         })
         .collect()
@@ -385,43 +374,31 @@ fn effect(
             visit.planned.levels.get(&asked.axis).is_some_and(|level| level == name)
         };
         let numbers = visits.iter().filter(has).filter_map(|visit| {
-            let rest = without(&visit.planned.levels, &[&asked.axis]);
+            let rest = kept(&visit.planned.levels, |axis| axis != asked.axis);
             Some(((rest, visit.planned.block), visit.measure(asked.measure)?))
         });
         numbers.collect()
     };
-    let (ours, base) = (of(level), of(&asked.base));
-    let ratios: BTreeMap<&(Levels, u32), f64> = ours
-        .iter()
-        .filter_map(|(place, value)| Some((place, log(value / base.get(place)?))))
-        .collect();
-    let blocks: BTreeSet<u32> = ratios.keys().map(|(_, block)| *block).collect();
-    let rests: BTreeSet<&Levels> = ratios.keys().map(|(rest, _)| rest).collect();
+    let base = of(&asked.base);
+    // Logarithms of the ratios, by the other levels and by block.
+    let mut logs: BTreeMap<Levels, BTreeMap<u32, f64>> = BTreeMap::new();
+    for (place, value) in of(level) {
+        if let Some(base) = base.get(&place) {
+            let (rest, block) = place;
+            logs.entry(rest).or_default().insert(block, log(value / base));
+        }
+    }
+    let blocks: BTreeSet<u32> = logs.values().flat_map(BTreeMap::keys).copied().collect();
     // Only combinations that all blocks have, so that all blocks average over the same ones.
-    let whole: Vec<&Levels> = rests
-        .into_iter()
-        .filter(|rest| {
-            blocks
-                .iter()
-                .all(|block| ratios.keys().any(|(other, at)| other == *rest && at == block))
-        })
-        .collect();
-    let values: Vec<f64> = blocks
-        .iter()
-        .map(|block| {
-            let logs = ratios
-                .iter()
-                .filter(|((rest, at), _)| at == block && whole.contains(&rest))
-                .map(|(_, log)| *log);
-            logs.sum::<f64>() / whole.len() as f64
-        })
-        .collect();
-    if whole.is_empty() || values.is_empty() {
+    logs.retain(|_, of_blocks| of_blocks.len() == blocks.len());
+    if logs.is_empty() {
         return None;
     }
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let logs = stats::visits_mean(&values).unwrap_or(Estimate::symmetric(mean, 0.0, 1));
-    let ratio = Estimate::exp_of(&logs);
+    let sum_of = |block: &u32| logs.values().map(|of_blocks| of_blocks[block]).sum::<f64>();
+    let means: Vec<f64> = blocks.iter().map(|block| sum_of(block) / logs.len() as f64).collect();
+    let mean = stats::visits_mean(&means)
+        .unwrap_or_else(|| Estimate::symmetric(stats::mean(&means), 0.0, 1));
+    let ratio = Estimate::exp_of(&mean);
     let tells = !ratio.includes(1.0);
     Some(ExperimentEffect {
         axis: asked.axis.clone(),
@@ -429,9 +406,9 @@ fn effect(
         base: asked.base.clone(),
         within: within.clone(),
         measure: asked.measure,
-        found: (logs.n >= MIN_BLOCKS).then(|| tells && (ratio.value - 1.0).abs() > SPREAD_MAX_REL),
+        found: (mean.n >= MIN_BLOCKS).then(|| tells && (ratio.value - 1.0).abs() > SPREAD_MAX_REL),
         ratio,
-        combinations: whole.len() as u32,
+        combinations: logs.len() as u32,
     })
 }
 
@@ -480,13 +457,12 @@ fn round_finding(
     let moving: Vec<&ExperimentCell> = cells
         .iter()
         .filter(|cell| {
-            let mut rounds: Vec<(u32, f64)> = visits
+            let rounds: BTreeMap<u32, f64> = visits
                 .iter()
                 .filter(|visit| visit.planned.levels == cell.levels)
-                .map(|visit| (visit.planned.block, visit.iops))
+                .map(|visit| (visit.planned.block, visit.trial.iops()))
                 .collect();
-            rounds.sort_by_key(|(block, _)| *block);
-            let rates: Vec<f64> = rounds.into_iter().map(|(_, rate)| rate).collect();
+            let rates: Vec<f64> = rounds.into_values().collect();
             rates.len() >= crate::WINDOW_ROUNDS && !crate::steady(&rates)
         })
         .collect();
