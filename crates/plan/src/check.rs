@@ -11,7 +11,7 @@
 //! minutes before and after it.
 
 use crate::cells::{CURVE_SIZES, CellSpec, check_cells, ops};
-use crate::visits::{CheckSettings, MIN_VISIT, RAMP_SHARE, Visits};
+use crate::visits::{CheckSettings, MIN_VISIT, RAMP_SHARE, Visits, is_flat};
 use crate::{Plan, PlannedTrial, Progress};
 use record::{Nanos, OpKind, Pattern, Trial};
 use stats::{Look, MIN_VISITS, look};
@@ -210,12 +210,8 @@ impl CheckPlan {
             if self.first_rate(op, depth).is_some() {
                 continue;
             }
-            let rungs = self.rungs(op);
-            let best_before = rungs.iter().rev().skip(2).map(|&(_, rate)| rate).reduce(f64::max);
-            let best = rungs.iter().map(|&(_, rate)| rate).reduce(f64::max);
-            let flat = rungs.len() > 2
-                && best.zip(best_before).is_some_and(|(all, old)| all < old * (1.0 + LADDER_GAIN));
-            if flat && depth > 4 {
+            let rates: Vec<f64> = self.rungs(op).into_iter().map(|(_, rate)| rate).collect();
+            if depth > 4 && is_flat(&rates, LADDER_GAIN) {
                 return None;
             }
             let spec = CellSpec::direct(op, Pattern::Random, DEPTH_CURVE_BYTES, depth);

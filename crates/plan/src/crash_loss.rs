@@ -50,7 +50,6 @@ pub(crate) fn crash_loss(experiment: &Experiment) -> Option<Finding> {
     )
 }
 
-/// What a mode may lose.
 fn loss(mode: CacheMode, most: Option<f64>, drive: &str) -> String {
     match (mode, most) {
         (CacheMode::Fs | CacheMode::None, _) => "nothing".to_owned(),

@@ -137,6 +137,10 @@ impl PastMeasurement {
 }
 
 impl Load {
+    fn new(workload: Workload, then: PastMeasurement) -> Self {
+        Self { workload, then, ratios: Vec::new() }
+    }
+
     fn is_loop(&self) -> bool {
         self.workload.arrival == Arrival::Closed
     }
@@ -185,10 +189,8 @@ impl<'a> DriftProbe<'a> {
         let closed = |most: usize, op: OpKind, of: &dyn Fn(u32) -> bool| {
             let at_random = cells.iter().filter(|cell| is_random_loop(cell, op));
             let of_kind = at_random.filter(|cell| of(cell.workload.depth));
-            let load = |cell: &Cell| Load {
-                workload: cell.workload.clone(),
-                then: PastMeasurement::Rate(cell.iops.value),
-                ratios: Vec::new(),
+            let load = |cell: &Cell| {
+                Load::new(cell.workload.clone(), PastMeasurement::Rate(cell.iops.value))
             };
             Kind::of(of_kind.map(load).collect(), most)
         };
@@ -369,11 +371,10 @@ fn open(cells: &[Cell], predictor: &Predictor, write: bool) -> Vec<Load> {
         let rate_per_s = load.cell.workload.rate_iops? as f64;
         let max = predictor.max_rate(&load.mix).ok()?.value;
         let fits = rate_per_s <= ROOM * max && (write || !load.cell.workload.writes());
-        fits.then(|| Load {
-            workload: Workload { runtime_ns: VISIT, ramp_ns: RAMP, ..load.cell.workload.clone() },
-            then: PastMeasurement::Response { mix: load.mix, rate_per_s, ns: load.latency_ns },
-            ratios: Vec::new(),
-        })
+        let (mix, ns) = (load.mix, load.latency_ns);
+        let workload = Workload { runtime_ns: VISIT, ramp_ns: RAMP, ..load.cell.workload.clone() };
+        let then = PastMeasurement::Response { mix, rate_per_s, ns };
+        fits.then(|| Load::new(workload, then))
     });
     loads.collect()
 }
@@ -385,11 +386,7 @@ fn mixed(cells: &[Cell], write: bool) -> Vec<Load> {
         let closed = workload.arrival == Arrival::Closed && workload.depth >= DEEP;
         let both = workload.only_op().is_none();
         let mix = model::mix_of(workload).filter(|_| write && closed && both)?;
-        Some(Load {
-            workload: workload.clone(),
-            then: PastMeasurement::Mixed { mix, per_s: iops.value },
-            ratios: Vec::new(),
-        })
+        Some(Load::new(workload.clone(), PastMeasurement::Mixed { mix, per_s: iops.value }))
     });
     loads.collect()
 }

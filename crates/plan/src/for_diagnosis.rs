@@ -14,10 +14,10 @@
 use crate::cells::{CURVE_SIZES, check_cells, ops};
 use crate::check::depth_phase;
 use crate::loads::{Amount, LoadSpec};
-use crate::visits::{CheckSettings, MIN_VISIT, RAMP_SHARE, Visits};
+use crate::visits::{CheckSettings, MIN_VISIT, RAMP_SHARE, Visits, is_flat};
 use crate::{Plan, PlannedTrial, Progress};
 use model::{Predictor, aggregate, mix_of};
-use record::{Locality, Nanos, OpKind, Trial, Workload};
+use record::{Bytes, Locality, Nanos, OpKind, SizeShare, Trial, Workload};
 use stats::MIN_VISITS;
 
 /// Depths of random classes.
@@ -248,12 +248,7 @@ impl DiagnosisPlan {
         let load = LoadSpec::pure(op, Locality::Random, CURVES_KIB[step % CURVES_KIB.len()] << 10);
         let mut rates: Vec<f64> = Vec::new();
         for depth in DEPTHS {
-            let flat = rates.len() > 2 && depth > DEEP && {
-                let best = rates.iter().copied().fold(0.0, f64::max);
-                let before = rates[..rates.len() - 2].iter().copied().fold(0.0, f64::max);
-                best < before * (1.0 + LADDER_GAIN)
-            };
-            if flat {
+            if depth > DEEP && is_flat(&rates, LADDER_GAIN) {
                 return None;
             }
             let index = self.add(&load, Amount::Depth(depth), depth_phase(op));
@@ -268,10 +263,8 @@ impl DiagnosisPlan {
 
     /// Mixes in closed loops.
     fn mixes(&mut self) -> Vec<usize> {
-        let two = |first: u64, second: u64| {
-            [first, second]
-                .map(|bytes| record::SizeShare { bytes: record::Bytes(bytes), percent: 50 })
-        };
+        let half = |bytes| SizeShare { bytes: Bytes(bytes), percent: 50 };
+        let two = |first, second| vec![half(first), half(second)];
         let small = 4 << 10;
         let large = 64 << 10;
         let reads = |bytes| LoadSpec::random(100, bytes);
@@ -280,7 +273,7 @@ impl DiagnosisPlan {
             LoadSpec { sequential_percent: 50, ..reads(large) },
             LoadSpec { sequential_percent: 20, ..reads(16 << 10) },
             LoadSpec { hit_percent: 50, ..reads(small) },
-            LoadSpec { bs: two(small, large).to_vec(), ..reads(small) },
+            LoadSpec { bs: two(small, large), ..reads(small) },
         ];
         if self.visits.settings.write {
             loads.extend([
@@ -291,7 +284,7 @@ impl DiagnosisPlan {
                 LoadSpec::random(40, 16 << 10),
                 LoadSpec { sequential_percent: 50, ..LoadSpec::random(60, 16 << 10) },
                 LoadSpec { sequential_percent: 50, ..LoadSpec::random(0, large) },
-                LoadSpec { bs: two(8 << 10, large).to_vec(), ..LoadSpec::random(60, small) },
+                LoadSpec { bs: two(8 << 10, large), ..LoadSpec::random(60, small) },
             ]);
         }
         let mut added = Vec::new();
@@ -367,7 +360,6 @@ impl DiagnosisPlan {
         added
     }
 
-    /// Length of a visit.
     fn visit_time(&self, index: usize) -> Nanos {
         let cell = &self.visits.cells[index];
         let budget = self.visits.settings.budget.0 as f64;

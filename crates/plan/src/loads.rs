@@ -101,7 +101,7 @@ impl LoadSpec {
             Amount::Poisson(rate) => (OPEN_DEPTH, Some(Arrival::Poisson), Some(rate)),
             Amount::Constant(rate) => (OPEN_DEPTH, Some(Arrival::Constant), Some(rate)),
         };
-        let depth = if engine == EngineName::Sync { depth.min(OPEN_JOBS) } else { depth };
+        let sync = engine == EngineName::Sync;
         // One kind is the pattern of that name, so that it is the same cell as elsewhere.
         let pattern = match (self.sequential_percent, self.hit_percent) {
             (100, _) => Pattern::Sequential,
@@ -110,19 +110,16 @@ impl LoadSpec {
         };
         let blend =
             Blend { sequential_percent: self.sequential_percent, hit_percent: self.hit_percent };
-        let blended =
-            pattern == Pattern::Random && blend.sequential_percent + blend.hit_percent > 0;
-        let sync = engine == EngineName::Sync;
         let spec = Spec {
             arrival,
             ..Spec::of(Workload {
                 read_percent: self.read_percent,
                 pattern,
                 hit_bytes: (pattern == Pattern::Hit).then_some(Bytes((1 << 20).min(area.0))),
-                blend: blended.then_some(blend),
+                blend: (pattern == Pattern::Random).then_some(blend),
                 bs: self.bs.clone(),
                 iodepth: if sync { 1 } else { depth },
-                numjobs: if sync { depth } else { 1 },
+                numjobs: if sync { depth.min(OPEN_JOBS) } else { 1 },
                 rate_iops: rate,
                 engine,
                 runtime_ns: Nanos(1_000_000_000),

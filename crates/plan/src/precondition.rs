@@ -137,7 +137,6 @@ impl PreconditionPlan {
         }
     }
 
-    /// Trials that ended.
     fn done(&self) -> usize {
         usize::from(self.filled.is_some()) + self.round_iops.len()
     }

@@ -32,6 +32,13 @@ pub struct CheckSettings {
     pub seed: u64,
 }
 
+/// Whether the last two steps of a ladder together gained less than this share of the best rate
+/// before them.
+pub(crate) fn is_flat(rates: &[f64], least_gain: f64) -> bool {
+    let best = |rates: &[f64]| rates.iter().copied().fold(0.0, f64::max);
+    rates.len() > 2 && best(rates) < best(&rates[..rates.len() - 2]) * (1.0 + least_gain)
+}
+
 /// A cell with what is known of it.
 #[derive(Clone, Debug)]
 pub(crate) struct VisitedCell<T> {
@@ -102,7 +109,6 @@ impl<T> Visits<T> {
         if cell.rates.is_empty() { 4f64.powi(cell.stalls as i32) } else { 1.0 }
     }
 
-    /// Queues these cells in random order.
     pub(crate) fn queue_shuffled(&mut self, indices: impl IntoIterator<Item = usize>) {
         let mut order: Vec<usize> = indices.into_iter().collect();
         self.rng.shuffle(&mut order);
