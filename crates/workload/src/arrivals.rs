@@ -53,7 +53,6 @@ impl Arrivals {
     }
 }
 
-/// One process of arrivals.
 #[derive(Clone, Debug)]
 struct Process {
     /// Time of the next arrival.

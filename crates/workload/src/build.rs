@@ -140,11 +140,7 @@ impl Spec {
         }
         if size <= self.asked.misalign_bytes.0 && self.asked.misalign_bytes.0 > 0 {
             let most = format!("less than the area of {}", format_bytes(size));
-            return Err(BuildError::range(
-                "misalign",
-                &self.asked.misalign_bytes.0.to_string(),
-                &most,
-            ));
+            return Err(BuildError::range("misalign", &self.asked.misalign_bytes.0, &most));
         }
         Ok(Bytes(size))
     }

@@ -1,5 +1,7 @@
 //! What can be wrong with a workload. Every text names the flag to change and what it takes.
 
+use std::fmt::Display;
+
 /// What is wrong with a workload. All of these are errors of usage.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
@@ -18,7 +20,7 @@ pub enum BuildError {
 
 impl BuildError {
     /// A value that is not in the range of its flag.
-    pub(crate) fn range(flag: &'static str, value: &str, range: &str) -> Self {
+    pub(crate) fn range(flag: &'static str, value: &dyn Display, range: &str) -> Self {
         Self::Flag { flag, problem: format!("{value} is out of range; use {range}") }
     }
 }
@@ -33,7 +35,7 @@ pub(crate) fn in_range(
     if (low..=high).contains(&value) {
         return Ok(());
     }
-    Err(BuildError::range(flag, &value.to_string(), &format!("{low} to {high}")))
+    Err(BuildError::range(flag, &value, &format!("{low} to {high}")))
 }
 
 /// An error where `wrong` holds.

@@ -117,7 +117,6 @@ impl Place {
         }
     }
 
-    /// The offset of the next request.
     #[inline]
     pub(crate) fn offset(
         &mut self,

@@ -23,7 +23,7 @@ impl Region {
         let misalign = workload.misalign_bytes.0;
         let area = workload.size_bytes.0.saturating_sub(misalign) / unit * unit;
         let (rank, parts) = if has_own_part(workload) {
-            (u64::from(rank(workload, job)), u64::from(jobs_per_area(workload)))
+            (u64::from(area_and_rank(workload, job).1), u64::from(jobs_per_area(workload)))
         } else {
             (0, 1)
         };
@@ -38,7 +38,6 @@ pub(crate) fn smallest(mix: &[SizeShare]) -> u64 {
     mix.iter().map(|share| share.bytes.0).min().unwrap_or(1).max(1)
 }
 
-/// Whether each job keeps to a part of its own.
 fn has_own_part(workload: &Workload) -> bool {
     let cursor = matches!(workload.pattern, Pattern::Sequential | Pattern::Strided);
     match workload.regions {
@@ -56,15 +55,9 @@ pub(crate) fn jobs_per_area(workload: &Workload) -> u32 {
     }
 }
 
-/// The place of a job among those of its area: job `i` works on target `i` modulo the targets.
-pub(crate) fn rank(workload: &Workload, job: u32) -> u32 {
-    match workload.stripe_bytes {
-        Some(_) => job,
-        None => job / workload.targets.max(1),
-    }
-}
-
-/// The first job of those that work on the same area as a job.
-pub(crate) fn first_job(workload: &Workload, job: u32) -> u32 {
-    if workload.stripe_bytes.is_some() { 0 } else { job % workload.targets.max(1) }
+/// The area of a job, which is also the first of its jobs, and the place of the job among these: job
+/// `i` works on target `i` modulo the targets, or all work on the one stripe.
+pub(crate) fn area_and_rank(workload: &Workload, job: u32) -> (u32, u32) {
+    let areas = if workload.stripe_bytes.is_some() { 1 } else { workload.targets.max(1) };
+    (job % areas, job / areas)
 }

@@ -116,7 +116,6 @@ impl Spec {
         Ok(())
     }
 
-    /// Closed and open loops.
     fn check_loop(&self) -> Result<(), BuildError> {
         let Some(rate) = self.asked.rate_iops else {
             let why = "says how arrivals are spaced; add --rate-iops, which sets how many";

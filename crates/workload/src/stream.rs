@@ -8,7 +8,7 @@
 
 use crate::arrivals::Arrivals;
 use crate::place::{Place, Positions};
-use crate::region::{Region, first_job, jobs_per_area, rank, smallest};
+use crate::region::{Region, area_and_rank, jobs_per_area, smallest};
 use crate::rng::{Rng, derive_seed};
 use record::{Nanos, OpKind, Pattern, Regions, Workload};
 
@@ -53,9 +53,8 @@ impl RequestStream {
     pub fn new(workload: &Workload, seed: u64, job: u32) -> Self {
         let shared = workload.regions == Regions::Shared
             && matches!(workload.pattern, Pattern::Sequential | Pattern::Strided);
-        let before = if shared { rank(workload, job) } else { 0 };
         // A shared sequence is that of the first job on its area.
-        let owner = if shared { first_job(workload, job) } else { job };
+        let (owner, before) = if shared { area_and_rank(workload, job) } else { (job, 0) };
         let mut rng = Rng::new(derive_seed(seed, u64::from(owner)));
         let unit = smallest(&workload.bs);
         let region = Region::of(workload, job);

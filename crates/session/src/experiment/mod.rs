@@ -142,7 +142,7 @@ impl OpenedDesign {
             note: note.to_owned(),
             targets: targets.iter().filter_map(|path| self.facts(path)).collect(),
             environment,
-            axes: design.axis_names(),
+            axes: design.axes.iter().map(|axis| axis.name.clone()).collect(),
             plan: order.into_iter().zip(0..).map(planned).collect(),
             ..Experiment::default()
         }

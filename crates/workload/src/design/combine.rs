@@ -24,14 +24,10 @@ impl Combination {
     /// The flags among the settings, as they are typed.
     #[must_use]
     pub fn flags(&self) -> Vec<String> {
-        let flags = self
-            .settings
-            .iter()
-            .filter(|setting| !super::SPECIAL_KEYS.contains(&setting.key.as_str()));
-        let words = flags.flat_map(|setting| {
-            [Some(format!("--{}", setting.key)), setting.value.clone()].into_iter().flatten()
-        });
-        words.collect()
+        let is_flag = |setting: &&Setting| !super::SPECIAL_KEYS.contains(&setting.key.as_str());
+        let flags = self.settings.iter().filter(is_flag);
+        let words = |Setting { key, value }: &Setting| [Some(format!("--{key}")), value.clone()];
+        flags.flat_map(words).flatten().collect()
     }
 
     fn set(&mut self, setting: &Setting) {

@@ -206,15 +206,15 @@ pub enum DesignError {
 }
 
 /// Whether a design may set this key.
-#[must_use]
 pub(crate) fn is_key(key: &str) -> bool {
     FLAG_KEYS.contains(&key) || SPECIAL_KEYS.contains(&key)
 }
 
-/// All keys that a design may set, for messages.
-pub(crate) fn known_keys() -> String {
-    let all = FLAG_KEYS.iter().chain(&SPECIAL_KEYS);
-    all.copied().collect::<Vec<_>>().join(", ")
+impl DesignError {
+    fn wrong(design: &str, place: &str, problem: impl Into<String>) -> Self {
+        let (name, place) = (design.to_owned(), place.to_owned());
+        Self::Wrong { name, place, problem: problem.into() }
+    }
 }
 
 impl Design {
@@ -229,7 +229,7 @@ impl Design {
                 true => format!("is no protocol {protocol:?} and no other; leave --protocol out"),
                 false => format!("is no protocol {protocol:?}; use {}", known.join(", ")),
             };
-            return Err(DesignError::Wrong { name: self.name, place: "there".into(), problem });
+            return Err(DesignError::wrong(&self.name, "there", problem));
         };
         for setting in settings {
             self.constants.retain(|constant| constant.key != setting.key);
@@ -246,13 +246,10 @@ impl Design {
     /// # Errors
     /// If it is no key, or the levels are needed by name.
     pub fn with_setting(mut self, text: &str) -> Result<Self, DesignError> {
-        let wrong = |problem: &str| DesignError::Wrong {
-            name: self.name.clone(),
-            place: format!("--set {text}"),
-            problem: problem.to_owned(),
-        };
+        let wrong =
+            |problem: String| DesignError::wrong(&self.name, &format!("--set {text}"), problem);
         let (key, values) =
-            text.split_once('=').ok_or_else(|| wrong("has no value; use KEY=VALUE"))?;
+            text.split_once('=').ok_or_else(|| wrong("has no value; use KEY=VALUE".to_owned()))?;
         let key = key.replace('_', "-");
         if let Some(axis) = self.axes.iter().position(|axis| axis.name == key) {
             let old = &self.axes[axis];
@@ -269,15 +266,14 @@ impl Design {
                 .ok_or_else(|| {
                     let names: Vec<&str> =
                         old.levels.iter().map(|level| level.name.as_str()).collect();
-                    wrong(&format!("names no level of that axis; it has {}", names.join(", ")))
+                    wrong(format!("names no level of that axis; it has {}", names.join(", ")))
                 })?;
             self.axes[axis].levels = levels;
             self.forget_lost_levels();
             return self.checked();
         }
         if !is_key(&key) {
-            let problem = read::unknown_key(&key);
-            return Err(DesignError::Wrong { name: self.name, place: "--set".to_owned(), problem });
+            return Err(DesignError::wrong(&self.name, "--set", read::unknown_key(&key)));
         }
         self.constants.retain(|constant| constant.key != key);
         if !values.is_empty() {
@@ -308,11 +304,5 @@ impl Design {
     /// The level of this name of an axis.
     pub(crate) fn level(&self, axis: &str, level: &str) -> Option<&Level> {
         self.axes.iter().find(|candidate| candidate.name == axis)?.level(level)
-    }
-
-    /// The names of its axes.
-    #[must_use]
-    pub fn axis_names(&self) -> Vec<String> {
-        self.axes.iter().map(|axis| axis.name.clone()).collect()
     }
 }

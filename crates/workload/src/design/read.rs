@@ -5,8 +5,10 @@
 //! What only the parser of `run` can judge (whether `4x` is a size) is left to it: it sees every
 //! combination before anything runs.
 
-use super::{Axis, Contrast, Design, DesignError, Level, Order, Pick, Setting, Skip};
-use super::{is_key, known_keys};
+use super::{
+    Axis, Contrast, Design, DesignError, FLAG_KEYS, Level, Order, Pick, SPECIAL_KEYS, Setting,
+    Skip, is_key,
+};
 use record::EffectMeasure;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -19,7 +21,6 @@ const MAX_BLOCKS: u32 = 1_000;
 /// Most combinations: a slip of the keyboard rather than an experiment.
 const MAX_COMBINATIONS: usize = 100_000;
 
-/// A design as it is written.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Written {
@@ -71,11 +72,7 @@ impl Design {
 
     /// The design, if it holds together.
     pub(super) fn checked(self) -> Result<Self, DesignError> {
-        let wrong = |place: &str, problem: String| DesignError::Wrong {
-            name: self.name.clone(),
-            place: place.to_owned(),
-            problem,
-        };
+        let wrong = |place: &str, problem| DesignError::wrong(&self.name, place, problem);
         if !(1..=MAX_BLOCKS).contains(&self.blocks) {
             return Err(wrong("blocks", format!("must be from 1 to {MAX_BLOCKS}")));
         }
@@ -99,31 +96,26 @@ impl Design {
             let problem = format!("make more than {MAX_COMBINATIONS} combinations; vary less");
             return Err(wrong("axes", problem));
         }
-        self.check_contrasts(&wrong)?;
+        self.check_contrasts().map_err(|problem| wrong("contrast", problem))?;
         if self.combinations().is_empty() {
             return Err(wrong("skip", "leaves nothing to run".to_owned()));
         }
         Ok(self)
     }
 
-    fn check_contrasts(
-        &self,
-        wrong: &dyn Fn(&str, String) -> DesignError,
-    ) -> Result<(), DesignError> {
-        let axis = |name: &str| self.axes.iter().any(|axis| axis.name == name);
+    fn check_contrasts(&self) -> Result<(), String> {
+        let is_axis = |name: &str| self.axes.iter().any(|axis| axis.name == name);
         for contrast in &self.contrasts {
-            let unknown = contrast.by.iter().chain([&contrast.axis]).find(|name| !axis(name));
+            let unknown = contrast.by.iter().chain([&contrast.axis]).find(|name| !is_axis(name));
             if let Some(name) = unknown {
-                return Err(wrong("contrast", format!("names {name:?}, which is no axis")));
+                return Err(format!("names {name:?}, which is no axis"));
             }
-            if self.level(&contrast.axis, &contrast.base).is_none() {
-                let Contrast { axis, base, .. } = contrast;
-                let problem = format!("has the base {base:?}, which is no level of {axis}");
-                return Err(wrong("contrast", problem));
+            let Contrast { axis, base, by, .. } = contrast;
+            if self.level(axis, base).is_none() {
+                return Err(format!("has the base {base:?}, which is no level of {axis}"));
             }
-            if contrast.by.contains(&contrast.axis) {
-                let problem = format!("tells {:?} apart by itself", contrast.axis);
-                return Err(wrong("contrast", problem));
+            if by.contains(axis) {
+                return Err(format!("tells {axis:?} apart by itself"));
             }
         }
         Ok(())
@@ -132,8 +124,7 @@ impl Design {
 
 impl Reader<'_> {
     fn wrong(&self, place: &str, problem: impl Into<String>) -> DesignError {
-        let (name, place) = (self.name.to_owned(), place.to_owned());
-        DesignError::Wrong { name, place, problem: problem.into() }
+        DesignError::wrong(self.name, place, problem)
     }
 
     fn design(&self, written: Written) -> Result<Design, DesignError> {
@@ -204,11 +195,10 @@ impl Reader<'_> {
         key: String,
         value: Value,
     ) -> Result<Option<Setting>, DesignError> {
-        let value = match value {
-            Value::Boolean(on) => return Ok(on.then_some(Setting { key, value: None })),
-            other => self.scalar(place, other)?,
-        };
-        Ok(Some(Setting { key, value: Some(value) }))
+        match value {
+            Value::Boolean(on) => Ok(on.then_some(Setting { key, value: None })),
+            other => Ok(Some(Setting { key, value: Some(self.scalar(place, other)?) })),
+        }
     }
 
     /// A value as it would be typed.
@@ -266,13 +256,11 @@ impl Reader<'_> {
             let values = if let Value::Array(values) = value { values } else { vec![value] };
             let levels = values.into_iter().map(|value| {
                 let level = self.scalar(&place, value)?;
-                match design.level(&axis, &level) {
-                    Some(_) => Ok(level),
-                    None => {
-                        let problem = format!("names {level:?}, which is no level of an axis");
-                        Err(self.wrong(&place, problem))
-                    }
+                if design.level(&axis, &level).is_none() {
+                    let problem = format!("names {level:?}, which is no level of an axis");
+                    return Err(self.wrong(&place, problem));
                 }
+                Ok(level)
             });
             let levels = levels.collect::<Result<_, _>>()?;
             pick.insert(axis, levels);
@@ -283,5 +271,6 @@ impl Reader<'_> {
 
 /// What is wrong with a key that is no flag.
 pub(super) fn unknown_key(key: &str) -> String {
-    format!("knows no key {key:?}; use one of {}", known_keys())
+    let known: Vec<&str> = FLAG_KEYS.into_iter().chain(SPECIAL_KEYS).collect();
+    format!("knows no key {key:?}; use one of {}", known.join(", "))
 }
