@@ -74,7 +74,7 @@ impl Checked {
         self.failures.merge(&other.failures);
     }
 
-    fn bad(&mut self, offset: u64, fault: BlockFault, detail: impl FnOnce() -> String) {
+    fn bad(&mut self, offset: u64, fault: BlockFault, wanted: &str, found: &str) {
         let result = &mut self.result;
         *match fault {
             BlockFault::Lost => &mut result.lost,
@@ -83,13 +83,13 @@ impl Checked {
             BlockFault::Stale => &mut result.stale,
         } += 1;
         if result.bad.len() < DESCRIBED {
-            let detail = format!("{} at byte {offset}: {}", fault_name(fault), detail());
+            let name = fault_name(fault);
+            let detail = format!("{name} at byte {offset}: {wanted}, {found}");
             result.bad.push(BadBlock { offset_bytes: offset, fault, detail });
         }
     }
 }
 
-/// The word for a fault.
 pub(crate) fn fault_name(fault: BlockFault) -> &'static str {
     match fault {
         BlockFault::Lost => "lost",
@@ -330,37 +330,33 @@ impl VerifyLog {
             Expected::AnyWrite => None,
             Expected::OneOf(writes) => Some(writes),
         };
-        let wanted = || match writes.and_then(<[u32]>::last) {
+        let acceptable = |generation: u64| {
+            writes.is_none_or(|writes| writes.contains(&((generation & GENERATION) as u32)))
+        };
+        let (fault, found) = match read(content, offset, self.tags.seed) {
+            Reading::Absent if content.iter().all(|&byte| byte == 0) => {
+                (BlockFault::Lost, "it is all zeros".to_owned())
+            }
+            Reading::Absent => (BlockFault::Lost, "it holds no tag".to_owned()),
+            Reading::Torn(parts) => (BlockFault::Torn, parts),
+            Reading::Whole(tag) if tag.seed != self.tags.seed => {
+                (BlockFault::Lost, "it holds the tag of another run".to_owned())
+            }
+            Reading::Whole(Tag { offset: other, generation, .. }) if other != offset => {
+                (BlockFault::Misplaced, format!("it holds write {generation} to byte {other}"))
+            }
+            Reading::Whole(Tag { generation, .. }) if acceptable(generation) => {
+                checked.result.good += 1;
+                return;
+            }
+            Reading::Whole(Tag { generation, .. }) => {
+                (BlockFault::Stale, format!("it holds the older write {generation}"))
+            }
+        };
+        let wanted = match writes.and_then(<[u32]>::last) {
             Some(last) => format!("write {last} was expected"),
             None => "a tag of the run with this seed was expected".to_owned(),
         };
-        match read(content, offset, self.tags.seed) {
-            Reading::Absent => {
-                let zeros = content.iter().all(|&byte| byte == 0);
-                let found = if zeros { "it is all zeros" } else { "it holds no tag" };
-                checked.bad(offset, BlockFault::Lost, || format!("{}, {found}", wanted()));
-            }
-            Reading::Torn(parts) => {
-                checked.bad(offset, BlockFault::Torn, || format!("{}, {parts}", wanted()));
-            }
-            Reading::Whole(tag) if tag.seed != self.tags.seed => {
-                let text = || format!("{}, it holds the tag of another run", wanted());
-                checked.bad(offset, BlockFault::Lost, text);
-            }
-            Reading::Whole(tag) if tag.offset != offset => {
-                let Tag { offset: other, generation, .. } = tag;
-                let text = || format!("{}, it holds write {generation} to byte {other}", wanted());
-                checked.bad(offset, BlockFault::Misplaced, text);
-            }
-            Reading::Whole(Tag { generation, .. }) => {
-                let here = (generation & GENERATION) as u32;
-                if writes.is_none_or(|writes| writes.contains(&here)) {
-                    checked.result.good += 1;
-                } else {
-                    let text = || format!("{}, it holds the older write {generation}", wanted());
-                    checked.bad(offset, BlockFault::Stale, text);
-                }
-            }
-        }
+        checked.bad(offset, fault, &wanted, &found);
     }
 }
