@@ -44,11 +44,10 @@ pub(crate) fn search_time(depth: u32) -> Nanos {
     }
 }
 
-/// A search under way.
 #[derive(Debug)]
 pub(crate) struct Search {
     numbers: Vec<u32>,
-    /// Per number: requests and time of its turns.
+    /// Per number: requests per nanosecond in its turns.
     rates: Vec<Vec<f64>>,
     turn: usize,
     begin: Option<Nanos>,
@@ -94,8 +93,10 @@ impl Search {
 
     /// The smallest number that is as good as any; 1 where a number had no turn at all.
     pub(crate) fn choice(&self) -> u32 {
-        let medians: Option<Vec<f64>> = self.rates.iter().map(|rates| median(rates)).collect();
-        let Some(medians) = medians else { return 1 };
+        if self.rates.iter().any(Vec::is_empty) {
+            return 1;
+        }
+        let medians: Vec<f64> = self.rates.iter().cloned().map(stats::median).collect();
         let best = medians.iter().copied().fold(0.0, f64::max);
         if best < medians[0] * GAIN_MIN {
             return 1;
@@ -103,13 +104,6 @@ impl Search {
         let first = medians.iter().position(|&rate| rate >= best * AS_GOOD);
         first.map_or(1, |index| self.numbers[index])
     }
-}
-
-/// The middle value, or the lower of the two; `None` of none.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
 #[cfg(test)]

@@ -37,8 +37,8 @@ pub use measurement::{
     SLICES_PER_SEGMENT, Segment, Slice, Stuck, Times, Window,
 };
 pub use precision::Precision;
-pub use read_back::{not_read_back, read_back};
-pub use real::{RealBackend, ceiling_iops};
+pub use read_back::not_read_back;
+pub use real::RealBackend;
 pub use steady_window::segments_to_cut;
 pub use threads::Opening;
 pub use worker::{CALLBACK_DEPTH_MAX, JobPlan, Step, Worker};

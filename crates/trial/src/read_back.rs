@@ -13,8 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Reads back all blocks of these jobs through the descriptors that they used. Ends early, with a
 /// part of the answer, when `stop` is set.
-#[must_use]
-pub fn read_back(
+pub(crate) fn read_back(
     workload: &Workload,
     logs: Vec<VerifyLog>,
     files: &[OwnedFd],

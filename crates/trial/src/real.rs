@@ -51,13 +51,16 @@ impl RealBackend {
         }
     }
 
-    /// The ceiling for this workload.
+    /// Requests per second that one job of this workload reaches on the null engine: the limit of
+    /// the program itself, by the code path of every other engine that is always busy. What an
+    /// engine does for its requests (system calls, data for writes) is not in it.
     fn ceiling(&mut self, workload: &Workload) -> f64 {
         let load = busy_load(workload);
         if let Some((_, ceiling)) = self.ceilings.iter().find(|(known, _)| *known == load) {
             return *ceiling;
         }
-        let ceiling = ceiling_of(&load, self.clock);
+        let runs = (0..CEILING_RUNS).map(|_| null_iops(&load, self.clock));
+        let ceiling = runs.fold(0.0, f64::max);
         self.ceilings.push((load, ceiling));
         ceiling
     }
@@ -214,18 +217,6 @@ fn busy_load(workload: &Workload) -> Workload {
         engine: EngineName::Null,
         ..Workload::default()
     }
-}
-
-/// Requests per second that one job of this workload reaches on the null engine: the limit of
-/// the program itself, by the code path of every other engine that is always busy. What an engine
-/// does for its requests (system calls, data for writes) is not in it.
-#[must_use]
-pub fn ceiling_iops(workload: &Workload, clock: JobClock) -> f64 {
-    ceiling_of(&busy_load(workload), clock)
-}
-
-fn ceiling_of(busy: &Workload, clock: JobClock) -> f64 {
-    (0..CEILING_RUNS).map(|_| null_iops(busy, clock)).fold(0.0, f64::max)
 }
 
 /// Requests per second of one run on the null engine.
