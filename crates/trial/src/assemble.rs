@@ -76,7 +76,7 @@ pub fn run_trial(
 }
 
 fn result(workload: &Workload, steady: &SteadyWindow<'_>) -> TrialResult {
-    let measurement = steady.measurement();
+    let measurement = steady.measurement;
     let totals = &measurement.totals;
     let direction = |index: usize, asked: bool| asked.then(|| direction_result(steady, index));
     let asked = [workload.read_percent > 0, workload.writes()];
@@ -92,7 +92,7 @@ fn result(workload: &Workload, steady: &SteadyWindow<'_>) -> TrialResult {
         unanswered: measurement.stuck.requests,
         read: direction(0, asked[0]),
         write: direction(1, asked[1]),
-        concurrency: concurrency(steady.total(), workload.arrival, steady.seconds()),
+        concurrency: concurrency(&steady.total, workload.arrival, steady.seconds()),
         series: series(steady),
         intervals: workload.stop.interval_ns.map(|length| intervals(workload, measurement, length)),
         open_loop: totals.open.as_ref().map(|open| open_loop(open, steady)),
@@ -112,30 +112,25 @@ fn concurrency(counts: &Slice, arrival: Arrival, seconds: f64) -> f64 {
 }
 
 fn direction_result(steady: &SteadyWindow<'_>, index: usize) -> DirectionResult {
-    let measurement = steady.measurement();
-    let (total, seconds) = (steady.total(), steady.seconds());
+    let measurement = steady.measurement;
+    let (total, seconds) = (&steady.total, steady.seconds());
     let failures = &measurement.totals.failures[index];
     let whole = |field: fn(&Slice) -> &[u64; 2]| -> Vec<f64> {
         steady.whole().iter().map(|slice| field(slice)[index] as f64).collect()
     };
     let counts = whole(|slice| &slice.ios);
-    let summary = |histogram: &HistogramSnapshot, sum_ns: u64, times: &[f64]| {
-        let width = relative(stats::batch_ratio(times, &counts));
-        time_summary(histogram, total.ios[index], sum_ns, width)
+    let summary = |histogram: &HistogramSnapshot, times: fn(&Slice) -> &[u64; 2]| {
+        let width = relative(stats::batch_ratio(&whole(times), &counts));
+        time_summary(histogram, total.ios[index], times(total)[index], width)
     };
     let histogram = steady.histogram(|segment| &segment.latency[index]);
-    let latency_times = whole(|slice| &slice.latency_ns);
-    let latency_ns = summary(&histogram, total.latency_ns[index], &latency_times);
+    let latency_ns = summary(&histogram, |slice| &slice.latency_ns);
     let open = measurement.totals.open.as_ref();
     let completion_ns = match open {
         None => latency_ns.clone(),
         Some(_) => {
-            let times = whole(|slice| &slice.completion_ns);
-            summary(
-                &steady.histogram(|segment| &segment.completion[index]),
-                total.completion_ns[index],
-                &times,
-            )
+            let histogram = steady.histogram(|segment| &segment.completion[index]);
+            summary(&histogram, |slice| &slice.completion_ns)
         }
     };
     DirectionResult {
@@ -188,13 +183,13 @@ fn window_seconds(measurement: &Measurement) -> f64 {
 /// The slices, several to a point; where the run ended early, without a last point that would be
 /// cut short.
 fn series(steady: &SteadyWindow<'_>) -> Series {
-    let per_point = steady.slices().len().div_ceil(SERIES_POINTS).clamp(1, SLICES / SERIES_POINTS);
-    let slice_length = steady.measurement().window.slice_length();
+    let per_point = steady.slices.len().div_ceil(SERIES_POINTS).clamp(1, SLICES / SERIES_POINTS);
+    let slice_length = steady.measurement.window.slice_length();
     let mut series =
         Series { interval_ns: Nanos(slice_length.0 * per_point as u64), ..Series::default() };
-    for slices in steady.slices().chunks(per_point) {
-        let short = slices.len() < per_point || steady.whole().len() < steady.slices().len();
-        let last = series.ios.len() == steady.slices().len().div_ceil(per_point) - 1;
+    for slices in steady.slices.chunks(per_point) {
+        let short = slices.len() < per_point || steady.whole().len() < steady.slices.len();
+        let last = series.ios.len() == steady.slices.len().div_ceil(per_point) - 1;
         if short && last && !series.ios.is_empty() {
             break;
         }
@@ -244,13 +239,13 @@ fn intervals(workload: &Workload, measurement: &Measurement, length: Nanos) -> V
 fn open_loop(open: &OpenTotals, steady: &SteadyWindow<'_>) -> OpenLoop {
     OpenLoop {
         offered_iops: (open.offered[0] + open.offered[1]) as f64
-            / window_seconds(steady.measurement()),
+            / window_seconds(steady.measurement),
         late_mean_ns: open.late_times.mean_ns().unwrap_or_default(),
         late_p99_ns: open.late.snapshot().percentile(0.99),
         late_max_ns: open.late_times.max_ns,
         pacer_late_mean_ns: open.pacer_late.mean_ns(),
         backlog_max: open.backlog_max,
         backlog_end: open.backlog_end,
-        spin_ms: steady.total().spin_ns as f64 / 1e6,
+        spin_ms: steady.total.spin_ns as f64 / 1e6,
     }
 }

@@ -23,12 +23,12 @@ struct Readings<'a> {
 /// jobs leave no processor to the thread that reads them. Once the jobs have done all that they were asked
 /// for, nothing is at work any more, and the last reading may come at any time.
 fn readings<'a>(steady: &SteadyWindow<'a>) -> Result<Readings<'a>, String> {
-    let measurement = steady.measurement();
-    let Some(before) = measurement.before.get(steady.cut()) else {
+    let measurement = steady.measurement;
+    let Some(before) = measurement.before.get(steady.cut) else {
         return Err("the counters were not read at the end of the warm-up".to_owned());
     };
     let after = &measurement.after;
-    let (begin, end) = (steady.begin(), measurement.end);
+    let (begin, end) = (steady.begin, measurement.end);
     let all_done = matches!(measurement.ended_by, Some(EndedBy::Bytes | EndedBy::Passes));
     let last = if all_done { after.at.min(end) } else { after.at };
     let late = before.at.since(begin).max(last.since(end));
@@ -45,19 +45,19 @@ fn readings<'a>(steady: &SteadyWindow<'a>) -> Result<Readings<'a>, String> {
 }
 
 fn ours(steady: &SteadyWindow<'_>) -> (u64, u64) {
-    let total = steady.total();
+    let total = &steady.total;
     (total.total_ios(), total.bytes[0] + total.bytes[1])
 }
 
 /// CPU time, or why it was not measured.
 pub(crate) fn cpu(steady: &SteadyWindow<'_>) -> Result<CpuCost, String> {
-    let measurement = steady.measurement();
+    let measurement = steady.measurement;
     let not_counted = || measurement.probe.no_cpu_reason.clone();
     let after = measurement.after.cpu.ok_or_else(not_counted)?;
     let before = readings(steady)?.before.cpu.ok_or_else(not_counted)?;
     let (ios, bytes) = ours(steady);
     let (split, processors) = (measurement.probe.cpu_split, &measurement.probe.processors);
-    let spin_ns = steady.total().spin_ns;
+    let spin_ns = steady.total.spin_ns;
     Ok(cpu_cost(&before, &after, ios, bytes, spin_ns, split, processors))
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn device_counters(
     workload: &Workload,
     steady: &SteadyWindow<'_>,
 ) -> Result<DeviceCounters, String> {
-    let measurement = steady.measurement();
+    let measurement = steady.measurement;
     let not_counted = || measurement.probe.no_device_reason.clone();
     let after = measurement.after.device.as_ref().ok_or_else(not_counted)?;
     if workload.engine == EngineName::Null {

@@ -6,8 +6,8 @@
 //! while all goes well. Rejected: a histogram for each segment in the loop (memory traffic), and
 //! messages from job to watcher (allocation in the loop).
 
-use crate::{JobTotals, Slice};
-use record::{BUCKETS, HistogramSnapshot, bucket_index};
+use crate::{JobTotals, Segment, Slice};
+use record::{BUCKETS, HistogramSnapshot, Nanos, bucket_index};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -63,7 +63,6 @@ impl LiveHistogram {
         self.filled.store(true, Ordering::Relaxed);
     }
 
-    /// Empties it.
     fn drain(&self) -> HistogramSnapshot {
         let mut buckets = Vec::new();
         if self.filled.load(Ordering::Relaxed) {
@@ -174,10 +173,10 @@ impl JobCounters {
         slice
     }
 
-    /// Takes the histograms since the last boundary: response and completion times.
-    pub(crate) fn drain_histograms(&self) -> [[HistogramSnapshot; 2]; 2] {
-        let drain = |pair: &[LiveHistogram; 2]| [pair[0].drain(), pair[1].drain()];
-        [drain(&self.latency), drain(&self.completion)]
+    /// Takes the histograms since the last boundary.
+    pub(crate) fn drain_histograms(&self) -> Segment {
+        let drain = |pair: &[LiveHistogram; 2]| pair.each_ref().map(LiveHistogram::drain);
+        Segment { latency: drain(&self.latency), completion: drain(&self.completion) }
     }
 
     /// What is kept at boundaries.
@@ -187,11 +186,10 @@ impl JobCounters {
 
     /// Says that something completed at `now`, or was handed over when nothing was in flight.
     #[inline]
-    pub(crate) fn beat(&self, now: record::Nanos) {
+    pub(crate) fn beat(&self, now: Nanos) {
         self.beat.store(now.0, Ordering::Relaxed);
     }
 
-    /// Says how many requests are in flight.
     #[inline]
     pub(crate) fn set_in_flight(&self, count: u32) {
         self.in_flight.store(count, Ordering::Relaxed);
@@ -205,11 +203,11 @@ impl JobCounters {
 
     /// How long requests have been in flight without any of them completing.
     #[must_use]
-    pub fn silence(&self, now: record::Nanos) -> record::Nanos {
+    pub fn silence(&self, now: Nanos) -> Nanos {
         if self.in_flight() == 0 {
-            return record::Nanos(0);
+            return Nanos(0);
         }
-        now.since(record::Nanos(self.beat.load(Ordering::Relaxed)))
+        now.since(Nanos(self.beat.load(Ordering::Relaxed)))
     }
 
     /// Everything counted so far, that of the unfinished slice included. For the end of a job, and
@@ -226,12 +224,11 @@ impl JobCounters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Nanos;
 
     #[test]
     fn what_was_booked_since_the_last_edge_is_known_without_the_job() {
         let counters = JobCounters::new();
-        counters.kept().segments.push(crate::Segment::default());
+        counters.kept().segments.push(Segment::default());
         counters.kept().slices.push(Slice::default());
         for (direction, bytes, latency_ns) in [(0, 4096, 1_000), (1, 512, 3_000)] {
             let mut sums = BatchSums::default();

@@ -28,8 +28,7 @@ pub struct Window {
 
 impl Window {
     /// Length of a slice; the last may be longer by what the division leaves.
-    #[must_use]
-    pub fn slice_length(self) -> Nanos {
+    pub(crate) fn slice_length(self) -> Nanos {
         Nanos((self.end.since(self.begin).0 / SLICES as u64).max(1))
     }
 
@@ -84,6 +83,13 @@ pub struct Segment {
     pub latency: [HistogramSnapshot; 2],
     /// Completion times; empty in a closed loop.
     pub completion: [HistogramSnapshot; 2],
+}
+
+impl Segment {
+    fn add(&mut self, other: &Self) {
+        absorb_pair(&mut self.latency, &other.latency);
+        absorb_pair(&mut self.completion, &other.completion);
+    }
 }
 
 /// One interval that the user asked for.
@@ -265,24 +271,20 @@ impl JobTotals {
         }
     }
 
-    /// Adds histograms (response, completion) to the segment and interval in progress.
-    pub(crate) fn add_histograms(&mut self, histograms: &[[HistogramSnapshot; 2]; 2]) {
+    /// Adds histograms to the segment and interval in progress.
+    pub(crate) fn add_histograms(&mut self, histograms: &Segment) {
         if let Some(segment) = self.segments.last_mut() {
-            absorb_pair(&mut segment.latency, &histograms[0]);
-            absorb_pair(&mut segment.completion, &histograms[1]);
+            segment.add(histograms);
         }
         if let Some(interval) = self.intervals.last_mut() {
-            absorb_pair(&mut interval.latency, &histograms[0]);
+            absorb_pair(&mut interval.latency, &histograms.latency);
         }
     }
 
     /// Adds what another job counted.
     pub fn merge(&mut self, other: &Self) {
         add_each(&mut self.slices, &other.slices, Slice::add);
-        add_each(&mut self.segments, &other.segments, |mine, theirs| {
-            absorb_pair(&mut mine.latency, &theirs.latency);
-            absorb_pair(&mut mine.completion, &theirs.completion);
-        });
+        add_each(&mut self.segments, &other.segments, Segment::add);
         add_each(&mut self.intervals, &other.intervals, |mine, theirs| {
             mine.counts.add(&theirs.counts);
             absorb_pair(&mut mine.latency, &theirs.latency);
@@ -333,16 +335,4 @@ pub struct Measurement {
     pub probe: ProbeFacts,
     /// Limits of the harness; `None` in virtual time.
     pub harness: Option<record::Harness>,
-}
-
-impl Measurement {
-    /// Slices that lie in the measured time as a whole.
-    #[must_use]
-    pub fn whole_slices(&self) -> usize {
-        if self.end >= self.window.end {
-            return SLICES;
-        }
-        let length = self.window.slice_length().0;
-        ((self.end.since(self.window.begin).0 / length) as usize).min(SLICES)
-    }
 }

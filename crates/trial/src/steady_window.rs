@@ -1,21 +1,22 @@
 //! The part of a run that is reported: its window without a warm-up that was cut off.
 
 use crate::measurement::absorb;
-use crate::{Measurement, SLICES_PER_SEGMENT, Segment, Slice};
+use crate::{Measurement, SLICES, SLICES_PER_SEGMENT, Segment, Slice};
 use record::{Arrival, HistogramSnapshot, Nanos, WarmUp, Workload};
 
 /// The part that is reported, and the start that is not.
 #[derive(Debug)]
 pub(crate) struct SteadyWindow<'a> {
-    measurement: &'a Measurement,
+    pub(crate) measurement: &'a Measurement,
     /// Segments that are left out at the start.
-    cut: usize,
+    pub(crate) cut: usize,
     /// Slices of the part, the unfinished one at an early end included.
-    slices: Vec<Slice>,
+    pub(crate) slices: Vec<Slice>,
     /// How many of them are whole.
     whole: usize,
-    begin: Nanos,
-    total: Slice,
+    pub(crate) begin: Nanos,
+    /// Everything in it.
+    pub(crate) total: Slice,
     pub(crate) warm_up: Option<WarmUp>,
 }
 
@@ -28,35 +29,27 @@ fn sum(slices: &[Slice]) -> Slice {
 
 impl<'a> SteadyWindow<'a> {
     pub(crate) fn of(workload: &Workload, measurement: &'a Measurement) -> Self {
+        let Measurement { window, end, .. } = *measurement;
         let mut slices = measurement.totals.slices.clone();
-        let whole = measurement.whole_slices();
+        let whole = if end >= window.end {
+            SLICES
+        } else {
+            SLICES.min((end.since(window.begin).0 / window.slice_length().0) as usize)
+        };
         slices.resize(slices.len().max(whole), Slice::default());
         let open = workload.arrival != Arrival::Closed;
         let cut =
             if workload.stop.cut_warm_up { segments_to_cut(&slices[..whole], open) } else { 0 };
         let rest = slices.split_off(cut * SLICES_PER_SEGMENT);
-        let begin = measurement.window.slice_begin(cut * SLICES_PER_SEGMENT);
+        let begin = window.slice_begin(cut * SLICES_PER_SEGMENT);
         let warm_up = (cut > 0).then(|| {
             let ios = sum(&slices).total_ios();
-            let duration_ns = begin.since(measurement.window.begin);
+            let duration_ns = begin.since(window.begin);
             WarmUp { duration_ns, ios, iops: ios as f64 / duration_ns.as_secs_f64().max(1e-9) }
         });
         let whole = whole - cut * SLICES_PER_SEGMENT;
         let total = sum(&rest);
         Self { measurement, cut, slices: rest, whole, begin, total, warm_up }
-    }
-
-    pub(crate) fn measurement(&self) -> &'a Measurement {
-        self.measurement
-    }
-
-    /// Segments that are left out.
-    pub(crate) fn cut(&self) -> usize {
-        self.cut
-    }
-
-    pub(crate) fn begin(&self) -> Nanos {
-        self.begin
     }
 
     pub(crate) fn duration(&self) -> Nanos {
@@ -66,16 +59,6 @@ impl<'a> SteadyWindow<'a> {
     /// Never zero.
     pub(crate) fn seconds(&self) -> f64 {
         self.duration().as_secs_f64().max(1e-9)
-    }
-
-    /// Everything in it.
-    pub(crate) fn total(&self) -> &Slice {
-        &self.total
-    }
-
-    /// All slices; an unfinished one at the end where the run ended early.
-    pub(crate) fn slices(&self) -> &[Slice] {
-        &self.slices
     }
 
     /// The slices that are whole: what statistics are made of.

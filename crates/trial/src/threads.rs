@@ -52,7 +52,6 @@ pub(crate) struct RunPlan {
     pub(crate) clock: JobClock,
 }
 
-/// One run on threads.
 pub(crate) struct ThreadedRun<'a> {
     pub(crate) plan: RunPlan,
     pub(crate) probe: &'a mut dyn Probe,
@@ -61,7 +60,6 @@ pub(crate) struct ThreadedRun<'a> {
 }
 
 impl ThreadedRun<'_> {
-    /// Runs it on engines that `open` opens.
     pub(crate) fn on<E: Engine + 'static>(
         self,
         open: &Opening<E>,
@@ -136,7 +134,6 @@ impl ThreadedRun<'_> {
     }
 }
 
-/// The threads of a run.
 struct Crew {
     handles: Vec<JoinHandle<Outcome>>,
     counters: Vec<Arc<JobCounters>>,

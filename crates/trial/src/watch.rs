@@ -27,7 +27,6 @@ pub(crate) struct Watch<'a> {
     pub(crate) precision: Precision,
 }
 
-/// What the watcher saw.
 pub(crate) struct Watched {
     /// Counters at the begin of the window and of each further segment that was reached.
     pub(crate) before: Vec<ProbeSample>,

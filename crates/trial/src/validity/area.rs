@@ -135,7 +135,6 @@ pub(super) fn left_cached(trial: &Trial) -> Option<f64> {
     (share > RESIDENT_SHARE && !in_memory(trial)).then_some(share)
 }
 
-/// Pages that were still cached after the drop.
 pub(super) fn drop_cache(trial: &Trial) -> Option<Finding> {
     let share = left_cached(trial)?;
     let cache_dropped = trial.cache_dropped.as_ref()?;

@@ -41,7 +41,6 @@ pub(super) fn short(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// The device stopped answering, and the run was given up.
 pub(super) fn silent(trial: &Trial) -> Option<Finding> {
     let allowed_ns = trial.workload.stop.io_timeout_ns.0 as f64;
     (trial.result.ended_by == Some(EndedBy::Silence)).then(|| {
@@ -60,7 +59,6 @@ pub(super) fn silent(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// The user or the system asked for an end.
 pub(super) fn interrupted(trial: &Trial) -> Option<Finding> {
     let (measured, asked) = (trial.result.duration_ns, trial.workload.runtime_ns);
     (trial.result.ended_by == Some(EndedBy::Interrupted)).then(|| {
@@ -78,7 +76,6 @@ pub(super) fn interrupted(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// What was read back is not what was written.
 pub(super) fn corrupt(trial: &Trial) -> Option<Finding> {
     let verify = trial.result.verify.as_ref()?;
     let counts = [

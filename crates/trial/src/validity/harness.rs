@@ -151,7 +151,6 @@ pub(super) fn locked_memory(trial: &Trial) -> Option<Finding> {
     )
 }
 
-/// The null engine does no I/O.
 pub(super) fn no_io(trial: &Trial) -> Option<Finding> {
     (trial.workload.engine == EngineName::Null).then(|| {
         Finding::warning(

@@ -205,9 +205,6 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
     if trial.result.ended_by.is_some() {
         return None;
     }
-    let finding = |claim: String, remedy: &str| {
-        Some(Finding::warning(FindingCode::StopRuleNotMet, claim, remedy))
-    };
     if let Some(asked) = stop.precision_ppm {
         let asked = f64::from(asked) / 1e6;
         let widths = trial.directions().filter_map(|direction| direction.iops_ci95_rel);
@@ -221,15 +218,14 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
         } else {
             format!("is known to ±{}", format_share(reached))
         };
-        return finding(
-            format!(
-                "The run time was over before the precision asked for: the rate {reached_text}, \
-                 not to ±{}.",
-                format_share(asked)
-            ),
-            "Allow a longer --runtime, or ask for less precision.",
-        )
-        .map(|finding| finding.with("precision asked for", asked, "share"));
+        let claim = format!(
+            "The run time was over before the precision asked for: the rate {reached_text}, not \
+             to ±{}.",
+            format_share(asked)
+        );
+        let remedy = "Allow a longer --runtime, or ask for less precision.";
+        let finding = Finding::warning(FindingCode::StopRuleNotMet, claim, remedy);
+        return Some(finding.with("precision asked for", asked, "share"));
     }
     let (asked, _) = byte_limit(&trial.workload)?;
     let done = super::bytes(trial);
@@ -247,7 +243,6 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// The rounds of preconditioning did not come to agree.
 pub(super) fn not_preconditioned(trial: &Trial) -> Option<Finding> {
     let preconditioning = trial.preconditioning.as_ref().filter(|it| !it.steady)?;
     let rounds = &preconditioning.round_iops;
