@@ -63,10 +63,7 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
     let latency_within: Vec<Option<f64>> =
         visits.iter().map(|trial| latency_interval(trial)).collect();
     let latency_ns = ratio_over_visits(&responses, &requests, &latency_within);
-    let (utilization, service_ns) = busy(visits, &within)
-        .map_or_else(not_busy, |(share, service)| {
-            (Measured::Value(share), Measured::Value(service))
-        });
+    let busy = busy(visits, &within);
     let floor = counting_error(visits);
     let iops = per_visit(|visit| visit.iops, &within).at_least(floor);
     let precise = visits.len() >= stats::MIN_VISITS && iops.relative_half_width() <= target_rel;
@@ -85,10 +82,14 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         histogram: visits
             .iter()
             .fold(HistogramSnapshot::default(), |sum, next| sum.merged(&next.histogram())),
-        utilization,
-        service_ns,
-        device_share: device_share(visits).map_or_else(Measured::not, Measured::Value),
-        cpu_us_per_io: cpu_per_request(visits),
+        utilization: measured(busy.clone().map(|(share, _)| share)),
+        service_ns: measured(busy.map(|(_, service)| service)),
+        device_share: measured(device_share(visits)),
+        cpu_us_per_io: measured(
+            most_visits(visits, cpu_us_per_io).map(|told| {
+                over_visits(&told.iter().map(|(_, cost)| *cost).collect::<Vec<_>>(), &[])
+            }),
+        ),
         precise,
     })
 }
@@ -205,20 +206,14 @@ fn device_time_ns(trial: &Trial) -> Result<f64, String> {
     Ok(counters.concurrency * window_ns / counters.ios as f64)
 }
 
-/// U and S without a value, for one reason.
-fn not_busy(reason: String) -> (Measured<f64>, Measured<Estimate>) {
-    (Measured::not(reason.as_str()), Measured::not(reason))
+fn measured<T>(found: Result<T, String>) -> Measured<T> {
+    found.map_or_else(Measured::not, Measured::Value)
 }
 
-fn cpu_per_request(visits: &[&Trial]) -> Measured<Estimate> {
-    let cost = |trial: &Trial| {
-        let lower = trial.cpu.known()?.lower_us_per_io;
-        lower.ok_or_else(|| "the kernel gave no CPU time per request".to_owned())
-    };
-    most_visits(visits, cost).map_or_else(Measured::not, |told| {
-        let values: Vec<f64> = told.iter().map(|(_, value)| *value).collect();
-        Measured::Value(over_visits(&values, &[]))
-    })
+/// CPU time of a request, in microseconds, or why it is not known.
+pub(crate) fn cpu_us_per_io(trial: &Trial) -> Result<f64, String> {
+    let cost = trial.cpu.known()?.lower_us_per_io;
+    cost.ok_or_else(|| "the kernel gave no CPU time per request".to_owned())
 }
 
 /// A number of the visits that have it, where these are [`MOST`] of them, or the first reason why

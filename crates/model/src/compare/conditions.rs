@@ -36,18 +36,26 @@ impl Conditions {
         Some(values.join(", "))
     }
 
-    pub(super) fn program(&mut self, version: &str, simulated: bool) {
+    /// Those of a document: who measured, in which time, on which machine, and what.
+    pub(super) fn document(
+        &mut self,
+        version: &str,
+        simulated: bool,
+        environment: Option<&Environment>,
+        targets: &[Target],
+    ) {
         let time = if simulated { "virtual: simulated" } else { "real" };
         self.add("time", Some(time.to_owned()));
         self.add("halfpower", Some(version.to_owned()));
+        self.environment(environment);
+        for target in targets {
+            self.target(target);
+        }
     }
 
     pub(super) fn trial(&mut self, trial: &Trial) {
-        self.program(&trial.halfpower_version, trial.simulated);
-        self.environment(trial.environment.as_ref());
-        for target in &trial.targets {
-            self.target(target);
-        }
+        let environment = trial.environment.as_ref();
+        self.document(&trial.halfpower_version, trial.simulated, environment, &trial.targets);
         let clock = trial.cpu.value().and_then(|cpu| cpu.clock.as_ref());
         self.add("processor clock", clock.map(|clock| format!("{:.2} GHz", clock.hz / 1e9)));
         if let Measured::Value(harness) = &trial.harness {
@@ -86,7 +94,7 @@ impl Conditions {
     }
 
     /// What was measured, and where it lies.
-    pub(super) fn target(&mut self, target: &Target) {
+    fn target(&mut self, target: &Target) {
         self.add("target", Some(target.path.clone()));
         self.add("size", Some(bytes(target.size_bytes)));
         if let Some(device) = &target.device {

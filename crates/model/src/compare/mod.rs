@@ -25,11 +25,8 @@ mod sides;
 pub use sides::{Side, SideError, TraceObservation};
 
 use conditions::differing;
-use observed::SideCell;
-use record::{
-    COMPARISON_SCHEMA, CacheMode, ComparedCell, ComparedGroup, ComparedMetric, ComparedRow,
-    ComparedVerdict, Comparison, OpKind, hex_digest,
-};
+use observed::{SideCell, cache_words};
+use record::{COMPARISON_SCHEMA, ComparedCell, ComparedGroup, Comparison, OpKind, hex_digest};
 use rows::{Draft, FALSE_ALARM_RATE, Families, Question};
 
 /// What a user asks of a comparison.
@@ -60,7 +57,10 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
         .iter()
         .map(|pair| match (pair.a, pair.b) {
             (Some(a), Some(b)) => rows::drafts(&context, a, b),
-            _ => Vec::new(),
+            (a, b) => {
+                let alone = |reason: &String| rows::without_partner(a, b, reason.clone());
+                pair.reason.iter().map(alone).collect()
+            }
         })
         .collect();
     let partners: Vec<(&SideCell, &SideCell)> =
@@ -86,9 +86,11 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     let cells: Vec<ComparedCell> = pairs
         .iter()
         .zip(&drafts)
-        .map(|(pair, drafts)| {
-            let rows: Vec<ComparedRow> = drafts.iter().map(&mut row).collect();
-            cell(pair, rows)
+        .map(|(pair, drafts)| ComparedCell {
+            label: pair.a.or(pair.b).map_or(String::new(), |cell| cell.label.clone()),
+            cell_a: pair.a.map(|cell| cell.cell.clone()),
+            cell_b: pair.b.map(|cell| cell.cell.clone()),
+            rows: drafts.iter().map(&mut row).collect(),
         })
         .collect();
     let ids = |side: &Side| format!("{:?} {:?}", side.about.ids, side.about.arm);
@@ -109,19 +111,6 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     }
 }
 
-fn cell(pair: &Pair, mut rows: Vec<ComparedRow>) -> ComparedCell {
-    if let Some(reason) = &pair.reason {
-        rows.push(without_partner(pair, reason));
-    }
-    let named = pair.a.or(pair.b);
-    ComparedCell {
-        label: named.map_or(String::new(), |cell| cell.label.clone()),
-        cell_a: pair.a.map(|cell| cell.cell.clone()),
-        cell_b: pair.b.map(|cell| cell.cell.clone()),
-        rows,
-    }
-}
-
 /// Cells that have partners, each a cell of both sides.
 type Partners<'a> = Vec<(&'a SideCell, &'a SideCell)>;
 
@@ -131,40 +120,14 @@ fn kinds<'a>(partners: &Partners<'a>) -> Vec<(String, Partners<'a>)> {
     let mut kinds: Vec<(String, Partners<'a>)> = Vec::new();
     for &(a, b) in partners {
         let Some(workload) = &a.workload else { continue };
-        let op = workload.only_op().map_or("mixed", OpKind::name);
-        let cache = match workload.cache {
-            CacheMode::Device => String::new(),
-            other => format!(", cache {}", other.name()),
-        };
-        let label = format!("{} {op}s{cache}", workload.pattern.name()).replace("mixeds", "mixed");
+        let op = workload.only_op().map_or("mixed", OpKind::plural);
+        let label = format!("{} {op}{}", workload.pattern.name(), cache_words(workload));
         match kinds.iter_mut().find(|(other, _)| *other == label) {
             Some((_, cells)) => cells.push((a, b)),
             None => kinds.push((label, vec![(a, b)])),
         }
     }
     if kinds.len() < 2 { Vec::new() } else { kinds }
-}
-
-/// The row of a cell that only one side has.
-fn without_partner(pair: &Pair, reason: &str) -> ComparedRow {
-    let metric = ComparedMetric::RatePerS;
-    let value = |cell: Option<&SideCell>| cell.and_then(|cell| cell.value(metric));
-    let count = |cell: Option<&SideCell>| cell.map_or(0, |cell| cell.count(metric));
-    ComparedRow {
-        metric,
-        a: value(pair.a),
-        b: value(pair.b),
-        n_a: count(pair.a),
-        n_b: count(pair.b),
-        paired: false,
-        ratio: None,
-        ratio_low: None,
-        ratio_high: None,
-        p_adjusted: None,
-        verdict: ComparedVerdict::NotComparable,
-        reason: Some(reason.to_owned()),
-        fails: false,
-    }
 }
 
 fn matched<'a>(a: &'a Side, b: &'a Side) -> Vec<Pair<'a>> {

@@ -3,11 +3,15 @@
 //! that trial's reason.
 
 use super::sides::TraceObservation;
+use crate::cells::cpu_us_per_io;
 use record::{
-    Arrival, Bytes, CacheMode, Cell, ComparedMetric, EngineName, Estimate, ExperimentCell,
-    Measured, Trial, Workload, format_bytes,
+    Arrival, Bytes, CacheMode, Cell, ComparedMetric, EngineName, Estimate, ExperimentCell, Trial,
+    Workload, format_bytes,
 };
 use std::collections::BTreeMap;
+
+/// Why times on processors of two kinds are not compared.
+const NO_CLOCK: &str = "the processors differ, and a clock is not known";
 
 #[derive(Clone, Debug)]
 pub(super) struct SideCell {
@@ -121,21 +125,16 @@ pub(super) fn join(cell: &mut SideCell, other: SideCell) {
 
 pub(super) fn of_cell(cell: &Cell, clock_hz: Option<f64>) -> SideCell {
     let mean = |estimate: &Estimate| Numbers::of(estimate, true);
-    let (cpu, clocks) = match &cell.cpu_us_per_io {
-        Measured::Value(cost) => {
-            let clocks = clock_hz.map_or_else(no_clock, |hz| mean(&cost.scaled(hz * 1e-6)));
-            (mean(cost), clocks)
-        }
-        Measured::NotMeasured { not_measured } => {
-            let missing = Numbers::Missing(not_measured.clone());
-            (missing.clone(), missing)
-        }
+    let missing = |reason: &str| Numbers::Missing(reason.to_owned());
+    let cost = cell.cpu_us_per_io.known();
+    let clocks = |cost: &Estimate| {
+        clock_hz.map_or_else(|| missing(NO_CLOCK), |hz| mean(&cost.scaled(hz * 1e-6)))
     };
     let numbers = BTreeMap::from([
         (ComparedMetric::RatePerS, mean(&cell.iops)),
         (ComparedMetric::LatencyMeanNs, mean(&cell.latency_ns)),
-        (ComparedMetric::CpuUsPerIo, cpu),
-        (ComparedMetric::CpuClocksPerIo, clocks),
+        (ComparedMetric::CpuUsPerIo, cost.map_or_else(missing, mean)),
+        (ComparedMetric::CpuClocksPerIo, cost.map_or_else(missing, clocks)),
     ]);
     let requests = cell.ios as f64 / cell.trial_ids.len().max(1) as f64;
     let side = SideCell::of(&cell.workload, BTreeMap::new(), requests, numbers);
@@ -154,14 +153,10 @@ pub(super) fn of_result(
         (ComparedMetric::RatePerS, mean(&cell.iops)),
         (ComparedMetric::LatencyMeanNs, mean(&cell.latency_ns)),
         (ComparedMetric::CpuUsPerIo, cpu),
-        (ComparedMetric::CpuClocksPerIo, no_clock()),
+        (ComparedMetric::CpuClocksPerIo, Numbers::Missing(NO_CLOCK.to_owned())),
     ]);
     let requests = cell.iops.value * workload.runtime_ns.as_secs_f64();
     SideCell::of(workload, levels, requests, numbers)
-}
-
-fn no_clock() -> Numbers {
-    Numbers::Missing("the processors differ, and a clock is not known".to_owned())
 }
 
 pub(super) fn of_lines(first: &TraceObservation, lines: &[&TraceObservation]) -> SideCell {
@@ -194,12 +189,9 @@ pub(super) fn of_group(group: &[&Placed]) -> SideCell {
     let requests: u64 = group.iter().map(|placed| placed.trial.completed()).sum();
     let numbers = BTreeMap::from([
         (ComparedMetric::RatePerS, observed(&|trial| Ok(trial.iops()))),
-        (
-            ComparedMetric::LatencyMeanNs,
-            observed(&|trial| Ok(trial.latency_ns().unwrap_or(f64::NAN))),
-        ),
-        (ComparedMetric::LatencyP99Ns, observed(&response_p99)),
-        (ComparedMetric::CpuUsPerIo, observed(&cpu)),
+        (ComparedMetric::LatencyMeanNs, observed(&|it| Ok(it.latency_ns().unwrap_or(f64::NAN)))),
+        (ComparedMetric::LatencyP99Ns, observed(&latency_p99)),
+        (ComparedMetric::CpuUsPerIo, observed(&cpu_us_per_io)),
         (ComparedMetric::CpuClocksPerIo, observed(&clocks)),
     ]);
     let requests = requests as f64 / group.len() as f64;
@@ -207,22 +199,14 @@ pub(super) fn of_group(group: &[&Placed]) -> SideCell {
     SideCell { cell: trial.cell.clone(), ..side }
 }
 
-fn response_p99(trial: &Trial) -> Result<f64, String> {
-    trial
-        .histogram()
-        .percentile(0.99)
-        .ok_or_else(|| "fewer than 1,000 requests in a trial".to_owned())
-}
-
-fn cpu(trial: &Trial) -> Result<f64, String> {
-    let cost = trial.cpu.known()?.lower_us_per_io;
-    cost.ok_or_else(|| "the kernel gave no CPU time per request".to_owned())
+fn latency_p99(trial: &Trial) -> Result<f64, String> {
+    let p99 = trial.histogram().percentile(0.99);
+    p99.ok_or_else(|| "fewer than 1,000 requests in a trial".to_owned())
 }
 
 fn clocks(trial: &Trial) -> Result<f64, String> {
-    let hz = trial.cpu.value().and_then(|cost| cost.clock.as_ref()).map(|clock| clock.hz);
-    let hz = hz.ok_or_else(|| "the processors differ, and a clock is not known".to_owned());
-    Ok(cpu(trial)? * hz? * 1e-6)
+    let clock = trial.cpu.value().and_then(|cost| cost.clock.as_ref()).ok_or(NO_CLOCK);
+    Ok(cpu_us_per_io(trial)? * clock?.hz * 1e-6)
 }
 
 /// What is asked of the device: the workload without engine, area and the split of the depth over
@@ -247,9 +231,14 @@ fn label(workload: &Workload) -> String {
         Some(rate) if workload.arrival != Arrival::Closed => format!("{rate}/s"),
         _ => format!("depth {}", workload.depth),
     };
-    let cache = match workload.cache {
+    let (pattern, cache) = (workload.pattern.name(), cache_words(workload));
+    format!("{pattern} {op} {}, {load}{cache}", sizes.join("+"))
+}
+
+/// `, cache all`; nothing for the usual mode.
+pub(super) fn cache_words(workload: &Workload) -> String {
+    match workload.cache {
         CacheMode::Device => String::new(),
         other => format!(", cache {}", other.name()),
-    };
-    format!("{} {op} {}, {load}{cache}", workload.pattern.name(), sizes.join("+"))
+    }
 }

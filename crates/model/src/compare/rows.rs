@@ -63,6 +63,23 @@ pub(super) fn drafts(context: &Context, a: &SideCell, b: &SideCell) -> Vec<Draft
     metrics.into_iter().map(|metric| draft(context, metric, a, b)).collect()
 }
 
+/// The row of a cell that only one side has.
+pub(super) fn without_partner(a: Option<&SideCell>, b: Option<&SideCell>, reason: String) -> Draft {
+    let metric = ComparedMetric::RatePerS;
+    let value = |cell: Option<&SideCell>| cell.and_then(|cell| cell.value(metric));
+    let count = |cell: Option<&SideCell>| cell.map_or(0, |cell| cell.count(metric));
+    Draft {
+        question: Question::of(metric),
+        metric,
+        a: value(a),
+        b: value(b),
+        n_a: count(a),
+        n_b: count(b),
+        paired: false,
+        outcome: Outcome::Untested(ComparedVerdict::NotComparable, reason),
+    }
+}
+
 /// Whether a completion lets the next request go, so that the latency is the depth over the
 /// rate and tells nothing of its own.
 fn closed(cell: &SideCell) -> bool {

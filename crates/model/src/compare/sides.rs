@@ -4,10 +4,11 @@ use super::conditions::Conditions;
 use super::observed::{Numbers, Placed, SideCell, join, of_cell, of_group, of_lines, of_result};
 use crate::cells::counts;
 use record::{
-    ComparedKind, ComparedMetric, ComparedSide, ComparedUnit, Experiment, ExperimentCell, Profile,
-    SavedDocument, Target, Trial, format_bytes,
+    ComparedKind, ComparedMetric, ComparedSide, ComparedUnit, Environment, Experiment,
+    ExperimentCell, Profile, SavedDocument, Target, Trial, format_bytes,
 };
 use std::collections::BTreeMap;
+use std::slice;
 
 /// Runs from which whole runs are the observations.
 const RUNS: usize = 3;
@@ -223,19 +224,12 @@ impl Side {
         };
         let picked = experiment.cells.iter().filter(|cell| picked(&cell.levels));
         let cells = picked.filter_map(of_result).collect();
+        let (simulated, environment) = (experiment.simulated, experiment.environment.as_ref());
+        let (version, targets) = (&experiment.halfpower_version, &experiment.targets);
         let mut conditions = Conditions::default();
-        conditions.program(&experiment.halfpower_version, experiment.simulated);
-        conditions.environment(experiment.environment.as_ref());
-        for target in &experiment.targets {
-            conditions.target(target);
-        }
-        let about = ComparedSide {
-            simulated: experiment.simulated,
-            target: paths(&experiment.targets),
-            ..about
-        };
-        let mut side = Self::of(about, conditions, cells)?;
-        side.processor = experiment.environment.as_ref().map(|machine| machine.cpu.clone());
+        conditions.document(version, simulated, environment, targets);
+        let about = ComparedSide { simulated, target: paths(targets), ..about };
+        let mut side = Self::of(about, conditions, environment, cells)?;
         side.design = Some(experiment.design_text.clone());
         side.notes.push(
             "The trials of an experiment are not at hand: its results stand for them, and blocks \
@@ -251,10 +245,10 @@ impl Side {
     /// # Errors
     /// If it has no cell.
     pub fn of_profile(given: &str, profile: &Profile, trials: &[Trial]) -> Result<Self, SideError> {
+        let (environment, target) = (profile.environment.as_ref(), &profile.target);
+        let (version, simulated) = (&profile.halfpower_version, profile.simulated);
         let mut conditions = Conditions::default();
-        conditions.program(&profile.halfpower_version, profile.simulated);
-        conditions.environment(profile.environment.as_ref());
-        conditions.target(&profile.target);
+        conditions.document(version, simulated, environment, slice::from_ref(target));
         for trial in trials {
             conditions.trial(trial);
         }
@@ -266,13 +260,12 @@ impl Side {
         let about = ComparedSide {
             ids: vec![profile.id.clone()],
             time: profile.time.clone(),
-            simulated: profile.simulated,
-            target: profile.target.path.clone(),
+            simulated,
+            target: target.path.clone(),
             level_se_rel: profile.level_se_rel,
             ..about(given, ComparedKind::Profile, ComparedUnit::Visit)
         };
-        let mut side = Self::of(about, conditions, cells)?;
-        side.processor = profile.environment.as_ref().map(|machine| machine.cpu.clone());
+        let mut side = Self::of(about, conditions, environment, cells)?;
         (side.clock_hz, side.level_df) = (clock_hz, LEVEL_DF_OF_A_PROFILE);
         Ok(side)
     }
@@ -299,7 +292,7 @@ impl Side {
             target: given.to_owned(),
             ..about(given, ComparedKind::Trace, ComparedUnit::Trial)
         };
-        let mut side = Self::of(about, Conditions::default(), cells)?;
+        let mut side = Self::of(about, Conditions::default(), None, cells)?;
         side.notes.push(
             "A trace tells neither latency times nor conditions: machines and files may differ in \
              anything."
@@ -319,13 +312,13 @@ impl Side {
         if sides.iter().any(|side| side.about.kind != kind) {
             return Err(SideError::Mixed);
         }
-        let runs = matches!(kind, ComparedKind::Profile | ComparedKind::Experiment);
         if sides.len() == 1 {
             return Ok(first.clone());
         }
         if kind == ComparedKind::Profile && sides.len() < RUNS {
             return Err(SideError::TwoProfiles);
         }
+        let runs = matches!(kind, ComparedKind::Profile | ComparedKind::Experiment);
         let by_run = runs && sides.len() >= RUNS;
         let mut whole = first.clone();
         whole.about.given = given.to_owned();
@@ -405,9 +398,7 @@ impl Side {
             }
         }
         let cells = groups.iter().map(|group| of_group(group)).collect();
-        let environment = first.trial.environment.as_ref();
-        let mut side = Self::of(about, conditions, cells)?;
-        side.processor = environment.map(|environment| environment.cpu.clone());
+        let mut side = Self::of(about, conditions, first.trial.environment.as_ref(), cells)?;
         side.clock_hz = clock(valid.iter().map(|placed| placed.trial));
         Ok(side)
     }
@@ -416,6 +407,7 @@ impl Side {
     fn of(
         about: ComparedSide,
         conditions: Conditions,
+        environment: Option<&Environment>,
         cells: Vec<SideCell>,
     ) -> Result<Self, SideError> {
         if cells.is_empty() {
@@ -425,7 +417,7 @@ impl Side {
             about,
             conditions,
             cells,
-            processor: None,
+            processor: environment.map(|machine| machine.cpu.clone()),
             clock_hz: None,
             level_df: 1.0,
             design: None,
