@@ -91,15 +91,17 @@ struct Parts {
     per_disk: f64,
     /// The most pieces that a stage waits for.
     forks: f64,
-    /// Whether a stage reads for a write.
-    reads_first: bool,
+    /// Error of stages that read for a write.
+    parity_error: f64,
 }
 
 fn parts(array: &Array, mix: &Mix) -> Parts {
-    let (mut classes, mut pieces, mut forks, mut reads_first) = (Vec::new(), 0.0, 1.0_f64, false);
+    let (mut classes, mut pieces, mut forks, mut parity_error) = (Vec::new(), 0.0, 1.0_f64, 0.0);
     for class in &mix.classes {
         let stages = stages(array, class.op, class.bytes);
-        reads_first |= stages.len() > 1;
+        if stages.len() > 1 {
+            parity_error = PARITY_ERROR;
+        }
         for stage in stages {
             let share = class.share * stage.pieces;
             pieces += share;
@@ -113,7 +115,7 @@ fn parts(array: &Array, mix: &Mix) -> Parts {
         }
     }
     let mix = joined(&Mix { classes });
-    Parts { mix, per_disk: pieces / f64::from(array.disks), forks, reads_first }
+    Parts { mix, per_disk: pieces / f64::from(array.disks), forks, parity_error }
 }
 
 /// What a stage takes over what a piece takes.
@@ -136,8 +138,7 @@ pub(super) fn ask(
 ) -> Result<Answer, WhatIfError> {
     let parts = parts(array, mix);
     let fork = if parts.forks > 1.0 { FORK_ERROR * harmonic(parts.forks) } else { 0.0 };
-    let parity = if parts.reads_first { PARITY_ERROR } else { 0.0 };
-    let rel = SPREAD_ERROR.hypot(fork).hypot(parity);
+    let rel = SPREAD_ERROR.hypot(fork).hypot(parts.parity_error);
     match offered {
         Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate) => {
             // Requests at equal distances, dealt out at random, are nearly independent.
@@ -173,8 +174,7 @@ fn class_mean(array: &Array, mix: &Mix, op: OpKind, one: &Answer) -> Option<f64>
 pub(super) fn max(disk: &Disk<'_>, array: &Array, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
     let parts = parts(array, mix);
     let (one, rel) = disk.max(&parts.mix)?;
-    let parity = if parts.reads_first { PARITY_ERROR } else { 0.0 };
-    Ok((one / parts.per_disk, rel.hypot(SPREAD_ERROR).hypot(parity)))
+    Ok((one / parts.per_disk, rel.hypot(SPREAD_ERROR).hypot(parts.parity_error)))
 }
 
 fn closed(
@@ -201,18 +201,9 @@ fn closed(
     let under_way = (depth * pieces / waits).max(1.0);
     let through = network(&rates, disks, under_way, scv);
     let rate = through / pieces;
-    let mean = depth * 1e9 / rate;
     let (_, rel) = disk.max(&parts.mix)?;
-    Ok(Answer {
-        mean,
-        read: mean,
-        write: mean,
-        scv: 1.0,
-        rate,
-        rel,
-        rate_rel: rel.hypot(SPREAD_ERROR),
-        ends: (1.0, 1.0),
-    })
+    let rate_rel = rel.hypot(SPREAD_ERROR);
+    Ok(Answer { scv: 1.0, rel, rate_rel, ..Answer::exact(depth * 1e9 / rate, rate) })
 }
 
 /// Pieces per second of `disks` equal disks with so many pieces among them, chosen at random.

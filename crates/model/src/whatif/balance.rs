@@ -4,8 +4,8 @@
 //! programming, which moves data everywhere for the last per cent.
 
 use super::WhatIfError;
-use crate::predict::{PredictError, Predictor};
-use record::{Balance, BalancedDevice, Estimate, Mix, MixClass, Move, Offered};
+use crate::predict::Predictor;
+use record::{Balance, BalancedDevice, Mix, MixClass, Move, Offered};
 
 /// Parts of a load that are moved one at a time.
 const PARTS: usize = 100;
@@ -127,14 +127,19 @@ pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
         .enumerate()
         .map(|(at, side)| {
             let (mix, rate) = mixed(sides, &table, at);
+            // There is none of no load.
+            let latency = |mix: &Mix, rate: f64| {
+                let found = side.predictor.predict(mix, Offered::PoissonPerS(rate)).ok();
+                found.map(|prediction| prediction.latency_ns)
+            };
             BalancedDevice {
                 device: side.name.clone(),
                 iops_before: side.rate,
                 iops_after: rate,
                 saturation_before: before[at],
                 saturation_after: table.full(at),
-                latency_before_ns: latency(side.predictor, &side.mix, side.rate),
-                latency_after_ns: latency(side.predictor, &mix, rate),
+                latency_before_ns: latency(&side.mix, side.rate),
+                latency_after_ns: latency(&mix, rate),
             }
         })
         .collect();
@@ -149,15 +154,6 @@ pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
             .to_owned(),
         how_to_check: "count requests by place: none of the data takes most of them".to_owned(),
     })
-}
-
-/// Mean latency; `None` where there is none.
-fn latency(predictor: &Predictor, mix: &Mix, rate: f64) -> Option<Estimate> {
-    if rate <= 0.0 {
-        return None;
-    }
-    let found: Result<_, PredictError> = predictor.predict(mix, Offered::PoissonPerS(rate));
-    found.ok().map(|prediction| prediction.latency_ns)
 }
 
 fn mixed(sides: &[BalanceSide<'_>], table: &Table, at: usize) -> (Mix, f64) {

@@ -27,6 +27,12 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    /// A mean of all requests and a rate without an error.
+    pub(super) fn exact(mean: f64, rate: f64) -> Self {
+        let ends = (1.0, 1.0);
+        Self { mean, read: mean, write: mean, scv: 0.0, rate, rel: 0.0, rate_rel: 0.0, ends }
+    }
+
     /// The same with an error beside.
     pub(super) fn wider(self, rel: f64) -> Self {
         Self { rel: self.rel.hypot(rel), ..self }

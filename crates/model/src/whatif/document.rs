@@ -1,6 +1,6 @@
 //! The document of a question "what if": one load before, and after each change and all together.
 
-use super::{Setup, WhatIfError, words};
+use super::{Setup, WhatIfError, Words, words};
 use crate::predict::Predictor;
 use record::{
     Change, Estimate, LoadState, Measured, ObservedLoad, Profile, WHATIF_SCHEMA, WhatIf,
@@ -52,17 +52,13 @@ fn case(
     changes: &[Change],
     observed: Option<&ObservedLoad>,
 ) -> Result<WhatIfCase, WhatIfError> {
-    let [assumes, cost, how_to_check] = match changes {
-        [change] => {
-            let words = words(*change, setup);
-            [words.assumes, words.cost, words.how_to_check]
-        }
-        _ => [
-            "all that is assumed above, together",
-            "all of the costs above",
-            "each of the checks above",
-        ]
-        .map(str::to_owned),
+    let Words { assumes, cost, how_to_check } = match changes {
+        [change] => words(*change, setup),
+        _ => Words {
+            assumes: "all that is assumed above, together".to_owned(),
+            cost: "all of the costs above".to_owned(),
+            how_to_check: "each of the checks above".to_owned(),
+        },
     };
     let after = setup.with_all(changes, predictor).and_then(|changed| changed.state(predictor));
     let after = match after {

@@ -118,12 +118,13 @@ impl Setup {
                 array::check(disks, raid)?;
                 next.array = Some(Array { disks, raid, chunk_bytes });
             }
-            Change::CacheHit { share, hit_ns: Some(hit_ns) } => {
-                random_reads(&self.mix)?;
-                next.cache = Some((share, hit_ns));
+            Change::CacheHit { .. } if !self.mix.classes.iter().any(is_random_read) => {
+                return Err(WhatIfError::NoMatter(
+                    "the load has no random reads that a cache could serve".to_owned(),
+                ));
             }
+            Change::CacheHit { share, hit_ns: Some(hit_ns) } => next.cache = Some((share, hit_ns)),
             Change::CacheHit { share, hit_ns: None } => {
-                random_reads(&self.mix)?;
                 if !predictor.knows(OpKind::Read, Locality::Hit) {
                     return Err(WhatIfError::NotMeasured(
                         "the profile has no re-reads, which would tell what a cached read takes; \
@@ -241,12 +242,8 @@ fn including(one: &Estimate, other: &Estimate) -> Estimate {
     Estimate::spanning(one.value, one.low.min(other.low), one.high.max(other.high), one.n)
 }
 
-fn random_reads(mix: &Mix) -> Result<(), WhatIfError> {
-    let random = |class: &MixClass| (class.op, class.locality) == (OpKind::Read, Locality::Random);
-    if mix.classes.iter().any(random) {
-        return Ok(());
-    }
-    Err(WhatIfError::NoMatter("the load has no random reads that a cache could serve".to_owned()))
+fn is_random_read(class: &MixClass) -> bool {
+    (class.op, class.locality) == (OpKind::Read, Locality::Random)
 }
 
 /// The mix with a share of its random requests (of one operation, or of both) somewhere else.

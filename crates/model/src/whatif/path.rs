@@ -8,9 +8,9 @@
 //!   A closed loop shares its requests between both by Little's law.
 
 use super::disk::{Answer, Disk};
-use super::{NONE, Setup, WhatIfError, array, joined};
+use super::{NONE, Setup, WhatIfError, array, is_random_read, joined};
 use crate::predict::{PredictError, Predictor};
-use record::{Estimate, LoadState, Locality, Mix, Offered, OpKind};
+use record::{Estimate, LoadState, Mix, MixClass, Offered, OpKind};
 
 /// Squared variation of arrivals in which writes come in bursts.
 const BURST_SCV: f64 = 4.0;
@@ -29,30 +29,26 @@ pub(super) fn state(setup: &Setup, predictor: &Predictor) -> Result<LoadState, W
     Ok(LoadState {
         mix: setup.mix.clone(),
         offered: setup.offered,
-        latency_ns: between(found.mean, low, high),
-        iops: around(rate, found.rate_rel),
-        max_iops: around(max, max_rel),
+        latency_ns: Estimate::spanning(found.mean, found.mean * low, found.mean * high, 0),
+        iops: Estimate::within_ratio(rate, found.rate_rel),
+        max_iops: Estimate::within_ratio(max, max_rel),
         saturation: (rate / max).clamp(0.0, 1.0),
         concurrency: rate * found.mean / 1e9,
     })
 }
 
-fn between(value: f64, low: f64, high: f64) -> Estimate {
-    let (low, high) = (value * low, value * high);
-    Estimate::spanning(value, low, high, 0)
-}
-
-fn around(value: f64, rel: f64) -> Estimate {
-    Estimate::within_ratio(value, rel)
-}
-
 /// The mix behind memory that serves a share of the reads, and its share of the requests.
 pub(super) fn behind_host(mix: &Mix, share: f64) -> (Mix, f64) {
+    behind(mix, share, |class| class.op == OpKind::Read)
+}
+
+/// The mix behind what serves a share of some of its classes, and its share of the requests.
+fn behind(mix: &Mix, share: f64, served: impl Fn(&MixClass) -> bool) -> (Mix, f64) {
     if share < NONE {
         return (mix.clone(), 1.0);
     }
     let mut rest = mix.clone();
-    for class in rest.classes.iter_mut().filter(|class| class.op == OpKind::Read) {
+    for class in rest.classes.iter_mut().filter(|class| served(class)) {
         class.share *= 1.0 - share;
     }
     let left: f64 = rest.classes.iter().map(|class| class.share).sum();
@@ -75,16 +71,7 @@ struct Path<'a> {
 impl Path<'_> {
     /// The mix behind a cache of stated time, and its share of the requests.
     fn behind_cache(&self, mix: &Mix) -> (Mix, f64) {
-        let Some((share, _)) = self.setup.cache else { return (mix.clone(), 1.0) };
-        let mut rest = mix.clone();
-        let served = |class: &&mut record::MixClass| {
-            class.op == OpKind::Read && class.locality == Locality::Random
-        };
-        for class in rest.classes.iter_mut().filter(served) {
-            class.share *= 1.0 - share;
-        }
-        let left: f64 = rest.classes.iter().map(|class| class.share).sum();
-        (joined(&rest), left)
+        behind(mix, self.setup.cache.map_or(0.0, |(share, _)| share), is_random_read)
     }
 
     fn through_host(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
@@ -128,16 +115,8 @@ impl Path<'_> {
                 if found.rate <= cap {
                     return Ok(found);
                 }
-                let mean = depth * 1e9 / cap;
-                Ok(Answer {
-                    mean,
-                    read: mean,
-                    write: mean,
-                    rate: cap,
-                    rel: 0.0,
-                    rate_rel: 0.0,
-                    ..found
-                })
+                let exact = Answer::exact(depth * 1e9 / cap, cap);
+                Ok(Answer { scv: found.scv, ends: found.ends, ..exact })
             }
         }
     }
@@ -151,16 +130,7 @@ impl Path<'_> {
                 Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate) => rate,
                 Offered::Depth(depth) => depth * 1e9 / hit_ns,
             };
-            return Ok(Answer {
-                mean: hit_ns,
-                read: hit_ns,
-                write: hit_ns,
-                scv: 0.0,
-                rate,
-                rel: 0.0,
-                rate_rel: 0.0,
-                ends: (1.0, 1.0),
-            });
+            return Ok(Answer::exact(hit_ns, rate));
         }
         let Offered::Depth(depth) = offered else {
             let found = self.device(&misses, thinned(offered, left))?;
