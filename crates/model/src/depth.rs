@@ -13,8 +13,9 @@
 //! Rejected: a share of the rate alone, which at nine tenths accepts queues three times as deep as
 //! the knee, and at four fifths cuts a growing curve short.
 
-use crate::size::only_size;
-use record::{CacheMode, Cell, DepthCurve, DepthPoint, Estimate, OpKind, Pattern};
+use crate::size::{direct, only_size};
+use record::{Cell, DepthCurve, DepthPoint, Estimate, OpKind, Pattern};
+use std::collections::BTreeSet;
 
 /// Gain per doubling of depth below which more depth does not pay. At 15 % a doubling multiplies
 /// the latency by 2/1.15 = 1.74 (R = n/X), a poor trade for anyone.
@@ -44,16 +45,9 @@ pub fn depth_curves(cells: &[Cell], knee_gain: f64) -> Vec<DepthCurve> {
 fn depth_curve(cells: &[Cell], op: OpKind, knee_gain: f64) -> Option<DepthCurve> {
     let random: Vec<&Cell> = cells
         .iter()
-        .filter(|cell| {
-            let workload = &cell.workload;
-            workload.pattern == Pattern::Random
-                && workload.cache == CacheMode::Device
-                && workload.only_op() == Some(op)
-        })
+        .filter(|cell| direct(cell, op) && cell.workload.pattern == Pattern::Random)
         .collect();
-    let mut sizes: Vec<u64> = random.iter().filter_map(|cell| only_size(cell)).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+    let sizes: BTreeSet<u64> = random.iter().filter_map(|cell| only_size(cell)).collect();
     sizes.into_iter().find_map(|bs_bytes| {
         let points = depth_points(&random, bs_bytes);
         // `max_by` takes the last of equals; from the deep end that is the smallest depth.
@@ -74,7 +68,7 @@ fn depth_curve(cells: &[Cell], op: OpKind, knee_gain: f64) -> Option<DepthCurve>
 
 /// The points of one request size by rising depth. Of two cells with the same depth (the same
 /// product of jobs and requests per job) the first in the design counts.
-fn depth_points(cells: &[&Cell], bs_bytes: u64) -> Vec<DepthPoint> {
+pub(crate) fn depth_points(cells: &[&Cell], bs_bytes: u64) -> Vec<DepthPoint> {
     let mut points: Vec<DepthPoint> = cells
         .iter()
         .filter(|cell| only_size(cell) == Some(bs_bytes))

@@ -9,8 +9,8 @@
 //! intercept of 22 ±55 µs was seen), dropping the worst point wherever it is, and two-piece lines,
 //! which need more sizes than a minute allows.
 
-use crate::size::only_size;
-use record::{CacheMode, Cell, LeftOut, OpKind, Pattern, ServiceTimeFit};
+use crate::size::{direct, only_size};
+use record::{Cell, LeftOut, OpKind, Pattern, ServiceTimeFit};
 
 /// Relative error of a straight line as a model of a device, one standard deviation.
 const MODEL_ERROR_REL: f64 = 0.03;
@@ -61,13 +61,8 @@ fn service_time_fit(cells: &[Cell], op: OpKind, pattern: Pattern) -> Option<Serv
 fn depth_one_points(cells: &[Cell], op: OpKind, pattern: Pattern) -> Vec<stats::Point> {
     let mut points: Vec<stats::Point> = cells
         .iter()
-        .filter(|cell| {
-            let workload = &cell.workload;
-            workload.depth == 1
-                && workload.pattern == pattern
-                && workload.cache == CacheMode::Device
-                && workload.only_op() == Some(op)
-        })
+        .filter(|cell| direct(cell, op) && cell.workload.pattern == pattern)
+        .filter(|cell| cell.workload.depth == 1)
         .filter_map(|cell| {
             let (y, own) = (cell.latency_ns.value, cell.latency_ns.se);
             let model = MODEL_ERROR_REL * y;
@@ -99,9 +94,6 @@ pub fn fit_is_poor(fit: &ServiceTimeFit) -> bool {
 }
 
 /// The value that chi-square per degree of freedom exceeds with probability 1 % if the line holds.
-/// Wilson and Hilferty 1931; within 4 % of the exact value at one degree of freedom, within 1 %
-/// from two on. Infinite at zero degrees, where nothing can be judged.
-#[must_use]
-pub fn chi_square_limit(degrees_of_freedom: usize) -> f64 {
+fn chi_square_limit(degrees_of_freedom: usize) -> f64 {
     stats::chi_square_per_degree(1.0 - FALSE_ALARM_SHARE, degrees_of_freedom)
 }

@@ -27,10 +27,10 @@ pub use characterise::{Characterise, characterise};
 pub use compare::{CompareOptions, Side, SideError, TraceObservation, compare};
 pub use depth::{DEFAULT_KNEE_GAIN, deep_enough, depth_curves, enough, rates};
 pub use expect::expectations;
-pub use fits::{MIN_FIT_SIZES, chi_square_limit, fit_is_poor, service_time_fits};
+pub use fits::{MIN_FIT_SIZES, fit_is_poor, service_time_fits};
 pub use predict::{
-    DataSheet, DriftFactors, DriftNow, LOADED, ModelError, OpenLoad, Part, PredictError,
-    PredictQuestion, Predictor, SheetAnswer, mix_of, open_loads,
+    DataSheet, DriftFactors, DriftNow, LOADED, OpenLoad, Part, PredictError, PredictQuestion,
+    Predictor, mix_of, open_loads,
 };
 pub use size::{limits, size_curves};
 pub use validation::{validation_summary, visits_repeat_rel};

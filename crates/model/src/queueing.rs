@@ -2,7 +2,7 @@
 //!
 //! Expectations rest on the load-dependent station: with n requests present the device completes
 //! mu(n) = X(n) per second, the closed-loop rate at depth n. It needs no number of servers and
-//! turns into M/M/c where the rates say so. The others are here to be compared with. Rejected:
+//! turns into M/M/c where the rates say so. M/M/1 and M/G/1 are here to be compared with. Rejected:
 //! load-dependent mean value analysis, which loses all digits near saturation; a fitted number of
 //! servers or scalability law, whose misfit would be invisible.
 //!
@@ -10,19 +10,6 @@
 
 /// Sums of state weights above this are scaled down: far below overflow, far above underflow.
 const RESCALE_ABOVE: f64 = 1e200;
-
-/// Utilization law, U = X S: the share of time that a server with mean service time `service_s`
-/// works when it completes `rate_per_s`. Denning and Buzen 1978.
-#[must_use]
-pub fn utilization(rate_per_s: f64, service_s: f64) -> f64 {
-    rate_per_s * service_s
-}
-
-/// Little's law, L = X R: the mean number of requests present. Little 1961.
-#[must_use]
-pub fn concurrency(rate_per_s: f64, latency_s: f64) -> f64 {
-    rate_per_s * latency_s
-}
 
 /// Mean latency of M/M/1: R = S / (1 - rho). Kleinrock 1975, section 3.2.
 ///
@@ -41,25 +28,6 @@ pub fn mm1_response(service_s: f64, rho: f64) -> Option<f64> {
 pub fn mg1_response(service_s: f64, service_scv: f64, rho: f64) -> Option<f64> {
     let valid = service_s > 0.0 && service_scv >= 0.0 && (0.0..1.0).contains(&rho);
     valid.then(|| service_s * (1.0 + rho * (1.0 + service_scv) / (2.0 * (1.0 - rho))))
-}
-
-/// Mean latency of M/M/c: `servers` equal servers of mean service time `service_s`, Poisson
-/// arrivals at `rate_per_s`. Erlang C from the stable recursion of Erlang B (Erlang 1917;
-/// Kleinrock 1975, section 3.5).
-///
-/// `None` without servers, with a service time that is not positive, and at or above saturation.
-#[must_use]
-pub fn mmc_latency(service_s: f64, servers: u32, rate_per_s: f64) -> Option<f64> {
-    let offered = rate_per_s * service_s;
-    let rho = offered / f64::from(servers.max(1));
-    if servers == 0 || service_s <= 0.0 || !(0.0..1.0).contains(&rho) {
-        return None;
-    }
-    let erlang_b = (1..=servers).fold(1.0, |blocking, server| {
-        offered * blocking / (f64::from(server) + offered * blocking)
-    });
-    let waits = erlang_b / (1.0 - rho * (1.0 - erlang_b));
-    Some(service_s + waits * service_s / (f64::from(servers) * (1.0 - rho)))
 }
 
 /// Service rates mu(1), mu(2), … up to the largest measured depth, from pairs of depth and

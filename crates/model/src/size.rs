@@ -7,6 +7,7 @@
 //! by about one standard error.
 
 use record::{CacheMode, Cell, Estimate, Limits, OpKind, Pattern, SizeCurve, SizePoint};
+use std::collections::BTreeSet;
 
 const MIN_SIZES: usize = 4;
 
@@ -20,12 +21,9 @@ pub fn size_curves(cells: &[Cell]) -> Vec<SizeCurve> {
                 .iter()
                 .filter(|cell| direct(cell, op) && cell.workload.pattern == pattern)
                 .collect();
-            let mut depths: Vec<u32> = chosen.iter().map(|cell| cell.workload.depth).collect();
-            depths.sort_unstable();
-            depths.dedup();
-            curves.extend(
-                depths.into_iter().filter_map(|depth| size_curve(&chosen, op, pattern, depth)),
-            );
+            let depths: BTreeSet<u32> = chosen.iter().map(|cell| cell.workload.depth).collect();
+            let curve = |depth| size_curve(&chosen, op, pattern, depth);
+            curves.extend(depths.into_iter().filter_map(curve));
         }
     }
     curves
@@ -89,7 +87,9 @@ fn largest_throughput(cells: &[Cell], op: OpKind) -> Option<Estimate> {
     largest(whole_area.filter(|cell| direct(cell, op)), |cell| cell.bytes_per_s)
 }
 
-fn direct(cell: &Cell, op: OpKind) -> bool {
+/// Whether a cell measured the device with requests of this operation alone: the file-system cache
+/// bypassed, the device's own cache on.
+pub(crate) fn direct(cell: &Cell, op: OpKind) -> bool {
     cell.workload.cache == CacheMode::Device && cell.workload.only_op() == Some(op)
 }
 

@@ -11,10 +11,12 @@
 
 use super::capacity::known;
 use super::errors::rms_near;
-use super::open::{OpenCell, OpenTable};
+use super::open::{OpenLoad, OpenTable, smoothed};
 use super::{PredictError, Predictor, describe, errors};
 use crate::queueing::{birth_death, mg1_response, mm1_response};
-use record::{Cell, Estimate, Mix, ModelName, NORMAL_95, Offered, OpKind, Prediction, bucket_mid};
+use record::{
+    Cell, Estimate, Mix, MixClass, ModelName, NORMAL_95, Offered, OpKind, Prediction, bucket_mid,
+};
 
 /// Least half-width of an interval, as a ratio: histograms and counters are no better.
 const LEAST_REL: f64 = 0.01;
@@ -35,20 +37,23 @@ pub(crate) struct Means {
 impl Predictor {
     /// Fits what open-loop cells show, and how far each model lies from them.
     pub(super) fn calibrate(&mut self, cells: &[Cell]) {
-        let open = OpenCell::all(cells, self.without);
+        let open = smoothed(cells, self.without);
         self.open = OpenTable::new(&self.table, &self.capacity, &open, None, self.without);
         (self.errors, self.trials) = errors::held_out(self, &open);
     }
 
     /// The same with the calibration of other trials.
-    pub(super) fn calibrated_by(&self, open: &[OpenCell]) -> Self {
+    pub(super) fn calibrated_by(&self, open: &[OpenLoad<'_>]) -> Self {
         let calibration =
             OpenTable::new(&self.table, &self.capacity, open, Some(&self.open), self.without);
         Self { open: calibration, ..self.clone() }
     }
 
-    /// The prediction of a model.
-    pub(super) fn answer(
+    /// [`Predictor::predict`] by a model of one's choice.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`]; also where the model says nothing of such a load.
+    pub fn predict_by(
         &self,
         model: ModelName,
         mix: &Mix,
@@ -61,19 +66,12 @@ impl Predictor {
         let around = |value: f64| Estimate::within_ratio(value, rel);
         let p99_ns = match offered {
             Offered::PoissonPerS(_) if model == ModelName::Calibrated => {
-                self.p99(mix, saturation).map(|p99| {
-                    Estimate::within_ratio(
-                        p99,
-                        errors::rms_p99(&self.trials).unwrap_or(rel).max(rel),
-                    )
-                })
+                let rel = errors::rms_p99(&self.trials).unwrap_or(rel).max(rel);
+                self.p99(mix, saturation).map(|p99| Estimate::within_ratio(p99, rel))
             }
             _ => None,
         };
-        let rate_rel = match offered {
-            Offered::Depth(_) => rel,
-            Offered::PoissonPerS(_) | Offered::ConstantPerS(_) => 0.0,
-        };
+        let rate_rel = if matches!(offered, Offered::Depth(_)) { rel } else { 0.0 };
         Ok(Prediction {
             model,
             mix: mix.clone(),
@@ -95,9 +93,7 @@ impl Predictor {
 
     /// Half-width of the interval as a logarithm.
     fn interval(&self, model: ModelName, mix: &Mix, offered: Offered, saturation: f64) -> f64 {
-        let own: f64 = mix.classes.iter().map(|class| class.share * self.table.rel(class)).sum();
-        let of_mix = if mix.classes.len() > 1 { NORMAL_95 * self.capacity.rms() } else { 0.0 };
-        let closed = own.hypot(of_mix);
+        let closed = self.capacity.rel(&self.table, mix);
         let rel = match offered {
             Offered::Depth(_) => closed,
             Offered::PoissonPerS(_) | Offered::ConstantPerS(_) => {
@@ -135,23 +131,22 @@ impl Predictor {
         }
     }
 
+    /// Service rates of the mix at depths 1, 2, …, never falling: with interference where the model
+    /// knows of it. There is at least one.
+    fn rates(&self, model: ModelName, mix: &Mix) -> Result<Vec<f64>, PredictError> {
+        let rates = match model {
+            ModelName::MixCapacity | ModelName::Calibrated => self.capacity.rates(&self.table, mix),
+            _ => self.table.rates(&mix.classes),
+        };
+        rates.ok_or_else(PredictError::nothing)
+    }
+
     /// A constant number of requests outstanding: X(n), and R = n / X.
     fn closed(&self, model: ModelName, mix: &Mix, depth: f64) -> Result<Means, PredictError> {
-        let nothing = || PredictError::NotMeasured("request at all".to_owned());
-        let rates = match model {
-            ModelName::UtilizationLaw | ModelName::Mm1 | ModelName::Mg1 => {
-                vec![
-                    self.table
-                        .rates(&mix.classes)
-                        .and_then(|rates| rates.last().copied())
-                        .ok_or_else(nothing)?,
-                ]
-            }
-            ModelName::LoadDependent => self.table.rates(&mix.classes).ok_or_else(nothing)?,
-            ModelName::MixCapacity | ModelName::Calibrated => {
-                self.rates(mix).ok_or_else(nothing)?
-            }
-        };
+        let mut rates = self.rates(model, mix)?;
+        if errors::OF_ONE_SERVER.contains(&model) {
+            rates.drain(..rates.len() - 1);
+        }
         let at = |depth: usize| rates[depth.clamp(1, rates.len()) - 1];
         let whole = depth.floor();
         let (low, high) = (at(whole as usize), at(whole as usize + 1));
@@ -167,42 +162,33 @@ impl Predictor {
         rate_per_s: f64,
         arrival_scv: f64,
     ) -> Result<Means, PredictError> {
-        let nothing = || PredictError::NotMeasured("request at all".to_owned());
-        let rates = match model {
-            ModelName::MixCapacity | ModelName::Calibrated => self.rates(mix),
-            _ => self.table.rates(&mix.classes),
-        }
-        .ok_or_else(nothing)?;
-        let max_per_s = *rates.last().ok_or_else(nothing)?;
+        let rates = self.rates(model, mix)?;
+        let max_per_s = rates[rates.len() - 1];
         let rho = rate_per_s / max_per_s;
         if rho >= FULL {
             return Err(PredictError::Saturated { rate_per_s, max_per_s });
         }
         let (first_s, service_s) = (1.0 / rates[0], 1.0 / max_per_s);
-        let scv = self.mix_scv(mix).unwrap_or(1.0);
+        let scv = self.scv_of(mix).unwrap_or(1.0);
         // Of the queue time with Poisson arrivals, for these arrivals.
         let arrivals = (arrival_scv + scv) / (1.0 + scv);
+        let (present, empty) = birth_death(&rates, rate_per_s).ok_or_else(PredictError::nothing)?;
         let waits =
             |alone: f64, latency: f64, factor: f64| alone + factor * (latency - alone).max(0.0);
-        let (present, empty) = birth_death(&rates, rate_per_s).ok_or_else(nothing)?;
-        let chain_s = present / rate_per_s;
+        let one_server = |latency: Option<f64>, factor: f64| {
+            latency.map(|latency| (waits(service_s, latency, factor), service_s, rho))
+        };
+        let chain = |factor: f64| {
+            Some((waits(first_s, present / rate_per_s, factor), first_s, 1.0 - empty))
+        };
         let seconds = match model {
             ModelName::UtilizationLaw => Some((service_s, service_s, rho)),
-            ModelName::Mm1 => mm1_response(service_s, rho).map(|latency| {
-                (waits(service_s, latency, f64::midpoint(arrival_scv, 1.0)), service_s, rho)
-            }),
-            ModelName::Mg1 => mg1_response(service_s, scv, rho)
-                .map(|latency| (waits(service_s, latency, arrivals), service_s, rho)),
-            ModelName::LoadDependent => Some((
-                waits(first_s, chain_s, f64::midpoint(arrival_scv, 1.0)),
-                first_s,
-                1.0 - empty,
-            )),
-            ModelName::MixCapacity => Some((
-                waits(first_s, chain_s, f64::midpoint(arrival_scv, scv)),
-                first_s,
-                1.0 - empty,
-            )),
+            ModelName::Mm1 => {
+                one_server(mm1_response(service_s, rho), f64::midpoint(arrival_scv, 1.0))
+            }
+            ModelName::Mg1 => one_server(mg1_response(service_s, scv, rho), arrivals),
+            ModelName::LoadDependent => chain(f64::midpoint(arrival_scv, 1.0)),
+            ModelName::MixCapacity => chain(f64::midpoint(arrival_scv, scv)),
             ModelName::Calibrated => None,
         };
         if let Some((latency, alone, busy)) = seconds {
@@ -215,14 +201,14 @@ impl Predictor {
                 busy,
             });
         }
-        let (table, open) = (&self.table, &self.open);
-        let latency =
-            open.latency(table, &self.capacity, mix, rho, arrivals).ok_or_else(nothing)?;
-        // The light end of the same curve, with what mixes see of each other there.
-        let alone = open.latency(table, &self.capacity, mix, 0.0, arrivals).ok_or_else(nothing)?;
+        let (table, capacity, open) = (&self.table, &self.capacity, &self.open);
+        let at = |rho: f64| {
+            open.latency(table, capacity, mix, rho, arrivals).ok_or_else(PredictError::nothing)
+        };
+        // Alone is the light end of the same curve, with what mixes see of each other there.
+        let (latency, alone) = (at(rho)?, at(0.0)?);
         let mixed = (0.01..0.99).contains(&mix.reads());
-        let of =
-            |op| open.latency_of(table, &self.capacity, mix, rho, op, arrivals).filter(|_| mixed);
+        let of = |op| open.latency_of(table, capacity, mix, rho, op, arrivals).filter(|_| mixed);
         // Busy at least as long as requests arrive that take their time alone.
         let in_progress = rate_per_s * alone / 1e9;
         Ok(Means {
@@ -235,13 +221,9 @@ impl Predictor {
         })
     }
 
-    /// Service rates of the mix at depths 1, 2, …, never falling.
-    pub(super) fn rates(&self, mix: &Mix) -> Option<Vec<f64>> {
-        self.capacity.rates(&self.table, mix)
-    }
-
-    /// Squared variation of lone requests over the classes of a mix.
-    pub(super) fn mix_scv(&self, mix: &Mix) -> Option<f64> {
+    /// Squared coefficient of variation of lone requests of a mix; `None` where it was not measured.
+    #[must_use]
+    pub fn scv_of(&self, mix: &Mix) -> Option<f64> {
         let (mut mean, mut square) = (0.0, 0.0);
         for class in &mix.classes {
             let time = self.table.time_ns(class, 1)?;
@@ -254,27 +236,20 @@ impl Predictor {
     /// 99th percentile of a mix: the classes' own distributions at the nearest load that was
     /// measured, each extrapolated to the mean that is predicted for its operation.
     pub(super) fn p99(&self, mix: &Mix, rho: f64) -> Option<f64> {
+        let (table, capacity, open) = (&self.table, &self.capacity, &self.open);
+        let own_ns = |class: &MixClass| {
+            let own = Mix::one(class.op, class.locality, class.bytes);
+            open.latency(table, capacity, &own, rho, 1.0)
+        };
         let mut weights: Vec<(f64, f64)> = Vec::new();
         for class in &mix.classes {
-            let (histogram, mean) = self.open.shape(class, rho)?;
-            let own = Mix::one(class.op, class.locality, class.bytes);
-            let own_ns = self.open.latency(&self.table, &self.capacity, &own, rho, 1.0)?;
-            let of_op =
-                self.open.latency_of(&self.table, &self.capacity, mix, rho, class.op, 1.0)?;
+            let (histogram, mean) = open.shape(class, rho)?;
+            let of_op = open.latency_of(table, capacity, mix, rho, class.op, 1.0)?;
             let ops = mix.share(|other| other.op == class.op);
-            let plain: f64 = mix
-                .classes
-                .iter()
-                .filter(|other| other.op == class.op)
-                .map(|other| {
-                    let alone = Mix::one(other.op, other.locality, other.bytes);
-                    Some(
-                        other.share / ops
-                            * self.open.latency(&self.table, &self.capacity, &alone, rho, 1.0)?,
-                    )
-                })
-                .sum::<Option<f64>>()?;
-            let stretch = own_ns / mean * of_op / plain;
+            let same = mix.classes.iter().filter(|other| other.op == class.op);
+            let plain: Option<f64> =
+                same.map(|other| Some(other.share / ops * own_ns(other)?)).sum();
+            let stretch = own_ns(class)? / mean * of_op / plain?;
             let count = histogram.count() as f64;
             weights.extend(histogram.buckets.iter().map(|&(index, requests)| {
                 (bucket_mid(index as usize) * stretch, class.share * requests as f64 / count)

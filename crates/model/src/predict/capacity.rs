@@ -9,12 +9,13 @@
 //! a capped volume have in common; without them held-out errors are the same, because the trials of
 //! mixes show what such limits do.
 
-use super::kriging::{Kriging, PLACES, Place, Sample};
+use super::kriging::{Kriging, Place, Sample};
 use super::regress::ridge;
 use super::table::{Table, mix_of};
 use super::{Part, PredictError, checked};
 use crate::curve::{rising, straight};
 use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, NORMAL_95, OpKind};
+use std::collections::BTreeSet;
 
 /// Coefficients of interference.
 pub(crate) const KINDS: usize = 4;
@@ -53,9 +54,7 @@ impl Capacity {
     /// Fits what the mixed cells show.
     pub(crate) fn new(table: &Table, cells: &[Cell], without: Option<Part>) -> Self {
         let mixed: Vec<Mixed> = cells.iter().filter_map(mixed).collect();
-        let mut depths: Vec<usize> = mixed.iter().map(|one| one.depth).collect();
-        depths.sort_unstable();
-        depths.dedup();
+        let depths: BTreeSet<usize> = mixed.iter().map(|one| one.depth).collect();
         let fits = depths.into_iter().filter_map(|depth| {
             let of_depth: Vec<&Mixed> = mixed.iter().filter(|one| one.depth == depth).collect();
             fitted(table, &of_depth, depth, without)
@@ -87,15 +86,8 @@ impl Capacity {
     /// Rates of a mix, requests per second at depths 1, 2, …, never falling.
     pub(crate) fn rates(&self, table: &Table, mix: &Mix) -> Option<Vec<f64>> {
         let ratios = self.ratios(table, mix)?;
-        rising(
-            (1..=table.deepest().max(1))
-                .map(|depth| Some(table.mean_ns(&mix.classes, depth)? * ratio(&ratios, depth))),
-        )
-    }
-
-    /// Root mean square of the relative errors of mixes that were left out, at the deepest fit.
-    pub(crate) fn rms(&self) -> f64 {
-        self.fits.last().map_or(0.0, |fit| fit.rms)
+        let time = |depth| Some(table.mean_ns(&mix.classes, depth)? * ratio(&ratios, depth));
+        rising((1..=table.deepest().max(1)).map(time))
     }
 
     /// Whether mixes were measured.
@@ -107,11 +99,16 @@ impl Capacity {
     pub(crate) fn max_rate(&self, table: &Table, mix: &Mix) -> Result<Estimate, PredictError> {
         known(table, mix)?;
         let time = self.time_ns(table, mix, table.deepest().max(1));
-        let time = time.ok_or_else(|| PredictError::NotMeasured("request at all".to_owned()))?;
+        let rate = 1e9 / time.ok_or_else(PredictError::nothing)?;
+        Ok(Estimate::symmetric(rate, self.rel(table, mix) * rate, 0))
+    }
+
+    /// Half-width of the interval of the largest rate of a mix, as a share: the errors of its classes,
+    /// and those of mixes that were left out of the deepest fit.
+    pub(crate) fn rel(&self, table: &Table, mix: &Mix) -> f64 {
         let own: f64 = mix.classes.iter().map(|class| class.share * table.rel(class)).sum();
-        let of_mix = if mix.classes.len() > 1 { NORMAL_95 * self.rms() } else { 0.0 };
-        let rate = 1e9 / time;
-        Ok(Estimate::symmetric(rate, own.hypot(of_mix) * rate, 0))
+        let mixed = self.fits.last().filter(|_| mix.classes.len() > 1);
+        own.hypot(mixed.map_or(0.0, |fit| NORMAL_95 * fit.rms))
     }
 }
 
@@ -185,7 +182,7 @@ pub(crate) fn place(mix: &Mix, rho: f64) -> Place {
         .iter()
         .map(|class| class.share * (class.bytes as f64 / mean - 1.0).powi(2))
         .sum();
-    let at: [f64; PLACES] = [
+    [
         mix.reads(),
         libm::log2(mean.max(1.0) / 4096.0) / 5.0,
         1.5 * mix.share(|class| class.locality == Locality::Sequential),
@@ -193,8 +190,7 @@ pub(crate) fn place(mix: &Mix, rho: f64) -> Place {
         1.5 * rho,
         libm::sqrt(spread) / 2.0,
         mix.share(|class| !class.bytes.is_power_of_two()),
-    ];
-    at
+    ]
 }
 
 /// Root mean square of the residuals, each with the coefficients without it.
@@ -251,11 +247,8 @@ fn features(table: &Table, mix: &Mix, depth: usize) -> Option<[f64; KINDS]> {
         let part = mix.share(of);
         4.0 * part * (1.0 - part) * largest
     };
-    let mut sizes: Vec<u64> = mix.classes.iter().map(|class| class.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let alike: f64 =
-        sizes.iter().map(|&bytes| mix.share(|class| class.bytes == bytes).powi(2)).sum();
+    let of_size = |bytes| mix.share(|class| class.bytes == bytes);
+    let alike: f64 = mix.sizes().into_iter().map(|bytes| of_size(bytes).powi(2)).sum();
     Some([
         against(&|class| class.op == OpKind::Read),
         against(&|class| class.locality == Locality::Sequential),

@@ -120,28 +120,6 @@ impl DeviceTimeShare {
         self.of_loops(mix, libm::log2(depth.max(1.0)), |one| one.share).unwrap_or(1.0)
     }
 
-    /// The depth of a program at which the counters show so many while the device is busy; beyond the
-    /// deepest loop in proportion.
-    fn outstanding(&self, mix: &Mix, present: f64) -> f64 {
-        if self.curves.is_empty() {
-            return present.max(1.0);
-        }
-        let wanted = libm::log2(present.max(1.0));
-        let deepest = libm::log2(DEEPEST as f64);
-        let shown = |depth: f64| depth + self.of_loops(mix, depth, |one| one.shown).unwrap_or(0.0);
-        let most = shown(deepest);
-        if wanted >= most {
-            return libm::exp2(deepest + wanted - most);
-        }
-        // Between the depths of the loops it is a straight line, so the inverse is one as well.
-        let loops = self.curves.iter().flat_map(|curve| &curve.loops);
-        let mut depths: Vec<f64> = loops.map(|one| one.depth).chain([0.0, deepest]).collect();
-        depths.sort_by(f64::total_cmp);
-        let knots: Vec<(f64, f64)> =
-            depths.into_iter().map(|depth| (shown(depth), depth)).collect();
-        libm::exp2(straight(&knots, wanted, |knot| knot.0, |knot| knot.1).unwrap_or(wanted))
-    }
-
     /// Share of an open load's latency at a share of saturation; that of the closed loop of as
     /// many where no open load knows one.
     fn share_of_open(&self, mix: &Mix, rho: f64, concurrency: f64) -> f64 {
@@ -165,10 +143,28 @@ impl DeviceTimeShare {
 
 impl Predictor {
     /// Requests that a program keeps outstanding where the device's counters show so many while it is
-    /// busy, at least one.
+    /// busy, at least one; beyond the deepest loop in proportion.
     #[must_use]
     pub fn outstanding(&self, mix: &Mix, present: f64) -> f64 {
-        self.inside.outstanding(mix, present)
+        let inside = &self.inside;
+        if inside.curves.is_empty() {
+            return present.max(1.0);
+        }
+        let wanted = libm::log2(present.max(1.0));
+        let deepest = libm::log2(DEEPEST as f64);
+        let shown =
+            |depth: f64| depth + inside.of_loops(mix, depth, |one| one.shown).unwrap_or(0.0);
+        let most = shown(deepest);
+        if wanted >= most {
+            return libm::exp2(deepest + wanted - most);
+        }
+        // Between the depths of the loops it is a straight line, so the inverse is one as well.
+        let loops = inside.curves.iter().flat_map(|curve| &curve.loops);
+        let mut depths: Vec<f64> = loops.map(|one| one.depth).chain([0.0, deepest]).collect();
+        depths.sort_by(f64::total_cmp);
+        let knots: Vec<(f64, f64)> =
+            depths.into_iter().map(|depth| (shown(depth), depth)).collect();
+        libm::exp2(straight(&knots, wanted, |knot| knot.0, |knot| knot.1).unwrap_or(wanted))
     }
 
     /// A prediction for a program as the device's counters show it. The rates are the same, the times
@@ -183,14 +179,14 @@ impl Predictor {
             _ => inside.share_of_open(mix, prediction.saturation, prediction.concurrency),
         };
         let scaled = |time: Estimate| time.scaled(share);
-        let (latency_ns, unloaded) =
-            (scaled(prediction.latency_ns), prediction.unloaded_latency_ns.scaled(alone));
+        let latency_ns = scaled(prediction.latency_ns);
+        let unloaded_latency_ns = prediction.unloaded_latency_ns.scaled(alone);
         Prediction {
             latency_ns,
             read_latency_ns: prediction.read_latency_ns.map(scaled),
             write_latency_ns: prediction.write_latency_ns.map(scaled),
-            queue_ns: (latency_ns.value - unloaded.value).max(0.0),
-            unloaded_latency_ns: unloaded,
+            queue_ns: (latency_ns.value - unloaded_latency_ns.value).max(0.0),
+            unloaded_latency_ns,
             p99_ns: None,
             concurrency: prediction.concurrency * share,
             ..prediction

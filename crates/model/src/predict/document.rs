@@ -2,8 +2,8 @@
 
 use super::{DataSheet, DriftFactors, PredictError, Predictor};
 use record::{
-    Mix, ModelAccuracy, ModelName, Objective, ObjectiveAnswer, Offered, PREDICTION_SCHEMA,
-    PredictionDocument, Profile, SheetPrediction, SinceProfile,
+    Mix, ModelName, Objective, ObjectiveAnswer, Offered, PREDICTION_SCHEMA, PredictionDocument,
+    Profile, SheetPrediction, SinceProfile,
 };
 
 /// The rate of a data sheet where the user names none, as a share of the largest.
@@ -82,7 +82,7 @@ impl PredictQuestion {
             simulated: profile.simulated,
             advised: Some(advised),
             predictions,
-            accuracy: accuracy(predictor),
+            accuracy: predictor.errors().to_vec(),
             objectives: self.objectives.iter().map(answer).collect(),
             since_profile: now.map(|now| now.since),
             ..self.document()
@@ -104,38 +104,10 @@ impl PredictQuestion {
             _ => LIGHT_SHARE * alone.max_per_s,
         };
         let answer = sheet.at_rate(&self.mix, rate)?;
-        let [seek_ns, rotation_ns, transfer_ns, overhead_ns] = answer.parts_ns;
-        let mut highest_per_s = None;
-        for &objective in &self.objectives {
-            let kept = sheet.highest_rate(&self.mix, objective)?;
-            let rate = kept.utilization * kept.max_per_s;
-            highest_per_s = Some(highest_per_s.map_or(rate, |other: f64| other.min(rate)));
-        }
-        let prediction = SheetPrediction {
-            name,
-            seek_ns,
-            rotation_ns,
-            transfer_ns,
-            overhead_ns,
-            service_ns: answer.service_ns,
-            max_per_s: answer.max_per_s,
-            utilization: answer.utilization,
-            latency_ns: answer.latency_ns,
-            p99_ns: answer.p99_ns,
-            highest_per_s,
-        };
+        let kept = |&objective: &Objective| sheet.highest_rate(&self.mix, objective);
+        let kept = self.objectives.iter().map(kept).collect::<Result<Vec<f64>, _>>()?;
+        let highest_per_s = kept.into_iter().reduce(f64::min);
+        let prediction = SheetPrediction { name, highest_per_s, ..answer };
         Ok(PredictionDocument { sheet: Some(prediction), ..self.document() })
     }
-}
-
-/// Errors of the models on the profile's own trials, the best first.
-fn accuracy(predictor: &Predictor) -> Vec<ModelAccuracy> {
-    let some = |share: f64| Some(share).filter(|share| share.is_finite());
-    let of = |error: &super::ModelError| ModelAccuracy {
-        model: error.model,
-        median_rel: some(error.median_rel),
-        loaded_median_rel: some(error.loaded_median_rel),
-        trials: u32::try_from(error.trials).unwrap_or(u32::MAX),
-    };
-    predictor.errors().iter().map(of).collect()
 }

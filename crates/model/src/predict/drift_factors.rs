@@ -63,7 +63,7 @@ impl Predictor {
     ) -> Result<Prediction, PredictError> {
         let deep = self.deep_at(level, mix);
         let there = level.on_the_profile(deep, offered);
-        let found = self.answer(model, mix, there).map_err(|error| match error {
+        let found = self.predict_by(model, mix, there).map_err(|error| match error {
             PredictError::Saturated { rate_per_s, max_per_s } => PredictError::Saturated {
                 rate_per_s: rate_per_s * deep,
                 max_per_s: max_per_s * deep,
@@ -79,18 +79,17 @@ impl Predictor {
             (Offered::Depth(here), Offered::Depth(there)) => here / there * level.alone,
             _ => deep,
         };
-        let time = |estimate: &Estimate| estimate.scaled(slower);
-        let iops = found.iops.scaled(faster);
+        let time = |estimate: Estimate| estimate.scaled(slower);
         Ok(Prediction {
             offered,
-            latency_ns: time(&found.latency_ns),
-            read_latency_ns: found.read_latency_ns.as_ref().map(time),
-            write_latency_ns: found.write_latency_ns.as_ref().map(time),
-            unloaded_latency_ns: time(&found.unloaded_latency_ns),
+            latency_ns: time(found.latency_ns),
+            read_latency_ns: found.read_latency_ns.map(time),
+            write_latency_ns: found.write_latency_ns.map(time),
+            unloaded_latency_ns: time(found.unloaded_latency_ns),
             queue_ns: found.queue_ns * slower,
-            p99_ns: found.p99_ns.as_ref().map(time),
+            p99_ns: found.p99_ns.map(time),
             concurrency: found.concurrency * slower * faster,
-            iops,
+            iops: found.iops.scaled(faster),
             max_iops: found.max_iops.scaled(deep),
             ..found
         })
@@ -111,7 +110,7 @@ impl Predictor {
         mix: &Mix,
         offered: Offered,
     ) -> Result<Prediction, PredictError> {
-        let mut found = self.predict_at(level, model, mix, offered)?;
+        let found = self.predict_at(level, model, mix, offered)?;
         let mut moved = Vec::with_capacity(ends.len());
         let mut max_iops = Vec::with_capacity(ends.len());
         for end in ends {
@@ -122,24 +121,24 @@ impl Predictor {
                 Err(error) => return Err(error),
             }
         }
-        let of = |value: &dyn Fn(&Prediction) -> Option<&Estimate>| -> Vec<f64> {
-            moved.iter().filter_map(value).map(|one| one.value).collect()
+        let some = |of: fn(&Prediction) -> Option<Estimate>| {
+            let ends: Vec<f64> = moved.iter().filter_map(of).map(|end| end.value).collect();
+            of(&found).map(|one| one.widened(&ends))
         };
-        let latency = of(&|one| Some(&one.latency_ns));
-        let read = of(&|one| one.read_latency_ns.as_ref());
-        let write = of(&|one| one.write_latency_ns.as_ref());
-        let alone = of(&|one| Some(&one.unloaded_latency_ns));
-        let p99 = of(&|one| one.p99_ns.as_ref());
-        let iops = of(&|one| Some(&one.iops));
-        let widened = |one: Option<Estimate>, ends: &[f64]| one.map(|one| one.widened(ends));
-        found.latency_ns = found.latency_ns.widened(&latency);
-        found.read_latency_ns = widened(found.read_latency_ns, &read);
-        found.write_latency_ns = widened(found.write_latency_ns, &write);
-        found.unloaded_latency_ns = found.unloaded_latency_ns.widened(&alone);
-        found.p99_ns = widened(found.p99_ns, &p99);
-        found.iops = found.iops.widened(&iops);
-        found.max_iops = found.max_iops.widened(&max_iops);
-        Ok(found)
+        let one = |of: fn(&Prediction) -> Estimate| {
+            let ends: Vec<f64> = moved.iter().map(|end| of(end).value).collect();
+            of(&found).widened(&ends)
+        };
+        Ok(Prediction {
+            latency_ns: one(|it| it.latency_ns),
+            read_latency_ns: some(|it| it.read_latency_ns),
+            write_latency_ns: some(|it| it.write_latency_ns),
+            unloaded_latency_ns: one(|it| it.unloaded_latency_ns),
+            p99_ns: some(|it| it.p99_ns),
+            iops: one(|it| it.iops),
+            max_iops: found.max_iops.widened(&max_iops),
+            ..found
+        })
     }
 
     /// [`Predictor::max_rate`] of the device at a level.

@@ -9,9 +9,13 @@
 //! calibrated model 15 times.
 
 use super::Predictor;
-use super::open::OpenCell;
-use record::{ModelName, NORMAL_95, Offered};
+use super::open::OpenLoad;
+use record::{ModelAccuracy, ModelName, NORMAL_95, Offered};
 
+/// One server's models are shown and never advised by: on a device that works in parallel they are
+/// wrong by construction, and on others the load-dependent one is the same.
+pub(super) const OF_ONE_SERVER: [ModelName; 3] =
+    [ModelName::UtilizationLaw, ModelName::Mm1, ModelName::Mg1];
 /// Parts into which the trials are split.
 const PARTS: usize = 10;
 /// Above this share of saturation a prediction is one of how far the maximum is known.
@@ -39,34 +43,17 @@ pub(super) struct OpenTrial {
     pub(super) p99_ratio: Option<f64>,
 }
 
-/// The error of a model over the profile's open-loop trials.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ModelError {
-    /// The model.
-    pub model: ModelName,
-    /// Median of the absolute relative errors below 70 % of saturation.
-    pub median_rel: f64,
-    /// The same at and above it; NaN without such trials.
-    pub loaded_median_rel: f64,
-    /// Trials behind the first.
-    pub trials: usize,
-    /// By what models are ranked: the median over all trials of the error times what is left up to
-    /// saturation, by which what is not known of the capacity moves a queue; of trials with the
-    /// stalls of the device spread evenly, which say nothing of a model.
-    score: f64,
-}
-
 /// Errors, the best model first, and the trials.
 pub(super) fn held_out(
     predictor: &Predictor,
-    open: &[OpenCell],
-) -> (Vec<ModelError>, Vec<OpenTrial>) {
+    open: &[OpenLoad<'_>],
+) -> (Vec<ModelAccuracy>, Vec<OpenTrial>) {
     if predictor.open.is_empty() {
         return (Vec::new(), Vec::new());
     }
     let mut trials = Vec::new();
     for part in 0..PARTS.min(open.len()) {
-        let others: Vec<OpenCell> = open
+        let others: Vec<OpenLoad<'_>> = open
             .iter()
             .enumerate()
             .filter(|(at, _)| at % PARTS != part)
@@ -75,12 +62,13 @@ pub(super) fn held_out(
         let without = predictor.calibrated_by(&others);
         trials.extend(open.iter().skip(part).step_by(PARTS).filter_map(|one| trial(&without, one)));
     }
-    let mut errors: Vec<ModelError> =
-        ModelName::ALL.into_iter().filter_map(|model| error(model, &trials)).collect();
+    let mut scored: Vec<(f64, ModelAccuracy)> =
+        ModelName::ALL.into_iter().filter_map(|model| scored(model, &trials)).collect();
     // Stable: of equals the simpler one.
-    errors.sort_by(|a, b| a.score.total_cmp(&b.score));
+    scored.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut errors: Vec<ModelAccuracy> = scored.into_iter().map(|(_, error)| error).collect();
     let calibrated = errors.iter().position(|error| error.model == ModelName::Calibrated);
-    if let (Some(at), Some(first)) = (calibrated, best(&errors))
+    if let (Some(at), Some(first)) = (calibrated, best(errors.iter().map(|error| error.model)))
         && !is_nearer(&trials, first, ModelName::Calibrated)
     {
         errors[..=at].rotate_right(1);
@@ -103,7 +91,7 @@ fn is_nearer(trials: &[OpenTrial], model: ModelName, other: ModelName) -> bool {
     nearer - told / 2.0 >= NEARER * libm::sqrt(told) / 2.0
 }
 
-fn trial(predictor: &Predictor, one: &OpenCell) -> Option<OpenTrial> {
+fn trial(predictor: &Predictor, one: &OpenLoad<'_>) -> Option<OpenTrial> {
     let max = predictor.max_rate(&one.mix).ok()?.value;
     let saturation = one.rate_per_s / max;
     let offered = Offered::PoissonPerS(one.rate_per_s);
@@ -111,10 +99,10 @@ fn trial(predictor: &Predictor, one: &OpenCell) -> Option<OpenTrial> {
         .into_iter()
         .filter_map(|model| Some((model, predictor.means(model, &one.mix, offered).ok()?.latency)))
         .collect();
-    let p99 = predictor.p99(&one.mix, saturation).zip(one.histogram.percentile(0.99));
+    let p99 = predictor.p99(&one.mix, saturation).zip(one.cell.histogram.percentile(0.99));
     Some(OpenTrial {
         saturation,
-        latency_ns: one.measured_ns,
+        latency_ns: one.cell.latency_ns.value,
         smoothed_ns: one.latency_ns,
         predicted,
         p99_ratio: p99.map(|(predicted, measured)| predicted / measured),
@@ -122,18 +110,15 @@ fn trial(predictor: &Predictor, one: &OpenCell) -> Option<OpenTrial> {
 }
 
 impl OpenTrial {
-    /// Predicted over measured, by a model.
-    #[must_use]
-    pub fn ratio(&self, model: ModelName) -> Option<f64> {
-        Some(self.predicted_ns(model)? / self.latency_ns)
-    }
-
     fn predicted_ns(&self, model: ModelName) -> Option<f64> {
         Some(self.predicted.iter().find(|(name, _)| *name == model)?.1)
     }
 }
 
-fn error(model: ModelName, trials: &[OpenTrial]) -> Option<ModelError> {
+/// The errors of a model; and by what models are ranked: the median over all trials of the error times
+/// what is left up to saturation, by which what is not known of the capacity moves a queue; of trials
+/// with the stalls of the device spread evenly, which say nothing of a model.
+fn scored(model: ModelName, trials: &[OpenTrial]) -> Option<(f64, ModelAccuracy)> {
     let off = |trial: &OpenTrial, measured_ns: f64| {
         Some((trial.predicted_ns(model)? / measured_ns - 1.0).abs())
     };
@@ -146,28 +131,26 @@ fn error(model: ModelName, trials: &[OpenTrial]) -> Option<ModelError> {
     let below = trials.iter().filter(|trial| trial.saturation < 1.0);
     let scored =
         below.filter_map(|trial| Some(off(trial, trial.smoothed_ns)? * (1.0 - trial.saturation)));
-    (light.len() >= MIN_TRIALS).then(|| ModelError {
+    let median = |values: Vec<f64>| Some(stats::median(values)).filter(|error| error.is_finite());
+    let accuracy = ModelAccuracy {
         model,
-        trials: light.len(),
-        median_rel: stats::median(light),
-        loaded_median_rel: stats::median(of(true)),
-        score: stats::median(scored.collect()),
-    })
+        trials: light.len() as u32,
+        median_rel: median(light),
+        loaded_median_rel: median(of(true)),
+    };
+    (accuracy.trials >= MIN_TRIALS as u32).then(|| (stats::median(scored.collect()), accuracy))
 }
 
-/// The best model. One server's models are shown and never advised by: on a device
-/// that works in parallel they are wrong by construction, and on others the load-dependent one is
-/// the same.
-pub(super) fn best(errors: &[ModelError]) -> Option<ModelName> {
-    let single = [ModelName::UtilizationLaw, ModelName::Mm1, ModelName::Mg1];
-    errors.iter().find(|error| !single.contains(&error.model)).map(|error| error.model)
+/// The best of models, which come by rank.
+pub(super) fn best(mut ranked: impl Iterator<Item = ModelName>) -> Option<ModelName> {
+    ranked.find(|model| !OF_ONE_SERVER.contains(model))
 }
 
 /// Root mean square of the logarithms of predicted over measured, of loads like this one.
 pub(super) fn rms_near(trials: &[OpenTrial], model: ModelName, saturation: f64) -> Option<f64> {
     let loaded = saturation >= LOADED;
     let like = trials.iter().filter(|trial| (trial.saturation >= LOADED) == loaded);
-    rms(like.filter_map(|trial| trial.ratio(model)))
+    rms(like.filter_map(|trial| Some(trial.predicted_ns(model)? / trial.latency_ns)))
 }
 
 /// The same of 99th percentiles; `None` where they cannot be stood by.

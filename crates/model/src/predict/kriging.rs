@@ -5,6 +5,8 @@
 //! the noise doubled or halved as long as that helps. Where nothing beats the model alone, it
 //! stands alone. Rejected: polynomials in the shares, which grow without bounds.
 
+use super::cholesky::{inverse_factor, solved};
+
 /// Coordinates of a load, each over a range of about 1.
 pub(crate) type Place = [f64; PLACES];
 /// Their number.
@@ -101,16 +103,12 @@ impl Kriging {
             lower.push(line);
         }
         let inverse = inverse_factor(lower)?;
-        // The inverse is that of the factor, transposed, times itself.
-        let halves: Vec<f64> = inverse
-            .iter()
-            .map(|line| line.iter().zip(values).map(|(part, sample)| part * sample.value).sum())
-            .collect();
-        let mut weights = vec![0.0; values.len()];
+        let weights =
+            solved(&inverse, &values.iter().map(|sample| sample.value).collect::<Vec<_>>());
+        // Of the inverse of the matrix.
         let mut diagonal = vec![0.0; values.len()];
-        for (line, half) in inverse.iter().zip(&halves) {
-            for ((part, weight), square) in line.iter().zip(&mut weights).zip(&mut diagonal) {
-                *weight += part * half;
+        for line in &inverse {
+            for (part, square) in line.iter().zip(&mut diagonal) {
                 *square += part * part;
             }
         }
@@ -157,41 +155,6 @@ fn rms(values: impl Iterator<Item = f64>) -> f64 {
     let (count, sum) =
         values.fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value * value));
     libm::sqrt(sum / f64::max(count, 1.0))
-}
-
-/// The inverse of Cholesky's factor of a symmetric matrix, of both of which the lines up to the
-/// diagonal are all; the noise on the diagonal keeps it away from zero.
-fn inverse_factor(mut lower: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
-    let size = lower.len();
-    for at in 0..size {
-        let (above, rest) = lower.split_at_mut(at);
-        let line = &mut rest[0];
-        for (column, other) in above.iter().enumerate() {
-            let known: f64 = line[..column].iter().zip(other).map(|(a, b)| a * b).sum();
-            line[column] = (line[column] - known) / other[column];
-        }
-        let known: f64 = line[..at].iter().map(|part| part * part).sum();
-        let pivot = line[at] - known;
-        if pivot < 1e-12 {
-            return None;
-        }
-        line[at] = libm::sqrt(pivot);
-    }
-    let mut inverse: Vec<Vec<f64>> = Vec::with_capacity(size);
-    for (at, line) in lower.iter().enumerate() {
-        let mut found = vec![0.0; at + 1];
-        for (part, known) in line[..at].iter().zip(&inverse) {
-            for (value, other) in found.iter_mut().zip(known) {
-                *value -= part * other;
-            }
-        }
-        found[at] = 1.0;
-        for value in &mut found {
-            *value /= line[at];
-        }
-        inverse.push(found);
-    }
-    Some(inverse)
 }
 
 #[cfg(test)]

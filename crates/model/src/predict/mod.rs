@@ -11,6 +11,7 @@
 
 mod answer;
 mod capacity;
+mod cholesky;
 mod describe;
 mod device_time_share;
 mod document;
@@ -26,16 +27,16 @@ mod table;
 
 pub use document::{DriftNow, PredictQuestion};
 pub use drift_factors::DriftFactors;
-pub use errors::{LOADED, ModelError};
+pub use errors::LOADED;
 pub use open::{OpenLoad, open_loads};
-pub use sheet::{DataSheet, SheetAnswer};
+pub use sheet::DataSheet;
 pub use table::mix_of;
 
 use capacity::Capacity;
 use device_time_share::DeviceTimeShare;
 use open::OpenTable;
 use record::{
-    Cell, Estimate, Locality, Mix, ModelName, Objective, Offered, OpKind, Prediction, Profile,
+    Cell, Estimate, Locality, Mix, ModelAccuracy, ModelName, Offered, OpKind, Prediction, Profile,
 };
 use table::Table;
 
@@ -70,6 +71,12 @@ pub enum PredictError {
         "there is no ground for a 99th percentile of this mix in the profile; ask for the mean"
     )]
     NoPercentile,
+}
+
+impl PredictError {
+    fn nothing() -> Self {
+        Self::NotMeasured("request at all".to_owned())
+    }
 }
 
 /// A part of the predictor that can be left out, to measure what it is worth
@@ -114,7 +121,7 @@ pub struct Predictor {
     open: OpenTable,
     inside: DeviceTimeShare,
     without: Option<Part>,
-    errors: Vec<ModelError>,
+    errors: Vec<ModelAccuracy>,
     trials: Vec<errors::OpenTrial>,
     level_se_rel: f64,
 }
@@ -160,27 +167,14 @@ impl Predictor {
         self.predict_by(self.advised(), mix, offered)
     }
 
-    /// The same by a model of one's choice.
-    ///
-    /// # Errors
-    /// As [`Predictor::predict`]; also where the model says nothing of such a load.
-    pub fn predict_by(
-        &self,
-        model: ModelName,
-        mix: &Mix,
-        offered: Offered,
-    ) -> Result<Prediction, PredictError> {
-        self.answer(model, mix, offered)
-    }
-
     /// The model that [`Predictor::predict`] uses.
     #[must_use]
     pub fn advised(&self) -> ModelName {
-        let calibrated = |error: &&ModelError| {
-            self.without != Some(Part::Calibrated) || error.model != ModelName::Calibrated
+        let answers = |model: &ModelName| {
+            self.without != Some(Part::Calibrated) || *model != ModelName::Calibrated
         };
-        let errors: Vec<ModelError> = self.errors.iter().filter(calibrated).copied().collect();
-        errors::best(&errors).unwrap_or(ModelName::LoadDependent)
+        let ranked = self.errors.iter().map(|error| error.model).filter(answers);
+        errors::best(ranked).unwrap_or(ModelName::LoadDependent)
     }
 
     /// The model that answers what-ifs and verdicts: the measured curve with the interference of
@@ -207,27 +201,13 @@ impl Predictor {
     /// # Errors
     /// If the profile has nothing of a class of the mix.
     pub fn max_rate(&self, mix: &Mix) -> Result<Estimate, PredictError> {
-        checked(mix)?;
         self.capacity.max_rate(&self.table, mix)
-    }
-
-    /// The highest Poisson rate of a mix that keeps a target, of the device at a level.
-    ///
-    /// # Errors
-    /// As [`Predictor::predict`]; also if no rate keeps it.
-    pub fn highest_rate(
-        &self,
-        level: DriftFactors,
-        mix: &Mix,
-        objective: Objective,
-    ) -> Result<Prediction, PredictError> {
-        slo::highest_rate(self, level, mix, objective)
     }
 
     /// How far each model lies from the profile's own open-loop trials, the best first; empty
     /// without such trials.
     #[must_use]
-    pub fn errors(&self) -> &[ModelError] {
+    pub fn errors(&self) -> &[ModelAccuracy] {
         &self.errors
     }
 
@@ -242,13 +222,7 @@ impl Predictor {
     #[must_use]
     pub fn rates_of(&self, mix: &Mix) -> Option<Vec<f64>> {
         capacity::known(&self.table, mix).ok()?;
-        self.rates(mix)
-    }
-
-    /// Squared coefficient of variation of lone requests of a mix; `None` where it was not measured.
-    #[must_use]
-    pub fn scv_of(&self, mix: &Mix) -> Option<f64> {
-        self.mix_scv(mix)
+        self.capacity.rates(&self.table, mix)
     }
 }
 

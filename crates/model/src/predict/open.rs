@@ -17,11 +17,12 @@
 use super::Part;
 use super::capacity::{Capacity, place};
 use super::kriging::{Kriging, Sample, Scale};
-use super::stall_smoothing::{Means, StallSmoothing};
-use super::table::{Table, mix_of};
+use super::stall_smoothing::StallSmoothing;
+use super::table::{Table, doublings_between, mix_of};
 use crate::curve::straight;
 use crate::queueing::birth_death_latency;
 use record::{Arrival, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind};
+use std::collections::BTreeSet;
 
 /// Share of the time alone that the yardstick of kappa grows by up to saturation: where servers are
 /// many the birth-death queue is next to nothing, and a ratio to it would be noise.
@@ -61,20 +62,19 @@ struct OpenRows {
     rows: Vec<OpenRow>,
 }
 
-/// An open-loop trial as the models are asked about it.
+/// An open load of a profile.
 #[derive(Clone, Debug)]
-pub(crate) struct OpenCell {
-    pub(crate) mix: Mix,
+pub struct OpenLoad<'a> {
+    /// As it was measured.
+    pub cell: &'a Cell,
+    /// What it is made of.
+    pub mix: Mix,
     pub(crate) rate_per_s: f64,
-    /// Mean of what was measured.
-    pub(crate) measured_ns: f64,
-    /// Means with the stalls of the device spread evenly: what models are fitted to.
-    pub(crate) latency_ns: f64,
-    pub(crate) read_ns: Option<f64>,
-    pub(crate) write_ns: Option<f64>,
-    pub(crate) histogram: HistogramSnapshot,
-    /// Standard error of the mean over it, from what the visits differ by.
-    pub(crate) se_rel: f64,
+    /// Mean latency in nanoseconds, with the stalls of the device spread evenly over the
+    /// profile: what models are fitted to.
+    pub latency_ns: f64,
+    /// The same of its reads and of its writes, where it has any and they were told apart.
+    by_op: [Option<f64>; 2],
 }
 
 /// What open loads saw.
@@ -88,71 +88,35 @@ pub(crate) struct OpenTable {
     beyond: [Option<Kriging>; 2],
 }
 
-impl OpenCell {
-    /// Mean latency of an operation; `None` where there is none of it.
-    fn of(&self, op: OpKind) -> Option<f64> {
-        if self.mix.classes.iter().all(|class| class.op == op) {
-            return Some(self.latency_ns);
-        }
-        match op {
-            OpKind::Read => self.read_ns,
-            OpKind::Write => self.write_ns,
-        }
-    }
-
-    /// The open-loop trials among the cells; those with arrivals at equal distances are left out,
-    /// because kappa would be another.
-    pub(crate) fn all(cells: &[Cell], without: Option<Part>) -> Vec<Self> {
-        let read = |(cell, mix, means): (&Cell, Mix, Means)| {
-            let Means { latency_ns, read_ns, write_ns } = means;
-            Some(Self {
-                mix,
-                rate_per_s: cell.workload.rate_iops? as f64,
-                measured_ns: cell.latency_ns.value,
-                latency_ns,
-                read_ns,
-                write_ns,
-                histogram: cell.histogram.clone(),
-                se_rel: cell.latency_ns.se / cell.latency_ns.value,
-            })
-        };
-        smoothed(cells, without).into_iter().filter_map(read).collect()
-    }
-}
-
-/// The open loads, what they are made of, and their means with the stalls spread evenly.
-fn smoothed(cells: &[Cell], without: Option<Part>) -> Vec<(&Cell, Mix, Means)> {
-    let open = cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
-    let loads: Vec<_> = open.filter_map(|cell| Some((cell, mix_of(&cell.workload)?))).collect();
-    let smoothing = match without {
-        Some(Part::StallSmoothing) => StallSmoothing::default(),
-        _ => StallSmoothing::of(&loads),
-    };
-    let means = |(cell, mix)| {
-        let means = smoothing.means(cell, &mix);
-        (cell, mix, means)
-    };
-    loads.into_iter().map(means).collect()
-}
-
-/// An open load of a profile.
-#[derive(Clone, Debug)]
-pub struct OpenLoad<'a> {
-    /// As it was measured.
-    pub cell: &'a Cell,
-    /// What it is made of.
-    pub mix: Mix,
-    /// Mean latency in nanoseconds, with the stalls of the device spread evenly over the
-    /// profile.
-    pub latency_ns: f64,
-}
-
-/// The open loads among a profile's cells, without those that arrive at equal distances.
+/// The open loads among a profile's cells, without those that arrive at equal distances, of which
+/// kappa would be another.
 #[must_use]
 pub fn open_loads(cells: &[Cell]) -> Vec<OpenLoad<'_>> {
-    let load =
-        |(cell, mix, means): (_, _, Means)| OpenLoad { latency_ns: means.latency_ns, cell, mix };
-    smoothed(cells, None).into_iter().map(load).collect()
+    smoothed(cells, None)
+}
+
+pub(super) fn smoothed(cells: &[Cell], without: Option<Part>) -> Vec<OpenLoad<'_>> {
+    let open = cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
+    let loads = open.filter_map(|cell| {
+        let mix = mix_of(&cell.workload)?;
+        let rate_per_s = cell.workload.rate_iops? as f64;
+        Some(OpenLoad {
+            cell,
+            mix,
+            rate_per_s,
+            latency_ns: cell.latency_ns.value,
+            by_op: [None; 2],
+        })
+    });
+    let mut loads: Vec<OpenLoad<'_>> = loads.collect();
+    let smoothing = match without {
+        Some(Part::StallSmoothing) => StallSmoothing::default(),
+        _ => StallSmoothing::of(loads.iter().map(|load| (load.cell, &load.mix))),
+    };
+    for load in &mut loads {
+        (load.latency_ns, load.by_op) = smoothing.means(load.cell, &load.mix);
+    }
+    loads
 }
 
 impl OpenTable {
@@ -161,12 +125,12 @@ impl OpenTable {
     pub(crate) fn new(
         table: &Table,
         capacity: &Capacity,
-        cells: &[OpenCell],
+        cells: &[OpenLoad<'_>],
         like: Option<&Self>,
         without: Option<Part>,
     ) -> Self {
         let mut open = Self::default();
-        let rho = |cell: &OpenCell| {
+        let rho = |cell: &OpenLoad<'_>| {
             let max = capacity.max_rate(table, &cell.mix).ok()?.value;
             Some(cell.rate_per_s / max).filter(|&rho| rho < SATURATED)
         };
@@ -184,7 +148,7 @@ impl OpenTable {
                 }
             }
         }
-        let with_load: Vec<(&OpenCell, f64)> =
+        let with_load: Vec<(&OpenLoad<'_>, f64)> =
             cells.iter().filter_map(|cell| Some((cell, rho(cell)?))).collect();
         let off = |open: &Self| {
             let mixed = with_load.iter().filter(|(cell, _)| cell.mix.classes.len() > 1);
@@ -203,13 +167,12 @@ impl OpenTable {
             return open;
         }
         open.beyond = [OpKind::Read, OpKind::Write].map(|op| {
-            let scale = like.map(|like| like.beyond[op as usize].as_ref().map(Kriging::scale));
-            match scale {
-                // Where all trials together showed nothing, a part of them does not.
-                Some(None) => None,
-                Some(known) => open.fitted(table, capacity, op, &with_load, known),
-                None => open.fitted(table, capacity, op, &with_load, None),
-            }
+            // Where all trials together showed nothing, a part of them does not.
+            let scale = match like {
+                Some(like) => Some(like.beyond[op as usize].as_ref()?.scale()),
+                None => None,
+            };
+            open.fitted(table, capacity, op, &with_load, scale)
         });
         open
     }
@@ -221,36 +184,37 @@ impl OpenTable {
 
     /// Whether a class was measured under open loads, at any size.
     pub(crate) fn knows(&self, class: &MixClass) -> bool {
-        self.kinds.iter().any(|kind| kind.op == class.op && kind.locality == class.locality)
+        self.kind(class.op, class.locality).is_some()
+    }
+
+    fn kind(&self, op: OpKind, locality: Locality) -> Option<&OpenRows> {
+        self.kinds.iter().find(|kind| kind.op == op && kind.locality == locality)
     }
 
     /// The rows of a class: its own kind, else random ones of its operation.
     fn rows_for(&self, class: &MixClass) -> Option<&OpenRows> {
-        let kind =
-            |place| self.kinds.iter().find(|kind| kind.op == class.op && kind.locality == place);
-        kind(class.locality).or_else(|| kind(Locality::Random))
+        self.kind(class.op, class.locality).or_else(|| self.kind(class.op, Locality::Random))
     }
 
     /// Time alone of a class.
     pub(crate) fn alone_ns(&self, table: &Table, class: &MixClass) -> Option<f64> {
         let closed = table.time_ns(class, 1)?;
-        let share = self.rows_for(class).map_or(1.0, |kind| {
-            by_size(&kind.rows, class.bytes, |row| row.alone_share).unwrap_or(1.0)
-        });
-        Some(closed * share)
+        let rows = self.rows_for(class);
+        let share = rows.and_then(|kind| by_size(&kind.rows, class.bytes, |row| row.alone_share));
+        Some(closed * share.unwrap_or(1.0))
     }
 
     /// Wait of a class's own load at a share of saturation.
     fn wait_ns(&self, table: &Table, class: &MixClass, rho: f64) -> Option<f64> {
         let alone = self.alone_ns(table, class)?;
-        let yardstick = yardstick_ns(table, class, rho, alone)?;
-        match self.rows_for(class) {
-            Some(kind) => {
-                let kappa = by_size(&kind.rows, class.bytes, |row| row.kappa(rho))?;
-                Some(kappa * yardstick)
-            }
-            None => Some(prior(table, class) * chain_ns(table, class, rho)?),
-        }
+        let Some(kind) = self.rows_for(class) else {
+            return Some(prior(table, class) * chain_ns(table, class, rho)?);
+        };
+        let kappa = by_size(&kind.rows, class.bytes, |row| {
+            // Constant beyond the trials.
+            straight(&row.nodes, rho, |node| node.rho, |node| node.kappa).unwrap_or(1.0)
+        })?;
+        Some(kappa * yardstick_ns(table, class, rho, alone)?)
     }
 
     /// Wait in a mix at a share of saturation, without what mixes see beyond.
@@ -294,11 +258,10 @@ impl OpenTable {
         if of_op <= 0.0 {
             return None;
         }
-        let alone = mix.classes.iter().filter(|class| class.op == op);
-        let alone = alone
-            .map(|class| Some(class.share * self.alone_ns(table, class)?))
-            .sum::<Option<f64>>()?
-            / of_op;
+        let classes = mix.classes.iter().filter(|class| class.op == op);
+        let alone: Option<f64> =
+            classes.map(|class| Some(class.share * self.alone_ns(table, class)?)).sum();
+        let alone = alone? / of_op;
         let wait_ns = if self.by_chain && mix.classes.len() > 1 {
             let rates = capacity.rates(table, mix)?;
             let latency = birth_death_latency(&rates, rho * rates.last()?)?;
@@ -333,12 +296,8 @@ impl OpenTable {
     /// The distribution of a class's latencies at the load nearest to a share of saturation,
     /// with the mean that it has.
     pub(crate) fn shape(&self, class: &MixClass, rho: f64) -> Option<(&HistogramSnapshot, f64)> {
-        let kind = self
-            .kinds
-            .iter()
-            .find(|kind| kind.op == class.op && kind.locality == class.locality)?;
-        let distance =
-            |row: &&OpenRow| row.bytes.max(1).ilog2().abs_diff(class.bytes.max(1).ilog2());
+        let kind = self.kind(class.op, class.locality)?;
+        let distance = |row: &&OpenRow| doublings_between(row.bytes, class.bytes);
         let row = kind.rows.iter().min_by_key(distance)?;
         let node =
             row.nodes.iter().min_by(|a, b| (a.rho - rho).abs().total_cmp(&(b.rho - rho).abs()))?;
@@ -351,27 +310,20 @@ impl OpenTable {
         table: &Table,
         capacity: &Capacity,
         op: OpKind,
-        cells: &[(&OpenCell, f64)],
+        cells: &[(&OpenLoad<'_>, f64)],
         scale: Option<Scale>,
     ) -> Option<Kriging> {
         let values: Vec<Sample> = cells
             .iter()
             .filter_map(|&(cell, rho)| {
-                let measured = cell.of(op)?;
+                let measured = cell.by_op[op as usize]?;
                 let modelled = self.base_of(table, capacity, &cell.mix, rho, op, 1.0)?;
                 let value = libm::log(measured / modelled).clamp(-MOST_BEYOND, MOST_BEYOND);
                 Some(Sample { place: place(&cell.mix, rho), value, spread: spread(rho) })
             })
             .collect();
-        let errors = cells.iter().map(|(cell, _)| cell.se_rel);
+        let errors = cells.iter().map(|(load, _)| load.cell.latency_ns.relative_se());
         Kriging::fit(&values, scale, stats::median(errors.collect()))
-    }
-}
-
-impl OpenRow {
-    /// kappa at a share of saturation: a straight line between trials, constant beyond them.
-    fn kappa(&self, rho: f64) -> f64 {
-        straight(&self.nodes, rho, |node| node.rho, |node| node.kappa).unwrap_or(1.0)
     }
 }
 
@@ -388,26 +340,23 @@ fn spread(rho: f64) -> f64 {
 }
 
 /// Rows of the trials of one kind.
-fn open_rows(table: &Table, cells: &[(MixClass, f64, &OpenCell)]) -> Vec<OpenRow> {
-    let mut sizes: Vec<u64> = cells.iter().map(|(class, ..)| class.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+fn open_rows(table: &Table, cells: &[(MixClass, f64, &OpenLoad<'_>)]) -> Vec<OpenRow> {
+    let sizes: BTreeSet<u64> = cells.iter().map(|(class, ..)| class.bytes).collect();
     let row = |bytes: u64| {
-        let mut of_size: Vec<&(MixClass, f64, &OpenCell)> =
-            cells.iter().filter(|(class, ..)| class.bytes == bytes).collect();
+        let mut of_size: Vec<_> = cells.iter().filter(|(class, ..)| class.bytes == bytes).collect();
         of_size.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let (class, lightest, cell) = of_size.first()?;
+        let (class, lightest, load) = of_size.first()?;
         let waited = prior(table, class) * chain_ns(table, class, *lightest)?;
-        let light = cell.latency_ns;
+        let light = load.latency_ns;
         let alone_ns = (light - waited).max(LEAST_ALONE_SHARE * light);
-        let nodes = of_size.iter().filter_map(|(class, rho, cell)| {
+        let nodes = of_size.iter().filter_map(|(class, rho, load)| {
             let expected = light + chain_ns(table, class, *rho)?;
-            (cell.latency_ns < RUNAWAY * expected).then_some(())?;
+            (load.latency_ns < RUNAWAY * expected).then_some(())?;
             Some(Node {
                 rho: *rho,
-                kappa: (cell.latency_ns - alone_ns) / yardstick_ns(table, class, *rho, alone_ns)?,
-                histogram: cell.histogram.clone(),
-                latency_ns: cell.latency_ns,
+                kappa: (load.latency_ns - alone_ns) / yardstick_ns(table, class, *rho, alone_ns)?,
+                histogram: load.cell.histogram.clone(),
+                latency_ns: load.latency_ns,
             })
         });
         Some(OpenRow {
@@ -420,7 +369,7 @@ fn open_rows(table: &Table, cells: &[(MixClass, f64, &OpenCell)]) -> Vec<OpenRow
 }
 
 /// Queue time of a class's own load by the birth-death chain on its depth curve.
-pub(crate) fn chain_ns(table: &Table, class: &MixClass, rho: f64) -> Option<f64> {
+fn chain_ns(table: &Table, class: &MixClass, rho: f64) -> Option<f64> {
     let rates = table.rates(&[MixClass { share: 1.0, ..*class }])?;
     let latency = birth_death_latency(&rates, rho * rates.last()?)?;
     Some(((latency - 1.0 / rates.first()?) * 1e9).max(0.0))
@@ -432,6 +381,6 @@ fn yardstick_ns(table: &Table, class: &MixClass, rho: f64, alone_ns: f64) -> Opt
 }
 
 /// kappa where nothing was measured: Allen and Cunneen's factor.
-pub(crate) fn prior(table: &Table, class: &MixClass) -> f64 {
+fn prior(table: &Table, class: &MixClass) -> f64 {
     f64::midpoint(1.0, table.scv(class).unwrap_or(1.0))
 }

@@ -5,8 +5,8 @@
 
 use super::PredictError;
 use super::checked;
-use crate::queueing::{mm1_response, utilization};
-use record::{Locality, Mix, Objective, OpKind};
+use crate::queueing::mm1_response;
+use record::{Locality, Mix, Objective, OpKind, SheetPrediction};
 
 /// What a data sheet says. Times in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,37 +23,16 @@ pub struct DataSheet {
     pub overhead_ns: f64,
 }
 
-/// What follows from it for a mix.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SheetAnswer {
-    /// Mean service time.
-    pub service_ns: f64,
-    /// Its parts: seek, rotation, transfer, overhead.
-    pub parts_ns: [f64; 4],
-    /// 1 / service time.
-    pub max_per_s: f64,
-    /// U = X S.
-    pub utilization: f64,
-    /// M/M/1.
-    pub latency_ns: f64,
-    /// 99th percentile of M/M/1, whose latencies are exponential.
-    pub p99_ns: f64,
-}
-
 impl DataSheet {
-    /// Half a revolution.
-    fn rotation_ns(&self) -> f64 {
-        if self.rpm > 0.0 { 60e9 / self.rpm / 2.0 } else { 0.0 }
-    }
-
     /// Seek, rotation, transfer and overhead of the mean request of a mix.
     fn parts(&self, mix: &Mix) -> [f64; 4] {
+        let half_turn = if self.rpm > 0.0 { 60e9 / self.rpm / 2.0 } else { 0.0 };
         let mut parts = [0.0; 4];
         for class in &mix.classes {
             let seek =
                 if class.op == OpKind::Read { self.read_seek_ns } else { self.write_seek_ns };
             let (seek, rotation, transfer) = match class.locality {
-                Locality::Random => (seek, self.rotation_ns(), 1.0),
+                Locality::Random => (seek, half_turn, 1.0),
                 Locality::Sequential => (0.0, 0.0, 1.0),
                 // Out of the buffer, of which a data sheet says nothing.
                 Locality::Hit => (0.0, 0.0, 0.0),
@@ -67,25 +46,32 @@ impl DataSheet {
         parts
     }
 
-    /// The service time, and the latency at a rate.
+    /// The service time, and the latency at a rate by M/M/1, whose latencies are exponential; of a
+    /// drive without a name.
     ///
     /// # Errors
     /// If the shares are none, or the rate is beyond 1 / service time.
-    pub fn at_rate(&self, mix: &Mix, rate_per_s: f64) -> Result<SheetAnswer, PredictError> {
+    pub fn at_rate(&self, mix: &Mix, rate_per_s: f64) -> Result<SheetPrediction, PredictError> {
         checked(mix)?;
-        let parts_ns = self.parts(mix);
-        let service_ns: f64 = parts_ns.iter().sum();
-        let used = utilization(rate_per_s, service_ns / 1e9);
+        let parts @ [seek_ns, rotation_ns, transfer_ns, overhead_ns] = self.parts(mix);
+        let service_ns: f64 = parts.iter().sum();
+        // The utilization law, U = X S (Denning and Buzen 1978).
+        let utilization = rate_per_s * (service_ns / 1e9);
         let max_per_s = 1e9 / service_ns;
-        let latency = mm1_response(service_ns / 1e9, used);
+        let latency = mm1_response(service_ns / 1e9, utilization);
         let latency_ns = latency.ok_or(PredictError::Saturated { rate_per_s, max_per_s })? * 1e9;
-        Ok(SheetAnswer {
+        Ok(SheetPrediction {
+            name: String::new(),
+            seek_ns,
+            rotation_ns,
+            transfer_ns,
+            overhead_ns,
             service_ns,
-            parts_ns,
             max_per_s,
-            utilization: used,
+            utilization,
             latency_ns,
             p99_ns: latency_ns * libm::log(100.0),
+            highest_per_s: None,
         })
     }
 
@@ -93,11 +79,7 @@ impl DataSheet {
     ///
     /// # Errors
     /// If the shares are none, or one request alone takes longer.
-    pub fn highest_rate(
-        &self,
-        mix: &Mix,
-        objective: Objective,
-    ) -> Result<SheetAnswer, PredictError> {
+    pub fn highest_rate(&self, mix: &Mix, objective: Objective) -> Result<f64, PredictError> {
         checked(mix)?;
         let service_ns: f64 = self.parts(mix).iter().sum();
         let mean_ns = match objective {
@@ -107,6 +89,6 @@ impl DataSheet {
         if mean_ns <= service_ns {
             return Err(PredictError::OutOfReach);
         }
-        self.at_rate(mix, 1e9 / service_ns - 1e9 / mean_ns)
+        Ok(1e9 / service_ns - 1e9 / mean_ns)
     }
 }

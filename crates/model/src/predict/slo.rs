@@ -1,7 +1,5 @@
-//! The highest rate that keeps a target.
-//!
-//! By bisection on the rate: mean and percentile rise with it. Where a calibrated curve dips, the
-//! answer is one of the rates at which the target is just met.
+//! The highest rate that keeps a target, by bisection: mean and percentile rise with the rate. Where
+//! a calibrated curve dips, the answer is one of the rates at which the target is just met.
 
 use super::{DriftFactors, PredictError, Predictor};
 use record::{Mix, Objective, Offered, Prediction};
@@ -13,40 +11,45 @@ const HALVINGS: usize = 20;
 const LIGHTEST: f64 = 0.01;
 const HEAVIEST: f64 = 0.95;
 
-/// The prediction at the highest Poisson rate that keeps it, at most 95 % of the maximum.
-pub(super) fn highest_rate(
-    predictor: &Predictor,
-    level: DriftFactors,
-    mix: &Mix,
-    objective: Objective,
-) -> Result<Prediction, PredictError> {
-    let max = predictor.max_rate_at(level, mix)?.value;
-    let model = predictor.advised();
-    let at =
-        |share: f64| predictor.predict_at(level, model, mix, Offered::PoissonPerS(share * max));
-    let keeps = |prediction: &Prediction| match objective {
-        Objective::MeanNs(most) => Ok(prediction.latency_ns.value <= most),
-        Objective::P99Ns(most) => match &prediction.p99_ns {
-            Some(p99) => Ok(p99.value <= most),
-            None => Err(PredictError::NoPercentile),
-        },
-    };
-    let mut best = at(LIGHTEST)?;
-    if !keeps(&best)? {
-        return Err(PredictError::OutOfReach);
-    }
-    let (mut low, mut high) = (LIGHTEST, HEAVIEST);
-    if let Ok(heaviest) = at(high)
-        && keeps(&heaviest)?
-    {
-        return Ok(heaviest);
-    }
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        match at(middle) {
-            Ok(prediction) if keeps(&prediction)? => (low, best) = (middle, prediction),
-            _ => high = middle,
+impl Predictor {
+    /// The prediction at the highest Poisson rate of a mix that keeps a target, of the device at a
+    /// level; at most 95 % of the maximum.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`]; also if no rate keeps it.
+    pub fn highest_rate(
+        &self,
+        level: DriftFactors,
+        mix: &Mix,
+        objective: Objective,
+    ) -> Result<Prediction, PredictError> {
+        let max = self.max_rate_at(level, mix)?.value;
+        let model = self.advised();
+        let at = |share: f64| self.predict_at(level, model, mix, Offered::PoissonPerS(share * max));
+        let keeps = |prediction: &Prediction| match objective {
+            Objective::MeanNs(most) => Ok(prediction.latency_ns.value <= most),
+            Objective::P99Ns(most) => match &prediction.p99_ns {
+                Some(p99) => Ok(p99.value <= most),
+                None => Err(PredictError::NoPercentile),
+            },
+        };
+        let mut best = at(LIGHTEST)?;
+        if !keeps(&best)? {
+            return Err(PredictError::OutOfReach);
         }
+        let (mut low, mut high) = (LIGHTEST, HEAVIEST);
+        if let Ok(heaviest) = at(high)
+            && keeps(&heaviest)?
+        {
+            return Ok(heaviest);
+        }
+        for _ in 0..HALVINGS {
+            let middle = f64::midpoint(low, high);
+            match at(middle) {
+                Ok(prediction) if keeps(&prediction)? => (low, best) = (middle, prediction),
+                _ => high = middle,
+            }
+        }
+        Ok(best)
     }
-    Ok(best)
 }

@@ -17,16 +17,6 @@ const MIN_LOADS: usize = 8;
 /// stalled a hundred times longer than the others is not the rule.
 const TRIMMED: usize = 40;
 
-/// Mean latencies of a load.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Means {
-    /// Over all requests.
-    pub(super) latency_ns: f64,
-    /// Of the reads, and of the writes, where there are both.
-    pub(super) read_ns: Option<f64>,
-    pub(super) write_ns: Option<f64>,
-}
-
 /// What stalls add to reads and to writes of the profile's open loads, as shares of their median
 /// visits; `None` where too few loads tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -36,9 +26,9 @@ pub(super) struct StallSmoothing {
 
 impl StallSmoothing {
     /// Of these open loads.
-    pub(super) fn of(loads: &[(&Cell, Mix)]) -> Self {
+    pub(super) fn of<'a>(loads: impl Iterator<Item = (&'a Cell, &'a Mix)> + Clone) -> Self {
         let added = |op: OpKind| {
-            let pairs = loads.iter().filter_map(|(cell, mix)| pair(cell, mix, op));
+            let pairs = loads.clone().filter_map(|(cell, mix)| pair(cell, mix, op));
             let mut excesses: Vec<f64> = pairs.map(|(middle, mean)| mean / middle - 1.0).collect();
             if excesses.len() < MIN_LOADS {
                 return None;
@@ -51,8 +41,9 @@ impl StallSmoothing {
         Self { added: [OpKind::Read, OpKind::Write].map(added) }
     }
 
-    /// The means of a load.
-    pub(super) fn means(&self, cell: &Cell, mix: &Mix) -> Means {
+    /// Mean latencies of a load in nanoseconds: of all its requests, and of its reads and writes as
+    /// far as they are known.
+    pub(super) fn means(&self, cell: &Cell, mix: &Mix) -> (f64, [Option<f64>; 2]) {
         let of = |op: OpKind, measured: Option<f64>| match (
             self.added[op as usize],
             pair(cell, mix, op),
@@ -61,17 +52,18 @@ impl StallSmoothing {
             _ => measured,
         };
         let all = cell.latency_ns.value;
-        let reads = mix.reads();
-        if reads >= 1.0 || reads <= 0.0 {
-            let op = if reads >= 1.0 { OpKind::Read } else { OpKind::Write };
-            let latency_ns = of(op, None).unwrap_or(all);
-            return Means { latency_ns, read_ns: None, write_ns: None };
+        if let Some(op) = cell.workload.only_op() {
+            let mean = of(op, None).unwrap_or(all);
+            let mut by_op = [None; 2];
+            by_op[op as usize] = Some(mean);
+            return (mean, by_op);
         }
-        let read_ns = of(OpKind::Read, cell.read_latency_ns);
-        let write_ns = of(OpKind::Write, cell.write_latency_ns);
-        let both = read_ns.zip(write_ns);
-        let latency_ns = both.map_or(all, |(read, write)| reads * read + (1.0 - reads) * write);
-        Means { latency_ns, read_ns, write_ns }
+        let read = of(OpKind::Read, cell.read_latency_ns);
+        let write = of(OpKind::Write, cell.write_latency_ns);
+        let reads = mix.reads();
+        let mean =
+            read.zip(write).map_or(all, |(read, write)| reads * read + (1.0 - reads) * write);
+        (mean, [read, write])
     }
 }
 

@@ -4,12 +4,14 @@
 //! ([`super::describe`]).
 
 use crate::curve::{between, isotonic, rates, rising, up_to_the_best};
+use crate::depth::depth_points;
 use crate::queueing::service_rates;
 use crate::size::only_size;
 use record::{
-    Arrival, CacheMode, Cell, DepthPoint, HistogramSnapshot, Locality, Mix, MixClass, NORMAL_95,
-    OpKind, Pattern, Workload, bucket_mid,
+    Arrival, CacheMode, Cell, HistogramSnapshot, Locality, Mix, MixClass, NORMAL_95, OpKind,
+    Pattern, Workload, bucket_mid,
 };
+use std::collections::BTreeSet;
 
 /// The largest depth of a row.
 pub(crate) const DEEPEST: usize = 256;
@@ -54,6 +56,11 @@ pub(crate) struct Rows {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     pub(crate) kinds: Vec<Rows>,
+}
+
+/// How far two request sizes lie apart, in whole powers of two.
+pub(super) fn doublings_between(one: u64, other: u64) -> u32 {
+    one.max(1).ilog2().abs_diff(other.max(1).ilog2())
 }
 
 /// Whether a cell describes the device under loads that bypass the page cache.
@@ -139,10 +146,8 @@ impl Table {
                 };
                 for gap in row.pairs.windows(2) {
                     let ((from, low), (to, high)) = (gap[0], gap[1]);
-                    let rise = |depth: u32| {
-                        let at = (depth as usize).min(shape.rates.len()) - 1;
-                        shape.rates[at]
-                    };
+                    let rise =
+                        |depth: u32| shape.rates[(depth as usize).min(shape.rates.len()) - 1];
                     let whole = rise(to) - rise(from);
                     if whole <= 0.01 * rise(to) || to as usize > shape.rates.len() {
                         continue;
@@ -163,15 +168,11 @@ impl Table {
             let rows = self.kind(op, place).into_iter().flat_map(|kind| &kind.rows);
             let most = rows.clone().map(|row| row.pairs.len()).max()?;
             let dense = rows.filter(|row| 2 * row.pairs.len() > most);
-            dense.min_by_key(|row| row.bytes.max(1).ilog2().abs_diff(bytes.max(1).ilog2()))
+            dense.min_by_key(|row| doublings_between(row.bytes, bytes))
         };
-        let (own, random) = (best(place)?, best(Locality::Random));
-        match random {
-            Some(random) if random.pairs.len() > 2 * own.pairs.len().saturating_sub(1) => {
-                Some(random)
-            }
-            _ => Some(own),
-        }
+        let own = best(place)?;
+        let enough = 2 * own.pairs.len().saturating_sub(1);
+        Some(best(Locality::Random).filter(|random| random.pairs.len() > enough).unwrap_or(own))
     }
 
     /// Gives every row the same depths.
@@ -196,12 +197,12 @@ impl Table {
     /// The row nearest in size that goes deeper: of the same kind, else random ones of the same
     /// operation.
     fn shape_beyond(&self, op: OpKind, place: Locality, bytes: u64, depth: usize) -> Option<&Row> {
-        let distance = |row: &&Row| (row.bytes.max(1).ilog2()).abs_diff(bytes.max(1).ilog2());
         let of = |place| {
             let rows = self.kind(op, place).into_iter().flat_map(|kind| &kind.rows);
-            rows.filter(|row| row.rates.len() > depth).min_by_key(distance)
+            let deeper = rows.filter(|row| row.rates.len() > depth);
+            deeper.min_by_key(|row| doublings_between(row.bytes, bytes))
         };
-        of(place).or_else(|| if place == Locality::Random { None } else { of(Locality::Random) })
+        of(place).or_else(|| of(Locality::Random))
     }
 
     fn all(&self) -> impl Iterator<Item = (OpKind, Locality, &Row)> {
@@ -278,27 +279,12 @@ impl Table {
 
 /// Rows by rising size.
 fn rows(cells: &[&Cell]) -> Vec<Row> {
-    let mut sizes: Vec<u64> = cells.iter().filter_map(|cell| only_size(cell)).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+    let sizes: BTreeSet<u64> = cells.iter().filter_map(|cell| only_size(cell)).collect();
     sizes.into_iter().filter_map(|bytes| row(cells, bytes)).collect()
 }
 
 fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {
-    let mut of_size: Vec<&Cell> =
-        cells.iter().copied().filter(|cell| only_size(cell) == Some(bytes)).collect();
-    of_size.sort_by_key(|cell| cell.workload.depth);
-    of_size.dedup_by_key(|cell| cell.workload.depth);
-    let points: Vec<DepthPoint> = of_size
-        .iter()
-        .map(|cell| DepthPoint {
-            depth: cell.workload.depth,
-            iops: cell.iops,
-            latency_ns: cell.latency_ns,
-            p99_ns: None,
-            cpu_us_per_io: None,
-        })
-        .collect();
+    let points = depth_points(cells, bytes);
     let measured_depth = points.last()?.depth;
     let best = up_to_the_best(rates(&points));
     let values: Vec<f64> = best.iter().map(|point| point.rate).collect();
@@ -310,7 +296,8 @@ fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {
     // A device that loses rate at depth keeps its best one: whoever runs it stops there.
     let last = *rates.last()?;
     rates.resize((measured_depth as usize).clamp(rates.len(), DEEPEST), last);
-    let alone = of_size.iter().find(|cell| cell.workload.depth == 1);
+    let alone =
+        cells.iter().find(|cell| cell.workload.depth == 1 && only_size(cell) == Some(bytes));
     Some(Row {
         bytes,
         rates,

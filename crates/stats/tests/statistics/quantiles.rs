@@ -1,6 +1,6 @@
 //! Quantiles and p-values against published tables and closed forms.
 
-use halfpower_stats::{LogRatio, normal_quantile, student_t_quantile};
+use halfpower_stats::{LogRatio, chi_square_per_degree, normal_quantile, student_t_quantile};
 use libm::sqrt;
 use std::f64::consts::PI;
 
@@ -84,4 +84,13 @@ fn two_sided_p_values_return_the_level_of_their_quantile() {
         assert_close(two_sided(student_t_quantile(0.995, df), df), 0.01, 1e-8);
     }
     assert_close(two_sided(-1.959_963_984_5, f64::INFINITY), 0.05, 1e-8);
+}
+
+#[test]
+fn upper_points_of_chi_square_agree_with_published_tables() {
+    // Abramowitz and Stegun, table 26.8, upper 1 % points.
+    for (degrees, exact) in [(1, 6.635), (2, 9.210), (3, 11.345), (5, 15.086), (10, 23.209)] {
+        let point = chi_square_per_degree(0.99, degrees) * degrees as f64;
+        assert_close(point, exact, if degrees == 1 { 0.04 } else { 0.01 });
+    }
 }
