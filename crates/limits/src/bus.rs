@@ -8,12 +8,13 @@
 //! separates the fixed time of a request from the rate of the link (Riedel, van Ingen, Gray 1997,
 //! table 3).
 
+use crate::measured;
 use crate::plan::{BUS_AREA, BUS_DEPTH, BUS_REQUEST, Purpose};
 use record::{
     BusPoint, BusTest, Bytes, CacheEvidence, Estimate, Growth, HitRow, HitTest, Measured, Nanos,
     OpKind, Pattern, ServiceTimeFit, Trial,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Re-reads that are so many times as fast as first reads come from a cache, as in a profile.
 const CACHE_GAIN: f64 = 1.25;
@@ -26,13 +27,11 @@ pub type Answer = (Purpose, Trial);
 /// Bytes per second of a trial, both directions; `None` where it does not count. A cached file is
 /// meant to be served by the page cache, which makes any other trial invalid.
 fn rate(purpose: Purpose, trial: &Trial) -> Option<f64> {
-    let directions = || trial.directions();
-    let (failed, done) = (trial.failed(), trial.completed());
     let counts = match purpose {
-        Purpose::Cached(_) => failed == 0 && done > 0,
+        Purpose::Cached(_) => trial.failed() == 0 && trial.completed() > 0,
         _ => model::counts(trial),
     };
-    counts.then(|| directions().map(|direction| direction.bytes_per_s).sum())
+    counts.then(|| trial.directions().map(|direction| direction.bytes_per_s).sum())
 }
 
 /// Rate over the visits of each workload of a purpose, the fastest workload first.
@@ -62,11 +61,9 @@ pub fn best(answers: &[Answer], purpose: Purpose) -> Option<Estimate> {
 /// of the medium, intervals included.
 #[must_use]
 pub fn evidence(first: &Estimate, medium: &Estimate, again: &Estimate) -> CacheEvidence {
-    let least = |low: f64, high: f64| (CACHE_GAIN * low, CACHE_GAIN * high);
-    let (first, medium) = (least(first.low, first.high), least(medium.low, medium.high));
-    if again.low >= first.1.max(medium.1) {
+    if again.low >= CACHE_GAIN * first.high.max(medium.high) {
         CacheEvidence::Served
-    } else if again.high < first.0.max(medium.0) {
+    } else if again.high < CACHE_GAIN * first.low.max(medium.low) {
         CacheEvidence::NotServed
     } else {
         CacheEvidence::CannotTell
@@ -155,43 +152,30 @@ fn no_limit(evidence: CacheEvidence, growth: Growth) -> &'static str {
 /// The hit test from its trials.
 #[must_use]
 pub fn hit_test(answers: &[Answer], delay: Nanos) -> Measured<HitTest> {
-    let of = |purpose| -> Vec<Trial> {
-        let of_purpose = answers.iter().filter(|(other, _)| *other == purpose);
-        of_purpose.map(|(_, trial)| trial.clone()).collect()
-    };
-    let trials: Vec<Trial> = [of(Purpose::Hit), of(Purpose::Ahead)].concat();
+    let one_at_a_time = |purpose| matches!(purpose, Purpose::Hit | Purpose::Ahead);
+    let trials = answers.iter().filter(|(purpose, _)| one_at_a_time(*purpose));
+    let trials: Vec<Trial> = trials.map(|(_, trial)| trial.clone()).collect();
     let cells = model::aggregate(&trials, 1.0);
     let time = |pattern, bytes: Bytes| {
         let cell = cells
             .iter()
             .find(|cell| cell.workload.pattern == pattern && cell.workload.max_bs() == bytes);
-        cell.map_or_else(
-            || Measured::not("no valid trial"),
-            |cell| Measured::Value(cell.latency_ns),
-        )
+        measured(cell.map(|cell| cell.latency_ns), "no valid trial")
     };
-    let mut sizes: Vec<Bytes> = cells.iter().map(|cell| cell.workload.max_bs()).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+    let sizes: BTreeSet<Bytes> = cells.iter().map(|cell| cell.workload.max_bs()).collect();
     if sizes.is_empty() {
         return Measured::not("no valid trial of re-reads or sequential reads one at a time");
     }
     let fits = model::service_time_fits(&cells);
     let fit = |pattern: Pattern| -> Measured<ServiceTimeFit> {
         let fit = fits.iter().find(|fit| fit.op == OpKind::Read && fit.pattern == pattern).cloned();
-        fit.map_or_else(
-            || {
-                let least = model::MIN_FIT_SIZES;
-                Measured::not(format!("a line takes at least {least} sizes"))
-            },
-            Measured::Value,
-        )
+        measured(fit, format!("a line takes at least {} sizes", model::MIN_FIT_SIZES))
     };
     Measured::Value(HitTest {
         delay_ns: delay,
         rows: sizes
-            .iter()
-            .map(|&bytes| HitRow {
+            .into_iter()
+            .map(|bytes| HitRow {
                 bytes,
                 again_ns: time(Pattern::Hit, bytes),
                 ahead_ns: time(Pattern::Sequential, bytes),

@@ -6,7 +6,7 @@
 //! other part may have limited gives a lower bound and is marked so.
 
 use crate::bus::{Answer, best, rates};
-use crate::memory_rate;
+use crate::measured;
 use crate::pap::{Hop, Stated, buses, is_network, link_peak, memory_peak, network_peak, or_stated};
 use crate::path::conclude;
 use crate::plan::Purpose;
@@ -87,9 +87,8 @@ pub fn components(found: &Found<'_>) -> Vec<PathComponent> {
     let device = device(found);
     let one = device.rap_bytes_per_s.value().copied();
     let mut path = vec![processor(found), memory(found), file_cache(found)];
-    path.extend(
-        found.throttles.iter().filter(|limit| limit.limited == LimitedIo::Rbps).map(throttle),
-    );
+    let throttles = found.throttles.iter().filter(|limit| limit.limited == LimitedIo::Rbps);
+    path.extend(throttles.map(|limit| throttle(found, limit)));
     let remote = found.target.filesystem.as_ref().is_some_and(is_network);
     if remote {
         path.push(network(found, &device));
@@ -102,12 +101,17 @@ pub fn components(found: &Found<'_>) -> Vec<PathComponent> {
     path
 }
 
-/// A row without a measured rate.
-fn row(kind: ComponentKind, name: impl Into<String>, pap: Measured<Advertised>) -> PathComponent {
+/// A row without a measured rate, with the peak that the user states or else `pap`.
+fn row(
+    found: &Found<'_>,
+    kind: ComponentKind,
+    name: impl Into<String>,
+    pap: Measured<Advertised>,
+) -> PathComponent {
     PathComponent {
         kind,
         name: name.into(),
-        pap,
+        pap: or_stated(kind, &found.peaks.stated, pap),
         rap_bytes_per_s: Measured::not("nothing loads it alone"),
         rap_is_lower_bound: false,
         rap_method: String::new(),
@@ -118,16 +122,8 @@ fn row(kind: ComponentKind, name: impl Into<String>, pap: Measured<Advertised>) 
     }
 }
 
-fn measured(rate: Option<Estimate>, reason: &str) -> Measured<Estimate> {
-    rate.map_or_else(|| Measured::not(reason), Measured::Value)
-}
-
-fn stated(
-    found: &Found<'_>,
-    kind: ComponentKind,
-    otherwise: Measured<Advertised>,
-) -> Measured<Advertised> {
-    or_stated(kind, &found.peaks.stated, otherwise)
+fn named(name: &str, rate: Option<Estimate>) -> Option<NamedRate> {
+    rate.map(|bytes_per_s| NamedRate { name: name.to_owned(), bytes_per_s })
 }
 
 /// The rate at which the requests of this path would fill all processors.
@@ -155,21 +151,21 @@ fn processor(found: &Found<'_>) -> PathComponent {
     PathComponent {
         rap_bytes_per_s: measured(saturation, "no trial has a processor cost"),
         rap_method: how.unwrap_or_default(),
-        ..row(ComponentKind::Processor, "processors", stated(found, ComponentKind::Processor, pap))
+        ..row(found, ComponentKind::Processor, "processors", pap)
     }
 }
 
 fn memory(found: &Found<'_>) -> PathComponent {
-    let pap = stated(found, ComponentKind::Memory, found.peaks.memory.clone());
-    let row = row(ComponentKind::Memory, "memory", pap);
+    let row = row(found, ComponentKind::Memory, "memory", found.peaks.memory.clone());
     let tests = match found.memory.known() {
         Ok(tests) => tests,
         Err(reason) => return PathComponent { rap_bytes_per_s: Measured::not(reason), ..row },
     };
     let threads = tests.rows.iter().map(|row| row.threads).max().unwrap_or(1);
-    let rate = |test, threads| memory_rate(tests, test, threads, "memory");
-    let named = |name: &str, rate: Option<Estimate>| {
-        rate.map(|bytes_per_s| NamedRate { name: name.to_owned(), bytes_per_s })
+    let rate = |test, threads| {
+        let in_memory = tests.rows.iter().filter(|row| row.place == "memory");
+        let mut rows = in_memory.filter(|row| (row.test, row.threads) == (test, threads));
+        rows.next().map(|row| row.bytes_per_s)
     };
     let others = [
         named("write", rate(MemoryTest::Write, threads)),
@@ -191,37 +187,32 @@ fn file_cache(found: &Found<'_>) -> PathComponent {
     let pap = Measured::not("nobody states one: it is a copy in memory");
     let read = best(found.answers, Purpose::Cached(OpKind::Read));
     let write = best(found.answers, Purpose::Cached(OpKind::Write));
-    let write = write.map(|bytes_per_s| NamedRate { name: "write".to_owned(), bytes_per_s });
     PathComponent {
         rap_bytes_per_s: measured(read, "there is no file-system cache on the way"),
         rap_method: "reads of a cached file, 64 KiB each, one at a time".to_owned(),
-        others: write.into_iter().collect(),
-        ..row(
-            ComponentKind::FileCache,
-            "file-system cache",
-            stated(found, ComponentKind::FileCache, pap),
-        )
+        others: named("write", write).into_iter().collect(),
+        ..row(found, ComponentKind::FileCache, "file-system cache", pap)
     }
 }
 
-fn throttle(limit: &CgroupLimit) -> PathComponent {
+fn throttle(found: &Found<'_>, limit: &CgroupLimit) -> PathComponent {
     let bytes_per_s = limit.limit_per_s as f64;
     let source = format!("the control group {}", limit.group);
     let pap = Measured::Value(Advertised { bytes_per_s, source: source.clone() });
     PathComponent {
         rap_bytes_per_s: Measured::Value(Estimate::symmetric(bytes_per_s, 0.0, 1)),
         rap_method: format!("set by {source}"),
-        ..row(ComponentKind::Throttle, "limit of the control group", pap)
+        ..row(found, ComponentKind::Throttle, "limit of the control group", pap)
     }
 }
 
 fn network(found: &Found<'_>, device: &PathComponent) -> PathComponent {
-    let pap = stated(found, ComponentKind::Network, found.peaks.network.clone());
+    let pap = found.peaks.network.clone();
     PathComponent {
         rap_bytes_per_s: device.rap_bytes_per_s.clone(),
         rap_is_lower_bound: true,
         rap_method: "reads through the mount; the server's disks may be the limit".to_owned(),
-        ..row(ComponentKind::Network, "network to the server", pap)
+        ..row(found, ComponentKind::Network, "network to the server", pap)
     }
 }
 
@@ -252,7 +243,7 @@ fn shared(found: &Found<'_>) -> Vec<PathComponent> {
     };
     let alone = rows.len() == 1;
     let row = |(name, pap): (String, Measured<Advertised>)| {
-        let row = row(ComponentKind::Bus, name, stated(found, ComponentKind::Bus, pap));
+        let row = row(found, ComponentKind::Bus, name, pap);
         match served(found) {
             Err(reason) => PathComponent { rap_bytes_per_s: Measured::not(reason), ..row },
             Ok(test) => {
@@ -280,8 +271,7 @@ fn again_text(test: &BusTest, targets: u32) -> String {
 fn link(found: &Found<'_>) -> PathComponent {
     let disk = found.target.device.as_ref().map(|device| &device.disk);
     let name = disk.map_or("link of the disk".to_owned(), |disk| format!("link of {disk}"));
-    let pap = stated(found, ComponentKind::Link, found.peaks.link.clone());
-    let row = row(ComponentKind::Link, name, pap);
+    let row = row(found, ComponentKind::Link, name, found.peaks.link.clone());
     match served(found) {
         Err(reason) => PathComponent { rap_bytes_per_s: Measured::not(reason), ..row },
         Ok(test) => {
@@ -306,7 +296,7 @@ fn device(found: &Found<'_>) -> PathComponent {
         None => "device".to_owned(),
     };
     let pap = Measured::not("no drive states its own rate; give --pap device=RATE");
-    let row = row(ComponentKind::Device, name, stated(found, ComponentKind::Device, pap));
+    let row = row(found, ComponentKind::Device, name, pap);
     let (read, how, others) = match found.profile {
         Some(profile) => of_profile(profile),
         None => of_trials(found.answers),
@@ -327,41 +317,38 @@ fn of_profile(profile: &Profile) -> DeviceRates {
     let random = |name: &str, iops: Option<Estimate>| {
         let bytes = smallest?;
         let bytes_per_s = iops.filter(|iops| iops.value > 0.0)?.scaled(bytes as f64);
-        Some(NamedRate { name: format!("{name}, {}", format_bytes(bytes)), bytes_per_s })
+        named(&format!("{name}, {}", format_bytes(bytes)), Some(bytes_per_s))
     };
-    let write = limits
-        .write_bytes_per_s
-        .map(|bytes_per_s| NamedRate { name: "write".to_owned(), bytes_per_s });
-    let others =
-        [write, random("random read", limits.read_iops), random("random write", limits.write_iops)];
-    let how = format!("largest read rate of profile {}", short(&profile.id));
+    let others = [
+        named("write", limits.write_bytes_per_s),
+        random("random read", limits.read_iops),
+        random("random write", limits.write_iops),
+    ];
+    // The beginning of the id is enough to find it by.
+    let id = profile.id.get(..8).unwrap_or(&profile.id);
+    let how = format!("largest read rate of profile {id}");
     (limits.read_bytes_per_s, how, others.into_iter().flatten().collect())
 }
 
-/// The beginning of an id, enough to find it by.
-fn short(id: &str) -> &str {
-    id.get(..8).unwrap_or(id)
-}
-
 fn of_trials(answers: &[Answer]) -> DeviceRates {
-    let reads = rates(answers, Purpose::Sequential(OpKind::Read));
-    let how = reads.first().map(|(_, trial)| {
+    // The fastest of a purpose, with its request size and depth.
+    let fastest = |purpose| {
+        let (rate, trial) = rates(answers, purpose).into_iter().next()?;
         let workload = &trial.workload;
-        let size = format_bytes(workload.max_bs().0);
-        format!("sequential reads of {size}, {} deep", workload.depth)
-    });
-    let named = |name: &str, purpose| {
-        let (bytes_per_s, trial) = rates(answers, purpose).into_iter().next()?;
-        let workload = &trial.workload;
-        let size = format_bytes(workload.max_bs().0);
-        let name = format!("{name}, {size}, {} deep", workload.depth);
-        Some(NamedRate { name, bytes_per_s })
+        Some((rate, format_bytes(workload.max_bs().0), workload.depth))
+    };
+    let other = |name: &str, purpose| {
+        let (bytes_per_s, size, depth) = fastest(purpose)?;
+        Some(NamedRate { name: format!("{name}, {size}, {depth} deep"), bytes_per_s })
     };
     let others = [
-        named("write", Purpose::Sequential(OpKind::Write)),
-        named("random read", Purpose::Random(OpKind::Read)),
-        named("random write", Purpose::Random(OpKind::Write)),
+        other("write", Purpose::Sequential(OpKind::Write)),
+        other("random read", Purpose::Random(OpKind::Read)),
+        other("random write", Purpose::Random(OpKind::Write)),
     ];
-    let read = reads.first().map(|(rate, _)| *rate);
+    let read = fastest(Purpose::Sequential(OpKind::Read));
+    let how =
+        read.as_ref().map(|(_, size, depth)| format!("sequential reads of {size}, {depth} deep"));
+    let read = read.map(|(rate, ..)| rate);
     (read, how.unwrap_or_default(), others.into_iter().flatten().collect())
 }

@@ -2,7 +2,7 @@
 
 use crate::pap::rate_of;
 use model::DataSheet;
-use record::{Nanos, UnitError};
+use record::Nanos;
 use serde::Deserialize;
 
 /// A data sheet as it is written.
@@ -23,12 +23,9 @@ struct Written {
 /// The key that is wrong, and what it takes.
 pub fn parse(text: &str) -> Result<(String, DataSheet), String> {
     let written: Written = toml::from_str(text).map_err(|error| error.to_string())?;
-    let time = |key: &str, text: &Option<String>| match text {
-        None => Ok(None),
-        Some(text) => {
-            let time: Result<Nanos, UnitError> = text.parse();
-            time.map(|time| Some(time.0 as f64)).map_err(|error| format!("{key}: {error}"))
-        }
+    let time = |key: &str, text: &Option<String>| {
+        let time = text.as_deref().map(str::parse::<Nanos>).transpose();
+        time.map(|time| time.map(|time| time.0 as f64)).map_err(|error| format!("{key}: {error}"))
     };
     let seek = time("seek", &written.seek)?.unwrap_or(0.0);
     let bytes_per_s = rate_of(&written.transfer).map_err(|error| format!("transfer: {error}"))?;

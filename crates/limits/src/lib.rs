@@ -20,20 +20,9 @@ pub mod path;
 pub mod plan;
 pub mod zones;
 
-use record::{Estimate, MemoryTest, MemoryTests};
+use record::Measured;
 
-/// The rate of a memory test in a place, buffers not shifted.
-#[must_use]
-pub fn memory_rate(
-    tests: &MemoryTests,
-    test: MemoryTest,
-    threads: u32,
-    place: &str,
-) -> Option<Estimate> {
-    let same = |row: &&record::MemoryRow| {
-        (row.test, row.threads) == (test, threads)
-            && row.place == place
-            && (row.source_shift_bytes, row.destination_shift_bytes) == (0, 0)
-    };
-    tests.rows.iter().find(same).map(|row| row.bytes_per_s)
+/// What was found, or the reason why nothing was.
+fn measured<T>(found: Option<T>, reason: impl Into<String>) -> Measured<T> {
+    found.map_or_else(|| Measured::not(reason), Measured::Value)
 }

@@ -4,7 +4,7 @@
 //! that changes its speed blurs all answers alike. The visits share the time that is allowed.
 
 use plan::{PlannedTrial, Preparation, TrialList};
-use record::{Bytes, CacheMode, DropCache, EngineName, Nanos, OpKind, Pattern, Workload};
+use record::{Bytes, CacheMode, EngineName, Nanos, OpKind, Pattern, Workload};
 use workload::{Rng, Spec, derive_seed};
 
 /// Request size of the disk-cache test, as the papers'.
@@ -133,54 +133,34 @@ fn cached_area(area: Bytes) -> Bytes {
     Bytes(CACHED_AREA.0.min(area.0))
 }
 
-/// A workload under construction.
-struct Cell {
-    purpose: Purpose,
-    op: OpKind,
-    pattern: Pattern,
-    bytes: u64,
-    /// Requests outstanding per job; jobs, each on a target of its own.
-    iodepth: u32,
-    targets: u32,
-    /// The area, where it is not all of the target.
-    area: Option<Bytes>,
-    cache: CacheMode,
-    think: Nanos,
-}
+/// A workload under construction, with requests outstanding per target.
+type Draft = (Purpose, Spec);
 
-impl Cell {
-    fn new(purpose: Purpose, op: OpKind, pattern: Pattern, bytes: u64, iodepth: u32) -> Self {
-        Self {
-            purpose,
-            op,
-            pattern,
-            bytes,
-            iodepth,
-            targets: 1,
-            area: None,
-            cache: CacheMode::Device,
-            think: Nanos(0),
-        }
-    }
+fn draft(purpose: Purpose, op: OpKind, pattern: Pattern, bytes: u64, iodepth: u32) -> Draft {
+    let read_percent = if op == OpKind::Read { 100 } else { 0 };
+    let asked = Workload { read_percent, pattern, iodepth, ..Workload::default() };
+    (purpose, Spec::of(asked).with_bs(bytes))
 }
 
 /// All workloads, with their lengths.
 fn cells(settings: &Settings) -> Vec<(Purpose, Workload)> {
-    let mut cells = Vec::new();
+    let mut drafts = Vec::new();
+    let ops = if settings.write { &[OpKind::Read, OpKind::Write][..] } else { &[OpKind::Read] };
     if settings.device {
-        cells.extend(device_cells(settings.write));
+        drafts.extend(device_drafts(ops));
     }
     if settings.cached {
-        let ops = if settings.write { &[OpKind::Read, OpKind::Write][..] } else { &[OpKind::Read] };
-        cells.extend(ops.iter().map(|&op| {
-            let cell = Cell::new(Purpose::Cached(op), op, Pattern::Sequential, 64 << 10, 1);
-            Cell { cache: CacheMode::All, area: Some(cached_area(settings.area)), ..cell }
+        drafts.extend(ops.iter().map(|&op| {
+            let mut cached = draft(Purpose::Cached(op), op, Pattern::Sequential, 64 << 10, 1);
+            cached.1.size = Some(cached_area(settings.area));
+            cached.1.asked.cache = CacheMode::All;
+            cached
         }));
     }
-    cells.extend(bus_cells(settings));
-    cells.extend(hit_cells(settings));
-    let fitting: Vec<(Purpose, Workload)> =
-        cells.iter().filter_map(|cell| Some((cell.purpose, build(cell, settings)?))).collect();
+    drafts.extend(bus_drafts(settings));
+    drafts.extend(hit_drafts(settings));
+    let built = |(purpose, spec): Draft| Some((purpose, build(spec, settings)?));
+    let fitting: Vec<(Purpose, Workload)> = drafts.into_iter().filter_map(built).collect();
     let visits = (fitting.len() * ROUNDS).max(1) as u64;
     let length = Nanos(settings.budget.0 / visits).clamp(VISIT.0, VISIT.1);
     let timed = |(purpose, workload): (Purpose, Workload)| {
@@ -191,75 +171,57 @@ fn cells(settings: &Settings) -> Vec<(Purpose, Workload)> {
     fitting.into_iter().map(timed).collect()
 }
 
-fn device_cells(write: bool) -> Vec<Cell> {
-    let ops = if write { &[OpKind::Read, OpKind::Write][..] } else { &[OpKind::Read] };
-    let mut cells = Vec::new();
+fn device_drafts(ops: &[OpKind]) -> Vec<Draft> {
+    let mut drafts = Vec::new();
     for &op in ops {
         for (bytes, depth) in LARGE {
-            cells.push(Cell::new(Purpose::Sequential(op), op, Pattern::Sequential, bytes, depth));
+            drafts.push(draft(Purpose::Sequential(op), op, Pattern::Sequential, bytes, depth));
         }
         for depth in SMALL_DEPTHS {
-            cells.push(Cell::new(Purpose::Random(op), op, Pattern::Random, SMALL_BYTES, depth));
+            drafts.push(draft(Purpose::Random(op), op, Pattern::Random, SMALL_BYTES, depth));
         }
     }
-    cells
+    drafts
 }
 
-fn bus_cells(settings: &Settings) -> Vec<Cell> {
+fn bus_drafts(settings: &Settings) -> Vec<Draft> {
     let read =
-        |purpose, pattern| Cell::new(purpose, OpKind::Read, pattern, BUS_REQUEST.0, BUS_DEPTH);
-    let mut cells = vec![read(Purpose::First, Pattern::Random)];
+        |purpose, pattern, depth| draft(purpose, OpKind::Read, pattern, BUS_REQUEST.0, depth);
+    let mut drafts = vec![read(Purpose::First, Pattern::Random, BUS_DEPTH)];
     for targets in 1..=settings.targets {
-        let cell = read(Purpose::Again(targets), Pattern::Hit);
-        cells.push(if settings.simulated() {
+        let purpose = Purpose::Again(targets);
+        drafts.push(if settings.simulated() {
             // Simulated disks are bound into one target: in sequence, each gets its equal part.
-            let area = Some(Bytes(BUS_AREA.0 * u64::from(targets)));
-            let iodepth = BUS_DEPTH * targets;
-            Cell { pattern: Pattern::Sequential, iodepth, area, ..cell }
+            let mut again = read(purpose, Pattern::Sequential, BUS_DEPTH * targets);
+            again.1.size = Some(Bytes(BUS_AREA.0 * u64::from(targets)));
+            again
         } else {
-            Cell { targets, ..cell }
+            let mut again = read(purpose, Pattern::Hit, BUS_DEPTH);
+            (again.1.asked.targets, again.1.asked.hit_bytes) = (targets, Some(BUS_AREA));
+            again
         });
     }
-    cells
+    drafts
 }
 
-fn hit_cells(settings: &Settings) -> Vec<Cell> {
-    let sizes = HIT_SIZES.iter().filter(|size| size.is_multiple_of(settings.alignment.max(1)));
-    sizes
-        .flat_map(|&bytes| {
-            let hit = Cell::new(Purpose::Hit, OpKind::Read, Pattern::Hit, bytes, 1);
-            let ahead = Cell::new(Purpose::Ahead, OpKind::Read, Pattern::Sequential, bytes, 1);
-            [hit, Cell { think: settings.delay, ..ahead }]
-        })
-        .collect()
+fn hit_drafts(settings: &Settings) -> impl Iterator<Item = Draft> {
+    HIT_SIZES.into_iter().flat_map(|bytes| {
+        let mut hit = draft(Purpose::Hit, OpKind::Read, Pattern::Hit, bytes, 1);
+        hit.1.asked.hit_bytes = Some(Bytes(bytes));
+        let mut ahead = draft(Purpose::Ahead, OpKind::Read, Pattern::Sequential, bytes, 1);
+        ahead.1.asked.think_ns = settings.delay;
+        [hit, ahead]
+    })
 }
 
-fn build(cell: &Cell, settings: &Settings) -> Option<Workload> {
-    if !cell.bytes.is_multiple_of(settings.alignment.max(1)) {
-        return None;
+fn build(mut spec: Spec, settings: &Settings) -> Option<Workload> {
+    let asked = &mut spec.asked;
+    asked.engine = settings.engine;
+    asked.numjobs = asked.targets;
+    if settings.engine == EngineName::Sync {
+        // It holds one request per job: depth comes from jobs.
+        (asked.numjobs, asked.iodepth) = (asked.targets * asked.iodepth, 1);
     }
-    // One request per job for an engine that holds no more: depth comes from jobs.
-    let sync = settings.engine == EngineName::Sync;
-    let hit_bytes = match cell.purpose {
-        Purpose::Hit => Some(Bytes(cell.bytes)),
-        Purpose::Again(_) if cell.pattern == Pattern::Hit => Some(BUS_AREA),
-        _ => None,
-    };
-    let spec = Spec {
-        size: cell.area,
-        ..Spec::of(Workload {
-            read_percent: if cell.op == OpKind::Read { 100 } else { 0 },
-            pattern: cell.pattern,
-            hit_bytes,
-            iodepth: if sync { 1 } else { cell.iodepth },
-            numjobs: cell.targets * if sync { cell.iodepth } else { 1 },
-            targets: cell.targets,
-            cache: cell.cache,
-            engine: settings.engine,
-            think_ns: cell.think,
-            drop_cache: DropCache::None,
-            ..Workload::default()
-        })
-    };
-    spec.with_bs(cell.bytes).build(settings.area).ok()
+    let aligned = asked.max_bs().0.is_multiple_of(settings.alignment.max(1));
+    spec.build(settings.area).ok().filter(|_| aligned)
 }

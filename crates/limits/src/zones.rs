@@ -7,12 +7,14 @@
 //! extreme. Rejected: one pass from the beginning to the end, in which time and place are one, and
 //! a straight line through the rates, which flat noise fits as well as bands do.
 
+use crate::measured;
 use plan::{PlannedTrial, TrialList};
 use record::{
     Band, Bytes, EngineName, Environment, Estimate, Extents, Finding, FindingCode, Measured, Nanos,
     Pattern, Severity, StopRules, Target, TargetKind, Trial, Workload, ZONES_SCHEMA, ZoneMap,
     ZonePosition, format_rate,
 };
+use std::collections::{BTreeMap, BTreeSet};
 use workload::{Rng, Spec, derive_seed};
 
 /// Fewest positions of a map.
@@ -156,19 +158,14 @@ pub struct Analysis {
 /// positions or passes.
 #[must_use]
 pub fn analyse(visits: &[Visit], seed: u64) -> Option<Analysis> {
-    let numbers = |of: fn(&Visit) -> u32| -> Vec<u32> {
-        let mut numbers: Vec<u32> = visits.iter().map(of).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers
-    };
-    let (places, passes) = (numbers(|visit| visit.position), numbers(|visit| visit.pass));
+    let places: BTreeSet<u32> = visits.iter().map(|visit| visit.position).collect();
+    let passes: BTreeSet<u32> = visits.iter().map(|visit| visit.pass).collect();
     let rates_of = |place: u32| -> Vec<f64> {
         visits.iter().filter(|visit| visit.position == place).map(|visit| visit.rate).collect()
     };
     let positions: Vec<(u32, Estimate)> = places
-        .iter()
-        .filter_map(|&place| Some((place, stats::visits_mean(&rates_of(place))?)))
+        .into_iter()
+        .filter_map(|place| Some((place, stats::visits_mean(&rates_of(place))?)))
         .collect();
     let means: Vec<f64> = positions.iter().map(|(_, rate)| rate.value).collect();
     let mean = stats::visits_mean(&means)?;
@@ -191,36 +188,26 @@ pub fn analyse(visits: &[Visit], seed: u64) -> Option<Analysis> {
 }
 
 /// The logarithm of each position's rate against the level of its passes, mean over the passes.
-fn levels(visits: &[Visit], positions: &[(u32, Estimate)], passes: &[u32]) -> Vec<f64> {
-    let pass_level = |pass: u32| {
-        let logs: Vec<f64> = visits
-            .iter()
-            .filter(|visit| visit.pass == pass)
-            .map(|visit| libm::log(visit.rate))
-            .collect();
-        logs.iter().sum::<f64>() / logs.len().max(1) as f64
+fn levels(visits: &[Visit], positions: &[(u32, Estimate)], passes: &BTreeSet<u32>) -> Vec<f64> {
+    let pass_level = |&pass: &u32| {
+        let of_pass = visits.iter().filter(|visit| visit.pass == pass);
+        let logs: Vec<f64> = of_pass.map(|visit| libm::log(visit.rate)).collect();
+        (pass, stats::mean(&logs))
     };
-    let pass_levels: Vec<(u32, f64)> =
-        passes.iter().map(|&pass| (pass, pass_level(pass))).collect();
-    let against_pass = |visit: &Visit| {
-        let level = pass_levels.iter().find(|(pass, _)| *pass == visit.pass);
-        libm::log(visit.rate) - level.map_or(0.0, |(_, level)| *level)
+    let pass_levels: BTreeMap<u32, f64> = passes.iter().map(pass_level).collect();
+    let level = |(place, _): &(u32, Estimate)| {
+        let at_place = visits.iter().filter(|visit| visit.position == *place);
+        let against_pass = at_place.map(|visit| libm::log(visit.rate) - pass_levels[&visit.pass]);
+        stats::mean(&against_pass.collect::<Vec<f64>>())
     };
-    positions
-        .iter()
-        .map(|(place, _)| {
-            let at: Vec<f64> =
-                visits.iter().filter(|visit| visit.position == *place).map(against_pass).collect();
-            at.iter().sum::<f64>() / at.len().max(1) as f64
-        })
-        .collect()
+    positions.iter().map(level).collect()
 }
 
 /// How much slower the last places are than the first, over the passes.
 fn inner_loss(
     visits: &[Visit],
     positions: &[(u32, Estimate)],
-    passes: &[u32],
+    passes: &BTreeSet<u32>,
 ) -> Measured<Estimate> {
     let count = (positions.len() as u32 / END_PART).max(2) as usize;
     if positions.len() < 2 * count {
@@ -234,16 +221,14 @@ fn inner_loss(
             .filter(|visit| group.iter().any(|(place, _)| *place == visit.position))
             .map(|visit| visit.rate)
             .collect();
-        (rates.len() == count).then(|| rates.iter().sum::<f64>() / count as f64)
+        (rates.len() == count).then(|| stats::mean(&rates))
     };
     let losses: Vec<f64> = passes
         .iter()
         .filter_map(|&pass| Some(1.0 - rate(pass, last)? / rate(pass, first)?))
         .collect();
-    stats::visits_mean(&losses).map_or_else(
-        || Measured::not("fewer than two passes have valid visits at both ends"),
-        Measured::Value,
-    )
+    let loss = stats::visits_mean(&losses);
+    measured(loss, "fewer than two passes have valid visits at both ends")
 }
 
 /// The positions of an analysis with where they lie.
@@ -255,17 +240,6 @@ pub fn positions(analysis: &Analysis, plan: &ZonePlan, target: &Target) -> Vec<Z
         bytes_per_s: *bytes_per_s,
     };
     analysis.positions.iter().map(place).collect()
-}
-
-/// The bands of an analysis with where they begin.
-fn bands(analysis: &Analysis, plan: &ZonePlan) -> Vec<Band> {
-    let band = |&(first, last, bytes_per_s): &(u32, u32, Estimate)| Band {
-        first,
-        last,
-        offset_bytes: plan.offset(first),
-        bytes_per_s,
-    };
-    analysis.bands.iter().map(band).collect()
 }
 
 /// What a map is of.
@@ -297,7 +271,13 @@ pub fn document(
     let positions = positions(&analysis, plan, mapped.target);
     let lowest =
         positions.iter().min_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value));
-    let lowest = lowest.cloned().map_or_else(|| Measured::not("no position"), Measured::Value);
+    let lowest = measured(lowest.cloned(), "no position");
+    let band = |&(first, last, bytes_per_s): &(u32, u32, Estimate)| Band {
+        first,
+        last,
+        offset_bytes: plan.offset(first),
+        bytes_per_s,
+    };
     let mut findings = mapped.findings;
     findings.extend(steps_finding(&analysis, mapped.turns));
     let (id, time) = identity;
@@ -315,7 +295,7 @@ pub fn document(
         window_bytes: plan.window,
         passes: settings.passes,
         mean_bytes_per_s: analysis.mean,
-        bands: bands(&analysis, plan),
+        bands: analysis.bands.iter().map(band).collect(),
         false_alarm_share: stats::STEP_FALSE_ALARM_SHARE,
         p_value: analysis.p_value,
         inner_loss: analysis.inner_loss,

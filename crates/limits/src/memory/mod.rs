@@ -33,6 +33,12 @@ const FREE_PART: u64 = 16;
 const SHIFTS: [(u32, u32); 8] =
     [(0, 0), (8, 0), (0, 8), (1, 0), (0, 1), (64, 0), (0, 64), (2_048, 0)];
 
+/// The tests of every place, with one thread and with several.
+const WORD_TESTS: [MemoryTest; 3] = [MemoryTest::Read, MemoryTest::Write, MemoryTest::Copy];
+/// The tests beyond the caches.
+const OTHER_TESTS: [MemoryTest; 4] =
+    [MemoryTest::FileRead, MemoryTest::FileWrite, MemoryTest::LineRead, MemoryTest::LineWrite];
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Job {
     pub(crate) test: MemoryTest,
@@ -98,21 +104,12 @@ pub(crate) fn jobs(
         shifts,
     };
     for place in places.iter().filter(|place| place.bytes > 0) {
-        for test in [MemoryTest::Read, MemoryTest::Write, MemoryTest::Copy] {
-            jobs.push(job(test, 1, place, (0, 0)));
-        }
+        jobs.extend(WORD_TESTS.map(|test| job(test, 1, place, (0, 0))));
     }
-    for place in places.iter().rev().take(2).rev() {
-        for test in [MemoryTest::FileRead, MemoryTest::FileWrite] {
-            jobs.push(job(test, 1, place, (0, 0)));
-        }
-        for test in [MemoryTest::LineRead, MemoryTest::LineWrite] {
-            jobs.push(job(test, 1, place, (0, 0)));
-        }
+    for place in &places[caches.len()..] {
+        jobs.extend(OTHER_TESTS.map(|test| job(test, 1, place, (0, 0))));
         if threads > 1 {
-            for test in [MemoryTest::Read, MemoryTest::Write, MemoryTest::Copy] {
-                jobs.push(job(test, threads, place, (0, 0)));
-            }
+            jobs.extend(WORD_TESTS.map(|test| job(test, threads, place, (0, 0))));
         }
     }
     if threads < 2 {

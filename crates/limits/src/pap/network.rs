@@ -3,6 +3,7 @@
 //! The mount options name the server's address, the kernel's routes the interface, which tells its
 //! speed. Only IPv4 routes are read: the others stand in no one place that all kernels have.
 
+use crate::measured;
 use kernel::Roots;
 use kernel::read::text;
 use record::{Advertised, FilesystemFacts, Measured};
@@ -44,15 +45,11 @@ pub fn network_peak(roots: &Roots, filesystem: &FilesystemFacts) -> Measured<Adv
     };
     let speed = text(&roots.sys.join("class/net").join(&interface).join("speed"));
     let megabits = speed.and_then(|speed| speed.parse::<f64>().ok()).filter(|speed| *speed > 0.0);
-    megabits.map_or_else(
-        || Measured::not(format!("the interface {interface} tells no speed")),
-        |megabits| {
-            Measured::Value(Advertised {
-                bytes_per_s: megabits * 1e6 / 8.0,
-                source: format!("sysfs: {interface}, {megabits:.0} Mb/s"),
-            })
-        },
-    )
+    let peak = megabits.map(|megabits| Advertised {
+        bytes_per_s: megabits * 1e6 / 8.0,
+        source: format!("sysfs: {interface}, {megabits:.0} Mb/s"),
+    });
+    measured(peak, format!("the interface {interface} tells no speed"))
 }
 
 /// The server's address: the mount option `addr`, else the source if it is one.

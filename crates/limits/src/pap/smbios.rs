@@ -51,8 +51,7 @@ pub fn memory_peak(roots: &Roots) -> Measured<Advertised> {
 }
 
 fn peak_of(structures: &[Vec<u8>]) -> Measured<Advertised> {
-    let sockets = structures.iter().filter_map(|raw| module(raw));
-    let modules: Vec<Module> = sockets.collect();
+    let modules: Vec<Module> = structures.iter().filter_map(|raw| module(raw)).collect();
     if modules.is_empty() {
         return Measured::not("the firmware tells no speed of any memory module");
     }
@@ -79,19 +78,15 @@ fn module(raw: &[u8]) -> Option<Module> {
     if word(SIZE)? == 0 {
         return None;
     }
-    let known = |speed: u16| !matches!(speed, 0 | u16::MAX);
-    let configured = (length > CONFIGURED_SPEED + 1)
-        .then(|| word(CONFIGURED_SPEED))
-        .flatten()
-        .filter(|&s| known(s));
-    let speed = configured.or_else(|| word(SPEED).filter(|&speed| known(speed)))?;
-    let width = word(DATA_WIDTH).filter(|&width| known(width))?;
+    let known = |value: u16| !matches!(value, 0 | u16::MAX);
+    let number = |at: usize| word(at).filter(|&value| known(value));
+    let configured = if length > CONFIGURED_SPEED + 1 { number(CONFIGURED_SPEED) } else { None };
+    let speed = configured.or_else(|| number(SPEED))?;
+    let width = number(DATA_WIDTH)?;
     let strings = strings(raw.get(length..)?);
     let string =
         |at: usize| -> Option<&String> { strings.get(usize::from(*raw.get(at)?).checked_sub(1)?) };
-    let channel = string(BANK_LOCATOR)
-        .and_then(|t| channel(t))
-        .or_else(|| string(DEVICE_LOCATOR).and_then(|t| channel(t)));
+    let channel = [BANK_LOCATOR, DEVICE_LOCATOR].into_iter().find_map(|at| channel(string(at)?));
     Some(Module { megatransfers: f64::from(speed), width_bits: f64::from(width), channel })
 }
 

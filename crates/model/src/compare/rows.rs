@@ -28,25 +28,46 @@ pub(super) struct Context<'a> {
     pub paired: bool,
 }
 
+/// A row before the table is complete.
 pub(super) struct Draft {
     question: Question,
-    metric: ComparedMetric,
-    a: Option<f64>,
-    b: Option<f64>,
-    n_a: u32,
-    n_b: u32,
-    paired: bool,
-    outcome: Outcome,
+    row: ComparedRow,
+    /// What it is tested by; `None` where it has its verdict already.
+    tested: Option<LogRatio>,
 }
 
-/// What there is to say of a row.
-enum Outcome {
-    /// It is tested.
-    Tested(LogRatio),
-    /// Both sides are one.
-    Identical,
-    /// It is not tested: the verdict, the reason and the ratio as far as there is one.
-    Untested(ComparedVerdict, String),
+impl Draft {
+    /// What the cells say, with the verdict that it cannot be told.
+    fn of(metric: ComparedMetric, a: Option<&SideCell>, b: Option<&SideCell>) -> Self {
+        let count = |cell: Option<&SideCell>| cell.map_or(0, |cell| cell.count(metric));
+        let (n_a, n_b) = (count(a), count(b));
+        let [a, b] = [a, b].map(|cell| cell?.value(metric));
+        let row = ComparedRow {
+            metric,
+            a,
+            b,
+            n_a,
+            n_b,
+            paired: false,
+            ratio: a.zip(b).map(|(a, b)| b / a).filter(|ratio| ratio.is_finite()),
+            ratio_low: None,
+            ratio_high: None,
+            p_adjusted: None,
+            verdict: ComparedVerdict::CannotTell,
+            reason: None,
+            fails: false,
+        };
+        Self { question: Question::of(metric), row, tested: None }
+    }
+
+    fn untested(mut self, verdict: ComparedVerdict, reason: String) -> Self {
+        (self.row.verdict, self.row.reason) = (verdict, Some(reason));
+        self
+    }
+
+    fn tested(self, ratio: LogRatio) -> Self {
+        Self { tested: Some(ratio), ..self }
+    }
 }
 
 pub(super) fn drafts(context: &Context, a: &SideCell, b: &SideCell) -> Vec<Draft> {
@@ -65,19 +86,7 @@ pub(super) fn drafts(context: &Context, a: &SideCell, b: &SideCell) -> Vec<Draft
 
 /// The row of a cell that only one side has.
 pub(super) fn without_partner(a: Option<&SideCell>, b: Option<&SideCell>, reason: String) -> Draft {
-    let metric = ComparedMetric::RatePerS;
-    let value = |cell: Option<&SideCell>| cell.and_then(|cell| cell.value(metric));
-    let count = |cell: Option<&SideCell>| cell.map_or(0, |cell| cell.count(metric));
-    Draft {
-        question: Question::of(metric),
-        metric,
-        a: value(a),
-        b: value(b),
-        n_a: count(a),
-        n_b: count(b),
-        paired: false,
-        outcome: Outcome::Untested(ComparedVerdict::NotComparable, reason),
-    }
+    Draft::of(ComparedMetric::RatePerS, a, b).untested(ComparedVerdict::NotComparable, reason)
 }
 
 /// Whether a completion lets the next request go, so that the latency is the depth over the
@@ -102,42 +111,35 @@ fn cpu_metric(context: &Context) -> ComparedMetric {
 }
 
 fn draft(context: &Context, metric: ComparedMetric, a: &SideCell, b: &SideCell) -> Draft {
-    let (n_a, n_b) = (a.count(metric), b.count(metric));
+    let mut draft = Draft::of(metric, Some(a), Some(b));
+    let (n_a, n_b) = (draft.row.n_a, draft.row.n_b);
     let slack = slack(metric, a, b);
     let pairs = if context.paired { pairs(metric, a, b) } else { None };
-    let outcome = if context.identical && n_a > 0 {
-        Outcome::Identical
+    draft.row.paired = pairs.is_some();
+    let cannot_tell = |draft: Draft, reason| draft.untested(ComparedVerdict::CannotTell, reason);
+    if context.identical && n_a > 0 {
+        let one = Some(1.0);
+        (draft.row.ratio, draft.row.ratio_low, draft.row.ratio_high) = (one, one, one);
+        draft.row.verdict = ComparedVerdict::Same;
+        draft
     } else if n_a == 0 || n_b == 0 {
         let (name, cell) = if n_a == 0 { ("A", a) } else { ("B", b) };
         let reason = format!("not measured in {name}: {}", cell.reason(metric));
-        Outcome::Untested(ComparedVerdict::NotComparable, reason)
+        draft.untested(ComparedVerdict::NotComparable, reason)
     } else if let Some((first, second)) = &pairs {
         match LogRatio::of_pairs(first, second, slack) {
-            Some(ratio) if first.len() >= LEAST as usize => Outcome::Tested(ratio),
-            _ => too_few(context, first.len() as u32, second.len() as u32),
+            Some(ratio) if first.len() >= LEAST as usize => draft.tested(ratio),
+            _ => cannot_tell(draft, too_few(context, first.len() as u32, second.len() as u32)),
         }
     } else if n_a < LEAST || n_b < LEAST {
-        too_few(context, n_a, n_b)
+        cannot_tell(draft, too_few(context, n_a, n_b))
     } else {
         let known =
             |side: &Side, cell: &SideCell| Some(with_level(side, metric, level(cell, metric)?));
         match (known(context.a, a), known(context.b, b)) {
-            (Some(a), Some(b)) => Outcome::Tested(LogRatio::between(a, b, slack)),
-            _ => {
-                let reason = "a value is zero or below".to_owned();
-                Outcome::Untested(ComparedVerdict::CannotTell, reason)
-            }
+            (Some(a), Some(b)) => draft.tested(LogRatio::between(a, b, slack)),
+            _ => cannot_tell(draft, "a value is zero or below".to_owned()),
         }
-    };
-    Draft {
-        question: Question::of(metric),
-        metric,
-        a: a.value(metric),
-        b: b.value(metric),
-        n_a,
-        n_b,
-        paired: pairs.is_some(),
-        outcome,
     }
 }
 
@@ -174,9 +176,10 @@ pub(super) fn joined(
             slack,
         ),
     };
-    let outcome = Outcome::Tested(ratio);
-    let (n_a, n_b) = (first.count(), second.count());
-    Some(Draft { question, metric, a: None, b: None, n_a, n_b, paired: context.paired, outcome })
+    let mut draft = Draft { question, ..Draft::of(metric, None, None).tested(ratio) };
+    (draft.row.n_a, draft.row.n_b) = (first.count(), second.count());
+    draft.row.paired = context.paired;
+    Some(draft)
 }
 
 enum Together {
@@ -248,15 +251,14 @@ fn together(side: &Side, cells: &[&SideCell]) -> Option<Together> {
     Some(Together::Blocks(blocks.collect()))
 }
 
-fn too_few(context: &Context, n_a: u32, n_b: u32) -> Outcome {
+fn too_few(context: &Context, n_a: u32, n_b: u32) -> String {
     let word = match context.a.about.unit {
         ComparedUnit::Block => "blocks",
         ComparedUnit::Visit => "visits",
         ComparedUnit::Run => "runs",
         ComparedUnit::Trial => "trials",
     };
-    let reason = format!("{n_a} and {n_b} {word}; it takes {LEAST} of each");
-    Outcome::Untested(ComparedVerdict::CannotTell, reason)
+    format!("{n_a} and {n_b} {word}; it takes {LEAST} of each")
 }
 
 /// The observations of the blocks that both have, in the same order.
@@ -341,7 +343,7 @@ pub(super) struct Families {
 impl Families {
     pub(super) fn of(drafts: &[&Draft]) -> Self {
         let mut tests = [0; 5];
-        for draft in drafts.iter().filter(|draft| matches!(draft.outcome, Outcome::Tested(_))) {
+        for draft in drafts.iter().filter(|draft| draft.tested.is_some()) {
             tests[draft.question as usize] += 1;
         }
         Self { tests }
@@ -361,12 +363,9 @@ impl Families {
     pub(super) fn adjusted(&self, drafts: &[&Draft]) -> Vec<Option<f64>> {
         let mut all: Vec<Option<f64>> = vec![None; drafts.len()];
         for asked in Question::ALL {
-            let tested = drafts.iter().enumerate().filter(|(_, draft)| draft.question == asked);
-            let rows: Vec<(usize, f64)> = tested
-                .filter_map(|(row, draft)| match &draft.outcome {
-                    Outcome::Tested(ratio) => Some((row, ratio.p_value())),
-                    Outcome::Identical | Outcome::Untested(..) => None,
-                })
+            let drafts = drafts.iter().enumerate().filter(|(_, draft)| draft.question == asked);
+            let rows: Vec<(usize, f64)> = drafts
+                .filter_map(|(row, draft)| Some((row, draft.tested.as_ref()?.p_value())))
                 .collect();
             let p_values: Vec<f64> = rows.iter().map(|(_, p)| *p).collect();
             for ((row, _), p) in rows.iter().zip(holm(&p_values)) {
@@ -383,46 +382,11 @@ impl Families {
         p_adjusted: Option<f64>,
         fail_on_worse_rel: Option<f64>,
     ) -> ComparedRow {
-        let mut row = ComparedRow {
-            metric: draft.metric,
-            a: draft.a,
-            b: draft.b,
-            n_a: draft.n_a,
-            n_b: draft.n_b,
-            paired: draft.paired,
-            ratio: draft.a.zip(draft.b).map(|(a, b)| b / a).filter(|ratio| ratio.is_finite()),
-            ratio_low: None,
-            ratio_high: None,
-            p_adjusted,
-            verdict: ComparedVerdict::CannotTell,
-            reason: None,
-            fails: false,
-        };
-        match &draft.outcome {
-            Outcome::Untested(verdict, reason) => {
-                row.verdict = *verdict;
-                row.reason = Some(reason.clone());
-            }
-            Outcome::Identical => {
-                (row.ratio, row.ratio_low, row.ratio_high) = (Some(1.0), Some(1.0), Some(1.0));
-                row.verdict = ComparedVerdict::Same;
-            }
-            Outcome::Tested(ratio) => {
-                self.judge(&mut row, draft.question, ratio, fail_on_worse_rel);
-            }
-        }
-        row
-    }
-
-    fn judge(
-        &self,
-        row: &mut ComparedRow,
-        question: Question,
-        ratio: &LogRatio,
-        fail_on_worse_rel: Option<f64>,
-    ) {
-        let tests = self.tests[question as usize] as f64;
-        let miss = FALSE_ALARM_RATE * self.share(question) / tests;
+        let mut row = draft.row.clone();
+        let Some(ratio) = &draft.tested else { return row };
+        row.p_adjusted = p_adjusted;
+        let tests = self.tests[draft.question as usize] as f64;
+        let miss = FALSE_ALARM_RATE * self.share(draft.question) / tests;
         let (mut low, mut high) = ratio.interval(miss);
         let more_is_better = row.metric.more_is_better();
         if row.p_adjusted.is_some_and(|p| p <= FALSE_ALARM_RATE) {
@@ -443,5 +407,6 @@ impl Families {
         row.fails = fail_on_worse_rel.is_some_and(|worse| {
             if more_is_better { high < 1.0 - worse } else { low > 1.0 + worse }
         });
+        row
     }
 }

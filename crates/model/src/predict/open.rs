@@ -111,7 +111,7 @@ pub(super) fn smoothed(cells: &[Cell], without: Option<Part>) -> Vec<OpenLoad<'_
     let mut loads: Vec<OpenLoad<'_>> = loads.collect();
     let smoothing = match without {
         Some(Part::StallSmoothing) => StallSmoothing::default(),
-        _ => StallSmoothing::of(loads.iter().map(|load| (load.cell, &load.mix))),
+        _ => StallSmoothing::of(&loads.iter().map(|it| (it.cell, &it.mix)).collect::<Vec<_>>()),
     };
     for load in &mut loads {
         (load.latency_ns, load.by_op) = smoothing.means(load.cell, &load.mix);

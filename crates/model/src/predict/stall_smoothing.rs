@@ -26,9 +26,9 @@ pub(super) struct StallSmoothing {
 
 impl StallSmoothing {
     /// Of these open loads.
-    pub(super) fn of<'a>(loads: impl Iterator<Item = (&'a Cell, &'a Mix)> + Clone) -> Self {
+    pub(super) fn of(loads: &[(&Cell, &Mix)]) -> Self {
         let added = |op: OpKind| {
-            let pairs = loads.clone().filter_map(|(cell, mix)| pair(cell, mix, op));
+            let pairs = loads.iter().filter_map(|(cell, mix)| pair(cell, mix, op));
             let mut excesses: Vec<f64> = pairs.map(|(middle, mean)| mean / middle - 1.0).collect();
             if excesses.len() < MIN_LOADS {
                 return None;
