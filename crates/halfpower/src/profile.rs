@@ -16,7 +16,7 @@ pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow
             let store = keeping.existing()?;
             let rows = store.list::<Profile>()?;
             let profiles: Vec<Profile> =
-                rows.iter().map(|row| store.profile(&row.id)).collect::<Result<_, _>>()?;
+                rows.iter().map(|row| store.document(&row.id)).collect::<Result<_, _>>()?;
             match json {
                 true => output::json(&profiles)?,
                 false => report::profile_list_text(&profiles, &style),
@@ -24,7 +24,7 @@ pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow
         }
         ProfileAction::Show { id, keeping, json, with_trials } => {
             let store = keeping.existing()?;
-            let mut profile = store.profile(id)?;
+            let mut profile: Profile = store.document(id)?;
             if *json && !with_trials {
                 leave_histograms_out(&mut profile);
             }

@@ -14,7 +14,7 @@ const MOST: usize = 200;
 
 /// The saved profile of an id, a beginning of one, or "last".
 pub(crate) fn saved(keeping: &StoreArgs, id: &str) -> anyhow::Result<Profile> {
-    Ok(keeping.existing()?.profile(id)?)
+    Ok(keeping.existing()?.document(id)?)
 }
 
 /// The profiles that devices are compared with: the one that was asked for, else the latest ones
@@ -29,6 +29,6 @@ pub(crate) fn for_devices(keeping: &StoreArgs, id: Option<&str>) -> anyhow::Resu
     };
     let rows = store.list::<Profile>()?;
     let latest = rows.iter().skip(rows.len().saturating_sub(MOST));
-    let profiles: Result<Vec<Profile>, _> = latest.map(|row| store.profile(&row.id)).collect();
+    let profiles: Result<Vec<Profile>, _> = latest.map(|row| store.document(&row.id)).collect();
     Ok(ProfileSet::saved(profiles?))
 }

@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     if arguments.cpu.cpu_upper && end == End::Completed {
         end = session::add_upper_bound(&mut driver, found, &mut trial)?;
     }
-    driver.keep(|store| store.add_trial(&trial));
+    driver.keep(|store| store.add_document(&trial));
     let comment = arguments.results.comment.as_deref().unwrap_or_default();
     let written = output::json(&trial).and_then(|json| files.finish(&trial, comment, &json));
     session::something_completed(std::slice::from_ref(&trial))?;

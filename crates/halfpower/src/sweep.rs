@@ -289,7 +289,7 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Re
     let store = arguments.results.save.keeping.existing()?;
     let mut experiment: Experiment = store.document(id)?;
     let design = Design::parse(&experiment.design, &experiment.design_text)?;
-    let trials = store.trials_of_experiment(&experiment.id)?;
+    let trials = store.trials_of::<Experiment>(&experiment.id)?;
     let names: Vec<String> = experiment.targets.iter().map(|target| target.path.clone()).collect();
     let (seed, simulated) = (experiment.seed, experiment.simulated);
     let mut progress = Progress::new();

@@ -194,7 +194,7 @@ impl<'a> Driver<'a> {
 
     fn commit(&mut self, saved: &Saved, trial: &Trial, extras: &Extras) {
         self.keep(|store| match saved {
-            Saved::Alone => store.add_trial(trial),
+            Saved::Alone => store.add_document(trial),
             Saved::InExperiment { id, position } => {
                 store.add_experiment_trial(id, *position, trial, extras)
             }

@@ -270,11 +270,12 @@ impl Store {
         Ok(match kinds.iter().find(|known| known.name() == kind) {
             Some(DocumentKind::Experiment) => SavedDocument::Experiment(
                 Box::new(self.document(&id)?),
-                self.trials_of_experiment(&id)?,
+                self.trials_of::<Experiment>(&id)?,
             ),
-            Some(DocumentKind::Profile) => {
-                SavedDocument::Profile(Box::new(self.document(&id)?), self.trials_of_profile(&id)?)
-            }
+            Some(DocumentKind::Profile) => SavedDocument::Profile(
+                Box::new(self.document(&id)?),
+                self.trials_of::<Profile>(&id)?,
+            ),
             Some(DocumentKind::Limits) => SavedDocument::Limits(Box::new(self.document(&id)?)),
             Some(DocumentKind::Zones) => SavedDocument::Zones(Box::new(self.document(&id)?)),
             Some(DocumentKind::Observation) => {

@@ -7,6 +7,7 @@
 //! which would make every caller translate, and each one differently.
 
 use rusqlite::ErrorCode;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -30,37 +31,22 @@ pub enum StoreError {
          name another file with --db or HALFPOWER_DB", .0.display()
     )]
     Missing(PathBuf),
-    /// The folder of a new database could not be made.
+    /// The folder of a new database could not be made; the system says why.
     #[error(
-        "cannot make the folder {} for the database: {cause}; check its permissions, or name \
-         another file with --db", .folder.display()
+        "cannot make the folder {} for the database: {}; check its permissions, or name \
+         another file with --db", .0.display(), .1
     )]
-    Folder {
-        /// The folder.
-        folder: PathBuf,
-        /// What the system said.
-        cause: std::io::Error,
-    },
-    /// The system does not let us open the file.
-    #[error("cannot open the database {}: {cause}; check the path and its permissions, or name \
-             another file with --db", .path.display())]
-    CannotOpen {
-        /// The file.
-        path: PathBuf,
-        /// What the system or SQLite said.
-        cause: String,
-    },
-    /// The file is something else.
+    Folder(PathBuf, std::io::Error),
+    /// The system does not let us open the file; it or SQLite says why.
+    #[error("cannot open the database {}: {}; check the path and its permissions, or name \
+             another file with --db", .0.display(), .1)]
+    CannotOpen(PathBuf, String),
+    /// The file is something else: what it is.
     #[error(
-        "{} is not a halfpower database: {what}; nothing in it was changed; name another file \
-         with --db", .path.display()
+        "{} is not a halfpower database: {}; nothing in it was changed; name another file \
+         with --db", .0.display(), .1
     )]
-    NotADatabase {
-        /// The file.
-        path: PathBuf,
-        /// What it is instead.
-        what: String,
-    },
+    NotADatabase(PathBuf, &'static str),
     /// The file was written by a later version of the program.
     #[error(
         "{} was written by a newer halfpower: schema {found}, this program knows \
@@ -92,28 +78,18 @@ pub enum StoreError {
          name a file on another file system with --db", .0.display()
     )]
     NoSpace(PathBuf),
-    /// The file is one of ours, and broken.
+    /// The file is one of ours, and broken: what is wrong with it.
     #[error(
-        "the database {} is damaged: {what}; copy it away, rescue what is readable with \
-         `sqlite3 FILE .recover`, and go on with another --db", .path.display()
+        "the database {} is damaged: {}; copy it away, rescue what is readable with \
+         `sqlite3 FILE .recover`, and go on with another --db", .0.display(), .1
     )]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
+    Damaged(PathBuf, String),
     /// A word that can only be a file, and there is none.
     #[error("{} is no file; name a JSON document or an id", .0.display())]
     NoFile(PathBuf),
-    /// A file of documents that cannot be used.
-    #[error("cannot read {}: {why}; name a JSON document or an id", .path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+    /// A file of documents that cannot be used: what is wrong with it.
+    #[error("cannot read {}: {}; name a JSON document or an id", .0.display(), .1)]
+    File(PathBuf, String),
     /// No document has such an id.
     #[error("no {} {id:?} in {}; {}", .kinds.join(" or "), .path.display(), what_is_there(.kinds))]
     NotFound {
@@ -158,37 +134,32 @@ pub enum StoreError {
         /// What the reader of JSON said.
         cause: serde_json::Error,
     },
-    /// Anything else that SQLite reports.
-    #[error("the database {}: {cause}; check the disk, or use another --db", .path.display())]
-    Sqlite {
-        /// The file.
-        path: PathBuf,
-        /// What SQLite said.
-        cause: rusqlite::Error,
-    },
+    /// Anything else that SQLite reports, in its words.
+    #[error("the database {}: {}; check the disk, or use another --db", .0.display(), .1)]
+    Sqlite(PathBuf, rusqlite::Error),
 }
 
 impl StoreError {
     /// The variant that fits what SQLite said about `path`.
     pub(crate) fn from_sqlite(path: &Path, cause: rusqlite::Error) -> Self {
         let rusqlite::Error::SqliteFailure(failure, ref words) = cause else {
-            return Self::Sqlite { path: path.to_owned(), cause };
+            return Self::Sqlite(path.to_owned(), cause);
         };
         let words = words.clone().unwrap_or_else(|| failure.to_string());
         let path = path.to_owned();
         match failure.code {
-            ErrorCode::NotADatabase => {
-                Self::NotADatabase { path, what: "it is no SQLite file".to_owned() }
-            }
-            ErrorCode::DatabaseCorrupt => Self::Damaged { path, what: words },
+            ErrorCode::NotADatabase => Self::NotADatabase(path, "it is no SQLite file"),
+            ErrorCode::DatabaseCorrupt => Self::Damaged(path, words),
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Locked(path),
             ErrorCode::ReadOnly => Self::ReadOnly(path),
             ErrorCode::DiskFull => Self::NoSpace(path),
             _ if failure.extended_code == IOERR_SHMSIZE => Self::NoSpace(path),
+            // SQLite keeps only "unable to open" of what the system says.
             ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
-                Self::CannotOpen { cause: system_words(&path).unwrap_or(words), path }
+                let cause = File::open(&path).err().map_or(words, |error| error.to_string());
+                Self::CannotOpen(path, cause)
             }
-            _ => Self::Sqlite { path, cause },
+            _ => Self::Sqlite(path, cause),
         }
     }
 }
@@ -204,9 +175,4 @@ fn what_is_there(kinds: &[&str]) -> &'static str {
              `halfpower profile list` shows the profiles"
         }
     }
-}
-
-/// What the system says when the file is opened; SQLite keeps only "unable to open".
-fn system_words(path: &Path) -> Option<String> {
-    std::fs::File::open(path).err().map(|error| error.to_string())
 }

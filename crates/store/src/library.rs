@@ -61,7 +61,7 @@ impl Library {
     /// # Errors
     /// If it holds anything else.
     pub fn file(&self, path: &Path) -> Result<Vec<SavedDocument>, StoreError> {
-        let cannot = |why: String| StoreError::File { path: path.to_owned(), why };
+        let cannot = |why: String| StoreError::File(path.to_owned(), why);
         let text = std::fs::read_to_string(path).map_err(|error| cannot(error.to_string()))?;
         let mut found = Vec::new();
         let no_json = |error| cannot(format!("it is no JSON document of this program: {error}"));
@@ -82,7 +82,7 @@ impl Library {
         for document in &mut found {
             let Some((ids, trials)) = document.trials_beside() else { continue };
             let in_file = |id: &String| beside.iter().find(|trial| trial.id == *id).cloned();
-            let saved = |id: &String| self.store().ok().and_then(|store| store.trial(id).ok());
+            let saved = |id: &String| self.store().ok().and_then(|store| store.document(id).ok());
             trials.extend(ids.iter().filter_map(|id| in_file(id).or_else(|| saved(id))));
         }
         Ok(found)

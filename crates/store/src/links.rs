@@ -12,30 +12,6 @@ use rusqlite::{Transaction, params};
 use std::collections::BTreeMap;
 
 impl Store {
-    /// [`Store::add_document`] for a trial.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn add_trial(&mut self, trial: &Trial) -> Result<(), StoreError> {
-        self.add_document(trial)
-    }
-
-    /// [`Store::document`] for a trial.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn trial(&self, id: &str) -> Result<Trial, StoreError> {
-        self.document(id)
-    }
-
-    /// [`Store::document`] for a profile.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn profile(&self, id: &str) -> Result<Profile, StoreError> {
-        self.document(id)
-    }
-
     /// Adds a profile with the trials that it rests on, all of which must be kept already; both
     /// are committed together when this returns. Repeats as in [`Store::add_document`].
     ///
@@ -81,29 +57,17 @@ impl Store {
         };
         let sql = "SELECT id FROM profile WHERE device = ?1 ORDER BY rowid DESC LIMIT ?2";
         let ids: Vec<String> = self.rows(sql, &[&device.disk, &(most as i64)], |row| row.get(0))?;
-        let profiles = ids.iter().filter_map(|id| self.profile(id).ok());
+        let profiles = ids.iter().filter_map(|id| self.document::<Profile>(id).ok());
         Ok(profiles.filter(|profile| profile.target.device.as_ref().is_some_and(same)).collect())
     }
 
-    /// The trials that a profile rests on, in the order in which they were given with it.
+    /// The trials that are linked to a document: of a profile those that it rests on, in the order
+    /// in which they were given with it; of an experiment those of [`Experiment::done`], one for one,
+    /// in the order of the plan.
     ///
     /// # Errors
-    /// If there is no such profile, or the file cannot be read.
-    pub fn trials_of_profile(&self, id: &str) -> Result<Vec<Trial>, StoreError> {
-        self.linked::<Profile>(id)
-    }
-
-    /// The trials of an experiment that were run, in the order of the plan: those of
-    /// [`Experiment::done`], one for one.
-    ///
-    /// # Errors
-    /// If there is no such experiment, or the file cannot be read.
-    pub fn trials_of_experiment(&self, id: &str) -> Result<Vec<Trial>, StoreError> {
-        self.linked::<Experiment>(id)
-    }
-
-    /// The trials that are linked to a document.
-    fn linked<D: Document>(&self, id: &str) -> Result<Vec<Trial>, StoreError> {
+    /// If there is no such document, or the file cannot be read.
+    pub fn trials_of<D: Document>(&self, id: &str) -> Result<Vec<Trial>, StoreError> {
         let (kind, id) = self.only(id, &[D::KIND])?;
         let sql = format!(
             "SELECT trial.id, trial.document

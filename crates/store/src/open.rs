@@ -36,7 +36,7 @@ impl Store {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {
             std::fs::create_dir_all(folder)
-                .map_err(|cause| StoreError::Folder { folder: folder.to_owned(), cause })?;
+                .map_err(|cause| StoreError::Folder(folder.to_owned(), cause))?;
         }
         if path.exists() {
             refuse_other_kinds(path)?;
@@ -53,14 +53,11 @@ impl Store {
         match path.try_exists() {
             Ok(true) => refuse_other_kinds(path)?,
             Ok(false) => return Err(StoreError::Missing(path.to_owned())),
-            Err(cause) => {
-                let cause = cause.to_string();
-                return Err(StoreError::CannotOpen { path: path.to_owned(), cause });
-            }
+            Err(cause) => return Err(cannot_open(path, &cause)),
         }
         let first = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
         match first {
-            Err(StoreError::ReadOnly(_) | StoreError::CannotOpen { .. }) if no_log(path) => {
+            Err(StoreError::ReadOnly(_) | StoreError::CannotOpen(..)) if no_log(path) => {
                 // The first error is the one to tell: the second only says that this failed too.
                 connect_immutable(path).or(first)
             }
@@ -79,16 +76,17 @@ fn place(data_home: Option<OsString>, home: Option<OsString>) -> Option<PathBuf>
 
 /// SQLite would wait on a FIFO and treat a device as an empty file.
 fn refuse_other_kinds(path: &Path) -> Result<(), StoreError> {
-    let cannot = |cause: std::io::Error| StoreError::CannotOpen {
-        path: path.to_owned(),
-        cause: cause.to_string(),
-    };
-    let kind = std::fs::metadata(path).map_err(cannot)?.file_type();
+    let facts = std::fs::metadata(path).map_err(|cause| cannot_open(path, &cause))?;
+    let kind = facts.file_type();
     if kind.is_file() {
         return Ok(());
     }
     let what = if kind.is_dir() { "it is a directory" } else { "it is not a regular file" };
-    Err(StoreError::NotADatabase { path: path.to_owned(), what: what.to_owned() })
+    Err(StoreError::NotADatabase(path.to_owned(), what))
+}
+
+fn cannot_open(path: &Path, cause: &impl ToString) -> StoreError {
+    StoreError::CannotOpen(path.to_owned(), cause.to_string())
 }
 
 /// Opens the file, makes sure that it is ours, and brings it to the present schema.
@@ -126,10 +124,7 @@ fn connect_immutable(path: &Path) -> Result<Store, StoreError> {
 /// The path with the characters escaped that a URI gives a meaning
 /// (<https://www.sqlite.org/uri.html>).
 fn uri_path(path: &Path) -> Result<String, StoreError> {
-    let text = path.to_str().ok_or_else(|| StoreError::CannotOpen {
-        path: path.to_owned(),
-        cause: "its path is not UTF-8".to_owned(),
-    })?;
+    let text = path.to_str().ok_or_else(|| cannot_open(path, &"its path is not UTF-8"))?;
     Ok(text.replace('%', "%25").replace('?', "%3f").replace('#', "%23"))
 }
 

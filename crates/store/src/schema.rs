@@ -112,20 +112,14 @@ fn condition(connection: &Connection, path: &Path) -> Result<Condition, StoreErr
                 Err(StoreError::NewerSchema { path, found, known: SCHEMA_VERSION })
             }
             Ok(found) if found > 0 => Ok(Condition::Ours(found)),
-            _ => Err(StoreError::Damaged {
-                path: path.to_owned(),
-                what: format!("it claims schema {version}"),
-            }),
+            _ => Err(StoreError::Damaged(path.to_owned(), format!("it claims schema {version}"))),
         };
     }
     let tables = number("SELECT count(*) FROM sqlite_schema")?;
     if application == 0 && version == 0 && tables == 0 {
         return Ok(Condition::Empty);
     }
-    Err(StoreError::NotADatabase {
-        path: path.to_owned(),
-        what: "it is a SQLite file of another program".to_owned(),
-    })
+    Err(StoreError::NotADatabase(path.to_owned(), "it is a SQLite file of another program"))
 }
 
 /// Takes the file to [`SCHEMA_VERSION`], if it is not there yet.

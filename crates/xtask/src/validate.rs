@@ -15,7 +15,7 @@ use crate::arguments::Arguments;
 use crate::place;
 use anyhow::{Context, Result, bail};
 use model::{LOADED, Part, Predictor};
-use record::{Cell, Estimate, ModelName, Offered, Trial, Validation, ValidationTrial};
+use record::{Cell, Estimate, ModelName, Offered, Profile, Trial, Validation, ValidationTrial};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use store::Store;
@@ -77,14 +77,14 @@ fn validated(device: &str, database: &Path, flags: &Arguments) -> Result<Validat
     let validation: Validation = store.document(&row.id)?;
     let counted = |load: &ValidationTrial| -> Result<Option<f64>> {
         let trials: Vec<Trial> =
-            load.trial_ids.iter().map(|id| store.trial(id)).collect::<Result<_, _>>()?;
+            load.trial_ids.iter().map(|id| store.document(id)).collect::<Result<_, _>>()?;
         let open: Vec<Trial> =
             trials.into_iter().filter(|trial| trial.workload.rate_iops.is_some()).collect();
         let cells = model::aggregate(&open, 1.0);
         Ok(cells.first().and_then(|cell| Some(cell.device_share.value()? * cell.latency_ns.value)))
     };
     let counted_ns = validation.trials.iter().map(counted).collect::<Result<_>>()?;
-    let cells = store.profile(&validation.profile_id)?.all_cells();
+    let cells = store.document::<Profile>(&validation.profile_id)?.all_cells();
     Ok(Validated { cells, validation, counted_ns })
 }
 

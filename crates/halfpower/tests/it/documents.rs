@@ -67,7 +67,7 @@ fn a_real_trial_follows_its_schema_and_is_the_same_on_screen_in_the_file_and_in_
     let text = std::fs::read_to_string(folder.path().join("trial.json")).unwrap();
     assert_eq!(text, ended.stdout);
     let store = Store::open_existing(&folder.path().join("kept.db")).unwrap();
-    assert_eq!(store.trial(&trial.id).unwrap(), trial);
+    assert_eq!(store.document::<Trial>(&trial.id).unwrap(), trial);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_real_profile_follows_its_schema_and_is_the_same_when_it_is_shown_again() {
         .expect(0);
     assert_eq!(shown.stdout, ended.stdout);
     let store = Store::open_existing(&folder.path().join("kept.db")).unwrap();
-    let trials = store.trials_of_profile(&profile.id).unwrap();
+    let trials = store.trials_of::<Profile>(&profile.id).unwrap();
     let cited: usize = profile.cells.iter().map(|cell| cell.trial_ids.len()).sum();
     assert!(cited > 60 && trials.len() >= cited, "{cited} of {}", trials.len());
 }

@@ -266,7 +266,7 @@ fn the_seeds_of_the_trials_are_whole_numbers_that_a_double_holds() {
     let words = "check sim:mdc,service=1ms --budget 5s --seed 18446744073709551615 --json --db";
     let profile = halfpower(&format!("{words} {}", path.display())).expect(0).profile();
     let store = store::Store::open_existing(&path).unwrap();
-    let trials = store.trials_of_profile(&profile.id).unwrap();
+    let trials = store.trials_of::<Profile>(&profile.id).unwrap();
     let seeds: std::collections::BTreeSet<u64> = trials.iter().map(|trial| trial.seed).collect();
     assert_eq!(seeds.len(), trials.len(), "two trials have one seed");
     assert!(seeds.iter().all(|seed| *seed < 1 << 53));

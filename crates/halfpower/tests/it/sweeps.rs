@@ -62,7 +62,7 @@ fn a_dry_run_has_a_line_for_each_trial_and_the_line_gives_the_trial() {
     assert_eq!(lines.len(), 3 * 2 * 2 * 2 * 2);
     assert!(lines.iter().all(|line| line.starts_with("halfpower run ")), "{script}");
     assert!(script.contains("48 trials in 3 blocks, at most 48 min"), "{script}");
-    let trials = Store::open(&database).unwrap().trials_of_experiment(&swept.id).unwrap();
+    let trials = Store::open(&database).unwrap().trials_of::<Experiment>(&swept.id).unwrap();
     for (line, kept) in lines.iter().zip(&trials).step_by(11) {
         let words = line.trim_start_matches("halfpower ");
         let alone = halfpower(&format!("{words} --json --no-save")).expect(0).trial();
@@ -191,7 +191,7 @@ fn kept(database: &Path) -> (Experiment, BTreeMap<u32, Trial>) {
     let store = Store::open(database).unwrap();
     let rows = store.list::<Experiment>().unwrap();
     let experiment: Experiment = store.document(&rows.last().unwrap().id).unwrap();
-    let trials = store.trials_of_experiment(&experiment.id).unwrap();
+    let trials = store.trials_of::<Experiment>(&experiment.id).unwrap();
     let places: Vec<u32> = experiment.done.iter().map(|done| done.position).collect();
     assert_eq!(places.len(), trials.len());
     let by_place: BTreeMap<u32, Trial> = places.iter().copied().zip(trials).collect();

@@ -2,7 +2,7 @@
 
 use crate::{observation, profile, simulated_trial, trial};
 use halfpower_store::{Store, StoreError};
-use record::{DocumentKind, Profile};
+use record::{DocumentKind, Profile, Trial};
 use tempfile::tempdir;
 
 #[test]
@@ -13,14 +13,14 @@ fn a_document_comes_back_bit_for_bit_after_the_file_was_closed() {
     let ids = [second.id.clone(), first.id.clone()];
     {
         let mut store = Store::open(&path).unwrap();
-        store.add_trial(&first).unwrap();
-        store.add_trial(&second).unwrap();
+        store.add_document(&first).unwrap();
+        store.add_document(&second).unwrap();
         store.add_profile(&profile("0190b"), &ids).unwrap();
     }
     let store = Store::open_existing(&path).unwrap();
-    assert_eq!(store.trial("0190aa-1").unwrap(), first);
-    assert_eq!(store.profile("0190b").unwrap(), profile("0190b"));
-    assert_eq!(store.trials_of_profile("0190").unwrap(), [second, first]);
+    assert_eq!(store.document::<Trial>("0190aa-1").unwrap(), first);
+    assert_eq!(store.document::<Profile>("0190b").unwrap(), profile("0190b"));
+    assert_eq!(store.trials_of::<Profile>("0190").unwrap(), [second, first]);
 }
 
 #[test]
@@ -28,14 +28,14 @@ fn the_list_of_profiles_is_in_the_order_of_saving_and_has_their_targets() {
     let folder = tempdir().unwrap();
     let mut store = Store::open(&folder.path().join("x.db")).unwrap();
     assert_eq!(store.list::<Profile>().unwrap(), []);
-    store.add_trial(&trial("1")).unwrap();
+    store.add_document(&trial("1")).unwrap();
     store.add_profile(&profile("f0"), &["1".to_owned()]).unwrap();
     store.add_profile(&profile("a0"), &[]).unwrap();
     let rows = store.list::<Profile>().unwrap();
     let ids: Vec<_> = rows.iter().map(|row| row.id.as_str()).collect();
     assert_eq!(ids, ["f0", "a0"]);
-    assert_eq!((store.trials_of_profile("f0").unwrap().len(), rows[0].simulated), (1, false));
-    assert!(store.trials_of_profile("a0").unwrap().is_empty());
+    assert_eq!((store.trials_of::<Profile>("f0").unwrap().len(), rows[0].simulated), (1, false));
+    assert!(store.trials_of::<Profile>("a0").unwrap().is_empty());
     assert_eq!(rows[0].target, "/mnt/data");
     let disk = profile("f0").target.device.unwrap();
     let ids: Vec<String> =
@@ -51,18 +51,18 @@ fn the_beginning_of_an_id_is_enough_if_only_one_id_begins_so() {
     let folder = tempdir().unwrap();
     let mut store = Store::open(&folder.path().join("x.db")).unwrap();
     for id in ["ab1", "ab2", "ab", "c%"] {
-        store.add_trial(&trial(id)).unwrap();
+        store.add_document(&trial(id)).unwrap();
     }
-    assert_eq!(store.trial("AB1").unwrap().id, "ab1");
-    assert_eq!(store.trial("ab").unwrap().id, "ab", "an id in full is never ambiguous");
-    let ambiguous = store.trial("a").unwrap_err();
+    assert_eq!(store.document::<Trial>("AB1").unwrap().id, "ab1");
+    assert_eq!(store.document::<Trial>("ab").unwrap().id, "ab", "an id in full is never ambiguous");
+    let ambiguous = store.document::<Trial>("a").unwrap_err();
     assert!(matches!(ambiguous, StoreError::Ambiguous { .. }), "{ambiguous}");
     assert!(ambiguous.to_string().contains("trial ab, trial ab1, trial ab2"), "{ambiguous}");
     for nothing in ["", "%", "d", "ab11", "a_1"] {
-        let missing = store.trial(nothing).unwrap_err();
+        let missing = store.document::<Trial>(nothing).unwrap_err();
         assert!(matches!(missing, StoreError::NotFound { .. }), "{nothing:?}: {missing}");
     }
-    assert!(matches!(store.profile("ab1"), Err(StoreError::NotFound { .. })));
+    assert!(matches!(store.document::<Profile>("ab1"), Err(StoreError::NotFound { .. })));
 }
 
 #[test]
@@ -70,26 +70,26 @@ fn a_simulated_trial_run_again_replaces_itself_and_a_measured_one_never_does() {
     let folder = tempdir().unwrap();
     let mut store = Store::open(&folder.path().join("x.db")).unwrap();
     let mut simulated = simulated_trial("5");
-    store.add_trial(&simulated).unwrap();
+    store.add_document(&simulated).unwrap();
     store.add_profile(&profile("1"), &["5".to_owned()]).unwrap();
     simulated.result.concurrency = 0.5;
-    store.add_trial(&simulated).unwrap();
-    assert_eq!(store.trials_of_profile("1").unwrap(), [simulated]);
+    store.add_document(&simulated).unwrap();
+    assert_eq!(store.trials_of::<Profile>("1").unwrap(), [simulated]);
 
     let mut measured = trial("6");
-    store.add_trial(&measured).unwrap();
-    store.add_trial(&measured).unwrap();
+    store.add_document(&measured).unwrap();
+    store.add_document(&measured).unwrap();
     measured.result.concurrency = 0.5;
-    let refused = store.add_trial(&measured).unwrap_err();
+    let refused = store.add_document(&measured).unwrap_err();
     assert!(matches!(refused, StoreError::Duplicate { .. }), "{refused}");
-    assert_eq!(store.trial("6").unwrap(), trial("6"));
+    assert_eq!(store.document::<Trial>("6").unwrap(), trial("6"));
 }
 
 #[test]
 fn a_profile_without_one_of_its_trials_is_refused_whole() {
     let folder = tempdir().unwrap();
     let mut store = Store::open(&folder.path().join("x.db")).unwrap();
-    store.add_trial(&trial("1")).unwrap();
+    store.add_document(&trial("1")).unwrap();
     let refused = store.add_profile(&profile("9"), &["1".to_owned(), "2".to_owned()]).unwrap_err();
     assert!(matches!(refused, StoreError::NotFound { .. }), "{refused}");
     assert_eq!(store.list::<Profile>().unwrap(), []);
@@ -101,9 +101,9 @@ fn a_number_that_json_cannot_hold_is_refused_before_it_is_kept() {
     let mut store = Store::open(&folder.path().join("x.db")).unwrap();
     let mut infinite = trial("1");
     infinite.result.concurrency = f64::INFINITY;
-    let refused = store.add_trial(&infinite).unwrap_err();
+    let refused = store.add_document(&infinite).unwrap_err();
     assert!(matches!(refused, StoreError::Document { .. }), "{refused}");
-    assert!(matches!(store.trial("1"), Err(StoreError::NotFound { .. })));
+    assert!(matches!(store.document::<Trial>("1"), Err(StoreError::NotFound { .. })));
 }
 
 #[test]
@@ -116,24 +116,24 @@ fn last_is_the_newest_of_every_kind_also_of_a_simulated_one_that_was_made_again(
     store.add_profile(&simulated("a1"), &[]).unwrap();
     store.add_document(&observation("b2")).unwrap();
     store.add_profile(&simulated("c3"), &[]).unwrap();
-    store.add_trial(&trial("d4")).unwrap();
+    store.add_document(&trial("d4")).unwrap();
     let named = |store: &Store, word: &str| store.find(word, &all).unwrap().id().to_owned();
     assert_eq!(named(&store, "last"), "c3", "a trial is the newest only where it is alone");
     assert_eq!(named(&store, "last~1"), "b2");
-    assert_eq!(store.trial("last").unwrap().id, "d4");
-    assert_eq!(store.profile("last~1").unwrap().id, "a1");
+    assert_eq!(store.document::<Trial>("last").unwrap().id, "d4");
+    assert_eq!(store.document::<Profile>("last~1").unwrap().id, "a1");
     store.add_profile(&simulated("a1"), &[]).unwrap();
     assert_eq!(named(&store, "last"), "a1");
-    assert_eq!(store.profile("last").unwrap().id, "a1");
-    assert!(matches!(store.profile("last~2"), Err(StoreError::NotFound { .. })));
+    assert_eq!(store.document::<Profile>("last").unwrap().id, "a1");
+    assert!(matches!(store.document::<Profile>("last~2"), Err(StoreError::NotFound { .. })));
 }
 
 #[test]
 fn an_id_of_several_kinds_is_answered_with_all_of_them() {
     let folder = tempdir().unwrap();
     let mut store = Store::open(&folder.path().join("x.db")).unwrap();
-    store.add_trial(&trial("ab1")).unwrap();
-    store.add_trial(&trial("ab2")).unwrap();
+    store.add_document(&trial("ab1")).unwrap();
+    store.add_document(&trial("ab2")).unwrap();
     store.add_profile(&profile("ab3"), &["ab1".to_owned()]).unwrap();
     store.add_document(&observation("ab4")).unwrap();
     let ambiguous = store.find("ab", &DocumentKind::ALL).unwrap_err().to_string();

@@ -2,6 +2,7 @@
 
 use crate::trial;
 use halfpower_store::Store;
+use record::Trial;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,7 +19,7 @@ fn add_trials(path: &Path) -> ! {
     let mut store = Store::open(path).unwrap();
     for number in 0u32.. {
         let id = format!("{:x}-{number:x}", std::process::id());
-        store.add_trial(&trial(&id)).unwrap();
+        store.add_document(&trial(&id)).unwrap();
         eprintln!("{id}");
     }
     unreachable!("the parent kills this process");
@@ -55,7 +56,11 @@ fn a_kill_at_any_moment_leaves_every_committed_trial_and_a_sound_file() {
 
         let store = Store::open(&path).unwrap();
         for id in &committed {
-            assert_eq!(store.trial(id).unwrap(), trial(id), "killed after {lifetime_ms} ms");
+            assert_eq!(
+                store.document::<Trial>(id).unwrap(),
+                trial(id),
+                "killed after {lifetime_ms} ms"
+            );
         }
         drop(store);
         assert_eq!(integrity(&path), "ok", "killed after {lifetime_ms} ms");
@@ -75,7 +80,7 @@ fn programs_that_open_a_new_file_together_and_add_to_it_lose_nothing() {
             scope.spawn(move || {
                 let mut store = Store::open(path).unwrap();
                 for number in 0..TRIALS {
-                    store.add_trial(&trial(&format!("{writer:x}-{number:x}"))).unwrap();
+                    store.add_document(&trial(&format!("{writer:x}-{number:x}"))).unwrap();
                 }
             });
         }
@@ -83,7 +88,7 @@ fn programs_that_open_a_new_file_together_and_add_to_it_lose_nothing() {
     let store = Store::open_existing(&path).unwrap();
     for writer in 0..WRITERS {
         for number in 0..TRIALS {
-            store.trial(&format!("{writer:x}-{number:x}")).unwrap();
+            store.document::<Trial>(&format!("{writer:x}-{number:x}")).unwrap();
         }
     }
 }

@@ -26,7 +26,7 @@ fn each_trial_is_found_at_its_place_in_the_order_of_the_plan() {
         kept.done.iter().map(|done| (done.position, done.trial_id.as_str())).collect();
     assert_eq!(done, [(0, "a"), (1, "b")]);
     assert_eq!((&kept.done[0].extras, &kept.done[1].extras), (&extras, &nothing()));
-    assert_eq!(store.trials_of_experiment("e1").unwrap(), [trial("a"), trial("b")]);
+    assert_eq!(store.trials_of::<Experiment>("e1").unwrap(), [trial("a"), trial("b")]);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use crate::{experiment, observation, profile, trial};
 use halfpower_store::{SCHEMA_VERSION, Store, StoreError};
-use record::{DoneTrial, Experiment, Observation, Profile};
+use record::{DoneTrial, Experiment, Observation, Profile, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tempfile::tempdir;
@@ -33,7 +33,7 @@ fn bless() {
         return;
     }
     let mut store = Store::open(&path).unwrap();
-    store.add_trial(&trial(TRIAL_ID)).unwrap();
+    store.add_document(&trial(TRIAL_ID)).unwrap();
     store.add_profile(&profile(PROFILE_ID), &[TRIAL_ID.to_owned()]).unwrap();
     store.start_experiment(&experiment(EXPERIMENT_ID)).unwrap();
     store.add_experiment_trial(EXPERIMENT_ID, 1, &trial(TRIAL_ID), &extras()).unwrap();
@@ -54,9 +54,17 @@ fn a_file_of_every_past_version_gives_back_its_documents() {
         let path = folder.path().join("copy.db");
         std::fs::copy(committed(version), &path).unwrap();
         let store = Store::open(&path).unwrap();
-        assert_eq!(store.trial(TRIAL_ID).unwrap(), trial(TRIAL_ID), "version {version}");
-        assert_eq!(store.profile(PROFILE_ID).unwrap(), profile(PROFILE_ID), "version {version}");
-        assert_eq!(store.trials_of_profile(PROFILE_ID).unwrap(), [trial(TRIAL_ID)]);
+        assert_eq!(
+            store.document::<Trial>(TRIAL_ID).unwrap(),
+            trial(TRIAL_ID),
+            "version {version}"
+        );
+        assert_eq!(
+            store.document::<Profile>(PROFILE_ID).unwrap(),
+            profile(PROFILE_ID),
+            "version {version}"
+        );
+        assert_eq!(store.trials_of::<Profile>(PROFILE_ID).unwrap(), [trial(TRIAL_ID)]);
         assert_eq!(store.list::<Profile>().unwrap().len(), 1);
         if version < WITH_EXPERIMENTS {
             assert_eq!(store.list::<Experiment>().unwrap(), [], "the new tables are there");
@@ -66,7 +74,7 @@ fn a_file_of_every_past_version_gives_back_its_documents() {
         let done = vec![DoneTrial { position: 1, trial_id, extras: extras() }];
         let kept = store.document::<Experiment>(EXPERIMENT_ID).unwrap();
         assert_eq!(kept, Experiment { done, ..experiment(EXPERIMENT_ID) }, "version {version}");
-        assert_eq!(store.trials_of_experiment(EXPERIMENT_ID).unwrap(), [trial(TRIAL_ID)]);
+        assert_eq!(store.trials_of::<Experiment>(EXPERIMENT_ID).unwrap(), [trial(TRIAL_ID)]);
         let kept = store.document::<Observation>(OBSERVATION_ID).unwrap();
         assert_eq!(kept, observation(OBSERVATION_ID), "version {version}");
     }
@@ -81,7 +89,7 @@ fn a_file_of_the_first_version_takes_an_experiment_after_its_migration() {
     store.start_experiment(&experiment(EXPERIMENT_ID)).unwrap();
     store.add_experiment_trial(EXPERIMENT_ID, 0, &trial(TRIAL_ID), &extras()).unwrap();
     assert_eq!(store.document::<Experiment>(EXPERIMENT_ID).unwrap().done.len(), 1);
-    assert_eq!(store.trials_of_profile(PROFILE_ID).unwrap(), [trial(TRIAL_ID)]);
+    assert_eq!(store.trials_of::<Profile>(PROFILE_ID).unwrap(), [trial(TRIAL_ID)]);
 }
 
 #[test]
@@ -113,5 +121,5 @@ fn an_empty_file_that_a_kill_left_behind_is_used() {
     std::fs::write(&path, b"").unwrap();
     assert_eq!(Store::open_existing(&path).unwrap().list::<Profile>().unwrap(), []);
     let mut store = Store::open(&path).unwrap();
-    store.add_trial(&trial("1")).unwrap();
+    store.add_document(&trial("1")).unwrap();
 }

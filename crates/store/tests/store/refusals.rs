@@ -3,6 +3,7 @@
 
 use crate::trial;
 use halfpower_store::{Store, StoreError};
+use record::Trial;
 use std::path::Path;
 use tempfile::tempdir;
 use testkit::{Mounted, requires};
@@ -73,7 +74,7 @@ fn a_damaged_file_is_called_damaged() {
     let path = folder.path().join("x.db");
     let mut store = Store::open(&path).unwrap();
     for number in 0..50 {
-        store.add_trial(&trial(&format!("{number:x}"))).unwrap();
+        store.add_document(&trial(&format!("{number:x}"))).unwrap();
     }
     drop(store);
     let mut bytes = std::fs::read(&path).unwrap();
@@ -81,7 +82,7 @@ fn a_damaged_file_is_called_damaged() {
     bytes[12_288..].fill(0xa5);
     std::fs::write(&path, bytes).unwrap();
     let store = Store::open(&path).unwrap();
-    let damaged = (0..50).find_map(|n| store.trial(&format!("{n:x}")).err()).unwrap();
+    let damaged = (0..50).find_map(|n| store.document::<Trial>(&format!("{n:x}")).err()).unwrap();
     assert!(matches!(damaged, StoreError::Damaged { .. }), "{damaged}");
     check_message(&damaged, &path);
 }
@@ -93,11 +94,11 @@ fn a_file_that_another_process_holds_is_called_locked() {
     let mut store = Store::open(&path).unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let locked = store.add_trial(&trial("1")).unwrap_err();
+    let locked = store.add_document(&trial("1")).unwrap_err();
     assert!(matches!(locked, StoreError::Locked(_)), "{locked}");
     check_message(&locked, &path);
     other.execute_batch("ROLLBACK").unwrap();
-    store.add_trial(&trial("1")).unwrap();
+    store.add_document(&trial("1")).unwrap();
 }
 
 #[test]
@@ -106,10 +107,10 @@ fn a_database_on_a_read_only_file_system_can_be_read_and_not_added_to() {
     let disk = Mounted::tmpfs(8 << 20).unwrap();
     // Characters that a URI gives a meaning must not lead elsewhere.
     let path = disk.path().join("a?b#c%20.db");
-    Store::open(&path).unwrap().add_trial(&trial("1")).unwrap();
+    Store::open(&path).unwrap().add_document(&trial("1")).unwrap();
     disk.make_read_only().unwrap();
-    assert_eq!(Store::open_existing(&path).unwrap().trial("1").unwrap(), trial("1"));
-    let read_only = Store::open_existing(&path).unwrap().add_trial(&trial("2")).unwrap_err();
+    assert_eq!(Store::open_existing(&path).unwrap().document::<Trial>("1").unwrap(), trial("1"));
+    let read_only = Store::open_existing(&path).unwrap().add_document(&trial("2")).unwrap_err();
     assert!(matches!(read_only, StoreError::ReadOnly(_)), "{read_only}");
     check_message(&read_only, &path);
     let new = disk.path().join("new.db");
@@ -124,9 +125,9 @@ fn a_full_file_system_is_called_full_and_keeps_what_was_saved() {
     let path = disk.path().join("x.db");
     let mut store = Store::open(&path).unwrap();
     let full = (0u32..)
-        .find_map(|number| store.add_trial(&trial(&format!("{number:04x}"))).err())
+        .find_map(|number| store.add_document(&trial(&format!("{number:04x}"))).err())
         .unwrap();
     assert!(matches!(full, StoreError::NoSpace(_)), "{full}");
     check_message(&full, &path);
-    assert_eq!(store.trial("0000").unwrap(), trial("0000"));
+    assert_eq!(store.document::<Trial>("0000").unwrap(), trial("0000"));
 }
