@@ -86,7 +86,7 @@ pub(crate) const MOMENTS: OutputKind = OutputKind {
 pub(crate) const VALUES: OutputKind = OutputKind {
     flag: "--csv",
     name: "CSV of plots of this program",
-    is_in: |path| begins(path, report::csv_header()),
+    is_in: |path| begins(path, report::CSV_HEADER),
 };
 /// A page of `papers`.
 pub(crate) const PAGE: OutputKind = OutputKind {

@@ -111,18 +111,7 @@ pub(crate) fn sweep(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
 fn list_of_presets() -> anyhow::Result<String> {
     let designs = PRESETS.iter().map(|known| preset(known.name));
     let designs: Vec<Design> = designs.collect::<Result<_, _>>()?;
-    let rows: Vec<report::PresetRow> = designs
-        .iter()
-        .map(|design| report::PresetRow {
-            name: design.name.clone(),
-            title: design.title.clone(),
-            about: design.about.clone(),
-            combinations: design.combinations().len(),
-            blocks: design.blocks,
-            protocols: design.protocols.keys().cloned().collect(),
-        })
-        .collect();
-    Ok(report::preset_list_text(&rows, &output::style()))
+    Ok(report::preset_list_text(&designs, &output::style()))
 }
 
 /// Lists the saved experiments.

@@ -8,16 +8,10 @@ use crate::page::csv_field;
 use crate::story::{Story, joined};
 use record::{Diagnosis, IntervalDirection, Moment, TimeSummary, Trial};
 
-/// The head line of [`csv`].
-#[must_use]
-pub fn csv_header() -> &'static str {
-    CSV_HEADER.trim_end()
-}
-
 /// Every value of every plot, with a head line.
 #[must_use]
 pub fn csv(stories: &[Story]) -> String {
-    let mut csv = CSV_HEADER.to_owned();
+    let mut csv = format!("{CSV_HEADER}\n");
     for story in stories {
         let document = format!("{} {}", story.kind, story.id);
         for chart in &story.charts {

@@ -27,7 +27,6 @@ pub(crate) const STYLE: &str = include_str!("html/page.css");
 /// The script of a page with plots.
 pub(crate) const SCRIPT: &str = include_str!("html/page.js");
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
-const TITLE: &str = "halfpower report";
 
 /// Stories as a page that needs nothing else.
 #[must_use]
@@ -37,32 +36,21 @@ pub fn report_html(stories: &[Story]) -> String {
     let mut numbers = 0..;
     let articles = stories.iter().map(|story| Article {
         story,
-        figures: story
-            .charts
-            .iter()
-            .zip(&mut numbers)
-            .map(|(chart, number)| (number, chart))
-            .collect(),
+        figures: story.charts.iter().zip(&mut numbers).collect(),
     });
-    let articles = articles.collect();
-    let page = if charts.is_empty() {
-        Page { title: TITLE, policy: String::new(), articles, data: String::new() }
-    } else {
+    let mut page = Page { articles: articles.collect(), ..Page::default() };
+    if !charts.is_empty() {
         let data = json!({ "charts": charts, "marks": MARKS, "colours": COLOURS });
-        let data = script_safe(&data.to_string());
-        Page { title: TITLE, policy: script_policy(SCRIPT), articles, data }
-    };
+        page.data = script_safe(&data.to_string());
+        let hash = BASE64_STANDARD.encode(Sha256::digest(SCRIPT));
+        page.policy = format!(";script-src 'sha256-{hash}'");
+    }
     escape_lines(&page.to_string())
 }
 
-fn script_policy(script: &str) -> String {
-    format!(";script-src 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script)))
-}
-
-#[derive(Template)]
+#[derive(Default, Template)]
 #[template(path = "report.html")]
 struct Page<'a> {
-    title: &'static str,
     policy: String,
     articles: Vec<Article<'a>>,
     /// The charts as JSON that may stand in a script element; empty where there are none.
@@ -72,13 +60,13 @@ struct Page<'a> {
 struct Article<'a> {
     story: &'a Story,
     /// Charts with their places among all of the page.
-    figures: Vec<(usize, &'a Chart)>,
+    figures: Vec<(&'a Chart, usize)>,
 }
 
 impl Article<'_> {
     fn has_findings(&self) -> bool {
         !self.story.findings.is_empty()
-            || self.figures.iter().any(|(_, chart)| !chart.finding.is_empty())
+            || self.figures.iter().any(|(chart, _)| !chart.finding.is_empty())
     }
 }
 

@@ -44,17 +44,15 @@ mod whatif;
 mod zones;
 
 pub use self::papers::papers;
+pub use chart::CSV_HEADER;
 pub use comparison::comparison;
 pub use cost_fit::cost_fit;
-pub use csv::{
-    DIAGNOSIS_CSV_HEADER, csv, csv_header, diagnosis_csv, intervals_csv, intervals_header,
-};
+pub use csv::{DIAGNOSIS_CSV_HEADER, csv, diagnosis_csv, intervals_csv, intervals_header};
 pub use diagnosis::diagnosis;
 pub use html::{HTML_HEAD, report_html};
 pub use limits::limits;
 pub use list::{
-    PresetRow, capabilities_text, experiment_list_text, next_steps_text, preset_list_text,
-    profile_list_text, quantities_markdown,
+    capabilities_text, experiment_list_text, next_steps_text, preset_list_text, profile_list_text,
 };
 pub use observation::observation;
 pub use page::{Tone, escape};

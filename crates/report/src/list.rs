@@ -1,11 +1,12 @@
 //! Short lists: saved profiles and experiments, presets, what this machine can measure, what to do
-//! next; and the page of the documentation that explains every reported quantity, from their one table.
+//! next.
 
 use crate::page::{Page, Span, Tone};
 use crate::profile::largest;
 use crate::story::joined;
 use crate::{Style, number, set, target};
-use record::{Capability, Experiment, OpKind, Profile, QUANTITIES};
+use record::{Capability, Experiment, OpKind, Profile};
+use workload::Design;
 
 /// A name with a few words behind it.
 fn entry(page: &mut Page, name: &str, words: &str) {
@@ -42,34 +43,18 @@ pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
     page.finish()
 }
 
-/// One preset in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PresetRow {
-    /// Its name.
-    pub name: String,
-    /// What it is, in one line.
-    pub title: String,
-    /// What it looks for and what it needs.
-    pub about: String,
-    /// Combinations in a block.
-    pub combinations: usize,
-    /// Blocks.
-    pub blocks: u32,
-    /// Names of its protocols.
-    pub protocols: Vec<String>,
-}
-
 /// The presets with what they look for.
 #[must_use]
-pub fn preset_list_text(rows: &[PresetRow], style: &Style) -> String {
+pub fn preset_list_text(designs: &[Design], style: &Style) -> String {
     let mut page = Page::new(style);
-    for row in rows {
-        let blocks = number::counted(f64::from(row.blocks), "block");
-        entry(&mut page, &row.name, &format!("{} in {blocks}", row.combinations));
-        page.paragraph(4, &format!("{}.", row.title), Tone::Plain);
-        page.paragraph(4, &row.about.replace('\n', " "), Tone::Faint);
-        if !row.protocols.is_empty() {
-            let protocols = row.protocols.join(", ");
+    for design in designs {
+        let blocks = number::counted(f64::from(design.blocks), "block");
+        let words = format!("{} in {blocks}", design.combinations().len());
+        entry(&mut page, &design.name, &words);
+        page.paragraph(4, &format!("{}.", design.title), Tone::Plain);
+        page.paragraph(4, &design.about.replace('\n', " "), Tone::Faint);
+        if !design.protocols.is_empty() {
+            let protocols = joined(design.protocols.keys(), ", ", String::clone);
             page.paragraph(4, &format!("Protocols: {protocols}."), Tone::Faint);
         }
     }
@@ -135,24 +120,4 @@ pub fn next_steps_text(steps: &[String], style: &Style) -> String {
         page.command(step);
     }
     page.finish()
-}
-
-/// `docs/quantities.md`: identifier, title, unit and meaning of each quantity.
-#[must_use]
-pub fn quantities_markdown() -> String {
-    let mut text = String::from(
-        "# Reported quantities\n\n\
-         Every number that halfpower prints or stores, as the program itself defines it. This page is\n\
-         generated from that table.\n\n\
-         A terminal shows times, sizes and rates in the unit that fits, with three significant digits:\n\
-         MB is 10^6 bytes, MiB is 2^20 bytes. `±` is the half-width of a 95 % confidence interval.\n\n\
-         | identifier | in tables | stored as | meaning |\n|---|---|---|---|\n",
-    );
-    let cell = |text: &str| text.replace('|', "\\|");
-    for quantity in QUANTITIES {
-        let (title, help) = (cell(quantity.title), cell(quantity.help));
-        let (stored, ..) = quantity.unit.stored();
-        text.push_str(&format!("| `{}` | {title} | {stored} | {help} |\n", quantity.id));
-    }
-    text
 }

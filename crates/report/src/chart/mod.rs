@@ -13,9 +13,9 @@ mod draw;
 mod look;
 
 pub use axis::Axis;
-pub(crate) use axis::extremes;
+pub use data::CSV_HEADER;
 
-pub(crate) use data::CSV_HEADER;
+pub(crate) use axis::extremes;
 pub(crate) use look::{CHART_STYLE, COLOURS, MARKS};
 
 /// One value with its interval.

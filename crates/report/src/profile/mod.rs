@@ -187,7 +187,7 @@ fn cells_of(
 }
 
 /// The one of them with requests of a size.
-fn cell_of(
+pub(crate) fn cell_of(
     profile: &Profile,
     op: OpKind,
     pattern: Pattern,

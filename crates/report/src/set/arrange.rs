@@ -33,16 +33,16 @@ pub(super) enum Meaning {
     Plain,
 }
 
-/// What tells what a workload has of it, where it can be asked of one.
-type Asked = fn(&Workload) -> Option<f64>;
+/// The number that a workload and its level on the axis have, if they have one.
+type NumberOf = fn(&Workload, &str) -> Option<f64>;
 
-/// All but [`Meaning::Plain`].
-const MEANINGS: [(Meaning, Asked); 5] = [
-    (Meaning::Size, |workload| Some(workload.max_bs().0 as f64)),
-    (Meaning::Depth, |workload| Some(f64::from(workload.depth))),
-    (Meaning::Rate, |workload| workload.rate_iops.map(|rate| rate as f64)),
-    (Meaning::Targets, |workload| Some(f64::from(workload.targets))),
-    (Meaning::Place, |workload| Some(workload.offset_bytes.0 as f64)),
+const MEANINGS: [(Meaning, NumberOf); 6] = [
+    (Meaning::Size, |workload, _| Some(workload.max_bs().0 as f64)),
+    (Meaning::Depth, |workload, _| Some(f64::from(workload.depth))),
+    (Meaning::Rate, |workload, _| workload.rate_iops.map(|rate| rate as f64)),
+    (Meaning::Targets, |workload, _| Some(f64::from(workload.targets))),
+    (Meaning::Place, |workload, _| Some(workload.offset_bytes.0 as f64)),
+    (Meaning::Plain, |_, level| level.trim_end_matches('%').parse().ok()),
 ];
 
 /// An axis of numbers.
@@ -83,34 +83,23 @@ pub(super) fn abscissae(set: &Set<'_>) -> Vec<Abscissa> {
     found
 }
 
+/// The first meaning that gives each level a number of its own.
 fn abscissa(set: &Set<'_>, axis: usize) -> Option<Abscissa> {
-    let by_meaning = MEANINGS.into_iter().find_map(|(meaning, asked)| {
+    MEANINGS.into_iter().find_map(|(meaning, number_of)| {
         let mut values: BTreeMap<String, f64> = BTreeMap::new();
         for cell in &set.cells {
-            let value = asked(cell.workload)?;
-            let known = *values.entry(cell.levels[axis].clone()).or_insert(value);
+            let level = &cell.levels[axis];
+            let value = number_of(cell.workload, level)?;
+            let known = *values.entry(level.clone()).or_insert(value);
             if known.total_cmp(&value).is_ne() {
                 return None;
             }
         }
-        distinct(&values).then_some(Abscissa { axis, meaning, values })
-    });
-    by_meaning.or_else(|| {
-        let mut values = BTreeMap::new();
-        for cell in &set.cells {
-            let level = &cell.levels[axis];
-            let number = level.trim_end_matches('%').parse::<f64>().ok()?;
-            values.insert(level.clone(), number);
-        }
-        distinct(&values).then_some(Abscissa { axis, meaning: Meaning::Plain, values })
+        let mut sorted: Vec<f64> = values.values().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        let distinct = sorted.len() > 1 && sorted.windows(2).all(|pair| pair[0] < pair[1]);
+        distinct.then_some(Abscissa { axis, meaning, values })
     })
-}
-
-/// Whether there are several values, no two of them equal.
-fn distinct(values: &BTreeMap<String, f64>) -> bool {
-    let mut sorted: Vec<f64> = values.values().copied().collect();
-    sorted.sort_by(f64::total_cmp);
-    sorted.len() > 1 && sorted.windows(2).all(|pair| pair[0] < pair[1])
 }
 
 /// The plots over an abscissa, and how many curves and plots were too many.

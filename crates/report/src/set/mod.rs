@@ -16,8 +16,6 @@ use crate::story::{grouped, joined};
 use record::{Estimate, Experiment, ExperimentCell, PlannedTrial, Trial, Workload, format_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Probability below the upper end of a two-sided 95 % interval.
-const UPPER_95: f64 = 0.975;
 /// Repeats from which on their scatter says how well a value is known.
 const REPEATS: usize = 3;
 
@@ -197,16 +195,11 @@ fn mean(
     centre.is_finite().then(|| Estimate::spanning(centre, low, high, values.len() as u32))
 }
 
-/// Mean over repeats by Student's t; of one or two without an interval.
+/// Mean over repeats, as an experiment has it; of one or two without an interval.
 fn over_repeats(values: &[f64]) -> Option<Estimate> {
-    let (count, centre) = (values.len() as f64, stats::mean(values));
-    let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
-    let half = match values.len() {
-        ..REPEATS => 0.0,
-        _ => {
-            let se = (squares / (count - 1.0) / count).sqrt();
-            stats::student_t_quantile(UPPER_95, count - 1.0) * se
-        }
-    };
-    centre.is_finite().then(|| Estimate::symmetric(centre, half, values.len() as u32))
+    if values.len() >= REPEATS {
+        return stats::visits_mean(values);
+    }
+    let centre = stats::mean(values);
+    centre.is_finite().then(|| Estimate::symmetric(centre, 0.0, values.len() as u32))
 }

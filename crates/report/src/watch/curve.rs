@@ -9,11 +9,10 @@
 use super::WatchRow;
 use crate::number;
 use crate::page::{Page, Span, Tone};
+use crate::profile::cell_of;
 use crate::story::{Cell, Table};
 use crate::view::table;
-use record::{
-    Arrival, CacheMode, DepthCurve, Interval, OpInterval, OpKind, Pattern, Profile, format_bytes,
-};
+use record::{DepthCurve, Interval, OpInterval, OpKind, Pattern, Profile, format_bytes};
 
 /// A load whose mean size differs from the curve's by more than this factor is another one.
 const SAME_SIZE: f64 = 1.5;
@@ -66,16 +65,7 @@ pub(super) fn print(pane: &mut Page, row: &WatchRow, profile: &Profile) {
 
 /// The counters' share of a point's latency; all of it where they told nothing.
 fn share_of(profile: &Profile, curve: &DepthCurve, depth: u32) -> f64 {
-    let of_point = |cell: &&record::Cell| {
-        let workload = &cell.workload;
-        workload.only_op() == Some(curve.op)
-            && workload.pattern == Pattern::Random
-            && workload.cache == CacheMode::Device
-            && workload.arrival == Arrival::Closed
-            && workload.depth == depth
-            && workload.max_bs().0 == curve.bs_bytes
-    };
-    let cell = profile.cells.iter().find(of_point);
+    let cell = cell_of(profile, curve.op, Pattern::Random, depth, curve.bs_bytes);
     cell.and_then(|cell| cell.device_share.value().copied()).unwrap_or(1.0)
 }
 

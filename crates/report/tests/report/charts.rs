@@ -2,7 +2,7 @@
 
 use crate::common::clean_trial;
 use crate::report::chart::{Axis, Chart, Form, Point, Rule, Series};
-use crate::report::{self, Story, csv, csv_header, plot_files, report_html};
+use crate::report::{self, CSV_HEADER, Story, csv, plot_files, report_html};
 use record::{HistogramSnapshot, Unit};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -82,9 +82,9 @@ fn csv_has_a_row_per_value_and_no_field_that_a_spreadsheet_would_run() {
     let story = Story { kind: "=cmd()".to_owned(), charts: vec![rows()], ..Story::default() };
     let csv = csv(&[story]);
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!((lines.len(), lines[0]), (7, csv_header()));
+    assert_eq!((lines.len(), lines[0]), (7, CSV_HEADER));
     for line in &lines[1..] {
-        assert_eq!(line.split(',').count(), csv_header().split(',').count(), "{line}");
+        assert_eq!(line.split(',').count(), CSV_HEADER.split(',').count(), "{line}");
         assert!(line.starts_with("'=cmd(),path,"), "{line}");
     }
 }
