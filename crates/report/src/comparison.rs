@@ -147,7 +147,6 @@ fn limit(story: &mut Story, comparison: &Comparison) {
     story.badges.push(Badge::new(words, tone, ""));
 }
 
-/// All rows of cells, each with the label of its cell.
 fn rows_of_cells(comparison: &Comparison) -> impl Iterator<Item = (&str, &ComparedRow)> {
     let cells = comparison.cells.iter();
     cells.flat_map(|cell| cell.rows.iter().map(|row| (cell.label.as_str(), row)))
@@ -226,7 +225,6 @@ fn table(story: &mut Story, comparison: &Comparison, &(metric, title, _, unit): 
     reasons(section, found.iter().map(|(_, row)| *row));
 }
 
-/// Cells that one side alone has.
 fn without_partner(story: &mut Story, comparison: &Comparison) {
     let lone =
         comparison.cells.iter().filter(|cell| cell.cell_a.is_none() || cell.cell_b.is_none());
@@ -288,15 +286,11 @@ fn short(label: &str) -> String {
     label.replace(", depth ", " x").replace(", cache ", ", ")
 }
 
-fn interval(row: &ComparedRow) -> String {
-    match (row.ratio_low, row.ratio_high) {
-        (Some(low), Some(high)) => between(low, high),
-        _ => number::NONE.to_owned(),
-    }
-}
-
 /// `-14 to -6 %`; what may lie a thousand times off to either side says nothing by its digits.
-fn between(low: f64, high: f64) -> String {
+fn interval(row: &ComparedRow) -> String {
+    let (Some(low), Some(high)) = (row.ratio_low, row.ratio_high) else {
+        return number::NONE.to_owned();
+    };
     if low < UNBOUNDED.recip() && high > UNBOUNDED {
         return "not bounded".to_owned();
     }

@@ -22,7 +22,7 @@ const EPISODES_MAX: usize = 16;
 const SECOND_NS: f64 = 1e9;
 
 /// A verdict in words, and how bad it is, the same wherever it is shown.
-fn told(verdict: Verdict) -> (&'static str, Tone) {
+pub(crate) fn told(verdict: Verdict) -> (&'static str, Tone) {
     match verdict {
         Verdict::Healthy => ("healthy", Tone::Good),
         Verdict::Slow => ("slow", Tone::Bad),
@@ -32,14 +32,6 @@ fn told(verdict: Verdict) -> (&'static str, Tone) {
         Verdict::NotTheDisk => ("not the disk", Tone::Good),
         Verdict::NotEnoughEvidence => ("not enough evidence", Tone::Faint),
     }
-}
-
-pub(crate) fn verdict_words(verdict: Verdict) -> &'static str {
-    told(verdict).0
-}
-
-pub(crate) fn verdict_tone(verdict: Verdict) -> Tone {
-    told(verdict).1
 }
 
 /// The story of a diagnosis.
@@ -113,11 +105,11 @@ fn tell_device(story: &mut Story, device: &DeviceDiagnosis, several: bool) {
 /// The verdict with what it shares its place with: where the confidence is "possible", its
 /// alternatives are as good.
 fn verdict_text(episode: &Episode) -> String {
-    let mut words = verdict_words(episode.verdict).to_owned();
+    let mut words = told(episode.verdict).0.to_owned();
     if episode.confidence == Confidence::Possible {
         for alternative in &episode.alternatives {
             words.push_str(" or ");
-            words.push_str(verdict_words(alternative.verdict));
+            words.push_str(told(alternative.verdict).0);
         }
     }
     words
@@ -133,14 +125,14 @@ fn badge(device: &DeviceDiagnosis, main: &Episode, subject: String) -> Badge {
         .map(|share| format!("{} of the time", number::percent(share.share_of_time)));
     let support = bracketed(sure.into_iter().chain(time), ", ");
     let alternatives = main.alternatives.iter().map(|other| Alternative {
-        what: verdict_words(other.verdict).to_owned(),
+        what: told(other.verdict).0.to_owned(),
         because: other.because.clone(),
         how_to_check: other.decided_by.clone(),
     });
     Badge {
         subject,
         words: format!("{}{support}", verdict_text(main).to_uppercase()),
-        tone: verdict_tone(main.verdict),
+        tone: told(main.verdict).1,
         because: main.claim.trim().to_owned(),
         alternatives: alternatives.collect(),
     }
@@ -159,7 +151,6 @@ fn shown(device: &DeviceDiagnosis) -> Option<usize> {
     device.worst.map(|index| index as usize).or_else(|| longest(true)).or_else(|| longest(false))
 }
 
-/// The counters of the episode that the page is about.
 fn figures(story: &mut Story, episode: &Episode, of: &str) {
     let numbers = &episode.numbers;
     let calibrated = episode.calibrated.as_ref();
@@ -252,7 +243,7 @@ fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: String) {
                 Activity::Idle => "idle".to_owned(),
                 Activity::Quiet | Activity::Busy => verdict_text(episode),
             };
-            Cell::toned(words, verdict_tone(episode.verdict))
+            Cell::toned(words, told(episode.verdict).1)
         });
         t.of("iops", |(_, episode)| episode.numbers.iops).gap(1);
         t.right("KiB", |(_, episode)| {

@@ -34,10 +34,9 @@ pub fn report_html(stories: &[Story]) -> String {
     let charts = stories.iter().flat_map(|story| &story.charts);
     let charts: Vec<Value> = charts.map(Chart::data).collect();
     let mut numbers = 0..;
-    let articles = stories.iter().map(|story| Article {
-        story,
-        figures: story.charts.iter().zip(&mut numbers).collect(),
-    });
+    let articles = stories
+        .iter()
+        .map(|story| Article { story, figures: story.charts.iter().zip(&mut numbers).collect() });
     let mut page = Page { articles: articles.collect(), ..Page::default() };
     if !charts.is_empty() {
         let data = json!({ "charts": charts, "marks": MARKS, "colours": COLOURS });
@@ -71,7 +70,6 @@ impl Article<'_> {
 }
 
 impl Tone {
-    /// The class of a text in this tone.
     fn class(self) -> &'static str {
         match self {
             Self::Plain | Self::Strong | Self::Picked => "",
@@ -84,7 +82,6 @@ impl Tone {
 }
 
 impl Side {
-    /// The class of a cell whose text stands on this side.
     fn class(self) -> &'static str {
         if self == Self::Right { "number" } else { "" }
     }

@@ -8,7 +8,6 @@ use crate::{Style, number, set, target};
 use record::{Capability, Experiment, OpKind, Profile};
 use workload::Design;
 
-/// A name with a few words behind it.
 fn entry(page: &mut Page, name: &str, words: &str) {
     page.line(vec![Span::new(name, Tone::Strong), Span::plain(format!("  {words}"))]);
 }

@@ -11,7 +11,7 @@ use crate::number::{self, counted, duration};
 use crate::page::Tone;
 use crate::plots::thinned;
 use crate::story::{Cell, Story, capital, joined};
-use crate::traced;
+use crate::traced::{traced, weighted_mean};
 use record::{Figure, Interval, Observation, ObservedDevice, Unit};
 
 /// Devices in one plot: the busiest.
@@ -44,7 +44,7 @@ pub fn observation(observation: &Observation) -> Story {
     };
     story.fact("span", span(observation));
     devices(&mut story, observation);
-    traced::traced(&mut story, observation);
+    traced(&mut story, observation);
     if let Some((_, name)) = by_requests.get(DEVICES) {
         story.left_out.push(format!(
             "The {DEVICES} busiest of {} devices are drawn; {name} and less busy ones are not.",
@@ -89,17 +89,6 @@ fn moment(ns: u64) -> String {
     time.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// Mean of a figure over the intervals that have it, weighted.
-fn mean<'a>(
-    intervals: impl Iterator<Item = &'a Interval>,
-    figure: impl Fn(&Interval) -> Option<(f64, f64)>,
-) -> Option<f64> {
-    let (sum, weight) = intervals
-        .filter_map(figure)
-        .fold((0.0, 0.0), |(sum, all), (value, weight)| (sum + value * weight, all + weight));
-    (weight > 0.0).then(|| sum / weight)
-}
-
 struct Row<'a> {
     device: &'a ObservedDevice,
     own: Vec<&'a Interval>,
@@ -109,15 +98,16 @@ struct Row<'a> {
 
 impl Row<'_> {
     fn over_time(&self, figure: fn(&Interval) -> Option<Figure>) -> Option<f64> {
-        mean(self.own.iter().copied(), |it| Some((figure(it)?.value, it.duration_ns as f64)))
+        let of = |it: &&Interval| Some((figure(it)?.value, it.duration_ns as f64));
+        weighted_mean(self.own.iter().filter_map(of))
     }
 
     fn latency(&self) -> Cell {
         let of =
-            |it: &Interval| Some((latency(it)?.value, rate(it)?.value * it.duration_ns as f64));
+            |it: &&Interval| Some((latency(it)?.value, rate(it)?.value * it.duration_ns as f64));
         let steps = self.own.iter().filter_map(|it| latency(it)).map(|it| it.resolution);
         let finest = steps.fold(f64::INFINITY, f64::min);
-        Cell::or_none(mean(self.own.iter().copied(), of), |mean| match mean < finest {
+        Cell::or_none(weighted_mean(self.own.iter().filter_map(of)), |mean| match mean < finest {
             // A mean of 0 is one that the source could not distinguish from 0.
             true => format!("<{}", number::time(finest)),
             false => number::time(mean),
@@ -193,7 +183,6 @@ fn requests(observation: &Observation, device: &str) -> f64 {
     own.filter_map(|i| Some(rate(i)?.value * i.duration_ns as f64 / 1e9)).sum()
 }
 
-/// The intervals of each device as points.
 fn series(
     observation: &Observation,
     devices: &[&str],

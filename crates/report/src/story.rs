@@ -407,13 +407,7 @@ impl Story {
         self
     }
 
-    /// Whether no finding says that the numbers are not what was asked for.
-    #[must_use]
-    pub fn is_clean(&self) -> bool {
-        self.not_valid().is_none()
-    }
-
-    /// The first finding that says so.
+    /// The first finding that says that the numbers are not what was asked for.
     pub(crate) fn not_valid(&self) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.severity == Severity::Invalid)
     }

@@ -6,7 +6,7 @@
 //! that lacks something says so.
 
 use crate::escape;
-use crate::story::quoted;
+use crate::story::{joined, quoted};
 use record::{Experiment, PlannedTrial};
 use std::collections::BTreeMap;
 
@@ -64,13 +64,11 @@ fn line(experiment: &Experiment, planned: &PlannedTrial, command: &ScriptLine) -
     // A line of the trace has one operation and size, and its comment has no commas.
     let traced = crate::check_trace_workload(&planned.workload).is_ok()
         && crate::check_trace_comment(&experiment.note).is_ok();
-    if !experiment.note.is_empty() && traced {
-        words.extend(["--sqlio-csv", &trace, "--comment", &experiment.note]);
-    }
-    let words: Vec<String> = words.into_iter().map(quoted).collect();
     let mut remarks = Vec::new();
-    if !experiment.note.is_empty() && !traced {
-        remarks.push(experiment.note.clone());
+    match experiment.note.as_str() {
+        "" => {}
+        note if traced => words.extend(["--sqlio-csv", &trace, "--comment", note]),
+        note => remarks.push(note.to_owned()),
     }
     if let Some(preparation) = &planned.preparation {
         remarks.push(format!("the sweep prepares the file: {preparation}"));
@@ -82,5 +80,5 @@ fn line(experiment: &Experiment, planned: &PlannedTrial, command: &ScriptLine) -
         true => String::new(),
         false => format!("  # {}", comment(&remarks.join("; "))),
     };
-    format!("{}{remark}\n", words.join(" "))
+    format!("{}{remark}\n", joined(words, " ", quoted))
 }

@@ -94,14 +94,19 @@ fn together(ops: &[&TracedOp]) -> TracedOp {
     };
     let shares =
         ops.iter().filter_map(|op| Some((op.sequential_share?, op.device_ns.count() as f64)));
-    let (sum, weight) =
-        shares.fold((0.0, 0.0), |(sum, all), (share, count)| (sum + share * count, all + count));
     TracedOp {
         queue_ns: merged(|op| &op.queue_ns),
         device_ns: merged(|op| &op.device_ns),
-        sequential_share: (weight > 0.0).then(|| sum / weight),
+        sequential_share: weighted_mean(shares),
         ..TracedOp::default()
     }
+}
+
+/// Mean of values with their weights; `None` without any weight.
+pub(crate) fn weighted_mean(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
+    let (sum, weights) =
+        values.fold((0.0, 0.0), |(sum, all), (value, weight)| (sum + value * weight, all + weight));
+    (weights > 0.0).then(|| sum / weights)
 }
 
 /// Who asked for most, where that was traced.

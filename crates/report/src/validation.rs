@@ -131,10 +131,7 @@ fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
 
 /// Rates of the profile's own loads, now over then.
 pub(crate) fn level_text(since: &SinceProfile) -> String {
-    let ratio = |value: f64, low: f64, high: f64| {
-        format!("x {} ({} to {})", number::digits(value), number::digits(low), number::digits(high))
-    };
-    let rate = |one: &Estimate| ratio(one.value, one.low, one.high);
+    let ratio = |one: &Estimate| format!("x {}", number::with_range(one, number::digits));
     let kinds = [
         ("of deep reads", &since.reads_ratio),
         ("of deep writes", &since.writes_ratio),
@@ -142,16 +139,15 @@ pub(crate) fn level_text(since: &SinceProfile) -> String {
         ("of reads at QD 1", &since.qd1_ratio),
     ];
     let known = kinds.into_iter().filter_map(|(name, one)| Some((name, one.as_ref()?)));
-    let rates = joined(known, ", ", |(name, one)| format!("{name} {}", rate(one)));
+    let rates = joined(known, ", ", |(name, one)| format!("{name} {}", ratio(one)));
     let rates = (!rates.is_empty()).then(|| format!("rates {rates}"));
-    let times = since.open_ratio.as_ref().map(|one| {
-        let times = ratio(1.0 / one.value, 1.0 / one.high, 1.0 / one.low);
-        format!("latencies of light open loads {times}")
+    let times = since.open_ratio.map(|one| {
+        let times = Estimate::spanning(1.0 / one.value, 1.0 / one.high, 1.0 / one.low, one.n);
+        format!("latencies of light open loads {}", ratio(&times))
     });
-    let all: Vec<String> = rates.into_iter().chain(times).collect();
-    match all.is_empty() {
-        true => "rates unknown: too few loads".to_owned(),
-        false => all.join("; "),
+    match joined(rates.into_iter().chain(times), "; ", |text| text) {
+        nothing if nothing.is_empty() => "rates unknown: too few loads".to_owned(),
+        all => all,
     }
 }
 

@@ -391,7 +391,6 @@ impl Store {
         Ok(found.into_iter().nth(back).map(|(_, kind, id)| (kind, id)))
     }
 
-    /// All rows of a query.
     pub(crate) fn rows<T>(
         &self,
         sql: &str,
@@ -404,7 +403,6 @@ impl Store {
         rows.collect::<rusqlite::Result<_>>().map_err(failed)
     }
 
-    /// A document from its text.
     pub(crate) fn parse<D: Document>(&self, id: &str, text: &str) -> Result<D, StoreError> {
         serde_json::from_str(text).map_err(|cause| self.bad_document::<D>(id, cause))
     }

@@ -102,7 +102,8 @@ fn an_interrupt_in_the_middle_of_a_check_keeps_the_finished_trials_and_leaves_no
         // The page is that of what was measured, and says how to see it again.
         let again = format!("halfpower profile show {}", profile.id);
         assert!(ended.stdout.contains(&again) && last_line(&ended).contains(&again), "{ended:?}");
-        let trials = Store::open_existing(&path).unwrap().trials_of::<Profile>(&profile.id).unwrap();
+        let trials =
+            Store::open_existing(&path).unwrap().trials_of::<Profile>(&profile.id).unwrap();
         // The whole matrix was measured before the first cell was visited again.
         let first: usize = profile.cells.iter().map(|cell| cell.trial_ids.len()).sum();
         assert!(first >= 21 && trials.len() >= first, "{first} of {} trials", trials.len());

@@ -149,7 +149,6 @@ pub(crate) fn extremes(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     values.into_iter().fold(none, |(low, high), value| (low.min(value), high.max(value)))
 }
 
-/// Round numbers within a range.
 fn linear_ticks(unit: Option<Unit>, range: (f64, f64)) -> Vec<f64> {
     let step = round_step(unit, (range.1 - range.0).max(1e-9) / 5.0);
     let from = (range.0 / step - 1e-9).ceil() as i64;

@@ -106,7 +106,6 @@ impl Series {
     }
 }
 
-/// All points of some series.
 pub(crate) fn points(series: &[Series]) -> impl Iterator<Item = &Point> + Clone {
     series.iter().flat_map(|series| &series.points)
 }

@@ -42,7 +42,6 @@ pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
     section.row("limit", or_why("not claimed", &test.limit_bytes_per_s, rate_with_interval));
 }
 
-/// A text of what is known, or why nothing is.
 fn or_why<T>(not: &str, part: &Measured<T>, text: fn(&T) -> String) -> String {
     part.known().map_or_else(|reason| format!("{not}: {reason}"), text)
 }

@@ -15,7 +15,7 @@ use record::{
     DepthCurve, Estimate, HistogramSnapshot, OpKind, Pattern, Profile, ServiceTimeFit, SizeCurve,
     Trial, Unit, format_bytes,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const OVER_VISITS: &str = "Error bars: 95 % confidence interval over the visits of each cell.";
 const DISTRIBUTIONS: usize = 6;
@@ -224,17 +224,15 @@ fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
 
 /// Upright lines at the half-power points, in the plots of cost.
 fn half_power_sizes(profile: &Profile) -> Vec<Rule> {
-    let mut by_size: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+    let mut by_size: BTreeMap<u64, BTreeSet<OpKind>> = BTreeMap::new();
     for curve in profile.size_curves.iter().filter(|c| c.pattern == Pattern::Sequential) {
         if let Some(bytes) = curve.half_power_bytes {
-            let names = by_size.entry(bytes).or_default();
-            if !names.contains(&curve.op.name()) {
-                names.push(curve.op.name());
-            }
+            by_size.entry(bytes).or_default().insert(curve.op);
         }
     }
-    let rule = |(bytes, names): (u64, Vec<&str>)| {
-        Rule::upright(bytes as f64, format!("half-power, {}", names.join(" and ")))
+    let rule = |(bytes, ops): (u64, BTreeSet<OpKind>)| {
+        let names = joined(ops, " and ", |op| op.name().to_owned());
+        Rule::upright(bytes as f64, format!("half-power, {names}"))
     };
     by_size.into_iter().take(2).map(rule).collect()
 }

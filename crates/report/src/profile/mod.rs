@@ -158,7 +158,6 @@ fn not_measured(profile: &Profile, op: Option<OpKind>) -> String {
     format!("not measured ({why})")
 }
 
-/// Why a direction is not there.
 fn missing_directions(section: &mut Section, profile: &Profile, present: impl Fn(OpKind) -> bool) {
     for op in OpKind::BOTH.into_iter().filter(|op| !present(*op)) {
         section.text(format!("{} {}.", op.plural(), not_measured(profile, Some(op))));

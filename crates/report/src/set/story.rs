@@ -205,7 +205,6 @@ fn visits(experiment: &Experiment, set: &Set<'_>) -> Option<Chart> {
 /// A row with its levels, of which those that are as in the row above are empty.
 type Levelled<'a, R> = (Vec<&'a str>, R);
 
-/// Rows with their levels.
 fn levelled<'a, R>(rows: impl Iterator<Item = Levelled<'a, R>>) -> Vec<Levelled<'a, R>> {
     let mut above: Vec<&str> = Vec::new();
     let levelled = rows.map(|(levels, row)| {
@@ -286,7 +285,6 @@ fn known(estimate: Estimate) -> Option<Estimate> {
     Some(estimate).filter(|estimate| estimate.high > estimate.low)
 }
 
-/// The cells that a table shows.
 fn rows<'s>(
     set: &'s Set<'s>,
     axes: &[usize],

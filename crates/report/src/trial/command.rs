@@ -51,6 +51,7 @@ fn what(workload: &Workload) -> Vec<Flag> {
     };
     let pattern = workload.pattern.name();
     let misalign = workload.misalign_bytes.0;
+    let regions = if workload.regions == Regions::Own { "own" } else { "shared" };
     vec![
         ("rw", Some(rw.to_owned())),
         ("rwmixread", unless(one_op, workload.read_percent)),
@@ -64,14 +65,7 @@ fn what(workload: &Workload) -> Vec<Flag> {
         ("hot-share", workload.hot.map(|hot| format!("{}%", hot.percent))),
         ("stride", workload.stride_bytes.map(|stride| stride.0.to_string())),
         ("misalign", unless(misalign == 0, misalign)),
-        (
-            "regions",
-            match workload.regions {
-                Regions::Own => Some("own".to_owned()),
-                Regions::Shared => Some("shared".to_owned()),
-                Regions::PerJob => None,
-            },
-        ),
+        ("regions", unless(workload.regions == Regions::PerJob, regions)),
     ]
 }
 

@@ -31,7 +31,7 @@ fn of_story(story: &Story) -> Value {
         "subject": story.subject,
         "id": story.id,
         "simulated": story.simulated,
-        "clean": story.is_clean(),
+        "clean": story.not_valid().is_none(),
         "verdicts": list(&story.badges, |badge| {
             json!({"subject": badge.subject, "verdict": badge.words, "because": badge.because})
         }),

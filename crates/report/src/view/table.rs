@@ -115,30 +115,25 @@ fn line(table: &Table, cells: &[Cell], widths: &[Option<usize>]) -> Vec<Span> {
 
 /// Titles over several columns each, with a rule to the last of them.
 fn groups(columns: &[Column], widths: &[Option<usize>]) -> Vec<Span> {
-    let mut text = String::new();
+    let mut runs: Vec<(&str, usize, usize)> = Vec::new();
     let mut position = 0;
-    let mut before = "";
     for (column, width) in columns.iter().zip(widths) {
         let Some(width) = *width else { continue };
-        let end = position + column.gap + width;
-        let used = text.chars().count();
-        if column.group.is_empty() {
-            text.push_str(&" ".repeat(end - used));
-        } else if column.group == before {
-            let space = if text.ends_with(&column.group) { " " } else { "" };
-            text.push_str(space);
-            text.push_str(&"─".repeat(end.saturating_sub(used + space.len())));
-        } else {
-            text.push_str(&" ".repeat((position + column.gap).saturating_sub(used)));
-            text.push_str(&column.group);
-            let used = text.chars().count();
-            if used < end {
-                text.push(' ');
-                text.push_str(&"─".repeat(end.saturating_sub(used + 1)));
-            }
+        let begin = position + column.gap;
+        position = begin + width;
+        match runs.last_mut() {
+            Some((group, _, end)) if *group == column.group => *end = position,
+            _ => runs.push((&column.group, begin, position)),
         }
-        before = &column.group;
-        position = end;
+    }
+    let mut text = String::new();
+    for (group, begin, end) in runs.into_iter().filter(|(group, ..)| !group.is_empty()) {
+        text.push_str(&" ".repeat(begin.saturating_sub(text.chars().count())));
+        text.push_str(group);
+        if let Some(rest) = end.checked_sub(text.chars().count() + 1) {
+            text.push(' ');
+            text.push_str(&"─".repeat(rest));
+        }
     }
     vec![Span::new(text, Tone::Faint)]
 }

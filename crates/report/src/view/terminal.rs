@@ -5,7 +5,7 @@
 use super::table::{self, fits};
 use crate::page::{Page, Span, Tone};
 use crate::story::{
-    Action, Badge, Block, Cell, Fact, Section, Story, Table, joined, prefix, severity,
+    Action, Badge, Block, Cell, Fact, Section, Story, Table, grouped, joined, prefix, severity,
 };
 use crate::{Style, finding};
 use record::Finding;
@@ -88,21 +88,15 @@ fn figures(page: &mut Page, story: &Story) {
         }
         return;
     }
-    let mut parts: Vec<&str> = Vec::new();
-    let mut names: Vec<&str> = Vec::new();
-    for fact in facts {
-        for (list, one) in [(&mut parts, &fact.of), (&mut names, &fact.name)] {
-            if !list.contains(&one.as_str()) {
-                list.push(one);
-            }
-        }
-    }
-    let table = Table::of(names, |t| {
-        t.left("", |name| *name);
-        for part in parts {
-            let fact = |name: &&str| facts.iter().find(|it| it.name == *name && it.of == part);
-            let cell = |fact: &Fact| Cell::toned(&fact.value, fact.tone);
-            t.left(part, |name| fact(name).map(cell).unwrap_or_default());
+    let parts = grouped(facts.iter().map(|fact| (&fact.of, fact)));
+    let rows = grouped(facts.iter().map(|fact| (&fact.name, fact)));
+    let table = Table::of(rows, |t| {
+        t.left("", |(name, _)| name.as_str());
+        for (part, _) in parts {
+            let cell = |fact: &&Fact| Cell::toned(&fact.value, fact.tone);
+            t.left(part, |(_, facts)| {
+                facts.iter().find(|fact| fact.of == *part).map(cell).unwrap_or_default()
+            });
         }
     });
     if fits(&table, page.width()) {

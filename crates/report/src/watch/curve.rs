@@ -12,7 +12,7 @@ use crate::page::{Page, Span, Tone};
 use crate::profile::cell_of;
 use crate::story::{Cell, Table};
 use crate::view::table;
-use record::{DepthCurve, Interval, OpInterval, OpKind, Pattern, Profile, format_bytes};
+use record::{DepthCurve, OpKind, Pattern, Profile, format_bytes};
 
 /// A load whose mean size differs from the curve's by more than this factor is another one.
 const SAME_SIZE: f64 = 1.5;
@@ -71,33 +71,30 @@ fn share_of(profile: &Profile, curve: &DepthCurve, depth: u32) -> f64 {
 
 /// The load of both operations, with its depth: the device serves them together.
 fn here(row: &WatchRow) -> Option<(f64, Line)> {
-    let interval = row.interval.as_ref()?;
-    let rate = interval.all.per_s?.value;
-    let (depth, latency) = (interval.concurrency?.value, interval.all.latency_ns?.value);
-    let line = Line { depth: number::digits(depth), rate, latency_ns: latency, now: true };
+    let rate = row.figure(|it| it.all.per_s)?;
+    let depth = row.figure(|it| it.concurrency)?;
+    let latency_ns = row.figure(|it| it.all.latency_ns)?;
+    let line = Line { depth: number::digits(depth), rate, latency_ns, now: true };
     (rate > 0.0).then_some((depth, line))
 }
 
 /// The curve of the operation that the load has more of.
 fn curve_of<'a>(row: &WatchRow, profile: &'a Profile) -> Option<&'a DepthCurve> {
-    let rate = |of: fn(&Interval) -> &OpInterval| {
-        let figure = row.interval.as_ref().and_then(|interval| of(interval).per_s);
-        figure.map_or(0.0, |figure| figure.value)
-    };
-    let more_writes = rate(|it| &it.write) > rate(|it| &it.read);
+    let (reads, writes) = (row.figure(|it| it.read.per_s), row.figure(|it| it.write.per_s));
+    let more_writes = writes.unwrap_or(0.0) > reads.unwrap_or(0.0);
     let op = if more_writes { OpKind::Write } else { OpKind::Read };
     let curves = || profile.depth_curves.iter().filter(|curve| !curve.points.is_empty());
     curves().find(|curve| curve.op == op).or_else(|| curves().next())
 }
 
 fn caption(row: &WatchRow, curve: &DepthCurve, load: bool) -> Vec<Span> {
-    let bytes = row.interval.as_ref().and_then(|interval| interval.all.request_bytes);
-    let ratio = bytes.map(|bytes| bytes.value / curve.bs_bytes as f64);
-    let other = ratio.filter(|ratio| *ratio > SAME_SIZE || *ratio < 1.0 / SAME_SIZE);
-    let remark = match (other.and(bytes), load) {
+    let same = 1.0 / SAME_SIZE..=SAME_SIZE;
+    let bytes = row.figure(|interval| interval.all.request_bytes);
+    let other = bytes.filter(|bytes| !same.contains(&(bytes / curve.bs_bytes as f64)));
+    let remark = match (other, load) {
         (Some(bytes), _) => format!(
             "; this load's requests are of {}: not comparable with the curve",
-            number::size(bytes.value)
+            number::size(bytes)
         ),
         (None, true) => String::new(),
         (None, false) => "; no load now".to_owned(),

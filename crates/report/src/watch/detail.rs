@@ -7,12 +7,11 @@
 
 use super::{PastMoment, WatchData, WatchRow, curve, words};
 use crate::chart::extremes;
-use crate::diagnosis::{verdict_tone, verdict_words};
-use crate::number;
 use crate::page::{Page, Span, Tone};
 use crate::story::{Cell, Table, bracketed, doubt};
 use crate::traced::{self, op_of};
 use crate::view::table;
+use crate::{diagnosis, number};
 use ratatui::layout::Rect;
 use record::{Figure, Interval, OpInterval, OpKind, Traced, format_bytes};
 
@@ -84,9 +83,9 @@ fn title(pane: &mut Page, row: &WatchRow) {
 /// What is the matter; or what a profile would add, where there is none.
 fn verdict(pane: &mut Page, row: &WatchRow) {
     if let Some(verdict) = &row.verdict {
-        let (name, sure) = (verdict_words(verdict.verdict), doubt(verdict.confidence));
-        let name = format!("  {name}{}: ", bracketed(sure, ""));
-        let lead = vec![Span::new(name, verdict_tone(verdict.verdict))];
+        let (name, tone) = diagnosis::told(verdict.verdict);
+        let sure = bracketed(doubt(verdict.confidence), "");
+        let lead = vec![Span::new(format!("  {name}{sure}: "), tone)];
         let indent = lead.iter().map(Span::width).sum::<usize>();
         // A long name would leave no room for the sentence.
         if indent + 40 <= pane.width() {

@@ -7,8 +7,7 @@
 //! change with its width.
 
 use super::{WatchRow, table};
-use Entry::{Device, Number, Of, Time, Verdict};
-use record::{Figure, Interval};
+use Entry::{Device, Number, Time, Verdict};
 
 #[derive(Clone, Copy, Debug)]
 enum Entry {
@@ -17,8 +16,6 @@ enum Entry {
     Verdict,
     /// A number of the row, with so many decimals.
     Number(fn(&WatchRow) -> Option<f64>, usize),
-    /// A figure of the interval, times a factor, with so many decimals.
-    Of(fn(&Interval) -> Option<Figure>, f64, usize),
 }
 
 const KB: f64 = 1e-3;
@@ -30,23 +27,23 @@ const COLUMNS: [(&str, Entry); 22] = [
     ("time", Time),
     ("device", Device),
     ("seconds", Number(|row| Some(row.interval.as_ref()?.duration_ns as f64 / 1e9), 3)),
-    ("read_per_s", Of(|i| i.read.per_s, 1.0, 1)),
-    ("write_per_s", Of(|i| i.write.per_s, 1.0, 1)),
-    ("read_kb_per_s", Of(|i| i.read.bytes_per_s, KB, 1)),
-    ("write_kb_per_s", Of(|i| i.write.bytes_per_s, KB, 1)),
-    ("read_kib", Of(|i| i.read.request_bytes, KIB, 1)),
-    ("write_kib", Of(|i| i.write.request_bytes, KIB, 1)),
-    ("merged_per_s", Of(|i| i.all.merged_per_s, 1.0, 1)),
-    ("latency_us", Of(|i| i.all.latency_ns, US, 1)),
-    ("read_us", Of(|i| i.read.latency_ns, US, 1)),
-    ("write_us", Of(|i| i.write.latency_ns, US, 1)),
+    ("read_per_s", Number(|row| row.figure(|i| i.read.per_s), 1)),
+    ("write_per_s", Number(|row| row.figure(|i| i.write.per_s), 1)),
+    ("read_kb_per_s", Number(|row| Some(row.figure(|i| i.read.bytes_per_s)? * KB), 1)),
+    ("write_kb_per_s", Number(|row| Some(row.figure(|i| i.write.bytes_per_s)? * KB), 1)),
+    ("read_kib", Number(|row| Some(row.figure(|i| i.read.request_bytes)? * KIB), 1)),
+    ("write_kib", Number(|row| Some(row.figure(|i| i.write.request_bytes)? * KIB), 1)),
+    ("merged_per_s", Number(|row| row.figure(|i| i.all.merged_per_s), 1)),
+    ("latency_us", Number(|row| Some(row.figure(|i| i.all.latency_ns)? * US), 1)),
+    ("read_us", Number(|row| Some(row.figure(|i| i.read.latency_ns)? * US), 1)),
+    ("write_us", Number(|row| Some(row.figure(|i| i.write.latency_ns)? * US), 1)),
     ("law_service_us", Number(|row| Some(row.utilization_law?.service_ns * US), 1)),
     ("law_queue_us", Number(|row| Some(row.utilization_law?.queue_ns * US), 1)),
     ("qd1_us", Number(|row| Some(split(row)?.0 * US), 1)),
     ("queue_us", Number(|row| Some(split(row)?.1 * US), 1)),
     ("expected_us", Number(|row| Some(row.calibrated?.expected_ns.value * US), 1)),
-    ("queue_depth", Of(|i| i.concurrency, 1.0, 3)),
-    ("busy", Of(|i| i.busy_share, 1.0, 3)),
+    ("queue_depth", Number(|row| row.figure(|i| i.concurrency), 3)),
+    ("busy", Number(|row| row.figure(|i| i.busy_share), 3)),
     ("saturation", Number(|row| Some(row.calibrated?.saturation), 3)),
     ("verdict", Verdict),
 ];
@@ -65,18 +62,13 @@ pub fn watch_header() -> String {
 /// The line of one device; `time` is the end of its interval.
 #[must_use]
 pub fn watch_line(row: &WatchRow, time: &str) -> String {
-    let plain = |value: Option<f64>, decimals: usize| match value {
-        Some(value) if value.is_finite() => format!("{value:.decimals$}"),
-        _ => "-".to_owned(),
-    };
     padded(|_, entry| match entry {
         Time => time.to_owned(),
         Device => crate::escape(&row.device.name).replace(char::is_whitespace, "_"),
-        Number(of, decimals) => plain(of(row), decimals),
-        Of(of, factor, decimals) => {
-            let figure = row.interval.as_ref().and_then(of);
-            plain(figure.map(|figure| figure.value * factor), decimals)
-        }
+        Number(of, decimals) => match of(row) {
+            Some(value) if value.is_finite() => format!("{value:.decimals$}"),
+            _ => "-".to_owned(),
+        },
         Verdict => match &row.verdict {
             None => "-".to_owned(),
             Some(it) if it.alternatives.is_empty() => it.verdict.name(),
@@ -94,7 +86,7 @@ fn padded(text: impl Fn(&str, Entry) -> String) -> String {
         let least = if name.ends_with("_us") { LEAST.0 } else { LEAST.1 };
         let (text, width) = (text(name, entry), name.len().max(least));
         match entry {
-            Number(..) | Of(..) => format!("{text:>width$}"),
+            Number(..) => format!("{text:>width$}"),
             Time => format!("{text:<20}"),
             Device => format!("{text:<10}"),
             Verdict => text,

@@ -31,7 +31,8 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{self, Line};
 use ratatui::widgets::{Paragraph, Widget};
 use record::{
-    Calibrated, Confidence, Context, Interval, ObservedDevice, Profile, UtilizationLaw, Verdict,
+    Calibrated, Confidence, Context, Figure, Interval, ObservedDevice, Profile, UtilizationLaw,
+    Verdict,
 };
 use std::sync::Arc;
 
@@ -80,6 +81,13 @@ pub struct WatchRow {
     pub profile_command: String,
     /// Its past, the latest last; as long as the screen is wide, at most.
     pub past: Vec<PastMoment>,
+}
+
+impl WatchRow {
+    /// A figure of the last interval, where it is known.
+    fn figure(&self, of: impl Fn(&Interval) -> Option<Figure>) -> Option<f64> {
+        Some(of(self.interval.as_ref()?)?.value)
+    }
 }
 
 /// What is known now.
@@ -244,13 +252,12 @@ fn head(area: Rect, data: &WatchData, view: &WatchView) -> Page {
 
 fn help(area: Rect) -> Page {
     let mut pane = Page::of_screen(area.width.into());
-    pane.line(vec![Span::new("Keys", Tone::Strong)]);
-    for (keys, does) in KEYS {
-        pane.hanging(vec![Span::new(format!("  {keys:<15} "), Tone::Strong)], does, Tone::Plain);
-    }
-    pane.line(vec![Span::new("Figures", Tone::Strong)]);
-    for (figure, means) in table::MEANINGS {
-        pane.hanging(vec![Span::new(format!("  {figure:<15} "), Tone::Strong)], means, Tone::Plain);
+    for (heading, entries) in [("Keys", KEYS.as_slice()), ("Figures", &table::MEANINGS)] {
+        pane.line(vec![Span::new(heading, Tone::Strong)]);
+        for (name, text) in entries {
+            let lead = Span::new(format!("  {name:<15} "), Tone::Strong);
+            pane.hanging(vec![lead], text, Tone::Plain);
+        }
     }
     pane
 }

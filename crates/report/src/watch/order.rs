@@ -6,7 +6,6 @@
 //! keep the order of the kernel, so that idle devices do not dance.
 
 use super::WatchRow;
-use record::{Figure, Interval};
 use std::cmp::Ordering;
 
 /// By what devices are sorted.
@@ -34,18 +33,14 @@ type Sort = (SortBy, &'static str, fn(&WatchRow) -> Option<f64>);
 
 /// All, in the order in which a key walks through them.
 const SORTS: [Sort; 7] = [
-    (SortBy::Concurrency, "queue-depth", |row| figure(row, |interval| interval.concurrency)),
-    (SortBy::Rate, "iops", |row| figure(row, |interval| interval.all.per_s)),
-    (SortBy::Throughput, "throughput", |row| figure(row, |interval| interval.all.bytes_per_s)),
-    (SortBy::Latency, "latency", |row| figure(row, |interval| interval.all.latency_ns)),
-    (SortBy::Busy, "busy", |row| figure(row, |interval| interval.busy_share)),
+    (SortBy::Concurrency, "queue-depth", |row| row.figure(|interval| interval.concurrency)),
+    (SortBy::Rate, "iops", |row| row.figure(|interval| interval.all.per_s)),
+    (SortBy::Throughput, "throughput", |row| row.figure(|interval| interval.all.bytes_per_s)),
+    (SortBy::Latency, "latency", |row| row.figure(|interval| interval.all.latency_ns)),
+    (SortBy::Busy, "busy", |row| row.figure(|interval| interval.busy_share)),
     (SortBy::Saturation, "saturation", |row| Some(row.calibrated?.saturation)),
     (SortBy::Name, "name", |_| None),
 ];
-
-fn figure(row: &WatchRow, of: fn(&Interval) -> Option<Figure>) -> Option<f64> {
-    Some(of(row.interval.as_ref()?)?.value)
-}
 
 impl SortBy {
     /// All, in the order in which a key walks through them.

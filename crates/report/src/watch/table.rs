@@ -12,7 +12,6 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{HighlightSpacing, Row, StatefulWidget, Table, TableState};
-use record::{Figure, Interval};
 use unicode_width::UnicodeWidthStr;
 
 /// In front of the picked row. A terminal without colours shows it, too.
@@ -46,7 +45,6 @@ impl Column {
         if matches!(self.entry, Text(_)) { title } else { title.right_aligned() }
     }
 
-    /// What stands there for a device.
     fn cell(&self, row: &WatchRow, width: usize) -> Line<'static> {
         let (text, tone) = match self.entry {
             Known(of) => (number::or_none(of(row), |text| text), Tone::Plain),
@@ -73,21 +71,21 @@ pub(super) const MEANINGS: [(&str, &str); 10] = [
 
 const COLUMNS: [Column; 20] = [
     column("device", 10, 0, Text(|row, _| row.device.name.clone())),
-    column("read/s", 6, 0, Known(|row| op(row, |i| i.read.per_s, number::count))),
-    column("write/s", 7, 0, Known(|row| op(row, |i| i.write.per_s, number::count))),
-    column("bytes/s", 9, 0, Known(|row| op(row, |i| i.all.bytes_per_s, number::rate))),
-    column("size", 8, 3, Known(|row| op(row, |i| i.all.request_bytes, number::size))),
-    column("r size", 8, 9, Known(|row| op(row, |i| i.read.request_bytes, number::size))),
-    column("w size", 8, 9, Known(|row| op(row, |i| i.write.request_bytes, number::size))),
-    column("merged/s", 8, 12, Known(|row| op(row, |i| i.all.merged_per_s, number::count))),
+    column("read/s", 6, 0, Known(|row| row.figure(|i| i.read.per_s).map(number::count))),
+    column("write/s", 7, 0, Known(|row| row.figure(|i| i.write.per_s).map(number::count))),
+    column("bytes/s", 9, 0, Known(|row| row.figure(|i| i.all.bytes_per_s).map(number::rate))),
+    column("size", 8, 3, Known(|row| row.figure(|i| i.all.request_bytes).map(number::size))),
+    column("r size", 8, 9, Known(|row| row.figure(|i| i.read.request_bytes).map(number::size))),
+    column("w size", 8, 9, Known(|row| row.figure(|i| i.write.request_bytes).map(number::size))),
+    column("merged/s", 8, 12, Known(|row| row.figure(|i| i.all.merged_per_s).map(number::count))),
     column("latency", 7, 0, Toned(latency)),
     column("=service", 8, 0, Known(|row| split(row).map(|(service, _)| number::time(service)))),
     column("+queue", 7, 0, Known(|row| split(row).map(|(_, queue)| number::time(queue)))),
     column("expect", 8, 2, Known(|row| Some(number::time(row.calibrated?.expected_ns.value)))),
-    column("r lat", 8, 10, Known(|row| op(row, |i| i.read.latency_ns, number::time))),
-    column("w lat", 8, 10, Known(|row| op(row, |i| i.write.latency_ns, number::time))),
-    column("QD", 5, 0, Known(|row| op(row, |i| i.concurrency, number::digits))),
-    column("QD now", 6, 11, Known(|row| op(row, |i| i.in_flight, number::count))),
+    column("r lat", 8, 10, Known(|row| row.figure(|i| i.read.latency_ns).map(number::time))),
+    column("w lat", 8, 10, Known(|row| row.figure(|i| i.write.latency_ns).map(number::time))),
+    column("QD", 5, 0, Known(|row| row.figure(|i| i.concurrency).map(number::digits))),
+    column("QD now", 6, 11, Known(|row| row.figure(|i| i.in_flight).map(number::count))),
     column("busy", 6, 1, Known(busy)),
     column("sat", 5, 0, Toned(saturation)),
     column("history", 16, 7, Text(words::past)),
@@ -98,30 +96,22 @@ const fn column(title: &'static str, width: usize, rank: u8, entry: Entry) -> Co
     Column { title, width, rank, entry }
 }
 
-fn op(
-    row: &WatchRow,
-    of: fn(&Interval) -> Option<Figure>,
-    format: fn(f64) -> String,
-) -> Option<String> {
-    Some(format(of(row.interval.as_ref()?)?.value))
-}
-
 /// Service and queue time: by the profile where there is one, else by the utilization law.
 pub(super) fn split(row: &WatchRow) -> Option<(f64, f64)> {
     let by_law = row.utilization_law.map(|split| (split.service_ns, split.queue_ns));
-    let latency_ns = row.interval.as_ref()?.all.latency_ns?.value;
+    let latency_ns = row.figure(|interval| interval.all.latency_ns)?;
     row.calibrated.map(|split| (latency_ns - split.queue_ns, split.queue_ns)).or(by_law)
 }
 
 /// The latency, marked where it is beyond what the profile allows.
 fn latency(row: &WatchRow) -> Option<(String, Tone)> {
-    let text = op(row, |interval| interval.all.latency_ns, number::time)?;
+    let text = row.figure(|interval| interval.all.latency_ns).map(number::time)?;
     let troubled = row.verdict.as_ref().is_some_and(|verdict| verdict.verdict.is_slow());
     Some((text, if troubled { Tone::Warn } else { Tone::Plain }))
 }
 
 fn busy(row: &WatchRow) -> Option<String> {
-    let text = op(row, |interval| interval.busy_share, number::percent)?;
+    let text = row.figure(|interval| interval.busy_share).map(number::percent)?;
     Some(if row.device.busy_doubt.is_some() { text + "?" } else { text })
 }
 

@@ -1,7 +1,7 @@
 //! What the screen says in words: sums, the system, limits, the verdict, the past.
 
 use super::{PastMoment, WatchData, WatchRow, WatchView};
-use crate::diagnosis::verdict_words;
+use crate::diagnosis;
 use crate::number::{self, counted};
 use crate::page::{Span, Tone};
 use crate::target::limit_rate;
@@ -22,8 +22,7 @@ pub(super) fn totals(data: &WatchData, view: &WatchView) -> String {
     };
     let own: Vec<&WatchRow> = data.rows.iter().filter(|row| !repeats(row)).collect();
     let sum = |of: fn(&Interval) -> Option<Figure>| -> f64 {
-        let figures = own.iter().filter_map(|row| of(row.interval.as_ref()?));
-        figures.map(|figure| figure.value).sum()
+        own.iter().filter_map(|row| row.figure(of)).sum()
     };
     let devices = counted(data.rows.len() as f64, "device");
     let hidden = match data.hidden {
@@ -43,7 +42,6 @@ pub(super) fn totals(data: &WatchData, view: &WatchView) -> String {
     )
 }
 
-/// The system around the disks, in one line.
 pub(super) fn surroundings(context: &Context) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     let mut add = |text: String, tone: Tone| {
@@ -101,7 +99,7 @@ pub(super) fn limits(data: &WatchData) -> Vec<String> {
 pub(super) fn verdict(row: &WatchRow) -> String {
     let Some(verdict) = &row.verdict else { return String::new() };
     let open = if verdict.alternatives.is_empty() { "" } else { "?" };
-    format!("{}{open}", verdict_words(verdict.verdict))
+    format!("{}{open}", diagnosis::told(verdict.verdict).0)
 }
 
 /// The latency of the past as a sparkline of at most `width` columns, the latest last.
