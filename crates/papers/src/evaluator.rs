@@ -10,30 +10,13 @@ use crate::run_line::{RunLine, Switch};
 use libm::{ceil, fabs, floor, round, sqrt};
 use std::fmt::Write;
 
-/// Who gives the metrics of runs.
-pub(crate) trait Runs {
-    /// The metric of a run.
-    fn value(&mut self, line: &RunLine, metric: &str) -> Result<f64, String>;
-}
-
-/// A list of the runs that an expression needs; their values are made up.
-#[derive(Debug, Default)]
-pub(crate) struct Collector {
-    /// The runs, in the order of need, some twice.
-    pub(crate) lines: Vec<RunLine>,
-}
-
-impl Runs for Collector {
-    fn value(&mut self, line: &RunLine, _metric: &str) -> Result<f64, String> {
-        self.lines.push(line.clone());
-        Ok(1.0)
-    }
-}
+/// Gives a metric of a run.
+pub(crate) type Runs<'a> = dyn FnMut(&RunLine, &str) -> Result<f64, String> + 'a;
 
 /// Evaluates the expressions of one row.
 pub(crate) struct Evaluator<'a> {
     pub(crate) library: &'a Library,
-    pub(crate) runs: &'a mut dyn Runs,
+    pub(crate) runs: &'a mut Runs<'a>,
     pub(crate) without: &'a [Switch],
     /// Whether published values may be used.
     pub(crate) inputs: bool,
@@ -69,7 +52,7 @@ impl Evaluator<'_> {
         if let Some(case) = self.library.cases.get(&curve.name) {
             let line = run_line(self.library, case, at, self.without)?;
             let metric = curve.metric.as_deref().unwrap_or(&case.metric);
-            return self.runs.value(&line, metric).map_err(|error| format!("{line}: {error}"));
+            return (self.runs)(&line, metric).map_err(|error| format!("{line}: {error}"));
         }
         let points = self.input(&curve.name)?;
         let found = match at {
@@ -241,7 +224,7 @@ fn filled(library: &Library, template: &str, x: Option<f64>) -> Result<String, S
         if let Some(curve) = curves.first() {
             return Err(format!("{curve} has no place in a hole"));
         }
-        let runs = &mut Collector::default();
+        let runs = &mut |_: &RunLine, _: &str| Ok(1.0);
         let mut evaluator = Evaluator { library, runs, without: &[], inputs: false };
         text.push_str(before);
         let _ = write!(text, "{}", evaluator.value(&expression, x)?);

@@ -4,8 +4,7 @@
 //! first all values, then all verdicts. What cannot be carried out is a failed row with its reason,
 //! never a missing one: the number of rows is that of what was published.
 
-use crate::Choice;
-use crate::evaluator::{Collector, Evaluator, Runs};
+use crate::evaluator::{Evaluator, Runs};
 use crate::library::{Entry, Library};
 use crate::quote::Quote;
 use crate::row::{Class, ClassCount, PAPERS_SCHEMA, Point, Report, Row, Verdict};
@@ -15,6 +14,8 @@ use crate::tolerance::{
     CURVE_MAX, CURVE_MEDIAN, TIE, Tolerance, claim_holds, deviations, half_power_distance,
     out_of_order,
 };
+use crate::{Choice, Papers, metric};
+use record::Trial;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The share of derived rows that must be reproduced.
@@ -22,8 +23,47 @@ const THRESHOLD_DERIVED: f64 = 1.0;
 /// The share of simulated series that must be reproduced.
 const THRESHOLD_SIMULATED: f64 = 0.9;
 
+impl Papers {
+    /// The runs that a report needs, each once, in the order of their text.
+    #[must_use]
+    pub fn plan(&self, choice: &Choice) -> Vec<RunLine> {
+        let mut lines = Vec::new();
+        for library in &self.libraries {
+            for entry in in_wanted_charts(library, choice) {
+                lines.extend(needed(library, entry, &choice.without));
+            }
+        }
+        lines.sort();
+        lines.dedup();
+        lines
+    }
+
+    /// Whether the choice names any row.
+    #[must_use]
+    pub fn has(&self, choice: &Choice) -> bool {
+        let mut entries = self.libraries.iter().flat_map(|library| &library.entries);
+        entries.any(|entry| is_wanted(entry, choice))
+    }
+
+    /// Reproduces and judges the rows of the choice. `run` carries out a run, once per run; its
+    /// error is the reason of the rows that need it.
+    pub fn evaluate(
+        &self,
+        choice: &Choice,
+        version: &str,
+        run: &mut dyn FnMut(&RunLine) -> Result<Trial, String>,
+    ) -> Report {
+        let mut known: BTreeMap<RunLine, Result<Trial, String>> = BTreeMap::new();
+        let mut runs = |line: &RunLine, name: &str| {
+            let trial = known.entry(line.clone()).or_insert_with(|| run(line));
+            metric::read(trial.as_ref().map_err(Clone::clone)?, name)
+        };
+        report(&self.libraries, &mut runs, choice, version)
+    }
+}
+
 /// Whether a row is chosen by its id, figure, chart or paper.
-pub(crate) fn is_wanted(entry: &Entry, choice: &Choice) -> bool {
+fn is_wanted(entry: &Entry, choice: &Choice) -> bool {
     let row = &entry.row;
     let of = |word: &String| {
         let names = [&row.id, &row.figure, row.paper.name()];
@@ -42,18 +82,15 @@ fn in_wanted_charts<'a>(library: &'a Library, choice: &Choice) -> Vec<&'a Entry>
     entries().filter(|entry| is_wanted(entry, choice) || in_chart(entry)).collect()
 }
 
-/// The runs behind the wanted rows, each once, and those of the charts that they are part of.
-pub(crate) fn plan(libraries: &[Library], choice: &Choice) -> Vec<RunLine> {
-    let mut collector = Collector::default();
-    for library in libraries {
-        for entry in in_wanted_charts(library, choice) {
-            // What is wrong with an expression shows when its row is evaluated.
-            let _ = values(library, entry, &mut collector, &choice.without);
-        }
-    }
-    let mut lines = collector.lines;
-    lines.sort();
-    lines.dedup();
+/// The runs behind a row, in the order of need, some twice.
+fn needed(library: &Library, entry: &Entry, without: &[Switch]) -> Vec<RunLine> {
+    let mut lines = Vec::new();
+    let mut note = |line: &RunLine, _: &str| {
+        lines.push(line.clone());
+        Ok(1.0)
+    };
+    // What is wrong with an expression shows when its row is evaluated.
+    let _ = values(library, entry, &mut note, without);
     lines
 }
 
@@ -61,7 +98,7 @@ pub(crate) fn plan(libraries: &[Library], choice: &Choice) -> Vec<RunLine> {
 fn values(
     library: &Library,
     entry: &Entry,
-    runs: &mut dyn Runs,
+    runs: &mut Runs<'_>,
     without: &[Switch],
 ) -> Result<Vec<f64>, String> {
     let inputs = entry.row.class == Class::Derived;
@@ -81,13 +118,7 @@ fn values(
     }
 }
 
-/// Reproduces and judges the wanted rows.
-pub(crate) fn report(
-    libraries: &[Library],
-    runs: &mut dyn Runs,
-    choice: &Choice,
-    version: &str,
-) -> Report {
+fn report(libraries: &[Library], runs: &mut Runs<'_>, choice: &Choice, version: &str) -> Report {
     let mut rows = Vec::new();
     let mut charts = Vec::new();
     let mut crossing = BTreeSet::new();
@@ -126,7 +157,7 @@ pub(crate) fn report(
 }
 
 /// A row with its values, not yet judged.
-fn reproduced(library: &Library, entry: &Entry, runs: &mut dyn Runs, without: &[Switch]) -> Row {
+fn reproduced(library: &Library, entry: &Entry, runs: &mut Runs<'_>, without: &[Switch]) -> Row {
     let mut row = entry.row.clone();
     if entry.is_series() {
         row.published = range(row.points.iter().filter_map(|point| point.published));
@@ -135,10 +166,7 @@ fn reproduced(library: &Library, entry: &Entry, runs: &mut dyn Runs, without: &[
         return row;
     }
     row.tolerance = entry.tolerance.to_string();
-    let mut collector = Collector::default();
-    // What is wrong shows below, with the runs that count.
-    let _ = values(library, entry, &mut collector, without);
-    row.runs = collector.lines.iter().map(ToString::to_string).collect();
+    row.runs = needed(library, entry, without).iter().map(ToString::to_string).collect();
     row.runs.dedup();
     match values(library, entry, runs, without) {
         Err(why) => {

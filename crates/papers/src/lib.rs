@@ -27,16 +27,11 @@ mod stricter;
 pub mod tolerance;
 
 pub use library::{DataError, Library};
-pub use metric::METRICS;
 pub use row::{
     Chart, Class, ClassCount, PAPERS_SCHEMA, Paper, Point, Reading, Report, Row, Verdict,
     papers_schema,
 };
 pub use run_line::{RunLine, Switch};
-
-use evaluator::Runs;
-use record::Trial;
-use std::collections::BTreeMap;
 
 /// All papers.
 #[derive(Clone, Debug)]
@@ -67,48 +62,11 @@ impl Papers {
     /// Multiplies every published value that a row is held against by `factor`, and none that a
     /// formula uses: what is reproduced must not change by it.
     pub fn scale_published(&mut self, factor: f64) {
-        for library in &mut self.libraries {
-            library.scale_published(factor);
+        for entry in self.libraries.iter_mut().flat_map(|library| &mut library.entries) {
+            entry.quote = entry.quote.scaled(factor);
+            for point in &mut entry.row.points {
+                point.published = point.published.map(|value| value * factor);
+            }
         }
-    }
-
-    /// The runs that a report needs, each once, in the order of their text.
-    #[must_use]
-    pub fn plan(&self, choice: &Choice) -> Vec<RunLine> {
-        judge::plan(&self.libraries, choice)
-    }
-
-    /// Whether the choice names any row.
-    #[must_use]
-    pub fn has(&self, choice: &Choice) -> bool {
-        self.libraries
-            .iter()
-            .any(|library| library.entries.iter().any(|entry| judge::is_wanted(entry, choice)))
-    }
-
-    /// Reproduces and judges the rows of the choice. `run` carries out a run, once per run; its
-    /// error is the reason of the rows that need it.
-    pub fn evaluate(
-        &self,
-        choice: &Choice,
-        version: &str,
-        run: &mut dyn FnMut(&RunLine) -> Result<Trial, String>,
-    ) -> Report {
-        let mut trials = Trials { run, known: BTreeMap::new() };
-        judge::report(&self.libraries, &mut trials, choice, version)
-    }
-}
-
-/// Trials by run, each carried out once.
-struct Trials<'a> {
-    run: &'a mut dyn FnMut(&RunLine) -> Result<Trial, String>,
-    known: BTreeMap<RunLine, Result<Trial, String>>,
-}
-
-impl Runs for Trials<'_> {
-    fn value(&mut self, line: &RunLine, metric: &str) -> Result<f64, String> {
-        let run = &mut self.run;
-        let trial = self.known.entry(line.clone()).or_insert_with(|| run(line));
-        metric::read(trial.as_ref().map_err(Clone::clone)?, metric)
     }
 }

@@ -217,16 +217,6 @@ impl Library {
             None => Ok(()),
         }
     }
-
-    /// Multiplies every published value that is compared, and none that a formula uses.
-    pub fn scale_published(&mut self, factor: f64) {
-        for entry in &mut self.entries {
-            entry.quote = entry.quote.scaled(factor);
-            for point in &mut entry.row.points {
-                point.published = point.published.map(|value| value * factor);
-            }
-        }
-    }
 }
 
 fn treatments(files: &Files) -> Result<BTreeMap<String, Treatment>, String> {

@@ -6,27 +6,8 @@ use record::{ComponentUse, DirectionResult, Trial};
 const MIB: f64 = 1_048_576.0;
 const MB: f64 = 1e6;
 
-/// The metrics by name, with their units, for messages and documents.
-pub const METRICS: &[(&str, &str)] = &[
-    ("mib_per_s", "MiB/s"),
-    ("mb_per_s", "MB/s"),
-    ("iops", "requests/s"),
-    ("latency_ms", "ms, mean"),
-    ("concurrency", "queue depth, mean"),
-    ("cpu_us_per_io", "µs of CPU time per request"),
-    ("cpu_ms_per_mib", "ms of CPU time per MiB"),
-    ("cpu_ms_per_mb", "ms of CPU time per MB"),
-    ("cpu_percent", "% of one processor"),
-    ("busy_percent", "% of the time with a request in flight"),
-    ("busy(COMPONENT)", "% of the window"),
-    ("phase(COMPONENT/PHASE)", "% of the component's busy time; several phases joined by +"),
-];
-
-/// The metric of that name.
-///
-/// # Errors
-/// If there is no such metric, or the trial does not report it.
-pub fn read(trial: &Trial, metric: &str) -> Result<f64, String> {
+/// The metric of that name; an error if there is none, or the trial does not report it.
+pub(crate) fn read(trial: &Trial, metric: &str) -> Result<f64, String> {
     let sum =
         |value: &dyn Fn(&DirectionResult) -> f64| -> f64 { trial.directions().map(value).sum() };
     let iops = sum(&|direction| direction.iops);

@@ -4,11 +4,10 @@
 //! itself, and so that two rows which need the same run share it. This crate does not carry them
 //! out: whoever calls it does, with the parser of `halfpower run`, so that there is no second path.
 
-use serde::Serialize;
 use std::fmt;
 
 /// The arguments of one `halfpower run`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunLine {
     /// The simulated target.
     pub target: String,
