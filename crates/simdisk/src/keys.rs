@@ -4,6 +4,8 @@
 //! list come from them. An error says which values are allowed; the parser adds key and value.
 
 use record::{Bytes, Nanos};
+use std::fmt::Display;
+use std::str::FromStr;
 
 /// A name after `sim:`.
 #[derive(Clone, Copy, Debug)]
@@ -155,16 +157,15 @@ pub(crate) fn bytes_per_s(value: &str) -> Result<u64, String> {
     or_none(value, |value| read(value).map(|bytes| bytes.0))
 }
 
-pub(crate) fn count(value: &str, least: u64, most: u64) -> Result<u64, String> {
+/// A whole number; `T` is u32 or u64.
+pub(crate) fn count<T>(value: &str, least: T, most: T) -> Result<T, String>
+where
+    T: Copy + FromStr + PartialOrd + Display,
+{
     match value.parse() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),
         _ => Err(format!("use a whole number from {least} to {most}")),
     }
-}
-
-/// The same where a field has 32 bits.
-pub(crate) fn count32(value: &str, least: u32, most: u32) -> Result<u32, String> {
-    count(value, least.into(), most.into()).map(|number| number as u32)
 }
 
 pub(crate) fn number(value: &str, least: f64, most: f64) -> Result<f64, String> {

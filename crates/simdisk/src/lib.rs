@@ -45,7 +45,7 @@ pub use catalogue::{Parameter, Part, Source, parts};
 pub use device::{Arrival, Conditions, Device, EIO, Ended, HOST_CPU, PROCESS};
 pub use event_queue::EventQueue;
 pub use files::{CallCost, CallCosts, FileAction, FileLayer, FileSpec, FileState, FileSystem};
-pub use flash::{FlashDevice, FlashSpec, ReadOrder, Start, Written, write_amplification};
+pub use flash::{FlashDevice, FlashSpec, Written};
 pub use help::{help_with_keys, help_with_names};
 pub use keys::{Key, Kind};
 pub use machine::{Machine, MachineSpec};

@@ -4,8 +4,8 @@
 //! `sim:mm1,stall=20ms` need no device of their own.
 
 use crate::keys::{
-    Kind, Setting, bytes, bytes_per_s, count, count32, key, kind, number, or_none, percentage, put,
-    time, time_or_none,
+    Kind, Setting, bytes, bytes_per_s, count, key, kind, number, or_none, percentage, put, time,
+    time_or_none,
 };
 use record::{Bytes, Nanos};
 
@@ -67,7 +67,7 @@ pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
     )
     .sets(|it, value| put(&mut it.cv, variation(value))),
     key("servers", "1", "requests served at once")
-        .sets(|it, value| put(&mut it.servers, count32(value, 1, 65_536))),
+        .sets(|it, value| put(&mut it.servers, count(value, 1, 65_536))),
     key(
         "rate",
         "none",

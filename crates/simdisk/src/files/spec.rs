@@ -92,7 +92,7 @@ pub struct CallCosts {
 }
 
 /// A file and what lies between it and the volume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileSpec {
     /// The file system.
     pub system: FileSystem,
@@ -102,44 +102,6 @@ pub struct FileSpec {
     pub memory_bytes: u64,
     /// What calls cost.
     pub costs: CallCosts,
-}
-
-/// The test machine of Riedel 1997 (Table 1).
-const DEFAULT_MEMORY_BYTES: u64 = 64 << 20;
-
-impl Default for FileSpec {
-    fn default() -> Self {
-        Self {
-            system: FileSystem::None,
-            state: FileState::Written,
-            memory_bytes: DEFAULT_MEMORY_BYTES,
-            costs: CallCosts::default(),
-        }
-    }
-}
-
-impl FileSystem {
-    pub(crate) const WORDS: &[(&str, Self)] = &[
-        ("none", Self::None),
-        ("nt4", Self::Nt4Sp6),
-        ("nt4sp3", Self::Nt4Sp3),
-        ("nt4sp6", Self::Nt4Sp6),
-        ("w2k", Self::W2k),
-    ];
-
-    /// The largest transfer that it hands down.
-    #[must_use]
-    pub fn transfer_bytes(self) -> u32 {
-        match self {
-            Self::None => LINUX_TRANSFER_BYTES,
-            Self::Nt4Sp3 | Self::Nt4Sp6 | Self::W2k => NT_TRANSFER_BYTES,
-        }
-    }
-}
-
-impl FileState {
-    pub(crate) const WORDS: &[(&str, Self)] =
-        &[("written", Self::Written), ("extend", Self::Extend), ("last-first", Self::LastFirst)];
 }
 
 /// What a file system does, in numbers.
@@ -184,7 +146,7 @@ impl FileSpec {
         let dirty_limit = memory_bytes / if nt { NT_DIRTY_SHARE } else { LINUX_DIRTY_SHARE };
         let linux = Rules {
             nt,
-            transfer_bytes: self.system.transfer_bytes(),
+            transfer_bytes: LINUX_TRANSFER_BYTES,
             frame_bytes: LINUX_FRAME_BYTES,
             reads_at_once: u32::MAX,
             writes_at_once: LINUX_WRITES_AT_ONCE,
@@ -200,6 +162,7 @@ impl FileSpec {
             return linux;
         }
         Rules {
+            transfer_bytes: NT_TRANSFER_BYTES,
             frame_bytes: NT_FRAME_BYTES,
             reads_at_once: 1,
             writes_at_once: 1,

@@ -12,6 +12,7 @@ use super::dies::{Operation, Task};
 use super::geometry::{FREE_LOW, Geometry, VICTIMS};
 use super::{Event, FlashDevice};
 use record::Nanos;
+use std::ops::Range;
 
 /// Pages per die that are being moved at once.
 const PAGES_PER_DIE: u32 = 2;
@@ -23,12 +24,11 @@ const IDLE_GAIN: u32 = 10;
 /// Time without a command after which a drive takes itself to be idle. Assumed.
 const REST: Nanos = Nanos(5_000_000);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Victim {
     block: u32,
     /// Pages not looked at yet.
-    next_page: u32,
-    end_page: u32,
+    pages: Range<u32>,
     reading: u32,
     /// Dies that have not erased their part yet.
     erasing: u32,
@@ -39,7 +39,7 @@ pub(super) struct Collector {
     while_idle: bool,
     /// Whether the drive takes itself to be idle, since when it has had nothing to do, and whether
     /// it is going to look at that again.
-    idle: bool,
+    pub(super) idle: bool,
     resting_since: Nanos,
     looks: bool,
     victims: Vec<Victim>,
@@ -67,10 +67,6 @@ impl Collector {
             high: low + spare / IDLE_TARGET,
             ..Self::default()
         }
-    }
-
-    pub(super) fn disturb(&mut self) {
-        self.idle = false;
     }
 }
 
@@ -138,8 +134,7 @@ impl FlashDevice {
         let Some(index) = self.victim_to_empty(low) else { return false };
         let geometry = &self.mapping.geometry;
         let victim = &mut self.collector.victims[index];
-        let page = victim.next_page;
-        victim.next_page += 1;
+        let Some(page) = victim.pages.next() else { return false };
         let slots = geometry.slots_of_page(page);
         let valid = slots.filter(|&slot| self.mapping.unit(slot).is_some()).count() as u32;
         self.collector.promised += u64::from(geometry.page_units - valid);
@@ -147,8 +142,7 @@ impl FlashDevice {
             victim.reading += 1;
             let owner = victim.block;
             self.collector.under_way += 1;
-            let task = Task::Collect;
-            self.submit(now, Operation { task, page, units: valid, owner, held: 0 });
+            self.submit(now, Operation { task: Task::Collect, page, units: valid, owner });
         } else {
             self.erase_if_empty(now, index);
         }
@@ -158,7 +152,7 @@ impl FlashDevice {
     /// The victim that has pages left to look at, or a new one.
     fn victim_to_empty(&mut self, low: bool) -> Option<usize> {
         let victims = &mut self.collector.victims;
-        let open = victims.iter().position(|victim| victim.next_page < victim.end_page);
+        let open = victims.iter().position(|victim| !victim.pages.is_empty());
         if open.is_some() || victims.len() == VICTIMS as usize {
             return open;
         }
@@ -167,15 +161,10 @@ impl FlashDevice {
         let pages = block_units / geometry.page_units;
         let valid_max =
             if low { block_units - 1 } else { block_units - block_units.div_ceil(IDLE_GAIN) };
-        let dies = geometry.dies;
+        let erasing = geometry.dies;
         let block = self.mapping.take_victim(valid_max)?;
-        victims.push(Victim {
-            block,
-            next_page: block * pages,
-            end_page: (block + 1) * pages,
-            reading: 0,
-            erasing: dies,
-        });
+        let pages = block * pages..(block + 1) * pages;
+        victims.push(Victim { block, pages, reading: 0, erasing });
         Some(victims.len() - 1)
     }
 
@@ -185,14 +174,13 @@ impl FlashDevice {
 
     /// Erases a victim on every die once nothing of it is left to read.
     fn erase_if_empty(&mut self, now: Nanos, index: usize) {
-        let Victim { block, next_page, end_page, reading, .. } = self.collector.victims[index];
-        if next_page < end_page || reading > 0 {
+        let victim = &self.collector.victims[index];
+        if !victim.pages.is_empty() || victim.reading > 0 {
             return;
         }
+        let erasure = Operation { task: Task::Erase, page: victim.block, units: 0, owner: 0 };
         for die in 0..self.mapping.geometry.dies {
-            let task = Task::Erase;
-            let operation = Operation { task, page: block, units: 0, owner: 0, held: 0 };
-            self.dies.submit(now, die, operation);
+            self.dies.submit(now, die, erasure);
         }
     }
 
@@ -211,7 +199,7 @@ impl FlashDevice {
             if place + 1 == page_units {
                 self.collector.under_way += 1;
                 let (task, units) = (Task::Move, page_units);
-                self.submit(now, Operation { task, page, units, owner: 0, held: 0 });
+                self.submit(now, Operation { task, page, units, owner: 0 });
             }
         }
         self.written.moved += u64::from(valid);

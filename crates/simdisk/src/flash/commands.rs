@@ -52,7 +52,7 @@ impl Command {
 impl FlashDevice {
     pub(super) fn take_in(&mut self, now: Nanos, command: u32) {
         self.taken += 1;
-        self.collector.disturb();
+        self.collector.idle = false;
         let spent = match self.commands[command].op {
             OpKind::Read => self.spec.command,
             OpKind::Write => self.spec.write_command,
@@ -99,8 +99,7 @@ impl FlashDevice {
     fn read_page(&mut self, now: Nanos, command: u32, page: u32, units: u32) {
         if units > 0 {
             self.commands[command].left += 1;
-            let task = Task::Read;
-            self.submit(now, Operation { task, page, units, owner: command, held: 0 });
+            self.submit(now, Operation { task: Task::Read, page, units, owner: command });
         }
     }
 
@@ -126,7 +125,7 @@ impl FlashDevice {
             return;
         }
         if state.ends > now {
-            self.dies.agenda.push(state.ends, Event::Done { command });
+            self.dies.agenda.push(state.ends, Event::Done(command));
         } else {
             self.done_now.push(command);
         }

@@ -47,8 +47,6 @@ pub(super) struct Operation {
     pub(super) units: u32,
     /// Of a read the command, of a program the list of commands that wait for it.
     pub(super) owner: u32,
-    /// Units of the write buffer that are free afterwards.
-    pub(super) held: u32,
 }
 
 /// Something that happens on a die; of no account if its epoch is over.
@@ -85,7 +83,7 @@ struct Die {
     others: VecDeque<Operation>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Dies {
     order: ReadOrder,
     read_ns: u64,
@@ -114,8 +112,7 @@ impl Dies {
             units_ns: (0..=u64::from(geometry.page_units)).map(units_ns).collect(),
             dies: vec![Die::default(); geometry.dies as usize],
             channels: vec![Server::default(); geometry.channels as usize],
-            busy_ns: [0; PHASES.len()],
-            agenda: EventQueue::default(),
+            ..Self::default()
         }
     }
 

@@ -19,12 +19,11 @@ const BLOCKS_MIN: u64 = 512;
 /// Blocks being emptied at once, at most.
 pub(super) const VICTIMS: u32 = 3;
 /// Free blocks at which collecting begins: two streams that have just begun a block, the blocks
-/// being emptied with what was promised for them, and one for the remainders.
+/// being emptied with what was promised for them, and one for the remainders. So many come on top
+/// of the over-provisioning.
 pub(super) const FREE_LOW: u32 = 2 * VICTIMS + 3;
-/// Blocks on top of the over-provisioning: the free ones. Those that are open hold data.
-const WORKING: u32 = FREE_LOW;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Geometry {
     pub(super) units: u32,
     pub(super) dies: u32,
@@ -50,7 +49,7 @@ impl Geometry {
             channels: spec.channels,
             page_units: page_units as u32,
             block_units: block_units as u32,
-            blocks: full + WORKING,
+            blocks: full + FREE_LOW,
             erase_ns: (spec.erase.0 * rows / pages_of_block).max(1),
         }
     }
@@ -59,9 +58,9 @@ impl Geometry {
         self.blocks * self.block_units
     }
 
-    /// Blocks that are filled when the collector has its working blocks.
+    /// Blocks that are filled when the collector has its free ones.
     pub(super) fn full_blocks(&self) -> u32 {
-        self.blocks - WORKING
+        self.blocks - FREE_LOW
     }
 
     pub(super) fn page_of(&self, slot: u32) -> u32 {

@@ -13,14 +13,10 @@ use std::collections::VecDeque;
 const FRACTION_BITS: u32 = 20;
 
 /// What is on its way through such a part, with the time at which it comes out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Line<T>(VecDeque<(Nanos, T)>);
 
 impl<T> Line<T> {
-    pub(super) fn new() -> Self {
-        Self(VecDeque::new())
-    }
-
     /// Something goes in that comes out at or after all that went in before.
     pub(super) fn push(&mut self, at: Nanos, what: T) {
         debug_assert!(self.0.back().is_none_or(|&(before, _)| before <= at), "in order");
@@ -37,7 +33,7 @@ impl<T> Line<T> {
 }
 
 /// The link to the host: one wire for both directions, or one for each.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Link {
     ns_per_byte: u64,
     duplex: bool,
@@ -48,7 +44,7 @@ pub(super) struct Link {
 impl Link {
     pub(super) fn new(bytes_per_s: u64, duplex: bool) -> Self {
         let ns_per_byte = (1_000_000_000 << FRACTION_BITS) / bytes_per_s;
-        Self { ns_per_byte, duplex, wires: [Server::default(); 2], directions_ns: [0; 2] }
+        Self { ns_per_byte, duplex, ..Self::default() }
     }
 
     /// Sends bytes to the host that have come together from `since` to now, the last `part` of

@@ -16,15 +16,6 @@ pub(super) enum Stream {
     Collector,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BlockState {
-    Free,
-    Open,
-    Full,
-    /// Being emptied or erased.
-    Victim,
-}
-
 /// The part of a stream's open block that is not filled yet; empty before its first.
 #[derive(Clone, Copy, Debug, Default)]
 struct Open {
@@ -32,7 +23,7 @@ struct Open {
     end: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Mapping {
     pub(super) geometry: Geometry,
     /// Slot of each unit, plus one.
@@ -40,7 +31,8 @@ pub(super) struct Mapping {
     /// Unit in each slot, plus one.
     unit_in: Vec<u32>,
     valid: Vec<u32>,
-    states: Vec<BlockState>,
+    /// Blocks that can be collected: filled, and not being emptied yet.
+    full: Vec<bool>,
     free: VecDeque<u32>,
     open: [Open; 2],
 }
@@ -52,7 +44,7 @@ impl Mapping {
             slot_of: vec![0; geometry.units as usize],
             unit_in: vec![0; geometry.slots() as usize],
             valid: vec![0; blocks],
-            states: vec![BlockState::Free; blocks],
+            full: vec![false; blocks],
             free: (0..geometry.blocks).collect(),
             open: [Open::default(); 2],
             geometry,
@@ -105,14 +97,13 @@ impl Mapping {
         if open.next == open.end {
             // The engine stops the host well before the last one: `Pace` says why that is enough.
             let block = self.free.pop_front().expect("the host waits before blocks run out");
-            self.states[block as usize] = BlockState::Open;
             open.next = block * self.geometry.block_units;
             open.end = open.next + self.geometry.block_units;
         }
         let slot = open.next;
         open.next += 1;
         if open.next == open.end {
-            self.states[self.geometry.block_of(slot) as usize] = BlockState::Full;
+            self.full[self.geometry.block_of(slot) as usize] = true;
         }
         slot
     }
@@ -132,21 +123,16 @@ impl Mapping {
     /// The full block with the fewest valid units, if that is at most `valid_max`; the collector
     /// has it from now on.
     pub(super) fn take_victim(&mut self, valid_max: u32) -> Option<u32> {
-        let full = self.states.iter().zip(&self.valid).zip(0u32..);
-        let (valid, block) = full
-            .filter(|((state, _), _)| **state == BlockState::Full)
-            .map(|((_, &valid), block)| (valid, block))
-            .min()?;
-        if valid > valid_max {
-            return None;
-        }
-        self.states[block as usize] = BlockState::Victim;
+        let blocks = self.full.iter().zip(&self.valid).zip(0u32..);
+        let full =
+            blocks.filter(|((full, _), _)| **full).map(|((_, &valid), block)| (valid, block));
+        let (_, block) = full.min().filter(|&(valid, _)| valid <= valid_max)?;
+        self.full[block as usize] = false;
         Some(block)
     }
 
     pub(super) fn release(&mut self, block: u32) {
         debug_assert_eq!(self.valid[block as usize], 0, "an emptied block holds nothing valid");
-        self.states[block as usize] = BlockState::Free;
         self.free.push_back(block);
     }
 
@@ -159,6 +145,6 @@ impl Mapping {
             self.unit_in[(first + place) as usize] = unit + 1;
             self.valid[block as usize] += 1;
         }
-        self.states[block as usize] = BlockState::Full;
+        self.full[block as usize] = true;
     }
 }

@@ -38,15 +38,12 @@ use std::collections::VecDeque;
 
 pub use spec::{FlashSpec, ReadOrder, Start};
 pub(crate) use spec::{KEYS, KINDS};
-pub use start::write_amplification;
 
 const NEVER: Nanos = Nanos(u64::MAX);
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Done {
-        command: u32,
-    },
+    Done(u32),
     Die(DieEvent),
     /// The drive may have had nothing to do for a while.
     Rested,
@@ -63,8 +60,15 @@ pub struct Written {
     pub padded: u64,
 }
 
+/// What a page of the host holds of the write buffer, and the commands that wait for it.
+#[derive(Debug, Default)]
+struct PageOwners {
+    units: u32,
+    waiters: Vec<u32>,
+}
+
 /// A flash drive.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct FlashDevice {
     spec: FlashSpec,
     mapping: Mapping,
@@ -88,11 +92,10 @@ pub struct FlashDevice {
     reserved: u32,
     /// Whether writes of this trial must reach the flash before they are done.
     forced: bool,
-    /// Units of the host's open page, and the commands that wait for it.
-    open_units: u32,
-    open_waiters: Vec<u32>,
-    /// The commands that wait for a page on its way to the flash.
-    waiters: Slab<Vec<u32>>,
+    /// Of the host's open page.
+    open: PageOwners,
+    /// Of pages on their way to the flash.
+    waiters: Slab<PageOwners>,
     collector: Collector,
     written: Written,
 }
@@ -111,24 +114,11 @@ impl FlashDevice {
             mapping,
             dies,
             buffered: vec![0; (pages as usize).div_ceil(64)],
-            controller: Server::default(),
-            passed: Line::new(),
             link: Link::new(spec.link_bytes_per_s, spec.duplex),
-            sent: Line::new(),
-            done_now: Vec::new(),
-            commands: Slab::default(),
-            taken: 0,
-            outside: VecDeque::new(),
-            writers: VecDeque::new(),
             room: (spec.buffer.0 / UNIT_BYTES) as u32,
-            reserved: 0,
-            forced: false,
-            open_units: 0,
-            open_waiters: Vec::new(),
-            waiters: Slab::default(),
             collector,
-            written: Written::default(),
             spec: spec.clone(),
+            ..Self::default()
         }
     }
 
@@ -173,7 +163,7 @@ impl FlashDevice {
 
     fn happen(&mut self, now: Nanos, event: Event) {
         match event {
-            Event::Done { command } => self.done_now.push(command),
+            Event::Done(command) => self.done_now.push(command),
             Event::Rested => self.rested(now),
             Event::Die(event) => {
                 if let Some((die, operation)) = self.dies.happen(now, event) {
@@ -186,7 +176,7 @@ impl FlashDevice {
     fn over(&mut self, now: Nanos, die: u32, operation: Operation) {
         match operation.task {
             Task::Read => self.read_over(now, operation),
-            Task::Complete => self.completed(now, operation),
+            Task::Complete => self.line_up(now, operation.owner),
             Task::Collect => self.collected(now, operation),
             Task::Program => self.programmed(now, operation),
             Task::Move => self.moved(now, operation.page),

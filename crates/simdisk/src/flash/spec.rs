@@ -4,80 +4,54 @@
 //! product; `catalogue::flash_drives` says where each value comes from.
 
 use crate::keys::{
-    Kind, Setting, bytes, bytes_per_s, choice, count32, key, kind, percentage, put, switch,
-    time_from,
+    Kind, Setting, bytes, bytes_per_s, choice, count, key, kind, percentage, put, switch, time_from,
 };
 use record::{Bytes, Nanos};
 
-/// In which order a die takes its work.
+/// In which order a die takes its work; the help of `reads` says what each is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadOrder {
-    /// In order of arrival.
     #[default]
     Queued,
-    /// Reads of the host before all that waits.
     First,
-    /// And they interrupt a program or an erasure that is under way.
     Suspend,
 }
 
-/// The state of the drive at time zero.
+/// The state of the drive at time zero; the help of `preconditioned` says what each is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
-    /// Nothing was ever written: reads find nothing, and come back without the flash.
     #[default]
     Fresh,
-    /// Written once in order; the spare blocks are free.
     Sequential,
-    /// Overwritten at random until steady.
     Random,
 }
 
-/// Parameters of a flash drive; `sim:` gives each key its default.
+/// Parameters of a flash drive: the values of [`KEYS`], whose help says what each is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlashSpec {
     /// Capacity offered.
     pub size: Bytes,
     /// Spare flash as a share of the capacity.
-    pub op: f64,
-    /// Channels between controller and dies.
-    pub channels: u32,
-    /// Dies, over all channels.
-    pub dies: u32,
-    /// Time to sense a page.
-    pub read: Nanos,
-    /// Time to program a page.
-    pub program: Nanos,
-    /// Time to erase a block of a die.
-    pub erase: Nanos,
-    /// What a die programs at once, over its planes.
-    pub page: Bytes,
-    /// Erase block of a die, over its planes.
-    pub block: Bytes,
-    /// Transfer rate of a channel.
-    pub channel_bytes_per_s: u64,
-    /// In which order dies take their work.
-    pub reads: ReadOrder,
-    /// Write buffer.
-    pub buffer: Bytes,
-    /// Whether the buffer survives a loss of power, so that a forced write need not wait.
-    pub plp: bool,
-    /// Whether the drive collects while it has nothing else to do.
-    pub gc: bool,
-    /// The state at time zero.
-    pub start: Start,
-    /// Commands that the drive takes at once; more wait in the host.
-    pub queue: u32,
-    /// Transfer rate of the link.
-    pub link_bytes_per_s: u64,
-    /// Whether the link carries both directions at once.
-    pub duplex: bool,
-    /// Controller time of a read, one after the other.
-    pub command: Nanos,
-    /// Controller time of a write, one after the other.
-    pub write_command: Nanos,
-    /// What a command takes beside that, without keeping others.
-    pub overhead: Nanos,
+    pub(crate) op: f64,
+    pub(crate) channels: u32,
+    pub(crate) dies: u32,
+    pub(crate) read: Nanos,
+    pub(crate) program: Nanos,
+    pub(crate) erase: Nanos,
+    pub(crate) page: Bytes,
+    pub(crate) block: Bytes,
+    pub(crate) channel_bytes_per_s: u64,
+    pub(crate) reads: ReadOrder,
+    pub(crate) buffer: Bytes,
+    pub(crate) plp: bool,
+    pub(crate) gc: bool,
+    pub(crate) start: Start,
+    pub(crate) queue: u32,
+    pub(crate) link_bytes_per_s: u64,
+    pub(crate) duplex: bool,
+    pub(crate) command: Nanos,
+    pub(crate) write_command: Nanos,
+    pub(crate) overhead: Nanos,
 }
 
 pub(crate) const KINDS: &[Kind] = &[
@@ -119,9 +93,9 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
     key("op", "7%", "over-provisioning: spare flash as a share of the capacity")
         .sets(|it, value| put(&mut it.op, percentage(value, 1.0, 300.0))),
     key("channels", "4", "channels between controller and dies")
-        .sets(|it, value| put(&mut it.channels, count32(value, 1, 64))),
+        .sets(|it, value| put(&mut it.channels, count(value, 1, 64))),
     key("dies", "16", "dies over all channels; each does one thing a time")
-        .sets(|it, value| put(&mut it.dies, count32(value, 1, 1_024))),
+        .sets(|it, value| put(&mut it.dies, count(value, 1, 1_024))),
     key("read", "60us", "time to sense a page").sets(|it, value| put(&mut it.read, nanos(value))),
     key("program", "925us", "time to program a page")
         .sets(|it, value| put(&mut it.program, nanos(value))),
@@ -158,7 +132,7 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
     )
     .sets(|it, value| put(&mut it.start, choice(value, Start::WORDS))),
     key("queue", "32", "commands that it takes at once; more wait outside")
-        .sets(|it, value| put(&mut it.queue, count32(value, 1, 65_536))),
+        .sets(|it, value| put(&mut it.queue, count(value, 1, 65_536))),
     key("link", "550MB/s", "transfer rate of the link")
         .sets(|it, value| put(&mut it.link_bytes_per_s, rate(value))),
     key("duplex", "off", "on: the link carries both directions at once")

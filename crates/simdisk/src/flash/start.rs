@@ -1,9 +1,8 @@
 //! The state in which a drive comes: never written, written once in order, or in steady state.
 //!
-//! What overwriting a drive at random some ten times comes to is known (see
-//! [`write_amplification`]), so it is laid out at once: blocks of all ages, the oldest with the
-//! fewest valid units, and units anywhere in them. A test holds it against a drive that was really
-//! overwritten.
+//! What overwriting a drive at random some ten times comes to is known (Xiang and Kurkoski 2012;
+//! Desnoyers 2012), so it is laid out at once: blocks of all ages, the oldest with the fewest valid
+//! units, and units anywhere in them. A test holds it against a drive that was really overwritten.
 
 use super::geometry::Geometry;
 use super::mapping::Mapping;
@@ -12,23 +11,6 @@ use workload::Rng;
 
 /// Steps of the bisection: to the last bit of the mantissa.
 const BISECTIONS: u32 = 60;
-
-/// Slots programmed per unit written, by greedy collection under uniform random writes. Spare flash
-/// is a share of the capacity, above 0. For large blocks a/(a + W(-a e^-a)) with a = 1 + share and W
-/// the Lambert function (Xiang and Kurkoski 2012; Desnoyers 2012 for collection in order of age, to
-/// which greedy tends).
-#[must_use]
-pub fn write_amplification(over_provisioning: f64) -> f64 {
-    let a = 1.0 + over_provisioning;
-    // -W is the other solution of y e^-y = a e^-a, below 1, where the left side rises with y.
-    let target = a * libm::exp(-a);
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..BISECTIONS {
-        let y = 0.5 * (low + high);
-        if y * libm::exp(-y) < target { low = y } else { high = y }
-    }
-    a / (a - low)
-}
 
 pub(super) fn lay_out(mapping: &mut Mapping, start: Start, seed: u64) {
     match start {

@@ -5,10 +5,10 @@
 //! open page, which is programmed as soon as its die has nothing to do, full or not: alone it
 //! wastes the rest of the page, and many at once share pages, as group commit does.
 
-use super::FlashDevice;
 use super::dies::{Operation, Task};
 use super::geometry::UNIT_BYTES;
 use super::mapping::Stream;
+use super::{FlashDevice, PageOwners};
 use record::Nanos;
 
 /// Units that are let into the buffer at once: 128 KiB, so that large writes share it.
@@ -35,16 +35,12 @@ impl FlashDevice {
         if let Some(page) = page.filter(|&page| !self.is_buffered(page)) {
             self.commands[command].left += 1;
             let task = Task::Complete;
-            self.submit(now, Operation { task, page, units: 1, owner: command, held: 0 });
+            self.submit(now, Operation { task, page, units: 1, owner: command });
         }
     }
 
-    pub(super) fn completed(&mut self, now: Nanos, operation: Operation) {
-        self.line_up(now, operation.owner);
-    }
-
     /// Lines a write up for the buffer, once it needs nothing from the flash any more.
-    fn line_up(&mut self, now: Nanos, command: u32) {
+    pub(super) fn line_up(&mut self, now: Nanos, command: u32) {
         let state = &mut self.commands[command];
         state.left -= 1;
         if state.left == 0 {
@@ -90,10 +86,10 @@ impl FlashDevice {
             if place == 0 {
                 self.set_buffered(page, true);
             }
-            self.open_units += 1;
+            self.open.units += 1;
             let last = unit + 1 == first + units;
             if self.forced && (last || place + 1 == page_units) {
-                self.open_waiters.push(command);
+                self.open.waiters.push(command);
                 self.commands[command].left += 1;
             }
             if place + 1 == page_units {
@@ -114,7 +110,7 @@ impl FlashDevice {
 
     /// Programs the open page if commands wait for it and its die is this one and idle.
     pub(super) fn close_if_idle(&mut self, now: Nanos, die: u32) {
-        if self.open_waiters.is_empty() || !self.dies.idle(die) {
+        if self.open.waiters.is_empty() || !self.dies.idle(die) {
             return;
         }
         let Some(slot) = self.mapping.inside_page(Stream::Host) else { return };
@@ -131,17 +127,17 @@ impl FlashDevice {
 
     /// Programs the host's open page, which takes no more.
     fn program(&mut self, now: Nanos, page: u32) {
-        let owner = self.waiters.insert(std::mem::take(&mut self.open_waiters));
-        let held = std::mem::take(&mut self.open_units);
+        let owner = self.waiters.insert(std::mem::take(&mut self.open));
         let (task, units) = (Task::Program, self.mapping.geometry.page_units);
-        self.submit(now, Operation { task, page, units, owner, held });
+        self.submit(now, Operation { task, page, units, owner });
     }
 
     pub(super) fn programmed(&mut self, now: Nanos, operation: Operation) {
         self.set_buffered(operation.page, false);
-        self.room += operation.held;
         self.waiters.release(operation.owner);
-        for command in std::mem::take(&mut self.waiters[operation.owner]) {
+        let PageOwners { units, waiters } = std::mem::take(&mut self.waiters[operation.owner]);
+        self.room += units;
+        for command in waiters {
             self.ready(now, command);
         }
         self.let_in(now);

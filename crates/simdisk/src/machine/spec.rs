@@ -8,7 +8,7 @@ use crate::bus::BusSpec;
 use crate::catalogue::{ADAPTERS, AdapterSpec, BUSES, DRIVES, HOSTS, HostSpec};
 use crate::drive::DriveSpec;
 use crate::files::{FileSpec, FileState, FileSystem};
-use crate::keys::{BY_KIND, Kind, Setting, bytes, choice, count32, key, kind, put, switch};
+use crate::keys::{BY_KIND, Kind, Setting, bytes, choice, count, key, kind, put, switch};
 use crate::network::NetworkSpec;
 use crate::volume::{Location, MirrorReads, Raid, Volume, VolumeSpec};
 
@@ -38,15 +38,36 @@ const SETS: &[(&str, &str, &str, &str, FileSystem)] = &[
     ("friedman10k", "friedman", "aha2940", "p3-733", FileSystem::W2k),
 ];
 
+// The words of the keys `raidat`, `mirror`, `fs` and `file`.
+const LOCATIONS: &[(&str, Location)] =
+    &[("host", Location::Host), ("adapter", Location::Adapter), ("array", Location::Array)];
+const MIRROR_READS: &[(&str, MirrorReads)] =
+    &[("twinstor", MirrorReads::TwinStor), ("plain", MirrorReads::Plain)];
+const FILE_SYSTEMS: &[(&str, FileSystem)] = &[
+    ("none", FileSystem::None),
+    ("nt4", FileSystem::Nt4Sp6),
+    ("nt4sp3", FileSystem::Nt4Sp3),
+    ("nt4sp6", FileSystem::Nt4Sp6),
+    ("w2k", FileSystem::W2k),
+];
+const FILE_STATES: &[(&str, FileState)] = &[
+    ("written", FileState::Written),
+    ("extend", FileState::Extend),
+    ("last-first", FileState::LastFirst),
+];
+
 /// Most drives, buses and PCI buses of a machine.
 const MOST: u32 = 4_096;
+/// Windows NT and Windows 2000 stripe in chunks of 64 KiB, which cannot be set (Riedel 1997,
+/// section 5.5; Chung 2000, section 7.4).
+const NT_CHUNK_BYTES: u64 = 64 << 10;
 
 pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
-    key("disks", "1", "drives").sets(|it, value| put(&mut it.disks, count32(value, 1, MOST))),
+    key("disks", "1", "drives").sets(|it, value| put(&mut it.disks, count(value, 1, MOST))),
     key("buses", "0", "buses over which the drives are spread in turn; 0: as few as hold them")
-        .sets(|it, value| put(&mut it.buses, count32(value, 0, MOST))),
+        .sets(|it, value| put(&mut it.buses, count(value, 0, MOST))),
     key("pci", "1", "PCI buses over which the adapters are spread in turn")
-        .sets(|it, value| put(&mut it.pcis, count32(value, 1, MOST))),
+        .sets(|it, value| put(&mut it.pcis, count(value, 1, MOST))),
     key(
         "adapter",
         BY_KIND,
@@ -81,7 +102,7 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key("align", "0", "bytes from the start of a chunk to the first byte of the volume")
         .sets(|it, value| put(&mut it.volume.align_bytes, bytes(value).map(|bytes| bytes.0))),
     key("failed", "none", "the disk of an array that has failed, from 0").sets(|it, value| {
-        let number = || count32(value, 0, MOST - 1);
+        let number = || count(value, 0, MOST - 1);
         put(&mut it.volume.failed, (value != "none").then(number).transpose())
     }),
     key(
@@ -89,21 +110,21 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
         "host",
         "who does the work of an array: host, adapter, or array (a box with a controller)",
     )
-    .sets(|it, value| put(&mut it.volume.location, choice(value, Location::WORDS))),
+    .sets(|it, value| put(&mut it.volume.location, choice(value, LOCATIONS))),
     key(
         "mirror",
         "twinstor",
         "which copy a read of a mirror takes: twinstor (as 3ware's) or plain (in turn)",
     )
-    .sets(|it, value| put(&mut it.volume.mirror_reads, choice(value, MirrorReads::WORDS))),
+    .sets(|it, value| put(&mut it.volume.mirror_reads, choice(value, MIRROR_READS))),
     key("fs", BY_KIND, "file system: none (as Linux), nt4sp3, nt4sp6 (or nt4), w2k")
-        .sets(|it, value| put(&mut it.file.system, choice(value, FileSystem::WORDS))),
+        .sets(|it, value| put(&mut it.file.system, choice(value, FILE_SYSTEMS))),
     key(
         "file",
         "written",
         "the file at the start: written, extend (empty), last-first (its end alone)",
     )
-    .sets(|it, value| put(&mut it.file.state, choice(value, FileState::WORDS))),
+    .sets(|it, value| put(&mut it.file.state, choice(value, FILE_STATES))),
     key(
         "net",
         "none",
@@ -180,7 +201,7 @@ impl MachineSpec {
             disks: 1,
             buses: 0,
             pcis: 1,
-            volume: VolumeSpec::default(),
+            volume: VolumeSpec { chunk_bytes: NT_CHUNK_BYTES, ..VolumeSpec::default() },
             file,
             network: None,
             contention: true,

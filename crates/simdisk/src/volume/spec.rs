@@ -5,9 +5,6 @@
 
 use crate::keys::word;
 
-/// Windows NT and Windows 2000 stripe in chunks of 64 KiB, which cannot be set (Riedel 1997,
-/// section 5.5; Chung 2000, section 7.4).
-const NT_CHUNK_BYTES: u64 = 64 << 10;
 /// Disks have sectors of 512 bytes; chunks and alignment are whole sectors.
 const SECTOR_BYTES: u64 = 512;
 
@@ -50,11 +47,11 @@ pub enum MirrorReads {
 }
 
 /// How disks are bound together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VolumeSpec {
     /// The level.
     pub raid: Raid,
-    /// Bytes that lie together on a disk.
+    /// Bytes that lie together on a disk, above 0.
     pub chunk_bytes: u64,
     /// Bytes from the start of a chunk to the first byte of the volume.
     pub align_bytes: u64,
@@ -66,32 +63,9 @@ pub struct VolumeSpec {
     pub mirror_reads: MirrorReads,
 }
 
-impl Default for VolumeSpec {
-    fn default() -> Self {
-        Self {
-            raid: Raid::None,
-            chunk_bytes: NT_CHUNK_BYTES,
-            align_bytes: 0,
-            failed: None,
-            location: Location::Host,
-            mirror_reads: MirrorReads::TwinStor,
-        }
-    }
-}
-
 impl Raid {
     pub(crate) const WORDS: &[(&str, Self)] =
         &[("none", Self::None), ("0", Self::Raid0), ("1", Self::Raid1), ("5", Self::Raid5)];
-}
-
-impl Location {
-    pub(crate) const WORDS: &[(&str, Self)] =
-        &[("host", Self::Host), ("adapter", Self::Adapter), ("array", Self::Array)];
-}
-
-impl MirrorReads {
-    pub(crate) const WORDS: &[(&str, Self)] =
-        &[("twinstor", Self::TwinStor), ("plain", Self::Plain)];
 }
 
 impl VolumeSpec {
