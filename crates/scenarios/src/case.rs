@@ -68,15 +68,6 @@ pub struct Load {
     pub write_back: bool,
 }
 
-/// Which profile a disk is held against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProfileOf {
-    /// Its own, of when it was well.
-    Itself,
-    /// None.
-    Nothing,
-}
-
 /// A disk of a case.
 #[derive(Clone, Debug)]
 pub struct Disk {
@@ -88,8 +79,8 @@ pub struct Disk {
     pub array: Option<Array>,
     /// What is asked of it.
     pub loads: Vec<Load>,
-    /// Its profile.
-    pub profile: ProfileOf,
+    /// Whether there is a profile of it, of when it was well.
+    pub profiled: bool,
 }
 
 /// What the verdict on a stretch of time has to be.

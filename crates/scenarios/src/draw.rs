@@ -5,7 +5,7 @@
 //! where it has to be overloaded. A slower device takes at least 1.5 times as long. Between lie the
 //! cases on which people disagree; they are not drawn.
 
-use crate::case::{Case, Disk, Expect, Kind, Load, ProfileOf};
+use crate::case::{Case, Disk, Expect, Kind, Load};
 use crate::devices::{
     ALL, DRIVES, Device, FLASH, MAY_SLOW, PARALLEL, PARITY, QUEUES, SIZED, STRIPED,
 };
@@ -145,7 +145,7 @@ fn one(
         seed: 0,
         kind: Kind::Healthy,
         opposite: false,
-        disks: vec![Disk { device, is, array: None, loads, profile: ProfileOf::Itself }],
+        disks: vec![Disk { device, is, array: None, loads, profiled: true }],
         seconds,
         interval_s: if seconds >= 60 && dice.flip() { 2 } else { 1 },
         traced: dice.flip(),
@@ -554,7 +554,7 @@ fn no_profile(dice: &mut Dice, opposite: bool) -> Case {
         // The profile is of a device that is four times as slow.
         case.disks[0].is = device.slower(0.25);
     } else {
-        case.disks[0].profile = ProfileOf::Nothing;
+        case.disks[0].profiled = false;
     }
     case.expects[0].verdicts = vec![NotEnoughEvidence];
     case

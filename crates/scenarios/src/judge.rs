@@ -8,6 +8,7 @@
 use crate::case::{Case, Expect};
 use crate::stage::name;
 use record::{Confidence, DeviceDiagnosis, Diagnosis, Episode, Strategy, Verdict};
+use std::collections::BTreeMap;
 
 const SECOND: f64 = 1e9;
 /// Share of the time that right verdicts have to cover.
@@ -82,15 +83,12 @@ impl Seen {
     fn of(expect: &Expect, found: &DeviceDiagnosis) -> Self {
         let (from, to) = (expect.from_s as f64 * SECOND, expect.to_s as f64 * SECOND);
         let mut seen = Self::default();
-        let mut times: Vec<(Verdict, f64)> = Vec::new();
+        let mut times: BTreeMap<Verdict, f64> = BTreeMap::new();
         for episode in &found.episodes {
             let begin = episode.begin_ns as f64;
             let end = begin + episode.duration_ns as f64;
             let share = (end.min(to) - begin.max(from)).max(0.0) / (to - from).max(1.0);
-            match times.iter_mut().find(|(verdict, _)| *verdict == episode.verdict) {
-                Some((_, time)) => *time += share,
-                None => times.push((episode.verdict, share)),
-            }
+            *times.entry(episode.verdict).or_default() += share;
             if is_right(expect, episode) {
                 seen.right += share;
                 continue;

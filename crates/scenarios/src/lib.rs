@@ -29,7 +29,7 @@ mod stage;
 mod whatif;
 
 pub use carry_out::Outcome;
-pub use case::{Case, Disk, Expect, Kind, Load, ProfileOf};
+pub use case::{Case, Disk, Expect, Kind, Load};
 pub use counterpart::SimulatedDevice;
 pub use devices::Device;
 pub use draw::{draw, draw_of};

@@ -32,7 +32,8 @@ impl LoadWords {
             let Some((key, value)) = word.split_once('=') else {
                 return Err(format!("'{word}' is not of the form KEY=VALUE"));
             };
-            let time = || value.parse().map_err(|error: UnitError| error.to_string());
+            let wrong = |error: UnitError| error.to_string();
+            let time = || value.parse().map_err(wrong);
             let requests = || match value.parse::<u64>() {
                 Ok(number @ 1..) => Ok(number),
                 _ => Err(format!("{key}={value} is no number of requests per second")),
@@ -43,8 +44,7 @@ impl LoadWords {
                 "limit" => load.limit = Some(requests()?),
                 "riops" | "wiops" => load.limits.extend(GroupLimit::of(key, requests()?)),
                 "rbps" | "wbps" => {
-                    let bytes: record::Bytes =
-                        value.parse().map_err(|error: UnitError| error.to_string())?;
+                    let bytes: record::Bytes = value.parse().map_err(wrong)?;
                     if bytes.0 == 0 {
                         return Err(format!("{key}={value} lets nothing through"));
                     }

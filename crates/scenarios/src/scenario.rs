@@ -15,8 +15,8 @@ use record::{
     TracedOp, Workload, bucket_index, hex_digest,
 };
 use simdisk::{
-    AnyDevice, Conditions, Passed, Raid, SimClock, SimEngine, SimHost, SimSpec, VolumeSpec,
-    run_until_blocked, sim_worker,
+    AnyDevice, Raid, SimClock, SimEngine, SimHost, SimSpec, VolumeSpec, run_until_blocked,
+    sim_worker,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -242,9 +242,8 @@ fn limited(load: &ScenarioLoad) -> (Workload, bool) {
 struct Tracer {
     ends: VecDeque<u64>,
     sizes: [BTreeMap<u32, u64>; 2],
-    requests: [u64; 2],
     adjacent: [u64; 2],
-    by_load: Vec<u64>,
+    by_load: BTreeMap<usize, u64>,
 }
 
 impl Tracer {
@@ -252,11 +251,8 @@ impl Tracer {
         let request = &submission.request;
         let op = usize::from(request.op == OpKind::Write);
         let end = request.offset + u64::from(request.bytes);
-        self.requests[op] += 1;
         *self.sizes[op].entry(bucket_index(u64::from(request.bytes)) as u32).or_default() += 1;
-        if let Some(slot) = self.by_load.get_mut(load) {
-            *slot += 1;
-        }
+        *self.by_load.entry(load).or_default() += 1;
         if let Some(known) = self.ends.iter().position(|&known| known == request.offset) {
             self.adjacent[op] += 1;
             self.ends.remove(known);
@@ -268,27 +264,24 @@ impl Tracer {
     }
 
     fn take(&mut self, loads: &[ScenarioLoad]) -> Traced {
-        let op = |index: usize| {
-            let buckets = self.sizes[index].iter().map(|(&bucket, &count)| (bucket, count));
-            let (adjacent, all) = (self.adjacent[index] as f64, self.requests[index]);
+        let mut op = |index: usize| {
+            let buckets = std::mem::take(&mut self.sizes[index]).into_iter().collect();
+            let request_bytes = HistogramSnapshot { buckets };
+            let (adjacent, all) =
+                (std::mem::take(&mut self.adjacent[index]), request_bytes.count());
             TracedOp {
-                request_bytes: HistogramSnapshot { buckets: buckets.collect() },
-                sequential_share: (all > 0).then(|| adjacent / all as f64),
+                request_bytes,
+                sequential_share: (all > 0).then(|| adjacent as f64 / all as f64),
                 ..TracedOp::default()
             }
         };
-        let mut processes: Vec<(u32, String, u64)> = loads
-            .iter()
-            .zip(&self.by_load)
-            .zip(1..)
-            .filter(|((_, count), _)| **count > 0)
-            .map(|((load, &count), id)| (id, load.name.clone(), count))
+        let (read, write) = (op(0), op(1));
+        let by_load = std::mem::take(&mut self.by_load).into_iter();
+        let mut processes: Vec<(u32, String, u64)> = by_load
+            .map(|(load, count)| (load as u32 + 1, loads[load].name.clone(), count))
             .collect();
         processes.sort_by_key(|&(id, _, count)| (std::cmp::Reverse(count), id));
-        let traced = Traced { read: op(0), write: op(1), processes, ..Traced::default() };
-        let (ends, loads) = (std::mem::take(&mut self.ends), self.by_load.len());
-        *self = Self { ends, by_load: vec![0; loads], ..Self::default() };
-        traced
+        Traced { read, write, processes, ..Traced::default() }
     }
 }
 
@@ -350,17 +343,9 @@ impl<'a> ScenarioRun<'a> {
         let reach: Vec<(Workload, bool)> = scenario.loads.iter().map(limited).collect();
         let jobs: u32 = reach.iter().map(|(workload, _)| workload.numjobs).sum();
         if let Some((first, _)) = reach.first() {
-            let conditions = Conditions {
-                cache: first.cache,
-                offset_bytes: first.offset_bytes.0,
-                working_bytes: first.size_bytes.0,
-            };
-            room.borrow_mut().admit(jobs, &conditions);
+            room.borrow_mut().admit(jobs, first);
         }
-        let tracer = scenario.traced.then(|| {
-            let by_load = vec![0; scenario.loads.len()];
-            Rc::new(RefCell::new(Tracer { by_load, ..Tracer::default() }))
-        });
+        let tracer: Option<Rc<RefCell<Tracer>>> = scenario.traced.then(Rc::default);
         let (mut workers, mut to_come) = (Vec::new(), Vec::new());
         for (index, (load, (workload, _))) in scenario.loads.iter().zip(&reach).enumerate() {
             let window = Window { begin: load.begin, end: load.end.min(scenario.duration) };
@@ -417,10 +402,11 @@ impl<'a> ScenarioRun<'a> {
                 return Err(TrialError::Interrupted);
             }
             let limit = self.to_come.last().map_or(edge, |&(begin, _)| begin.min(edge));
-            let passed = self.room.borrow_mut().proceed(limit);
-            if passed == Passed::Silence {
-                self.room.borrow_mut().advance(limit);
+            let mut room = self.room.borrow_mut();
+            if !room.proceed(limit) {
+                room.advance(limit);
             }
+            drop(room);
             if self.room.borrow().now() >= edge {
                 self.sample(edge);
                 edge = edge.plus(length).min(self.scenario.duration);

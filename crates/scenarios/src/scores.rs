@@ -115,16 +115,9 @@ pub struct Scores {
     pub inside: usize,
     /// Draws with an expected note, and those in which it was there.
     pub expected_notes: (usize, usize),
-    matrix: BTreeMap<(Kind, bool), Row>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Row {
-    draws: usize,
-    right: usize,
     verdicts: BTreeMap<Verdict, usize>,
-    carried_out: usize,
-    inside: usize,
+    /// Those of each kind and of its opposite.
+    matrix: BTreeMap<(Kind, bool), Self>,
 }
 
 impl Scores {
@@ -133,35 +126,30 @@ impl Scores {
     pub fn of(drawn: &[Drawn]) -> Self {
         let mut scores = Self::default();
         for one in drawn {
-            let (case, score) = (&one.case, &one.score);
-            let count = |condition: bool| usize::from(condition);
-            let right = count(score.right && score.advice_right);
-            let carried_out = count(one.outcome.is_some());
-            let inside = count(one.outcome.as_ref().is_some_and(|outcome| outcome.inside));
-            let first = case.expects.first();
-            let unknown =
-                first.is_some_and(|expect| expect.verdicts.contains(&Verdict::NotEnoughEvidence));
-            let expected = case.expected_note.is_some();
-            scores.draws += 1;
-            scores.right += right;
-            scores.verdict_right += count(score.right);
-            scores.confidently_wrong += count(score.confidently_wrong);
-            scores.gave_up += count(score.gave_up);
-            scores.expected_notes.0 += count(expected);
-            scores.expected_notes.1 += count(expected && score.expected_note_named);
-            scores.with_evidence += count(!unknown);
-            scores.carried_out += carried_out;
-            scores.inside += inside;
-            let row = scores.matrix.entry((case.kind, case.opposite)).or_default();
-            row.draws += 1;
-            row.right += right;
-            row.carried_out += carried_out;
-            row.inside += inside;
-            if let Some(verdict) = score.verdict {
-                *row.verdicts.entry(verdict).or_default() += 1;
-            }
+            scores.add(one);
+            scores.matrix.entry((one.case.kind, one.case.opposite)).or_default().add(one);
         }
         scores
+    }
+
+    fn add(&mut self, Drawn { case, score, outcome }: &Drawn) {
+        let first = case.expects.first();
+        let unknown =
+            first.is_some_and(|expect| expect.verdicts.contains(&Verdict::NotEnoughEvidence));
+        let expected = case.expected_note.is_some();
+        self.draws += 1;
+        self.right += usize::from(score.right && score.advice_right);
+        self.verdict_right += usize::from(score.right);
+        self.confidently_wrong += usize::from(score.confidently_wrong);
+        self.gave_up += usize::from(score.gave_up);
+        self.with_evidence += usize::from(!unknown);
+        self.carried_out += usize::from(outcome.is_some());
+        self.inside += usize::from(outcome.as_ref().is_some_and(|outcome| outcome.inside));
+        self.expected_notes.0 += usize::from(expected);
+        self.expected_notes.1 += usize::from(expected && score.expected_note_named);
+        if let Some(verdict) = score.verdict {
+            *self.verdicts.entry(verdict).or_default() += 1;
+        }
     }
 
     /// Whether the goals are reached.

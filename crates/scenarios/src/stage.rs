@@ -1,7 +1,7 @@
 //! A case as it shows: what its devices did, and their profiles of when they were well.
 
 use crate::ScenarioError;
-use crate::case::{Case, Disk, Load, ProfileOf};
+use crate::case::{Case, Disk, Load};
 use crate::profiles::Profiles;
 use crate::scenario::{Scenario, ScenarioLoad, observe};
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
@@ -55,7 +55,7 @@ pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged, Scenari
     let mut fitting = Vec::new();
     for (index, disk) in case.disks.iter().enumerate() {
         observations.push(observed(case, index, disk, case.seed)?);
-        if let (ProfileOf::Itself, Some(profile)) = (disk.profile, profiles.of(&disk.device)) {
+        if let Some(profile) = profiles.of(&disk.device).filter(|_| disk.profiled) {
             let mut profile = profile.clone();
             profile.target.path = name(index);
             fitting.push(FittedProfile::new(profile));

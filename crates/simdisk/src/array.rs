@@ -57,8 +57,7 @@ impl<D: Device> Array<D> {
             if request.stage == request.plan.stages.len() {
                 ended.push(Ended { token, at: now, outcome: request.outcome });
                 self.requests.remove(&token);
-                let mut ready = Vec::new();
-                self.volume.release(token, &mut ready);
+                let ready = self.volume.release(token);
                 ready.into_iter().for_each(|other| self.start(now, other, ended));
                 return;
             }

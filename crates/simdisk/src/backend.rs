@@ -5,9 +5,8 @@
 //! for, or a boundary at which the counters are read. Only when the end of the run moves are all
 //! jobs stepped. What the watching thread does for real jobs happens between two moves.
 
-use crate::device::Conditions;
 use crate::port::{SimClock, SimEngine, SimProbe};
-use crate::sim_host::{Passed, SimHost};
+use crate::sim_host::SimHost;
 use crate::spec::SimSpec;
 use engine::{Engine, Probe, ProbeSample};
 use record::{EndedBy, EngineName, Nanos, Workload};
@@ -83,12 +82,7 @@ impl SimBackend {
         }
         let begin = self.host.borrow().now().plus(workload.ramp_ns);
         let window = Window { begin, end: begin.plus(workload.runtime_ns) };
-        let conditions = Conditions {
-            cache: workload.cache,
-            offset_bytes: workload.offset_bytes.0,
-            working_bytes: workload.size_bytes.0,
-        };
-        self.host.borrow_mut().admit(workload.numjobs, &conditions);
+        self.host.borrow_mut().admit(workload.numjobs, workload);
         let control = Arc::new(Control::new(workload, window));
         let jobs: Vec<Arc<JobCounters>> =
             (0..workload.numjobs).map(|_| Arc::new(JobCounters::new())).collect();
@@ -204,8 +198,8 @@ impl<E: Engine> Drive<'_, E> {
             }
             let limit =
                 if self.after.is_none() { self.boundary.min(window_end) } else { self.boundary };
-            let passed = self.host.borrow_mut().proceed(limit);
-            if passed == Passed::Silence {
+            let goes_on = self.host.borrow_mut().proceed(limit);
+            if !goes_on {
                 break self.fall_silent();
             }
             self.pass_boundaries(self.now());

@@ -68,7 +68,7 @@ pub(crate) enum Connection {
 }
 
 /// A bus: who has it, who wants it, and what its time went to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Bus {
     spec: BusSpec,
     /// Whether one at a time can be on.
@@ -84,9 +84,7 @@ pub(crate) struct Bus {
 
 impl Bus {
     pub(crate) fn new(spec: &BusSpec, contended: bool) -> Self {
-        let (reconnecting, selecting) = (VecDeque::new(), VecDeque::new());
-        let phase_ns = [0; PHASES.len()];
-        Self { spec: *spec, contended, busy: false, reconnecting, selecting, heard: 0, phase_ns }
+        Self { spec: *spec, contended, ..Self::default() }
     }
 
     /// A drive wants a connection; whether it is on at once.

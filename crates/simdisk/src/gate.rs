@@ -33,7 +33,8 @@ pub(crate) struct Gate {
     bytes: Bucket,
 }
 
-fn ns_each(per_s: u64) -> f64 {
+/// Nanoseconds of each at a rate; none at 0, which is no limit.
+pub(crate) fn ns_each(per_s: u64) -> f64 {
     if per_s == 0 { 0.0 } else { 1e9 / per_s as f64 }
 }
 

@@ -53,6 +53,6 @@ pub use network::{Network, NetworkSpec, Reached};
 pub use port::{SimClock, SimEngine};
 pub use queue::QueueDevice;
 pub use queue_spec::QueueSpec;
-pub use sim_host::{Passed, SimHost};
+pub use sim_host::SimHost;
 pub use spec::{FAMILIES, Family, SimKind, SimSpec, SpecError};
 pub use volume::{DiskLoad, Location, MirrorReads, Piece, Plan, Raid, Stage, Volume, VolumeSpec};

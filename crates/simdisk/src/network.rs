@@ -75,8 +75,17 @@ impl NetworkSpec {
     }
 }
 
-/// What a message does when an event of it comes.
+/// Which end a message has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// The request is at the server, all of its data with it.
+    Server,
+    /// The reply is with the application.
+    Application,
+}
+
+/// What a message does when an event of it comes.
+#[derive(Clone, Copy, Debug)]
 enum Step {
     /// The client has made the request.
     Made,
@@ -84,12 +93,9 @@ enum Step {
     Asked,
     /// The client is told to send it.
     Granted,
-    /// All of it is at the server.
-    AtServer,
     /// The reply is at the client.
     CameBack,
-    /// The application has it.
-    Done,
+    Ends(Reached),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -100,19 +106,10 @@ struct Message {
     step: Step,
 }
 
-/// Which end a message has reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reached {
-    /// The request is at the server.
-    Server,
-    /// The reply is with the application.
-    Application,
-}
-
 /// The network stage of a machine. Calls come in order of time.
 #[derive(Clone, Debug)]
 pub struct Network {
-    spec: NetworkSpec,
+    pub(crate) spec: NetworkSpec,
     processors: Processors,
     to_server: Server,
     to_client: Server,
@@ -151,39 +148,30 @@ impl Network {
         self.agenda.next_at()
     }
 
-    /// Carries out every event at or before `until`; appends what has reached its end, in order of
-    /// time: when, the token of its request, and which end.
-    pub fn advance(&mut self, until: Nanos, delivered: &mut Vec<(Nanos, u32, Reached)>) {
-        while let Some((at, message)) = self.agenda.pop_until(until) {
+    /// Carries out events at or before `until`, up to the first that brings a message to an end:
+    /// when, the token of its request, and which end.
+    pub fn step(&mut self, until: Nanos) -> Option<(Nanos, u32, Reached)> {
+        loop {
+            let (at, message) = self.agenda.pop_until(until)?;
             let Message { token, op, bytes, step } = message;
-            let (next_at, next) = match step {
-                Step::Made => {
-                    let next = if op == OpKind::Read { Step::AtServer } else { Step::Asked };
-                    (self.cross(true, at.0, 0), next)
+            let (next_ns, step) = match step {
+                Step::Made if op == OpKind::Read => {
+                    (self.cross(true, at.0, 0), Step::Ends(Reached::Server))
                 }
+                Step::Made => (self.cross(true, at.0, 0), Step::Asked),
                 Step::Asked => (self.cross(false, at.0, 0), Step::Granted),
-                Step::Granted => (self.cross(true, at.0, u64::from(bytes)), Step::AtServer),
+                Step::Granted => {
+                    (self.cross(true, at.0, u64::from(bytes)), Step::Ends(Reached::Server))
+                }
                 Step::CameBack => {
                     let cost = self.spec.client.ns(bytes);
-                    (self.processors.take(at.0, cost - cost / 2), Step::Done)
+                    let taken = self.processors.take(at.0, cost - cost / 2);
+                    (taken, Step::Ends(Reached::Application))
                 }
-                Step::AtServer => {
-                    delivered.push((at, token, Reached::Server));
-                    continue;
-                }
-                Step::Done => {
-                    delivered.push((at, token, Reached::Application));
-                    continue;
-                }
+                Step::Ends(end) => return Some((at, token, end)),
             };
-            self.agenda.push(Nanos(next_at), Message { step: next, ..message });
+            self.agenda.push(Nanos(next_ns), Message { step, ..message });
         }
-    }
-
-    /// CPU time at the server for a request, beside that of the file.
-    #[must_use]
-    pub fn server_ns(&self, bytes: u32) -> u64 {
-        self.spec.server.ns(bytes)
     }
 
     /// What a request is for the server's PCI bus between memory and network card, in bytes of a
@@ -202,11 +190,14 @@ impl Network {
         line.serve(at, ns) + self.spec.hop_ns
     }
 
-    /// Busy time of its parts since it was made, appended.
-    pub fn uses(&self, uses: &mut Vec<ComponentSample>) {
-        uses.push(component(HOST_CPU, self.processors.count, self.processors.busy_ns, &[]));
-        uses.push(component("link to server", 1, self.to_server.busy_ns, &[]));
-        uses.push(component("link to client", 1, self.to_client.busy_ns, &[]));
+    /// Busy time of its parts since it was made.
+    #[must_use]
+    pub fn uses(&self) -> [ComponentSample; 3] {
+        [
+            component(HOST_CPU, self.processors.count, self.processors.busy_ns, &[]),
+            component("link to server", 1, self.to_server.busy_ns, &[]),
+            component("link to client", 1, self.to_client.busy_ns, &[]),
+        ]
     }
 }
 

@@ -7,7 +7,7 @@
 
 use crate::device::{Arrival, Device, EIO, Ended};
 use crate::event_queue::EventQueue;
-use crate::gate::Gate;
+use crate::gate::{Gate, ns_each};
 use crate::queue_spec::QueueSpec;
 use crate::service::Shape;
 use crate::stalls::Stalls;
@@ -48,8 +48,6 @@ impl QueueDevice {
         let stall_rng = Rng::new(derive_seed(seed, u64::MAX - 1));
         let free_at = (0..spec.servers).map(|_| Reverse(Nanos(0))).collect();
         let lines = (spec.cache.0 / CACHE_BLOCK_BYTES) as usize;
-        let ns_per_byte =
-            if spec.rate_bytes_per_s == 0 { 0.0 } else { 1e9 / spec.rate_bytes_per_s as f64 };
         Self {
             rng,
             shape: Shape::of_variation(spec.cv),
@@ -59,7 +57,7 @@ impl QueueDevice {
             free_at,
             ends: EventQueue::default(),
             cache: vec![0; lines],
-            ns_per_byte,
+            ns_per_byte: ns_each(spec.rate_bytes_per_s),
             spec: spec.clone(),
         }
     }

@@ -8,22 +8,11 @@ use crate::any_device::AnyDevice;
 use crate::device::{Arrival, Conditions, Device, Ended};
 use crate::slab::Slab;
 use engine::{Completion, ComponentSample, DeviceSample, Submission};
-use record::{Nanos, OpKind};
+use record::{Nanos, OpKind, Workload};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 const NEVER: Nanos = Nanos(u64::MAX);
-
-/// What came of letting time pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passed {
-    /// Some job has something to do.
-    Due,
-    /// The time given is over and nothing came up.
-    Limit,
-    /// Nothing will ever come up.
-    Silence,
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Ticket {
@@ -85,14 +74,19 @@ impl SimHost {
         self.now
     }
 
-    /// Begins a trial of `jobs` jobs; nothing is in flight from the one before.
-    pub fn admit(&mut self, jobs: u32, conditions: &Conditions) {
+    /// Begins a trial of `jobs` jobs on the area of a workload; nothing is in flight from the one
+    /// before.
+    pub fn admit(&mut self, jobs: u32, workload: &Workload) {
         debug_assert!(self.in_flight() == 0, "a trial drains before it ends");
         let job = JobState { due: Vec::new(), wake: NEVER, listed: false };
         self.jobs = vec![job; jobs as usize];
         self.turn.clear();
         self.wakes.clear();
-        self.device.begin(conditions);
+        self.device.begin(&Conditions {
+            cache: workload.cache,
+            offset_bytes: workload.offset_bytes.0,
+            working_bytes: workload.size_bytes.0,
+        });
     }
 
     /// Takes a request of a job now.
@@ -159,22 +153,24 @@ impl SimHost {
         NEVER
     }
 
-    /// Lets time pass up to `limit` at most, until some job has something to do.
+    /// Lets time pass up to `limit` at most, until some job has something to do; `false` if nothing
+    /// will ever come up.
     #[inline]
-    pub fn proceed(&mut self, limit: Nanos) -> Passed {
+    #[must_use]
+    pub fn proceed(&mut self, limit: Nanos) -> bool {
         let wake = self.next_wake();
         let until = wake.min(limit);
         self.now = self.device.advance_to_end(self.now, until, &mut self.ended);
         if self.ended.is_empty() {
             if wake > limit {
                 if wake == NEVER && self.device.next_event().is_none() {
-                    return Passed::Silence;
+                    return false;
                 }
                 self.now = self.now.max(limit);
-                return Passed::Limit;
+                return true;
             }
             if wake == NEVER {
-                return Passed::Silence;
+                return false;
             }
             self.now = self.now.max(wake);
         }
@@ -182,7 +178,7 @@ impl SimHost {
         if wake <= self.now {
             self.wake_until(self.now);
         }
-        Passed::Due
+        true
     }
 
     /// Lets time pass until `time`, whatever comes up on the way.

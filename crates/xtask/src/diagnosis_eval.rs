@@ -6,7 +6,7 @@
 
 use crate::{arguments::Arguments, diagnosis_eval_real};
 use anyhow::{Context, Result};
-use scenarios::{Case, Drawn, Kind, Load, ProfileOf, Profiles, Scores, draw, draw_of, stage};
+use scenarios::{Case, Drawn, Kind, Load, Profiles, Scores, draw, draw_of, stage};
 use serde_json::json;
 
 /// Draws, unless told otherwise.
@@ -129,7 +129,7 @@ fn staged_words(case: &Case) -> String {
     for (index, disk) in case.disks.iter().enumerate() {
         let was = disk.device.text();
         let changed = if disk.is == was { String::new() } else { format!(", profiled as {was}") };
-        let profile = if disk.profile == ProfileOf::Nothing { ", no profile" } else { "" };
+        let profile = if disk.profiled { "" } else { ", no profile" };
         lines.push(format!("  disk {index}: {}{changed}{profile}", disk.is));
         lines.extend(disk.loads.iter().map(load_words));
     }

@@ -138,7 +138,8 @@ impl Drive {
                     return Some(NEVER);
                 }
                 self.asked = next;
-                self.segments.give_up(stream.segment, next);
+                let segment = &mut self.segments.all[stream.segment];
+                segment.sent = segment.sent.max(next);
                 self.make_room(now_ns);
                 return Some(now_ns);
             }
@@ -155,7 +156,7 @@ impl Drive {
                 .filter(|&(_, ready_ns)| ready_ns <= now_ns);
             let (end, end_ns) = whole.map_or((burst, burst_ns), |(ns, _)| (reading.end, ns));
             let last = end == reading.end;
-            let again = self.segments.has_sent(stream.segment, reading.next, end);
+            let again = self.segments.all[stream.segment].has_sent(reading.next, end);
             let bytes = (end - reading.next) as u32;
             asks.push(Ask::Send { id: reading.id, bytes, end, last, again });
             self.used.transfer_ns += end_ns.saturating_sub(reading.next_ns);
@@ -201,13 +202,13 @@ impl Drive {
             let Some(wanted) = wanted.filter(|&end| end > stream.limit) else { return };
             if now_ns <= stream.limit_ns {
                 stream.stop_at(wanted, &self.geometry);
-                self.segments.limit(stream.segment, wanted);
+                self.segments.all[stream.segment].high = wanted;
                 return;
             }
         }
-        let sent = self.segments.sent_to(stream.segment);
-        let room = self.segments.room(self.segments.sent_last(stream.segment));
-        let limit = (sent + room).min(self.geometry.bytes);
+        let segment = &self.segments.all[stream.segment];
+        let room = self.segments.room(segment.sent_last());
+        let limit = (segment.sent + room).min(self.geometry.bytes);
         if limit <= stream.limit {
             return;
         }
@@ -216,7 +217,7 @@ impl Drive {
             let urgent = self.reading.front().is_some_and(|reading| {
                 reading.end.min(reading.next + self.spec.burst_bytes) > stream.limit
             });
-            if !urgent && limit - stream.limit < self.segments.bytes() / 2 {
+            if !urgent && limit - stream.limit < self.segments.bytes / 2 {
                 return;
             }
             stream.from = stream.limit;
@@ -229,7 +230,7 @@ impl Drive {
             }
         }
         stream.stop_at(limit, &self.geometry);
-        self.segments.limit(stream.segment, limit);
+        self.segments.all[stream.segment].high = limit;
     }
 
     /// Time of arm and platter to `first` at `place`, with the angle `here_ns` under the head.
@@ -254,7 +255,7 @@ impl Drive {
 
     fn choose(&self, now_ns: u64) -> Option<Choice> {
         let window = self.waiting.len().min(self.spec.window.max(1) as usize);
-        let runs = self.writes.runs();
+        let runs = &self.writes.runs;
         let admit_runs = self.waiting.is_empty() || !self.incoming.is_empty();
         let oldest = self.waiting.first();
         if oldest.is_some_and(|waiting| waiting.since_ns + PATIENCE_NS < now_ns) {
@@ -311,7 +312,7 @@ impl Drive {
         let limit = room.max(from);
         let at_ns = now_ns + arm_ns + rotate_ns;
         let limit_ns = at_ns + self.geometry.place(limit).stream_ns - place.stream_ns;
-        self.segments.limit(segment, limit);
+        self.segments.all[segment].high = limit;
         let stream = Stream { segment, from, from_ns: place.stream_ns, at_ns, limit, limit_ns };
         self.mechanism = Mechanism { work: Work::Stream(stream), head: from, place, wrote: false };
         self.gather(end);
@@ -330,7 +331,7 @@ impl Drive {
     }
 
     fn begin_run(&mut self, now_ns: u64, index: usize) {
-        let first = self.writes.runs()[index].first;
+        let first = self.writes.runs[index].first;
         let bytes = self.writes.stretch(index);
         let place = self.geometry.place(first);
         let run = Some(index);

@@ -13,13 +13,13 @@
 const REMEMBERED: usize = 8;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Segment {
+pub(super) struct Segment {
     low: u64,
     /// Byte after the last that has been read; while the head streams into the segment, the byte
     /// at which it stops.
-    high: u64,
+    pub(super) high: u64,
     /// Up to here the ring is free again: all before it was sent or given up.
-    sent: u64,
+    pub(super) sent: u64,
     /// Byte after the highest that has been sent.
     top: u64,
     stamp: u64,
@@ -29,8 +29,13 @@ struct Segment {
 }
 
 impl Segment {
-    fn has_sent(&self, first: u64, end: u64) -> bool {
+    pub(super) fn has_sent(&self, first: u64, end: u64) -> bool {
         first < self.top && self.ranges.iter().any(|&(from, to)| first < to && from < end)
+    }
+
+    pub(super) fn sent_last(&self) -> u64 {
+        let (from, to) = self.ranges[(self.next_range + REMEMBERED - 1) % REMEMBERED];
+        to - from
     }
 
     /// Frees what has been sent: without a gap, but for one that is half a ring behind.
@@ -47,8 +52,9 @@ impl Segment {
 
 #[derive(Debug)]
 pub(super) struct Segments {
-    all: Vec<Segment>,
-    bytes: u64,
+    pub(super) all: Vec<Segment>,
+    /// Room of each.
+    pub(super) bytes: u64,
     rereads: bool,
     clock: u64,
     active: Option<usize>,
@@ -58,10 +64,6 @@ impl Segments {
     pub(super) fn new(count: u32, bytes: u64, rereads: bool) -> Self {
         let all = vec![Segment::default(); count.max(1) as usize];
         Self { all, bytes, rereads, clock: 0, active: None }
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// How far the head may read on beyond what was sent: the whole ring, but for a drive that
@@ -74,16 +76,6 @@ impl Segments {
     /// which [`Self::room`] keeps it.
     fn finds_again(&self, segment: &Segment, first: u64) -> bool {
         self.rereads && first + self.bytes / 4 >= segment.top
-    }
-
-    pub(super) fn sent_last(&self, index: usize) -> u64 {
-        let segment = &self.all[index];
-        let (from, to) = segment.ranges[(segment.next_range + REMEMBERED - 1) % REMEMBERED];
-        to - from
-    }
-
-    pub(super) fn sent_to(&self, index: usize) -> u64 {
-        self.all[index].sent
     }
 
     /// A segment for reading from `first` on, and where reading begins: behind what is there.
@@ -107,10 +99,6 @@ impl Segments {
         (index, segment.high)
     }
 
-    pub(super) fn limit(&mut self, index: usize, limit: u64) {
-        self.all[index].high = limit;
-    }
-
     /// The head has left the segment, having come to `high`.
     pub(super) fn freeze(&mut self, index: usize, high: u64) {
         let segment = &mut self.all[index];
@@ -125,10 +113,6 @@ impl Segments {
         let segment = &self.all[index];
         first >= segment.low.max(high.saturating_sub(self.bytes))
             && (!segment.has_sent(first, end) || self.finds_again(segment, first))
-    }
-
-    pub(super) fn has_sent(&self, index: usize, first: u64, end: u64) -> bool {
-        self.all[index].has_sent(first, end)
     }
 
     /// Whether a range is here, outside the segment into which the head reads; and if so whether
@@ -160,11 +144,6 @@ impl Segments {
         }
     }
 
-    /// Bytes of a segment before `next` are wanted by nobody.
-    pub(super) fn give_up(&mut self, index: usize, next: u64) {
-        self.all[index].sent = self.all[index].sent.max(next);
-    }
-
     /// Bytes are overwritten: what held them is void.
     pub(super) fn overwrite(&mut self, first: u64, end: u64) {
         for (index, segment) in self.all.iter_mut().enumerate() {
@@ -185,30 +164,27 @@ mod tests {
     fn a_gap_keeps_its_room_until_what_is_sent_is_half_a_ring_ahead_of_it() {
         let mut segments = Segments::new(1, 128 * KIB, false);
         let (index, _) = segments.begin(0, 16 * KIB);
-        segments.limit(index, 128 * KIB);
+        segments.all[index].high = 128 * KIB;
         segments.sent(16 * KIB, 32 * KIB);
-        assert_eq!(segments.sent_to(index), 0, "the first 16 KiB were overtaken");
+        assert_eq!(segments.all[index].sent, 0, "the first 16 KiB were overtaken");
         assert!(segments.keeps(index, 128 * KIB, 0, 16 * KIB));
         segments.sent(32 * KIB, 64 * KIB);
-        assert_eq!(segments.sent_to(index), 0);
+        assert_eq!(segments.all[index].sent, 0);
         segments.sent(64 * KIB, 80 * KIB);
-        assert_eq!(
-            segments.sent_to(index),
-            80 * KIB,
-            "given up: 16 KiB were not sent, the rest was"
-        );
+        let given_up = "given up: 16 KiB were not sent, the rest was";
+        assert_eq!(segments.all[index].sent, 80 * KIB, "{given_up}");
     }
 
     #[test]
     fn a_gap_that_is_sent_late_frees_all_that_was_sent_behind_it() {
         let mut segments = Segments::new(1, 128 * KIB, false);
         let (index, _) = segments.begin(0, 16 * KIB);
-        segments.limit(index, 128 * KIB);
+        segments.all[index].high = 128 * KIB;
         segments.sent(16 * KIB, 32 * KIB);
         segments.sent(48 * KIB, 64 * KIB);
         segments.sent(0, 16 * KIB);
-        assert_eq!(segments.sent_to(index), 32 * KIB);
+        assert_eq!(segments.all[index].sent, 32 * KIB);
         segments.sent(32 * KIB, 48 * KIB);
-        assert_eq!(segments.sent_to(index), 64 * KIB);
+        assert_eq!(segments.all[index].sent, 64 * KIB);
     }
 }

@@ -20,7 +20,8 @@ pub(super) struct Run {
 
 #[derive(Debug)]
 pub(super) struct WriteBuffer {
-    runs: Vec<Run>,
+    /// Those with `ready` above `first` can be written.
+    pub(super) runs: Vec<Run>,
     most_runs: usize,
     capacity: u64,
     used: u64,
@@ -77,11 +78,6 @@ impl WriteBuffer {
 
     pub(super) fn holds(&self, first: u64, end: u64) -> bool {
         self.runs.iter().any(|run| run.first <= first && end <= run.ready)
-    }
-
-    /// The runs; those with `ready` above `first` can be written.
-    pub(super) fn runs(&self) -> &[Run] {
-        &self.runs
     }
 
     pub(super) fn dirty(&self) -> bool {

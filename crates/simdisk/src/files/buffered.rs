@@ -7,7 +7,6 @@
 //! what has been written; on NT a random write of part of a frame reads the frame.
 
 use super::spec::PAGE_BYTES;
-use super::streams::StreamAt;
 use super::{CacheMode, FileAction, FileLayer, FileState, Purpose};
 use record::{Nanos, OpKind};
 
@@ -91,9 +90,9 @@ impl FileLayer {
     }
 
     /// Asks for the frame after the one in which a sequential reader is.
-    fn read_ahead(&mut self, stream: StreamAt, end: u64) {
+    fn read_ahead(&mut self, stream: usize, end: u64) {
         let next = (end - 1) / self.frame_bytes() + 1;
-        let asked = self.reads.ahead(stream);
+        let asked = &mut self.reads.streams[stream].ahead;
         if *asked >= next || (self.rules.nt && self.ahead_in_flight > 0) {
             return;
         }
@@ -195,7 +194,7 @@ impl FileLayer {
 
     fn copy_out(&mut self, request: u32, out: &mut Vec<FileAction>) {
         let bytes = self.requests[request].bytes;
-        out.push(FileAction::Compute { ns: self.spec.costs.buffered_read.ns(bytes) });
+        out.push(FileAction::Compute(self.spec.costs.buffered_read.ns(bytes)));
         self.end_request(request, out);
     }
 
@@ -234,7 +233,7 @@ impl FileLayer {
             self.next_in_line(now, out);
         } else if self.mode == CacheMode::Fs {
             self.mark(request, false);
-            out.push(FileAction::Compute { ns: self.spec.costs.buffered_write.ns(bytes) });
+            out.push(FileAction::Compute(self.spec.costs.buffered_write.ns(bytes)));
             self.transfer(request, false, out);
         } else {
             self.admit(now, request, out);

@@ -54,11 +54,8 @@ pub enum FileAction {
         /// Bytes, or a negated error number.
         outcome: i32,
     },
-    /// CPU time that the wants after it wait for.
-    Compute {
-        /// How much.
-        ns: u64,
-    },
+    /// CPU time that the wants after it wait for, in nanoseconds.
+    Compute(u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -293,7 +290,7 @@ impl FileLayer {
     ) {
         let (tag, bytes) = (self.blocks.insert(purpose), bytes.min(self.size - offset) as u32);
         let forced = self.mode == CacheMode::None;
-        out.push(FileAction::Compute { ns: self.spec.costs.background_ns });
+        out.push(FileAction::Compute(self.spec.costs.background_ns));
         out.push(FileAction::Block { tag, op, offset, bytes, forced });
     }
 
@@ -315,7 +312,7 @@ impl FileLayer {
         if pay {
             let cost = self.call_cost(request);
             let extra = self.spec.costs.extra_transfer_ns * (transfers - 1);
-            out.push(FileAction::Compute { ns: cost - cost / 2 + extra });
+            out.push(FileAction::Compute(cost - cost / 2 + extra));
         }
         self.requests[request].missing = transfers as u32;
         while offset < end {
@@ -349,7 +346,7 @@ impl FileLayer {
         }
         if self.mode != CacheMode::Fs {
             let ns = self.call_cost(request) / 2;
-            out.push(FileAction::Compute { ns });
+            out.push(FileAction::Compute(ns));
         }
         self.end_request(request, out);
         self.next_in_line(now, out);

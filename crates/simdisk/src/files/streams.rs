@@ -8,19 +8,16 @@
 const STREAMS: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
-struct Stream {
+pub(super) struct Stream {
     next: u64,
     /// How far reading ahead has been asked for.
-    ahead: u64,
+    pub(super) ahead: u64,
     seen: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct StreamAt(usize);
-
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
-    streams: [Stream; STREAMS],
+    pub(super) streams: [Stream; STREAMS],
     visits: u64,
 }
 
@@ -31,8 +28,8 @@ impl Default for Streams {
 }
 
 impl Streams {
-    /// Notes a request; its stream if it continues one or begins the file.
-    pub(super) fn visit(&mut self, begin: u64, offset: u64, bytes: u32) -> Option<StreamAt> {
+    /// Notes a request; the number of its stream if it continues one or begins the file.
+    pub(super) fn visit(&mut self, begin: u64, offset: u64, bytes: u32) -> Option<usize> {
         self.visits += 1;
         let found = self.streams.iter().position(|stream| stream.next == offset);
         let oldest = || (0..STREAMS).min_by_key(|&index| self.streams[index].seen).unwrap_or(0);
@@ -43,11 +40,6 @@ impl Streams {
         }
         stream.next = offset + u64::from(bytes);
         stream.seen = self.visits;
-        (found.is_some() || offset == begin).then_some(StreamAt(index))
-    }
-
-    /// How far reading ahead has been asked for.
-    pub(super) fn ahead(&mut self, at: StreamAt) -> &mut u64 {
-        &mut self.streams[at.0].ahead
+        (found.is_some() || offset == begin).then_some(index)
     }
 }

@@ -41,53 +41,42 @@ impl Pass {
 impl FileLayer {
     /// Lets a write into memory, or makes it wait for the lazy writer.
     pub(super) fn admit(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
-        let bytes = u64::from(self.requests[request].bytes);
-        let full = self.dirty_bytes > 0 && self.dirty_bytes + bytes > self.rules.dirty_limit;
-        if self.throttled || full {
+        if self.throttled || self.is_full(request) {
             self.throttled = true;
             // What waits is written as fast as it becomes dirty in any case.
             self.made_dirty_bytes = 0;
             self.deferred.push_back(request);
-            self.begin_pass(now, out);
-            return;
+            self.begin_pass(now, 0, out);
+        } else {
+            self.accept(now, request, out);
         }
-        self.accept(now, request, out);
+    }
+
+    /// Whether the limit has no room for a write.
+    fn is_full(&self, request: u32) -> bool {
+        let bytes = u64::from(self.requests[request].bytes);
+        self.dirty_bytes > 0 && self.dirty_bytes + bytes > self.rules.dirty_limit
     }
 
     fn accept(&mut self, now: Nanos, request: u32, out: &mut Vec<FileAction>) {
         let bytes = self.requests[request].bytes;
         self.mark(request, true);
         self.made_dirty_bytes += u64::from(bytes);
-        out.push(FileAction::Compute { ns: self.spec.costs.buffered_write.ns(bytes) });
+        out.push(FileAction::Compute(self.spec.costs.buffered_write.ns(bytes)));
         self.end_request(request, out);
         let rests = self.rules.scans_on || !self.pass.active();
         if self.dirty_bytes > self.rules.dirty_background {
-            self.begin_pass(now, out);
+            self.begin_pass(now, 0, out);
         } else if self.tick.is_none() && rests {
             self.tick = Some(Nanos(now.0 + self.rules.period_ns));
         }
     }
 
-    fn begin_pass(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
-        if !self.pass.active() {
-            self.start_pass(0);
-            self.write_back(now, out);
+    /// Begins a pass, unless one is under way: of its share of what is dirty, and `least` bytes.
+    fn begin_pass(&mut self, now: Nanos, least: u64, out: &mut Vec<FileAction>) {
+        if self.pass.active() {
+            return;
         }
-    }
-
-    /// The scan that comes every period while anything is dirty.
-    pub(super) fn scan(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
-        let made = std::mem::take(&mut self.made_dirty_bytes);
-        let again = self.rules.scans_on && self.dirty_bytes > 0;
-        self.tick = again.then(|| Nanos(now.0 + self.rules.period_ns));
-        if !self.pass.active() {
-            self.start_pass(if self.rules.scans_on { made } else { 0 });
-            self.write_back(now, out);
-        }
-    }
-
-    /// Draws up what a pass writes: its share of what is dirty, and `least` bytes.
-    fn start_pass(&mut self, least: u64) {
         self.pass.numbers.clear();
         self.pass.numbers.extend(&self.cache.dirty);
         let from = self.pass.numbers.partition_point(|&number| number < self.pass.sweep);
@@ -95,6 +84,15 @@ impl FileLayer {
         self.pass.at = 0;
         let share = self.dirty_bytes / self.rules.pass_share;
         self.pass.left_bytes = share.max(least).max(LEAST_PASS_BYTES);
+        self.write_back(now, out);
+    }
+
+    /// The scan that comes every period while anything is dirty.
+    pub(super) fn scan(&mut self, now: Nanos, out: &mut Vec<FileAction>) {
+        let made = std::mem::take(&mut self.made_dirty_bytes);
+        let again = self.rules.scans_on && self.dirty_bytes > 0;
+        self.tick = again.then(|| Nanos(now.0 + self.rules.period_ns));
+        self.begin_pass(now, if self.rules.scans_on { made } else { 0 }, out);
     }
 
     /// Sends write-back, as much as may be in flight; when the pass is over, sees what comes next.
@@ -128,7 +126,7 @@ impl FileLayer {
         if self.dirty_bytes == 0 {
             self.tick = None;
         } else if self.throttled || self.dirty_bytes > self.rules.dirty_background {
-            self.begin_pass(now, out);
+            self.begin_pass(now, 0, out);
         } else if !self.rules.scans_on || self.tick.is_none() {
             self.tick = Some(Nanos(now.0 + self.rules.period_ns));
         }
@@ -143,8 +141,7 @@ impl FileLayer {
         while !self.throttled
             && let Some(&request) = self.deferred.front()
         {
-            let bytes = u64::from(self.requests[request].bytes);
-            if self.dirty_bytes > 0 && self.dirty_bytes + bytes > self.rules.dirty_limit {
+            if self.is_full(request) {
                 self.throttled = true;
                 break;
             }

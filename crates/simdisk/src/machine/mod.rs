@@ -119,7 +119,6 @@ pub struct Machine {
     ended: Vec<Ended>,
     wants: Vec<FileAction>,
     asks: Vec<Ask>,
-    ready: Vec<u32>,
     now_ns: u64,
 }
 
@@ -166,7 +165,6 @@ impl Machine {
             ended: Vec::new(),
             wants: Vec::new(),
             asks: Vec::new(),
-            ready: Vec::new(),
             now_ns: 0,
             agenda: EventQueue::default(),
             ports,
@@ -208,7 +206,7 @@ impl Machine {
         let mut wants = std::mem::take(&mut self.wants);
         let mut work_ns = self.now_ns;
         for want in wants.drain(..) {
-            if let FileAction::Compute { ns } = want {
+            if let FileAction::Compute(ns) = want {
                 work_ns = self.processors.take(work_ns, ns);
                 continue;
             }
@@ -246,7 +244,7 @@ impl Machine {
                 self.ended.push(Ended { token, at: Nanos(self.now_ns), outcome });
             }
             // Taken where wants come in.
-            FileAction::Compute { .. } => {}
+            FileAction::Compute(_) => {}
         }
     }
 
@@ -352,12 +350,9 @@ impl Machine {
         let block = &mut self.blocks[number];
         let (tag, outcome) = (block.tag, block.bytes as i32);
         self.blocks.release(number);
-        let mut ready = std::mem::take(&mut self.ready);
-        self.volume.release(number, &mut ready);
-        for next in ready.drain(..) {
+        for next in self.volume.release(number) {
             self.begin_block(next);
         }
-        self.ready = ready;
         self.files.block_done(Nanos(self.now_ns), tag, outcome, &mut self.wants);
         self.satisfy(self.now_ns);
     }
@@ -365,7 +360,7 @@ impl Machine {
     /// Takes a request that is in this machine's memory; `first_ns` of work come before it.
     fn arrive_here(&mut self, arrival: &Arrival, first_ns: u64) {
         if first_ns > 0 {
-            self.wants.push(FileAction::Compute { ns: first_ns });
+            self.wants.push(FileAction::Compute(first_ns));
         }
         self.files.arrive(Nanos(self.now_ns), arrival, &mut self.wants);
         self.satisfy(self.now_ns + CALL_NS);
@@ -434,7 +429,7 @@ impl Device for Machine {
         let name = if self.remote.is_some() { "server CPU" } else { HOST_CPU };
         let mut uses = Vec::new();
         if let Some(remote) = &self.remote {
-            remote.network.uses(&mut uses);
+            uses.extend(remote.network.uses());
         }
         let (count, busy_ns) = (self.processors.count.max(1), self.processors.busy_ns);
         let process_ns = busy_ns.saturating_sub(self.unclaimed_ns);

@@ -16,13 +16,11 @@ use record::{Nanos, OpKind};
 pub(super) struct Remote {
     pub(super) network: Network,
     requests: Slab<(Arrival, i32)>,
-    delivered: Vec<(Nanos, u32, Reached)>,
 }
 
 impl Remote {
     pub(super) fn new(spec: &NetworkSpec) -> Self {
-        let network = Network::new(spec);
-        Self { network, requests: Slab::default(), delivered: Vec::new() }
+        Self { network: Network::new(spec), requests: Slab::default() }
     }
 
     pub(super) fn send(&mut self, now: Nanos, arrival: &Arrival) {
@@ -34,17 +32,16 @@ impl Remote {
 impl Machine {
     pub(super) fn network_events(&mut self, at: Nanos) {
         self.now_ns = self.now_ns.max(at.0);
-        let Some(remote) = &mut self.remote else { return };
-        let mut delivered = std::mem::take(&mut remote.delivered);
-        remote.network.advance(at, &mut delivered);
-        for (_, number, reached) in delivered.drain(..) {
+        while let Some(remote) = &mut self.remote
+            && let Some((_, number, reached)) = remote.network.step(at)
+        {
             match reached {
                 Reached::Server => self.pass_card(number, true),
-                Reached::Application => self.give_back(number),
+                Reached::Application => {
+                    let (Arrival { token, .. }, outcome) = remote.requests.take(number);
+                    self.ended.push(Ended { token, at: Nanos(self.now_ns), outcome });
+                }
             }
-        }
-        if let Some(remote) = &mut self.remote {
-            remote.delivered = delivered;
         }
     }
 
@@ -68,7 +65,7 @@ impl Machine {
     pub(super) fn taken_in(&mut self, token: u32) {
         let Some(remote) = &mut self.remote else { return };
         let (arrival, _) = remote.requests[token];
-        let server_ns = remote.network.server_ns(arrival.bytes);
+        let server_ns = remote.network.spec.server.ns(arrival.bytes);
         self.arrive_here(&Arrival { token, ..arrival }, server_ns);
     }
 
@@ -83,11 +80,5 @@ impl Machine {
         let Some(remote) = &mut self.remote else { return };
         let (arrival, _) = remote.requests[number];
         remote.network.reply(Nanos(self.now_ns), number, arrival.op, arrival.bytes);
-    }
-
-    fn give_back(&mut self, number: u32) {
-        let Some(remote) = &mut self.remote else { return };
-        let (Arrival { token, .. }, outcome) = remote.requests.take(number);
-        self.ended.push(Ended { token, at: Nanos(self.now_ns), outcome });
     }
 }

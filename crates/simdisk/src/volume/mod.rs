@@ -60,11 +60,6 @@ impl Plan {
         &self.pieces[begin..self.stages[index].end]
     }
 
-    fn clear(&mut self) {
-        self.pieces.clear();
-        self.stages.clear();
-    }
-
     /// Ends a stage with the pieces added since the last one.
     fn end_stage(&mut self, xor_bytes: u64) {
         self.stages.push(Stage { end: self.pieces.len(), xor_bytes });
@@ -134,7 +129,8 @@ impl Volume {
         plan: &mut Plan,
     ) {
         debug_assert!(bytes > 0 && offset + u64::from(bytes) <= self.size, "inside the volume");
-        plan.clear();
+        plan.pieces.clear();
+        plan.stages.clear();
         let offset = offset + self.align_bytes;
         match &mut self.layout {
             // NT's stripe sets send chunk after chunk to disk after disk in turn. A request over a
@@ -168,9 +164,9 @@ impl Volume {
         }
     }
 
-    /// A request that was let in is done; appends those that may be carried out now.
-    pub fn release(&mut self, request: u32, ready: &mut Vec<u32>) {
-        self.order.release(request, ready);
+    /// A request that was let in is done; those that may be carried out now.
+    pub fn release(&mut self, request: u32) -> Vec<u32> {
+        self.order.release(request)
     }
 }
 

@@ -38,9 +38,10 @@ impl StripeOrder {
         behind_others == 0
     }
 
-    /// Takes a request out of its lines; appends those that are now first everywhere.
-    pub(super) fn release(&mut self, request: u32, ready: &mut Vec<u32>) {
-        let Some(claim) = self.claims.remove(&request.into()) else { return };
+    /// Takes a request out of its lines; those that are now first everywhere.
+    pub(super) fn release(&mut self, request: u32) -> Vec<u32> {
+        let mut ready = Vec::new();
+        let Some(claim) = self.claims.remove(&request.into()) else { return ready };
         debug_assert_eq!(claim.behind_others, 0, "only who is first can be done");
         for stripe in claim.first..=claim.last {
             let Some(line) = self.lines.get_mut(&stripe) else { continue };
@@ -56,5 +57,6 @@ impl StripeOrder {
                 ready.push(next);
             }
         }
+        ready
     }
 }

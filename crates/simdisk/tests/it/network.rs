@@ -12,10 +12,8 @@ fn gigabit() -> Network {
 
 /// Runs all events; the time at which each message reached its end, by token.
 fn run(network: &mut Network, tokens: usize) -> Vec<u64> {
-    let mut delivered = Vec::new();
-    network.advance(Nanos(u64::MAX), &mut delivered);
     let mut times = vec![0; tokens];
-    for (at, token, _) in delivered {
+    while let Some((at, token, _)) = network.step(Nanos(u64::MAX)) {
         times[token as usize] = at.0;
     }
     times
@@ -28,8 +26,7 @@ fn a_stream_of_large_replies_fills_the_link_but_for_the_headers() {
         network.reply(Nanos(0), token, OpKind::Read, 128 << 10);
     }
     let last = *run(&mut network, 100).iter().max().unwrap();
-    let mut uses = Vec::new();
-    network.uses(&mut uses);
+    let uses = network.uses();
     let wire_ns = uses[2].busy_ns;
     let rate = 100.0 * 131_072.0 / wire_ns as f64;
     // 1460 of 1538 bytes are payload.
@@ -44,9 +41,8 @@ fn the_two_directions_do_not_wait_for_each_other_and_messages_of_one_direction_d
         for token in 0..writes {
             network.send(Nanos(0), token, OpKind::Write, 1 << 20);
         }
-        let mut delivered = Vec::new();
         // The data of the first write is on the link.
-        network.advance(Nanos(10_000_000), &mut delivered);
+        while network.step(Nanos(10_000_000)).is_some() {}
         for token in 0..replies {
             network.reply(Nanos(10_000_000), writes + token, OpKind::Read, 64 << 10);
         }
@@ -93,7 +89,6 @@ fn two_processors_make_two_requests_at_once_and_the_third_after_the_shorter() {
     // A request crosses the link without data, so that the times between are those of the processors.
     let times = run(&mut network, 3);
     assert_eq!([times[0] - times[1], times[2] - times[1]], [60_000, 30_000]);
-    let mut uses = Vec::new();
-    network.uses(&mut uses);
+    let uses = network.uses();
     assert_eq!((uses[0].units, uses[0].busy_ns), (2, 170_000));
 }

@@ -433,11 +433,7 @@ fn writes_to_one_stripe_are_let_in_one_at_a_time_in_order_and_others_at_once() {
     assert!(!volume.claim(3, write, width - KIB, 2048), "both stripes");
     assert!(!volume.claim(4, write, width, 2048), "behind request 3");
     assert!(volume.claim(5, OpKind::Read, 0, 4096), "reads do not wait");
-    let mut released = |request| {
-        let mut ready = Vec::new();
-        volume.release(request, &mut ready);
-        ready
-    };
+    let mut released = |request| volume.release(request);
     assert_eq!(released(5), Vec::<u32>::new());
     assert_eq!(released(0), [1]);
     assert_eq!(released(2), Vec::<u32>::new(), "3 still waits for 1");
@@ -466,9 +462,9 @@ fn no_request_waits_for_ever_whatever_the_order_in_which_stripes_are_asked_for()
         if free.is_empty() || rng.below(2) == 0 {
             assert!(!running.is_empty(), "{waiting} wait and nobody works");
             let request = running.swap_remove(rng.below(running.len() as u64) as usize);
-            let before = running.len();
-            volume.release(request, &mut running);
-            waiting -= running.len() - before;
+            let ready = volume.release(request);
+            waiting -= ready.len();
+            running.extend(ready);
             free.push(request);
             done += 1;
         }
