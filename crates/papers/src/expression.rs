@@ -71,14 +71,6 @@ impl Expression {
         }
     }
 
-    /// Reads several, separated by semicolons.
-    ///
-    /// # Errors
-    /// As [`Expression::parse`].
-    pub fn parse_list(text: &str) -> Result<Vec<Self>, SyntaxError> {
-        text.split(';').map(Self::parse).collect()
-    }
-
     /// Calls `visit` with every use of a curve.
     pub fn curves(&self, visit: &mut dyn FnMut(&CurveUse)) {
         match self {

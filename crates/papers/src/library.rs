@@ -229,7 +229,10 @@ fn treatments(files: &Files) -> Result<BTreeMap<String, Treatment>, String> {
         let method = record.get("expression").to_owned();
         let values = match method.as_str() {
             "" => Vec::new(),
-            text => Expression::parse_list(text).map_err(|error| says(&error.to_string()))?,
+            text => {
+                let several: Result<_, _> = text.split(';').map(Expression::parse).collect();
+                several.map_err(|error| says(&error.to_string()))?
+            }
         };
         let tolerance = match record.get("tolerance") {
             "" => None,

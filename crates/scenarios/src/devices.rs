@@ -115,8 +115,7 @@ impl Device {
 
     /// The same device with requests that take this many times as long; what is no queue has one
     /// bad form.
-    #[must_use]
-    pub fn slower(&self, factor: f64) -> String {
+    pub(crate) fn slower(&self, factor: f64) -> String {
         let (service_us, cv_percent, rate_mb) = match self.made_of {
             MadeOf::Known { bad, .. } => return bad.to_owned(),
             MadeOf::Queue { service_us, cv_percent, rate_mb } => (service_us, cv_percent, rate_mb),
@@ -133,8 +132,7 @@ impl Device {
     }
 
     /// The largest rate of a queue at a size.
-    #[must_use]
-    pub fn largest_at(&self, bytes: u64) -> f64 {
+    pub(crate) fn largest_at(&self, bytes: u64) -> f64 {
         match self.made_of {
             MadeOf::Queue { service_us, rate_mb, .. } => {
                 f64::from(self.side) * 1e9 / queue_ns(service_us, rate_mb, bytes)
@@ -144,14 +142,12 @@ impl Device {
     }
 
     /// What it does at ease: one at a time on each of what works side by side.
-    #[must_use]
-    pub fn ease_per_s(&self) -> f64 {
+    pub(crate) fn ease_per_s(&self) -> f64 {
         (self.lone_per_s * f64::from(self.side)).min(self.largest_per_s)
     }
 
     /// Whether it treats reads and writes alike.
-    #[must_use]
-    pub fn alike(&self) -> bool {
+    pub(crate) fn alike(&self) -> bool {
         matches!(self.made_of, MadeOf::Queue { .. })
     }
 

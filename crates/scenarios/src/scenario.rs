@@ -331,7 +331,6 @@ struct ScenarioRun<'a> {
     workers: Vec<Option<Worker<Seen, SimClock>>>,
     /// Jobs to come, the next one last.
     to_come: Vec<(Nanos, u32)>,
-    held: Vec<bool>,
     tracer: Option<Rc<RefCell<Tracer>>>,
     last: Counted,
     intervals: Vec<Interval>,
@@ -340,14 +339,14 @@ struct ScenarioRun<'a> {
 
 impl<'a> ScenarioRun<'a> {
     fn new(scenario: &'a Scenario<'a>, room: &Rc<RefCell<SimHost>>) -> Self {
-        let reach: Vec<(Workload, bool)> = scenario.loads.iter().map(limited).collect();
-        let jobs: u32 = reach.iter().map(|(workload, _)| workload.numjobs).sum();
-        if let Some((first, _)) = reach.first() {
+        let reach: Vec<Workload> = scenario.loads.iter().map(|load| limited(load).0).collect();
+        let jobs: u32 = reach.iter().map(|workload| workload.numjobs).sum();
+        if let Some(first) = reach.first() {
             room.borrow_mut().admit(jobs, first);
         }
         let tracer: Option<Rc<RefCell<Tracer>>> = scenario.traced.then(Rc::default);
         let (mut workers, mut to_come) = (Vec::new(), Vec::new());
-        for (index, (load, (workload, _))) in scenario.loads.iter().zip(&reach).enumerate() {
+        for (index, (load, workload)) in scenario.loads.iter().zip(&reach).enumerate() {
             let window = Window { begin: load.begin, end: load.end.min(scenario.duration) };
             let control = Arc::new(Control::new(workload, window));
             for job in 0..workload.numjobs {
@@ -372,7 +371,6 @@ impl<'a> ScenarioRun<'a> {
             room: Rc::clone(room),
             workers,
             to_come,
-            held: reach.iter().map(|(_, held)| *held).collect(),
             tracer,
             last: Counted { device: room.borrow().counters(), ..Counted::default() },
             intervals: Vec::new(),
@@ -468,8 +466,7 @@ impl<'a> ScenarioRun<'a> {
         let end = begin.plus(length);
         let there = |load: &ScenarioLoad| load.begin < end && begin < load.end;
         let loads = || self.scenario.loads.iter().filter(|load| there(load));
-        let held =
-            self.scenario.loads.iter().zip(&self.held).any(|(load, held)| *held && there(load));
+        let held = loads().any(|load| limited(load).1);
         let cgroup_limits = loads()
             .flat_map(|load| {
                 load.limits.iter().map(|limit| CgroupLimit {

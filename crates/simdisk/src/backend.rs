@@ -92,7 +92,6 @@ impl SimBackend {
             Some(sim_worker(&self.host, engine, (workload, seed, job), &control, counters))
         });
         let mut drive = Drive {
-            host: &self.host,
             workers: workers.collect(),
             jobs: &jobs,
             control: &control,
@@ -150,7 +149,6 @@ impl TrialBackend for SimBackend {
 }
 
 struct Drive<'a, E> {
-    host: &'a Rc<RefCell<SimHost>>,
     /// `None` for one that has ended.
     workers: Vec<Option<Worker<E, SimClock>>>,
     jobs: &'a [Arc<JobCounters>],
@@ -198,13 +196,13 @@ impl<E: Engine> Drive<'_, E> {
             }
             let limit =
                 if self.after.is_none() { self.boundary.min(window_end) } else { self.boundary };
-            let goes_on = self.host.borrow_mut().proceed(limit);
+            let goes_on = self.probe.0.borrow_mut().proceed(limit);
             if !goes_on {
                 break self.fall_silent();
             }
             self.pass_boundaries(self.now());
             self.look();
-            self.host.borrow_mut().take_turn(&mut self.turn);
+            self.probe.0.borrow_mut().take_turn(&mut self.turn);
         };
         self.pass_boundaries(until);
         self.advance(until);
@@ -216,12 +214,12 @@ impl<E: Engine> Drive<'_, E> {
     }
 
     fn now(&self) -> Nanos {
-        self.host.borrow().now()
+        self.probe.0.borrow().now()
     }
 
     fn advance(&self, time: Nanos) {
         let time = time.max(self.now());
-        self.host.borrow_mut().advance(time);
+        self.probe.0.borrow_mut().advance(time);
     }
 
     /// Steps every job whose turn it is as far as it goes.

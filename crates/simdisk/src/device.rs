@@ -8,14 +8,14 @@ use record::{CacheMode, Nanos, OpKind};
 use std::fmt::Debug;
 
 /// The error number of a request that failed: EIO.
-pub const EIO: i32 = 5;
+pub(crate) const EIO: i32 = 5;
 /// The name of the component that is the processors of the simulated host: its busy time is the
 /// modelled CPU time of a trial, or that of its phase [`PROCESS`] if it has one.
-pub const HOST_CPU: &str = "host CPU";
+pub(crate) const HOST_CPU: &str = "host CPU";
 /// The phase that is on the account of the measuring process: a system that counts by process, as
 /// NT does, leaves out what it starts by itself (Riedel 1997, section 2: "Not all processing overhead
 /// is charged to the process that caused it").
-pub const PROCESS: &str = "process";
+pub(crate) const PROCESS: &str = "process";
 
 /// A request that reaches the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! they would be longer than the rest of the help. The parser of the command line does not wrap
 //! what stands below the flags; this does.
 
-use crate::{FAMILIES, Family};
+use crate::spec::{FAMILIES, Family};
 
 /// Columns of the help.
 const WIDTH: usize = 80;

@@ -31,7 +31,6 @@ impl Kind {
 /// A key of a family.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Its name.
     pub name: &'static str,
     /// The default, or `BY_KIND` where names differ in it.
     pub default: &'static str,

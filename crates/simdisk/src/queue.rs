@@ -41,8 +41,7 @@ pub struct QueueDevice {
 
 impl QueueDevice {
     /// A device at time zero; `seed` makes its service times.
-    #[must_use]
-    pub fn new(spec: &QueueSpec, seed: u64) -> Self {
+    pub(crate) fn new(spec: &QueueSpec, seed: u64) -> Self {
         // Apart from the streams of the jobs, which use small indices.
         let rng = Rng::new(derive_seed(seed, u64::MAX));
         let stall_rng = Rng::new(derive_seed(seed, u64::MAX - 1));

@@ -3,18 +3,15 @@
 use super::Source::{Assumed, Derived, Fitted, Paper};
 use super::{Field, Model, Parts, Rows, model};
 
-/// An adapter between buses and PCI. Rates in bytes per second; 0 for one that never binds.
+/// An adapter between buses and PCI: rates from and to the drives, 0 for one that never binds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AdapterSpec {
     /// Buses or channels on one.
     pub channels: u32,
-    /// From the drives.
     pub in_bytes_per_s: u64,
-    /// To the drives.
     pub out_bytes_per_s: u64,
-    /// Its processor, per command, in nanoseconds.
+    /// Its processor, per command.
     pub command_ns: u64,
-    /// Exclusive or over parity, per KiB, in nanoseconds.
     pub xor_per_kib_ns: u64,
 }
 

@@ -4,21 +4,18 @@ use super::Source::{Assumed, Derived, Fitted, Paper};
 use super::{Field, Model, Parts, Rest, Rows, model};
 use crate::files::CallCosts;
 
+/// A host. Rates are those of a PCI bus and those at which devices write and read memory; 0 for one
+/// that never binds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostSpec {
-    /// Processors; 0 for work that takes no time.
+    /// 0 for work that takes no time.
     pub processors: u32,
-    /// CPU time of the calls of its file system.
     pub costs: CallCosts,
-    /// Memory for the file-system cache.
+    /// For the file-system cache.
     pub memory_bytes: u64,
-    /// Exclusive or over parity, per KiB.
     pub xor_per_kib_ns: u64,
-    /// Rate of a PCI bus; 0 for one that never binds.
     pub pci_bytes_per_s: u64,
-    /// Rate at which devices write memory; 0 for one that never binds.
     pub memory_in_bytes_per_s: u64,
-    /// Rate at which they read it; 0 for one that never binds.
     pub memory_out_bytes_per_s: u64,
 }
 

@@ -37,22 +37,18 @@ pub(super) fn run(first: u32, length: u32) -> u32 {
 }
 
 impl FileLayer {
-    fn frame_bytes(&self) -> u64 {
-        u64::from(self.rules.frame_bytes)
-    }
-
     /// All pages of a frame that lie in the file.
     fn frame_pages(&self, number: u64) -> u32 {
-        let base = number * self.frame_bytes();
-        let bytes = self.end.saturating_sub(base).min(self.frame_bytes());
+        let base = number * self.rules.frame_bytes;
+        let bytes = self.end.saturating_sub(base).min(self.rules.frame_bytes);
         run(0, bytes.div_ceil(PAGE_BYTES) as u32)
     }
 
     /// The pages of frame `number` that `offset..end` touches; with `whole` those that it covers.
     fn pages(&self, number: u64, offset: u64, end: u64, whole: bool) -> u32 {
-        let base = number * self.frame_bytes();
+        let base = number * self.rules.frame_bytes;
         let low = offset.max(base) - base;
-        let high = end.min(base + self.frame_bytes()) - base;
+        let high = end.min(base + self.rules.frame_bytes) - base;
         let (first, last) = if whole {
             (low.div_ceil(PAGE_BYTES), high / PAGE_BYTES)
         } else {
@@ -62,15 +58,15 @@ impl FileLayer {
     }
 
     fn frames_of(&self, offset: u64, end: u64) -> std::ops::RangeInclusive<u64> {
-        offset / self.frame_bytes()..=(end - 1) / self.frame_bytes()
+        offset / self.rules.frame_bytes..=(end - 1) / self.rules.frame_bytes
     }
 
     pub(super) fn read_cached(&mut self, request: u32, out: &mut Vec<FileAction>) {
         let state = self.requests[request];
         let (offset, bytes, end) = (state.offset, state.bytes, state.end());
         let stream = self.reads.visit(self.begin, offset, bytes);
-        let mut overtaking =
-            stream.filter(|_| self.rules.ahead_overtakes && u64::from(bytes) > self.frame_bytes());
+        let mut overtaking = stream
+            .filter(|_| self.rules.ahead_overtakes && u64::from(bytes) > self.rules.frame_bytes);
         for number in self.frames_of(offset, end) {
             let pages = self.pages(number, offset, end, false);
             let rest = u32::MAX << pages.trailing_zeros();
@@ -91,13 +87,13 @@ impl FileLayer {
 
     /// Asks for the frame after the one in which a sequential reader is.
     fn read_ahead(&mut self, stream: usize, end: u64) {
-        let next = (end - 1) / self.frame_bytes() + 1;
+        let next = (end - 1) / self.rules.frame_bytes + 1;
         let asked = &mut self.reads.streams[stream].ahead;
         if *asked >= next || (self.rules.nt && self.ahead_in_flight > 0) {
             return;
         }
         *asked = next;
-        if next * self.frame_bytes() < self.end {
+        if next * self.rules.frame_bytes < self.end {
             self.want_pages(next, self.frame_pages(next), true);
         }
     }
@@ -136,7 +132,7 @@ impl FileLayer {
             let Some(fill) = self.fills.pop_front() else { return };
             let Some((first, length)) = first_run(fill.pages) else { continue };
             self.fills_in_flight += 1;
-            let offset = fill.number * self.frame_bytes() + u64::from(first) * PAGE_BYTES;
+            let offset = fill.number * self.rules.frame_bytes + u64::from(first) * PAGE_BYTES;
             let bytes = u64::from(length) * PAGE_BYTES;
             self.send(Purpose::Fill(fill), (OpKind::Read, offset, bytes), out);
         }

@@ -276,7 +276,7 @@ impl FileLayer {
             self.transfer(request, true, out);
             return;
         }
-        let bytes = u64::from(self.rules.transfer_bytes).min(until - next);
+        let bytes = self.rules.transfer_bytes.min(until - next);
         let purpose = Purpose::Zero { request, next: next + bytes, until };
         self.send(purpose, (OpKind::Write, next, bytes), out);
     }
@@ -298,7 +298,7 @@ impl FileLayer {
     /// before, half when it is over; `pay` is off for data that has been paid for as a copy.
     fn transfer(&mut self, request: u32, pay: bool, out: &mut Vec<FileAction>) {
         let Request { op, mut offset, bytes, .. } = self.requests[request];
-        let largest = u64::from(self.rules.transfer_bytes);
+        let largest = self.rules.transfer_bytes;
         let mut end = offset + u64::from(bytes);
         let mut forced = self.mode == CacheMode::None;
         if self.mode == CacheMode::Fs {

@@ -9,9 +9,9 @@
 pub(super) const PAGE_BYTES: u64 = 4 << 10;
 
 /// NT splits larger transfers (Riedel 1997, section 3).
-const NT_TRANSFER_BYTES: u32 = 64 << 10;
+const NT_TRANSFER_BYTES: u64 = 64 << 10;
 /// NT prefetches, and pages in, so much (Riedel, section 2; Chung 2000, section 7.1).
-const NT_FRAME_BYTES: u32 = 64 << 10;
+const NT_FRAME_BYTES: u64 = 64 << 10;
 /// NT lets writers wait at a quarter of memory (assumed; `CcDirtyPageThreshold`, Nagar 1997).
 const NT_DIRTY_SHARE: u64 = 4;
 /// The lazy writer's part of the dirty pages per pass (assumed; `LAZY_WRITER_MAX_AGE_TARGET`), and
@@ -19,8 +19,8 @@ const NT_DIRTY_SHARE: u64 = 4;
 const NT_PASS_SHARE: u64 = 8;
 const NT_PERIOD_NS: u64 = 1_000_000_000;
 /// Assumed: `BLK_DEF_MAX_SECTORS_CAP` and `VM_READAHEAD_PAGES` of Linux.
-const LINUX_TRANSFER_BYTES: u32 = 1_280 << 10;
-const LINUX_FRAME_BYTES: u32 = 128 << 10;
+const LINUX_TRANSFER_BYTES: u64 = 1_280 << 10;
+const LINUX_FRAME_BYTES: u64 = 128 << 10;
 /// Assumed: `BLKDEV_DEFAULT_RQ` is 128; its throttling leaves about a quarter to write-back.
 const LINUX_WRITES_AT_ONCE: u32 = 32;
 /// Assumed: `vm.dirty_ratio`, `vm.dirty_background_ratio` and `vm.dirty_expire_centisecs`.
@@ -115,9 +115,9 @@ pub(super) struct Rules {
     /// such work item per file (assumed; `ReadAheadActive`, Nagar 1997).
     pub(super) nt: bool,
     /// Largest transfer.
-    pub(super) transfer_bytes: u32,
+    pub(super) transfer_bytes: u64,
     /// The unit of caching, read-ahead and write-back: at most 32 pages.
-    pub(super) frame_bytes: u32,
+    pub(super) frame_bytes: u64,
     /// Reads of the cache in flight: NT serialises them per volume (Chung, section 7.1).
     pub(super) reads_at_once: u32,
     /// Writes of the cache in flight: NT's lazy writer has one (Riedel, section 2; Chung, 7.1).

@@ -112,7 +112,7 @@ impl FileLayer {
             let pages = run(first, length);
             self.cache.clean(slot, pages);
             self.pass.in_flight += 1;
-            let offset = number * u64::from(self.rules.frame_bytes) + u64::from(first) * PAGE_BYTES;
+            let offset = number * self.rules.frame_bytes + u64::from(first) * PAGE_BYTES;
             let bytes = u64::from(length) * PAGE_BYTES;
             self.pass.left_bytes = self.pass.left_bytes.saturating_sub(bytes);
             self.send(Purpose::Back(length), (OpKind::Write, offset, bytes), out);

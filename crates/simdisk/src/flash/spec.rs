@@ -154,10 +154,7 @@ const BUFFER_MIN: u64 = 256 << 10;
 const BUFFER_PAGES_MIN: u64 = 8;
 
 impl FlashSpec {
-    /// Whether the parameters go together; to be asked once all keys are set.
-    ///
-    /// # Errors
-    /// Names the key and what would do.
+    /// Whether the parameters go together, once all keys are set; else the key and what would do.
     pub(crate) fn check(&self) -> Result<(), String> {
         if !self.dies.is_multiple_of(self.channels) {
             return Err(format!(

@@ -109,7 +109,6 @@ pub struct Machine {
     memory: Lane,
     /// To a box of disks.
     trunk: Lane,
-    channels: u32,
     loads: Vec<DiskLoad>,
     ios: Slab<Io>,
     blocks: Slab<Block>,
@@ -124,8 +123,7 @@ pub struct Machine {
 
 impl Machine {
     /// A machine at rest. The specification must have passed its check.
-    #[must_use]
-    pub fn new(spec: &MachineSpec) -> Self {
+    pub(crate) fn new(spec: &MachineSpec) -> Self {
         let bus_count = spec.bus_count();
         let ports: Vec<Port> = (0..spec.disks)
             .map(|disk| {
@@ -138,8 +136,7 @@ impl Machine {
             .collect();
         let disk_bytes = ports.first().map_or(0, |port| port.drive.geometry.bytes);
         let volume = Volume::new(&spec.volume, spec.disks, disk_bytes);
-        let channels = spec.adapter.channels.max(1);
-        let adapter_count = bus_count.div_ceil(channels);
+        let adapter_count = bus_count.div_ceil(spec.adapter.channels);
         let (adapter, host, contended) = (&spec.adapter, &spec.host, spec.contention);
         Self {
             files: FileLayer::new(&spec.file, volume.size()),
@@ -156,7 +153,6 @@ impl Machine {
                 .collect(),
             memory: Lane::new(host.memory_in_bytes_per_s, host.memory_out_bytes_per_s, contended),
             trunk: Lane::new(spec.bus.in_bytes_per_s, spec.bus.out_bytes_per_s, contended),
-            channels,
             loads: vec![DiskLoad::default(); spec.disks as usize],
             ios: Slab::default(),
             blocks: Slab::default(),
@@ -390,7 +386,7 @@ impl Machine {
     }
 
     fn adapter(&self, drive: u32) -> usize {
-        (self.ports[drive as usize].bus / self.channels) as usize
+        (self.ports[drive as usize].bus / self.spec.adapter.channels) as usize
     }
 }
 

@@ -153,27 +153,20 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
 /// A machine: drives, what binds them, what they hang on, and the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineSpec {
-    /// The drive's name.
+    /// That of the drive.
     pub name: &'static str,
-    /// The drives.
     pub drive: DriveSpec,
-    /// Their bus.
     pub bus: BusSpec,
     /// What is between bus and PCI.
     pub adapter: AdapterSpec,
-    /// The host.
     pub host: HostSpec,
-    /// Drives.
     pub disks: u32,
-    /// Buses; 0 for as few as hold them.
+    /// 0 for as few as hold the disks.
     pub buses: u32,
-    /// PCI buses.
     pub pcis: u32,
-    /// How the drives are bound together.
     pub volume: VolumeSpec,
-    /// The file layer.
     pub file: FileSpec,
-    /// The network between the application and the machine.
+    /// Between the application and the machine, which then is a server.
     pub network: Option<NetworkSpec>,
     /// Whether transfers wait for each other.
     pub contention: bool,
@@ -181,8 +174,7 @@ pub struct MachineSpec {
 
 impl MachineSpec {
     /// A machine with one drive of this name; the first of the table if there is none.
-    #[must_use]
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let set = SETS.iter().find(|set| set.0 == name).unwrap_or(&SETS[0]);
         let &(name, bus, adapter, host, system) = set;
         let host = HOSTS.get(host).unwrap_or_default();
@@ -208,11 +200,8 @@ impl MachineSpec {
         }
     }
 
-    /// Whether the values go together.
-    ///
-    /// # Errors
-    /// What does not, and what to set.
-    pub fn check(&self) -> Result<(), String> {
+    /// Whether the values go together; else what does not, and what to set.
+    pub(crate) fn check(&self) -> Result<(), String> {
         self.volume.check(self.disks)?;
         let least = self.least_buses();
         if self.buses != 0 && self.buses < least {
@@ -222,9 +211,8 @@ impl MachineSpec {
         Ok(())
     }
 
-    /// Capacity of the volume in bytes.
-    #[must_use]
-    pub fn size_bytes(&self) -> u64 {
+    /// Capacity of the volume.
+    pub(crate) fn size_bytes(&self) -> u64 {
         Volume::new(&self.volume, self.disks, self.drive.capacity_bytes).size()
     }
 

@@ -1,7 +1,7 @@
 //! `sim:NAME,key=value`: names, keys, defaults, errors, and the tables of parts.
 
 use record::Nanos;
-use simdisk::{FAMILIES, FlashSpec, MachineSpec, Part, QueueSpec, SimKind, SimSpec, parts};
+use simdisk::{FAMILIES, FlashSpec, Part, QueueSpec, SimKind, SimSpec, parts};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
@@ -130,7 +130,7 @@ fn every_adapter_and_host_of_the_tables_can_be_built_and_every_drive_has_its_bus
         }
     }
     for part in &kinds["drive"] {
-        let spec = MachineSpec::new(part.name);
+        let SimKind::Machine(spec) = SimSpec::parse(part.name).unwrap().kind else { panic!() };
         assert!(spec.name == part.name && spec.drive.rpm > 0, "{}", part.name);
         assert!(spec.bus.in_bytes_per_s > 0 && spec.host.processors > 0, "{}", part.name);
     }
@@ -166,7 +166,7 @@ fn the_rows_of_a_flash_drive_are_its_parameters_all_of_them() {
 fn every_name_of_a_machine_stands_for_parts_that_there_are() {
     let family = FAMILIES.iter().find(|family| family.title.starts_with("Machines")).unwrap();
     for kind in family.kinds {
-        let spec = MachineSpec::new(kind.name);
+        let SimKind::Machine(spec) = SimSpec::parse(kind.name).unwrap().kind else { panic!() };
         assert_eq!(spec.name, kind.name);
         assert!(spec.drive.capacity_bytes > 0 && spec.bus.most_drives > 0, "{}", kind.name);
         assert!(spec.adapter.channels > 0 && spec.host.memory_bytes > 0, "{}", kind.name);
@@ -175,10 +175,10 @@ fn every_name_of_a_machine_stands_for_parts_that_there_are() {
 
 #[test]
 fn drives_that_do_not_fit_on_a_bus_need_more_of_them() {
-    let mut spec = MachineSpec::new("st15150w");
-    spec.disks = 16;
+    let SimKind::Machine(spec) = SimSpec::parse("st15150w,disks=16").unwrap().kind else {
+        panic!()
+    };
     assert_eq!(spec.bus_count(), 2);
-    assert!(spec.check().is_ok());
-    spec.buses = 1;
-    assert!(spec.check().unwrap_err().contains("buses=2"));
+    let error = SimSpec::parse("st15150w,disks=16,buses=1").unwrap_err().to_string();
+    assert!(error.contains("buses=2"), "{error}");
 }
