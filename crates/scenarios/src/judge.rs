@@ -51,13 +51,16 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
             score.right = false;
             continue;
         };
-        let seen = Seen::of(expect, found);
+        let share_where = |holds: fn(&Expect, &Episode) -> bool| -> f64 {
+            let episodes = found.episodes.iter().filter(|episode| holds(expect, episode));
+            episodes.map(|episode| share(expect, episode)).sum()
+        };
         if index == 0 {
-            score.verdict = seen.most;
+            score.verdict = longest(expect, found);
         }
-        score.right &= seen.right >= COVERED;
-        score.confidently_wrong |= seen.confidently_wrong > 1.0 - COVERED;
-        score.gave_up |= seen.gave_up > 1.0 - COVERED;
+        score.right &= share_where(is_right) >= COVERED;
+        score.confidently_wrong |= share_where(is_confidently_wrong) > 1.0 - COVERED;
+        score.gave_up |= share_where(gives_up) > 1.0 - COVERED;
     }
     score.first = of(0).and_then(|found| found.advice.first()).map(|remedy| remedy.strategy);
     score.expected_note_named = case.expected_note.is_none_or(|expected_note| {
@@ -70,40 +73,21 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
     score
 }
 
-/// Shares of a stretch.
-#[derive(Debug, Default)]
-struct Seen {
-    most: Option<Verdict>,
-    right: f64,
-    confidently_wrong: f64,
-    gave_up: f64,
+/// The part of a stretch that an episode covers.
+fn share(expect: &Expect, episode: &Episode) -> f64 {
+    let (from, to) = (expect.from_s as f64 * SECOND, expect.to_s as f64 * SECOND);
+    let begin = episode.begin_ns as f64;
+    let end = begin + episode.duration_ns as f64;
+    (end.min(to) - begin.max(from)).max(0.0) / (to - from).max(1.0)
 }
 
-impl Seen {
-    fn of(expect: &Expect, found: &DeviceDiagnosis) -> Self {
-        let (from, to) = (expect.from_s as f64 * SECOND, expect.to_s as f64 * SECOND);
-        let mut seen = Self::default();
-        let mut times: BTreeMap<Verdict, f64> = BTreeMap::new();
-        for episode in &found.episodes {
-            let begin = episode.begin_ns as f64;
-            let end = begin + episode.duration_ns as f64;
-            let share = (end.min(to) - begin.max(from)).max(0.0) / (to - from).max(1.0);
-            *times.entry(episode.verdict).or_default() += share;
-            if is_right(expect, episode) {
-                seen.right += share;
-                continue;
-            }
-            if is_confidently_wrong(expect, episode) {
-                seen.confidently_wrong += share;
-            }
-            if episode.verdict == Verdict::NotEnoughEvidence {
-                seen.gave_up += share;
-            }
-        }
-        let most = times.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        seen.most = most.map(|(verdict, _)| verdict);
-        seen
+/// The verdict on most of a stretch.
+fn longest(expect: &Expect, found: &DeviceDiagnosis) -> Option<Verdict> {
+    let mut times: BTreeMap<Verdict, f64> = BTreeMap::new();
+    for episode in &found.episodes {
+        *times.entry(episode.verdict).or_default() += share(expect, episode);
     }
+    times.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(verdict, _)| verdict)
 }
 
 fn names_a_right_one(expect: &Expect, episode: &Episode) -> bool {
@@ -118,7 +102,12 @@ fn is_right(expect: &Expect, episode: &Episode) -> bool {
 }
 
 fn is_confidently_wrong(expect: &Expect, episode: &Episode) -> bool {
-    episode.verdict != Verdict::NotEnoughEvidence
+    !is_right(expect, episode)
+        && episode.verdict != Verdict::NotEnoughEvidence
         && episode.confidence != Confidence::Possible
         && !names_a_right_one(expect, episode)
+}
+
+fn gives_up(expect: &Expect, episode: &Episode) -> bool {
+    episode.verdict == Verdict::NotEnoughEvidence && !is_right(expect, episode)
 }

@@ -78,7 +78,6 @@ pub(crate) struct Bus {
     selecting: VecDeque<u32>,
     /// The drive that had the last command.
     pub(crate) heard: u32,
-    /// Time by phase so far.
     pub(crate) phase_ns: [u64; PHASES.len()],
 }
 

@@ -71,19 +71,16 @@ fn host_cpu(components: &[ComponentSample]) -> Option<&ComponentSample> {
     components.iter().find(|component| component.name == HOST_CPU)
 }
 
-/// What of their time is on the account of the measuring process.
-fn charged_ns(host: &ComponentSample) -> u64 {
-    let process = host.phases.iter().find(|phase| phase.name == PROCESS);
-    process.map_or(host.busy_ns, |phase| phase.busy_ns)
-}
-
 impl Probe for SimProbe {
     fn sample(&mut self) -> ProbeSample {
         let host = self.0.borrow();
         let components = host.components();
         // What the model says of the host is work of its system: file layer, drivers, interrupts.
-        let cpu = host_cpu(&components)
-            .map(|host| CpuSample { system_ns: charged_ns(host), ..CpuSample::default() });
+        let cpu = host_cpu(&components).map(|host| {
+            let process = host.phases.iter().find(|phase| phase.name == PROCESS);
+            let system_ns = process.map_or(host.busy_ns, |phase| phase.busy_ns);
+            CpuSample { system_ns, ..CpuSample::default() }
+        });
         ProbeSample { at: host.now(), cpu, device: Some(host.counters()), components }
     }
 

@@ -170,20 +170,15 @@ impl FileLayer {
             in_turn: false,
         });
         let cached = matches!(self.mode, CacheMode::All | CacheMode::Fs);
-        match (cached, arrival.op) {
-            (true, OpKind::Read) => self.read_cached(request, out),
-            (true, OpKind::Write) => {
-                if self.mode == CacheMode::Fs && self.rules.nt {
-                    self.queue_up(now, request, out);
-                } else {
-                    self.write_cached(now, request, out);
-                }
-            }
-            (false, OpKind::Read) => self.transfer(request, true, out),
-            (false, OpKind::Write) => match self.spec.state {
-                FileState::Written => self.transfer(request, true, out),
-                FileState::Extend | FileState::LastFirst => self.queue_up(now, request, out),
-            },
+        let one_at_a_time = match cached {
+            true => self.mode == CacheMode::Fs && self.rules.nt,
+            false => self.spec.state != FileState::Written,
+        };
+        match arrival.op {
+            OpKind::Write if one_at_a_time => self.queue_up(now, request, out),
+            OpKind::Write if cached => self.write_cached(now, request, out),
+            OpKind::Read if cached => self.read_cached(request, out),
+            OpKind::Read | OpKind::Write => self.transfer(request, true, out),
         }
     }
 

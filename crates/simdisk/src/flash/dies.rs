@@ -177,8 +177,7 @@ impl Dies {
     }
 
     pub(super) fn uses(&self) -> [ComponentSample; 2] {
-        let mut phases = PHASES.map(|name| (name, 0));
-        phases.iter_mut().zip(self.busy_ns).for_each(|(phase, busy_ns)| phase.1 = busy_ns);
+        let phases: Vec<_> = PHASES.into_iter().zip(self.busy_ns).collect();
         let sent_ns = self.channels.iter().map(|channel| channel.busy_ns).sum();
         [
             component("flash dies", self.dies.len() as u32, self.busy_ns.iter().sum(), &phases),
@@ -189,7 +188,8 @@ impl Dies {
     /// Whether what a die does lets a read pass, and it is worth the time.
     fn can_interrupt(&self, now: Nanos, die: u32) -> bool {
         let state = &self.dies[die as usize];
-        state.now.is_some_and(|operation| !is_read(operation.task))
+        let may_wait = |task| matches!(task, Task::Program | Task::Move | Task::Erase);
+        state.now.is_some_and(|operation| may_wait(operation.task))
             && state.paused.is_none()
             && state.overtaken < OVERTAKING_MAX
             && state.ends.since(now.max(state.interruptible_from)).0 > SUSPEND_NS
@@ -268,8 +268,4 @@ impl Dies {
         let event = DieEvent { die, epoch: state.epoch, what: DieStep::Over };
         self.agenda.push(ends, Event::Die(event));
     }
-}
-
-fn is_read(task: Task) -> bool {
-    matches!(task, Task::Read | Task::Complete | Task::Collect)
 }

@@ -146,7 +146,10 @@ impl Volume {
                 plan.end_stage(0);
             }
             Layout::Mirror(mirror) => mirror.plan(op, offset, bytes, load, plan),
-            Layout::Parity(parity) => parity.plan(op, offset, bytes, plan),
+            Layout::Parity(parity) => match op {
+                OpKind::Read => parity.read(offset, bytes, plan),
+                OpKind::Write => parity.write(offset, bytes, plan),
+            },
         }
         debug_assert_eq!(plan.stages.last().map(|stage| stage.end), Some(plan.pieces.len()));
     }

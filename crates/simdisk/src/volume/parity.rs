@@ -68,13 +68,6 @@ impl Parity {
         (offset / width, (offset + u64::from(bytes) - 1) / width)
     }
 
-    pub(super) fn plan(&mut self, op: OpKind, offset: u64, bytes: u32, plan: &mut Plan) {
-        match op {
-            OpKind::Read => self.read(offset, bytes, plan),
-            OpKind::Write => self.write(offset, bytes, plan),
-        }
-    }
-
     fn width(&self) -> u64 {
         self.chunk * self.data_chunks()
     }
@@ -153,7 +146,7 @@ impl Parity {
         (rows.rows() > 0).then_some(rows)
     }
 
-    fn read(&mut self, offset: u64, bytes: u32, plan: &mut Plan) {
+    pub(super) fn read(&self, offset: u64, bytes: u32, plan: &mut Plan) {
         let mut xor_bytes = 0;
         for touch in self.touches(offset, bytes) {
             let lost = self.failed.and_then(|disk| self.touched_on(touch, disk));
@@ -167,7 +160,7 @@ impl Parity {
         plan.end_stage(xor_bytes);
     }
 
-    fn write(&mut self, offset: u64, bytes: u32, plan: &mut Plan) {
+    pub(super) fn write(&mut self, offset: u64, bytes: u32, plan: &mut Plan) {
         let mut xor_bytes = 0;
         for touch in self.touches(offset, bytes) {
             let mut modify = std::mem::take(&mut self.modify);
