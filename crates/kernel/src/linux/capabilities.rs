@@ -9,7 +9,7 @@ use crate::linux::cgroup::{io_version, limits};
 use crate::linux::diskstats::{counted_devices, read_lines};
 use crate::linux::environment::environment;
 use crate::linux::filesystem::locate_filesystem;
-use crate::linux::perf::{PerfCounter, PerfRefusal, paranoid_level};
+use crate::linux::perf::{PerfCounter, paranoid_level};
 use crate::linux::probe::{cpu_split, steal_ns};
 use crate::linux::processors;
 use crate::linux::roots::{Roots, field, number, text};
@@ -39,7 +39,7 @@ pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability
         steal(roots),
         governor(roots),
         clock_frequency(roots),
-        perf_events(roots, &PerfCounter::instructions(roots).map(drop)),
+        perf_events(roots, PerfCounter::instructions(roots).err().as_deref()),
         soaker(roots),
         pressure(roots),
         control_groups(roots, disk),
@@ -175,18 +175,13 @@ fn governor(roots: &Roots) -> Capability {
     told("frequency governor", conditions.governor, &none, remedy)
 }
 
-/// `outcome` is what the kernel said to a counter of instructions.
-fn perf_events(roots: &Roots, outcome: &Result<(), PerfRefusal>) -> Capability {
-    let setting = format!(
-        "kernel.perf_event_paranoid is {}",
-        paranoid_level(roots).as_deref().unwrap_or("not there")
-    );
+/// `refusal` is why there is no counter of instructions.
+fn perf_events(roots: &Roots, refusal: Option<&str>) -> Capability {
+    let level = paranoid_level(roots).unwrap_or_else(|| "not there".to_owned());
+    let said = refusal.unwrap_or("instructions are counted");
+    let detail = format!("{said}; kernel.perf_event_paranoid is {level}");
     let remedy = "instructions per request stay unknown; CPU time is measured without them";
-    let said = match outcome {
-        Ok(()) => "instructions are counted".to_owned(),
-        Err(refusal) => refusal.to_string(),
-    };
-    Capability::of("perf events", outcome.is_ok(), format!("{said}; {setting}"), remedy)
+    Capability::of("perf events", refusal.is_none(), detail, remedy)
 }
 
 /// Whether soakers can be started, and on how many processors.
@@ -252,6 +247,7 @@ fn fio(path: Option<&OsStr>) -> Capability {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linux::perf::refusal;
     use testkit::Fake;
 
     #[test]
@@ -276,10 +272,11 @@ mod tests {
     fn what_keeps_instructions_from_being_counted_is_named() {
         let fake = Fake::new();
         fake.proc("sys/kernel/perf_event_paranoid", "3\n");
-        assert!(perf_events(&Roots::below(fake.root()), &Ok(())).available);
-        let none = perf_events(&Roots::below(fake.root()), &Err(PerfRefusal::NoCounters));
+        let roots = Roots::below(fake.root());
+        assert!(perf_events(&roots, None).available);
+        let none = perf_events(&roots, Some(&refusal(&roots, Errno::NOENT)));
         assert!(!none.available && none.detail.contains("virtual machines"), "{none:?}");
-        let refused = perf_events(&Roots::below(fake.root()), &Err(PerfRefusal::Paranoid(3)));
+        let refused = perf_events(&roots, Some(&refusal(&roots, Errno::PERM)));
         assert!(refused.detail.contains("set it to 1 or less"), "{refused:?}");
     }
 

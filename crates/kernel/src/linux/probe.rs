@@ -13,7 +13,7 @@
 
 use crate::linux::clock::now_ns;
 use crate::linux::diskstats::{Wrapping, counted_devices, read_lines};
-use crate::linux::perf::{PerfCounter, PerfRefusal};
+use crate::linux::perf::PerfCounter;
 use crate::linux::processors;
 use crate::linux::roots::{Roots, cpu_ticks, names, text};
 use crate::linux::soaker::SoakTap;
@@ -36,7 +36,7 @@ pub struct RealProbe {
     last_cpu: (u64, u64),
     /// Or why there is none.
     device: Result<DeviceReader, String>,
-    instructions: Result<PerfCounter, PerfRefusal>,
+    instructions: Result<PerfCounter, String>,
     tap: SoakTap,
 }
 
@@ -96,7 +96,7 @@ impl Probe for RealProbe {
     fn facts(&self) -> ProbeFacts {
         let no_instructions_reason = match &self.instructions {
             Ok(_) => "the counter never ran: others hold all of the processor's".to_owned(),
-            Err(refusal) => refusal.to_string(),
+            Err(refusal) => refusal.clone(),
         };
         let (usable, clock) = (processors::usable(&self.roots), processors::clock(&self.roots));
         ProbeFacts {
