@@ -23,28 +23,19 @@ const V1_FILES: [(&str, LimitedIo); 4] = [
 pub(crate) const IO_CONTROLLER: &str = "blkio";
 const CPU_CONTROLLER: &str = "cpu";
 
-/// Our group in one hierarchy: where it is mounted, and its path below that.
-struct Group {
-    mount_point: PathBuf,
-    path: PathBuf,
-}
-
-impl Group {
-    /// The directory of the group or of one above it.
-    fn directory(&self, roots: &Roots, path: &Path) -> PathBuf {
-        roots.locate(&self.mount_point).join(path.strip_prefix("/").unwrap_or(path))
-    }
-}
-
 /// All limits on the disk that hold for this process.
 pub(crate) fn limits(roots: &Roots, disk: &DeviceFacts) -> Vec<CgroupLimit> {
-    let devices = device_numbers(roots, disk);
+    // Every device on the way from the named one to its leaves.
+    let mut devices = vec![disk.major_minor.clone()];
+    for name in disk.leaves.iter().chain([&disk.name]) {
+        devices.extend(numbers_of(roots, name).map(|(major, minor)| format!("{major}:{minor}")));
+    }
     let mut found = Vec::new();
     for version in [Version::Two, Version::One] {
-        let Some(group) = our_group(roots, version, IO_CONTROLLER) else { continue };
-        let levels = if version == Version::Two { usize::MAX } else { 1 };
-        for path in group.path.ancestors().take(levels) {
-            found.extend(group_limits(version, &group.directory(roots, path), path));
+        let groups = our_groups(roots, version, IO_CONTROLLER).unwrap_or_default();
+        let levels = if version == Version::Two { groups.len() } else { 1 };
+        for (path, directory) in groups.iter().take(levels) {
+            found.extend(group_limits(version, directory, path));
         }
     }
     found.retain(|limit| devices.contains(&limit.major_minor));
@@ -94,20 +85,18 @@ pub(crate) fn cpu_quota(roots: &Roots) -> Option<f64> {
         let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
         (quota > 0.0 && period > 0.0).then(|| quota / period)
     };
-    let versions = [Version::Two, Version::One].into_iter();
-    let groups = versions.filter_map(|it| Some((it, our_group(roots, it, CPU_CONTROLLER)?)));
-    let quotas = groups.flat_map(|(version, group)| {
-        let of = |path: &Path| {
-            let directory = group.directory(roots, path);
-            let read = |file: &str| text(&directory.join(file));
-            if version == Version::One {
-                return ratio(&read("cpu.cfs_quota_us")?, &read("cpu.cfs_period_us")?);
-            }
-            let limit = read("cpu.max")?;
-            let (quota, period) = limit.split_once(' ')?;
-            ratio(quota, period)
-        };
-        group.path.ancestors().filter_map(of).collect::<Vec<f64>>()
+    let quota = |version: Version, directory: &Path| {
+        let read = |file: &str| text(&directory.join(file));
+        if version == Version::One {
+            return ratio(&read("cpu.cfs_quota_us")?, &read("cpu.cfs_period_us")?);
+        }
+        let limit = read("cpu.max")?;
+        let (quota, period) = limit.split_once(' ')?;
+        ratio(quota, period)
+    };
+    let quotas = [Version::Two, Version::One].into_iter().flat_map(|version| {
+        let groups = our_groups(roots, version, CPU_CONTROLLER).unwrap_or_default();
+        groups.into_iter().filter_map(move |(_, directory)| quota(version, &directory))
     });
     quotas.reduce(f64::min)
 }
@@ -115,10 +104,10 @@ pub(crate) fn cpu_quota(roots: &Roots) -> Option<f64> {
 /// Which version of control groups governs our I/O, for a reader.
 pub(crate) fn io_version(roots: &Roots) -> Option<&'static str> {
     // A mixed system mounts both; I/O belongs to version 1 where its controller is mounted.
-    if our_group(roots, Version::One, IO_CONTROLLER).is_some() {
+    if our_groups(roots, Version::One, IO_CONTROLLER).is_some() {
         return Some("version 1");
     }
-    our_group(roots, Version::Two, IO_CONTROLLER).map(|_| "version 2")
+    our_groups(roots, Version::Two, IO_CONTROLLER).map(|_| "version 2")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -138,8 +127,13 @@ impl Version {
     }
 }
 
-/// Our group in the hierarchy of one version, if it is mounted.
-fn our_group(roots: &Roots, version: Version, controller: &str) -> Option<Group> {
+/// Our group in the hierarchy of one version and those above it, nearest first, each with its
+/// directory; `None` where the hierarchy is not mounted.
+fn our_groups(
+    roots: &Roots,
+    version: Version,
+    controller: &str,
+) -> Option<Vec<(PathBuf, PathBuf)>> {
     let groups = text(&roots.proc.join("self/cgroup"))?;
     // `hierarchy:controllers:path`; version 2 is hierarchy 0 without controllers.
     let path = groups.lines().find_map(|line| {
@@ -158,14 +152,7 @@ fn our_group(roots: &Roots, version: Version, controller: &str) -> Option<Group>
         Ok(below) => Path::new("/").join(below),
         Err(_) => path,
     };
-    Some(Group { mount_point: mount.point.clone(), path })
-}
-
-/// The numbers of every device on the way from the named one to its leaves.
-fn device_numbers(roots: &Roots, disk: &DeviceFacts) -> Vec<String> {
-    let mut numbers = vec![disk.major_minor.clone()];
-    for name in disk.leaves.iter().chain([&disk.name]) {
-        numbers.extend(numbers_of(roots, name).map(|(major, minor)| format!("{major}:{minor}")));
-    }
-    numbers
+    let top = roots.locate(&mount.point);
+    let directory = |path: &Path| top.join(path.strip_prefix("/").unwrap_or(path));
+    Some(path.ancestors().map(|path| (path.to_owned(), directory(path))).collect())
 }

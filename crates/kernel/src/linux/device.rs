@@ -218,7 +218,7 @@ pub fn serial(disk: &Path) -> Option<String> {
 
 /// Whether the kernel keeps counters for a disk. The flag speaks of the request queues of blk-mq;
 /// a driver without them (zram, brd) counts on its own, or not at all, whatever it says.
-fn keeps_counters(disk: &Path) -> Option<bool> {
+pub(crate) fn keeps_counters(disk: &Path) -> Option<bool> {
     let flag = number(&disk.join("queue/iostats"))? != 0;
     let counted = || {
         let stat = text(&disk.join("stat")).unwrap_or_default();

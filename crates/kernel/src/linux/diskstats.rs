@@ -59,8 +59,8 @@ pub(crate) struct DiskstatsLine {
 
 /// Each line of the file that is not empty.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = Result<DiskstatsLine, KernelError>> + '_ {
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines.map(|(index, line)| parse_line(line, index + 1))
+    let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+    lines.map(|(line, number)| parse_line(line, number))
 }
 
 /// Reads one line; `number` counts from 1 and is for the message.
@@ -162,16 +162,11 @@ pub(crate) fn read_lines(
     let path = roots.proc.join("diskstats");
     let text = std::fs::read_to_string(&path)
         .map_err(|error| KernelError::io("read the counters in", &path, &error))?;
-    let mut found = Vec::with_capacity(devices.len());
-    for device in devices {
-        let line = text
-            .lines()
-            .enumerate()
-            .find(|(_, line)| line.split_ascii_whitespace().nth(2) == Some(device.as_str()));
-        let Some((index, line)) = line else {
-            return Err(KernelError::lacks(FILE, format!("the device {device} has no line")));
-        };
-        found.push(parse_line(line, index + 1)?);
-    }
-    Ok(found)
+    let line_of = |device: &String| {
+        let is = |line: &str| line.split_ascii_whitespace().nth(2) == Some(device.as_str());
+        let found = text.lines().zip(1..).find(|(line, _)| is(line));
+        let none = || KernelError::lacks(FILE, format!("the device {device} has no line"));
+        found.ok_or_else(none).and_then(|(line, number)| parse_line(line, number))
+    };
+    devices.iter().map(line_of).collect()
 }

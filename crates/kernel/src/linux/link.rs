@@ -111,27 +111,21 @@ pub(crate) fn describe_attachment(roots: &Roots, disk: &Path, facts: &mut Device
 fn upward_path(roots: &Roots, disk: &Path) -> Vec<PathBuf> {
     let top = std::fs::canonicalize(&roots.sys).unwrap_or_else(|_| roots.sys.clone());
     let mut start = std::fs::canonicalize(disk.join("device")).unwrap_or_else(|_| disk.to_owned());
-    // An NVMe disk with several paths hangs on a virtual subsystem, which lists its controllers.
-    if let Some(controller) = nvme_controllers(&start).first() {
-        start = std::fs::canonicalize(start.join(controller)).unwrap_or(start);
+    // An NVMe disk with several paths hangs on a virtual subsystem, which lists its controllers
+    // (`nvme0`) beside it (`nvme0n1`).
+    if base_name(&start).starts_with("nvme-subsys") {
+        let is_controller = |name: &String| {
+            name.strip_prefix("nvme").is_some_and(|number| number.parse::<u32>().is_ok())
+        };
+        if let Some(controller) = names(&start).into_iter().find(is_controller) {
+            start = std::fs::canonicalize(start.join(controller)).unwrap_or(start);
+        }
     }
     start
         .ancestors()
         .take_while(|ancestor| ancestor.starts_with(&top) && *ancestor != top)
         .map(Path::to_owned)
         .collect()
-}
-
-/// Controllers that an NVMe subsystem directory lists (`nvme0`, not `nvme0n1`).
-fn nvme_controllers(subsystem: &Path) -> Vec<String> {
-    if !base_name(subsystem).starts_with("nvme-subsys") {
-        return Vec::new();
-    }
-    let is_controller = |name: &String| {
-        name.strip_prefix("nvme")
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    names(subsystem).into_iter().filter(is_controller).collect()
 }
 
 /// The driver that a kernel name stands for.

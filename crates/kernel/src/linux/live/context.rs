@@ -28,7 +28,14 @@ pub(crate) struct ContextReader {
 impl ContextReader {
     /// The context of the time since the last call; shares are unknown at the first.
     pub(crate) fn read(&mut self, roots: &Roots, span: Span) -> Context {
-        let now = sums(roots);
+        let pressure = text(&roots.proc.join("pressure/io")).unwrap_or_default();
+        // `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
+        let total = |kind: &str| {
+            let line = pressure.lines().find(|line| line.split(' ').next() == Some(kind))?;
+            line.rsplit_once("total=")?.1.trim().parse().ok()
+        };
+        let ticks = cpu_ticks(roots);
+        let now = Sums { some_us: total("some"), full_us: total("full"), ticks };
         let before = std::mem::replace(&mut self.last, now);
         let stalled = |before: Option<u64>, now: Option<u64>| {
             let us = now?.checked_sub(before?)?;
@@ -54,14 +61,4 @@ impl ContextReader {
             cgroup_limits: self.groups.limits(roots, span),
         }
     }
-}
-
-fn sums(roots: &Roots) -> Sums {
-    let pressure = text(&roots.proc.join("pressure/io")).unwrap_or_default();
-    // `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
-    let total = |kind: &str| {
-        let line = pressure.lines().find(|line| line.split(' ').next() == Some(kind))?;
-        line.rsplit_once("total=")?.1.trim().parse().ok()
-    };
-    Sums { some_us: total("some"), full_us: total("full"), ticks: cpu_ticks(roots) }
 }

@@ -23,8 +23,9 @@ pub use wake::wake_ups;
 
 use crate::error::KernelError;
 use crate::linux::clock::now_ns;
+use crate::linux::device::{keeps_counters, whole_disk};
 use crate::linux::diskstats::{DiskstatsLine, lines};
-use crate::linux::roots::{Roots, number, text};
+use crate::linux::roots::{Roots, text};
 use context::ContextReader;
 use notes::Notes;
 use record::{Context, Finding, Interval, ObservedDevice, WakeUp};
@@ -91,8 +92,6 @@ impl Shown {
 struct Tracked {
     reading: Reading,
     device: Arc<ObservedDevice>,
-    /// Whether the kernel keeps counters for it, as far as is known.
-    counted: bool,
     at: Moment,
 }
 
@@ -125,6 +124,7 @@ impl Sampler {
     pub fn new(roots: Roots, selection: Selection) -> Result<Self, KernelError> {
         let release = text(&roots.proc.join("sys/kernel/osrelease")).unwrap_or_default();
         let now = Moment::now();
+        let wake_ups = if roots.proc == Roots::default().proc { wake_ups() } else { &[] };
         let mut sampler = Self {
             roots,
             shown: Shown { selection, chosen: None },
@@ -135,12 +135,9 @@ impl Sampler {
             samples: 0,
             context: ContextReader::default(),
             context_from: now,
-            wake_ups: &[],
+            wake_ups,
             notes: Notes::default(),
         };
-        if sampler.roots.proc == Roots::default().proc {
-            sampler.wake_ups = wake_ups();
-        }
         sampler.context.read(&sampler.roots, now.to(now));
         sampler.read()?;
         sampler.choose()?;
@@ -289,7 +286,7 @@ impl Sampler {
             return None;
         };
         let span = std::mem::replace(&mut tracked.at, now).to(now);
-        let (moved_before, counted_before) = (tracked.reading.moved(), tracked.counted);
+        let (moved_before, counted_before) = (tracked.reading.moved(), tracked.counted());
         let interval = match tracked.reading.advance(line, span) {
             Ok(interval) => interval,
             Err(counter) => {
@@ -302,13 +299,12 @@ impl Sampler {
         };
         let moved = tracked.reading.moved();
         let fell_silent = moved_before && !moved;
-        if (fell_silent || moved && !tracked.counted) && round.rechecks > 0 {
+        if (fell_silent || moved && !tracked.counted()) && round.rechecks > 0 {
             round.rechecks -= 1;
-            tracked.look_whether_counted(&self.roots, moved);
+            tracked.look_whether_counted(&self.roots);
         }
-        self.shown
-            .holds(tracked)
-            .then(|| if counted_before && tracked.counted { interval } else { bare(interval) })
+        let counted = counted_before && tracked.counted();
+        self.shown.holds(tracked).then(|| if counted { interval } else { bare(interval) })
     }
 
     /// Drops what was not in the last reading.
@@ -349,18 +345,19 @@ struct Round {
 impl Tracked {
     fn new(roots: &Roots, line: DiskstatsLine, now: Moment, release: &str) -> Self {
         let device = Arc::new(topology::describe(roots, &line, release));
-        let counted = device.facts.as_ref().and_then(|facts| facts.iostats).unwrap_or(true);
-        Self { reading: Reading::first(line), device, counted, at: now }
+        Self { reading: Reading::first(line), device, at: now }
     }
 
-    /// Looks whether counters are kept, after the device fell silent, or `moved` although they were
-    /// not kept.
-    fn look_whether_counted(&mut self, roots: &Roots, moved: bool) {
-        let directory = roots.sys.join("class/block").join(&self.device.name);
-        let flag = number(&directory.join("queue/iostats"));
-        self.counted = moved || flag.is_none_or(|flag| flag != 0);
+    /// Whether the kernel keeps counters for it, as far as is known.
+    fn counted(&self) -> bool {
+        self.device.facts.as_ref().is_none_or(|facts| facts.iostats != Some(false))
+    }
+
+    /// After the device fell silent, or moved although its counters were not kept.
+    fn look_whether_counted(&mut self, roots: &Roots) {
+        let directory = topology::directory(roots, &self.device.name);
         if let Some(facts) = &mut Arc::make_mut(&mut self.device).facts {
-            facts.iostats = flag.map(|_| self.counted);
+            facts.iostats = directory.and_then(|directory| keeps_counters(&whole_disk(&directory)));
         }
     }
 }

@@ -92,8 +92,8 @@ struct Elapsed {
     write: Option<f64>,
     busy: Option<f64>,
     weighted: Option<f64>,
-    discard: Option<f64>,
-    flush: Option<f64>,
+    /// Of discards and flushes together.
+    others: f64,
 }
 
 fn elapsed(times: &mut [Wrapping; 6], line: &DiskstatsLine) -> Elapsed {
@@ -104,8 +104,8 @@ fn elapsed(times: &mut [Wrapping; 6], line: &DiskstatsLine) -> Elapsed {
         write: step(line.writes.time_ms),
         busy: step(line.busy_ms),
         weighted: step(line.weighted_ms),
-        discard: step(line.discards.and_then(|discards| discards.time_ms)),
-        flush: step(line.flushes.map(|(_, time_ms)| time_ms)),
+        others: step(line.discards.and_then(|discards| discards.time_ms)).unwrap_or(0.0)
+            + step(line.flushes.map(|(_, time_ms)| time_ms)).unwrap_or(0.0),
     }
 }
 
@@ -162,9 +162,8 @@ fn interval(
     };
     let step = 1.0 / milliseconds;
     let concurrency = |weighted_ms: f64| {
-        let others_ms = times.discard.unwrap_or(0.0) + times.flush.unwrap_or(0.0);
-        let figure = if others_ms > 0.0 { Figure::derived } else { Figure::measured };
-        figure((weighted_ms - others_ms).max(0.0) / milliseconds, step)
+        let figure = if times.others > 0.0 { Figure::derived } else { Figure::measured };
+        figure((weighted_ms - times.others).max(0.0) / milliseconds, step)
     };
     Interval {
         device: now.device.clone(),
@@ -184,17 +183,15 @@ fn interval(
 }
 
 fn op(moved: Moved, seconds: f64) -> OpInterval {
+    let per_s = |total: f64, step: f64| Figure::measured(total / seconds, step / seconds);
     let per_request = |total: f64, step: f64| {
         (moved.ios > 0.0).then(|| Figure::derived(total / moved.ios, step / moved.ios))
     };
     OpInterval {
-        per_s: Some(Figure::measured(moved.ios / seconds, 1.0 / seconds)),
-        bytes_per_s: Some(Figure::measured(
-            moved.sectors * SECTOR_BYTES / seconds,
-            SECTOR_BYTES / seconds,
-        )),
+        per_s: Some(per_s(moved.ios, 1.0)),
+        bytes_per_s: Some(per_s(moved.sectors * SECTOR_BYTES, SECTOR_BYTES)),
         request_bytes: per_request(moved.sectors * SECTOR_BYTES, SECTOR_BYTES),
-        merged_per_s: moved.merges.map(|merges| Figure::measured(merges / seconds, 1.0 / seconds)),
+        merged_per_s: moved.merges.map(|merges| per_s(merges, 1.0)),
         latency_ns: moved.time_ms.and_then(|time_ms| per_request(time_ms * MS_NS, MS_NS)),
     }
 }

@@ -20,8 +20,7 @@ use std::path::{Path, PathBuf};
 /// Describes the device of a line. `release` is that of the kernel.
 pub(crate) fn describe(roots: &Roots, line: &DiskstatsLine, release: &str) -> ObservedDevice {
     let name = &line.device;
-    let directory = directory(roots, name);
-    let built_of = directory.as_deref().map(built_of).unwrap_or_default();
+    let built_of = built_of(roots, name);
     let busy_doubt = if built_of.is_empty() {
         line.busy_ms.and_then(|_| doubt::of_kernel(release))
     } else {
@@ -30,8 +29,11 @@ pub(crate) fn describe(roots: &Roots, line: &DiskstatsLine, release: &str) -> Ob
     ObservedDevice {
         name: name.clone(),
         facts: device_of(roots, line.numbers).filter(|facts| facts.name == *name),
-        partition_of: match &directory {
-            Some(directory) => partition_of(directory),
+        partition_of: match directory(roots, name) {
+            Some(directory) => {
+                let disk = whole_disk(&directory);
+                (disk != directory).then(|| base_name(&disk).replace('!', "/"))
+            }
             None => old_partition_of(line),
         },
         built_of,
@@ -39,22 +41,16 @@ pub(crate) fn describe(roots: &Roots, line: &DiskstatsLine, release: &str) -> Ob
     }
 }
 
-fn directory(roots: &Roots, name: &str) -> Option<PathBuf> {
+pub(crate) fn directory(roots: &Roots, name: &str) -> Option<PathBuf> {
     // The kernel writes a slash in a name as an exclamation mark there (`cciss!c0d0`).
     let name = name.replace('/', "!");
     fs::canonicalize(roots.sys.join("class/block").join(name)).ok()
 }
 
-/// The disk that a partition is a part of.
-fn partition_of(directory: &Path) -> Option<String> {
-    let disk = whole_disk(directory);
-    (disk != directory).then(|| base_name(&disk).replace('!', "/"))
-}
-
 /// What a device is built of; a partition is built of nothing, its disk may be.
-fn built_of(directory: &Path) -> Vec<String> {
-    let slaves = names(&directory.join("slaves"));
-    slaves.iter().map(|slave| slave.replace('!', "/")).collect()
+fn built_of(roots: &Roots, name: &str) -> Vec<String> {
+    let slaves = directory(roots, name).map(|directory| names(&directory.join("slaves")));
+    slaves.unwrap_or_default().iter().map(|slave| slave.replace('!', "/")).collect()
 }
 
 /// The disk of a line of the old form, which only partitions had.
@@ -74,8 +70,7 @@ pub(crate) fn meant(roots: &Roots, text: &str, lines: &[DiskstatsLine]) -> Vec<S
     let mut next = 0;
     while let Some(name) = found.get(next) {
         next += 1;
-        let below = directory(roots, name).map(|directory| built_of(&directory));
-        for name in below.unwrap_or_default() {
+        for name in built_of(roots, name) {
             if known(&name) && !found.contains(&name) {
                 found.push(name);
             }
