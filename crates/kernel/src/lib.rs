@@ -22,7 +22,7 @@ pub use linux::environment::{environment, environment_findings};
 pub use linux::probe::RealProbe;
 pub use linux::roots::Roots;
 pub use linux::soaker::{Calibration, SoakSpan, SoakTap, Soaker, SoakerError};
-pub use linux::unsafe_calls::{PerfEventAttributes, last_error, own_descriptor, perf_event_open};
+pub use linux::unsafe_calls::{PerfEventAttributes, checked, own_descriptor, perf_event_open};
 pub use linux::{changed_setting, device, filesystem, live, mounts};
 
 /// Small text files.

@@ -20,4 +20,4 @@ pub use linux::handle::{Access, TargetHandle};
 pub use linux::open::open_target;
 pub use linux::rounding::{file_sizes, rounding_loss};
 pub use linux::testfile::{default_test_size, write_test_file};
-pub use output_file::{InUse, OutputFile, OutputKind, first_line, refusal};
+pub use output_file::{InUse, OutputFile, OutputKind, first_line};

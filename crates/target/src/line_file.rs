@@ -5,8 +5,8 @@
 //! beside each other do not mix theirs. A file that is not there is made when there is a line to put
 //! into it; then it begins with the names of the fields.
 
-use crate::output_file::refuse_in_use;
-use crate::{InUse, TargetError, first_line, refusal};
+use crate::output_file::{refusal, refuse_in_use};
+use crate::{InUse, TargetError, first_line};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Result, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

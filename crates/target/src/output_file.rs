@@ -4,7 +4,7 @@
 //! a slip of the shell's completion would then cost a file, and another name costs nothing.
 
 use crate::TargetError;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -142,8 +142,7 @@ impl OutputFile {
 
 /// Refuses a place that the command uses for something else.
 pub(crate) fn refuse_in_use(flag: &str, path: &Path, in_use: &[InUse]) -> Result<(), TargetError> {
-    let (facts, place) = (fs::metadata(path).ok(), real_place(path));
-    let other = in_use.iter().find(|other| same_file(&place, facts.as_ref(), &other.path));
+    let other = in_use.iter().find(|other| same_file(path, &other.path));
     other.map_or(Ok(()), |other| {
         let why = format!("it is {}, which the result would destroy", other.role);
         Err(refusal(flag, path, &why))
@@ -151,8 +150,7 @@ pub(crate) fn refuse_in_use(flag: &str, path: &Path, in_use: &[InUse]) -> Result
 }
 
 /// A refusal to write a result to a place, and the way out.
-#[must_use]
-pub fn refusal(flag: &str, path: &Path, why: &str) -> TargetError {
+pub(crate) fn refusal(flag: &str, path: &Path, why: &str) -> TargetError {
     TargetError::refused(format!("{flag} {path:?}"), why, "name another file")
 }
 
@@ -179,11 +177,10 @@ fn real_place(path: &Path) -> PathBuf {
     })
 }
 
-/// Whether the place of an output, already real, and a path are one file, by whatever name. A log
-/// of the database may not be there yet, so that names count too.
-fn same_file(place: &Path, facts: Option<&Metadata>, other: &Path) -> bool {
-    let identity = |facts: &Metadata| (facts.dev(), facts.ino());
-    let other_facts = fs::metadata(other).ok();
-    let same = facts.is_some() && facts.map(identity) == other_facts.as_ref().map(identity);
-    same || place == real_place(other)
+/// Whether two paths are one file, by whatever name. A log of the database may not be there yet, so
+/// that names count too.
+fn same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path| fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()));
+    identity(one).is_some_and(|one| Some(one) == identity(other))
+        || real_place(one) == real_place(other)
 }

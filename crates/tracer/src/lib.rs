@@ -7,9 +7,6 @@
 //! CAP_PERFMON and a readable tracefs, which is mounted for this process alone where it is mounted
 //! nowhere. Devices that take no requests (dm, md, zram) have none to trace: their disks have.
 //!
-//! Rejected: blktrace (tens of bytes and a wake-up share per event), ftrace's histograms (not built
-//! into many kernels), kprobes on accounting functions (inlined since 5.x), and an object file
-//! built by clang (the tool chain, and type information that not every kernel has).
 //! Source: the kernel's Documentation/trace/events.rst, bpf(2), perf_event_open(2). The names below
 //! are the interface; another system stands beside `linux`.
 

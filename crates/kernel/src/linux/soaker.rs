@@ -326,35 +326,34 @@ impl Calibration {
 /// Where a probe leaves the soaker's counts: at the same moments as all its other readings, which
 /// are the edges of the measured window.
 #[derive(Clone, Default)]
-pub struct SoakTap(Arc<Mutex<TapState>>);
+pub struct SoakTap(Arc<Mutex<Option<Tapped>>>);
 
-#[derive(Default)]
-struct TapState {
-    source: Option<Arc<Shared>>,
+/// The soaker that a tap is connected to, and its counts since the last span was taken.
+struct Tapped {
+    source: Arc<Shared>,
     readings: Vec<SoakSpan>,
 }
 
 impl SoakTap {
-    fn state(&self) -> std::sync::MutexGuard<'_, TapState> {
+    fn state(&self) -> std::sync::MutexGuard<'_, Option<Tapped>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes counts from this soaker at each sample from now on.
     pub fn connect(&self, soaker: &Soaker) {
-        let mut state = self.state();
-        state.source = Some(Arc::clone(&soaker.shared));
-        state.readings.clear();
+        let source = Arc::clone(&soaker.shared);
+        *self.state() = Some(Tapped { source, readings: Vec::new() });
     }
 
     /// Takes no more counts.
     pub fn disconnect(&self) {
-        *self.state() = TapState::default();
+        *self.state() = None;
     }
 
     /// From the first to the last sample since the last call; `None` with fewer than two.
     #[must_use]
     pub fn take_span(&self) -> Option<SoakSpan> {
-        let readings = std::mem::take(&mut self.state().readings);
+        let readings = std::mem::take(&mut self.state().as_mut()?.readings);
         match readings.as_slice() {
             [first, .., last] => Some(last.since(first)),
             _ => None,
@@ -363,9 +362,8 @@ impl SoakTap {
 
     /// Called by the probe at each of its samples.
     pub(crate) fn record(&self) {
-        let mut state = self.state();
-        if let Some(reading) = state.source.as_ref().map(|source| source.reading()) {
-            state.readings.push(reading);
+        if let Some(tapped) = self.state().as_mut() {
+            tapped.readings.push(tapped.source.reading());
         }
     }
 }

@@ -26,10 +26,7 @@ pub(crate) fn ata_identity(device: impl AsFd) -> Result<[u16; ATA_WORDS], Errno>
 pub(crate) fn process_times_us() -> Option<(u64, u64)> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a writable `rusage`, which the kernel fills.
-    let outcome = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
-    if outcome != 0 {
-        return None;
-    }
+    checked(unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) }).ok()?;
     // SAFETY: zero bytes are a valid `rusage` (integers only), and the call has filled it.
     let usage = unsafe { usage.assume_init() };
     let microseconds = |time: libc::timeval| {
@@ -95,8 +92,8 @@ pub(crate) fn set_idle_policy() -> Result<(), Errno> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the pointer is to a live `sched_param`, which the kernel only reads; 0 is the
     // calling thread.
-    let outcome = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) };
-    if outcome == 0 { Ok(()) } else { Err(last_error()) }
+    checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) })?;
+    Ok(())
 }
 
 /// Takes what a call returned as a new descriptor.
@@ -104,15 +101,14 @@ pub(crate) fn set_idle_policy() -> Result<(), Errno> {
 /// # Safety
 /// The call must have made the descriptor, and nobody else may own it.
 pub unsafe fn own_descriptor(outcome: libc::c_long) -> Result<OwnedFd, Errno> {
-    if outcome < 0 {
-        return Err(last_error());
-    }
-    let Ok(descriptor) = RawFd::try_from(outcome) else { return Err(Errno::OVERFLOW) };
+    let descriptor = RawFd::try_from(checked(outcome)?).map_err(|_| Errno::OVERFLOW)?;
     // SAFETY: the caller vouches for it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// `errno` of the call that has just failed.
-pub fn last_error() -> Errno {
-    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+/// What the call that was just made returned, or its `errno` where that is negative.
+pub fn checked(outcome: impl Into<libc::c_long>) -> Result<libc::c_long, Errno> {
+    let outcome = outcome.into();
+    let error = || Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO);
+    if outcome < 0 { Err(error()) } else { Ok(outcome) }
 }

@@ -9,7 +9,7 @@
 use crate::linux::loops::bound_loops;
 use kernel::Roots;
 use kernel::device::{numbers, whole_disk};
-use kernel::mounts::{Mount, mounts_of_process, read_mounts, unescape};
+use kernel::mounts::{Mount, mounts_of_process, unescape};
 use kernel::read::{base_name, device_numbers, names, number, text};
 use rustix::fs::{FileType, Stat};
 use std::collections::HashSet;
@@ -75,11 +75,10 @@ pub(crate) fn device_use(roots: &Roots, node: &Node) -> Option<Use> {
     let mut members = vec![node.clone()];
     members.extend(node.disk());
     members.extend(node.partitions());
-    let ways: [fn(&Roots, &Node) -> Option<Use>; 5] =
-        [mounted, swap, |_, member| held(member), below_loop, part_of_btrfs];
-    ways.iter()
-        .find_map(|way| members.iter().find_map(|member| way(roots, member)))
-        .or_else(|| mounted_elsewhere(roots, &members))
+    let ways: [fn(&Roots, &Node) -> Option<Use>; 4] =
+        [swap, |_, member| held(member), below_loop, part_of_btrfs];
+    mounted(roots, &members)
+        .or_else(|| ways.iter().find_map(|way| members.iter().find_map(|one| way(roots, one))))
         .or_else(|| written_by_another(roots, &members))
 }
 
@@ -96,42 +95,31 @@ fn leads_to(roots: &Roots, printed: &Path, member: &Node) -> bool {
     }
 }
 
-fn mounted(roots: &Roots, member: &Node) -> Option<Use> {
-    let mounts = read_mounts(roots);
-    let mount = mounts.iter().find(|mount| is_mount_of(roots, mount, member))?;
-    let point = &mount.point;
-    Use::of(
-        format!("{} is mounted at {point:?} ({})", member.name, mount.kind),
-        format!("if nobody needs what is on it, unmount it first (umount {point:?})"),
-    )
-}
-
-fn mounted_elsewhere(roots: &Roots, members: &[Node]) -> Option<Use> {
-    let own = fs::read_link(roots.proc.join("self/ns/mnt")).ok();
-    let mut seen: HashSet<PathBuf> = own.into_iter().collect();
-    for process in processes(roots) {
-        let Ok(namespace) = fs::read_link(roots.proc.join(&process).join("ns/mnt")) else {
-            continue;
-        };
-        if !seen.insert(namespace) {
+fn mounted(roots: &Roots, members: &[Node]) -> Option<Use> {
+    let mut seen = HashSet::new();
+    // Our own namespace first; of what we may not see of the others nothing can be said.
+    for process in std::iter::once("self".to_owned()).chain(processes(roots)) {
+        if !seen.insert(fs::read_link(roots.proc.join(&process).join("ns/mnt")).ok()) {
             continue;
         }
         let mounts = mounts_of_process(roots, &process);
         let found = members.iter().find_map(|member| {
             Some((member, mounts.iter().find(|mount| is_mount_of(roots, mount, member))?))
         });
-        if let Some((member, mount)) = found {
-            let (name, point) = (&member.name, &mount.point);
+        let Some((Node { name, .. }, Mount { point, kind, .. })) = found else { continue };
+        if process == "self" {
             return Use::of(
-                format!(
-                    "{name} is mounted at {point:?} in the mount namespace of process {process}"
-                ),
-                format!(
-                    "if nobody needs what is on it, unmount it there first (nsenter -t {process} \
-                     -m umount {point:?})"
-                ),
+                format!("{name} is mounted at {point:?} ({kind})"),
+                format!("if nobody needs what is on it, unmount it first (umount {point:?})"),
             );
         }
+        return Use::of(
+            format!("{name} is mounted at {point:?} in the mount namespace of process {process}"),
+            format!(
+                "if nobody needs what is on it, unmount it there first (nsenter -t {process} -m \
+                 umount {point:?})"
+            ),
+        );
     }
     None
 }

@@ -120,10 +120,16 @@ fn fill(
     progress: &mut dyn FnMut(u64, u64),
     cancel: &dyn Fn() -> bool,
 ) -> Result<(), TargetError> {
+    let failed = |written: u64, cause: Errno| match (handle.path(), cause) {
+        (path, Errno::NOSPC | Errno::DQUOT) => {
+            TargetError::NoSpace { path, written: Bytes(written), size, cause }
+        }
+        (path, cause) => TargetError::system("write the test file in", &path, cause),
+    };
     match rustix::fs::fallocate(&handle.file, FallocateFlags::empty(), 0, size.0) {
         // Without preallocation the file grows as it is written.
         Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
-        Err(cause) => return Err(write_error(handle, size, 0, cause)),
+        Err(cause) => return Err(failed(0, cause)),
     }
     let plan = Plan {
         buffered: reopen(handle, CacheMode::All, true)?.into(),
@@ -138,19 +144,8 @@ fn fill(
         .and_then(|()| rustix::fs::fdatasync(&handle.file).map_err(|cause| Some((size.0, cause))))
         .map_err(|failure| match failure {
             None => TargetError::Cancelled,
-            Some((written, cause)) => write_error(handle, size, written, cause),
+            Some((written, cause)) => failed(written, cause),
         })
-}
-
-/// The error for a failed write of the test file.
-fn write_error(handle: &TargetHandle, size: Bytes, written: u64, cause: Errno) -> TargetError {
-    let path = handle.path();
-    match cause {
-        Errno::NOSPC | Errno::DQUOT => {
-            TargetError::NoSpace { path, written: Bytes(written), size, cause }
-        }
-        cause => TargetError::system("write the test file in", &path, cause),
-    }
 }
 
 struct Plan {

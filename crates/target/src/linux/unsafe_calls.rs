@@ -4,7 +4,7 @@
 //! and loop devices, and counting pages by cachestat and mincore. Rejected: a crate for FIEMAP,
 //! which would bring a second errno type and its own reading of the flags.
 
-use kernel::last_error;
+use kernel::checked;
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, Updater, ioctl};
@@ -126,7 +126,7 @@ pub(crate) fn cachestat(file: impl AsFd, offset: u64, length: u64) -> Result<Cac
     let mut answer = Cachestat::default();
     // SAFETY: both structures are live and laid out as the kernel's; it reads the first and fills
     // the second. The last argument is flags, of which there are none.
-    let outcome = unsafe {
+    checked(unsafe {
         libc::syscall(
             SYS_CACHESTAT,
             file.as_fd().as_raw_fd(),
@@ -134,8 +134,8 @@ pub(crate) fn cachestat(file: impl AsFd, offset: u64, length: u64) -> Result<Cac
             &raw mut answer,
             0 as libc::c_uint,
         )
-    };
-    if outcome == 0 { Ok(answer) } else { Err(last_error()) }
+    })?;
+    Ok(answer)
 }
 
 /// Those that are in it, by mincore, for `length` bytes from the page at `offset`, which kernels of
@@ -148,9 +148,8 @@ pub(crate) fn mapped_pages(file: impl AsFd, offset: u64, length: usize) -> Resul
     }?;
     let mut pages = vec![0_u8; length.div_ceil(rustix::param::page_size())];
     // SAFETY: the range was mapped just above, and there is a byte of answer for each of its pages.
-    let outcome = unsafe { libc::mincore(start.cast(), length, pages.as_mut_ptr()) };
-    let outcome = if outcome == 0 { Ok(()) } else { Err(last_error()) };
+    let outcome = checked(unsafe { libc::mincore(start.cast(), length, pages.as_mut_ptr()) });
     // SAFETY: the mapping is ours, and no reference into it was ever made.
     unsafe { munmap(start, length) }?;
-    outcome.map(|()| pages.iter().filter(|&&page| page & 1 == 1).count() as u64)
+    outcome.map(|_| pages.iter().filter(|&&page| page & 1 == 1).count() as u64)
 }

@@ -57,24 +57,20 @@ impl Format {
     }
 
     fn find(&self, name: &str) -> Option<&Field> {
-        self.fields.iter().find(|field| {
-            let end = field.offset.checked_add(field.bytes);
-            field.name == name
-                && field.offset >= HEAD_BYTES
-                && end.is_some_and(|end| end <= LARGEST_BYTES)
-        })
+        self.fields.iter().find(|field| field.name == name)
     }
 }
 
-/// `field:unsigned int nr_sector;  offset:24;  size:4;  signed:0;`
+/// A field that programs may read: `field:unsigned int nr_sector;  offset:24;  size:4;  signed:0;`
 fn field(line: &str) -> Option<Field> {
     let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
     let declaration = parts.next()?;
     let value = |key| parts.clone().find_map(|part| part.strip_prefix(key)?.trim().parse().ok());
-    let (offset, bytes) = (value("offset:")?, value("size:")?);
+    let (offset, bytes): (usize, usize) = (value("offset:")?, value("size:")?);
+    let readable = offset >= HEAD_BYTES && offset.checked_add(bytes)? <= LARGEST_BYTES;
     let last = declaration.split_ascii_whitespace().next_back()?;
     let name = last.split('[').next()?.trim_start_matches('*').to_owned();
-    Some(Field { name, offset, bytes })
+    readable.then_some(Field { name, offset, bytes })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! and values are checked against the sizes that their map was made with, since the kernel takes
 //! the length from there.
 
-use kernel::{PerfEventAttributes, last_error, own_descriptor as own, perf_event_open};
+use kernel::{PerfEventAttributes, checked, own_descriptor as own, perf_event_open};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::mem::size_of;
@@ -86,10 +86,9 @@ const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
 unsafe fn bpf<T>(command: libc::c_int, attributes: &mut T) -> Result<libc::c_long, Errno> {
     // SAFETY: the structure is live and exclusive, its size is given, and the caller vouches for
     // the addresses inside.
-    let outcome = unsafe {
+    checked(unsafe {
         libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size_of::<T>())
-    };
-    if outcome < 0 { Err(last_error()) } else { Ok(outcome) }
+    })
 }
 
 impl Map {
@@ -221,31 +220,23 @@ pub(super) fn attach(tracepoint: u64, program: impl AsFd) -> Result<OwnedFd, Err
     let (any_process, first_processor) = (-1, 0);
     let event = perf_event_open(&attributes, any_process, first_processor)?;
     let (number, program) = (event.as_raw_fd(), program.as_fd().as_raw_fd());
-    // SAFETY: the argument of the first is a descriptor number, the second takes none.
-    let outcome =
-        unsafe { libc::ioctl(number, SET_PROGRAM, program).min(libc::ioctl(number, ENABLE, 0)) };
-    if outcome < 0 { Err(last_error()) } else { Ok(event) }
+    // SAFETY: the argument is a descriptor number.
+    checked(unsafe { libc::ioctl(number, SET_PROGRAM, program) })?;
+    // SAFETY: it takes no argument.
+    checked(unsafe { libc::ioctl(number, ENABLE, 0) })?;
+    Ok(event)
 }
 
-/// `__NR_fsopen`, `__NR_fsconfig` and `__NR_fsmount` (Linux 5.2), the same on every architecture.
-const SYS_FSOPEN: libc::c_long = 430;
-const SYS_FSCONFIG: libc::c_long = 431;
-const SYS_FSMOUNT: libc::c_long = 432;
-/// `FSCONFIG_CMD_CREATE`.
-const CREATE: libc::c_uint = 6;
-/// `FSOPEN_CLOEXEC` and `FSMOUNT_CLOEXEC`.
-const CLOEXEC: libc::c_uint = 1;
-
-/// tracefs, mounted nowhere: gone with the descriptor.
+/// tracefs, mounted nowhere: gone with the descriptor. Linux 5.2 and later.
 pub(super) fn private_tracefs() -> Result<OwnedFd, Errno> {
+    use libc::{FSCONFIG_CMD_CREATE, FSMOUNT_CLOEXEC, FSOPEN_CLOEXEC, SYS_fsconfig, SYS_fsmount};
+    let name = c"tracefs".as_ptr();
     // SAFETY: the name ends with a zero byte; the call returns a new descriptor.
-    let context = unsafe { own(libc::syscall(SYS_FSOPEN, c"tracefs".as_ptr(), CLOEXEC)) }?;
+    let context = unsafe { own(libc::syscall(libc::SYS_fsopen, name, FSOPEN_CLOEXEC)) }?;
     let number = context.as_raw_fd();
     let none = std::ptr::null::<libc::c_char>();
     // SAFETY: the command takes neither key nor value.
-    if unsafe { libc::syscall(SYS_FSCONFIG, number, CREATE, none, none, 0) } < 0 {
-        return Err(last_error());
-    }
+    checked(unsafe { libc::syscall(SYS_fsconfig, number, FSCONFIG_CMD_CREATE, none, none, 0) })?;
     // SAFETY: numbers only; the call returns a new descriptor.
-    unsafe { own(libc::syscall(SYS_FSMOUNT, number, CLOEXEC, 0)) }
+    unsafe { own(libc::syscall(SYS_fsmount, number, FSMOUNT_CLOEXEC, 0)) }
 }

@@ -253,11 +253,9 @@ impl Tracer {
                 .collect();
             device.counts = sums;
             let lost = device.lost(in_flight);
-            let (read, write) =
-                (&news[..layout::OP_WORDS], &news[layout::OP_WORDS..layout::BEFORE]);
             let traced = Traced {
-                read: layout::operation(read),
-                write: layout::operation(write),
+                read: layout::operation(&news[..layout::OP_WORDS]),
+                write: layout::operation(&news[layout::OP_WORDS..layout::BEFORE]),
                 before_start_ns: layout::times(&news[layout::BEFORE..]),
                 lost,
                 processes: processes.remove(&(slot as u64)).unwrap_or_default(),
