@@ -23,12 +23,4 @@ pub use linux::probe::RealProbe;
 pub use linux::roots::Roots;
 pub use linux::soaker::{Calibration, SoakSpan, SoakTap, Soaker, SoakerError};
 pub use linux::unsafe_calls::{PerfEventAttributes, checked, own_descriptor, perf_event_open};
-pub use linux::{changed_setting, device, filesystem, live, mounts};
-
-/// Small text files.
-pub mod read {
-    pub use crate::linux::roots::{
-        base_name, count_list, cpu_ticks, device_numbers, field, link_name, memory_field, names,
-        number, text,
-    };
-}
+pub use linux::{changed_setting, device, filesystem, live, mounts, roots as read};

@@ -118,7 +118,7 @@ impl Session {
     ) -> Result<Trial> {
         let cache_dropped = self.drop_cache(workload)?;
         let (id, time) = self.identity(&format!("{workload:?} {seed}"));
-        let destroyed = self.handles.iter().filter(|handle| handle.destroys());
+        let destroyed = self.handles.iter().filter(|handle| handle.writable);
         let destroyed = destroyed.filter_map(|handle| {
             let (offset, length) = area_on(workload, &handle.facts);
             target::destruction(&handle.facts, offset, length)

@@ -75,14 +75,9 @@ fn device_counters(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
     }
     let devices = counted_devices(disk);
     match read_lines(roots, &devices) {
-        Ok(_) => found("device counters", format!("of {}", devices.join(", "))),
+        Ok(_) => Capability::of("device counters", true, format!("of {}", devices.join(", ")), ""),
         Err(error) => missing(error.to_string(), "check that /proc is mounted"),
     }
-}
-
-/// What is there.
-fn found(name: &str, detail: impl Into<String>) -> Capability {
-    Capability::of(name, true, detail, "")
 }
 
 /// What is there where it has a detail, and what is said where it has none.
@@ -98,7 +93,9 @@ fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
 }
 
 fn io_uring(roots: &Roots, outcome: Result<(), EngineError>) -> Capability {
-    let Err(error) = outcome else { return found("io_uring", "a ring can be made") };
+    let Err(error) = outcome else {
+        return Capability::of("io_uring", true, "a ring can be made", "");
+    };
     let cause = if let EngineError::Unavailable { errno, .. } = error { errno } else { Errno::IO };
     let setting = number(&roots.proc.join("sys/kernel/io_uring_disabled"));
     let (why, remedy) = match (cause, setting) {
@@ -191,11 +188,11 @@ fn soaker(roots: &Roots) -> Capability {
         Err(error) => error.to_string(),
         Ok(soaker) => {
             let on = format!("a soaker on each of {} processors", soaker.cpus());
-            match soaker.doubts() {
-                doubts if doubts.is_empty() => {
-                    format!("{on}; {} usable", processors::usable(roots))
-                }
-                doubts => format!("{on}, but unsure: {}", doubts.join("; ")),
+            let doubts = soaker.doubts().join("; ");
+            if doubts.is_empty() {
+                format!("{on}; {} usable", processors::usable(roots))
+            } else {
+                format!("{on}, but unsure: {doubts}")
             }
         }
     };

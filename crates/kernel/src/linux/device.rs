@@ -87,6 +87,12 @@ pub fn whole_disk(directory: &Path) -> PathBuf {
     }
 }
 
+/// The directories of the partitions of a whole disk.
+pub fn partitions(disk: &Path) -> impl Iterator<Item = PathBuf> {
+    let parts = names(disk).into_iter().map(|name| disk.join(name));
+    parts.filter(|part| part.join("partition").exists())
+}
+
 /// Collects leaves and layer sentences on the way down.
 struct Walk<'a> {
     roots: &'a Roots,

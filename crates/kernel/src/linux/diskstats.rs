@@ -74,10 +74,8 @@ fn parse_line(line: &str, number: usize) -> Result<DiskstatsLine, KernelError> {
     // On the stack: a machine of a thousand disks is read each second.
     let mut columns = [""; FLUSH_COLUMNS];
     let mut count = 0;
-    for word in line.split_ascii_whitespace() {
-        if let Some(column) = columns.get_mut(count) {
-            *column = word;
-        }
+    for (column, word) in columns.iter_mut().zip(line.split_ascii_whitespace()) {
+        *column = word;
         count += 1;
     }
     if count != OLD_PARTITION_COLUMNS && count < FULL_COLUMNS {

@@ -201,14 +201,10 @@ fn pcie_link(path: &[PathBuf]) -> (Option<String>, Option<String>) {
         let width = number(&directory.join(format!("{which}_link_width")))?;
         (width > 0).then(|| format!("{speed} x{width}"))
     };
-    for directory in path {
-        if let Some(current) = read(directory, "current") {
-            let most = read(directory, "max").filter(|most| *most != current);
-            let slower = most.map(|most| {
-                format!("the PCIe link runs at {current}, the device itself could use {most}")
-            });
-            return (Some(format!("pcie {current}")), slower);
-        }
-    }
-    (None, None)
+    let linked = path.iter().find_map(|directory| Some((directory, read(directory, "current")?)));
+    let Some((directory, current)) = linked else { return (None, None) };
+    let most = read(directory, "max").filter(|most| *most != current);
+    let slower = most
+        .map(|most| format!("the PCIe link runs at {current}, the device itself could use {most}"));
+    (Some(format!("pcie {current}")), slower)
 }

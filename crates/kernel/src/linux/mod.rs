@@ -16,6 +16,6 @@ pub mod mounts;
 mod perf;
 pub(crate) mod probe;
 mod processors;
-pub(crate) mod roots;
+pub mod roots;
 pub(crate) mod soaker;
 pub(crate) mod unsafe_calls;

@@ -242,8 +242,7 @@ impl SoakSpan {
 
     /// CPU time that the soakers did not get, of all processors together, in ns. Can be a
     /// little below zero where nothing else ran.
-    #[must_use]
-    pub fn others_ns(&self, calibration: &Calibration) -> f64 {
+    fn others_ns(&self, calibration: &Calibration) -> f64 {
         let missing = self
             .rates()
             .zip(&calibration.loops_per_s)

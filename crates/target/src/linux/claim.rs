@@ -14,7 +14,8 @@ use crate::linux::stable_name::{is_one_of, stable_names};
 use crate::linux::unsafe_calls::is_read_only;
 use crate::signature::{Looked, Signature, find};
 use kernel::Roots;
-use kernel::device::numbers;
+use kernel::device::{numbers, partitions};
+use kernel::read::base_name;
 use record::{Bytes, Finding, FindingCode, Target, TargetKind, format_bytes};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Advice, Mode, OFlags, SeekFrom, Stat};
@@ -31,10 +32,8 @@ pub(crate) fn claim(
     stat: &Stat,
     typed: &[String],
 ) -> Result<OwnedFd, TargetError> {
-    let refused = |why: String, remedy: String| TargetError::Refused {
-        what: format!("writing to the block device {path:?}"),
-        why,
-        remedy,
+    let refused = |why: String, remedy: String| {
+        TargetError::refused(format!("writing to the block device {path:?}"), &why, &remedy)
     };
     let used = |found: Use| refused(found.why, found.remedy);
     let (major, minor) = numbers(stat.st_rdev);
@@ -100,9 +99,9 @@ pub(crate) fn claim(
     if let Some(signature) = signature(path, &device, Looked::All)? {
         return Err(borne(signature, &node.name));
     }
-    if let Some(part) = node.partitions().first() {
+    if let Some(part) = partitions(&node.directory).next() {
         return Err(refused(
-            format!("{} has partitions, {} among them", node.name, part.name),
+            format!("{} has partitions, {} among them", node.name, base_name(&part)),
             format!(
                 "if nobody needs them, delete them yourself (wipefs --all {path:?}, then partx \
                  --delete {path:?})"

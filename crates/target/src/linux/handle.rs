@@ -58,12 +58,6 @@ impl TargetHandle {
         Ok(())
     }
 
-    /// Whether a run on it destroys what was on a block device.
-    #[must_use]
-    pub fn destroys(&self) -> bool {
-        self.writable && self.facts.kind == TargetKind::BlockDevice
-    }
-
     /// The path as the user gave it.
     pub(crate) fn path(&self) -> PathBuf {
         PathBuf::from(&self.facts.path)

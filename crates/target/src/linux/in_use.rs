@@ -8,9 +8,9 @@
 
 use crate::linux::loops::bound_loops;
 use kernel::Roots;
-use kernel::device::{numbers, whole_disk};
+use kernel::device::{numbers, partitions, whole_disk};
 use kernel::mounts::{Mount, mounts_of_process, unescape};
-use kernel::read::{base_name, device_numbers, names, number, text};
+use kernel::read::{base_name, device_numbers, field, names, number, text};
 use rustix::fs::{FileType, Stat};
 use std::collections::HashSet;
 use std::fs;
@@ -54,16 +54,6 @@ impl Node {
         (disk != self.directory).then(|| Self::at(disk)).flatten()
     }
 
-    /// The partitions of a whole disk.
-    pub(crate) fn partitions(&self) -> Vec<Self> {
-        names(&self.directory)
-            .into_iter()
-            .map(|name| self.directory.join(name))
-            .filter(|directory| number(&directory.join("partition")).is_some())
-            .filter_map(Self::at)
-            .collect()
-    }
-
     /// Whether the kernel takes no writes for it.
     pub(crate) fn read_only(&self) -> bool {
         number(&self.directory.join("ro")) == Some(1)
@@ -74,7 +64,7 @@ impl Node {
 pub(crate) fn device_use(roots: &Roots, node: &Node) -> Option<Use> {
     let mut members = vec![node.clone()];
     members.extend(node.disk());
-    members.extend(node.partitions());
+    members.extend(partitions(&node.directory).filter_map(Node::at));
     let ways: [fn(&Roots, &Node) -> Option<Use>; 4] =
         [swap, |_, member| held(member), below_loop, part_of_btrfs];
     mounted(roots, &members)
@@ -215,10 +205,8 @@ fn written_by_another(roots: &Roots, members: &[Node]) -> Option<Use> {
 fn writes(fdinfo: &Path) -> bool {
     const ACCESS_MODE: u32 = 0o3;
     let text = text(fdinfo).unwrap_or_default();
-    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-    flags
-        .and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok())
-        .is_some_and(|flags| flags & ACCESS_MODE != 0)
+    let flags = field(&text, "flags").and_then(|flags| u32::from_str_radix(flags, 8).ok());
+    flags.is_some_and(|flags| flags & ACCESS_MODE != 0)
 }
 
 fn processes(roots: &Roots) -> Vec<String> {

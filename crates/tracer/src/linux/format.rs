@@ -37,8 +37,7 @@ pub(super) struct Format {
 impl Format {
     /// Reads a `format` file; `None` where it has no number.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.lines().map(str::trim);
-        let id = lines.find_map(|line| line.strip_prefix("ID:"))?.trim().parse().ok()?;
+        let id = kernel::read::field(text, "ID")?.parse().ok()?;
         let fields = text.lines().filter_map(field).collect();
         Some(Self { id, fields })
     }

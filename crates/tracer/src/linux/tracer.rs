@@ -5,7 +5,8 @@ use super::programs::{Event, Maps, Plan};
 use super::syscalls::{Map, MapKind};
 use super::{layout, programs, syscalls};
 use kernel::Roots;
-use kernel::read::{device_numbers, link_name, names, text};
+use kernel::device::partitions;
+use kernel::read::{device_numbers, link_name, text};
 use record::Traced;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
@@ -157,10 +158,8 @@ impl Tracer {
             .map_err(|cause| TracerError::of("making a BPF map", cause))?;
         let plan = Plan { maps, devices: numbers };
         fill(&plan, devices.len()).map_err(|cause| TracerError::of("a BPF map", cause))?;
-        let counts = vec![0; layout::WORDS];
-        let followed = |&number| Followed { number, counts: counts.clone(), at_start: 0, lost: 0 };
         let mut tracer = Self {
-            devices: devices.iter().map(followed).collect(),
+            devices: Vec::new(),
             plan,
             attached: Vec::new(),
             roots: roots.clone(),
@@ -168,9 +167,11 @@ impl Tracer {
             lacks: Vec::new(),
         };
         tracer.attach_all(&events)?;
-        for device in &mut tracer.devices {
-            device.at_start = in_flight(roots, device.number);
-        }
+        let followed = |&number| {
+            let at_start = in_flight(roots, number);
+            Followed { number, counts: vec![0; layout::WORDS], at_start, lost: 0 }
+        };
+        tracer.devices = devices.iter().map(followed).collect();
         Ok(tracer)
     }
 
@@ -402,9 +403,7 @@ fn numbers_of(roots: &Roots, device: DeviceNumber) -> Result<Vec<u32>, TracerErr
         let name = link_name(&directory).unwrap_or(format!("{major}:{minor}"));
         return Err(TracerError::NoRequests(name));
     }
-    let parts = names(&directory).into_iter().map(|name| directory.join(name));
-    let parts = parts.filter(|part| part.join("partition").exists());
-    let numbers = parts.filter_map(|part| device_numbers(&part));
+    let numbers = partitions(&directory).filter_map(|part| device_numbers(&part));
     Ok(std::iter::once(device).chain(numbers).filter_map(kernel_number).collect())
 }
 

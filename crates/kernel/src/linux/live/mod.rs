@@ -59,8 +59,8 @@ pub struct Sampler {
     release: String,
     buffer: Vec<u8>,
     tracked: HashMap<String, Tracked>,
-    /// Names in the order of the file.
-    order: Vec<String>,
+    /// When the last reading was.
+    read_at: Moment,
     samples: u64,
     context: ContextReader,
     context_from: Moment,
@@ -93,6 +93,8 @@ struct Tracked {
     reading: Reading,
     device: Arc<ObservedDevice>,
     at: Moment,
+    /// Of its line in the file.
+    position: usize,
 }
 
 /// A point in time by both clocks.
@@ -131,7 +133,7 @@ impl Sampler {
             release,
             buffer: Vec::new(),
             tracked: HashMap::new(),
-            order: Vec::new(),
+            read_at: now,
             samples: 0,
             context: ContextReader::default(),
             context_from: now,
@@ -172,12 +174,14 @@ impl Sampler {
     /// The devices that are there now, in the order of the kernel.
     #[must_use]
     pub fn devices(&self) -> Vec<Arc<ObservedDevice>> {
-        let shown = self.present().filter(|tracked| self.shown.holds(tracked));
-        shown.map(|tracked| Arc::clone(&tracked.device)).collect()
+        let mut shown: Vec<&Tracked> =
+            self.present().filter(|tracked| self.shown.holds(tracked)).collect();
+        shown.sort_by_key(|tracked| tracked.position);
+        shown.into_iter().map(|tracked| Arc::clone(&tracked.device)).collect()
     }
 
     fn present(&self) -> impl Iterator<Item = &Tracked> {
-        self.order.iter().filter_map(|name| self.tracked.get(name))
+        self.tracked.values().filter(|tracked| tracked.at == self.read_at)
     }
 
     /// Name of the machine, where the kernel tells.
@@ -245,27 +249,19 @@ impl Sampler {
     fn take(&mut self, now: Moment) -> Vec<Interval> {
         let mut intervals = Vec::with_capacity(self.tracked.len());
         let buffer = std::mem::take(&mut self.buffer);
-        let mut order = std::mem::take(&mut self.order);
         let mut round = Round { now, rechecks: RECHECKED, position: 0, broken: 0, changed: false };
         for line in lines(&String::from_utf8_lossy(&buffer)) {
-            let line = match line {
-                Ok(line) => line,
+            match line {
+                Ok(line) => intervals.extend(self.advance(line, &mut round)),
                 Err(error) => {
                     self.notes.unreadable.add(error.to_string());
                     round.broken += 1;
-                    continue;
                 }
-            };
-            if order.get(round.position) != Some(&line.device) {
-                order.truncate(round.position);
-                order.push(line.device.clone());
             }
             round.position += 1;
-            intervals.extend(self.advance(line, &mut round));
         }
-        order.truncate(round.position);
-        self.order = order;
         self.buffer = buffer;
+        self.read_at = now;
         self.samples += 1;
         self.forget(&mut round);
         if round.changed && self.samples > 1 {
@@ -281,11 +277,12 @@ impl Sampler {
                 self.notes.came.add(&line.device);
             }
             round.changed = true;
-            let tracked = Tracked::new(&self.roots, line, now, &self.release);
+            let tracked = Tracked::new(&self.roots, line, round, &self.release);
             self.tracked.insert(tracked.device.name.clone(), tracked);
             return None;
         };
         let span = std::mem::replace(&mut tracked.at, now).to(now);
+        tracked.position = round.position;
         let (moved_before, counted_before) = (tracked.reading.moved(), tracked.counted());
         let interval = match tracked.reading.advance(line, span) {
             Ok(interval) => interval,
@@ -293,7 +290,7 @@ impl Sampler {
                 self.notes.resets.add(format!("{} ({counter})", tracked.device.name));
                 round.changed = true;
                 let line = tracked.reading.line().clone();
-                *tracked = Tracked::new(&self.roots, line, now, &self.release);
+                *tracked = Tracked::new(&self.roots, line, round, &self.release);
                 return None;
             }
         };
@@ -335,7 +332,7 @@ struct Round {
     now: Moment,
     /// Devices that may still be asked about.
     rechecks: usize,
-    /// Lines read well.
+    /// Lines so far.
     position: usize,
     broken: u32,
     /// Whether a device came, went, or is another one now.
@@ -343,9 +340,9 @@ struct Round {
 }
 
 impl Tracked {
-    fn new(roots: &Roots, line: DiskstatsLine, now: Moment, release: &str) -> Self {
+    fn new(roots: &Roots, line: DiskstatsLine, round: &Round, release: &str) -> Self {
         let device = Arc::new(topology::describe(roots, &line, release));
-        Self { reading: Reading::first(line), device, at: now }
+        Self { reading: Reading::first(line), device, at: round.now, position: round.position }
     }
 
     /// Whether the kernel keeps counters for it, as far as is known.

@@ -38,11 +38,9 @@ fn wake_up(sleep: Duration) -> WakeUp {
         .map(|_| {
             let begin = Instant::now();
             std::thread::sleep(sleep);
-            let late = begin.elapsed().saturating_sub(sleep).as_nanos();
-            u64::try_from(late).unwrap_or(u64::MAX)
+            begin.elapsed().saturating_sub(sleep).as_nanos() as u64
         })
         .collect();
     late.sort_unstable();
-    let slept_ns = u64::try_from(sleep.as_nanos()).unwrap_or(u64::MAX);
-    WakeUp { slept_ns, late_ns: late[TIMES / 2] }
+    WakeUp { slept_ns: sleep.as_nanos() as u64, late_ns: late[TIMES / 2] }
 }
