@@ -42,6 +42,9 @@ pub fn locate_filesystem(
         let problem = format!("no mount holds {path:?}; is /proc mounted?");
         KernelError::lacks("/proc/self/mountinfo", problem)
     })?;
+    // Whether the file itself is marked to be compressed (chattr +c), whatever the mount says.
+    let marked = rustix::fs::statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::empty())
+        .is_ok_and(|statx| statx.stx_attributes.contains(StatxAttributes::COMPRESSED));
     let facts = FilesystemFacts {
         kind: mount.kind.clone(),
         mount_point: mount.point.to_string_lossy().into_owned(),
@@ -51,18 +54,12 @@ pub fn locate_filesystem(
         free_bytes: Bytes(size.f_bavail.saturating_mul(size.f_frsize)),
         block_bytes: Bytes(size.f_frsize),
         in_memory: IN_MEMORY.contains(&mount.kind.as_str()),
-        compresses: compresses(&mount.kind, &mount.options) || is_compressed(&file),
+        compresses: compresses(&mount.kind, &mount.options) || marked,
         direct_alignment_bytes: direct_alignment_told(&file),
     };
     let on_disk = !facts.in_memory;
     let device = on_disk.then(|| device_of_mount(roots, numbers, Some(mount))).flatten();
     Ok((facts, device))
-}
-
-/// Whether the file itself is marked to be compressed (chattr +c), whatever the mount says.
-fn is_compressed(file: impl AsFd) -> bool {
-    rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::empty())
-        .is_ok_and(|statx| statx.stx_attributes.contains(StatxAttributes::COMPRESSED))
 }
 
 /// What O_DIRECT asks of offsets, lengths and memory on this file, in bytes, as the kernel tells

@@ -10,40 +10,25 @@ use crate::linux::roots::{Roots, base_name, link_name, names, number, text};
 use record::DeviceFacts;
 use std::path::{Path, PathBuf};
 
-/// Drivers of virtual disks, and how their link is called.
-const VIRTUAL_DRIVERS: [(&str, &str); 16] = [
-    ("virtio_blk", "virtio"),
-    ("virtio_scsi", "virtio scsi"),
-    ("vbd", "xen"),
-    ("vscsi", "xen scsi"),
-    ("hv_storvsc", "hyper-v"),
-    ("storvsc", "hyper-v"),
-    ("vmw_pvscsi", "vmware scsi"),
-    ("loop", "loop"),
-    ("zram", "memory (zram)"),
-    ("brd", "memory"),
-    ("null_blk", "null"),
-    ("nbd", "network (nbd)"),
-    ("rbd", "network (rbd)"),
-    ("drbd", "network (drbd)"),
-    ("ublk", "user space (ublk)"),
-    ("zvol", "zfs volume"),
-];
-
-/// Kernel names of devices that have no driver in sysfs.
-const NAMES_OF_DRIVERS: [(&str, &str); 12] = [
-    ("loop", "loop"),
-    ("zram", "zram"),
-    ("ram", "brd"),
-    ("nullb", "null_blk"),
-    ("nbd", "nbd"),
-    ("rbd", "rbd"),
-    ("drbd", "drbd"),
-    ("ublkb", "ublk"),
-    ("zd", "zvol"),
-    ("vd", "virtio_blk"),
-    ("xvd", "vbd"),
-    ("md", "md"),
+/// Drivers of virtual disks, how their link is called, and the kernel's name of those disks that
+/// have no driver in sysfs.
+const VIRTUAL_DRIVERS: [(&str, &str, &str); 16] = [
+    ("virtio_blk", "virtio", "vd"),
+    ("virtio_scsi", "virtio scsi", ""),
+    ("vbd", "xen", "xvd"),
+    ("vscsi", "xen scsi", ""),
+    ("hv_storvsc", "hyper-v", ""),
+    ("storvsc", "hyper-v", ""),
+    ("vmw_pvscsi", "vmware scsi", ""),
+    ("loop", "loop", "loop"),
+    ("zram", "memory (zram)", "zram"),
+    ("brd", "memory", "ram"),
+    ("null_blk", "null", "nullb"),
+    ("nbd", "network (nbd)", "nbd"),
+    ("rbd", "network (rbd)", "rbd"),
+    ("drbd", "network (drbd)", "drbd"),
+    ("ublk", "user space (ublk)", "ublkb"),
+    ("zvol", "zfs volume", "zd"),
 ];
 
 /// Drivers that serve a class of disks and say nothing of the attachment.
@@ -82,7 +67,7 @@ pub(crate) fn describe_attachment(roots: &Roots, disk: &Path, facts: &mut Device
         .or_else(|| driver_by_name(&base_name(disk)));
     let known = driver.as_deref();
     let virtual_link =
-        VIRTUAL_DRIVERS.iter().find(|(name, _)| Some(*name) == known).map(|(_, link)| *link);
+        VIRTUAL_DRIVERS.iter().find(|(name, ..)| Some(*name) == known).map(|(_, link, _)| *link);
     let virtual_model = [&facts.model, &facts.vendor]
         .into_iter()
         .flatten()
@@ -131,11 +116,10 @@ fn upward_path(roots: &Roots, disk: &Path) -> Vec<PathBuf> {
 /// The driver that a kernel name stands for.
 fn driver_by_name(name: &str) -> Option<String> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    NAMES_OF_DRIVERS
-        .iter()
-        // Disks of virtio and Xen are lettered (vda), the others numbered (loop0).
-        .find(|(prefix, _)| stem == *prefix || (prefix.ends_with("vd") && stem.starts_with(prefix)))
-        .map(|(_, driver)| (*driver).to_owned())
+    // Disks of virtio and Xen are lettered (vda), the others numbered (loop0).
+    let is = |prefix: &str| stem == prefix || prefix.ends_with("vd") && stem.starts_with(prefix);
+    let known = VIRTUAL_DRIVERS.iter().find(|(.., prefix)| is(prefix)).map(|(driver, ..)| *driver);
+    known.or((stem == "md").then_some("md")).map(str::to_owned)
 }
 
 /// The protocol between host and disk.

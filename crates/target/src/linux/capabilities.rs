@@ -14,31 +14,22 @@ pub fn capabilities(dir: &Path) -> Vec<Capability> {
         let flags = flags | OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         rustix::fs::open(dir, flags, Mode::RUSR | Mode::WUSR)
     };
-    let said = |outcome: &Result<OwnedFd, Errno>| match outcome {
-        Ok(_) => format!("works in {dir:?}"),
-        Err(cause) => format!("{dir:?}: {cause}"),
+    let made = |name, outcome: &Result<OwnedFd, Errno>, remedy| {
+        let detail = match outcome {
+            Ok(_) => format!("works in {dir:?}"),
+            Err(cause) => format!("{dir:?}: {cause}"),
+        };
+        Capability::of(name, outcome.is_ok(), detail, remedy)
     };
     let plain = make(OFlags::empty());
-    let nameless = Capability::of(
-        "O_TMPFILE",
-        plain.is_ok(),
-        said(&plain),
-        "the test file is created and unlinked at once instead; it needs write permission",
-    );
-    let direct = make(OFlags::DIRECT);
-    let direct = Capability::of(
-        "O_DIRECT",
-        direct.is_ok(),
-        said(&direct),
-        "reads come from the page cache: name a directory on a disk, or use --cache all",
-    );
+    let remedy = "the test file is created and unlinked at once instead; it needs write permission";
+    let nameless = made("O_TMPFILE", &plain, remedy);
+    let remedy = "reads come from the page cache: name a directory on a disk, or use --cache all";
+    let direct = made("O_DIRECT", &make(OFlags::DIRECT), remedy);
     let map = plain.ok().and_then(|file| extents(&file, Bytes(0), Bytes(1)).ok()).flatten();
     let found = if map.is_some() { "works" } else { "this file system has no map" };
-    let map = Capability::of(
-        "FIEMAP",
-        map.is_some(),
-        format!("{found} in {dir:?}"),
-        "holes and the placement of files stay unknown: name a directory on ext4, XFS or btrfs",
-    );
+    let remedy =
+        "holes and the placement of files stay unknown: name a directory on ext4, XFS or btrfs";
+    let map = Capability::of("FIEMAP", map.is_some(), format!("{found} in {dir:?}"), remedy);
     vec![nameless, direct, map]
 }

@@ -137,17 +137,13 @@ pub fn drop_cache(
 
 /// Writes dirty pages, which no way of dropping drops.
 fn write_back(areas: &[Area<'_>]) -> Result<(), TargetError> {
-    for area in areas {
-        match rustix::fs::fdatasync(area.file) {
-            // A descriptor of something that has nothing to write back.
-            Ok(()) | Err(Errno::INVAL | Errno::ROFS) => {}
-            Err(cause) => {
-                let path = Path::new("the target");
-                return Err(TargetError::system("write back the pages of", path, cause));
-            }
+    areas.iter().try_for_each(|area| match rustix::fs::fdatasync(area.file) {
+        // A descriptor of something that has nothing to write back.
+        Ok(()) | Err(Errno::INVAL | Errno::ROFS) => Ok(()),
+        Err(cause) => {
+            Err(TargetError::system("write back the pages of", Path::new("the target"), cause))
         }
-    }
-    Ok(())
+    })
 }
 
 fn drop_caches(roots: &Roots) -> Result<(), TargetError> {

@@ -273,9 +273,7 @@ pub(super) enum Event {
         starts: bool,
     },
     IoStart,
-    /// A request is handed to the driver.
     Issue,
-    /// A request, or the beginning of one, is done.
     Complete,
     /// A bio went into a request behind its end.
     BackMerge,

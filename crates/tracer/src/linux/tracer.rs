@@ -180,22 +180,18 @@ impl Tracer {
         self.attach(events, Event::Complete)?;
         self.attach(events, Event::Issue)?;
         let starts = self.attach(events, Event::IoStart).is_ok();
-        let waits = self.attach(events, Event::BioQueue);
-        let unseen = |error| format!("waits before a request are not seen: {error}");
-        if !starts || waits.is_ok() {
-            let getrq = Event::Getrq { waits: waits.is_ok(), starts: !starts };
-            let getrq = self.attach(events, getrq);
-            if !starts {
-                getrq?;
-                self.lacks.push(
-                    "the kernel has no block_io_start: requests start when they are allocated"
-                        .to_owned(),
-                );
-            } else if let Err(error) = getrq {
-                self.lacks.push(unseen(error));
-            }
+        let mut waits = self.attach(events, Event::BioQueue);
+        if starts {
+            let getrq = Event::Getrq { waits: true, starts: false };
+            waits = waits.and_then(|()| self.attach(events, getrq));
+        } else {
+            self.attach(events, Event::Getrq { waits: waits.is_ok(), starts: true })?;
+            let lack = "the kernel has no block_io_start: requests start when they are allocated";
+            self.lacks.push(lack.to_owned());
         }
-        self.lacks.extend(waits.err().map(unseen));
+        if let Err(error) = waits {
+            self.lacks.push(format!("waits before a request are not seen: {error}"));
+        }
         // Old kernels merge requests without a word.
         for event in [Event::FrontMerge, Event::BackMerge, Event::RequestMerge] {
             if let Err(error) = self.attach(events, event) {

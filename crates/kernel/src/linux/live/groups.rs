@@ -11,7 +11,6 @@ use crate::linux::cgroup::{IO_CONTROLLER, Version, group_limits};
 use crate::linux::mounts::{Mount, read_mounts};
 use crate::linux::roots::{Roots, text};
 use record::{CgroupLimit, LimitedIo};
-use std::path::{Path, PathBuf};
 
 /// Time after which the groups are walked again.
 const KEPT_NS: u64 = 10_000_000_000;
@@ -65,8 +64,9 @@ fn walk_all(roots: &Roots) -> Vec<CgroupLimit> {
             }
             found.extend(limits);
         }
-        let below = directories(&directory).into_iter();
-        open.extend(below.map(|(below, name)| (version, below, group.join(name))));
+        let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        open.extend(below.map(|entry| (version, entry.path(), group.join(entry.file_name()))));
     }
     // A tree that is mounted twice tells everything twice.
     found.sort_by(|a, b| order(a).cmp(&order(b)));
@@ -86,18 +86,6 @@ fn touched(line: &str, major_minor: &str) -> bool {
             let count = word.strip_prefix("rios=").or_else(|| word.strip_prefix("wios="));
             count.is_some_and(|count| count != "0")
         })
-}
-
-/// The groups directly below, sorted by name.
-fn directories(directory: &Path) -> Vec<(PathBuf, String)> {
-    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    let mut found: Vec<(PathBuf, String)> = entries
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .map(|entry| (entry.path(), entry.file_name().to_string_lossy().into_owned()))
-        .collect();
-    found.sort();
-    found
 }
 
 #[cfg(test)]

@@ -34,7 +34,12 @@ pub(crate) fn describe(roots: &Roots, line: &DiskstatsLine, release: &str) -> Ob
                 let disk = whole_disk(&directory);
                 (disk != directory).then(|| base_name(&disk).replace('!', "/"))
             }
-            None => old_partition_of(line),
+            // Only partitions had lines of the old form.
+            None => {
+                let disk = name.trim_end_matches(|character: char| character.is_ascii_digit());
+                let old = line.busy_ms.is_none() && !disk.is_empty() && disk != name;
+                old.then(|| disk.to_owned())
+            }
         },
         built_of,
         busy_doubt,
@@ -51,12 +56,6 @@ pub(crate) fn directory(roots: &Roots, name: &str) -> Option<PathBuf> {
 fn built_of(roots: &Roots, name: &str) -> Vec<String> {
     let slaves = directory(roots, name).map(|directory| names(&directory.join("slaves")));
     slaves.unwrap_or_default().iter().map(|slave| slave.replace('!', "/")).collect()
-}
-
-/// The disk of a line of the old form, which only partitions had.
-fn old_partition_of(line: &DiskstatsLine) -> Option<String> {
-    let disk = line.device.trim_end_matches(|character: char| character.is_ascii_digit());
-    (line.busy_ms.is_none() && !disk.is_empty() && disk != line.device).then(|| disk.to_owned())
 }
 
 /// The names in diskstats that a user means: a kernel name, a device node or a link to one, or a
