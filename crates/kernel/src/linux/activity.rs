@@ -41,12 +41,11 @@ pub fn device_in_flight_activity(
     let after = reader.read(roots)?;
     let interval = start.elapsed();
     let rate = |now: u64, before: u64| (now - before) as f64 / interval.as_secs_f64();
-    let busy_per_s = rate(after.busy_ns, before.busy_ns);
     Ok(Activity {
         reads_per_s: rate(after.ios[0], before.ios[0]),
         writes_per_s: rate(after.ios[1], before.ios[1]),
         bytes_per_s: rate(after.bytes.iter().sum(), before.bytes.iter().sum()),
-        busy_share: (busy_per_s / 1e9).min(1.0),
+        busy_share: (rate(after.busy_ns, before.busy_ns) / 1e9).min(1.0),
         interval: Nanos(u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX)),
     })
 }

@@ -86,8 +86,7 @@ fn told(name: &str, detail: Option<String>, none: &str, remedy: &str) -> Capabil
 }
 
 fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
-    let link =
-        disk.and_then(|disk| disk.link.as_ref().map(|link| format!("{}: {link}", disk.disk)));
+    let link = disk.and_then(|disk| Some(format!("{}: {}", disk.disk, disk.link.as_ref()?)));
     let remedy = "the speed of the path to the disk must be known from elsewhere";
     told("link facts", link, "sysfs tells nothing of the link", remedy)
 }
@@ -208,8 +207,8 @@ fn clock_frequency(roots: &Roots) -> Capability {
 }
 
 fn pressure(roots: &Roots) -> Capability {
-    let some = text(&roots.proc.join("pressure/io"));
-    let line = some.and_then(|lines| Some(lines.lines().next()?.to_owned()));
+    let lines = text(&roots.proc.join("pressure/io"));
+    let line = lines.and_then(|lines| Some(lines.lines().next()?.to_owned()));
     let remedy = "stalls above the disk stay invisible: boot with psi=1";
     told("pressure stall information", line, "/proc/pressure/io is missing", remedy)
 }

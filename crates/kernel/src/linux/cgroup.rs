@@ -5,7 +5,6 @@
 //! limit is listed when it is on the disk, on one of its leaves, or on the named device.
 //! Sources: Documentation/admin-guide/cgroup-v2.rst (io.max) and cgroup-v1/blkio-controller.rst.
 
-use crate::linux::device::numbers_of;
 use crate::linux::mounts::{Mount, read_mounts};
 use crate::linux::roots::{Roots, text};
 use record::{CgroupLimit, DeviceFacts, LimitedIo};
@@ -28,7 +27,7 @@ pub(crate) fn limits(roots: &Roots, disk: &DeviceFacts) -> Vec<CgroupLimit> {
     // Every device on the way from the named one to its leaves.
     let mut devices = vec![disk.major_minor.clone()];
     for name in disk.leaves.iter().chain([&disk.name]) {
-        devices.extend(numbers_of(roots, name).map(|(major, minor)| format!("{major}:{minor}")));
+        devices.extend(text(&roots.sys.join("class/block").join(name).join("dev")));
     }
     let mut found = Vec::new();
     for version in [Version::Two, Version::One] {

@@ -20,10 +20,9 @@ pub fn allow_descriptors(needed: u64) -> Result<(), KernelError> {
     if soft >= needed {
         return Ok(());
     }
-    if let Some(hard) = hard.filter(|hard| *hard < needed) {
-        return Err(KernelError::Descriptors { needed, limit: hard });
-    }
     let raised = Rlimit { current: Some(needed), maximum: hard };
-    setrlimit(Resource::Nofile, raised)
-        .map_err(|_| KernelError::Descriptors { needed, limit: soft })
+    setrlimit(Resource::Nofile, raised).map_err(|_| {
+        let limit = hard.filter(|hard| *hard < needed).unwrap_or(soft);
+        KernelError::Descriptors { needed, limit }
+    })
 }

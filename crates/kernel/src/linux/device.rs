@@ -63,7 +63,7 @@ pub fn device_of_mount(
         // /dev/mapper/name is a symbolic link to the node with the kernel's name.
         let node = roots.locate(source);
         let node = fs::canonicalize(&node).unwrap_or(node);
-        device_of(roots, numbers_of(roots, &base_name(&node))?)
+        device_of(roots, device_numbers(&roots.sys.join("class/block").join(base_name(&node)))?)
     })
 }
 
@@ -71,11 +71,6 @@ pub fn device_of_mount(
 #[must_use]
 pub fn numbers(device: u64) -> (u32, u32) {
     (rustix::fs::major(device), rustix::fs::minor(device))
-}
-
-/// Device numbers of a kernel name.
-pub(crate) fn numbers_of(roots: &Roots, name: &str) -> Option<(u32, u32)> {
-    device_numbers(&roots.sys.join("class/block").join(name))
 }
 
 /// The whole disk that a directory in sysfs belongs to: itself, or the parent of a partition.

@@ -12,10 +12,8 @@ use crate::linux::unsafe_calls::{PerfEventAttributes, perf_event_open};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 
-/// `PERF_TYPE_HARDWARE`.
-const TYPE_HARDWARE: u32 = 0;
-/// `PERF_COUNT_HW_INSTRUCTIONS`.
-const HARDWARE_INSTRUCTIONS: u64 = 1;
+/// `PERF_TYPE_HARDWARE` and `PERF_COUNT_HW_INSTRUCTIONS`.
+const INSTRUCTIONS: (u32, u64) = (0, 1);
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`: an answer of three words.
 const FORMAT_TIMES: u64 = 3;
 /// Threads that begin later are counted too.
@@ -28,7 +26,7 @@ pub(crate) struct PerfCounter(OwnedFd);
 impl PerfCounter {
     /// Counts instructions from now on, of this thread and all that it begins; or says why not.
     pub(crate) fn instructions(roots: &Roots) -> Result<Self, String> {
-        Self::open(roots, (TYPE_HARDWARE, HARDWARE_INSTRUCTIONS))
+        Self::open(roots, INSTRUCTIONS)
     }
 
     fn open(roots: &Roots, (kind, config): (u32, u64)) -> Result<Self, String> {
@@ -94,13 +92,6 @@ mod tests {
     /// every kernel with perf events can count.
     const TASK_CLOCK: (u32, u64) = (1, 1);
 
-    fn burn(ms: u64) {
-        let end = std::time::Instant::now() + std::time::Duration::from_millis(ms);
-        while std::time::Instant::now() < end {
-            std::hint::spin_loop();
-        }
-    }
-
     #[test]
     fn a_counter_sees_threads_that_begin_after_it_and_keeps_what_they_did() {
         let counter = match PerfCounter::open(&Roots::default(), TASK_CLOCK) {
@@ -112,7 +103,13 @@ mod tests {
             }
         };
         let before = counter.read().unwrap();
-        std::thread::spawn(|| burn(30)).join().unwrap();
+        let busy = || {
+            let begin = std::time::Instant::now();
+            while begin.elapsed().as_millis() < 30 {
+                std::hint::spin_loop();
+            }
+        };
+        std::thread::spawn(busy).join().unwrap();
         let after = counter.read().unwrap();
         // This thread slept meanwhile: what was counted is the other's, which may have had to
         // share the processor.

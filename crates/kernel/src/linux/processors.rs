@@ -66,12 +66,11 @@ pub(crate) fn doubts(roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
     if let Some(governor) = governors(roots).iter().find(|governor| *governor != "performance") {
         doubts.push(format!("the frequency governor is {governor}: the clock follows the load"));
     }
-    let boosts = text(&cpus.join("cpufreq/boost")).is_some_and(|boost| boost == "1")
-        || text(&cpus.join("intel_pstate/no_turbo")).is_some_and(|off| off == "0");
-    if boosts {
+    let says = |file: &str, word: &str| text(&cpus.join(file)).is_some_and(|text| text == word);
+    if says("cpufreq/boost", "1") || says("intel_pstate/no_turbo", "0") {
         doubts.push("the processors boost: their clock depends on how many work".to_owned());
     }
-    if text(&cpus.join("smt/active")).is_some_and(|active| active == "1") {
+    if says("smt/active", "1") {
         doubts.push(
             "hardware threads share cores (SMT): a soaker beside the load runs slower, which \
              counts as load"

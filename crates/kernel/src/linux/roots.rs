@@ -31,8 +31,7 @@ impl Roots {
     /// The trees `proc`, `sys` and `dev` below one folder.
     #[must_use]
     pub fn below(folder: &Path) -> Self {
-        let at = |name: &str| folder.join(name);
-        Self { proc: at("proc"), sys: at("sys"), dev: at("dev") }
+        Self { proc: folder.join("proc"), sys: folder.join("sys"), dev: folder.join("dev") }
     }
 
     /// Where a path that the kernel printed (`/sys/fs/cgroup`) lies in these trees.
@@ -75,7 +74,7 @@ pub fn memory_field(meminfo: &str, key: &str) -> Option<u64> {
 }
 
 /// The numbers in a kernel list such as `0-3,8`; other parts are left out.
-pub(crate) fn cpu_list(list: &str) -> BTreeSet<u32> {
+pub fn cpu_list(list: &str) -> BTreeSet<u32> {
     let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)

@@ -97,11 +97,7 @@ impl Soaker {
     /// left running.
     pub fn start(roots: &Roots) -> Result<Self, SoakerError> {
         let (allowed, online) = (allowed(roots), listed(roots, "online"));
-        let cpus: BTreeSet<u32> = if online.is_empty() {
-            allowed
-        } else {
-            allowed.intersection(&online).copied().collect()
-        };
+        let cpus = if online.is_empty() { allowed } else { &allowed & &online };
         if cpus.is_empty() {
             return Err(SoakerError::NoProcessor);
         }

@@ -59,7 +59,7 @@ pub fn reopen(
     cache: CacheMode,
     write: bool,
 ) -> Result<OwnedFd, TargetError> {
-    let path = handle.path();
+    let path = PathBuf::from(&handle.facts.path);
     if write && !handle.writable {
         let what = format!("writing to {path:?}");
         return Err(TargetError::refused(what, "it was opened for reading only", "ask for reads"));

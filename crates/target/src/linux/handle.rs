@@ -4,7 +4,6 @@ use crate::error::TargetError;
 use crate::linux::extents::{extents, findings as extent_findings};
 use record::{Bytes, Finding, FindingCode, Severity, Target, TargetKind};
 use rustix::fd::OwnedFd;
-use std::path::PathBuf;
 
 /// What may be done to an existing target. A directory's test file is always written once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,10 +55,5 @@ impl TargetHandle {
             self.findings.extend(extent_findings(extents, length, severity));
         }
         Ok(())
-    }
-
-    /// The path as the user gave it.
-    pub(crate) fn path(&self) -> PathBuf {
-        PathBuf::from(&self.facts.path)
     }
 }

@@ -72,10 +72,6 @@ pub(crate) fn device_use(roots: &Roots, node: &Node) -> Option<Use> {
         .or_else(|| written_by_another(roots, &members))
 }
 
-fn is_mount_of(roots: &Roots, mount: &Mount, member: &Node) -> bool {
-    mount.device == member.numbers || leads_to(roots, Path::new(&mount.source), member)
-}
-
 /// Whether a name in a kernel table is that of the device; btrfs gives its mounts numbers of no
 /// device, and names lead through /dev/mapper.
 fn leads_to(roots: &Roots, printed: &Path, member: &Node) -> bool {
@@ -94,7 +90,10 @@ fn mounted(roots: &Roots, members: &[Node]) -> Option<Use> {
         }
         let mounts = mounts_of_process(roots, &process);
         let found = members.iter().find_map(|member| {
-            Some((member, mounts.iter().find(|mount| is_mount_of(roots, mount, member))?))
+            let is_its = |mount: &&Mount| {
+                mount.device == member.numbers || leads_to(roots, Path::new(&mount.source), member)
+            };
+            Some((member, mounts.iter().find(is_its)?))
         });
         let Some((Node { name, .. }, Mount { point, kind, .. })) = found else { continue };
         if process == "self" {

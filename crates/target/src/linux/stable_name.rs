@@ -30,10 +30,11 @@ pub(crate) fn stable_names(roots: &Roots, directory: &Path) -> Vec<String> {
         None => name,
     };
     let mut found = links(roots, &base_name(directory));
+    let block = roots.sys.join("block");
+    let all = names(&block).into_iter().filter_map(|name| fs::canonicalize(block.join(name)).ok());
+    let others: Vec<PathBuf> = all.filter(|other| *other != disk).collect();
     let unique = |id: fn(&Path) -> Option<String>| {
-        let name = id(&disk)?;
-        let twins = others(roots, &disk).filter(|other| id(other).as_ref() == Some(&name)).count();
-        (twins == 0).then_some(name)
+        id(&disk).filter(|name| !others.iter().any(|other| id(other).as_ref() == Some(name)))
     };
     found.extend([unique(serial), unique(wwid)].into_iter().flatten().map(with_part));
     found.extend(text(&directory.join("dm/name")));
@@ -65,16 +66,6 @@ fn links(roots: &Roots, kernel: &str) -> Vec<String> {
 /// The world-wide id, where NVMe and SCSI keep it.
 fn wwid(disk: &Path) -> Option<String> {
     text(&disk.join("wwid")).or_else(|| text(&disk.join("device/wwid")))
-}
-
-/// The directories of all other whole disks.
-fn others(roots: &Roots, disk: &Path) -> impl Iterator<Item = PathBuf> {
-    let block = roots.sys.join("block");
-    let disk = disk.to_owned();
-    names(&block)
-        .into_iter()
-        .filter_map(move |name| fs::canonicalize(block.join(name)).ok())
-        .filter(move |other| *other != disk)
 }
 
 #[cfg(test)]

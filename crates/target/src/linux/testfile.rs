@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use stats::SplitMix64;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -91,7 +91,7 @@ pub fn write_test_file(
     progress: &mut dyn FnMut(u64, u64),
     cancel: &dyn Fn() -> bool,
 ) -> Result<(), TargetError> {
-    let path = handle.path();
+    let path = PathBuf::from(&handle.facts.path);
     let (TargetKind::Directory, Some(filesystem)) =
         (handle.facts.kind, handle.facts.filesystem.as_mut())
     else {
@@ -120,7 +120,7 @@ fn fill(
     progress: &mut dyn FnMut(u64, u64),
     cancel: &dyn Fn() -> bool,
 ) -> Result<(), TargetError> {
-    let failed = |written: u64, cause: Errno| match (handle.path(), cause) {
+    let failed = |written: u64, cause: Errno| match (PathBuf::from(&handle.facts.path), cause) {
         (path, Errno::NOSPC | Errno::DQUOT) => {
             TargetError::NoSpace { path, written: Bytes(written), size, cause }
         }

@@ -119,37 +119,32 @@ impl Map {
         self.descriptor.as_raw_fd()
     }
 
-    fn element(&self, key: &[u8], value: u64) -> MapElement {
-        MapElement {
-            map: self.number() as u32,
-            padding: 0,
-            key: key.as_ptr() as u64,
-            value,
-            flags: 0,
+    /// The key is as long as the map's; none is where there may be none.
+    fn element(&self, key: Option<&[u8]>, value: u64) -> Result<MapElement, Errno> {
+        if key.is_some_and(|key| key.len() != self.key_bytes) {
+            return Err(Errno::INVAL);
         }
+        let (map, key) = (self.number() as u32, key.map_or(0, |key| key.as_ptr() as u64));
+        Ok(MapElement { map, padding: 0, key, value, flags: 0 })
     }
 
     /// Sets an entry; not for maps with copies.
     pub(super) fn set(&self, key: &[u8], value: &[u8]) -> Result<(), Errno> {
-        if key.len() != self.key_bytes
-            || value.len() != self.value_bytes
+        if value.len() != self.value_bytes
             || self.answer_bytes != self.value_bytes.next_multiple_of(8)
         {
             return Err(Errno::INVAL);
         }
-        let mut attributes = self.element(key, value.as_ptr() as u64);
-        // SAFETY: key and value are live and as long as the map's, checked above; both are read.
+        let mut attributes = self.element(Some(key), value.as_ptr() as u64)?;
+        // SAFETY: key and value are live and as long as the map's, as was checked; both are read.
         unsafe { bpf(MAP_UPDATE, &mut attributes) }.map(drop)
     }
 
     /// Reads an entry, all copies of it, into words.
     pub(super) fn get(&self, key: &[u8], words: &mut Vec<u64>) -> Result<(), Errno> {
-        if key.len() != self.key_bytes {
-            return Err(Errno::INVAL);
-        }
         words.clear();
         words.resize(self.answer_bytes.div_ceil(8), 0);
-        let mut attributes = self.element(key, words.as_mut_ptr() as u64);
+        let mut attributes = self.element(Some(key), words.as_mut_ptr() as u64)?;
         // SAFETY: the key is as long as the map's, and there is room for all that the kernel
         // writes: the value, rounded up to words, for each possible processor.
         unsafe { bpf(MAP_LOOKUP, &mut attributes) }.map(drop)
@@ -157,14 +152,8 @@ impl Map {
 
     /// The key after another one, or the first.
     pub(super) fn next_key(&self, key: Option<&[u8]>) -> Result<Option<Vec<u8>>, Errno> {
-        if key.is_some_and(|key| key.len() != self.key_bytes) {
-            return Err(Errno::INVAL);
-        }
         let mut next = vec![0; self.key_bytes];
-        let mut attributes = self.element(key.unwrap_or_default(), next.as_mut_ptr() as u64);
-        if key.is_none() {
-            attributes.key = 0;
-        }
+        let mut attributes = self.element(key, next.as_mut_ptr() as u64)?;
         // SAFETY: the key is none or as long as the map's, and so is the room for the next.
         match unsafe { bpf(MAP_NEXT_KEY, &mut attributes) } {
             Ok(_) => Ok(Some(next)),

@@ -6,7 +6,7 @@ use super::syscalls::{Map, MapKind};
 use super::{layout, programs, syscalls};
 use kernel::Roots;
 use kernel::device::partitions;
-use kernel::read::{device_numbers, link_name, text};
+use kernel::read::{cpu_list, device_numbers, link_name, text};
 use record::Traced;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
@@ -149,8 +149,7 @@ impl Tracer {
             return Err(TracerError::TooMany { count: devices.len(), most: most.max(1) });
         }
         let mut numbers = Vec::new();
-        for (slot, &device) in devices.iter().enumerate() {
-            let slot = slot as u32;
+        for (slot, &device) in (0..).zip(devices) {
             numbers.extend(numbers_of(roots, device)?.into_iter().map(|number| (number, slot)));
         }
         let events = Events::find(roots)?;
@@ -273,13 +272,15 @@ impl Tracer {
             let Some(this) = key else { break };
             if map.get(&this, &mut words).is_ok()
                 && let [count, name @ ..] = words.as_slice()
-                && let Some((slot, process)) = slot_and_process(&this)
+                && let ([slot, process], _) = this.as_chunks()
             {
+                let (slot, process) = (u64::from_ne_bytes(*slot), u64::from_ne_bytes(*process));
                 let old = self.known.get(&this).copied().unwrap_or(0);
                 // Forgotten and seen again, it begins at one.
                 let new = if *count >= old { count - old } else { *count };
                 if new > 0 && !known.contains_key(&this) {
-                    found.entry(slot).or_default().push((process, process_name(name), new));
+                    let process = (process as u32, process_name(name), new);
+                    found.entry(slot).or_default().push(process);
                 }
                 known.insert(this.clone(), *count);
             }
@@ -292,12 +293,6 @@ impl Tracer {
         }
         Ok(found)
     }
-}
-
-fn slot_and_process(key: &[u8]) -> Option<(u64, u32)> {
-    let (slot, process) = key.split_first_chunk()?;
-    let process = u64::from_ne_bytes(process.try_into().ok()?);
-    Some((u64::from_ne_bytes(*slot), process as u32))
 }
 
 fn process_name(words: &[u64]) -> String {
@@ -413,8 +408,7 @@ fn in_flight(roots: &Roots, (major, minor): DeviceNumber) -> u64 {
 /// Processors that the kernel reserves memory for: `0-7`, or `0,2-3`.
 fn possible_processors(roots: &Roots) -> usize {
     let line = text(&roots.sys.join("devices/system/cpu/possible")).unwrap_or_default();
-    let last = line.split([',', '-']).next_back().and_then(|last| last.parse::<usize>().ok());
-    last.map_or(1, |last| last + 1)
+    cpu_list(&line).last().map_or(1, |&last| last as usize + 1)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::step::Span;
 use crate::linux::cgroup::{IO_CONTROLLER, Version, group_limits};
 use crate::linux::mounts::{Mount, read_mounts};
 use crate::linux::roots::{Roots, text};
-use record::{CgroupLimit, LimitedIo};
+use record::CgroupLimit;
 
 /// Time after which the groups are walked again.
 const KEPT_NS: u64 = 10_000_000_000;
@@ -69,13 +69,11 @@ fn walk_all(roots: &Roots) -> Vec<CgroupLimit> {
         open.extend(below.map(|entry| (version, entry.path(), group.join(entry.file_name()))));
     }
     // A tree that is mounted twice tells everything twice.
-    found.sort_by(|a, b| order(a).cmp(&order(b)));
+    found.sort_by_cached_key(|limit| {
+        (limit.group.clone(), limit.major_minor.clone(), limit.limited, limit.limit_per_s)
+    });
     found.dedup();
     found
-}
-
-fn order(limit: &CgroupLimit) -> (&str, &str, LimitedIo, u64) {
-    (&limit.group, &limit.major_minor, limit.limited, limit.limit_per_s)
 }
 
 /// Whether a line of io.stat says that the group did I/O on a device.

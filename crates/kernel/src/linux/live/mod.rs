@@ -82,7 +82,7 @@ impl Shown {
         if let Some(chosen) = &self.chosen {
             return chosen.contains(&tracked.device.name);
         }
-        let line = tracked.reading.line();
+        let line = &tracked.reading.line;
         (self.selection.partitions || tracked.device.partition_of.is_none())
             && (self.selection.unused || line.reads.ios + line.writes.ios > 0)
     }
@@ -230,10 +230,8 @@ impl Sampler {
         for named in named {
             let meant = topology::meant(&self.roots, named, &lines);
             if meant.is_empty() {
-                return Err(KernelError::NotObserved {
-                    named: named.clone(),
-                    known: known(&lines),
-                });
+                let (named, known) = (named.clone(), known(&lines));
+                return Err(KernelError::NotObserved { named, known });
             }
             for name in meant {
                 if !chosen.contains(&name) {
@@ -283,18 +281,18 @@ impl Sampler {
         };
         let span = std::mem::replace(&mut tracked.at, now).to(now);
         tracked.position = round.position;
-        let (moved_before, counted_before) = (tracked.reading.moved(), tracked.counted());
+        let (moved_before, counted_before) = (tracked.reading.moved, tracked.counted());
         let interval = match tracked.reading.advance(line, span) {
             Ok(interval) => interval,
             Err(counter) => {
                 self.notes.resets.add(format!("{} ({counter})", tracked.device.name));
                 round.changed = true;
-                let line = tracked.reading.line().clone();
+                let line = tracked.reading.line.clone();
                 *tracked = Tracked::new(&self.roots, line, round, &self.release);
                 return None;
             }
         };
-        let moved = tracked.reading.moved();
+        let moved = tracked.reading.moved;
         let fell_silent = moved_before && !moved;
         if (fell_silent || moved && !tracked.counted()) && round.rechecks > 0 {
             round.rechecks -= 1;
@@ -321,7 +319,7 @@ impl Sampler {
     fn describe_stacks(&mut self) {
         for tracked in self.tracked.values_mut() {
             if !tracked.device.built_of.is_empty() {
-                let line = tracked.reading.line();
+                let line = &tracked.reading.line;
                 tracked.device = Arc::new(topology::describe(&self.roots, line, &self.release));
             }
         }

@@ -41,9 +41,7 @@ pub(crate) struct Notes {
     pub(crate) unreadable: Events,
     /// Devices whose counters began anew, each with the counter that shows it.
     pub(crate) resets: Events,
-    /// Devices that were not there before.
     pub(crate) came: Events,
-    /// Devices that are there no more.
     pub(crate) went: Events,
 }
 

@@ -22,10 +22,11 @@ const MS_NS: f64 = 1e6;
 /// What a device was at the last reading.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
-    line: DiskstatsLine,
+    pub(crate) line: DiskstatsLine,
     /// The times of the line, each made monotone: see [`Elapsed`].
     times: [Wrapping; 6],
-    moved: bool,
+    /// Whether requests were completed since the reading before it.
+    pub(crate) moved: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,16 +52,6 @@ impl Reading {
         let mut times = Default::default();
         elapsed(&mut times, &line);
         Self { line, times, moved: false }
-    }
-
-    /// The line as it was read last.
-    pub(crate) fn line(&self) -> &DiskstatsLine {
-        &self.line
-    }
-
-    /// Whether requests were completed before the last reading and after the one before it.
-    pub(crate) fn moved(&self) -> bool {
-        self.moved
     }
 
     /// Takes in the next reading. Where counters began anew, the error is what shows it, and the
