@@ -98,9 +98,6 @@ pub enum EffectMeasure {
 }
 
 impl EffectMeasure {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Throughput, Self::Latency, Self::Cpu, Self::Flushed];
-
     /// The word of a design.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -10,7 +10,7 @@
 //! by Little's law its mean service time at most its mean latency. Within one interval that does not
 //! hold, because the kernel counts the time of a request when it completes.
 
-use crate::{Figure, Finding, FindingCode, Interval, Observation, OpInterval, Severity};
+use crate::{Figure, Finding, FindingCode, Interval, Observation, OpInterval};
 use std::collections::HashMap;
 
 /// Requests per second of one device: some times the fastest of today.
@@ -92,12 +92,6 @@ impl ImpossibleFigures {
         }
     }
 
-    /// How many intervals were left out.
-    #[must_use]
-    pub fn intervals(&self) -> u64 {
-        self.intervals
-    }
-
     /// What was left out, where anything was.
     #[must_use]
     pub fn finding(&self) -> Option<Finding> {
@@ -110,7 +104,7 @@ impl ImpossibleFigures {
                 self.intervals, self.figures
             );
             let remedy = "Compare with another tool: a driver, a tool or a damaged file made them.";
-            Finding::new(FindingCode::ImpossibleFigures, Severity::Warning, claim, remedy)
+            Finding::warning(FindingCode::ImpossibleFigures, claim, remedy)
                 .with("intervals left out", self.intervals as f64, "")
                 .with("figures left out", self.figures as f64, "")
         })
@@ -151,7 +145,7 @@ pub fn doubt_busy_counters(observation: &mut Observation) {
         let claim = format!("The busy share of {} cannot be trusted: {doubt}.", device.name);
         let remedy = "Conclude from latency and concurrency; the utilization law rests on it.";
         observation.findings.push(
-            Finding::new(FindingCode::BusyDoubtful, Severity::Info, claim, remedy)
+            Finding::note(FindingCode::BusyDoubtful, claim, remedy)
                 .with("busy time", *busy, "s")
                 .with("time with requests", *present, "s"),
         );

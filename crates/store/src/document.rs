@@ -186,11 +186,9 @@ fn table(kind: &str) -> &str {
 
 /// Where the rows of a kind are: a table and a condition.
 fn place(kind: &str) -> String {
-    let table = table(kind);
-    if table == kind {
-        format!("{table} WHERE 1")
-    } else {
-        format!("{table} WHERE kind = '{kind}'")
+    match table(kind) {
+        own if own == kind => format!("{own} WHERE 1"),
+        shared => format!("{shared} WHERE kind = '{kind}'"),
     }
 }
 

@@ -89,17 +89,8 @@ const STEPS: [&str; 2] = [
 /// The schema version that this program writes.
 pub const SCHEMA_VERSION: u32 = STEPS.len() as u32;
 
-/// What a file turned out to be.
-#[derive(Debug, PartialEq, Eq)]
-enum Condition {
-    /// Nothing in it yet.
-    Empty,
-    /// One of ours, of this schema version.
-    Ours(u32),
-}
-
-/// Looks at the file without changing it.
-fn condition(connection: &Connection, path: &Path) -> Result<Condition, StoreError> {
+/// The schema version of one of our files; 0 where there is nothing in it yet. Changes nothing.
+fn version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
     let failed = |cause| StoreError::from_sqlite(path, cause);
     let number =
         |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i32>(0)).map_err(failed);
@@ -111,13 +102,13 @@ fn condition(connection: &Connection, path: &Path) -> Result<Condition, StoreErr
                 let path = path.to_owned();
                 Err(StoreError::NewerSchema { path, found, known: SCHEMA_VERSION })
             }
-            Ok(found) if found > 0 => Ok(Condition::Ours(found)),
+            Ok(found) if found > 0 => Ok(found),
             _ => Err(StoreError::Damaged(path.to_owned(), format!("it claims schema {version}"))),
         };
     }
     let tables = number("SELECT count(*) FROM sqlite_schema")?;
     if application == 0 && version == 0 && tables == 0 {
-        return Ok(Condition::Empty);
+        return Ok(0);
     }
     Err(StoreError::NotADatabase(path.to_owned(), "it is a SQLite file of another program"))
 }
@@ -132,21 +123,18 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     // process may make its tables, and a file with tables but without our id is another program's.
     let look =
         connection.transaction_with_behavior(TransactionBehavior::Deferred).map_err(failed)?;
-    let found = condition(&look, path)?;
+    let found = version(&look, path)?;
     look.finish().map_err(failed)?;
-    if found == Condition::Ours(SCHEMA_VERSION) {
+    if found == SCHEMA_VERSION {
         return Ok(());
     }
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Exclusive).map_err(failed)?;
     // Looked at again under the lock: another process may have done the work while we waited.
-    let from = match condition(&transaction, path)? {
-        Condition::Empty => {
-            transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
-            0
-        }
-        Condition::Ours(version) => version,
-    };
+    let from = version(&transaction, path)?;
+    if from == 0 {
+        transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
+    }
     for step in &STEPS[from as usize..] {
         transaction.execute_batch(step).map_err(failed)?;
     }
