@@ -103,13 +103,9 @@ fn rows(count: usize) -> String {
 }
 
 fn result(comparison: &Comparison) -> Badge {
-    let [better, worse, same, open] = [
-        ComparedVerdict::Better,
-        ComparedVerdict::Worse,
-        ComparedVerdict::Same,
-        ComparedVerdict::CannotTell,
-    ]
-    .map(|verdict| comparison.count(verdict));
+    let count = |verdict| comparison.count(verdict);
+    let (better, worse) = (count(ComparedVerdict::Better), count(ComparedVerdict::Worse));
+    let (same, open) = (count(ComparedVerdict::Same), count(ComparedVerdict::CannotTell));
     let (words, tone) = if better + worse + same == 0 {
         ("Inconclusive: these data distinguish nothing".to_owned(), Tone::Warn)
     } else if better + worse == 0 {

@@ -98,16 +98,12 @@ disk_time_percent,queue_length,svctm_ns,iostat_busy_percent";
 pub fn diagnosis_csv(diagnosis: &Diagnosis) -> String {
     let mut csv = format!("{DIAGNOSIS_CSV_HEADER}\n");
     for device in &diagnosis.devices {
+        let name = csv_field(&device.device);
         for moment in &device.series {
-            let verdict = device.episodes.get(moment.episode as usize).map(|it| it.verdict.name());
-            csv.push_str(&format!(
-                "{},{},{},{},{}",
-                csv_field(&device.device),
-                moment.begin_ns,
-                moment.duration_ns,
-                moment.episode + 1,
-                verdict.unwrap_or_default()
-            ));
+            let Moment { begin_ns, duration_ns, episode, .. } = moment;
+            let verdict = device.episodes.get(*episode as usize).map(|it| it.verdict.name());
+            let (episode, verdict) = (episode + 1, verdict.unwrap_or_default());
+            csv.push_str(&format!("{name},{begin_ns},{duration_ns},{episode},{verdict}"));
             for field in numbers(moment) {
                 let known = field.filter(|value| value.is_finite());
                 csv.push_str(&known.map_or(",".to_owned(), |value| format!(",{value}")));

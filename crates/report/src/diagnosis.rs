@@ -141,11 +141,9 @@ fn badge(device: &DeviceDiagnosis, main: &Episode, subject: String) -> Badge {
 /// The episode that the page is about: the worst, else the longest with a verdict, else the longest.
 fn shown(device: &DeviceDiagnosis) -> Option<usize> {
     let longest = |judged: bool| {
-        let candidates = device
-            .episodes
-            .iter()
-            .enumerate()
-            .filter(|(_, episode)| !judged || episode.verdict != Verdict::NotEnoughEvidence);
+        let all = device.episodes.iter().enumerate();
+        let candidates =
+            all.filter(|(_, episode)| !judged || episode.verdict != Verdict::NotEnoughEvidence);
         candidates.max_by_key(|(_, episode)| episode.duration_ns).map(|(index, _)| index)
     };
     device.worst.map(|index| index as usize).or_else(|| longest(true)).or_else(|| longest(false))
@@ -158,13 +156,11 @@ fn figures(story: &mut Story, episode: &Episode, of: &str) {
     let reads = numbers.read_share.map(|share| format!(", {} reads", number::percent(share)));
     let load = [Some(number::per_second(numbers.iops)), size, reads].into_iter().flatten();
     story.fact_of(of, "load", load.collect::<String>());
+    let expected = calibrated.map(|split| number::with_interval(&split.expected_ns, number::time));
     let rows = [
         ("throughput", numbers.bytes_per_s.map(number::rate)),
         ("latency", numbers.latency_ns.map(number::time)),
-        (
-            "expected at this queue depth",
-            calibrated.map(|split| number::with_interval(&split.expected_ns, number::time)),
-        ),
+        ("expected at this queue depth", expected),
         ("queue depth", numbers.concurrency.map(number::digits)),
         ("busy", numbers.utilization.map(number::percent)),
         ("of the largest rate", calibrated.map(|split| number::percent(split.saturation))),
@@ -300,28 +296,14 @@ fn splits(story: &mut Story, device: &DeviceDiagnosis, episode: &Episode, title:
 
 fn misleading(story: &mut Story, episode: &Episode, title: String) {
     let shown = &episode.misleading;
-    let whole = |value: f64| format!("{value:.0}");
-    let rows: [(&str, Option<String>, &str); 4] = [
-        (
-            "% Disk Time",
-            shown.disk_time_percent.map(whole),
-            "latency times rate, cut at 100: no share of time",
-        ),
-        (
-            "queue length",
-            shown.queue_length.map(number::digits),
-            "requests in flight, also those that are being served",
-        ),
-        (
-            "svctm",
-            shown.svctm_ns.map(number::time),
-            "U/X: spacing of completions, no request's time",
-        ),
-        (
-            "%util",
-            shown.iostat_busy_percent.map(whole),
-            "time with any request, however many would fit",
-        ),
+    let [disk_time, util] = [shown.disk_time_percent, shown.iostat_busy_percent]
+        .map(|share| share.map(|percent| format!("{percent:.0}")));
+    let (queue, svctm) = (shown.queue_length.map(number::digits), shown.svctm_ns.map(number::time));
+    let rows = [
+        ("% Disk Time", disk_time, "latency times rate, cut at 100: no share of time"),
+        ("queue length", queue, "requests in flight, also those that are being served"),
+        ("svctm", svctm, "U/X: spacing of completions, no request's time"),
+        ("%util", util, "time with any request, however many would fit"),
     ];
     if rows.iter().all(|(_, value, _)| value.is_none()) {
         return;
@@ -409,11 +391,9 @@ fn predicted(effect: &Effect) -> String {
     } else {
         format!("{before} -> {}", number::with_range(rate, number::per_second))
     };
-    format!(
-        "latency {} -> {}, {rate_text}",
-        number::time(effect.latency_before_ns),
-        number::with_range(&effect.latency_after_ns, number::time),
-    )
+    let before = number::time(effect.latency_before_ns);
+    let after = number::with_range(&effect.latency_after_ns, number::time);
+    format!("latency {before} -> {after}, {rate_text}")
 }
 
 fn over_time(device: &DeviceDiagnosis) -> Option<Chart> {

@@ -9,7 +9,7 @@ use crate::page::Tone;
 use crate::story::{Cell, Fact, Story, joined};
 use crate::validation::{error, level_text};
 use record::{
-    Locality, Mix, ModelAccuracy, Objective, ObjectiveAnswer, Offered, OpKind, Prediction,
+    Locality, Mix, ModelAccuracy, Objective, ObjectiveAnswer, Offered, Prediction,
     PredictionDocument, SheetPrediction, format_bytes,
 };
 
@@ -69,7 +69,7 @@ pub(crate) fn plain(value: f64) -> String {
 
 /// A mix in words: `70 % reads of 8 KiB, 20 % sequential`.
 pub(crate) fn mix_text(mix: &Mix) -> String {
-    let ops = match mix.share(|class| class.op == OpKind::Read) {
+    let ops = match mix.reads() {
         reads if reads > 0.999 => "reads".to_owned(),
         reads if reads < 0.001 => "writes".to_owned(),
         reads => format!("{} reads, rest writes,", number::percent(reads)),
@@ -97,10 +97,8 @@ pub(crate) fn mix_text(mix: &Mix) -> String {
 }
 
 fn answer(story: &mut Story, prediction: &Prediction) {
-    story.fact(
-        "latency",
-        format!("mean {}", number::with_range(&prediction.latency_ns, number::time)),
-    );
+    let mean = number::with_range(&prediction.latency_ns, number::time);
+    story.fact("latency", format!("mean {mean}"));
     if let (Some(read), Some(write)) = (&prediction.read_latency_ns, &prediction.write_latency_ns) {
         let (read, write) = (number::time(read.value), number::time(write.value));
         story.fact("of reads and writes", format!("{read} and {write}"));
@@ -110,21 +108,15 @@ fn answer(story: &mut Story, prediction: &Prediction) {
         (None, Offered::Depth(_)) => {}
         (None, _) => story.fact("p99", "unknown: the profile holds no open loads of this kind"),
     }
-    let queue = format!(
-        "{} of it in the queue; a request at QD 1 takes {}",
-        number::time(prediction.queue_ns),
-        number::time(prediction.unloaded_latency_ns.value)
-    );
-    story.fact("queue", queue);
+    let [queued, alone] =
+        [prediction.queue_ns, prediction.unloaded_latency_ns.value].map(number::time);
+    story.fact("queue", format!("{queued} of it in the queue; a request at QD 1 takes {alone}"));
     story.fact("queue depth", format!("{} on average", number::digits(prediction.concurrency)));
     let busy = number::percent(prediction.utilization);
     story.fact("utilization", format!("{busy} of the time at least one request"));
-    let saturation = format!(
-        "{} of the max IOPS of this mix, {}",
-        number::percent(prediction.saturation),
-        number::with_interval(&prediction.max_iops, number::per_second)
-    );
-    story.fact("saturation", saturation);
+    let share = number::percent(prediction.saturation);
+    let max = number::with_interval(&prediction.max_iops, number::per_second);
+    story.fact("saturation", format!("{share} of the max IOPS of this mix, {max}"));
     if matches!(prediction.offered, Offered::Depth(_)) {
         story.fact("IOPS", number::with_interval(&prediction.iops, number::per_second));
     }
@@ -140,8 +132,7 @@ fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {
             let rate = number::per_second(at.iops.value);
             format!("at most {rate}, {} of the maximum", number::percent(at.saturation))
         }
-        (None, Some(not)) => not.clone(),
-        (None, None) => String::new(),
+        (None, not) => not.clone().unwrap_or_default(),
     };
     (format!("SLO {label} up to {}", number::time(most)), text)
 }

@@ -529,9 +529,12 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-pub(crate) fn sentence(clauses: &[String]) -> String {
-    let text = clauses.join("; ");
-    if text.is_empty() { text } else { format!("{}.", capital(&text)) }
+/// Clauses as a sentence; without any, another sentence.
+pub(crate) fn sentence(clauses: impl IntoIterator<Item = String>, otherwise: &str) -> String {
+    match joined(clauses, "; ", |clause| clause) {
+        nothing if nothing.is_empty() => otherwise.to_owned(),
+        text => format!("{}.", capital(&text)),
+    }
 }
 
 pub(crate) fn capital(text: &str) -> String {

@@ -89,13 +89,10 @@ fn what_it_is(target: &Target) -> String {
 /// The source of the mount is named only where no device is, which says the same and more.
 fn filesystem_line(filesystem: &FilesystemFacts, with_source: bool) -> String {
     let source = if with_source { format!(" from {}", filesystem.source) } else { String::new() };
+    let [free, size] = [filesystem.free_bytes, filesystem.size_bytes].map(|it| format_bytes(it.0));
     let mut parts = vec![
         format!("{} at {}{source}", filesystem.kind, filesystem.mount_point),
-        format!(
-            "{} free of {}",
-            format_bytes(filesystem.free_bytes.0),
-            format_bytes(filesystem.size_bytes.0)
-        ),
+        format!("{free} free of {size}"),
     ];
     parts.extend(filesystem.in_memory.then(|| "lives in memory".to_owned()));
     parts.extend(filesystem.compresses.then(|| "compresses".to_owned()));

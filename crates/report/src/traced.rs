@@ -69,16 +69,16 @@ pub(crate) fn traced(story: &mut Story, observation: &Observation) {
     }
     let section = story.section("Single requests, from the tracer", "");
     section.table(rows, columns);
+    let [half, slowest] =
+        [0.5, 0.99].map(|share| number::or_none(waits.percentile(share), number::time));
     section.note(match waits.count() {
         0 => "before a request was started, none waited for a free tag or for a throttle of the \
               queue; limits of control groups hold requests where no tracer sees them"
             .to_owned(),
         count => format!(
-            "before a request was started, {} waited: half of them up to {}, one in a hundred \
-             longer than {}",
-            number::count(count as f64),
-            number::or_none(waits.percentile(0.5), number::time),
-            number::or_none(waits.percentile(0.99), number::time)
+            "before a request was started, {} waited: half of them up to {half}, one in a hundred \
+             longer than {slowest}",
+            number::count(count as f64)
         ),
     });
     section.row("requests by process", processes(&observation.intervals));

@@ -141,20 +141,17 @@ fn grounds(story: &mut Story, case: &WhatIfCase) {
     section.rows("cost", &case.cost);
     section.rows("how to check", &case.how_to_check);
     section.rows("evidence", &case.evidence);
-    section.row(
-        "simulated",
-        match case.simulated.as_ref().map(Measured::known) {
-            None => String::new(),
-            Some(Err(reason)) => format!("not simulated: {reason}"),
-            Some(Ok(simulated)) => {
-                let verdict = match &simulated.breaks {
-                    None => "agrees within 10 %".to_owned(),
-                    Some(breaks) => format!("an assumption breaks: {breaks}"),
-                };
-                format!("{}, {} requests: {verdict}", simulated.device, simulated.requests)
-            }
-        },
-    );
+    let simulated = case.simulated.as_ref().map(|simulated| match simulated.known() {
+        Err(reason) => format!("not simulated: {reason}"),
+        Ok(simulated) => {
+            let verdict = match &simulated.breaks {
+                None => "agrees within 10 %".to_owned(),
+                Some(breaks) => format!("an assumption breaks: {breaks}"),
+            };
+            format!("{}, {} requests: {verdict}", simulated.device, simulated.requests)
+        }
+    });
+    section.row("simulated", simulated.unwrap_or_default());
 }
 
 fn balance(story: &mut Story, balance: &Balance) {

@@ -70,7 +70,7 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
     });
     Some(Chart {
         title: "I/O rate against depth".to_owned(),
-        finding: sentence(&said.collect::<Vec<String>>()),
+        finding: sentence(said, ""),
         errors: OVER_VISITS.to_owned(),
         x: Axis::at_values("queue depth", None, true, xs(&series)),
         y: Axis::from_zero("random I/O rate", Some(Unit::PerSecond), ends(&series)),
@@ -116,12 +116,9 @@ fn latency_against_rate(profile: &Profile) -> Option<Chart> {
         }
     }
     series.retain(|series| !series.points.is_empty());
-    if said.is_empty() {
-        said.push("what an open load would see is not known".to_owned());
-    }
     Some(Chart {
         title: "Latency against rate".to_owned(),
-        finding: sentence(&said),
+        finding: sentence(said, "What an open load would see is not known."),
         errors: format!("{OVER_VISITS} Of expectations: that of the model. M/M/1 has none."),
         x: Axis::from_zero("I/O rate", Some(Unit::PerSecond), xs(&series)),
         y: Axis::decades("mean latency", Some(Unit::Nanos), ys(&series)),
@@ -194,25 +191,21 @@ fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
     let (first, last) = (longest.points.first()?, longest.points.last()?);
     let (least, most) = (format_bytes(first.x as u64), format_bytes(last.x as u64));
     let (dear, cheap, name) = (number::time(first.y), number::time(last.y), &longest.name);
-    let (what, finding, y) = if per_mib {
+    let finding = if per_mib {
         let times = number::digits(first.y / last.y);
-        (
-            "MiB",
-            format!(
-                "{name}: a MiB costs {dear} in requests of {least} and {cheap} in requests of \
-                 {most}, {times} times less."
-            ),
-            Axis::decades("CPU time per MiB", Some(Unit::Nanos), ys(&series)),
+        format!(
+            "{name}: a MiB costs {dear} in requests of {least} and {cheap} in requests of {most}, \
+             {times} times less."
         )
     } else {
-        (
-            "request",
-            format!("{name}: a request costs {dear} at {least} and {cheap} at {most}."),
-            Axis::from_zero("CPU time per request", Some(Unit::Nanos), ends(&series)),
-        )
+        format!("{name}: a request costs {dear} at {least} and {cheap} at {most}.")
+    };
+    let y = match per_mib {
+        true => Axis::decades("CPU time per MiB", Some(Unit::Nanos), ys(&series)),
+        false => Axis::from_zero("CPU time per request", Some(Unit::Nanos), ends(&series)),
     };
     Some(Chart {
-        title: format!("CPU time per {what} against request size"),
+        title: format!("{} against request size", y.title),
         finding: capital(&finding),
         errors: format!("{OVER_VISITS} Charged to this program: a lower bound."),
         x: Axis::at_values("request size", Some(Unit::Bytes), true, xs(&series)),

@@ -72,12 +72,7 @@ fn headline(profile: &Profile) -> String {
         let rate = number::per_second(rate?.value);
         Some(format!("{} up to {rate} and {}", op.plural(), number::rate(throughput?.value)))
     });
-    match sentence(&said.collect::<Vec<String>>()) {
-        nothing if nothing.is_empty() => {
-            "No valid trial: nothing is known of this device.".to_owned()
-        }
-        said => said,
-    }
+    sentence(said, "No valid trial: nothing is known of this device.")
 }
 
 /// The largest rates, and how long one request takes by itself.

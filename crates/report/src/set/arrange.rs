@@ -148,7 +148,8 @@ pub(super) fn arrange<'s>(set: &'s Set<'s>, abscissa: &Abscissa) -> (Vec<Plot<'s
     (plots, left_out)
 }
 
-fn key<'s>(cell: &'s SetCell<'_>, axes: &[usize]) -> Vec<&'s str> {
+/// The levels of a cell on some axes.
+pub(super) fn key<'s>(cell: &'s SetCell<'_>, axes: &[usize]) -> Vec<&'s str> {
     axes.iter().map(|axis| cell.levels[*axis].as_str()).collect()
 }
 
@@ -173,7 +174,7 @@ fn tells_direction(set: &Set<'_>, axis: usize) -> bool {
     of.values().any(|op| Some(op) != first)
 }
 
-/// The levels of a cell on some axes, in words.
+/// The same in words.
 pub(super) fn name(set: &Set<'_>, cell: &SetCell<'_>, axes: &[usize]) -> String {
     joined(axes, ", ", |axis| {
         let level = &cell.levels[*axis];

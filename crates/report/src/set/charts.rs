@@ -186,14 +186,8 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     let curves = series.iter().filter(|series| series.points.len() > 1 || from(series).is_some());
     let curves = curves.count();
     let never = curves - reaching.len();
-    let mut clauses: Vec<String> = reaching
-        .iter()
-        .take(CLAUSES)
-        .map(|(size, name)| match *name {
-            "" => format!("from {}", x.label(*size)),
-            name => format!("{name} from {}", x.label(*size)),
-        })
-        .collect();
+    let clause = |(size, name): &(f64, &str)| format!("{name} from {}", x.label(*size));
+    let mut clauses: Vec<String> = reaching.iter().take(CLAUSES).map(clause).collect();
     if reaching.len() > CLAUSES {
         clauses.push(format!("{} more from larger sizes", reaching.len() - CLAUSES));
     }
@@ -204,7 +198,7 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
         "Half of the most ({} of {}) is reached: {}.",
         measure.written(most / 2.0),
         measure.written(most),
-        clauses.join("; ")
+        clauses.join("; ").trim_start()
     )
 }
 
@@ -259,26 +253,21 @@ fn rows(set: &Set<'_>, measure: Measure) -> Option<Chart> {
         .collect();
     found.truncate(ROWS);
     let by = |a: &&(String, Estimate), b: &&(String, Estimate)| a.1.value.total_cmp(&b.1.value);
-    let (most, least) = (found.iter().max_by(by)?, found.iter().min_by(by)?);
-    let times = most.1.value / least.1.value;
-    let apart = most.1.low > least.1.high;
-    let finding = if found.len() < 2 {
-        format!("{}: {}.", most.0, measure.written(most.1.value))
-    } else {
-        format!(
-            "{} has the most, {}, {} times that of {} ({}){}.",
-            most.0,
-            measure.written(most.1.value),
-            number::digits(times),
-            least.0,
-            measure.written(least.1.value),
-            if apart { "" } else { "; their intervals do not tell them apart" }
-        )
+    let ((top, most), (bottom, least)) = (found.iter().max_by(by)?, found.iter().min_by(by)?);
+    let [largest, smallest] = [most, least].map(|estimate| measure.written(estimate.value));
+    let times = number::digits(most.value / least.value);
+    let apart = most.low > least.high;
+    let doubt = if apart { "" } else { "; their intervals do not tell them apart" };
+    let finding = match found.len() {
+        1 => format!("{top}: {largest}."),
+        _ => format!(
+            "{top} has the most, {largest}, {times} times that of {bottom} ({smallest}){doubt}."
+        ),
     };
     let points =
         found.iter().enumerate().map(|(row, (_, it))| Point::known(row as f64, it).across());
     let ends = found.iter().map(|(_, estimate)| estimate.high.max(estimate.value));
-    let half = Rule::upright(most.1.value / 2.0, "half of the most");
+    let half = Rule::upright(most.value / 2.0, "half of the most");
     Some(Chart {
         title: capital(measure.title()),
         finding: capital(&finding),
@@ -299,16 +288,13 @@ fn latency_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
         let y = writes.values.get(&cell.levels[writes.axis])?;
         Some((*x, *y))
     };
-    let least =
-        set.cells.iter().map(|cell| cell.results.latency_ns.value).fold(f64::INFINITY, f64::min);
-    let most = set
-        .cells
-        .iter()
-        .max_by(|a, b| a.results.latency_ns.value.total_cmp(&b.results.latency_ns.value))?;
+    let mean = |cell: &SetCell<'_>| cell.results.latency_ns.value;
+    let least = set.cells.iter().map(mean).fold(f64::INFINITY, f64::min);
+    let most = set.cells.iter().max_by(|a, b| mean(a).total_cmp(&mean(b)))?;
     let mut bins: Vec<Vec<Point>> = Vec::new();
     for cell in &set.cells {
         let Some((x, y)) = place(cell) else { continue };
-        let bin = (cell.results.latency_ns.value / least).log2().max(0.0).floor() as usize;
+        let bin = (mean(cell) / least).log2().max(0.0).floor() as usize;
         bins.resize_with(bins.len().max(bin + 1), Vec::new);
         let told = number::with_interval(&cell.results.latency_ns, number::time);
         bins[bin].push(Point::bare(x, y).remark(told));
@@ -319,18 +305,16 @@ fn latency_map(set: &Set<'_>, abscissae: &[Abscissa]) -> Option<Chart> {
         (!points.is_empty()).then(|| Series::new(name, Form::Marks, points))
     };
     let (x, y) = place(most)?;
+    let [reads_at, writes_at, times] = [x, y, mean(most) / least].map(number::digits);
     let axis = |title: &str, abscissa: &Abscissa| {
         Axis::from_zero(title, None, abscissa.values.values().copied())
     };
     Some(Chart {
         title: "Map of latency over read rate and write rate".to_owned(),
         finding: format!(
-            "The longest mean latency time is {}, at a read rate of {} and a write rate of {}, {} \
-             times the shortest ({}).",
+            "The longest mean latency time is {}, at a read rate of {reads_at} and a write rate of \
+             {writes_at}, {times} times the shortest ({}).",
             number::with_interval(&most.results.latency_ns, number::time),
-            number::digits(x),
-            number::digits(y),
-            number::digits(most.results.latency_ns.value / least),
             number::time(least)
         ),
         errors: "Each mark is a range of latency times; values with their 95 % intervals are read \

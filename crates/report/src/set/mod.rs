@@ -181,18 +181,17 @@ fn mean(
     within: impl Fn(&Trial) -> Option<f64>,
 ) -> Option<Estimate> {
     let values: Vec<f64> = trials.iter().map(|trial| value(trial)).collect();
+    let mean = over_repeats(&values)?;
     if values.len() >= REPEATS {
-        return over_repeats(&values);
+        return Some(mean);
     }
-    let centre = stats::mean(&values);
     let bounds = trials.iter().zip(&values).flat_map(|(trial, value)| {
         let half = within(trial).unwrap_or(f64::INFINITY) * value;
         [value - half, value + half]
     });
     let (low, high) = extremes(bounds);
     let known = low.is_finite() && high.is_finite();
-    let (low, high) = if known { (low, high) } else { (centre, centre) };
-    centre.is_finite().then(|| Estimate::spanning(centre, low, high, values.len() as u32))
+    Some(if known { Estimate::spanning(mean.value, low, high, mean.n) } else { mean })
 }
 
 /// Mean over repeats, as an experiment has it; of one or two without an interval.

@@ -170,11 +170,9 @@ fn best_sizes(reached: &[ReachedSizes]) -> Vec<Action> {
             None => "95 % of it is reached at no size".to_owned(),
         };
         let maximum = reached.maximum_bytes_per_s;
-        let why = format!(
-            "from there on half of the most ({} of {}) is reached; {most}",
-            number::rate(maximum / 2.0),
-            number::rate(maximum)
-        );
+        let [half_rate, rate] = [maximum / 2.0, maximum].map(number::rate);
+        let why =
+            format!("from there on half of the most ({half_rate} of {rate}) is reached; {most}");
         Some(Action::new(levels, format!("requests of at least {half}")).with("why", why))
     };
     // Of those with one maximum the one that asks least: it names the depth as well.
@@ -290,13 +288,8 @@ fn rows<'s>(
     axes: &[usize],
     shown: impl Fn(&SetCell<'_>) -> bool,
 ) -> Vec<Levelled<'s, &'s SetCell<'s>>> {
-    levelled(
-        set.cells
-            .iter()
-            .take(ROWS)
-            .filter(|cell| shown(cell))
-            .map(|cell| (axes.iter().map(|axis| cell.levels[*axis].as_str()).collect(), cell)),
-    )
+    let cells = set.cells.iter().take(ROWS).filter(|cell| shown(cell));
+    levelled(cells.map(|cell| (arrange::key(cell, axes), cell)))
 }
 
 /// Names of what was measured beside, without what says nothing (device requests as large as ours).

@@ -79,14 +79,17 @@ fn arrival(workload: &Workload) -> Option<String> {
         Arrival::Constant => "evenly",
         Arrival::Poisson => "as a Poisson process",
     };
+    let rate = |per_s: u64| number::per_second(per_s as f64);
     let total = workload.rate_iops.unwrap_or_default();
     let rates = match workload.write_rate_iops {
-        Some(writes) => format!(
-            "{} of reads and {} of writes",
-            number::per_second(total.saturating_sub(writes) as f64),
-            number::per_second(writes as f64)
-        ),
-        None => number::per_second(total as f64),
+        Some(writes) => {
+            format!(
+                "{} of reads and {} of writes",
+                rate(total.saturating_sub(writes)),
+                rate(writes)
+            )
+        }
+        None => rate(total),
     };
     Some(format!("{rates} arriving {kind}"))
 }

@@ -22,22 +22,14 @@ pub(super) fn open_loop(section: &mut Section, trial: &Trial) {
 }
 
 fn arrivals_text(trial: &Trial, open: &OpenLoop) -> String {
+    let [most, end] = [open.backlog_max, open.backlog_end].map(|it| number::count(it as f64));
     let waited = match (open.backlog_max, open.backlog_end) {
         (0, _) => "none waited for a free slot".to_owned(),
-        (most, 0) => {
-            format!("up to {} waited for a slot, none at the end", number::count(most as f64))
-        }
-        (most, end) => format!(
-            "up to {} waited for a slot, {} still at the end",
-            number::count(most as f64),
-            number::count(end as f64)
-        ),
+        (_, 0) => format!("up to {most} waited for a slot, none at the end"),
+        _ => format!("up to {most} waited for a slot, {end} still at the end"),
     };
-    format!(
-        "{} arrived, {} completed; {waited}",
-        number::per_second(open.offered_iops),
-        number::per_second(trial.iops())
-    )
+    let [arrived, completed] = [open.offered_iops, trial.iops()].map(number::per_second);
+    format!("{arrived} arrived, {completed} completed; {waited}")
 }
 
 fn lateness_text(open: &OpenLoop) -> String {
@@ -96,15 +88,11 @@ fn ended_text(why: EndedBy) -> &'static str {
 /// What was done to caches and data around the run.
 pub(super) fn state(section: &mut Section, trial: &Trial) {
     if let Some(cache_dropped) = &trial.cache_dropped {
-        let resident = |bytes: Option<record::Bytes>| {
-            bytes.map_or("an unknown part".to_owned(), |bytes| format_bytes(bytes.0))
-        };
-        let text = format!(
-            "dropped by {}: {} of the area before, {} after",
-            cache_dropped.method.name(),
-            resident(cache_dropped.resident_before_bytes),
-            resident(cache_dropped.resident_after_bytes)
-        );
+        let resident = [cache_dropped.resident_before_bytes, cache_dropped.resident_after_bytes];
+        let [before, after] = resident
+            .map(|bytes| bytes.map_or("an unknown part".to_owned(), |bytes| format_bytes(bytes.0)));
+        let method = cache_dropped.method.name();
+        let text = format!("dropped by {method}: {before} of the area before, {after} after");
         section.row("page cache", text);
     }
     if let Some(preconditioning) = &trial.preconditioning {

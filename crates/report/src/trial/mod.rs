@@ -67,10 +67,7 @@ fn headline(trial: &Trial) -> String {
         let latency = latency.map(|times| format!(" at {}", number::time(times.mean)));
         format!("{} {rate}{}", op.plural(), latency.unwrap_or_default())
     });
-    match sentence(&said.collect::<Vec<String>>()) {
-        nothing if nothing.is_empty() => "Nothing was measured.".to_owned(),
-        said => said,
-    }
+    sentence(said, "Nothing was measured.")
 }
 
 fn facts(story: &mut Story, trial: &Trial) {

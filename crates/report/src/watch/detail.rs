@@ -85,14 +85,13 @@ fn verdict(pane: &mut Page, row: &WatchRow) {
     if let Some(verdict) = &row.verdict {
         let (name, tone) = diagnosis::told(verdict.verdict);
         let sure = bracketed(doubt(verdict.confidence), "");
-        let lead = vec![Span::new(format!("  {name}{sure}: "), tone)];
-        let indent = lead.iter().map(Span::width).sum::<usize>();
+        let lead = Span::new(format!("  {name}{sure}: "), tone);
         // A long name would leave no room for the sentence.
-        if indent + 40 <= pane.width() {
-            pane.hanging(lead, &verdict.claim, Tone::Plain);
+        if lead.width() + 40 <= pane.width() {
+            pane.hanging(vec![lead], &verdict.claim, Tone::Plain);
         } else {
-            pane.line(lead);
-            pane.hanging(vec![Span::plain("  ")], &verdict.claim, Tone::Plain);
+            pane.line(vec![lead]);
+            pane.paragraph(2, &verdict.claim, Tone::Plain);
         }
         for alternative in &verdict.alternatives {
             pane.hanging(vec![label("or else")], alternative, Tone::Plain);
@@ -108,7 +107,7 @@ fn verdict(pane: &mut Page, row: &WatchRow) {
              {}",
             row.device.name, row.profile_command
         );
-        pane.hanging(vec![Span::plain("  ")], &text, Tone::Faint);
+        pane.paragraph(2, &text, Tone::Faint);
     }
 }
 
@@ -123,11 +122,9 @@ fn split(pane: &mut Page, row: &WatchRow, interval: &Interval) {
     };
     let mut lines: Vec<String> = Vec::new();
     if let Some(split) = row.calibrated {
-        lines.push(format!(
-            "{} at QD1 + {} queued, by the profile",
-            number::time(split.unloaded_ns.min(latency.value)),
-            number::time(split.queue_ns)
-        ));
+        let alone = split.unloaded_ns.min(latency.value);
+        let [alone, queue] = [alone, split.queue_ns].map(number::time);
+        lines.push(format!("{alone} at QD1 + {queue} queued, by the profile"));
     }
     if let Some(split) = row.utilization_law {
         let doubt = if row.device.busy_doubt.is_some() { ", busy time in doubt" } else { "" };

@@ -81,15 +81,12 @@ fn round(share: f64) -> f64 {
 
 /// Limits of control groups on the devices shown, a sentence each.
 pub(super) fn limits(data: &WatchData) -> Vec<String> {
-    let of = |major_minor: &str| {
-        data.rows.iter().find(|row| {
-            row.device.facts.as_ref().is_some_and(|facts| facts.major_minor == major_minor)
-        })
-    };
     let limits = data.context.cgroup_limits.iter().filter_map(|limit| {
-        let row = of(&limit.major_minor)?;
-        let (group, device, rate) = (&limit.group, &row.device.name, limit_rate(limit));
-        let op = limit.limited.op().plural();
+        let limited = |row: &&WatchRow| {
+            row.device.facts.as_ref().is_some_and(|facts| facts.major_minor == limit.major_minor)
+        };
+        let device = &data.rows.iter().find(limited)?.device.name;
+        let (group, op, rate) = (&limit.group, limit.limited.op().plural(), limit_rate(limit));
         Some(format!("control group {group} is limited to {rate} of {op} on {device}"))
     });
     limits.collect()
