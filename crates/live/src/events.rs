@@ -10,19 +10,16 @@ use ratatui::crossterm::event::{self, KeyEvent};
 use record::Nanos;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
-use std::io::Error;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
 pub(crate) enum Event {
     Key(KeyEvent),
     /// The terminal has another size.
     Resized,
-    /// The terminal sends no keys any more.
-    NoKeyboard(Error),
     Signal(i32),
-    Sample(Result<Box<Sample>, LiveError>),
-    /// No sample will come any more.
-    SamplerEnded,
+    Sample(Box<Sample>),
+    /// No keys, or no samples, will come any more.
+    Failed(LiveError),
 }
 
 /// What the screen asks of the sampler.
@@ -69,7 +66,7 @@ impl Events {
                     Ok(event::Event::Resize(..)) => Event::Resized,
                     Ok(_) => continue,
                     Err(error) => {
-                        let _ = send.send(Event::NoKeyboard(error));
+                        let _ = send.send(Event::Failed(cannot("read from the terminal")(error)));
                         return;
                     }
                 };
@@ -104,9 +101,11 @@ impl Sampler {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
                     pace.step();
-                    let sample = source.sample().map(Box::new).map_err(LiveError::from);
-                    let failed = sample.is_err();
-                    if self.0.send(Event::Sample(sample)).is_err() || failed {
+                    let (event, failed) = match source.sample() {
+                        Ok(sample) => (Event::Sample(Box::new(sample)), false),
+                        Err(error) => (Event::Failed(error.into()), true),
+                    };
+                    if self.0.send(event).is_err() || failed {
                         return;
                     }
                 }
@@ -117,6 +116,6 @@ impl Sampler {
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        let _ = self.0.send(Event::SamplerEnded);
+        let _ = self.0.send(Event::Failed(LiveError::SamplerEnded));
     }
 }

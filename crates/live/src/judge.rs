@@ -73,12 +73,9 @@ impl Judge {
     pub fn add(&mut self, tick: Sample) {
         self.wake_ups = tick.wake_ups;
         self.contexts.push_back(tick.context.clone());
-        while self.contexts.len() > JUDGED_INTERVALS {
-            self.contexts.pop_front();
-        }
-        let present = |name: &String| tick.devices.iter().any(|device| device.name == *name);
+        keep_latest(&mut self.contexts, JUDGED_INTERVALS);
         if self.known.len() > tick.devices.len() {
-            self.known.retain(|name, _| present(name));
+            self.known.retain(|name, _| tick.devices.iter().any(|device| device.name == *name));
         }
         let mut intervals = tick.intervals.iter().peekable();
         for device in &tick.devices {
@@ -102,20 +99,30 @@ impl Judge {
         (row.utilization_law, row.calibrated, row.verdict) = (None, None, None);
         let Some(interval) = interval else { return };
         known.recent.push_back(interval.clone());
-        while known.recent.len() > 1
-            && (known.recent.len() > JUDGED_INTERVALS || length(&known.recent) > JUDGED.0)
-        {
+        keep_latest(&mut known.recent, JUDGED_INTERVALS);
+        let length = |intervals: &VecDeque<Interval>| -> u64 {
+            intervals.iter().map(|interval| interval.duration_ns).sum()
+        };
+        while known.recent.len() > 1 && length(&known.recent) > JUDGED.0 {
             known.recent.pop_front();
         }
         row.utilization_law = utilization_law(interval);
         if known.profile.is_some() {
-            let around = (&self.contexts, self.wake_ups);
-            let found =
-                diagnosis(device, &known.recent, around, &self.profiles, &self.halfpower_version);
-            if let Some(found) = found {
+            // What `halfpower diagnose` would say of the last intervals.
+            let mut observation = Observation {
+                source: "live".to_owned(),
+                devices: vec![device.as_ref().clone()],
+                intervals: known.recent.iter().cloned().collect(),
+                contexts: self.contexts.iter().cloned().collect(),
+                wake_ups: self.wake_ups.to_vec(),
+                ..Observation::default()
+            };
+            record::doubt_busy_counters(&mut observation);
+            let found = self.profiles.diagnose(&observation, &self.halfpower_version, false);
+            if let Some(found) = found.devices.iter().find(|one| one.profile.value().is_some()) {
                 let latest = found.series.last();
                 row.calibrated = latest.and_then(|moment| moment.calibrated);
-                row.verdict = verdict(&found);
+                row.verdict = verdict(found);
             }
         }
         known.past.push_back(PastMoment {
@@ -123,22 +130,18 @@ impl Judge {
             latency_ns: interval.all.latency_ns.map(|latency| latency.value),
             expected_ns: row.calibrated.map(|split| split.expected_ns.value),
         });
-        while known.past.len() > PAST {
-            known.past.pop_front();
-        }
+        keep_latest(&mut known.past, PAST);
     }
 
     /// The rows of the last sample; the past of each no longer than `columns`.
     pub fn rows(&self, columns: usize) -> Vec<WatchRow> {
         let devices = self.last.iter().flat_map(|tick| &tick.devices);
-        devices
-            .filter_map(|device| self.known.get(&device.name))
-            .map(|known| {
-                let skipped = known.past.len().saturating_sub(columns);
-                let past = known.past.iter().skip(skipped).copied().collect();
-                WatchRow { past, ..known.row.clone() }
-            })
-            .collect()
+        let row = |known: &SeenDevice| {
+            let skipped = known.past.len().saturating_sub(columns);
+            let past = known.past.iter().skip(skipped).copied().collect();
+            WatchRow { past, ..known.row.clone() }
+        };
+        devices.filter_map(|device| self.known.get(&device.name)).map(row).collect()
     }
 
     /// All that a screen needs but the profile whose curve is shown.
@@ -162,8 +165,8 @@ impl Judge {
     }
 }
 
-fn length(intervals: &VecDeque<Interval>) -> u64 {
-    intervals.iter().map(|interval| interval.duration_ns).sum()
+fn keep_latest<T>(all: &mut VecDeque<T>, most: usize) {
+    all.drain(..all.len().saturating_sub(most));
 }
 
 /// The split of one interval by the utilization law; none where service would take longer than
@@ -189,41 +192,18 @@ fn profile_of(device: &ObservedDevice, profiles: &ProfileSet) -> Option<Arc<Fitt
 }
 
 fn profile_words(profile: &Profile) -> String {
-    let id: String = profile.id.chars().take(8).collect();
-    let of = match &profile.time {
-        Some(time) => format!(" of {}", time.get(..10).unwrap_or(time)),
-        None => String::new(),
-    };
-    format!("{id}{of}")
+    let mut words: String = profile.id.chars().take(8).collect();
+    words.extend(
+        profile.time.as_ref().map(|time| format!(" of {}", time.get(..10).unwrap_or(time))),
+    );
+    words
 }
 
 /// The command that would make a profile of a device.
 fn command(device: &ObservedDevice, mount_points: &BTreeMap<String, PathBuf>) -> String {
-    match mount_points.get(&device.name) {
-        Some(path) => format!("halfpower check {}", path.display()),
-        None => format!("halfpower check /dev/{}", device.name),
-    }
-}
-
-/// What `halfpower diagnose` would say of the last intervals.
-fn diagnosis(
-    device: &Arc<ObservedDevice>,
-    recent: &VecDeque<Interval>,
-    (contexts, wake_ups): (&VecDeque<Context>, &[WakeUp]),
-    profiles: &ProfileSet,
-    halfpower_version: &str,
-) -> Option<DeviceDiagnosis> {
-    let mut observation = Observation {
-        source: "live".to_owned(),
-        devices: vec![device.as_ref().clone()],
-        intervals: recent.iter().cloned().collect(),
-        contexts: contexts.iter().cloned().collect(),
-        wake_ups: wake_ups.to_vec(),
-        ..Observation::default()
-    };
-    record::doubt_busy_counters(&mut observation);
-    let found = profiles.diagnose(&observation, halfpower_version, false);
-    found.devices.into_iter().find(|one| one.profile.value().is_some())
+    let device_node = || format!("/dev/{}", device.name);
+    let mounted = mount_points.get(&device.name).map(|path| path.display().to_string());
+    format!("halfpower check {}", mounted.unwrap_or_else(device_node))
 }
 
 /// The verdict on the latest segment.
@@ -231,15 +211,12 @@ fn verdict(found: &DeviceDiagnosis) -> Option<WatchVerdict> {
     let episode = found.episodes.last()?;
     let place = u32::try_from(found.episodes.len() - 1).ok()?;
     let advice = found.advice.iter().filter(|advice| advice.episode == place);
+    let alternatives = episode.alternatives.iter();
     Some(WatchVerdict {
         verdict: episode.verdict,
         confidence: episode.confidence,
         claim: episode.claim.clone(),
-        alternatives: episode
-            .alternatives
-            .iter()
-            .map(|alternative| alternative.because.clone())
-            .collect(),
+        alternatives: alternatives.map(|alternative| alternative.because.clone()).collect(),
         advice: advice.map(|advice| advice.action.clone()).collect(),
     })
 }

@@ -25,7 +25,7 @@ struct WatchDocument<'a> {
 }
 
 /// Rows as lines, with a header now and then.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lines {
     /// Whether each line is a JSON document.
     json: bool,

@@ -136,7 +136,6 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
             Event::Signal(SIGCONT) | Event::Resized => return Ok(Next::Redraw),
             Event::Signal(_) => {}
             Event::Sample(sample) => {
-                let sample = sample.map_err(E::from)?;
                 if let Some(recording) = &mut self.recording {
                     recording.add(&sample)?;
                 }
@@ -145,10 +144,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
                     self.view.remark = None;
                 }
             }
-            Event::NoKeyboard(error) => {
-                return Err(cannot("read from the terminal")(error).into());
-            }
-            Event::SamplerEnded => return Err(LiveError::SamplerEnded.into()),
+            Event::Failed(error) => return Err(error.into()),
         }
         Ok(Next::Stay)
     }
@@ -191,17 +187,13 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
                 self.all = !self.all;
                 self.events.order(Order::All(self.all));
                 let what = if self.all { "all devices" } else { "whole devices that were used" };
-                self.remark(format!("{what}, from the next interval on"));
+                self.view.remark = Some(format!("{what}, from the next interval on"));
             }
             KeyCode::Char('+') => self.lengthen(true),
             KeyCode::Char('-') => self.lengthen(false),
             _ => {}
         }
         Ok(Next::Stay)
-    }
-
-    fn remark(&mut self, text: String) {
-        self.view.remark = Some(text);
     }
 
     /// Names in the order shown.
@@ -226,11 +218,13 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
             true => lengths.find(|known| *known > self.interval),
             false => lengths.rfind(|known| *known < self.interval),
         };
-        let Some(next) = next else {
-            return self.remark("there is no such interval".to_owned());
-        };
-        self.interval = next;
-        self.events.order(Order::Interval(self.interval));
+        match next {
+            Some(next) => {
+                self.interval = next;
+                self.events.order(Order::Interval(next));
+            }
+            None => self.view.remark = Some("there is no such interval".to_owned()),
+        }
     }
 
     /// Begins or ends a recording.
@@ -238,18 +232,17 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         if self.recording.is_some() {
             let before = self.recorded.len();
             self.end_recording()?;
-            let text = match self.recorded.get(before) {
+            self.view.remark = Some(match self.recorded.get(before) {
                 Some(id) => format!("saved; later: halfpower diagnose {id}"),
                 None => "nothing was recorded".to_owned(),
-            };
-            self.remark(text);
+            });
             return Ok(());
         }
         let host = Some(self.data.host.clone()).filter(|host| !host.is_empty());
         match (self.record)(host) {
             Ok(recording) => self.recording = Some(recording),
             // No reason to end the screen in somebody's incident.
-            Err(error) => self.remark(format!("{error:#}")),
+            Err(error) => self.view.remark = Some(format!("{error:#}")),
         }
         Ok(())
     }
