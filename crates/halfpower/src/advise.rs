@@ -1,14 +1,12 @@
 //! `halfpower advise`: settings of other programs that follow from a profile, ready to be pasted.
 
 use crate::output::{self, Verdict};
-use crate::profiles::saved;
 use crate::store_args::ViewArgs;
 use crate::values::one_of;
 use ::diagnose::{Program, settings};
 use clap::Args;
 use session::VERSION;
 
-/// `halfpower advise`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower advise --for postgresql last\n  \
@@ -29,10 +27,8 @@ pub(crate) struct AdviseArgs {
     view: ViewArgs,
 }
 
-/// Derives and prints.
 pub(crate) fn advise(arguments: &AdviseArgs) -> anyhow::Result<Verdict> {
-    let profile = saved(&arguments.view.keeping, &arguments.profile)?;
+    let profile = arguments.view.keeping.profile(&arguments.profile)?;
     let document = settings(&profile, arguments.program, VERSION);
-    output::document(arguments.view.json, &document, || report::settings_text(&document))?;
-    Ok(Verdict::Clean)
+    output::document(arguments.view.json, &document, || report::settings_text(&document))
 }

@@ -4,15 +4,13 @@ use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
-use crate::values::{nanos, some_bytes};
+use crate::values::some_bytes;
 use clap::Args;
 use diagnose::Omitted;
 use plan::{CheckPlan, CheckSettings, DiagnosisPlan, MIN_BUDGET, Plan};
-use record::{Bytes, CacheMode, EngineName, Nanos, Profile, TargetKind, format_nanos};
-use session::{Driver, End, RealTargets, Session, Targets};
+use record::{Bytes, CacheMode, EngineName, Nanos, Profile, format_nanos};
+use session::{Driver, End, RealTargets, Session, StopFlag, Targets};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Measuring time where none is asked for: of the plain check, and of one for diagnosis.
 const QUICK_BUDGET: Nanos = Nanos(60_000_000_000);
@@ -24,7 +22,6 @@ const TARGET_REL: f64 = 0.05;
 /// Largest request of the plan: a target must hold one.
 const LARGEST_REQUEST: Bytes = Bytes(64 << 10);
 
-/// `halfpower check`.
 #[derive(Debug, Args)]
 #[command(after_help = simdisk::help_with_names("Examples:\n  \
     halfpower check                       the disk under the current directory\n  \
@@ -37,7 +34,7 @@ pub(crate) struct CheckArgs {
     target: String,
     /// Measuring time, at least 5s; writing the test file comes on top [default: 60s; 10m with
     /// --for-diagnosis, on a simulated target as long as it takes].
-    #[arg(long, value_name = "TIME", value_parser = nanos)]
+    #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
     /// Measure what predictions need as well: depth curves by size, mixes, open loads.
     #[arg(long)]
@@ -56,8 +53,7 @@ pub(crate) struct CheckArgs {
     results: ResultArgs,
 }
 
-/// Characterises a target, saves and prints its profile.
-pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let simulated = session::simulated(&arguments.target)?;
     let budget = arguments.budget.unwrap_or(match (arguments.for_diagnosis, simulated.is_some()) {
         (false, _) => QUICK_BUDGET,
@@ -66,9 +62,8 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     });
     if budget < MIN_BUDGET {
         let least = format_nanos(MIN_BUDGET.0 as f64);
-        return Err(usage(format!(
-            "--budget must be at least {least}, else the matrix does not fit"
-        )));
+        let text = format!("--budget must be at least {least}, else the matrix does not fit");
+        return Err(usage(text));
     }
     let seed = session::seed(arguments.results.seed, simulated.is_some());
     let mut progress = Progress::new();
@@ -88,16 +83,16 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         target_rel: TARGET_REL,
         seed,
     };
-    let asked = format!("profile {} {settings:?}", arguments.for_diagnosis);
-    let identity = session.identity(&asked);
+    let identity = session.identity(&format!("profile {} {settings:?}", arguments.for_diagnosis));
     let plan: Option<Box<dyn Plan>> = match arguments.for_diagnosis {
         true => DiagnosisPlan::new(settings).map(|plan| Box::new(plan) as _),
         false => CheckPlan::new(settings).map(|plan| Box::new(plan) as _),
     };
     let mut plan = plan.ok_or_else(|| {
-        let text = "the target is too small for any request of the matrix; name a larger one, or a \
-                    larger --size";
-        usage(text.to_owned())
+        usage(
+            "the target is too small for any request of the matrix; name a larger one, or a larger \
+             --size",
+        )
     })?;
     let mut driver = Driver::new(Targets::one(session), store, &mut progress);
     let finished = driver.run(plan.as_mut())?;
@@ -105,7 +100,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     if ended_early && finished.trials.is_empty() {
         return Err(interrupted("no trial had finished, nothing is kept"));
     }
-    finished.something_completed()?;
+    session::something_completed(&finished.trials)?;
     let omitted = Omitted {
         writes: arguments.no_write,
         points: u32::try_from(plan.skipped()).unwrap_or(u32::MAX),
@@ -138,12 +133,12 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
 fn open(
     arguments: &CheckArgs,
     seed: u64,
-    stop: &Arc<AtomicBool>,
+    stop: &StopFlag,
     progress: &mut Progress,
 ) -> anyhow::Result<Session> {
     let path = Path::new(&arguments.target);
-    let access = target::Access::ReadOnly;
-    let mut target = RealTargets::open(&[path], &access, arguments.size, LARGEST_REQUEST)?;
+    let (access, size) = (target::Access::ReadOnly, arguments.size);
+    let mut target = RealTargets::open(&[path], &access, size, LARGEST_REQUEST)?;
     let write = !arguments.no_write && target.writable();
     for cache in [CacheMode::Device, CacheMode::All, CacheMode::None] {
         target.open_mode(cache, write)?;
@@ -152,9 +147,8 @@ fn open(
     let about = report::target_text(target.facts(), Some(target.environment()), &style);
     output::say(about.trim_end());
     let busy = target.busy_finding();
-    if let Some(finding) = &busy {
-        let finding = std::slice::from_ref(finding);
-        output::say(report::findings_text(finding, &style).trim_end());
+    if busy.is_some() {
+        output::say(report::findings_text(busy.as_slice(), &style).trim_end());
     }
     let mut session = target.into_session(EngineName::IoUring, seed, stop, progress)?;
     session.findings.extend(busy);
@@ -163,15 +157,11 @@ fn open(
 
 /// Commands that go on from here.
 fn next_steps(arguments: &CheckArgs, profile: &Profile, saved: bool) -> Vec<String> {
-    let mut steps = Vec::new();
     let target = &arguments.target;
-    if let Some(depth) = profile.depth_curves.first().and_then(|curve| curve.knee) {
-        let offline = profile.target.kind == TargetKind::Simulated;
-        let runtime = if offline { "" } else { " --runtime 30s" };
-        steps.push(format!("halfpower run {target} --rw randread --iodepth {depth}{runtime}"));
-    }
-    if saved {
-        steps.push(format!("halfpower profile show {}", profile.id));
-    }
-    steps
+    let runtime = if profile.simulated { "" } else { " --runtime 30s" };
+    let depth = profile.depth_curves.first().and_then(|curve| curve.knee);
+    let run = depth
+        .map(|depth| format!("halfpower run {target} --rw randread --iodepth {depth}{runtime}"));
+    let show = saved.then(|| format!("halfpower profile show {}", profile.id));
+    run.into_iter().chain(show).collect()
 }

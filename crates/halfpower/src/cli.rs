@@ -1,15 +1,7 @@
-//! The command line: the verbs, and the flags of all but `run`, which has a file of its own.
+//! The command line: its verbs. The flags of each are beside what it does.
 
-use crate::compare::CompareArgs;
-use crate::import::ImportArgs;
-use crate::record::RecordArgs;
-use crate::run_args::RunArgs;
-use crate::store_args::StoreArgs;
-use crate::values::one_of;
-use crate::watch::WatchArgs;
-use clap::{Args, Parser, Subcommand};
-use papers::Switch;
-use std::path::PathBuf;
+use crate::profile::ProfileAction;
+use clap::{Parser, Subcommand};
 
 /// What a disk should do, what it is doing, and what to change.
 #[derive(Debug, Parser)]
@@ -27,18 +19,16 @@ use std::path::PathBuf;
         130 interrupted."
 )]
 pub(crate) struct Cli {
-    /// What to do.
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
 
-/// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Characterise a disk in about a minute: what to expect of it and how to use it.
     Check(crate::check::CheckArgs),
     /// Run one trial.
-    Run(Box<RunArgs>),
+    Run(Box<crate::run_args::RunArgs>),
     /// What memory, bus, link and disk carry against what is advertised, and which one binds.
     Limits(crate::limits::LimitsArgs),
     /// Throughput against position: zones, the loss from outside to inside, the lowest rate.
@@ -48,7 +38,8 @@ pub(crate) enum Verb {
     /// Run an experiment: a design or a preset, in randomised blocks; resumable.
     Sweep(Box<crate::sweep::SweepArgs>),
     /// List, show and validate saved profiles.
-    Profile(Box<ProfileArgs>),
+    #[command(subcommand)]
+    Profile(Box<ProfileAction>),
     /// What a load would see of a disk that was measured: response, queue, utilization, limit.
     Predict(Box<crate::predict::PredictArgs>),
     /// What would become of a load if its disk were faster, an array, cached, or asked otherwise.
@@ -59,100 +50,17 @@ pub(crate) enum Verb {
     /// Say what is the matter with a disk: slow, overloaded, capped, or not the disk at all.
     Diagnose(Box<crate::diagnose::DiagnoseArgs>),
     /// Say what differs between two trials, experiments, profiles or traces.
-    Compare(CompareArgs),
+    Compare(crate::compare::CompareArgs),
     /// Say what this machine can measure and what not, and why.
-    Doctor(DoctorArgs),
+    Doctor(crate::doctor::DoctorArgs),
     /// Read what other tools kept: iostat, sar, node_exporter, Prometheus, Windows.
-    Import(Box<ImportArgs>),
+    Import(Box<crate::import::ImportArgs>),
     /// Make a page, drawings or a summary of what is kept.
     Report(crate::reports::ReportArgs),
     /// What the disks do now, and whether it is what they should do: a live screen, or lines.
-    Watch(Box<WatchArgs>),
+    Watch(Box<crate::watch::WatchArgs>),
     /// Keep what the disks' counters say, to be diagnosed later.
-    Record(Box<RecordArgs>),
+    Record(Box<crate::record::RecordArgs>),
     /// Hold the published figures of three papers against formulae and the simulator.
-    Papers(PapersArgs),
-}
-
-/// `halfpower profile`.
-#[derive(Debug, Args)]
-pub(crate) struct ProfileArgs {
-    /// What to do with them.
-    #[command(subcommand)]
-    pub(crate) action: ProfileAction,
-}
-
-/// What can be done with saved profiles.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ProfileAction {
-    /// List the saved profiles.
-    List {
-        #[command(flatten)]
-        keeping: StoreArgs,
-        /// Print a JSON array.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Hold one against loads that are no part of it: predicts, measures, compares.
-    Validate(crate::validate::ValidateArgs),
-    /// Show one.
-    Show {
-        /// Its id, or the beginning of it; "last" is the newest.
-        id: String,
-        #[command(flatten)]
-        keeping: StoreArgs,
-        /// Print it as JSON.
-        #[arg(long)]
-        json: bool,
-        /// Print the latency histograms of all cells, too: megabytes of JSON.
-        #[arg(long, requires = "json")]
-        with_trials: bool,
-    },
-}
-
-/// `halfpower doctor`.
-#[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {
-    /// Directory whose disk is meant.
-    #[arg(default_value = ".")]
-    pub(crate) directory: PathBuf,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// `halfpower papers`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    halfpower papers                        all claims and figures of all papers\n  \
-    halfpower papers --only riedel --html papers.html\n  \
-    halfpower papers --only fig06.write.3 --verbose\n  \
-    halfpower papers --without rotation     what fails when the disk does not turn")]
-pub(crate) struct PapersArgs {
-    /// Only these rows: an id, a figure (\"Figure 3\"), a chart or a paper (riedel, chung, friedman).
-    /// Once for each.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) only: Vec<String>,
-    /// Leaves a part of the physics out of every simulated drive: seek, rotation, readahead,
-    /// coalesce or contention. Once for each.
-    #[arg(long, value_name = "PART", value_parser = one_of(&Switch::ALL, Switch::name))]
-    pub(crate) without: Vec<Switch>,
-    /// Multiplies the published values by this before they are compared: nothing reproduced may
-    /// change by it.
-    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
-    pub(crate) scale_published: f64,
-    /// Print the expression and the runs behind every row.
-    #[arg(long)]
-    pub(crate) verbose: bool,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Write a page with every figure as published and as reproduced to a file as well.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-}
-
-fn factor(text: &str) -> Result<f64, String> {
-    let factor = text.parse::<f64>().ok().filter(|factor| (0.01..=100.0).contains(factor));
-    factor.ok_or_else(|| "use a number from 0.01 to 100".to_owned())
+    Papers(crate::papers::PapersArgs),
 }

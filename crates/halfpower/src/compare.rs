@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use store::{LAST, Library, StoreError};
 
-/// `halfpower compare`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "A and B are trials, experiments, profiles or trace CSVs: files, or ids in the \
@@ -43,7 +42,6 @@ pub(crate) struct CompareArgs {
     view: ViewArgs,
 }
 
-/// Compares and prints.
 pub(crate) fn compare(arguments: &CompareArgs) -> anyhow::Result<Verdict> {
     let library = Library::new(arguments.view.keeping.file()?);
     let first = source(&library, &arguments.first)?;
@@ -62,15 +60,11 @@ pub(crate) fn compare(arguments: &CompareArgs) -> anyhow::Result<Verdict> {
 fn fail_on(text: &str) -> Result<f64, String> {
     let percent = text.strip_prefix("worse:").and_then(|share| share.strip_suffix('%'));
     let percent = percent.and_then(|number| number.trim().parse::<f64>().ok());
-    percent
-        .filter(|percent| (0.0..100.0).contains(percent))
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| "use worse: and a percentage below 100, for example worse:10%".to_owned())
+    let share = percent.filter(|it| (0.0..100.0).contains(it)).map(|percent| percent / 100.0);
+    share.ok_or_else(|| "use worse: and a percentage below 100, for example worse:10%".to_owned())
 }
 
-/// What a word stands for.
 enum Source {
-    /// Documents.
     Side(Box<Side>),
     /// Lines of a trace, with its name and the hash of its text.
     Trace(String, String, Vec<TraceLine>),
@@ -86,11 +80,11 @@ fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
     for word in &words {
         let (name, arm) = arm(word)?;
         if let Some(trace) = trace(name)? {
-            if words.len() > 1 {
-                let text = "put the lines of several traces into one file instead";
-                return Err(usage(format!("{argument:?} names several: {text}")));
+            if words.len() == 1 {
+                return Ok(trace);
             }
-            return Ok(trace);
+            let text = "put the lines of several traces into one file instead";
+            return Err(usage(format!("{argument:?} names several: {text}")));
         }
         let kinds: &[DocumentKind] = match name.starts_with(LAST) {
             true => &[DocumentKind::Profile],
@@ -98,10 +92,9 @@ fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
         };
         let documents = library.named(name, kinds).map_err(|error| match error {
             StoreError::NotFound { .. } | StoreError::NoFile(_) => {
-                let text = format!("{name:?} is neither a file nor the id of a document: {error}");
-                usage(text)
+                usage(format!("{name:?} is neither a file nor the id of a document: {error}"))
             }
-            other => anyhow::Error::from(other),
+            other => other.into(),
         })?;
         let side = Side::of_documents(word, &documents, &arm);
         sides.push(side.map_err(|error| unusable(word, &error))?);
@@ -121,21 +114,19 @@ fn trace(name: &str) -> anyhow::Result<Option<Source>> {
     Ok(Some(Source::Trace(name.to_owned(), hex_digest(&text), lines)))
 }
 
-/// Both sides. Comments tell the cells of traces apart where the traces have any in common: the
-/// format says nothing of the pattern, so that only a comment tells random from sequential. Traces
-/// with other comments each (of two dates, of two machines) are compared without them.
+/// Both sides. Comments tell the cells of traces apart where the traces have any in common, because
+/// the format says nothing of the pattern; traces with other comments each (of two dates, of two
+/// machines) are compared without them.
 fn sides(first: Source, second: Source) -> anyhow::Result<(Side, Side)> {
     match (first, second) {
         (Source::Side(first), Source::Side(second)) => Ok((*first, *second)),
         (Source::Trace(name_a, id_a, a), Source::Trace(name_b, id_b, b)) => {
-            let comments = |lines: &[TraceLine]| -> BTreeSet<String> {
-                lines.iter().map(|line| line.comment.clone()).collect()
-            };
-            let by_comment = !comments(&a).is_disjoint(&comments(&b));
+            let of_b: BTreeSet<&str> = b.iter().map(|line| line.comment.as_str()).collect();
+            let by_comment = a.iter().any(|line| of_b.contains(line.comment.as_str()));
             let side = |name: &str, id: String, lines: &[TraceLine]| {
-                let lines: Vec<TraceObservation> =
-                    lines.iter().map(|line| observation(line, by_comment)).collect();
-                Side::of_trace(name, id, &lines).map_err(|error| unusable(name, &error))
+                let lines = lines.iter().map(|line| observation(line, by_comment));
+                let side = Side::of_trace(name, id, &lines.collect::<Vec<_>>());
+                side.map_err(|error| unusable(name, &error))
             };
             Ok((side(&name_a, id_a, &a)?, side(&name_b, id_b, &b)?))
         }
@@ -146,7 +137,6 @@ fn sides(first: Source, second: Source) -> anyhow::Result<(Side, Side)> {
     }
 }
 
-/// A line of a trace as an observation of its cell.
 fn observation(line: &TraceLine, by_comment: bool) -> TraceObservation {
     let file = line.file_kib.map_or(String::new(), |kib| format_bytes((kib * 1024.0) as u64));
     let label = line.cell(by_comment);

@@ -2,7 +2,6 @@
 
 use crate::failure::usage;
 use crate::output::Verdict;
-use crate::profiles::saved;
 use crate::store_args::ViewArgs;
 use crate::values::some_bytes;
 use ::limits::cost::{self, Named, Price};
@@ -15,7 +14,6 @@ use session::VERSION;
 /// The currency where the user names none, as the papers'.
 const CURRENCY: &str = "USD";
 
-/// `halfpower cost`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower cost --price 209               of the newest profile\n  \
@@ -54,12 +52,11 @@ fn named(text: &str) -> Result<Named, String> {
     Ok(Named { name: name.to_owned(), bytes_per_s: rate_of(rate)? })
 }
 
-/// Computes and prints.
 pub(crate) fn cost(arguments: &CostArgs) -> anyhow::Result<Verdict> {
     if arguments.price.is_none() && arguments.fill.is_empty() {
         return Err(usage("say what to compute: --price AMOUNT, --fill NAME=RATE, or both"));
     }
-    let profile = saved(&arguments.view.keeping, &arguments.profile)?;
+    let profile = arguments.view.keeping.profile(&arguments.profile)?;
     let device = profile.target.device.as_ref().map(|device| device.size_bytes);
     let capacity = arguments.capacity.or(device).unwrap_or(profile.target.size_bytes);
     let price = arguments.price.map(|amount| Price {

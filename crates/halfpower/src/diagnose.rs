@@ -5,28 +5,25 @@
 //! `diagnose` crate, which knows neither place. What was looked at live or simulated is kept with the
 //! diagnosis, so that it can be diagnosed again.
 
-use crate::failure::{interrupted, usage};
+use crate::failure::{self, usage};
 use crate::observing::{self, SamplingArgs};
 use crate::output::{self, Verdict};
+use crate::recordings;
 use crate::run_args::RunArgs;
 use crate::store_args::{NOT_SAVED, SaveArgs};
-use crate::values::{nanos, percent};
-use crate::{profiles, recordings};
+use crate::values::percent;
 use anyhow::Context;
 use clap::Args;
 use record::{Bytes, EngineName, Nanos, Observation};
 use scenarios::{LoadWords, Scenario, ScenarioLoad, observe};
-use session::VERSION;
+use session::{StopFlag, VERSION};
 use simdisk::SimSpec;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use target::OutputFile;
 
 /// The area of a simulated device where a load names none: that of `check`.
 const AREA: Bytes = Bytes(2 << 30);
 
-/// `halfpower diagnose`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower diagnose                      all disks, watched for 30 s\n  \
@@ -47,7 +44,7 @@ pub(crate) struct DiagnoseArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) profile: Option<String>,
     /// How long to watch, or to simulate.
-    #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = nanos)]
+    #[arg(long = "for", value_name = "TIME", default_value = "30s")]
     pub(crate) length: Nanos,
     #[command(flatten)]
     pub(crate) sampling: SamplingArgs,
@@ -68,60 +65,44 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) save: SaveArgs,
 }
 
-/// Observes or reads, diagnoses, saves, prints.
-pub(crate) fn diagnose(
-    arguments: &DiagnoseArgs,
-    stop: &Arc<AtomicBool>,
-) -> anyhow::Result<Verdict> {
-    let csv = arguments.csv.as_deref();
-    let csv = csv.map(|path| OutputFile::create(&output::MOMENTS, path, &[])).transpose()?;
-    let profiles = profiles::for_devices(&arguments.save.keeping, arguments.profile.as_deref())?;
+pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
+    let csv = OutputFile::claim(&output::MOMENTS, arguments.csv.as_deref(), &mut Vec::new())?;
+    let profiles = arguments.save.keeping.profiles_for_devices(arguments.profile.as_deref())?;
     let mut store = arguments.save.store()?;
-    let observed = observations(arguments, stop)?;
-    let mut text = String::new();
+    let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
+    let (observations, interrupted) = observations(arguments, simulated, stop)?;
+    let mut diagnoses = Vec::new();
     let mut rows = format!("{}\n", report::DIAGNOSIS_CSV_HEADER);
-    for observation in &observed.observations {
+    for observation in &observations {
         let diagnosis = profiles.diagnose(observation, VERSION, false);
         if let Some(store) = &mut store {
-            let saved = match observed.unsaved {
-                true => store.add_document(observation),
-                false => Ok(()),
-            };
-            saved.and_then(|()| store.add_document(&diagnosis)).context(NOT_SAVED)?;
+            // What was recorded is saved already, and what was read is not to be.
+            if simulated {
+                store.add_document(observation).context(NOT_SAVED)?;
+            }
+            store.add_document(&diagnosis).context(NOT_SAVED)?;
         }
         let table = report::diagnosis_csv(&diagnosis);
         rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));
-        if arguments.save.json {
-            text.push_str(&output::json(&diagnosis)?);
-        } else {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text.push_str(&output::page(&report::diagnosis(&diagnosis)));
-        }
+        diagnoses.push(diagnosis);
     }
+    let text = output::documents(arguments.save.json, &diagnoses, report::diagnosis)?;
     let written = csv.map(|file| file.finish(&rows));
     output::print(&text)?;
     written.transpose()?;
-    if observed.interrupted {
-        return Err(interrupted("the diagnosis is of what was seen by then"));
+    if interrupted {
+        return Err(failure::interrupted("the diagnosis is of what was seen by then"));
     }
     Ok(Verdict::Clean)
 }
 
-/// What is to be diagnosed.
-struct Observed {
-    observations: Vec<Observation>,
-    /// Whether the database is still to keep it.
-    unsaved: bool,
-    /// Whether the user ended it early.
-    interrupted: bool,
-}
-
-/// Reads or makes the observations.
-fn observations(arguments: &DiagnoseArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Observed> {
+/// What is to be diagnosed, and whether the user ended its recording early.
+fn observations(
+    arguments: &DiagnoseArgs,
+    simulated: bool,
+    stop: &StopFlag,
+) -> anyhow::Result<(Vec<Observation>, bool)> {
     arguments.sampling.check_length(arguments.length)?;
-    let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
     if !simulated && (!arguments.load.is_empty() || arguments.steal > 0) {
         return Err(usage("--load and --steal are for simulated devices (sim:NAME)"));
     }
@@ -129,23 +110,21 @@ fn observations(arguments: &DiagnoseArgs, stop: &Arc<AtomicBool>) -> anyhow::Res
         let [source] = arguments.sources.as_slice() else {
             return Err(usage("name one simulated device and nothing beside it"));
         };
-        let observations = vec![simulate(source, arguments, stop)?];
-        return Ok(Observed { observations, unsaved: true, interrupted: false });
+        return Ok((vec![simulate(source, arguments, stop)?], false));
     }
     if let Some(observations) = recordings::named(&arguments.sources, &arguments.save.keeping)? {
-        return Ok(Observed { observations, unsaved: false, interrupted: false });
+        return Ok((observations, false));
     }
     let source = arguments.sampling.source(&arguments.sources, false)?;
     let recorder = observing::recorder(arguments.save.store()?, source.host());
     let recorded = arguments.sampling.record(source, recorder, arguments.length, stop)?;
-    let (observations, interrupted) = (vec![recorded.observation], recorded.interrupted);
-    Ok(Observed { observations, unsaved: false, interrupted })
+    Ok((vec![recorded.observation], recorded.interrupted))
 }
 
 fn simulate(
     source: &str,
     arguments: &DiagnoseArgs,
-    stop: &Arc<AtomicBool>,
+    stop: &StopFlag,
 ) -> anyhow::Result<Observation> {
     let device = session::simulated(source)?.context("it names a simulated device")?;
     if arguments.load.is_empty() {
@@ -182,9 +161,6 @@ fn load(
     let words = LoadWords::parse(text).map_err(wrong)?;
     let flags = words.flags.iter().map(String::as_str);
     let run = RunArgs::read(["sim:mm1"].into_iter().chain(flags)).map_err(wrong)?;
-    if let Some(text) = run.contradiction() {
-        return Err(wrong(text));
-    }
     let mut spec = run.spec();
     spec.asked.engine = EngineName::Sim;
     spec.size = Some(spec.size.unwrap_or(AREA).min(device.size()));

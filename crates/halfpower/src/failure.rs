@@ -1,27 +1,21 @@
 //! From an error to the exit code of the program's contract.
 
 use report::PngError;
-use session::SessionError;
+pub(crate) use session::INTERRUPTED;
+use session::{NO_RESULT, SessionError, USAGE};
 use simdisk::SpecError;
 use store::StoreError;
 use target::TargetError;
 use workload::{BuildError, DesignError};
 
-/// Flags or their values do not fit.
-const USAGE: u8 = 2;
-/// There is no result, or it could not be kept.
-const NO_RESULT: u8 = 4;
-/// Interrupted.
-pub(crate) const INTERRUPTED: u8 = 130;
-
 /// A mistake in the command line that no library knows of.
 pub(crate) fn usage(text: impl Into<String>) -> anyhow::Error {
-    SessionError::Usage(text.into()).into()
+    SessionError::usage(text).into()
 }
 
 /// An end that the user or the system asked for, and what became of what was measured.
 pub(crate) fn interrupted(text: impl Into<String>) -> anyhow::Error {
-    SessionError::Interrupted(text.into()).into()
+    SessionError::ended(text).into()
 }
 
 /// The exit code of an error: 2 usage, 3 refused for safety, 4 no result, 130 interrupted.

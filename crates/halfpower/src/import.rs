@@ -6,23 +6,17 @@
 
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
+use crate::recordings;
 use crate::store_args::{NOT_SAVED, SaveArgs};
-use crate::values::{nanos, one_of};
+use crate::values::{one_of, unit};
 use ::import::{Format, Options, RangeQuery, parse_moment, parse_utc_offset};
 use anyhow::Context;
 use clap::Args;
 use prometheus::{Client, parse_range};
 use record::{Nanos, Observation, Severity};
-use session::{self, VERSION};
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use session::{self, StopFlag, VERSION};
+use std::path::PathBuf;
 
-/// The word for standard input.
-const STDIN: &str = "-";
-
-/// `halfpower import`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     iostat -o JSON -x -t 1 60 > night.json; halfpower import night.json\n  \
@@ -68,26 +62,22 @@ pub(crate) struct ImportArgs {
     save: SaveArgs,
 }
 
-/// Reads, keeps and prints.
-pub(crate) fn import(arguments: &ImportArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let mut store = arguments.save.store()?;
     let mut observations = match (&arguments.prometheus, &arguments.query_range) {
         (Some(address), Some(range)) => from_server(address, range, arguments, stop)?,
-        _ => from_files(arguments)?,
-    };
-    for observation in &mut observations {
-        identify(observation);
-    }
-    let mut text = String::new();
-    for (index, observation) in observations.iter().enumerate() {
-        if arguments.save.json {
-            text.push_str(&output::json(observation)?);
-        } else {
-            let gap = if index == 0 { "" } else { "\n" };
-            text.push_str(gap);
-            text.push_str(&output::page(&report::observation(observation)));
+        _ => {
+            // Those of one form and one machine belong together.
+            let files = recordings::files(&arguments.files)?;
+            ::import::read_files(&files, arguments.format, &options(arguments))?
         }
+    };
+    // A document of ours keeps what it is; others get an id and the time of their import.
+    for observation in observations.iter_mut().filter(|it| it.id.is_empty()) {
+        (observation.id, observation.time) = session::identity(None);
+        observation.halfpower_version = VERSION.to_owned();
     }
+    let text = output::documents(arguments.save.json, &observations, report::observation)?;
     let saved = store.as_mut().map_or(Ok(()), |store| {
         observations.iter().try_for_each(|observation| store.add_document(observation))
     });
@@ -95,15 +85,6 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &Arc<AtomicBool>) -> anyhow::
     saved.context(NOT_SAVED)?;
     let severities = || observations.iter().flat_map(|it| &it.findings).map(|it| it.severity);
     Ok(Verdict::of(severities().all(|severity| severity != Severity::Invalid)))
-}
-
-/// A document of ours keeps what it is; others get an id and the time of their import.
-fn identify(observation: &mut Observation) {
-    if observation.id.is_empty() {
-        observation.id = uuid::Uuid::now_v7().to_string();
-        observation.time = Some(jiff::Timestamp::now().to_string());
-        observation.halfpower_version = VERSION.to_owned();
-    }
 }
 
 fn options(arguments: &ImportArgs) -> Options {
@@ -115,40 +96,17 @@ fn options(arguments: &ImportArgs) -> Options {
     }
 }
 
-/// Reads files. Files of one form and one machine belong together.
-fn from_files(arguments: &ImportArgs) -> anyhow::Result<Vec<Observation>> {
-    let read = |path: &PathBuf| {
-        let name = path.display().to_string();
-        let bytes = bytes_of(path).with_context(|| format!("cannot read {name}"))?;
-        Ok((name, bytes))
-    };
-    let files = arguments.files.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
-    Ok(::import::read_files(&files, arguments.format, &options(arguments))?)
-}
-
-fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
-    if path.as_os_str() == STDIN {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes)?;
-        return Ok(bytes);
-    }
-    Ok(std::fs::read(path)?)
-}
-
-/// Asks a server.
 fn from_server(
     address: &str,
     range: &RangeQuery,
     arguments: &ImportArgs,
-    stop: &AtomicBool,
+    stop: &StopFlag,
 ) -> anyhow::Result<Vec<Observation>> {
-    let token = match &arguments.token_file {
-        Some(path) => Some(
-            std::fs::read_to_string(path)
-                .with_context(|| format!("cannot read --token-file {}", path.display()))?,
-        ),
-        None => None,
-    };
+    let token = arguments.token_file.as_ref().map(|path| {
+        std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read --token-file {}", path.display()))
+    });
+    let token = token.transpose()?;
     let client = Client::new(address, token.as_deref(), &arguments.header)
         .map_err(|error| usage(error.to_string()))?;
     let query = RangeQuery { instance: arguments.instance.clone(), ..range.clone() };
@@ -166,7 +124,7 @@ fn utc_offset(text: &str) -> Result<i64, String> {
 }
 
 fn interval(text: &str) -> Result<Nanos, String> {
-    match nanos(text)? {
+    match unit(text)? {
         Nanos(0) => Err("it must be more than 0, for example 1s".to_owned()),
         length => Ok(length),
     }

@@ -6,7 +6,7 @@ use crate::failure::interrupted;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
-use crate::values::{nanos, some_bytes};
+use crate::values::some_bytes;
 use ::limits::document::{self, Evidence};
 use ::limits::memory;
 use ::limits::pap::Stated;
@@ -16,11 +16,9 @@ use kernel::Roots;
 use record::{
     Bytes, CacheMode, EngineName, Finding, LimitsRun, Measured, MemoryTests, Nanos, Profile,
 };
-use session::{Driver, RealTargets, Targets};
+use session::{Driver, RealTargets, StopFlag, Targets};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use target::Access;
 
 /// Largest request of the plan: a target must hold one.
@@ -36,7 +34,6 @@ const DELAY: Nanos = Nanos(1_000_000);
 /// Latest profiles of the disk among which one with its limits is looked for.
 const PROFILES: usize = 8;
 
-/// `halfpower limits`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower limits                         memory, file-system cache, link and disk of this directory\n  \
@@ -52,7 +49,7 @@ pub(crate) struct LimitsArgs {
     #[arg(long, value_name = "NAME=RATE", value_parser = Stated::parse)]
     pap: Vec<Stated>,
     /// Time for the trials [default: 30s; 180s of virtual time].
-    #[arg(long, value_name = "TIME", value_parser = nanos)]
+    #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
     /// Size of the test file [default: 512 MiB].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
@@ -70,8 +67,7 @@ pub(crate) struct LimitsArgs {
     results: ResultArgs,
 }
 
-/// Measures, saves and prints.
-pub(crate) fn limits(arguments: &LimitsArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+pub(crate) fn limits(arguments: &LimitsArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let simulated = session::one_simulated(&arguments.targets)?;
     let is_simulated = simulated.is_some();
     let seed = session::seed(arguments.results.seed, is_simulated);
@@ -115,7 +111,7 @@ pub(crate) fn limits(arguments: &LimitsArgs, stop: &Arc<AtomicBool>) -> anyhow::
     let (purposes, mut plan) = ::limits::plan::trials(&settings);
     let finished = driver.run(&mut plan)?;
     finished.whole("a path with holes would mislead")?;
-    finished.something_completed()?;
+    session::something_completed(&finished.trials)?;
     let main = driver.targets.main()?;
     let mut targets = main.targets.clone();
     if is_simulated {
@@ -142,7 +138,7 @@ pub(crate) fn limits(arguments: &LimitsArgs, stop: &Arc<AtomicBool>) -> anyhow::
 fn real(
     arguments: &LimitsArgs,
     seed: u64,
-    stop: &Arc<AtomicBool>,
+    stop: &StopFlag,
     progress: &mut Progress,
 ) -> anyhow::Result<(Targets, Vec<String>, Vec<Finding>)> {
     let paths: Vec<&Path> = arguments.targets.iter().map(Path::new).collect();
@@ -155,18 +151,17 @@ fn real(
     }
     let disk = |target: &record::Target| target.device.as_ref().map(|device| device.disk.clone());
     let disks: BTreeSet<_> = targets.all_facts().map(disk).collect();
-    let shared = disks.len() < paths.len();
-    let shared = shared.then(|| document::shared_disk_finding(paths.len(), disks.len()));
+    let shared = (disks.len() < paths.len())
+        .then(|| document::shared_disk_finding(paths.len(), disks.len()));
     let session = targets.into_session(EngineName::IoUring, seed, stop, progress)?;
     Ok((Targets::one(session), Vec::new(), shared.into_iter().collect()))
 }
 
-/// The memory tests.
 fn memory(
     arguments: &LimitsArgs,
     driver: &mut Driver<'_>,
     seed: u64,
-    stop: &Arc<AtomicBool>,
+    stop: &StopFlag,
 ) -> anyhow::Result<Measured<MemoryTests>> {
     if driver.targets.main()?.is_simulated() {
         return Ok(Measured::not("simulated target"));

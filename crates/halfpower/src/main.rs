@@ -20,7 +20,6 @@ mod output;
 mod papers;
 mod predict;
 mod profile;
-mod profiles;
 mod progress;
 mod record;
 mod recordings;
@@ -38,44 +37,44 @@ mod whatif;
 mod zones;
 
 use clap::Parser;
+use cli::Verb;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = cli::Cli::parse();
     undo_left_settings();
     // A screen gives the terminal back first.
-    let second_ends = !matches!(arguments.verb, cli::Verb::Watch(_));
+    let second_ends = !matches!(arguments.verb, Verb::Watch(_));
     let outcome = signals::stop_flag(second_ends).and_then(|stop| match &arguments.verb {
-        cli::Verb::Check(check) => check::check(check, &stop),
-        cli::Verb::Run(run) => run::run(run, &stop),
-        cli::Verb::Profile(profile) => profile::profile(profile, &stop),
-        cli::Verb::Predict(arguments) => predict::predict(arguments, &stop),
-        cli::Verb::WhatIf(arguments) => whatif::whatif(arguments, &stop),
-        cli::Verb::Advise(arguments) => advise::advise(arguments),
-        cli::Verb::Doctor(doctor) => doctor::doctor(doctor),
-        cli::Verb::Diagnose(arguments) => diagnose::diagnose(arguments, &stop),
-        cli::Verb::Compare(arguments) => compare::compare(arguments),
-        cli::Verb::Import(arguments) => import::import(arguments, &stop),
-        cli::Verb::Report(report) => reports::report(report),
-        cli::Verb::Limits(limits) => limits::limits(limits, &stop),
-        cli::Verb::Zones(zones) => zones::zones(zones, &stop),
-        cli::Verb::Cost(cost) => cost::cost(cost),
-        cli::Verb::Sweep(arguments) => sweep::sweep(arguments, &stop),
-        cli::Verb::Watch(arguments) => watch::watch(arguments, &stop),
-        cli::Verb::Record(arguments) => record::record(arguments, &stop),
-        cli::Verb::Papers(papers) => papers::papers(papers, &stop),
+        Verb::Check(check) => check::check(check, &stop),
+        Verb::Run(run) => run::run(run, &stop),
+        Verb::Profile(profile) => profile::profile(profile, &stop),
+        Verb::Predict(arguments) => predict::predict(arguments, &stop),
+        Verb::WhatIf(arguments) => whatif::whatif(arguments, &stop),
+        Verb::Advise(arguments) => advise::advise(arguments),
+        Verb::Doctor(doctor) => doctor::doctor(doctor),
+        Verb::Diagnose(arguments) => diagnose::diagnose(arguments, &stop),
+        Verb::Compare(arguments) => compare::compare(arguments),
+        Verb::Import(arguments) => import::import(arguments, &stop),
+        Verb::Report(report) => reports::report(report),
+        Verb::Limits(limits) => limits::limits(limits, &stop),
+        Verb::Zones(zones) => zones::zones(zones, &stop),
+        Verb::Cost(cost) => cost::cost(cost),
+        Verb::Sweep(arguments) => sweep::sweep(arguments, &stop),
+        Verb::Watch(arguments) => watch::watch(arguments, &stop),
+        Verb::Record(arguments) => record::record(arguments, &stop),
+        Verb::Papers(papers) => papers::papers(papers, &stop),
     });
     let code = match outcome {
         Ok(output::Verdict::Clean) => ExitCode::SUCCESS,
         Ok(output::Verdict::NotClean) => ExitCode::from(1),
         Err(error) => {
-            let code = failure::exit_code(&error);
-            output::say(&format!("halfpower: {}", report::escape(&format!("{error:#}"))));
-            ExitCode::from(code)
+            output::remark(&format!("{error:#}"));
+            ExitCode::from(failure::exit_code(&error))
         }
     };
     if let Some(text) = session::stuck_threads::warning() {
-        output::say(&format!("halfpower: {}", report::escape(&text)));
+        output::remark(&text);
     }
     code
 }
@@ -85,8 +84,8 @@ fn undo_left_settings() {
     let Some(folder) = kernel::changed_setting::state_folder() else { return };
     for (path, value) in kernel::changed_setting::undo_left(&kernel::Roots::default(), &folder) {
         let path = path.display();
-        output::say(&format!(
-            "halfpower: {path} was left changed by a run that was killed; it is {value} again"
+        output::remark(&format!(
+            "{path} was left changed by a run that was killed; it is {value} again"
         ));
     }
 }

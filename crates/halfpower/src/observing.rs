@@ -2,15 +2,13 @@
 
 use crate::failure::{interrupted, usage};
 use crate::progress::Progress;
-use crate::values::nanos;
 use clap::Args;
 use kernel::Roots;
 use kernel::live::Selection;
 use observe::{Recorded, Schedule, Source};
 use record::Nanos;
-use session::{Display, VERSION};
+use session::{Display, StopFlag, VERSION};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use store::Store;
 
 /// The shortest interval: below it, times in whole milliseconds say nothing.
@@ -19,7 +17,6 @@ const SHORTEST: Nanos = Nanos(10_000_000);
 /// A recording that the database keeps.
 pub(crate) type Recorder = observe::Recorder<anyhow::Error>;
 
-/// Which devices are read.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ObservingArgs {
     /// Devices: kernel names (sda), device nodes, or paths on a file system; each with what it is
@@ -34,17 +31,15 @@ pub(crate) struct ObservingArgs {
 }
 
 impl ObservingArgs {
-    /// Opens the devices, with their first reading taken.
     pub(crate) fn source(&self) -> anyhow::Result<Source> {
         self.sampling.source(&self.devices, self.all)
     }
 }
 
-/// How counters are read.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SamplingArgs {
     /// Length of an interval, at least 10ms.
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = nanos)]
+    #[arg(long, value_name = "TIME", default_value = "1s")]
     pub(crate) interval: Nanos,
     /// Trace single requests at the block layer, too (as root; costs a few microseconds each).
     #[arg(long)]
@@ -58,7 +53,6 @@ pub(crate) struct SamplingArgs {
 }
 
 impl SamplingArgs {
-    /// Where the kernel's files are.
     pub(crate) fn roots(&self) -> Roots {
         Roots { proc: self.procfs.clone(), sys: self.sysfs.clone(), ..Roots::default() }
     }
@@ -91,12 +85,14 @@ impl SamplingArgs {
         source: Source,
         recorder: Recorder,
         length: Nanos,
-        stop: &AtomicBool,
+        stop: &StopFlag,
     ) -> anyhow::Result<Recorded> {
         let mut progress = Progress::new();
         let schedule = Schedule { interval: self.interval, length };
         let recorded = source.record(recorder, schedule, stop, |spent, devices| {
-            progress.measuring("record", &format!("{devices} devices"), spent, length);
+            let share = spent.as_secs_f64() / length.as_secs_f64().max(1e-9);
+            let remark = session::remaining(length.since(spent), &format!("{devices} devices"));
+            progress.show("record", share, &remark);
         });
         progress.clear();
         let recorded = recorded?;

@@ -3,8 +3,8 @@
 use crate::failure::usage;
 use anyhow::Context;
 use record::Trial;
-use report::Style;
-use serde::Deserialize;
+use report::{Story, Style};
+use serde::Serialize;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
@@ -13,12 +13,9 @@ use target::{InUse, LineFile, OutputKind};
 /// Columns where the terminal's are not known.
 const DEFAULT_WIDTH: usize = 80;
 
-/// Whether a document says that its numbers are what was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether a document says that its numbers are what was asked for; else the exit code is 1.
 pub(crate) enum Verdict {
-    /// They are.
     Clean,
-    /// They are not: exit code 1.
     NotClean,
 }
 
@@ -43,13 +40,13 @@ pub(crate) fn style() -> Style {
 }
 
 /// A story as a page for the terminal or file that standard output is.
-pub(crate) fn page(story: &report::Story) -> String {
+pub(crate) fn page(story: &Story) -> String {
     report::terminal(story, &style())
 }
 
-/// Writes a result; a reader that has gone away is no error.
-pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    print_on(text).map(drop)
+/// Writes a result that is what was asked for; a reader that has gone away is no error.
+pub(crate) fn print(text: &str) -> anyhow::Result<Verdict> {
+    print_on(text).map(|_| Verdict::Clean)
 }
 
 /// Writes a part of a result that has no end of its own; `false` where its reader has gone away.
@@ -67,34 +64,33 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// The document of `--output`.
+/// Writes a remark of this program to standard error.
+pub(crate) fn remark(text: &str) {
+    say(&format!("halfpower: {}", report::escape(text)));
+}
+
 pub(crate) const DOCUMENT: OutputKind =
     OutputKind { flag: "--output", name: "halfpower document", is_in: is_document };
-/// The intervals of a trial.
 pub(crate) const INTERVALS: OutputKind = OutputKind {
     flag: "--csv",
     name: "CSV of intervals of this program",
     is_in: |path| begins(path, report::intervals_header()),
 };
-/// The intervals of a diagnosis.
 pub(crate) const MOMENTS: OutputKind = OutputKind {
     flag: "--csv",
     name: "CSV of a diagnosis of this program",
     is_in: |path| begins(path, report::DIAGNOSIS_CSV_HEADER),
 };
-/// The values of plots.
 pub(crate) const VALUES: OutputKind = OutputKind {
     flag: "--csv",
     name: "CSV of plots of this program",
     is_in: |path| begins(path, report::CSV_HEADER),
 };
-/// A page of `papers`.
 pub(crate) const PAGE: OutputKind = OutputKind {
     flag: "--html",
     name: "HTML page of this program",
     is_in: |path| begins(path, report::HTML_HEAD),
 };
-/// A page of `report`.
 pub(crate) const REPORT: OutputKind = OutputKind { flag: "--output", ..PAGE };
 
 /// A plot, for any flag. A PNG can bear no mark: it stands beside its SVG and is replaced with it.
@@ -121,17 +117,12 @@ pub(crate) fn append(file: &LineFile, trial: &Trial, comment: &str) -> anyhow::R
     Ok(file.append(report::TRACE_HEADER, &report::trace_line(trial, comment)?)?)
 }
 
-/// Whether a file begins with this line.
 fn begins(path: &Path, line: impl AsRef<str>) -> bool {
     target::first_line(path).is_ok_and(|first| first.trim_end() == line.as_ref())
 }
 
 /// Whether a file holds a JSON document of this program, whole.
 fn is_document(path: &Path) -> bool {
-    #[derive(Deserialize)]
-    struct Document {
-        schema: String,
-    }
     // Whatever is no JSON may be too large to be read.
     let bytes = |file| BufReader::new(file).bytes().map_while(Result::ok);
     let first = |file| bytes(file).find(|byte| !byte.is_ascii_whitespace());
@@ -139,21 +130,33 @@ fn is_document(path: &Path) -> bool {
         return false;
     }
     let text = std::fs::read_to_string(path).ok();
-    let document = text.and_then(|text| serde_json::from_str::<Document>(&text).ok());
-    document.is_some_and(|document| document.schema.starts_with("halfpower/"))
+    let document = text.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
+    let schema = document.as_ref().and_then(|document| document["schema"].as_str());
+    schema.is_some_and(|schema| schema.starts_with("halfpower/"))
 }
 
 /// Prints a document: as JSON where that was asked for, as the page of `text` otherwise.
 pub(crate) fn document(
     as_json: bool,
-    document: &impl serde::Serialize,
+    document: &impl Serialize,
     text: impl FnOnce() -> String,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Verdict> {
     print(&if as_json { json(document)? } else { text() })
 }
 
+/// Documents one after the other, as JSON or as pages with an empty line between them.
+pub(crate) fn documents<T: Serialize>(
+    as_json: bool,
+    documents: &[T],
+    story: fn(&T) -> Story,
+) -> anyhow::Result<String> {
+    let text = |one| if as_json { json(one) } else { Ok(page(&story(one))) };
+    let texts: Vec<String> = documents.iter().map(text).collect::<Result<_, _>>()?;
+    Ok(texts.join(if as_json { "" } else { "\n" }))
+}
+
 /// A document as JSON, with a line end.
-pub(crate) fn json(document: &impl serde::Serialize) -> anyhow::Result<String> {
+pub(crate) fn json(document: &impl Serialize) -> anyhow::Result<String> {
     let mut text = serde_json::to_string_pretty(document).context("cannot write JSON")?;
     text.push('\n');
     Ok(text)

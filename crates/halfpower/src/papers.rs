@@ -5,25 +5,60 @@
 //! and gives the same. Runs do not know of each other: each has a device of its own, and there is
 //! a thread per processor that takes the next run from the list.
 
-use crate::cli::PapersArgs;
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::run;
 use crate::run_args::RunArgs;
-use ::papers::{Choice, Papers, RunLine};
+use crate::values::one_of;
+use ::papers::{Choice, Papers, RunLine, Switch};
+use clap::Args;
 use record::Trial;
-use session::{Display, VERSION};
+use session::{Display, StopFlag, VERSION};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use target::OutputFile;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    halfpower papers                        all claims and figures of all papers\n  \
+    halfpower papers --only riedel --html papers.html\n  \
+    halfpower papers --only fig06.write.3 --verbose\n  \
+    halfpower papers --without rotation     what fails when the disk does not turn")]
+pub(crate) struct PapersArgs {
+    /// Only these rows: an id, a figure (\"Figure 3\"), a chart or a paper (riedel, chung, friedman).
+    /// Once for each.
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Leaves a part of the physics out of every simulated drive: seek, rotation, readahead,
+    /// coalesce or contention. Once for each.
+    #[arg(long, value_name = "PART", value_parser = one_of(&Switch::ALL, Switch::name))]
+    without: Vec<Switch>,
+    /// Multiplies the published values by this before they are compared: nothing reproduced may
+    /// change by it.
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
+    scale_published: f64,
+    /// Print the expression and the runs behind every row.
+    #[arg(long)]
+    verbose: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// Write a page with every figure as published and as reproduced to a file as well.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let factor = text.parse::<f64>().ok().filter(|factor| (0.01..=100.0).contains(factor));
+    factor.ok_or_else(|| "use a number from 0.01 to 100".to_owned())
+}
 
 /// What came of a run; an error is text, because a row tells it.
 type Outcome = Result<Trial, String>;
 
-/// Reproduces the rows asked for and prints them.
-pub(crate) fn papers(arguments: &PapersArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+pub(crate) fn papers(arguments: &PapersArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let mut papers = Papers::load()?;
     papers.scale_published(arguments.scale_published);
     let mut without = arguments.without.clone();
@@ -37,31 +72,21 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &Arc<AtomicBool>) -> anyhow::
              as \"Figure 3\", a chart or a paper (riedel, chung, friedman)"
         )));
     }
-    let html = arguments.html.as_deref();
-    let html = html.map(|path| OutputFile::create(&output::PAGE, path, &[])).transpose()?;
+    let html = OutputFile::claim(&output::PAGE, arguments.html.as_deref(), &mut Vec::new())?;
     let lines = papers.plan(&choice);
     let outcomes = carry_out(&lines, stop)?;
-    let report = papers.evaluate(&choice, VERSION, &mut |line| match outcomes.get(line) {
-        Some(outcome) => outcome.clone(),
-        None => Err("the run was not planned".to_owned()),
+    let report = papers.evaluate(&choice, VERSION, &mut |line| {
+        outcomes.get(line).cloned().unwrap_or_else(|| Err("the run was not planned".to_owned()))
     });
     let written =
         html.map(|file| file.finish(report::report_html(&[report::papers(&report, false)])));
-    let text = if arguments.json {
-        output::json(&report)?
-    } else {
-        output::page(&report::papers(&report, arguments.verbose))
-    };
-    output::print(&text)?;
+    let page = || output::page(&report::papers(&report, arguments.verbose));
+    output::document(arguments.json, &report, page)?;
     written.transpose()?;
     Ok(Verdict::of(report.met))
 }
 
-/// Carries out all runs, by the parser and the code of `run`.
-fn carry_out(
-    lines: &[RunLine],
-    stop: &Arc<AtomicBool>,
-) -> anyhow::Result<BTreeMap<RunLine, Outcome>> {
+fn carry_out(lines: &[RunLine], stop: &StopFlag) -> anyhow::Result<BTreeMap<RunLine, Outcome>> {
     let run = |line: &RunLine| {
         let arguments = RunArgs::read(line.arguments())?;
         run::simulated_trial(&arguments, stop).map_err(|error| format!("{error:#}"))

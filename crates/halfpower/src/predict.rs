@@ -2,26 +2,23 @@
 
 use crate::failure::usage;
 use crate::output::Verdict;
-use crate::profiles::saved;
 use crate::progress::Progress;
 use crate::run_args::ARRIVALS;
 use crate::store_args::ViewArgs;
-use crate::values::{Mix as Sizes, choice, depth, mix, nanos, percent, rate};
+use crate::values::{Mix as Sizes, choice, depth, mix, percent, rate, unit};
 use anyhow::Context;
 use clap::Args;
 use model::{PredictQuestion, Predictor};
 use plan::LoadSpec;
 use record::{Arrival, Bytes, Mix, Nanos, Objective, Offered};
+use session::StopFlag;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Reads, where the user says nothing of writes.
 const READ_PERCENT: u8 = 100;
 /// Request size where the user names none.
 const BS: Bytes = Bytes(4096);
 
-/// `halfpower predict`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower predict last --rate-iops 3000 --rwmixread 70% --bs 8k --sequential 20%\n  \
@@ -87,14 +84,15 @@ impl LoadArgs {
     pub(crate) fn mix(&self, bs: Option<&Sizes>, sequential: u8) -> anyhow::Result<Mix> {
         let places = u32::from(sequential) + u32::from(self.hit);
         if places > 100 {
-            return Err(usage(format!(
-                "--sequential and --hit add up to {places} %; at most 100 %"
-            )));
+            let text = format!("--sequential and --hit add up to {places} %; at most 100 %");
+            return Err(usage(text));
         }
-        let random = LoadSpec::random(self.rwmixread.unwrap_or(READ_PERCENT), BS.0);
-        let bs = bs.map_or_else(|| random.bs.clone(), |sizes| sizes.0.clone());
-        let (sequential_percent, hit_percent) = (sequential, self.hit);
-        Ok(LoadSpec { bs, sequential_percent, hit_percent, ..random }.mix())
+        let mut load = LoadSpec::random(self.rwmixread.unwrap_or(READ_PERCENT), BS.0);
+        (load.sequential_percent, load.hit_percent) = (sequential, self.hit);
+        if let Some(sizes) = bs {
+            load.bs.clone_from(&sizes.0);
+        }
+        Ok(load.mix())
     }
 
     /// How much: a rate, else a number outstanding.
@@ -110,7 +108,7 @@ impl LoadArgs {
 fn objective(text: &str) -> Result<Objective, String> {
     let usage = "use mean=TIME or p99=TIME, for example p99=5ms";
     let (name, time) = text.split_once('=').ok_or(usage)?;
-    let Nanos(time) = nanos(time)?;
+    let Nanos(time) = unit(time)?;
     match name {
         "mean" => Ok(Objective::MeanNs(time as f64)),
         "p99" => Ok(Objective::P99Ns(time as f64)),
@@ -118,11 +116,10 @@ fn objective(text: &str) -> Result<Objective, String> {
     }
 }
 
-/// Predicts and prints.
-pub(crate) fn predict(arguments: &PredictArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     // A profile that is not there is said first: without it no other flag means anything.
-    let profile =
-        arguments.profile.as_ref().map(|id| saved(&arguments.view.keeping, id)).transpose()?;
+    let keeping = &arguments.view.keeping;
+    let profile = arguments.profile.as_ref().map(|id| keeping.profile(id)).transpose()?;
     let offered = arguments.load.offered(arguments.iodepth);
     if offered.is_none() && arguments.slo.is_empty() {
         return Err(usage(
@@ -138,9 +135,9 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &Arc<AtomicBool>) -> anyhow
     };
     let document = match (&arguments.spec, &profile) {
         (Some(_), _) if arguments.iodepth.is_some() => {
-            let text =
-                "--iodepth: a data sheet says nothing of requests outstanding; use --rate-iops";
-            return Err(usage(text));
+            return Err(usage(
+                "--iodepth: a data sheet says nothing of requests outstanding; use --rate-iops",
+            ));
         }
         (Some(file), _) => {
             let text = std::fs::read_to_string(file)

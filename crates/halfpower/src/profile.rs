@@ -1,52 +1,59 @@
 //! `halfpower profile`: what is saved.
 
-use crate::cli::{ProfileAction, ProfileArgs};
 use crate::output::{self, Verdict};
-use crate::validate;
-use record::{HistogramSnapshot, Profile};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use crate::store_args::StoreArgs;
+use crate::validate::{ValidateArgs, validate};
+use clap::Subcommand;
+use record::HistogramSnapshot;
+use session::StopFlag;
 
-/// Lists or shows saved profiles.
-pub(crate) fn profile(arguments: &ProfileArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
-    let style = output::style();
-    let text = match &arguments.action {
-        ProfileAction::Validate(arguments) => return validate::validate(arguments, stop),
-        ProfileAction::List { keeping, json } => {
-            let store = keeping.existing()?;
-            let rows = store.list::<Profile>()?;
-            let profiles: Vec<Profile> =
-                rows.iter().map(|row| store.document(&row.id)).collect::<Result<_, _>>()?;
-            match json {
-                true => output::json(&profiles)?,
-                false => report::profile_list_text(&profiles, &style),
-            }
-        }
-        ProfileAction::Show { id, keeping, json, with_trials } => {
-            let store = keeping.existing()?;
-            let mut profile: Profile = store.document(id)?;
-            if *json && !with_trials {
-                leave_histograms_out(&mut profile);
-            }
-            if *json {
-                output::json(&profile)?
-            } else {
-                output::page(&report::profile(&profile, &[]))
-            }
-        }
-    };
-    output::print(&text)?;
-    Ok(Verdict::Clean)
+/// What can be done with saved profiles.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProfileAction {
+    /// List the saved profiles.
+    List {
+        #[command(flatten)]
+        keeping: StoreArgs,
+        /// Print a JSON array.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Hold one against loads that are no part of it: predicts, measures, compares.
+    Validate(ValidateArgs),
+    /// Show one.
+    Show {
+        /// Its id, or the beginning of it; "last" is the newest.
+        id: String,
+        #[command(flatten)]
+        keeping: StoreArgs,
+        /// Print it as JSON.
+        #[arg(long)]
+        json: bool,
+        /// Print the latency histograms of all cells, too: megabytes of JSON.
+        #[arg(long, requires = "json")]
+        with_trials: bool,
+    },
 }
 
-/// Leaves out what a profile holds of single trials, and says where it is.
-fn leave_histograms_out(profile: &mut Profile) {
-    for cell in profile.cells.iter_mut().chain(&mut profile.mixes) {
-        cell.histogram = HistogramSnapshot::default();
+pub(crate) fn profile(action: &ProfileAction, stop: &StopFlag) -> anyhow::Result<Verdict> {
+    match action {
+        ProfileAction::Validate(arguments) => validate(arguments, stop),
+        ProfileAction::List { keeping, json } => {
+            keeping.print_all(*json, report::profile_list_text)
+        }
+        ProfileAction::Show { id, keeping, json, with_trials } => {
+            let mut profile = keeping.profile(id)?;
+            if *json && !with_trials {
+                for cell in profile.cells.iter_mut().chain(&mut profile.mixes) {
+                    cell.histogram = HistogramSnapshot::default();
+                }
+                output::remark(&format!(
+                    "latency histograms are left out: --with-trials prints them, `halfpower report \
+                     {}` draws the trials",
+                    profile.id
+                ));
+            }
+            output::document(*json, &profile, || output::page(&report::profile(&profile, &[])))
+        }
     }
-    output::say(&format!(
-        "halfpower: latency histograms are left out: --with-trials prints them, `halfpower report {}` \
-         draws the trials",
-        profile.id
-    ));
 }

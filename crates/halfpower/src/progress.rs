@@ -3,7 +3,6 @@
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
-use record::Nanos;
 use session::Display;
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -14,7 +13,6 @@ const TEMPLATE: &str = "{prefix:15} {bar:8} {wide_msg}";
 /// Steps of a bar.
 const STEPS: u64 = 1_000;
 
-/// Progress of one command.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
@@ -27,22 +25,12 @@ impl Progress {
     pub(crate) fn new() -> Self {
         Self { bar: std::io::stderr().is_terminal().then(bar), printed: BTreeSet::new() }
     }
-
-    /// Shows how far a measurement of known length is.
-    pub(crate) fn measuring(&mut self, phase: &str, what: &str, spent: Nanos, budget: Nanos) {
-        let share = spent.as_secs_f64() / budget.as_secs_f64().max(1e-9);
-        let left = session::duration(budget.since(spent));
-        self.show(phase, share, &format!("{left} left  {what}"));
-    }
 }
 
 /// A bar that nothing has been drawn of.
 fn bar() -> ProgressBar {
-    let bar = ProgressBar::new(STEPS);
-    if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-        bar.set_style(style);
-    }
-    bar
+    let style = ProgressStyle::with_template(TEMPLATE);
+    ProgressBar::new(STEPS).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 impl Display for Progress {
@@ -54,7 +42,7 @@ impl Display for Progress {
                 bar.set_position((share.clamp(0.0, 1.0) * STEPS as f64) as u64);
             }
             None if self.printed.insert(phase.to_owned()) => {
-                output::say(&format!("halfpower: {phase} ..."));
+                output::remark(&format!("{phase} ..."));
             }
             None => {}
         }

@@ -7,14 +7,12 @@ use crate::failure::interrupted;
 use crate::observing::{self, ObservingArgs};
 use crate::output::{self, Verdict};
 use crate::store_args::SaveArgs;
-use crate::values::nanos;
 use clap::Args;
 use record::Nanos;
+use session::StopFlag;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use target::{InUse, OutputFile};
 
-/// `halfpower record`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower record --for 10m                  all disks, once a second, into the database\n  \
@@ -25,7 +23,7 @@ pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) observing: ObservingArgs,
     /// How long.
-    #[arg(long = "for", value_name = "TIME", default_value = "1m", value_parser = nanos)]
+    #[arg(long = "for", value_name = "TIME", default_value = "1m")]
     pub(crate) length: Nanos,
     /// Write the observation as JSON to a file, too.
     #[arg(long, short = 'o', value_name = "FILE", help_heading = "Results")]
@@ -34,8 +32,7 @@ pub(crate) struct RecordArgs {
     pub(crate) save: SaveArgs,
 }
 
-/// Records, saves, prints.
-pub(crate) fn record(arguments: &RecordArgs, stop: &AtomicBool) -> anyhow::Result<Verdict> {
+pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let sampling = &arguments.observing.sampling;
     sampling.check_length(arguments.length)?;
     let source = arguments.observing.source()?;
@@ -50,26 +47,17 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &AtomicBool) -> anyhow::Resul
     if let Some(output) = output {
         output.finish(&output::json(observation)?)?;
     }
-    if arguments.save.json {
-        output::print(&output::json(observation)?)?;
-    } else {
-        output::print(&output::page(&report::observation(observation)))?;
-        if !arguments.save.no_save {
-            let id = &observation.id;
-            output::say(&format!("halfpower: saved; next: halfpower diagnose {id}"));
-        }
+    let (json, saved) = (arguments.save.json, !arguments.save.no_save);
+    output::document(json, observation, || output::page(&report::observation(observation)))?;
+    if saved && !json {
+        output::remark(&format!("saved; next: halfpower diagnose {}", observation.id));
     }
-    if recorded.interrupted {
-        return Err(interrupted(kept(arguments)));
+    if !recorded.interrupted {
+        return Ok(Verdict::Clean);
     }
-    Ok(Verdict::Clean)
-}
-
-/// Where an interrupted recording is.
-fn kept(arguments: &RecordArgs) -> &'static str {
-    match (&arguments.output, arguments.save.no_save) {
+    Err(interrupted(match (&arguments.output, saved) {
         (Some(_), _) => "what was recorded by then is in the file",
-        (None, false) => "what was recorded by then is saved",
-        (None, true) => "what was recorded by then is printed and not saved",
-    }
+        (None, true) => "what was recorded by then is saved",
+        (None, false) => "what was recorded by then is printed and not saved",
+    }))
 }

@@ -9,7 +9,8 @@ use crate::failure::usage;
 use crate::store_args::StoreArgs;
 use anyhow::Context;
 use record::Observation;
-use std::fs::FileType;
+use std::fs::{File, FileType};
+use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use store::LAST;
@@ -17,7 +18,6 @@ use store::LAST;
 /// Fewest characters that can be the beginning of an id.
 const ID_MIN: usize = 6;
 
-/// What a word of the command line names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
     File,
@@ -47,13 +47,18 @@ pub(crate) fn named(
     }
 }
 
-/// Files with their names.
-fn files(paths: &[String]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
-    let read = |path: &String| {
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?;
-        Ok((path.clone(), bytes))
+/// Files with their names; `-` is standard input.
+pub(crate) fn files(paths: &[impl AsRef<Path>]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+    let named = |path: &Path| {
+        let (name, mut bytes) = (path.display().to_string(), Vec::new());
+        let read = match path.as_os_str() == "-" {
+            true => std::io::stdin().lock().read_to_end(&mut bytes),
+            false => File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
+        };
+        read.with_context(|| format!("cannot read {name}"))?;
+        Ok((name, bytes))
     };
-    paths.iter().map(read).collect()
+    paths.iter().map(|path| named(path.as_ref())).collect()
 }
 
 /// Whether a word is a file, an id in the database, or anything else, which only a device can be.

@@ -21,7 +21,6 @@ use target::{InUse, OutputFile, OutputKind};
 /// The page where nothing else is asked for.
 const DEFAULT_PAGE: &str = "report.html";
 
-/// `halfpower report`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower report last                     the newest profile or experiment, as report.html\n  \
@@ -64,7 +63,6 @@ pub(crate) struct ReportArgs {
     keeping: StoreArgs,
 }
 
-/// Finds the documents and writes what is asked for.
 pub(crate) fn report(arguments: &ReportArgs) -> anyhow::Result<Verdict> {
     let places = Places::open(arguments)?;
     let documents = documents(arguments)?;
@@ -82,8 +80,7 @@ pub(crate) fn report(arguments: &ReportArgs) -> anyhow::Result<Verdict> {
     } else {
         files.iter().map(|file| format!("{}\n", report::escape(file))).collect()
     };
-    output::print(&text)?;
-    Ok(Verdict::Clean)
+    output::print(&text)
 }
 
 /// The documents that are meant, in the order in which they were named.
@@ -97,16 +94,13 @@ fn documents(arguments: &ReportArgs) -> anyhow::Result<Vec<SavedDocument>> {
     let other =
         found.iter().find(|document| !document.kind().is_some_and(|it| kinds.contains(&it)));
     if let (Some(kind), Some(other)) = (arguments.kind, other) {
-        return Err(usage(format!(
-            "--kind {} does not fit a file with another document: {}",
-            kind.name(),
-            other.id()
-        )));
+        let (kind, other) = (kind.name(), other.id());
+        let text = format!("--kind {kind} does not fit a file with another document: {other}");
+        return Err(usage(text));
     }
     Ok(found)
 }
 
-/// Where results go.
 struct Places {
     page: Option<(PathBuf, OutputFile)>,
     values: Option<(PathBuf, OutputFile)>,
@@ -131,13 +125,9 @@ impl Places {
         };
         let page = claim(&output::REPORT, &page)?;
         let values = claim(&output::VALUES, &arguments.csv)?;
-        let plots = match (&arguments.svg, &arguments.png) {
-            (Some(folder), _) => Some(PlotFolder::open("--svg", folder, None)?),
-            (None, Some(folder)) => {
-                Some(PlotFolder::open("--png", folder, Some(Rasteriser::find()?))?)
-            }
-            (None, None) => None,
-        };
+        let rasteriser = arguments.png.as_ref().map(|_| Rasteriser::find()).transpose()?;
+        let folder = arguments.svg.as_ref().or(arguments.png.as_ref());
+        let plots = folder.map(|folder| PlotFolder::open(folder, rasteriser)).transpose()?;
         Ok(Self { page, values, plots, in_use })
     }
 
@@ -174,11 +164,8 @@ struct PlotFolder {
 
 impl PlotFolder {
     /// Makes the folder where it is missing.
-    fn open(
-        flag: &'static str,
-        folder: &Path,
-        rasteriser: Option<Rasteriser>,
-    ) -> anyhow::Result<Self> {
+    fn open(folder: &Path, rasteriser: Option<Rasteriser>) -> anyhow::Result<Self> {
+        let flag = if rasteriser.is_some() { "--png" } else { "--svg" };
         ensure!(!folder.exists() || folder.is_dir(), "{flag} {folder:?} is no folder; name one");
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder of {flag} {folder:?}"))?;

@@ -5,20 +5,16 @@ use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
 use plan::{PlannedTrial, Saved, TrialList};
-use record::{EngineName, Trial, Workload};
-use session::{Beside, CacheState, Driver, End, Session, Targets};
+use record::{Trial, Workload};
+use session::{Beside, CacheState, Driver, End, StopFlag, Targets};
 use simdisk::SimSpec;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use store::Store;
 use target::{InUse, LineFile, OutputFile};
 
-/// Runs one trial, saves it and prints it.
-pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &RunArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     if arguments.list_sim {
-        output::print(&simdisk::help_with_keys())?;
-        return Ok(Verdict::Clean);
+        return output::print(&simdisk::help_with_keys());
     }
     // Everything that can fail without a measurement fails before it.
     let simulated = simulated(arguments)?;
@@ -26,17 +22,16 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     let mut progress = Progress::new();
     let (mut session, workload, store, files) = match simulated {
         Some(device) => {
-            let (session, workload) = on_simulated(arguments, &device, seed, stop)?;
+            let (session, workload) =
+                session::simulated_for_run(arguments.spec(), &device, seed, stop)?;
             let store = arguments.results.save.store()?;
             let files = Files::open(arguments, &workload, store.as_ref())?;
             (session, workload, store, files)
         }
         None => {
             let (spec, access) = (arguments.spec(), arguments.access());
-            let beside = Beside {
-                cost_fit: arguments.cpu.cost_fit,
-                precondition: arguments.place.precondition,
-            };
+            let beside =
+                Beside { cost_fit: arguments.cost_fit, precondition: arguments.place.precondition };
             let (targets, workload) =
                 session::open_for_run(&spec, &arguments.targets, &access, beside)?;
             let store = arguments.results.save.store()?;
@@ -51,12 +46,10 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     }
     let found = CacheState::of(&session, &workload);
     let mut driver = Driver::new(Targets::one(session), store, &mut progress);
-    if arguments.cpu.cost_fit {
+    if arguments.cost_fit {
         let fit = session::cost_fit(&mut driver, &workload, seed)?;
-        let written = match files.document {
-            Some(file) => file.finish(&output::json(&fit)?),
-            None => Ok(()),
-        };
+        let json = output::json(&fit)?;
+        let written = files.document.map_or(Ok(()), |file| file.finish(json));
         let page = || output::page(&report::cost_fit(&fit));
         output::document(arguments.results.save.json, &fit, page)?;
         written?;
@@ -70,12 +63,12 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
     let Some(mut trial) = finished.trials.into_iter().next() else {
         return Err(interrupted("the run has no result, nothing of it is kept"));
     };
-    if arguments.cpu.cpu_upper && end == End::Completed {
+    if arguments.cpu_upper && end == End::Completed {
         end = session::add_upper_bound(&mut driver, found, &mut trial)?;
     }
     driver.keep(|store| store.add_document(&trial));
     let comment = arguments.results.comment.as_deref().unwrap_or_default();
-    let written = output::json(&trial).and_then(|json| files.finish(&trial, comment, &json));
+    let written = files.finish(&trial, comment);
     session::something_completed(std::slice::from_ref(&trial))?;
     let page = |_: &Driver<'_>| output::page(&report::trial(&trial));
     arguments.results.save.show(&mut driver, &trial, &[], page)?;
@@ -88,35 +81,19 @@ pub(crate) fn run(arguments: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
 }
 
 /// The trial of a run on a simulated target, as [`run`] makes it, neither kept nor printed.
-pub(crate) fn simulated_trial(
-    arguments: &RunArgs,
-    stop: &Arc<AtomicBool>,
-) -> anyhow::Result<Trial> {
+pub(crate) fn simulated_trial(arguments: &RunArgs, stop: &StopFlag) -> anyhow::Result<Trial> {
     let device = simulated(arguments)?.ok_or_else(|| usage("the target is none of sim:"))?;
     let seed = session::seed(arguments.load.seed, true);
-    let (mut session, workload) = on_simulated(arguments, &device, seed, stop)?;
+    let (mut session, workload) =
+        session::simulated_for_run(arguments.spec(), &device, seed, stop)?;
     Ok(session.trial(&workload, seed, &mut |_| {})?)
-}
-
-/// The session on a simulated device, and the workload that fits it.
-fn on_simulated(
-    arguments: &RunArgs,
-    device: &SimSpec,
-    seed: u64,
-    stop: &Arc<AtomicBool>,
-) -> anyhow::Result<(Session, Workload)> {
-    let mut spec = arguments.spec();
-    spec.asked.engine = EngineName::Sim;
-    let workload = spec.build(device.size())?;
-    Ok((Session::simulated(device, Some(device.size()), seed, stop), workload))
 }
 
 /// The simulated device, if the target is one, which then takes no flag that is about a real
 /// machine; an error where flags contradict each other.
 fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<SimSpec>> {
     let device = session::one_simulated(&arguments.targets)?;
-    let given = arguments.real_only().into_iter().find(|(_, given)| *given);
-    if let Some((flag, _)) = given.filter(|_| device.is_some()) {
+    if let Some(flag) = arguments.real_only().filter(|_| device.is_some()) {
         return Err(usage(format!("{flag} means nothing for a simulated target")));
     }
     match arguments.contradiction() {
@@ -158,8 +135,8 @@ impl Files {
     }
 
     /// Writes them; each is tried, and the first error is the one to tell.
-    fn finish(self, trial: &Trial, comment: &str, json: &str) -> anyhow::Result<()> {
-        let document = self.document.map(|file| file.finish(json));
+    fn finish(self, trial: &Trial, comment: &str) -> anyhow::Result<()> {
+        let document = self.document.map(|file| anyhow::Ok(file.finish(output::json(trial)?)?));
         let intervals = self.intervals.map(|file| file.finish(report::intervals_csv(trial)));
         let trace = self.trace.map(|trace| output::append(&trace, trial, comment));
         document.transpose()?;

@@ -5,14 +5,15 @@
 
 use crate::store_args::SaveArgs;
 use crate::values::{
-    Mix, Rates, bytes, cache, choice, direct, engine, mix, nanos, one_of, percent, ppm, rates,
-    some_bytes, thousandths,
+    Mix, Rates, cache, choice, direct, engine, mix, one_of, percent, ppm, rates, some_bytes,
+    thousandths,
 };
 use clap::{Args, Command, FromArgMatches};
 use record::{
     Arrival, Bytes, CacheMode, Discipline, DropCache, EngineName, Nanos, Pattern, Regions,
 };
 use std::path::PathBuf;
+use target::Access;
 
 /// Direction and order of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +42,6 @@ const REGIONS: &[(&str, Regions)] = &[("own", Regions::PerJob), ("shared", Regio
 pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     &[("constant", Arrival::Constant), ("poisson", Arrival::Poisson)];
 
-/// `halfpower run`.
 #[derive(Debug, Args)]
 #[command(after_help = simdisk::help_with_names("Examples:\n  \
     halfpower run .                   4 KiB random reads, depth 1, 10 s\n  \
@@ -74,8 +74,12 @@ pub(crate) struct RunArgs {
     pub(crate) stop: StopArgs,
     #[command(flatten, next_help_heading = "Data")]
     pub(crate) data: DataArgs,
-    #[command(flatten, next_help_heading = "Processor cost")]
-    pub(crate) cpu: CpuArgs,
+    /// A second pass with a counting load on every processor: an upper bound of the cost.
+    #[arg(long, help_heading = "Processor cost")]
+    pub(crate) cpu_upper: bool,
+    /// Runs a row of sizes and fits fixed and marginal cost, buffered and direct.
+    #[arg(long, help_heading = "Processor cost")]
+    pub(crate) cost_fit: bool,
     #[command(flatten, next_help_heading = "Results")]
     pub(crate) results: ResultArgs,
     #[command(flatten, next_help_heading = "Safety")]
@@ -84,21 +88,26 @@ pub(crate) struct RunArgs {
 
 impl RunArgs {
     /// Reads the arguments behind `halfpower run` as the command line does. The error is the first
-    /// line of the parser's.
+    /// line of the parser's, or says how flags contradict each other.
     pub(crate) fn read<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let command = Self::augment_args(Command::new("run").no_binary_name(true));
         let parsed = command
             .try_get_matches_from(words)
             .and_then(|mut matches| Self::from_arg_matches_mut(&mut matches));
-        parsed.map_err(|error| {
+        let run = parsed.map_err(|error| {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
             first.trim_start_matches("error: ").to_owned()
-        })
+        })?;
+        run.contradiction().map_or(Ok(run), Err)
     }
 }
 
-/// What the requests are.
+/// The first of these flags that was given.
+pub(crate) fn first_given(flags: &[(&'static str, bool)]) -> Option<&'static str> {
+    flags.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
     /// Direction and order: read, write, rw (sequential), randread, randwrite, randrw
@@ -139,7 +148,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) stride: Option<Bytes>,
     /// Shifts every request by this much.
-    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) misalign: Bytes,
     /// Jobs on one area: own (a part each) or, where sequential or strided, shared (one after the
     /// other's requests) [default: own; other jobs share the area whole].
@@ -150,7 +159,6 @@ pub(crate) struct LoadArgs {
     pub(crate) seed: Option<u64>,
 }
 
-/// When requests come.
 #[derive(Debug, Args)]
 pub(crate) struct ArrivalArgs {
     /// Open loop: requests per second over all jobs, or READS,WRITES. Without it each completion
@@ -162,8 +170,7 @@ pub(crate) struct ArrivalArgs {
         alias = "rate_process")]
     pub(crate) arrival: Option<Arrival>,
     /// Pause between a completion and the next request.
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = nanos,
-        alias = "thinktime")]
+    #[arg(long, value_name = "TIME", default_value = "0s", alias = "thinktime")]
     pub(crate) think_time: Nanos,
     /// What lets a job go on: any completion, oldest-first, callback (it issues the next itself),
     /// callback-posted (through the job's loop).
@@ -172,7 +179,6 @@ pub(crate) struct ArrivalArgs {
     pub(crate) completion: Discipline,
 }
 
-/// What is measured, and through which caches.
 #[derive(Debug, Args)]
 pub(crate) struct PlaceArgs {
     /// Size of the test file, or of the area in each file or device [default: a tenth of the free
@@ -180,7 +186,7 @@ pub(crate) struct PlaceArgs {
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) size: Option<Bytes>,
     /// Start of the area.
-    #[arg(long, value_name = "SIZE", default_value = "0", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) offset: Bytes,
     /// Stripes the targets into one area with chunks of this size (RAID 0).
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
@@ -213,15 +219,13 @@ pub(crate) struct PlaceArgs {
     pub(crate) precondition: bool,
 }
 
-/// When it ends.
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
     /// Measured time; with another rule the longest.
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = nanos)]
+    #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) runtime: Nanos,
     /// Time that is run before it and not counted.
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = nanos,
-        alias = "ramp_time")]
+    #[arg(long, value_name = "TIME", default_value = "0s", alias = "ramp_time")]
     pub(crate) ramp_time: Nanos,
     /// Ends when this many bytes are transferred, over all jobs.
     #[arg(long, value_name = "SIZE", value_parser = some_bytes, alias = "io_size")]
@@ -236,11 +240,10 @@ pub(crate) struct StopArgs {
     #[arg(long)]
     pub(crate) keep_warm_up: bool,
     /// How long the device may be silent before the run is given up [default: 30s].
-    #[arg(long, value_name = "TIME", value_parser = nanos)]
+    #[arg(long, value_name = "TIME")]
     pub(crate) io_timeout: Option<Nanos>,
 }
 
-/// What is written.
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {
     /// Share of each written block that is zeros [default: 0: nothing compresses].
@@ -256,22 +259,10 @@ pub(crate) struct DataArgs {
     pub(crate) verify: bool,
 }
 
-/// What it costs the processors.
-#[derive(Debug, Args)]
-pub(crate) struct CpuArgs {
-    /// A second pass with a counting load on every processor: an upper bound of the cost.
-    #[arg(long)]
-    pub(crate) cpu_upper: bool,
-    /// Runs a row of sizes and fits fixed and marginal cost, buffered and direct.
-    #[arg(long)]
-    pub(crate) cost_fit: bool,
-}
-
-/// Where results go.
 #[derive(Debug, Args)]
 pub(crate) struct ResultArgs {
     /// Reports rate, latencies and concurrency of each such interval.
-    #[arg(long, value_name = "TIME", value_parser = nanos)]
+    #[arg(long, value_name = "TIME")]
     pub(crate) interval: Option<Nanos>,
     /// Writes the intervals to a CSV file.
     #[arg(long, value_name = "FILE")]
@@ -289,7 +280,6 @@ pub(crate) struct ResultArgs {
     pub(crate) save: SaveArgs,
 }
 
-/// What may be destroyed.
 #[derive(Debug, Args)]
 pub(crate) struct SafetyArgs {
     /// Allows writing to existing files; their content is lost.
@@ -299,4 +289,11 @@ pub(crate) struct SafetyArgs {
     /// each device.
     #[arg(long, value_name = "NAME")]
     pub(crate) destroy_data_on: Vec<String>,
+}
+
+impl SafetyArgs {
+    /// What may be done to targets that are written.
+    pub(crate) fn access(&self) -> Access {
+        Access::ReadWrite { overwrite: self.overwrite, destroy: self.destroy_data_on.clone() }
+    }
 }

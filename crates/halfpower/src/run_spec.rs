@@ -1,7 +1,7 @@
 //! From the flags of `run` to what they ask for: the workload, what may be written, and the
 //! mistakes that only all flags together show.
 
-use crate::run_args::{DataArgs, RWS, RunArgs, Rw};
+use crate::run_args::{RWS, RunArgs, Rw, first_given};
 use record::{CacheMode, Data, DropCache, EngineName, Nanos, Pattern, StopRules, Workload};
 use target::Access;
 use workload::Spec;
@@ -47,7 +47,12 @@ impl RunArgs {
             stripe_bytes: self.place.stripe,
             targets,
             offset_bytes: self.place.offset,
-            data: self.data.data(),
+            data: match (self.data.zeros, self.data.verify, self.data.compressible) {
+                (true, _, _) => Data::Zeros,
+                (_, true, _) => Data::Tagged,
+                (_, _, Some(_)) => Data::Compressible,
+                _ => Data::Random,
+            },
             compressible_percent: self.data.compressible.unwrap_or(0),
             drop_cache: self.place.drop_cache,
             runtime_ns: self.stop.runtime,
@@ -94,13 +99,7 @@ impl RunArgs {
 
     /// What may be done to targets that exist.
     pub(crate) fn access(&self) -> Access {
-        if !self.writes() {
-            return Access::ReadOnly;
-        }
-        Access::ReadWrite {
-            overwrite: self.safety.overwrite,
-            destroy: self.safety.destroy_data_on.clone(),
-        }
+        if self.writes() { self.safety.access() } else { Access::ReadOnly }
     }
 
     /// Whether anything is written, also before the measured run.
@@ -108,10 +107,10 @@ impl RunArgs {
         self.read_percent() < 100 || self.place.precondition
     }
 
-    /// Flags that are about a real machine, and whether they were given.
-    pub(crate) fn real_only(&self) -> [(&'static str, bool); 13] {
+    /// A flag that is about a real machine, where one was given.
+    pub(crate) fn real_only(&self) -> Option<&'static str> {
         let place = &self.place;
-        [
+        first_given(&[
             ("--overwrite", self.safety.overwrite),
             ("--destroy-data-on", !self.safety.destroy_data_on.is_empty()),
             ("--ioengine", place.ioengine.is_some()),
@@ -122,10 +121,10 @@ impl RunArgs {
             ("--compressible", self.data.compressible.is_some()),
             ("--zeros", self.data.zeros),
             ("--verify", self.data.verify),
-            ("--cpu-upper", self.cpu.cpu_upper),
-            ("--cost-fit", self.cpu.cost_fit),
+            ("--cpu-upper", self.cpu_upper),
+            ("--cost-fit", self.cost_fit),
             ("--io-timeout", self.stop.io_timeout.is_some()),
-        ]
+        ])
     }
 
     /// A mistake that the parser cannot see, in flags that are no part of the workload.
@@ -133,62 +132,62 @@ impl RunArgs {
         let rw = self.rw();
         let mix = rw.read_percent.is_none();
         let rates = self.arrivals.rate_iops.is_some_and(|rates| rates.writes.is_some());
-        let results = &self.results;
+        let (load, results) = (&self.load, &self.results);
         let ordered = matches!(self.pattern(), Pattern::Sequential | Pattern::Strided);
-        let pattern = self.pattern().name();
-        let unused = "allows writing, and nothing is written here; leave it out";
+        let other = format!(
+            "--pattern {} contradicts --rw {}; use --rw {} with it",
+            self.pattern().name(),
+            name(rw),
+            name(Rw { sequential: !rw.sequential, ..rw })
+        );
+        let allows = [
+            ("--overwrite", self.safety.overwrite),
+            ("--destroy-data-on", !self.safety.destroy_data_on.is_empty()),
+        ];
+        if let Some(flag) = first_given(&allows).filter(|_| !self.writes()) {
+            let unused = "allows writing, and nothing is written here; leave it out";
+            return Some(format!("{flag} {unused}"));
+        }
         let mistakes = [
-            (self.safety.overwrite && !self.writes(), format!("--overwrite {unused}")),
             (
-                !self.safety.destroy_data_on.is_empty() && !self.writes(),
-                format!("--destroy-data-on {unused}"),
+                "--rwmixread needs a mix: use --rw rw or --rw randrw with it",
+                load.rwmixread.is_some() && !mix,
             ),
             (
-                self.load.rwmixread.is_some() && !mix,
-                "--rwmixread needs a mix: use --rw rw or --rw randrw with it".to_owned(),
-            ),
-            (
-                self.load.rwmixread.is_some() && rates,
                 "--rwmixread contradicts --rate-iops with two rates, which make the mix; leave \
-                 one of them out"
-                    .to_owned(),
+                 one of them out",
+                load.rwmixread.is_some() && rates,
             ),
             (
-                self.load.rw.is_some() && self.load.pattern.is_some() && ordered != rw.sequential,
-                format!(
-                    "--pattern {pattern} contradicts --rw {}; use --rw {} with it",
-                    name(rw),
-                    name(Rw { sequential: !rw.sequential, ..rw })
-                ),
+                other.as_str(),
+                load.rw.is_some() && load.pattern.is_some() && ordered != rw.sequential,
             ),
             (
+                "--csv writes intervals; add their length, for example --interval 1s",
                 results.csv.is_some() && results.interval.is_none(),
-                "--csv writes intervals; add their length, for example --interval 1s".to_owned(),
             ),
             (
+                "--comment belongs to the line of --sqlio-csv; add --sqlio-csv FILE, or leave it out",
                 results.comment.is_some() && results.sqlio_csv.is_none(),
-                "--comment belongs to the line of --sqlio-csv; add --sqlio-csv FILE, or leave it out"
-                    .to_owned(),
             ),
             (
-                self.data.verify && self.read_percent() == 100 && self.load.seed.is_none(),
                 "--verify with reads alone checks what an earlier run with --verify wrote to all \
-                 of the area: give the --seed of that run, or write with --rw write"
-                    .to_owned(),
+                 of the area: give the --seed of that run, or write with --rw write",
+                self.data.verify && self.read_percent() == 100 && load.seed.is_none(),
             ),
         ];
-        let mistake = mistakes.into_iter().find(|(wrong, _)| *wrong).map(|(_, text)| text);
+        let mistake = mistakes.iter().find(|(_, wrong)| *wrong).map(|(text, _)| (*text).to_owned());
         mistake.or_else(|| self.cost_fit_contradiction())
     }
 
     /// What does not go with a fit, which runs sizes and caches of its own and keeps one document
     /// of all its trials.
     fn cost_fit_contradiction(&self) -> Option<String> {
-        if !self.cpu.cost_fit {
+        if !self.cost_fit {
             return None;
         }
         let (place, stop, results) = (&self.place, &self.stop, &self.results);
-        let beside = [
+        let beside = first_given(&[
             ("--bs", self.load.bs.is_some()),
             ("--cache", place.cache.is_some()),
             ("--direct", place.direct.is_some()),
@@ -202,9 +201,9 @@ impl RunArgs {
             ("--interval", results.interval.is_some()),
             ("--sqlio-csv", results.sqlio_csv.is_some()),
             ("--verify", self.data.verify),
-            ("--cpu-upper", self.cpu.cpu_upper),
-        ];
-        if let Some((flag, _)) = beside.iter().find(|(_, given)| *given) {
+            ("--cpu-upper", self.cpu_upper),
+        ]);
+        if let Some(flag) = beside {
             let why = "runs trials of its own sizes, through the page cache and past it";
             return Some(format!("--cost-fit {why}; leave {flag} out"));
         }
@@ -231,15 +230,4 @@ fn name(rw: Rw) -> &'static str {
 fn default_iodepth(open: bool, engine: EngineName) -> u32 {
     let most = engine::ENGINES.iter().find(|info| info.name == engine).map(|info| info.max_depth);
     if open { OPEN_LOOP_IODEPTH.min(most.unwrap_or(OPEN_LOOP_IODEPTH)) } else { 1 }
-}
-
-impl DataArgs {
-    fn data(&self) -> Data {
-        match (self.zeros, self.verify, self.compressible) {
-            (true, _, _) => Data::Zeros,
-            (_, true, _) => Data::Tagged,
-            (_, _, Some(_)) => Data::Compressible,
-            _ => Data::Random,
-        }
-    }
 }

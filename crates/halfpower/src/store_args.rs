@@ -3,20 +3,24 @@
 use crate::output::{self, Verdict};
 use anyhow::Context;
 use clap::Args;
-use record::{Finding, Severity};
-use report::Story;
+use diagnose::ProfileSet;
+use record::{Finding, Profile, Severity};
+use report::{Story, Style};
 use serde::Serialize;
 use session::Driver;
 use std::path::PathBuf;
-use store::{Store, StoreError};
+use store::{Document, DocumentRow, Store, StoreError};
 
 /// Names the database where `--db` does not.
 const DB_VARIABLE: &str = "HALFPOWER_DB";
 
+/// Latest profiles that are looked at for one that fits: reading thousands of them takes longer than
+/// an answer may.
+const LATEST_PROFILES: usize = 200;
+
 /// What is said, with the reason, where the page is shown but the database takes no more.
 pub(crate) const NOT_SAVED: &str = "the result was printed, but not saved";
 
-/// Where results are kept.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
     /// Database of results [default: $HALFPOWER_DB, else halfpower/halfpower.db in the XDG data
@@ -28,15 +32,10 @@ pub(crate) struct StoreArgs {
 impl StoreArgs {
     /// The file of the database. An empty variable is one that is not set, as for a shell's
     /// `${HALFPOWER_DB:-...}`; the parser's own variables would take it for an empty path.
-    ///
-    /// # Errors
-    /// If no file is named and there is no default one.
     pub(crate) fn file(&self) -> Result<PathBuf, StoreError> {
         let variable = || std::env::var_os(DB_VARIABLE).filter(|value| !value.is_empty());
-        match self.db.clone().or_else(|| variable().map(PathBuf::from)) {
-            Some(path) => Ok(path),
-            None => Store::default_path(),
-        }
+        let named = self.db.clone().or_else(|| variable().map(PathBuf::from));
+        named.map_or_else(Store::default_path, Ok)
     }
 
     /// The database, made where it is missing.
@@ -48,6 +47,41 @@ impl StoreArgs {
     /// The database, which must exist.
     pub(crate) fn existing(&self) -> Result<Store, StoreError> {
         Store::open_existing(&self.file()?)
+    }
+
+    /// The saved profile of an id, a beginning of one, or "last".
+    pub(crate) fn profile(&self, id: &str) -> Result<Profile, StoreError> {
+        self.existing()?.document(id)
+    }
+
+    /// The profiles that devices are compared with: the one of the id, which stands for every device,
+    /// else the latest ones of the database, where there is one.
+    pub(crate) fn profiles_for_devices(&self, id: Option<&str>) -> anyhow::Result<ProfileSet> {
+        if let Some(id) = id {
+            return Ok(ProfileSet::chosen(self.profile(id)?));
+        }
+        let store = match self.existing() {
+            Err(StoreError::Missing(_) | StoreError::NoDefaultPath) => {
+                return Ok(ProfileSet::default());
+            }
+            opened => opened?,
+        };
+        let rows = store.list::<Profile>()?;
+        let latest = rows.iter().skip(rows.len().saturating_sub(LATEST_PROFILES));
+        let profiles: Result<Vec<_>, _> = latest.map(|row| store.document(&row.id)).collect();
+        Ok(ProfileSet::saved(profiles?))
+    }
+
+    /// All saved documents of a kind, printed as a JSON array or as a list.
+    pub(crate) fn print_all<D: Document>(
+        &self,
+        as_json: bool,
+        list: fn(&[D], &Style) -> String,
+    ) -> anyhow::Result<Verdict> {
+        let store = self.existing()?;
+        let read = |row: &DocumentRow| store.document(&row.id);
+        let all: Vec<D> = store.list::<D>()?.iter().map(read).collect::<Result<_, _>>()?;
+        output::document(as_json, &all, || list(&all, &output::style()))
     }
 }
 
@@ -64,12 +98,10 @@ pub(crate) struct ViewArgs {
 impl ViewArgs {
     /// Prints a document, as JSON or as the page of its story.
     pub(crate) fn show(&self, document: &impl Serialize, story: &Story) -> anyhow::Result<Verdict> {
-        output::document(self.json, document, || output::page(story))?;
-        Ok(Verdict::Clean)
+        output::document(self.json, document, || output::page(story))
     }
 }
 
-/// What becomes of a new document.
 #[derive(Debug, Args)]
 pub(crate) struct SaveArgs {
     /// Print the document as JSON.
@@ -82,7 +114,6 @@ pub(crate) struct SaveArgs {
     pub(crate) keeping: StoreArgs,
 }
 
-/// The seed and the results of a command that measures.
 #[derive(Debug, Args)]
 pub(crate) struct ResultArgs {
     /// Seed of all random choices [default: from the time; 1 for a simulated target].
@@ -95,10 +126,7 @@ pub(crate) struct ResultArgs {
 impl SaveArgs {
     /// The database, unless nothing is to be saved.
     pub(crate) fn store(&self) -> anyhow::Result<Option<Store>> {
-        if self.no_save {
-            return Ok(None);
-        }
-        self.keeping.open().map(Some)
+        (!self.no_save).then(|| self.keeping.open()).transpose()
     }
 
     /// Prints a document that was given to the driver's store. What was measured is shown in any

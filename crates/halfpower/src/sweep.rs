@@ -11,20 +11,17 @@
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
-use crate::run_args::RunArgs;
+use crate::run_args::{RunArgs, SafetyArgs, first_given};
 use crate::store_args::ResultArgs;
 use ::workload::{Design, PRESETS, preset};
 use anyhow::Context;
 use clap::Args;
 use record::{Experiment, Trial};
-use session::experiment::{Maxima, OpenedDesign, ReadLine, rounding_findings, set_rates};
-use session::{Driver, End, Targets};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use target::Access;
+use session::experiment::{
+    Line, Maxima, OpenedDesign, ReadLine, ReadyLine, rounding_findings, set_rates,
+};
+use session::{Driver, End, StopFlag, Targets};
 
-/// `halfpower sweep`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower sweep --list                      the presets\n  \
@@ -83,23 +80,17 @@ pub(crate) struct SweepArgs {
     note: Option<String>,
     #[command(flatten)]
     results: ResultArgs,
-    /// Allows writing to existing files; their content is lost.
-    #[arg(long, help_heading = "Safety")]
-    overwrite: bool,
-    /// Allows writing to the block device of this stable name; everything on it is lost. Once for
-    /// each device.
-    #[arg(long, value_name = "NAME", help_heading = "Safety")]
-    destroy_data_on: Vec<String>,
+    #[command(flatten, next_help_heading = "Safety")]
+    safety: SafetyArgs,
 }
 
-/// Runs an experiment, or what is left of one, and prints what it came to.
-pub(crate) fn sweep(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+pub(crate) fn sweep(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     if arguments.list {
-        output::print(&list_of_presets()?)?;
-        return Ok(Verdict::Clean);
+        return list_presets();
     }
     if arguments.saved {
-        return saved(arguments);
+        let save = &arguments.results.save;
+        return save.keeping.print_all(save.json, report::experiment_list_text);
     }
     match &arguments.resume {
         Some(id) => resume(arguments, id, stop),
@@ -107,36 +98,17 @@ pub(crate) fn sweep(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
     }
 }
 
-/// The presets with what they are for.
-fn list_of_presets() -> anyhow::Result<String> {
+fn list_presets() -> anyhow::Result<Verdict> {
     let designs = PRESETS.iter().map(|known| preset(known.name));
     let designs: Vec<Design> = designs.collect::<Result<_, _>>()?;
-    Ok(report::preset_list_text(&designs, &output::style()))
+    output::print(&report::preset_list_text(&designs, &output::style()))
 }
 
-/// Lists the saved experiments.
-fn saved(arguments: &SweepArgs) -> anyhow::Result<Verdict> {
-    let store = arguments.results.save.keeping.existing()?;
-    let rows = store.list::<Experiment>()?;
-    let all: Vec<Experiment> =
-        rows.iter().map(|row| store.document(&row.id)).collect::<Result<_, _>>()?;
-    let text = if arguments.results.save.json {
-        output::json(&all)?
-    } else {
-        report::experiment_list_text(&all, &output::style())
-    };
-    output::print(&text)?;
-    Ok(Verdict::Clean)
-}
-
-/// The design that the command line asks for.
 fn design(arguments: &SweepArgs) -> anyhow::Result<Design> {
     let name = arguments.design.as_deref().unwrap_or_default();
-    let path = Path::new(name);
-    let is_file = name.ends_with(".toml") || name.contains('/');
-    let mut design = if is_file {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the design {path:?}"))?;
+    let mut design = if name.ends_with(".toml") || name.contains('/') {
+        let text = std::fs::read_to_string(name)
+            .with_context(|| format!("cannot read the design {name:?}"))?;
         Design::parse(name, &text)?
     } else {
         preset(name)?
@@ -156,12 +128,10 @@ fn design(arguments: &SweepArgs) -> anyhow::Result<Design> {
     Ok(design)
 }
 
-/// A new experiment.
-fn start(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let design = design(arguments)?;
     if arguments.show {
-        output::print(&design.to_toml())?;
-        return Ok(Verdict::Clean);
+        return output::print(&design.to_toml());
     }
     let names = &arguments.targets;
     if names.is_empty() {
@@ -172,7 +142,7 @@ fn start(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdic
     let opened = open(arguments, &design, names, simulated)?;
     let left_out = opened.left_out.sentences();
     for sentence in &left_out {
-        output::say(&format!("halfpower: {}", report::escape(sentence)));
+        output::remark(sentence);
     }
     if opened.ready.is_empty() {
         return Err(usage(format!("nothing of the design {} can be run here", design.name)));
@@ -180,19 +150,19 @@ fn start(arguments: &SweepArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdic
     let note = arguments.note.as_deref().unwrap_or_default();
     let mut experiment = opened.experiment(&design, names, seed, note);
     if arguments.dry_run {
-        output::print(&script(&experiment, &opened, &left_out))?;
-        return Ok(Verdict::Clean);
+        return output::print(&script(&experiment, &opened, &left_out));
     }
     let mut progress = Progress::new();
     let store = arguments.results.save.store()?;
     let of_shares = opened.ready.iter().find(|ready| ready.line.shares).cloned();
-    let targets = prepare(opened, &design, simulated, seed, stop, &mut progress)?;
+    let targets = opened.into_targets(&design, seed, stop, &mut progress)?;
     let mut driver = Driver::new(targets, store, &mut progress);
     if let Some(ready) = of_shares {
         let mut pilot = plan::largest_rate_trials(&ready.workload, seed, &ready.line.targets);
-        let rates: Vec<f64> = driver.run(&mut pilot)?.trials.iter().map(Trial::iops).collect();
-        let [reads, writes] = rates[..] else { return Err(interrupted("no trial had finished")) };
-        let maxima = Maxima { reads, writes };
+        let [reads, writes] = &driver.run(&mut pilot)?.trials[..] else {
+            return Err(interrupted("no trial had finished"));
+        };
+        let maxima = Maxima { reads: reads.iops(), writes: writes.iops() };
         set_rates(&mut experiment.plan, &design, names, maxima, &read_line)?;
     }
     experiment.setup_findings = driver.targets.findings();
@@ -208,54 +178,24 @@ fn open(
     simulated: bool,
 ) -> anyhow::Result<OpenedDesign> {
     if design.precondition && simulated {
-        let text = "nothing is written first: a simulated drive has its state by its key \
-                    preconditioned=";
-        output::say(&format!("halfpower: {text}"));
+        output::remark(
+            "nothing is written first: a simulated drive has its state by its key preconditioned=",
+        );
     }
-    let allowed = Access::ReadWrite {
-        overwrite: arguments.overwrite,
-        destroy: arguments.destroy_data_on.clone(),
-    };
-    Ok(OpenedDesign::open(design, targets, &allowed, &read_line)?)
+    Ok(OpenedDesign::open(design, targets, &arguments.safety.access(), &read_line)?)
 }
 
 /// A line of a design, read by the parser of `run`.
 fn read_line(targets: &[String], flags: &[String]) -> Result<ReadLine, String> {
     let run = RunArgs::read(targets.iter().chain(flags).map(String::as_str))?;
-    if let Some(text) = run.contradiction() {
-        return Err(text);
-    }
-    let given = run.real_only().into_iter().find(|(_, given)| *given);
-    Ok(ReadLine { spec: run.spec(), real_only: given.map(|(flag, _)| flag) })
-}
-
-/// The targets of a design, with their test files, brought into the state that it asks for.
-fn prepare(
-    opened: OpenedDesign,
-    design: &Design,
-    simulated: bool,
-    seed: u64,
-    stop: &Arc<AtomicBool>,
-    progress: &mut Progress,
-) -> anyhow::Result<Targets> {
-    let workload = (design.precondition && !simulated).then(|| opened.steady_workload());
-    let mut targets = Targets::none(stop);
-    for (names, mut session) in opened.into_sessions(seed, stop, progress)? {
-        if let Some(workload) = &workload {
-            session = session::precondition(session, workload, seed, progress)?;
-        }
-        targets.add(names, session);
-    }
-    Ok(targets)
+    Ok((run.spec(), run.real_only()))
 }
 
 /// The trials as a script of `run` lines.
 fn script(experiment: &Experiment, opened: &OpenedDesign, left_out: &[String]) -> String {
-    let line = |ready: &session::experiment::ReadyLine| {
-        let line = &ready.line;
-        let (targets, flags) = (line.targets.clone(), line.flags.clone());
-        let line_of = report::ScriptLine { targets, flags, shares: line.shares };
-        (line.combination.levels.clone(), line_of)
+    let line = |ready: &ReadyLine| {
+        let Line { combination, targets, flags, shares, .. } = ready.line.clone();
+        (combination.levels, report::ScriptLine { targets, flags, shares })
     };
     let lines = opened.ready.iter().map(line).collect();
     let longest = session::duration(plan::missing_trials(experiment).longest());
@@ -263,16 +203,16 @@ fn script(experiment: &Experiment, opened: &OpenedDesign, left_out: &[String]) -
 }
 
 /// What is left of a saved experiment.
-fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
-    let flags = [
+fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Verdict> {
+    let given = first_given(&[
         ("--blocks", arguments.blocks.is_some()),
         ("--protocol", arguments.protocol.is_some()),
         ("--set", !arguments.set.is_empty()),
         ("--size", arguments.size.is_some()),
         ("--runtime", arguments.runtime.is_some()),
         ("--seed", arguments.results.seed.is_some()),
-    ];
-    if let Some((flag, _)) = flags.iter().find(|(_, given)| *given) {
+    ]);
+    if let Some(flag) = given {
         return Err(usage(format!("--resume runs what was planned; leave {flag} out")));
     }
     let store = arguments.results.save.keeping.existing()?;
@@ -287,21 +227,16 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &Arc<AtomicBool>) -> anyhow::Re
         Targets::none(stop)
     } else {
         let opened = open(arguments, &design, &names, simulated)?;
-        let planned = missing.iter().map(|at| &experiment.plan[*at as usize].levels);
-        if !opened.runs_all(planned) {
+        if !missing.iter().all(|at| opened.runs(&experiment.plan[*at as usize].levels)) {
             return Err(usage(format!(
                 "the rest cannot be run as it was planned; {}; give the targets and the safety \
                  flags that it began with",
                 opened.left_out.sentences().join("; ")
             )));
         }
-        prepare(opened, &design, simulated, seed, stop, &mut progress)?
+        opened.into_targets(&design, seed, stop, &mut progress)?
     };
-    for finding in targets.findings() {
-        if !experiment.setup_findings.contains(&finding) {
-            experiment.setup_findings.push(finding);
-        }
-    }
+    session::add_new(&mut experiment.setup_findings, targets.findings());
     let driver = Driver::new(targets, Some(store), &mut progress);
     run(arguments, &design, experiment, trials, driver)
 }

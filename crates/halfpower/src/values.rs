@@ -1,6 +1,7 @@
 //! Readers of the values of flags. Each error says what is accepted.
 
-use record::{Bytes, EngineName, Nanos, SizeShare, UnitError};
+use record::{Bytes, EngineName, SizeShare, UnitError};
+use std::str::FromStr;
 
 pub(crate) use workload::values::*;
 
@@ -8,25 +9,19 @@ pub(crate) use workload::values::*;
 pub(crate) fn choice<T: Copy + Send + Sync + 'static>(
     table: &'static [(&'static str, T)],
 ) -> impl Fn(&str) -> Result<T, String> + Clone {
-    move |text| {
-        let found = table.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
-        found.ok_or_else(|| use_one(table.iter().map(|(name, _)| *name)))
-    }
+    move |text| one_of(table, |(name, _)| name)(text).map(|(_, value)| value)
 }
 
-pub(crate) fn bytes(text: &str) -> Result<Bytes, String> {
+/// A number with its unit, where the parser's own reader does not do.
+pub(crate) fn unit<T: FromStr<Err = UnitError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: UnitError| error.to_string())
 }
 
 pub(crate) fn some_bytes(text: &str) -> Result<Bytes, String> {
-    match bytes(text)? {
+    match unit(text)? {
         Bytes(0) => Err("it must be more than 0, for example 1g".to_owned()),
         size => Ok(size),
     }
-}
-
-pub(crate) fn nanos(text: &str) -> Result<Nanos, String> {
-    text.parse().map_err(|error: UnitError| error.to_string())
 }
 
 /// Request sizes with their shares, as one value of a flag.

@@ -6,17 +6,15 @@
 use crate::failure::interrupted;
 use crate::observing::{ObservingArgs, recorder};
 use crate::output::{self, Verdict};
-use crate::profiles;
 use crate::store_args::StoreArgs;
 use crate::values::one_of;
 use clap::Args;
 use live::{Judge, Lines, Screen};
 use observe::{Pace, Source};
 use report::SortBy;
-use session::VERSION;
-use std::sync::atomic::{AtomicBool, Ordering};
+use session::{StopFlag, VERSION};
+use std::sync::atomic::Ordering;
 
-/// `halfpower watch`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower watch                        a screen of all disks; h shows its keys\n  \
@@ -48,11 +46,10 @@ pub(crate) struct WatchArgs {
     pub(crate) keeping: StoreArgs,
 }
 
-/// Shows it, on a screen or in lines.
-pub(crate) fn watch(arguments: &WatchArgs, stop: &AtomicBool) -> anyhow::Result<Verdict> {
+pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let observing = &arguments.observing;
     let source = observing.source()?;
-    let profiles = profiles::for_devices(&arguments.keeping, arguments.profile.as_deref())?;
+    let profiles = arguments.keeping.profiles_for_devices(arguments.profile.as_deref())?;
     let judge = Judge::new(&observing.sampling.roots(), profiles, source.host(), VERSION);
     let lines = arguments.once || arguments.count.is_some() || arguments.json;
     if lines || !live::terminal_is_there() {
@@ -68,7 +65,7 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &AtomicBool) -> anyhow::Result<
     )?;
     let ended = screen.show(stop)?;
     for id in &ended.recorded {
-        output::say(&format!("halfpower: recorded; next: halfpower diagnose {id}"));
+        output::remark(&format!("recorded; next: halfpower diagnose {id}"));
     }
     ended.outcome?;
     if stop.load(Ordering::Relaxed) {
@@ -82,7 +79,7 @@ fn print_lines(
     arguments: &WatchArgs,
     mut source: Source,
     mut judge: Judge,
-    stop: &AtomicBool,
+    stop: &StopFlag,
 ) -> anyhow::Result<Verdict> {
     let count = if arguments.once { Some(1) } else { arguments.count };
     let mut pace = Pace::new(arguments.observing.sampling.interval);
@@ -90,10 +87,8 @@ fn print_lines(
     let mut taken = 0;
     while count.is_none_or(|count| taken < count) {
         if !pace.wait(stop) {
-            return Err(interrupted(format!(
-                "{} printed",
-                record::counted(taken as f64, "interval")
-            )));
+            let printed = record::counted(taken as f64, "interval");
+            return Err(interrupted(format!("{printed} printed")));
         }
         judge.add(source.sample()?);
         taken += 1;
@@ -102,7 +97,7 @@ fn print_lines(
         }
     }
     for finding in source.findings() {
-        output::say(&format!("halfpower: {}", report::escape(&finding.claim)));
+        output::remark(&finding.claim);
     }
     Ok(Verdict::Clean)
 }

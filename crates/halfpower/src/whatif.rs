@@ -7,10 +7,9 @@
 use crate::failure::usage;
 use crate::output::Verdict;
 use crate::predict::LoadArgs;
-use crate::profiles::{self, saved};
 use crate::recordings;
 use crate::store_args::ViewArgs;
-use crate::values::{Mix as Sizes, bytes, depth, mix, nanos, part, percent, rate};
+use crate::values::{Mix as Sizes, depth, mix, part, percent, rate};
 use ::diagnose::{balanced, observed_load};
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -21,17 +20,15 @@ use record::{
     Profile, RaidLevel, SavedDocument, WHATIF_SCHEMA, WhatIf, format_bytes,
 };
 use scenarios::Simulation;
-use session::VERSION;
+use session::{StopFlag, VERSION};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use store::LAST;
 
 /// The word that stands for the newest observation.
 const OBSERVED: &str = "observed";
 
-/// `halfpower whatif`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower whatif last --rate-iops 90 --bs 8k --disks 4 --raid 5\n  \
@@ -75,15 +72,13 @@ pub(crate) struct WhatIfArgs {
         help_heading = "Changes")]
     raid: Option<RaidLevel>,
     /// Bytes of an array that lie together on a disk.
-    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "64k",
-        help_heading = "Changes")]
+    #[arg(long, value_name = "SIZE", default_value = "64k", help_heading = "Changes")]
     chunk: Bytes,
     /// A cache of the device serves so many of the random reads.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
     cache_hit: Option<f64>,
     /// What such a read takes [default: as long as re-reads when the device was profiled].
-    #[arg(long, value_name = "TIME", value_parser = nanos, requires = "cache_hit",
-        help_heading = "Changes")]
+    #[arg(long, value_name = "TIME", requires = "cache_hit", help_heading = "Changes")]
     hit_time: Option<Nanos>,
     /// The host's memory serves so many of the reads.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
@@ -143,17 +138,15 @@ fn raid(text: &str) -> Result<RaidLevel, String> {
     found.ok_or_else(|| "use 0, 1, 5, 6 or 10".to_owned())
 }
 
-/// Computes, simulates, prints.
-pub(crate) fn whatif(arguments: &WhatIfArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+pub(crate) fn whatif(arguments: &WhatIfArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let document = match observation(arguments)? {
         Some(observation) => of_observation(arguments, stop, &observation)?,
         None if arguments.balance => {
-            return Err(usage(
-                "--balance moves the load of an observation: name one, not a profile",
-            ));
+            let text = "--balance moves the load of an observation: name one, not a profile";
+            return Err(usage(text));
         }
         None => {
-            let profile = saved(&arguments.view.keeping, &arguments.source)?;
+            let profile = arguments.view.keeping.profile(&arguments.source)?;
             let predictor = Predictor::new(&profile);
             of_load(arguments, stop, None, &profile, &predictor, &arguments.stated()?)?
         }
@@ -184,10 +177,10 @@ fn observation(arguments: &WhatIfArgs) -> anyhow::Result<Option<Observation>> {
 /// The load of an observation, of one device or balanced over all.
 fn of_observation(
     arguments: &WhatIfArgs,
-    stop: &Arc<AtomicBool>,
+    stop: &StopFlag,
     observation: &Observation,
 ) -> anyhow::Result<WhatIf> {
-    let profiles = profiles::for_devices(&arguments.view.keeping, arguments.profile.as_deref())?;
+    let profiles = arguments.view.keeping.profiles_for_devices(arguments.profile.as_deref())?;
     let diagnosis = profiles.diagnose(observation, VERSION, true);
     let of = |device: &ObservedDevice| profiles.of(device).map(Arc::as_ref);
     if !arguments.balance {
@@ -212,17 +205,15 @@ fn of_observation(
 }
 
 impl WhatIfArgs {
-    /// The load that is stated.
     fn stated(&self) -> anyhow::Result<Setup> {
         let sequential = match self.sequential.first() {
             Some(Sequential::Now(percent)) => *percent,
             _ => 0,
         };
         let mix = self.load.mix(self.bs.first(), sequential)?;
-        let offered = self.load.offered(self.iodepth.first().copied()).ok_or_else(|| {
-            usage("say how much is asked of the device: --rate-iops or --iodepth")
-        })?;
-        Ok(Setup::new(mix, offered))
+        let offered = self.load.offered(self.iodepth.first().copied());
+        let unsaid = || usage("say how much is asked of the device: --rate-iops or --iodepth");
+        Ok(Setup::new(mix, offered.ok_or_else(unsaid)?))
     }
 
     /// What is to be different, for a load that is observed or stated.
@@ -268,9 +259,8 @@ impl WhatIfArgs {
         changes.extend(self.as_profiled.then_some(Change::AsProfiled));
         changes.extend(self.without.map(|share| Change::Without { share, process: None }));
         changes.extend(self.independent.then_some(Change::Independent));
-        if observed
-            && (self.load.rate_iops.is_some() || self.load.rwmixread.is_some() || self.load.hit > 0)
-        {
+        let load = &self.load;
+        if observed && (load.rate_iops.is_some() || load.rwmixread.is_some() || load.hit > 0) {
             return Err(usage(
                 "the load is the observed one: --rate-iops, --rwmixread and --hit are for a profile alone",
             ));
@@ -282,7 +272,7 @@ impl WhatIfArgs {
 /// One load before and after.
 fn of_load(
     arguments: &WhatIfArgs,
-    stop: &Arc<AtomicBool>,
+    stop: &StopFlag,
     observed: Option<ObservedLoad>,
     profile: &Profile,
     predictor: &Predictor,
@@ -314,7 +304,7 @@ fn of_load(
 /// Simulates the answered question, or says in each place why not.
 fn simulate(
     arguments: &WhatIfArgs,
-    stop: &Arc<AtomicBool>,
+    stop: &StopFlag,
     document: &mut WhatIf,
     profile: &Profile,
     predictor: &Predictor,
@@ -325,14 +315,12 @@ fn simulate(
         if arguments.simulate_as.is_some() {
             return Err(usage(format!("--as {name:?} is no simulated device (sim:NAME)")));
         }
-        let why = || {
-            Measured::not(format!(
-                "the profile is of {name}, a real device; --as sim:NAME names one that can be simulated"
-            ))
-        };
-        document.before_simulated = Some(why());
+        let why = format!(
+            "the profile is of {name}, a real device; --as sim:NAME names one that can be simulated"
+        );
         let answered = document.cases.iter_mut().filter(|case| case.after.value().is_some());
-        answered.for_each(|case| case.simulated = Some(why()));
+        answered.for_each(|case| case.simulated = Some(Measured::not(&why)));
+        document.before_simulated = Some(Measured::not(why));
         return Ok(());
     };
     let area = profile.target.size_bytes;
@@ -348,12 +336,8 @@ fn extents(arguments: &WhatIfArgs, profile: &Profile) -> anyhow::Result<String> 
         let Some(found) = target::extents(&file, Bytes(0), Bytes(length))? else {
             return Ok(format!("not known: the file system of {path:?} does not tell extents"));
         };
-        let each = length / found.count.max(1);
-        return Ok(format!(
-            "{path:?} lies in {} extents of {} on average",
-            found.count,
-            format_bytes(each)
-        ));
+        let (count, each) = (found.count, format_bytes(length / found.count.max(1)));
+        return Ok(format!("{path:?} lies in {count} extents of {each} on average"));
     }
     Ok(match &profile.target.extents {
         Some(found) => format!(

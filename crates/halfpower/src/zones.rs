@@ -12,16 +12,13 @@ use ::limits::zones::{MIN_PASSES, MIN_POSITIONS, Mapped, Settings, ZonePlan, doc
 use anyhow::anyhow;
 use clap::Args;
 use record::{Bytes, CacheMode, EngineName, format_bytes};
-use session::{Driver, RealTargets, Session, Targets};
+use session::{Driver, RealTargets, Session, StopFlag, Targets};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use target::Access;
 
 /// A target must hold at least this.
 const LEAST: Bytes = Bytes(1 << 20);
 
-/// `halfpower zones`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower zones /dev/sda                 the whole disk, read only\n  \
@@ -45,8 +42,7 @@ pub(crate) struct ZonesArgs {
     results: ResultArgs,
 }
 
-/// Maps, saves and prints.
-pub(crate) fn zones(arguments: &ZonesArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<Verdict> {
+pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let simulated = session::simulated(&arguments.target)?;
     let seed = session::seed(arguments.results.seed, simulated.is_some());
     let mut progress = Progress::new();
@@ -69,18 +65,18 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &Arc<AtomicBool>) -> anyhow::Re
         seed,
     };
     let mut plan = ZonePlan::new(&settings).ok_or_else(|| {
+        let (area, ZonesArgs { positions, passes, .. }) =
+            (format_bytes(settings.area.0), arguments);
         usage(format!(
-            "{} are too few for {} positions and {} passes; name a larger target, or fewer of them",
-            format_bytes(settings.area.0),
-            arguments.positions,
-            arguments.passes
+            "{area} are too few for {positions} positions and {passes} passes; name a larger \
+             target, or fewer of them"
         ))
     })?;
     let identity = session.identity(&format!("zones {settings:?}"));
     let mut driver = Driver::new(Targets::one(session), store, &mut progress);
     let finished = driver.run(&mut plan.trials)?;
     finished.whole("a map with holes would mislead")?;
-    finished.something_completed()?;
+    session::something_completed(&finished.trials)?;
     let session = driver.targets.main()?;
     let mapped = Mapped {
         target: session.target(),

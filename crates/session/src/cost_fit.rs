@@ -13,18 +13,18 @@ use record::{COST_FIT_SCHEMA, CostFit, Workload};
 /// If the workload has no single operation, the area is too small, the target fails, or the user
 /// interrupts it.
 pub fn cost_fit(driver: &mut Driver<'_>, workload: &Workload, seed: u64) -> Result<CostFit> {
-    let usage = |text: &str| SessionError::Usage(text.to_owned());
     let op = workload.only_op().ok_or_else(|| {
-        usage("--cost-fit fits one operation: use --rw read, write, randread or randwrite")
+        let text = "--cost-fit fits one operation: use --rw read, write, randread or randwrite";
+        SessionError::usage(text)
     })?;
-    let alignment = driver.targets.main()?.alignment();
-    let mut plan = CostFitPlan::new(workload, alignment, seed)
-        .ok_or_else(|| usage("--cost-fit needs an area of at least 1 MiB; give it with --size"))?;
-    let (id, time) = driver.targets.main()?.identity("cost fit");
+    let session = driver.targets.main()?;
+    let (id, time) = session.identity("cost fit");
+    let mut plan = CostFitPlan::new(workload, session.alignment(), seed).ok_or_else(|| {
+        SessionError::usage("--cost-fit needs an area of at least 1 MiB; give it with --size")
+    })?;
     let finished = driver.run(&mut plan)?;
     if finished.end == End::Interrupted {
-        let text = "the fit has no result, nothing of it is kept";
-        return Err(SessionError::Interrupted(text.to_owned()));
+        return Err(SessionError::ended("the fit has no result, nothing of it is kept"));
     }
     let (modes, break_even_bytes) = cost_lines(&finished.trials);
     let session = driver.targets.main()?;

@@ -16,8 +16,8 @@ use crate::{Driver, End, Result, Session};
 use kernel::{Calibration, Roots, SoakSpan, SoakTap, Soaker, SoakerError};
 use plan::{Plan, PlannedTrial, Preparation, Progress, Saved};
 use record::{
-    CacheMode, Confidence, CpuUpper, DropCache, Estimate, Finding, FindingCode, Measured, Nanos,
-    StopRules, Trial, Workload,
+    CacheMode, Confidence, CpuUpper, DropCache, Finding, FindingCode, Measured, Nanos, StopRules,
+    Trial, Workload,
 };
 use std::time::Duration;
 use workload::derive_seed;
@@ -79,7 +79,7 @@ impl CacheState {
             && !workload.cache.direct()
             && workload.drop_cache == DropCache::None;
         let area = session.targets.iter().map(|target| area_on(workload, target).1.0).sum::<u64>();
-        let cached = session.resident_bytes(workload).filter(|_| seen && area > 0);
+        let cached = session.counted(workload, target::resident_bytes).filter(|_| seen && area > 0);
         Self { cached: cached.map(|cached| cached.0 as f64 / area as f64) }
     }
 
@@ -127,7 +127,7 @@ pub fn add_upper_bound(
     driver.display.show(PHASE, 0.0, "calibrates");
     let mut pass = match CpuPass::start(tap.clone(), load, preparation, trial.seed) {
         Err(error) => {
-            trial.findings.push(unmeasured(&format!("was not measured: {error}")));
+            trial.findings.push(unmeasured(&error.to_string()));
             return Ok(End::Completed);
         }
         Ok(pass) => pass,
@@ -137,7 +137,7 @@ pub fn add_upper_bound(
     tap.disconnect();
     let end = outcome?.end;
     if end != End::Completed {
-        trial.findings.push(unmeasured("was not measured: the pass for it was interrupted"));
+        trial.findings.push(unmeasured("the pass for it was interrupted"));
         return Ok(end);
     }
     let rate = ios as f64 / trial.result.duration_ns.as_secs_f64().max(1e-9);
@@ -146,8 +146,7 @@ pub fn add_upper_bound(
     let buffered_writes = trial.workload.writes() && trial.workload.cache == CacheMode::All;
     let upper = upper(&pass.blocks, &[pass.before, after], rate, doubts, buffered_writes);
     let (Some(upper), Measured::Value(cpu)) = (upper, &mut trial.cpu) else {
-        let why = "was not measured: too few slices of the pass completed requests";
-        trial.findings.push(unmeasured(why));
+        trial.findings.push(unmeasured("too few slices of the pass completed requests"));
         return Ok(end);
     };
     cpu.upper_us_per_io = Some(upper.us_per_io.value);
@@ -163,7 +162,7 @@ pub fn add_upper_bound(
 }
 
 fn unmeasured(why: &str) -> Finding {
-    let claim = format!("The upper bound of the processor cost {why}.");
+    let claim = format!("The upper bound of the processor cost was not measured: {why}.");
     let remedy = "Repeat with --cpu-upper; the lower bound stands.";
     Finding::warning(FindingCode::CpuBoundUnsure, claim, remedy).confidence(Confidence::Certain)
 }
@@ -177,9 +176,7 @@ struct CpuPass {
     preparation: Preparation,
     seed: u64,
     issued: u64,
-    /// Of the present block.
-    idle: Option<SoakSpan>,
-    slices: Vec<LoadSlice>,
+    /// The last one is under way.
     blocks: Vec<Block>,
 }
 
@@ -193,12 +190,7 @@ impl CpuPass {
         let soaker = Soaker::start(&Roots::default())?;
         tap.connect(&soaker);
         let before = soaker.calibrate(CALIBRATION);
-        let (idle, slices, blocks) = (None, Vec::new(), Vec::new());
-        Ok(Self { soaker, tap, before, load, preparation, seed, issued: 0, idle, slices, blocks })
-    }
-
-    fn idle_slice(&self) -> SoakSpan {
-        idle_slice(&self.soaker, Duration::from_nanos(self.load.runtime_ns.0))
+        Ok(Self { soaker, tap, before, load, preparation, seed, issued: 0, blocks: Vec::new() })
     }
 }
 
@@ -209,7 +201,10 @@ impl Plan for CpuPass {
         }
         let first = self.issued.is_multiple_of(2);
         if first {
-            self.idle = Some(self.idle_slice());
+            self.blocks.push(Block {
+                idle: idle_slice(&self.soaker, self.load.runtime_ns),
+                load: Vec::new(),
+            });
         }
         // What came before the slice is not part of it.
         let _ = self.tap.take_span();
@@ -225,14 +220,16 @@ impl Plan for CpuPass {
     }
 
     fn observe(&mut self, trial: &Trial, _spent: Nanos) {
-        self.slices.extend(self.tap.take_span().and_then(|span| load_slice(trial, span)));
-        if !self.issued.is_multiple_of(2) {
-            return;
+        let slice = self.tap.take_span().and_then(|span| load_slice(trial, span));
+        let idle = || idle_slice(&self.soaker, self.load.runtime_ns);
+        let after = self.issued.is_multiple_of(2).then(idle);
+        let Some(mut block) = self.blocks.pop() else { return };
+        block.load.extend(slice);
+        if let Some(after) = &after {
+            block.idle = block.idle.plus(after);
         }
-        let load = std::mem::take(&mut self.slices);
-        let after = self.idle_slice();
-        if let Some(before) = self.idle.take().filter(|_| !load.is_empty()) {
-            self.blocks.push(Block { idle: before.plus(&after), load });
+        if after.is_none() || !block.load.is_empty() {
+            self.blocks.push(block);
         }
     }
 
@@ -254,9 +251,9 @@ fn slice_workload(workload: &Workload) -> Workload {
     }
 }
 
-fn idle_slice(soaker: &Soaker, length: Duration) -> SoakSpan {
+fn idle_slice(soaker: &Soaker, length: Nanos) -> SoakSpan {
     let before = soaker.reading();
-    std::thread::sleep(length);
+    std::thread::sleep(Duration::from_nanos(length.0));
     soaker.reading().since(&before)
 }
 
@@ -281,23 +278,19 @@ fn upper(
     buffered_writes: bool,
 ) -> Option<CpuUpper> {
     let calibration = before.best(after);
-    let costs: Vec<Costs> = blocks.iter().map(|block| costs(block, &calibration)).collect();
-    let us_per_io =
-        stats::visits_mean(&costs.iter().map(|cost| cost.upper_us).collect::<Vec<_>>())?;
-    let lowers: Option<Vec<f64>> = costs.iter().map(|cost| cost.lower_us).collect();
-    let estimate = |values: Vec<f64>| -> Option<Estimate> { stats::visits_mean(&values) };
-    let differences = |lowers: &Vec<f64>| {
-        costs.iter().zip(lowers).map(|(cost, lower)| cost.upper_us - lower).collect()
-    };
+    let (uppers, lowers): (Vec<f64>, Vec<Option<f64>>) =
+        blocks.iter().map(|block| costs(block, &calibration)).unzip();
+    let elsewhere = uppers.iter().zip(&lowers).map(|(upper, lower)| Some(upper - (*lower)?));
+    let estimate = |values: Option<Vec<f64>>| stats::visits_mean(&values?);
     let idle = blocks.iter().map(|block| block.idle.clone()).reduce(|sum, one| sum.plus(&one))?;
     let slices = || blocks.iter().flat_map(|block| &block.load);
     let load = slices().map(|slice| slice.span.clone()).reduce(|sum, one| sum.plus(&one))?;
     let ios: u64 = slices().map(|slice| slice.ios).sum();
     let seconds: f64 = slices().map(|slice| slice.duration.as_secs_f64()).sum();
     let found = CpuUpper {
-        elsewhere_us_per_io: lowers.as_ref().map(differences).and_then(estimate),
-        lower_us_per_io: lowers.and_then(estimate),
-        us_per_io,
+        elsewhere_us_per_io: estimate(elsewhere.collect()),
+        lower_us_per_io: estimate(lowers.into_iter().collect()),
+        us_per_io: stats::visits_mean(&uppers)?,
         rate_change_rel: ios as f64 / seconds / trial_rate - 1.0,
         ios,
         cpus: calibration.cpus(),
@@ -317,13 +310,8 @@ fn upper(
     Some(CpuUpper { doubts, ..found })
 }
 
-/// Costs per request of one block, in µs.
-struct Costs {
-    upper_us: f64,
-    lower_us: Option<f64>,
-}
-
-fn costs(block: &Block, calibration: &Calibration) -> Costs {
+/// The cost per request of one block by the soakers and by what was charged to us, in µs.
+fn costs(block: &Block, calibration: &Calibration) -> (f64, Option<f64>) {
     let ios: u64 = block.load.iter().map(|slice| slice.ios).sum();
     let used_ns: f64 = block
         .load
@@ -336,7 +324,7 @@ fn costs(block: &Block, calibration: &Calibration) -> Costs {
         .sum();
     let charged: Option<f64> = block.load.iter().map(|slice| slice.charged_ns).sum();
     let per_io = |ns: f64| ns / 1e3 / ios as f64;
-    Costs { upper_us: per_io(used_ns), lower_us: charged.map(per_io) }
+    (per_io(used_ns), charged.map(per_io))
 }
 
 /// What the pass itself shows to be unsure.

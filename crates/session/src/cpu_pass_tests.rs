@@ -2,6 +2,7 @@
 //! are worth is shown by `cargo xtask burner`, which needs a quiet machine.
 
 use super::*;
+use record::Estimate;
 
 #[test]
 fn a_slice_runs_the_same_load_without_what_could_end_or_cut_it() {
@@ -57,7 +58,7 @@ fn what_makes_the_bound_unsure_is_said_and_nothing_is_on_a_quiet_machine() {
 fn a_pass_over_real_soakers_has_a_bound_an_interval_and_the_change_of_the_rate() {
     let soaker = Soaker::start(&Roots::default()).unwrap();
     let calibration = soaker.calibrate(Duration::from_millis(50));
-    let slice = Duration::from_millis(10);
+    let slice = Nanos(10_000_000);
     let block = |ios: u64| {
         let idle = idle_slice(&soaker, slice);
         let span = idle_slice(&soaker, slice);

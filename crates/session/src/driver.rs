@@ -5,10 +5,10 @@
 //! would be saved and not what is measured: the run goes on, and the command says at its end why the
 //! store failed. Ctrl-C and a device that answers nothing end the plan with the trials that had ended.
 
-use crate::error::something_completed;
+use crate::progress::NoDisplay;
 use crate::progress::remaining;
 use crate::treatment::{Extras, FLUSH_MS};
-use crate::{Display, NoDisplay, Result, Session, SessionError, Targets, treatment};
+use crate::{Display, Result, Session, SessionError, Targets, treatment};
 use plan::{Plan, PlannedTrial, PreconditionPlan, Preparation, Progress, Saved};
 use record::{Bytes, EndedBy, Nanos, Trial, Workload};
 use simdisk::SimSpec;
@@ -52,14 +52,6 @@ impl Finished {
             End::Interrupted => Err(SessionError::Interrupted(format!("{why}: {kept}"))),
             End::Silent => Err(SessionError::Silent(format!("{why}: {kept}"))),
         }
-    }
-
-    /// Tells a device that is gone from one that is slow.
-    ///
-    /// # Errors
-    /// If no request of any of them completed: what failed is saved, but there is nothing to say.
-    pub fn something_completed(&self) -> Result<()> {
-        something_completed(&self.trials)
     }
 }
 
@@ -139,7 +131,13 @@ impl<'a> Driver<'a> {
             if finished.end == End::Interrupted && !planned.partial {
                 break;
             }
-            self.commit(&planned.saved, &trial, &extras);
+            self.keep(|store| match &planned.saved {
+                Saved::Alone => store.add_document(&trial),
+                Saved::InExperiment { id, position } => {
+                    store.add_experiment_trial(id, *position, &trial, &extras)
+                }
+                Saved::No => Ok(()),
+            });
             plan.observe(&trial, spent);
             finished.trials.push(trial);
             finished.extras.push(extras);
@@ -160,19 +158,19 @@ impl<'a> Driver<'a> {
         show(0.0);
         let session = self.targets.of(planned)?;
         let begin = Instant::now();
-        let finish = match &planned.preparation {
-            Preparation::None => None,
+        let mut finish = None;
+        match &planned.preparation {
+            Preparation::None => {}
             Preparation::FillPageCache { start, length } => {
                 session.read_into_cache(*start, *length)?;
-                None
             }
             Preparation::Treatment(name) => {
-                Some(treatment::known(name)?.prepare(session, workload)?)
+                finish = Some(treatment::known(name)?.prepare(session, workload)?);
             }
-        };
+        }
         let trial = session.trial_or_part(workload, *seed, &mut show);
         let flushed = planned.flush && workload.writes() && !workload.cache.direct();
-        let unwritten = session.unwritten_bytes(workload).filter(|_| flushed);
+        let unwritten = session.counted(workload, target::unwritten_bytes).filter(|_| flushed);
         // What was set up is taken down before an error is told.
         let extras = finish.map(|finish| finish(session, trial.as_ref().ok()));
         let trial = trial?;
@@ -190,16 +188,6 @@ impl<'a> Driver<'a> {
             Nanos(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX))
         };
         Ok((trial, extras, spent))
-    }
-
-    fn commit(&mut self, saved: &Saved, trial: &Trial, extras: &Extras) {
-        self.keep(|store| match saved {
-            Saved::Alone => store.add_document(trial),
-            Saved::InExperiment { id, position } => {
-                store.add_experiment_trial(id, *position, trial, extras)
-            }
-            Saved::No => Ok(()),
-        });
     }
 
     /// Has the store keep something, as long as it takes what it is given.

@@ -1,20 +1,20 @@
 //! Why a target could not be opened or a plan not be carried out, and the exit code for it.
 
-use engine::EngineError;
 use record::Trial;
 use simdisk::SpecError;
-use std::collections::BTreeSet;
 use store::StoreError;
 use target::TargetError;
 use trial::TrialError;
 use workload::BuildError;
 
-/// Flags or their values do not fit.
-const USAGE: u8 = 2;
-/// There is no result.
-const NO_RESULT: u8 = 4;
-/// Interrupted.
-const INTERRUPTED: u8 = 130;
+/// Exit code where flags or their values do not fit.
+pub const USAGE: u8 = 2;
+/// Exit code where safety forbids it.
+pub(crate) const REFUSED: u8 = 3;
+/// Exit code where there is no result, or it could not be kept.
+pub const NO_RESULT: u8 = 4;
+/// Exit code of an end that the user or the system asked for.
+pub const INTERRUPTED: u8 = 130;
 
 /// A target that could not be opened, or a trial that could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -25,17 +25,6 @@ pub enum SessionError {
     /// A trial has no result.
     #[error(transparent)]
     Trial(#[from] TrialError),
-    /// An engine cannot be used here.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// An option of one engine where that engine cannot be used.
-    #[error("{flag} needs io_uring, no other engine has it: {cause}")]
-    NeedsUring {
-        /// The option.
-        flag: &'static str,
-        /// Why it cannot be used.
-        cause: EngineError,
-    },
     /// A simulated device that does not exist.
     #[error(transparent)]
     Spec(#[from] SpecError),
@@ -62,30 +51,9 @@ pub enum SessionError {
     /// The device stopped answering: what became of what was measured.
     #[error("the device stopped answering; {0}")]
     Silent(String),
-    /// No visit to the loads of a profile tells what the device does now.
-    #[error(
-        "--now: the level of the device is not told, because no visit to the profile's loads \
-         counts; the machine may be too busy for it"
-    )]
-    NoLevel,
-    /// What a treatment found rules out its trials.
+    /// What is here, or what was found, leaves no result: the reason, and what to do.
     #[error("{0}")]
-    Treatment(String),
-    /// Not one request of any trial completed.
-    #[error(
-        "no request to {path:?} completed: {failed} failed{what} and {short} transferred less than \
-         asked; it is broken, gone or was truncated: look at the kernel log (dmesg)"
-    )]
-    NothingCompleted {
-        /// The target.
-        path: String,
-        /// Requests that failed.
-        failed: u64,
-        /// Requests that transferred less than asked.
-        short: u64,
-        /// What the system said of them, in brackets.
-        what: String,
-    },
+    NoResult(String),
 }
 
 impl SessionError {
@@ -96,16 +64,18 @@ impl SessionError {
             Self::Target(error) => error.exit_code(),
             Self::Spec(_) | Self::Build(_) | Self::Usage(_) => USAGE,
             Self::Interrupted(_) | Self::Trial(TrialError::Interrupted) => INTERRUPTED,
-            Self::Trial(_)
-            | Self::Engine(_)
-            | Self::Store(_)
-            | Self::NeedsUring { .. }
-            | Self::Io { .. }
-            | Self::Silent(_)
-            | Self::NoLevel
-            | Self::Treatment(_)
-            | Self::NothingCompleted { .. } => NO_RESULT,
+            _ => NO_RESULT,
         }
+    }
+
+    /// Targets or flags that do not fit each other.
+    pub fn usage(text: impl Into<String>) -> Self {
+        Self::Usage(text.into())
+    }
+
+    /// An end that the user or the system asked for, and what became of what was measured.
+    pub fn ended(text: impl Into<String>) -> Self {
+        Self::Interrupted(text.into())
     }
 
     /// Whether the user or the system asked for an end.
@@ -134,11 +104,13 @@ pub fn something_completed(trials: &[Trial]) -> Result<(), SessionError> {
     }
     let target = trials.first().and_then(|trial| trial.targets.first());
     let path = target.map_or_else(|| "the target".to_owned(), |target| target.path.clone());
-    let kinds: BTreeSet<&str> = directions()
-        .flat_map(|direction| &direction.error_kinds)
-        .map(|kind| kind.message.as_str())
-        .collect();
-    let kinds: Vec<&str> = kinds.into_iter().collect();
+    let kinds = directions().flat_map(|direction| &direction.error_kinds);
+    let mut kinds: Vec<&str> = kinds.map(|kind| kind.message.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
     let what = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-    Err(SessionError::NothingCompleted { path, failed, short, what })
+    Err(SessionError::NoResult(format!(
+        "no request to {path:?} completed: {failed} failed{what} and {short} transferred less than \
+         asked; it is broken, gone or was truncated: look at the kernel log (dmesg)"
+    )))
 }

@@ -17,22 +17,23 @@ mod session;
 mod single;
 pub mod stuck_threads;
 mod targets;
-pub mod treatment;
+mod treatment;
 
 pub use cost_fit::cost_fit;
 pub use cpu_pass::{CacheState, add_upper_bound};
 pub use driver::{Driver, End, Finished, precondition, simulate};
-pub use error::{SessionError, something_completed};
+pub use error::{INTERRUPTED, NO_RESULT, SessionError, USAGE, something_completed};
 pub use profile::{area_of, drift_now, open_again, profile};
-pub use progress::{Display, NoDisplay, duration};
-pub use real::{RealTargets, with_engine};
-pub use session::Session;
-pub use single::{Beside, open_for_run, workload_here};
+pub use progress::{Display, duration, remaining};
+pub use real::RealTargets;
+pub use session::{Session, identity};
+pub use single::{Beside, open_for_run, simulated_for_run, workload_here};
 pub use targets::{Targets, one_simulated, simulated_disks};
-pub use treatment::Extras;
 
-use record::Bytes;
+use record::{Bytes, Finding};
 use simdisk::{SimSpec, SpecError};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Version of this program, for documents.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -42,6 +43,9 @@ const SIM_PREFIX: &str = "sim:";
 /// The area of a simulated device where the user names none.
 const SIM_AREA: Bytes = Bytes(2 << 30);
 
+/// Set once the user or the system asks for an end.
+pub type StopFlag = Arc<AtomicBool>;
+
 type Result<T, E = SessionError> = std::result::Result<T, E>;
 
 /// The simulated device that a target names, if it does.
@@ -50,6 +54,15 @@ type Result<T, E = SessionError> = std::result::Result<T, E>;
 /// If it names one that does not exist or has a wrong key.
 pub fn simulated(target: &str) -> Result<Option<SimSpec>, SpecError> {
     target.strip_prefix(SIM_PREFIX).map(SimSpec::parse).transpose()
+}
+
+/// Adds the findings that are not among them yet.
+pub fn add_new(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Finding>) {
+    for finding in more {
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
 }
 
 /// The seed asked for, else one from the time; simulated targets have a fixed one, so that the

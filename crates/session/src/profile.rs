@@ -1,28 +1,29 @@
 //! The profile of the trials of a check, and what is measured later on the target of one.
 
 use crate::{
-    Display, Driver, End, RealTargets, Result, Session, SessionError, Targets, VERSION, simulated,
+    Display, Driver, End, RealTargets, Result, Session, SessionError, StopFlag, Targets, VERSION,
+    simulated,
 };
 use diagnose::Omitted;
 use model::{Characterise, DriftNow, Predictor};
-use plan::DriftProbe;
-use record::{Bytes, CacheMode, EngineName, Nanos, Profile, TargetKind, Trial};
+use plan::{DriftProbe, ValidatePlan};
+use record::{
+    Bytes, CacheMode, EngineName, Nanos, Profile, TargetKind, Trial, VALIDATION_SCHEMA, Validation,
+};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Earlier profiles of the same disk that are looked at.
 const EARLIER_PROFILES: usize = 8;
 /// Largest request of a drawn load: a target must hold one.
 const LARGEST_REQUEST: Bytes = Bytes(128 << 10);
 
-/// The profile of the trials that ended, with advice and findings; `identity` is its id and time.
+/// The profile of the trials that ended, with advice and findings; `(id, time)` are its own.
 ///
 /// # Errors
 /// If earlier profiles of the disk cannot be read.
 pub fn profile(
     driver: &mut Driver<'_>,
-    identity: (String, Option<String>),
+    (id, time): (String, Option<String>),
     (budget_ns, target_rel): (Nanos, f64),
     trials: &[Trial],
     omitted: Omitted,
@@ -33,7 +34,6 @@ pub fn profile(
         _ => Vec::new(),
     };
     let session = driver.targets.main()?;
-    let (id, time) = identity;
     let mut profile = model::characterise(Characterise {
         halfpower_version: VERSION.to_owned(),
         id,
@@ -57,13 +57,43 @@ pub fn profile(
     Ok(profile)
 }
 
+impl Session {
+    /// What a plan that validates a profile came to.
+    #[must_use]
+    pub fn validation(
+        &self,
+        profile: Profile,
+        predictor: &Predictor,
+        plan: &ValidatePlan,
+    ) -> Validation {
+        let trials = plan.trials();
+        let (id, time) = self.identity(&format!("validation {} {}", profile.id, trials.len()));
+        Validation {
+            schema: VALIDATION_SCHEMA.to_owned(),
+            halfpower_version: VERSION.to_owned(),
+            id,
+            time,
+            seed: self.seed,
+            simulated: profile.simulated,
+            profile_id: profile.id,
+            target: profile.target,
+            environment: self.environment.clone(),
+            measured_ns: plan.spent(),
+            summary: model::validation_summary(predictor.advised(), &trials, profile.simulated),
+            trials,
+            since_profile: plan.since(),
+            findings: Vec::new(),
+        }
+    }
+}
+
 /// The part of its target that a profile is of.
 ///
 /// # Errors
 /// If the profile holds no cells.
 pub fn area_of(profile: &Profile) -> Result<Bytes> {
     let area = profile.cells.first().map(|cell| cell.workload.size_bytes);
-    area.ok_or_else(|| SessionError::Usage("the profile holds no cells".to_owned()))
+    area.ok_or_else(|| SessionError::usage("the profile holds no cells"))
 }
 
 /// The target of a profile, ready for loads; without `write` nothing of it is written but a file of
@@ -75,7 +105,7 @@ pub fn open_again(
     profile: &Profile,
     write: bool,
     seed: u64,
-    stop: &Arc<AtomicBool>,
+    stop: &StopFlag,
     display: &mut dyn Display,
 ) -> Result<Session> {
     let area = area_of(profile)?;
@@ -104,14 +134,12 @@ pub fn open_again(
 /// or the user interrupts it.
 pub fn drift_now(
     profile: &Profile,
-    stop: &Arc<AtomicBool>,
+    stop: &StopFlag,
     display: &mut dyn Display,
 ) -> Result<(Predictor, DriftNow)> {
-    let usage = |text: &str| SessionError::Usage(text.to_owned());
     if profile.simulated {
-        return Err(usage(
-            "--now: the time of a simulated device begins anew; there is no other level",
-        ));
+        let text = "--now: the time of a simulated device begins anew; there is no other level";
+        return Err(SessionError::usage(text));
     }
     // In a directory it is a file of halfpower's own that is written.
     let write = profile.target.kind == TargetKind::Directory
@@ -119,7 +147,7 @@ pub fn drift_now(
     let (seed, cells) = (crate::seed(None, false), profile.all_cells());
     let profiled = Predictor::of_cells(&cells);
     let mut probe = DriftProbe::new(&cells, &profiled, write, seed).ok_or_else(|| {
-        usage(
+        SessionError::usage(
             "--now: the profile holds too few loops of random requests to tell the level of the \
              device; make another with `check --for-diagnosis`",
         )
@@ -127,9 +155,13 @@ pub fn drift_now(
     let session = open_again(profile, write, seed, stop, display)?;
     let finished = Driver::new(Targets::one(session), None, display).run(&mut probe)?;
     if finished.end == End::Interrupted {
-        return Err(SessionError::Interrupted("nothing is predicted".to_owned()));
+        return Err(SessionError::ended("nothing is predicted"));
     }
-    let level = probe.level().ok_or(SessionError::NoLevel)?;
+    let level = probe.level().ok_or_else(|| {
+        let text = "--now: the level of the device is not told, because no visit to the profile's \
+                    loads counts; the machine may be too busy for it";
+        SessionError::NoResult(text.to_owned())
+    })?;
     let now = DriftNow { level, ends: probe.ends(), since: probe.since() };
     Ok((Predictor::of_cells(&probe.updated(&cells)), now))
 }

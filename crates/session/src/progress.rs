@@ -13,8 +13,7 @@ pub trait Display {
 }
 
 /// A display that nobody watches.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoDisplay;
+pub(crate) struct NoDisplay;
 
 impl Display for NoDisplay {
     fn show(&mut self, _phase: &str, _share: f64, _remark: &str) {}
@@ -34,7 +33,8 @@ pub fn duration(time: Nanos) -> String {
 }
 
 /// A remark with the time left before it.
-pub(crate) fn remaining(left: Nanos, label: &str) -> String {
+#[must_use]
+pub fn remaining(left: Nanos, label: &str) -> String {
     format!("{} left  {label}", duration(left))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::progress::preparing;
 use crate::session::area_on;
-use crate::{Display, Result, Session, SessionError};
+use crate::{Display, Result, Session, SessionError, StopFlag, add_new};
 use kernel::{RealProbe, Roots};
 use record::{
     Bytes, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode, Target,
@@ -12,15 +12,14 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use target::{Access, TargetHandle};
 use trial::RealBackend;
 
 /// Share of time with others' requests in flight above which that is said.
 const BUSY_SHARE: f64 = 0.02;
 
-/// Real targets on their way to a session: opened, but not yet written.
+/// Real targets on their way to a session.
 #[derive(Debug)]
 pub struct RealTargets {
     roots: Roots,
@@ -52,9 +51,9 @@ impl RealTargets {
         for handle in handles.iter_mut().filter(made) {
             handle.facts.size_bytes = smallest.unwrap_or(handle.facts.size_bytes);
         }
-        let first = handles.first().ok_or_else(|| {
-            SessionError::Usage("no target is named; name at least one".to_owned())
-        })?;
+        let first = handles
+            .first()
+            .ok_or_else(|| SessionError::usage("no target is named; name at least one"))?;
         let environment = kernel::environment(&roots, first.facts.device.as_ref());
         Ok(Self { roots, handles, environment, files: BTreeMap::new() })
     }
@@ -78,8 +77,7 @@ impl RealTargets {
 
     /// What offsets and sizes past the page cache must be multiples of, in bytes: on all of them,
     /// because alignments are powers of two.
-    #[must_use]
-    pub fn alignment(&self) -> u64 {
+    pub(crate) fn alignment(&self) -> u64 {
         self.handles.iter().map(|handle| handle.alignment_bytes).max().unwrap_or(1)
     }
 
@@ -111,11 +109,9 @@ impl RealTargets {
         })
     }
 
-    /// Learns how existing files lie on their devices where the workload uses them.
-    ///
-    /// # Errors
-    /// If the area holds what must not be measured, as a hole.
-    pub fn look_at_area(&mut self, workload: &Workload) -> Result<()> {
+    /// Learns how existing files lie on their devices where the workload uses them; an error if the
+    /// area holds what must not be measured, as a hole.
+    pub(crate) fn look_at_area(&mut self, workload: &Workload) -> Result<()> {
         for handle in &mut self.handles {
             let (offset, length) = area_on(workload, &handle.facts);
             handle.look_at_area(offset, length)?;
@@ -137,7 +133,7 @@ impl RealTargets {
     fn write_test_files(
         &mut self,
         seed: u64,
-        stop: &AtomicBool,
+        stop: &StopFlag,
         display: &mut dyn Display,
     ) -> Result<()> {
         let made = |handle: &&mut TargetHandle| handle.facts.kind == TargetKind::Directory;
@@ -163,27 +159,32 @@ impl RealTargets {
     /// If a test file cannot be written, or the user interrupts it.
     pub fn into_session(
         mut self,
-        engine: EngineName,
+        mut engine: EngineName,
         seed: u64,
-        stop: &Arc<AtomicBool>,
+        stop: &StopFlag,
         display: &mut dyn Display,
     ) -> Result<Session> {
         let written = self.write_test_files(seed, stop, display);
         display.clear();
         written?;
         let disks = self.disks();
-        let mut findings: Vec<Finding> = Vec::new();
+        let mut findings = Vec::new();
         let of_targets = self.handles.iter().flat_map(|handle| handle.findings.clone());
         let of_disks = disks.iter().skip(1).flat_map(|disk| {
             kernel::environment_findings(&kernel::environment(&self.roots, Some(disk)))
         });
         let of_first = kernel::environment_findings(&self.environment);
-        for finding in of_targets.chain(of_first).chain(of_disks) {
-            if !findings.contains(&finding) {
-                findings.push(finding);
-            }
+        add_new(&mut findings, of_targets.chain(of_first).chain(of_disks));
+        if engine == EngineName::IoUring
+            && let Err(error) = engine::probe_uring()
+        {
+            engine = EngineName::Sync;
+            findings.push(Finding::warning(
+                FindingCode::EngineFallback,
+                format!("{error}. The sync engine was used: depth comes from threads."),
+                "Expect more CPU time per request and less depth than io_uring reaches.",
+            ));
         }
-        let engine = usable_engine(engine, &mut findings);
         // Counters of a part of the devices would be held against requests to all.
         let counted = self.handles.iter().all(|handle| handle.facts.device.is_some());
         let probe = RealProbe::new(self.roots, if counted { &disks } else { &[] });
@@ -205,7 +206,7 @@ impl RealTargets {
             soak_tap,
             handles: self.handles,
             buffered,
-            stop: Arc::clone(stop),
+            stop: stop.clone(),
         })
     }
 
@@ -243,27 +244,8 @@ fn refuse_the_same(paths: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// The engine that can be used here, with a finding where it is not the one asked for.
-fn usable_engine(asked: EngineName, findings: &mut Vec<Finding>) -> EngineName {
-    if asked != EngineName::IoUring {
-        return asked;
-    }
-    match engine::probe_uring() {
-        Ok(()) => asked,
-        Err(error) => {
-            findings.push(Finding::warning(
-                FindingCode::EngineFallback,
-                format!("{error}. The sync engine was used: depth comes from threads."),
-                "Expect more CPU time per request and less depth than io_uring reaches.",
-            ));
-            EngineName::Sync
-        }
-    }
-}
-
 /// The same workload for an engine with one request per job: depth comes from jobs.
-#[must_use]
-pub fn with_engine(mut spec: workload::Spec, engine: EngineName) -> workload::Spec {
+pub(crate) fn with_engine(mut spec: workload::Spec, engine: EngineName) -> workload::Spec {
     if spec.asked.engine != engine && engine == EngineName::Sync {
         spec.asked.numjobs = spec.asked.numjobs.saturating_mul(spec.asked.iodepth);
         spec.asked.iodepth = 1;

@@ -1,6 +1,6 @@
 //! Targets that are ready to be measured, real or simulated, and the trials on them.
 
-use crate::{Result, SIM_AREA, SIM_PREFIX, SessionError, VERSION};
+use crate::{Result, SIM_AREA, SIM_PREFIX, SessionError, StopFlag, VERSION};
 use kernel::{Roots, SoakTap};
 use record::{
     Bytes, CacheDropped, EndedBy, EngineName, Environment, Finding, Preconditioning, Target,
@@ -11,8 +11,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 use target::{Area, TargetError, TargetHandle};
 use trial::{Identity, TrialBackend, TrialError};
@@ -39,29 +38,19 @@ pub struct Session {
     /// Where a soaker's counts can be had; `None` in virtual time.
     pub soak_tap: Option<SoakTap>,
     pub(crate) handles: Vec<TargetHandle>,
-    /// Twins of the descriptors of buffered runs.
+    /// Twins of the descriptors of buffered runs: a hint given to one is a hint to the runs.
     pub(crate) buffered: Vec<OwnedFd>,
-    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) stop: StopFlag,
 }
 
 impl Session {
     /// A session on a simulated device.
     #[must_use]
-    pub fn simulated(
-        spec: &SimSpec,
-        size: Option<Bytes>,
-        seed: u64,
-        stop: &Arc<AtomicBool>,
-    ) -> Self {
-        let size_bytes = size.unwrap_or(SIM_AREA).min(spec.size());
-        let target = Target {
-            path: format!("{SIM_PREFIX}{}", spec.text),
-            kind: TargetKind::Simulated,
-            size_bytes,
-            device: None,
-            filesystem: None,
-            extents: None,
-        };
+    pub fn simulated(spec: &SimSpec, size: Option<Bytes>, seed: u64, stop: &StopFlag) -> Self {
+        let path = format!("{SIM_PREFIX}{}", spec.text);
+        let target = simulated_target(path, size.unwrap_or(SIM_AREA).min(spec.size()));
+        // Whether it has platters that turn.
+        let turns = matches!(&spec.kind, SimKind::Machine(one) if one.drive.effects.rotation);
         Self {
             backend: Box::new(SimBackend::new(spec, seed)),
             targets: vec![target],
@@ -70,12 +59,12 @@ impl Session {
             engine: EngineName::Sim,
             seed,
             preconditioning: None,
-            turns: turns(spec),
+            turns,
             past_cache: false,
             soak_tap: None,
             handles: Vec::new(),
             buffered: Vec::new(),
-            stop: Arc::clone(stop),
+            stop: stop.clone(),
         }
     }
 
@@ -149,24 +138,9 @@ impl Session {
         self.handles.iter().all(|handle| handle.writable)
     }
 
-    /// The open files of the targets, in order.
-    pub fn files(&self) -> impl Iterator<Item = &OwnedFd> {
-        self.handles.iter().map(|handle| &handle.file)
-    }
-
-    /// The descriptors of buffered runs, by others that share their state: a hint given to one is a
-    /// hint to the runs.
-    #[must_use]
-    pub fn buffered(&self) -> &[OwnedFd] {
-        &self.buffered
-    }
-
     /// Flushes what the page cache took, so that it is not written later; the time that it took, in
-    /// milliseconds.
-    ///
-    /// # Errors
-    /// If the flush fails: data is lost.
-    pub fn flush(&self) -> Result<f64> {
+    /// milliseconds. Where it fails, data is lost.
+    pub(crate) fn flush(&self) -> Result<f64> {
         let begin = Instant::now();
         for handle in &self.handles {
             let file = handle.file.try_clone().map(File::from);
@@ -176,36 +150,21 @@ impl Session {
         Ok(begin.elapsed().as_secs_f64() * 1e3)
     }
 
-    /// Bytes of the area that were written and are in memory alone; `None` where the kernel does not
-    /// tell.
-    #[must_use]
-    pub fn unwritten_bytes(&self, workload: &Workload) -> Option<Bytes> {
-        self.counted(workload, |file, start, length| target::unwritten_bytes(file, start, length))
-    }
-
-    /// Bytes of the area that the page cache holds; `None` where the kernel does not tell.
-    #[must_use]
-    pub fn resident_bytes(&self, workload: &Workload) -> Option<Bytes> {
-        self.counted(workload, |file, start, length| target::resident_bytes(file, start, length))
-    }
-
-    fn counted(
-        &self,
+    /// Bytes of the area, of each target as `count` tells them; `None` where the kernel does not tell.
+    pub(crate) fn counted<'a>(
+        &'a self,
         workload: &Workload,
-        count: fn(&OwnedFd, Bytes, Bytes) -> Option<Bytes>,
+        count: fn(&'a OwnedFd, Bytes, Bytes) -> Option<Bytes>,
     ) -> Option<Bytes> {
         let bytes = self.handles.iter().map(|handle| {
             let (offset, length) = area_on(workload, &handle.facts);
-            count(&handle.file, offset, length)
+            count(&handle.file, offset, length).map(|bytes| bytes.0)
         });
-        bytes.map(|bytes| bytes.map(|bytes| bytes.0)).sum::<Option<u64>>().map(Bytes)
+        bytes.sum::<Option<u64>>().map(Bytes)
     }
 
     /// Reads so many bytes of every target, from `start`, into the page cache.
-    ///
-    /// # Errors
-    /// If a target cannot be read.
-    pub fn read_into_cache(&self, start: Bytes, length: Bytes) -> Result<()> {
+    pub(crate) fn read_into_cache(&self, start: Bytes, length: Bytes) -> Result<()> {
         let mut buffer = vec![0; 1 << 20];
         let mut read = |file: &File| -> std::io::Result<()> {
             let (mut at, end) = (start.0, start.0 + length.0);
@@ -267,17 +226,25 @@ impl Session {
     /// whatever was asked.
     #[must_use]
     pub fn identity(&self, what: &str) -> (String, Option<String>) {
-        if self.is_simulated() {
-            let text = format!("{} {} {what}", self.target().path, self.seed);
-            return (hex_digest(&text), None);
-        }
-        (uuid::Uuid::now_v7().to_string(), Some(jiff::Timestamp::now().to_string()))
+        let text = || format!("{} {} {what}", self.target().path, self.seed);
+        identity(self.is_simulated().then(text).as_deref())
     }
 }
 
-/// Whether a simulated device has platters that turn.
-fn turns(spec: &SimSpec) -> bool {
-    matches!(&spec.kind, SimKind::Machine(machine) if machine.drive.effects.rotation)
+/// The facts of a simulated target.
+pub(crate) fn simulated_target(path: String, size_bytes: Bytes) -> Target {
+    let (device, filesystem, extents) = (None, None, None);
+    Target { path, kind: TargetKind::Simulated, size_bytes, device, filesystem, extents }
+}
+
+/// Id and time of a new document; a simulated one has no time, and its id is the hash of all that
+/// tells it apart.
+#[must_use]
+pub fn identity(simulated: Option<&str>) -> (String, Option<String>) {
+    match simulated {
+        Some(text) => (hex_digest(text), None),
+        None => (uuid::Uuid::now_v7().to_string(), Some(jiff::Timestamp::now().to_string())),
+    }
 }
 
 /// The part of a target that a workload uses: a stripe's area goes over all of all targets.

@@ -1,7 +1,9 @@
 //! Real targets for the one workload of `run`.
 
-use crate::{RealTargets, Result, Session, SessionError, with_engine};
-use record::{CacheMode, Data, Target, TargetKind, Workload};
+use crate::real::with_engine;
+use crate::{RealTargets, Result, Session, SessionError, StopFlag};
+use record::{CacheMode, Data, EngineName, Target, TargetKind, Workload};
+use simdisk::SimSpec;
 use std::path::Path;
 use target::{Access, TargetError};
 use workload::Spec;
@@ -32,9 +34,13 @@ pub fn open_for_run(
         && let Err(cause) = engine::probe_uring()
     {
         let flag = if spec.asked.polled { "--hipri" } else { "--sqthread-poll" };
-        return Err(SessionError::NeedsUring { flag, cause });
+        let text = format!("{flag} needs io_uring, no other engine has it: {cause}");
+        return Err(SessionError::NoResult(text));
     }
-    kernel::allow_descriptors(descriptors(spec)).map_err(TargetError::from)?;
+    // Each target by itself and for up to three cache modes, what an engine opens for each job, and
+    // the rest of the program.
+    let files = u64::from(spec.asked.targets) * 4 + u64::from(spec.asked.numjobs) * 4 + 64;
+    kernel::allow_descriptors(files).map_err(TargetError::from)?;
     let paths: Vec<&Path> = targets.iter().map(Path::new).collect();
     let mut targets = RealTargets::open(&paths, access, spec.size, spec.asked.max_bs())?;
     let workload = workload_on(spec, &targets.all_facts().collect::<Vec<_>>())?;
@@ -43,7 +49,7 @@ pub fn open_for_run(
     if workload.data == Data::Tagged && !workload.writes() && fresh() {
         let text = "--verify with reads alone needs what an earlier run with --verify wrote, and \
                     the test file of a directory is new; name a file or a device";
-        return Err(SessionError::Usage(text.to_owned()));
+        return Err(SessionError::usage(text));
     }
     targets.look_at_area(&workload)?;
     let write = *access != Access::ReadOnly;
@@ -59,6 +65,20 @@ pub fn open_for_run(
     Ok((targets, workload))
 }
 
+/// The session on a simulated device, and the workload that fits it.
+///
+/// # Errors
+/// If the workload does not hold together or does not fit.
+pub fn simulated_for_run(
+    spec: Spec,
+    device: &SimSpec,
+    seed: u64,
+    stop: &StopFlag,
+) -> Result<(Session, Workload)> {
+    let workload = with_engine(spec, EngineName::Sim).build(device.size())?;
+    Ok((Session::simulated(device, Some(device.size()), seed, stop), workload))
+}
+
 /// The workload for the engine that can be used here.
 ///
 /// # Errors
@@ -71,19 +91,13 @@ pub fn workload_here(spec: &Spec, session: &Session, workload: Workload) -> Resu
     workload_on(&spec, &session.targets.iter().collect::<Vec<_>>())
 }
 
-/// The most files that a run has open: each target by itself and for up to three cache modes, what
-/// an engine opens for each job, and the rest of the program.
-fn descriptors(spec: &Spec) -> u64 {
-    u64::from(spec.asked.targets) * 4 + u64::from(spec.asked.numjobs) * 4 + 64
-}
-
 /// The workload on these targets.
 fn workload_on(spec: &Spec, targets: &[&Target]) -> Result<Workload> {
     let by_size = |target: &&&Target| target.size_bytes;
     let (Some(smallest), Some(largest)) =
         (targets.iter().min_by_key(by_size), targets.iter().max_by_key(by_size))
     else {
-        return Err(SessionError::Usage("name at least one target".to_owned()));
+        return Err(SessionError::usage("name at least one target"));
     };
     if smallest.size_bytes != largest.size_bytes
         && spec.size.is_none()

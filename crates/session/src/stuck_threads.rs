@@ -15,7 +15,7 @@ const POLL: Duration = Duration::from_millis(10);
 const NAMED: usize = 3;
 
 /// A thread that no signal ends, and the function of the kernel that it waits in.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct StuckThread {
     name: String,
     place: Option<String>,
@@ -46,17 +46,13 @@ fn stuck_in(tasks: &Path) -> Vec<StuckThread> {
         // The name stands in brackets and may hold any character.
         let (before, after) = stat.rsplit_once(") ")?;
         let (_, name) = before.split_once('(')?;
-        let place = std::fs::read_to_string(task.join("wchan")).ok();
-        let place = place.map(|place| place.trim().to_owned());
-        after.starts_with('D').then(|| StuckThread {
-            name: name.to_owned(),
-            // 0 where the kernel does not tell.
-            place: place.filter(|place| !place.is_empty() && place != "0"),
-        })
+        // 0 where the kernel does not tell.
+        let place = kernel::read::text(&task.join("wchan")).filter(|place| place != "0");
+        after.starts_with('D').then(|| StuckThread { name: name.to_owned(), place })
     };
     let mut found: Vec<StuckThread> =
         entries.flatten().filter_map(|entry| stuck(&entry.path())).collect();
-    found.sort_by(|a, b| (&a.name, &a.place).cmp(&(&b.name, &b.place)));
+    found.sort();
     found
 }
 

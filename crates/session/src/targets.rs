@@ -4,27 +4,25 @@
 //! each number of simulated disks. A simulated target that no set holds is made anew for its trial,
 //! which then depends on its own line alone.
 
-use crate::{Result, Session, SessionError, simulated};
+use crate::{Result, Session, SessionError, StopFlag, add_new, simulated};
 use plan::PlannedTrial;
 use record::Finding;
 use simdisk::{Raid, SimKind, SimSpec};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Sets of open targets.
 pub struct Targets {
     /// By their names as they are typed; those of the command have none.
     sets: BTreeMap<Vec<String>, Session>,
     fresh: Option<Session>,
-    stop: Arc<AtomicBool>,
+    stop: StopFlag,
 }
 
 impl Targets {
     /// No set yet.
     #[must_use]
-    pub fn none(stop: &Arc<AtomicBool>) -> Self {
-        Self { sets: BTreeMap::new(), fresh: None, stop: Arc::clone(stop) }
+    pub fn none(stop: &StopFlag) -> Self {
+        Self { sets: BTreeMap::new(), fresh: None, stop: stop.clone() }
     }
 
     /// The targets of a command, all in one set.
@@ -36,24 +34,15 @@ impl Targets {
     }
 
     /// Adds a set under the names of its targets.
-    pub fn add(&mut self, names: Vec<String>, session: Session) {
+    pub(crate) fn add(&mut self, names: Vec<String>, session: Session) {
         self.sets.insert(names, session);
-    }
-
-    /// All sets.
-    pub fn all(&self) -> impl Iterator<Item = &Session> {
-        self.sets.values()
     }
 
     /// What was found of all sets before any trial, each once.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = Vec::new();
-        for finding in self.sets.values().flat_map(|session| &session.findings) {
-            if !findings.contains(finding) {
-                findings.push(finding.clone());
-            }
-        }
+        let mut findings = Vec::new();
+        add_new(&mut findings, self.sets.values().flat_map(|session| session.findings.clone()));
         findings
     }
 
@@ -66,10 +55,7 @@ impl Targets {
     }
 
     /// The same, for good.
-    ///
-    /// # Errors
-    /// As [`Targets::main`].
-    pub fn into_main(mut self) -> Result<Session> {
+    pub(crate) fn into_main(mut self) -> Result<Session> {
         self.sets.remove(&Vec::new()).ok_or_else(|| unknown(&[]))
     }
 
@@ -101,7 +87,7 @@ pub fn one_simulated(targets: &[String]) -> Result<Option<SimSpec>> {
     if found.is_some() && targets.len() > 1 {
         let text = "a simulated target stands alone: its disks are its own key disks=N; name one \
                     target";
-        return Err(SessionError::Usage(text.to_owned()));
+        return Err(SessionError::usage(text));
     }
     Ok(found)
 }
@@ -115,7 +101,7 @@ pub fn one_simulated(targets: &[String]) -> Result<Option<SimSpec>> {
 pub fn simulated_disks(
     spec: &SimSpec,
     seed: u64,
-    stop: &Arc<AtomicBool>,
+    stop: &StopFlag,
 ) -> Result<(Targets, Vec<String>)> {
     let disks = match &spec.kind {
         SimKind::Machine(machine) if matches!(machine.volume.raid, Raid::None | Raid::Raid0) => {

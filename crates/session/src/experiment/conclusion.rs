@@ -25,7 +25,7 @@ pub fn conclude(
         trials.insert(place, trial);
     }
     if trials.is_empty() {
-        return Err(SessionError::Interrupted("no trial had finished".to_owned()));
+        return Err(SessionError::ended("no trial had finished"));
     }
     something_completed(trials)?;
     *experiment = plan::conclude(std::mem::take(experiment), design, trials);

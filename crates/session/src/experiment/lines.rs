@@ -5,7 +5,7 @@
 //! reason; what no target could carry out is an error of the design.
 
 use crate::{Result, SessionError, simulated, treatment};
-use record::{EngineName, PlannedTrial};
+use record::{EngineName, PlannedTrial, counted};
 use std::collections::BTreeMap;
 use workload::{Combination, Design, Spec};
 
@@ -31,14 +31,8 @@ pub struct Maxima {
     pub writes: f64,
 }
 
-/// What the parser of `run` reads from a line.
-#[derive(Clone, Debug)]
-pub struct ReadLine {
-    /// What is asked.
-    pub spec: Spec,
-    /// A flag that means nothing on a simulated target, where one is given.
-    pub real_only: Option<&'static str>,
-}
+/// What a line of `run` asks, and a flag of it that means nothing on a simulated target.
+pub type ReadLine = (Spec, Option<&'static str>);
 
 /// The parser of `run`: from targets and flags.
 pub type Parse<'a> = &'a dyn Fn(&[String], &[String]) -> Result<ReadLine, String>;
@@ -78,10 +72,8 @@ impl LeftOut {
     pub fn sentences(&self) -> Vec<String> {
         let sentence = |(reason, all): &(String, Vec<BTreeMap<String, String>>)| {
             let what = common(all);
-            let number = all.len();
             let which = if what.is_empty() { String::new() } else { format!(" ({what})") };
-            let plural = if number == 1 { "" } else { "s" };
-            format!("left out: {number} combination{plural}{which}: {reason}")
+            format!("left out: {}{which}: {reason}", counted(all.len() as f64, "combination"))
         };
         self.0.iter().map(sentence).collect()
     }
@@ -171,7 +163,7 @@ fn line(
             return Ok(Err(format!("{name}: a file is prepared on a real target only")));
         }
         if treatment::find(name).is_none() {
-            let known = treatment::names().join(", ");
+            let known = treatment::names();
             let text = format!("no preparation {name:?}; use one of {known}");
             return Err(of_design(design, &text));
         }
@@ -190,12 +182,11 @@ fn line(
     let mut flags = combination.flags();
     let (rates, shares) = rates(&combination, maxima)?;
     flags.extend(rates);
-    let ReadLine { mut spec, real_only } =
-        parse(&chosen, &flags).map_err(|text| of_design(design, &text))?;
-    if on_simulated && let Some(flag) = real_only {
-        return Ok(Err(format!("{flag} needs a real target")));
-    }
+    let (mut spec, real_only) = parse(&chosen, &flags).map_err(|text| of_design(design, &text))?;
     if on_simulated {
+        if let Some(flag) = real_only {
+            return Ok(Err(format!("{flag} needs a real target")));
+        }
         spec.asked.engine = EngineName::Sim;
     }
     Ok(Ok(Line { combination, targets: chosen, preparation, flags, spec, shares }))
@@ -226,8 +217,7 @@ fn chosen(combination: &Combination, targets: &[String]) -> Result<Vec<String>, 
 
 /// Whether a target that has one area only is asked for twice.
 fn several_on_one(chosen: &[String]) -> bool {
-    let twice = |(at, target): (usize, &String)| chosen[..at].contains(target);
-    let again = chosen.iter().enumerate().filter(|(at, target)| twice((*at, target)));
+    let again = chosen.iter().enumerate().filter(|(at, target)| chosen[..*at].contains(target));
     again.into_iter().any(|(_, target)| !std::path::Path::new(target).is_dir())
 }
 

@@ -12,21 +12,20 @@ pub use conclusion::conclude;
 pub use lines::{LeftOut, Line, Maxima, Parse, ReadLine, set_rates};
 pub use rounding::rounding_findings;
 
-use crate::{Display, RealTargets, Result, Session, VERSION, simulated, treatment, with_engine};
+use crate::error::REFUSED;
+use crate::real::with_engine;
+use crate::session::{identity, simulated_target};
+use crate::{
+    Display, RealTargets, Result, StopFlag, Targets, VERSION, precondition, simulated, treatment,
+};
 use lines::lines;
 use record::{
-    Bytes, CacheMode, EXPERIMENT_SCHEMA, EngineName, Experiment, PlannedTrial, Target, TargetKind,
-    Workload, hex_digest,
+    Bytes, CacheMode, EXPERIMENT_SCHEMA, EngineName, Experiment, PlannedTrial, Target, Workload,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use target::{Access, TargetError};
 use workload::{BuildError, Design, Spec, check_alignment};
-
-/// Refused for safety.
-const REFUSED: u8 = 3;
 
 /// A line and the workload that it is on its targets.
 #[derive(Clone, Debug)]
@@ -59,44 +58,34 @@ impl OpenedDesign {
         parse: Parse<'_>,
     ) -> Result<Self> {
         let (lines, mut left_out) = lines(design, targets, None, parse)?;
-        let mut real = BTreeMap::new();
+        let mut real: BTreeMap<Vec<String>, TargetList> = BTreeMap::new();
+        if simulated(&targets[0])?.is_none() {
+            let lists: BTreeSet<&Vec<String>> = lines.iter().map(|line| &line.targets).collect();
+            for list in lists {
+                let of_list = lines.iter().filter(|line| line.targets == *list);
+                let opened = TargetList::open(list, &of_list.collect::<Vec<_>>(), allowed)?;
+                real.insert(list.clone(), opened);
+            }
+        }
+        let fallback = !real.is_empty() && engine::probe_uring().is_err();
         let mut ready = Vec::new();
-        if simulated(&targets[0])?.is_some() {
-            for line in lines {
-                let size = simulated(&line.targets[0])?.map_or(Bytes(0), |spec| spec.size());
-                let shown = line.combination.levels.clone();
-                match build(&line.spec, size) {
-                    Ok(workload) => ready.push(ReadyLine { line, workload }),
-                    Err(error) => left_out.add(error.to_string(), &shown),
-                }
+        for mut line in lines {
+            if fallback && line.spec.asked.engine == EngineName::IoUring {
+                line.spec = with_engine(line.spec, EngineName::Sync);
             }
-            return Ok(Self { real, ready, left_out });
-        }
-        let lists: BTreeSet<Vec<String>> = lines.iter().map(|line| line.targets.clone()).collect();
-        let fallback = engine::probe_uring().is_err();
-        for list in lists {
-            let of_list: Vec<&Line> = lines.iter().filter(|line| line.targets == list).collect();
-            let mut opened = TargetList::open(&list, &of_list, allowed)?;
-            for line in of_list {
-                let line = if fallback && line.spec.asked.engine == EngineName::IoUring {
-                    let spec = with_engine(line.spec.clone(), EngineName::Sync);
-                    Line { spec, ..line.clone() }
-                } else {
-                    line.clone()
-                };
-                let shown = line.combination.levels.clone();
-                match opened.fits(&line)? {
-                    Ok(workload) => ready.push(ReadyLine { line, workload }),
-                    Err(reason) => left_out.add(reason, &shown),
+            let fitting = match real.get_mut(&line.targets) {
+                Some(opened) => opened.fits(&line)?,
+                None => {
+                    let size = simulated(&line.targets[0])?.map_or(Bytes(0), |spec| spec.size());
+                    build(&line.spec, size).map_err(|error| error.to_string())
                 }
+            };
+            match fitting {
+                Ok(workload) => ready.push(ReadyLine { line, workload }),
+                Err(reason) => left_out.add(reason, &line.combination.levels),
             }
-            real.insert(list, opened.targets);
         }
-        // In the order of the design again.
-        let order = |ready: &ReadyLine| {
-            lines.iter().position(|line| line.combination == ready.line.combination)
-        };
-        ready.sort_by_key(order);
+        let real = real.into_iter().map(|(list, opened)| (list, opened.targets)).collect();
         Ok(Self { real, ready, left_out })
     }
 
@@ -123,12 +112,8 @@ impl OpenedDesign {
             }
         };
         let (simulated, design_text) = (self.real.is_empty(), design.to_toml());
-        let (id, time) = if simulated {
-            let text = format!("experiment {} {seed} {design_text}", targets.join(" "));
-            (hex_digest(&text), None)
-        } else {
-            (uuid::Uuid::now_v7().to_string(), Some(jiff::Timestamp::now().to_string()))
-        };
+        let text = || format!("experiment {} {seed} {design_text}", targets.join(" "));
+        let (id, time) = identity(simulated.then(text).as_deref());
         let environment = self.real.values().next().map(|targets| targets.environment().clone());
         Experiment {
             schema: EXPERIMENT_SCHEMA.to_owned(),
@@ -151,49 +136,44 @@ impl OpenedDesign {
     /// Facts of a target, simulated or real; `None` for one that nothing uses.
     fn facts(&self, path: &str) -> Option<Target> {
         if let Some(spec) = simulated(path).ok().flatten() {
-            return Some(Target {
-                path: path.to_owned(),
-                kind: TargetKind::Simulated,
-                size_bytes: spec.size(),
-                device: None,
-                filesystem: None,
-                extents: None,
-            });
+            return Some(simulated_target(path.to_owned(), spec.size()));
         }
         let mut all = self.real.values().flat_map(RealTargets::all_facts);
         all.find(|facts| facts.path == path).cloned()
     }
 
-    /// Whether all of these combinations can be run.
-    pub fn runs_all<'a>(
-        &self,
-        mut combinations: impl Iterator<Item = &'a BTreeMap<String, String>>,
-    ) -> bool {
-        combinations
-            .all(|levels| self.ready.iter().any(|ready| ready.line.combination.levels == *levels))
-    }
-
-    /// What targets are written with until they are steady: a line that reads, else the first.
+    /// Whether the combination of these levels can be run.
     #[must_use]
-    pub fn steady_workload(&self) -> Workload {
-        let reads = self.ready.iter().find(|ready| !ready.workload.writes());
-        reads.or(self.ready.first()).map(|ready| ready.workload.clone()).unwrap_or_default()
+    pub fn runs(&self, levels: &BTreeMap<String, String>) -> bool {
+        self.ready.iter().any(|ready| ready.line.combination.levels == *levels)
     }
 
-    /// Writes the test files; the sets of targets by their names as they are typed.
+    /// The targets with their test files, brought into the state that the design asks for: written
+    /// until they are steady, with a line that reads, else with the first.
     ///
     /// # Errors
-    /// If a test file cannot be written, or the user interrupts it.
-    pub fn into_sessions(
+    /// If a target cannot be written, or the user interrupts it.
+    pub fn into_targets(
         self,
+        design: &Design,
         seed: u64,
-        stop: &Arc<AtomicBool>,
+        stop: &StopFlag,
         display: &mut dyn Display,
-    ) -> Result<Vec<(Vec<String>, Session)>> {
-        let ready = |(names, targets): (Vec<String>, RealTargets)| {
-            Ok((names, targets.into_session(EngineName::IoUring, seed, stop, display)?))
-        };
-        self.real.into_iter().map(ready).collect()
+    ) -> Result<Targets> {
+        let reads = self.ready.iter().find(|ready| !ready.workload.writes());
+        let steady = reads.or(self.ready.first()).filter(|_| design.precondition);
+        let mut sessions = Vec::new();
+        for (names, opened) in self.real {
+            sessions.push((names, opened.into_session(EngineName::IoUring, seed, stop, display)?));
+        }
+        let mut targets = Targets::none(stop);
+        for (names, mut session) in sessions {
+            if let Some(ready) = steady {
+                session = precondition(session, &ready.workload, seed, display)?;
+            }
+            targets.add(names, session);
+        }
+        Ok(targets)
     }
 }
 
@@ -211,7 +191,7 @@ struct TargetList {
     /// Why nothing may be written, where that is so.
     read_only: Option<String>,
     /// Cache modes that were tried, and why one cannot be used.
-    modes: BTreeMap<CacheMode, Option<String>>,
+    modes: BTreeMap<CacheMode, Result<(), String>>,
     writes: bool,
 }
 
@@ -243,45 +223,35 @@ impl TargetList {
 
     /// The workload of a line, or why it cannot be run here.
     fn fits(&mut self, line: &Line) -> Result<Result<Workload, String>> {
-        if line.spec.asked.read_percent < 100
-            && let Some(reason) = &self.read_only
-        {
-            return Ok(Err(reason.clone()));
+        let fitting = self.workload(line);
+        if let Ok(workload) = &fitting {
+            self.targets.look_at_area(workload)?;
         }
-        let treatment = line.preparation.as_deref().and_then(treatment::find);
-        if let Some(treatment) = treatment {
-            let facts: Vec<&Target> = self.targets.all_facts().collect();
-            if let Err(reason) = treatment.fits(&facts) {
-                return Ok(Err(reason));
-            }
-        }
-        if (line.spec.asked.polled || line.spec.asked.sqpoll)
-            && let Err(error) = engine::probe_uring()
-        {
-            return Ok(Err(error.to_string()));
-        }
-        let smallest = self.targets.all_facts().map(|facts| facts.size_bytes).min();
-        let from_start = treatment.is_some_and(treatment::Treatment::appends);
-        let workload = match build(&line.spec, smallest.unwrap_or_default()) {
-            Ok(workload) => Workload { from_start, ..workload },
-            Err(error) => return Ok(Err(error.to_string())),
-        };
-        if let Err(error) = check_alignment(&workload, self.targets.alignment()) {
-            return Ok(Err(error.to_string()));
-        }
-        if let Some(reason) = self.mode(workload.cache) {
-            return Ok(Err(reason));
-        }
-        self.targets.look_at_area(&workload)?;
-        Ok(Ok(workload))
+        Ok(fitting)
     }
 
-    /// Opens a cache mode at its first use; why it cannot be used.
-    fn mode(&mut self, cache: CacheMode) -> Option<String> {
-        let (targets, writes) = (&mut self.targets, self.writes);
-        let opened = self.modes.entry(cache).or_insert_with(|| {
-            targets.open_mode(cache, writes).err().map(|error| error.to_string())
+    fn workload(&mut self, line: &Line) -> Result<Workload, String> {
+        if let Some(reason) = self.read_only.as_ref().filter(|_| line.spec.asked.read_percent < 100)
+        {
+            return Err(reason.clone());
+        }
+        let facts: Vec<&Target> = self.targets.all_facts().collect();
+        let treatment = line.preparation.as_deref().and_then(treatment::find);
+        treatment.map_or(Ok(()), |treatment| treatment.fits(&facts))?;
+        if line.spec.asked.polled || line.spec.asked.sqpoll {
+            engine::probe_uring().map_err(|error| error.to_string())?;
+        }
+        let smallest = facts.iter().map(|facts| facts.size_bytes).min().unwrap_or_default();
+        let from_start = treatment.is_some_and(treatment::Treatment::appends);
+        let workload = build(&line.spec, smallest).map_err(|error| error.to_string())?;
+        let workload = Workload { from_start, ..workload };
+        let alignment = self.targets.alignment();
+        check_alignment(&workload, alignment).map_err(|error| error.to_string())?;
+        // Opened at its first use.
+        let opened = self.modes.entry(workload.cache).or_insert_with(|| {
+            let opened = self.targets.open_mode(workload.cache, self.writes);
+            opened.map_err(|error| error.to_string())
         });
-        opened.clone()
+        opened.clone().map(|()| workload)
     }
 }

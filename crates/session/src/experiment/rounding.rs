@@ -4,7 +4,7 @@
 //! section 5.5). The cost needs no trial, so it is told beside the trials that look for what alignment
 //! gives: for the file system's own unit, and for the 64 KiB that the paper advises.
 
-use record::{DeviceFacts, Finding, FindingCode, Target, TargetKind, format_bytes};
+use record::{Finding, FindingCode, Target, TargetKind, format_bytes};
 use std::path::Path;
 use workload::{Design, Setting};
 
@@ -49,11 +49,15 @@ fn finding(target: &Target) -> Option<Finding> {
             format_bytes(ADVISED_BYTES)
         ),
     };
-    let claim = format!(
-        "The allocation unit is {}{}; {files}.",
-        format_bytes(unit),
-        blocks(target.device.as_ref())
-    );
+    // As far as the disk tells them.
+    let device = target.device.as_ref();
+    let blocks =
+        device.and_then(|device| Some((device.logical_block_bytes?, device.physical_block_bytes?)));
+    let blocks = blocks.map_or(String::new(), |(logical, physical)| {
+        let (logical, physical) = (format_bytes(logical), format_bytes(physical));
+        format!(", the disk's blocks are {logical} (logical) and {physical} (physical)")
+    });
+    let claim = format!("The allocation unit is {}{blocks}; {files}.", format_bytes(unit));
     Some(
         Finding::note(
             FindingCode::RoundingLoss,
@@ -66,17 +70,4 @@ fn finding(target: &Target) -> Option<Finding> {
         .with("lost at that unit", share(unit), "")
         .with("lost at 64 KiB", share(ADVISED_BYTES), ""),
     )
-}
-
-/// The blocks of the disk, as far as it tells.
-fn blocks(device: Option<&DeviceFacts>) -> String {
-    let sizes =
-        device.and_then(|device| Some((device.logical_block_bytes?, device.physical_block_bytes?)));
-    sizes.map_or(String::new(), |(logical, physical)| {
-        format!(
-            ", the disk's blocks are {} (logical) and {} (physical)",
-            format_bytes(logical),
-            format_bytes(physical)
-        )
-    })
 }

@@ -6,16 +6,18 @@
 //! must be zero, whatever lay there on the disk before (the C2 requirement that makes extending a
 //! file dear on some systems).
 
-use super::{Extras, Finish, Treatment, nothing, own_files};
+use super::{Extras, Finish, Treatment, nothing};
 use crate::{Result, Session, SessionError};
-use record::{Target, Workload};
+use record::{Target, TargetKind, Workload};
+use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use workload::Rng;
 
 /// What a file is written with at a time.
 const CHUNK_BYTES: usize = 1 << 20;
+
 /// The state that a file is brought into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileState {
@@ -32,18 +34,12 @@ pub(super) enum FileState {
 }
 
 impl Treatment for FileState {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Written => "written",
-            Self::Cold => "cold",
-            Self::Preallocated => "preallocated",
-            Self::Append => "append",
-            Self::LastFirst => "last-first",
-        }
-    }
-
     fn fits(&self, targets: &[&Target]) -> Result<(), String> {
-        own_files(targets)
+        // A directory's test file is ours to change.
+        if targets.iter().all(|target| target.kind == TargetKind::Directory) {
+            return Ok(());
+        }
+        Err("it changes the file itself, which needs a directory as the target".to_owned())
     }
 
     fn appends(&self) -> bool {
@@ -53,16 +49,15 @@ impl Treatment for FileState {
     fn prepare(&self, session: &Session, workload: &Workload) -> Result<Finish> {
         let length = workload.offset_bytes.0 + workload.size_bytes.0;
         let mut holes = Vec::new();
-        for file in session.files() {
-            let zero = self
-                .bring(file, length, workload.max_bs().0)
-                .map_err(SessionError::io(&format!("preparing the test file ({})", self.name())))?;
-            holes.extend(zero);
+        let action = format!("preparing the test file ({self:?})");
+        for handle in &session.handles {
+            let zero = self.bring(&handle.file, length, workload.max_bs().0);
+            holes.extend(zero.map_err(SessionError::io(&action))?);
         }
         if holes.contains(&false) {
             let text = "blocks of the test file that were never written do not read as zeros: the \
                         file system shows what others left on the disk; do not trust it with secrets";
-            return Err(SessionError::Treatment(text.to_owned()));
+            return Err(SessionError::NoResult(text.to_owned()));
         }
         if holes.is_empty() {
             return Ok(nothing());
@@ -75,50 +70,42 @@ impl FileState {
     /// Brings one file into the state; whether its hole is zero, where it has one.
     fn bring(self, file: &OwnedFd, length: u64, last_bytes: u64) -> std::io::Result<Option<bool>> {
         let file = File::from(file.try_clone()?);
+        if !matches!(self, Self::Written | Self::Cold) {
+            file.set_len(0)?;
+        }
         let hole = match self {
             Self::Written | Self::Cold => {
                 write_all(&file, length)?;
-                file.sync_data()?;
-                rustix::fs::fadvise(file.as_fd(), 0, None, rustix::fs::Advice::DontNeed)?;
-                return Ok(None);
+                None
             }
-            Self::Append => {
-                file.set_len(0)?;
-                file.sync_all()?;
-                return Ok(None);
-            }
+            Self::Append => None,
             Self::Preallocated => {
-                file.set_len(0)?;
-                let flags = rustix::fs::FallocateFlags::empty();
-                rustix::fs::fallocate(file.as_fd(), flags, 0, length)?;
-                length
+                fallocate(&file, FallocateFlags::empty(), 0, length)?;
+                Some(length)
             }
             Self::LastFirst => {
-                file.set_len(0)?;
                 let last = vec![0x5a; usize::try_from(last_bytes.min(length)).unwrap_or(0)];
                 let hole = length.saturating_sub(last.len() as u64);
                 file.write_all_at(&last, hole)?;
-                hole
+                Some(hole)
             }
         };
         file.sync_all()?;
-        let zero = reads_as_zero(&file, hole)?;
-        rustix::fs::fadvise(file.as_fd(), 0, None, rustix::fs::Advice::DontNeed)?;
-        Ok(Some(zero))
+        let zero = hole.map(|hole| reads_as_zero(&file, hole)).transpose()?;
+        fadvise(&file, 0, None, Advice::DontNeed)?;
+        Ok(zero)
     }
 }
 
 /// Whether the first `length` bytes of a file are zeros.
 fn reads_as_zero(file: &File, length: u64) -> std::io::Result<bool> {
     let mut chunk = vec![1; CHUNK_BYTES];
-    let mut at = 0;
-    while at < length {
+    for at in (0..length).step_by(CHUNK_BYTES) {
         let part = CHUNK_BYTES.min((length - at) as usize);
         file.read_exact_at(&mut chunk[..part], at)?;
         if chunk[..part].iter().any(|byte| *byte != 0) {
             return Ok(false);
         }
-        at += part as u64;
     }
     Ok(true)
 }
@@ -130,15 +117,13 @@ fn write_all(file: &File, length: u64) -> std::io::Result<()> {
     for word in chunk.chunks_exact_mut(8) {
         word.copy_from_slice(&rng.next_u64().to_ne_bytes());
     }
-    let mut at = 0;
-    while at < length {
+    for at in (0..length).step_by(CHUNK_BYTES) {
         // A word of its own in each page, so that no two chunks are equal.
         for page in chunk.chunks_exact_mut(4096) {
             page[..8].copy_from_slice(&rng.next_u64().to_ne_bytes());
         }
         let part = CHUNK_BYTES.min((length - at) as usize);
         file.write_all_at(&chunk[..part], at)?;
-        at += part as u64;
     }
     file.set_len(length)
 }

@@ -6,17 +6,15 @@ use super::{Extras, Finish, Treatment};
 use crate::{Result, Session, SessionError};
 use record::Workload;
 use rustix::fs::{Advice, fadvise};
-use std::os::fd::AsFd;
 
-/// A hint: its name and what the kernel is told. Normal: it watches the order itself; sequential: it
-/// reads ahead twice as far; random: it reads nothing ahead.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Hint(pub(super) &'static str, pub(super) Advice);
+/// What the kernel is told. Normal: it watches the order itself; sequential: it reads ahead twice as
+/// far; random: it reads nothing ahead.
+pub(super) struct Hint(pub(super) Advice);
 
 /// Gives a hint to all descriptors of buffered runs.
 pub(super) fn advise(session: &Session, advice: Advice) -> Result<()> {
-    for file in session.buffered() {
-        let told = fadvise(file.as_fd(), 0, None, advice);
+    for file in &session.buffered {
+        let told = fadvise(file, 0, None, advice);
         let action = "telling the kernel the order of the reads (posix_fadvise)";
         told.map_err(|errno| SessionError::io(action)(errno.into()))?;
     }
@@ -24,12 +22,8 @@ pub(super) fn advise(session: &Session, advice: Advice) -> Result<()> {
 }
 
 impl Treatment for Hint {
-    fn name(&self) -> &'static str {
-        self.0
-    }
-
     fn prepare(&self, session: &Session, _workload: &Workload) -> Result<Finish> {
-        advise(session, self.1)?;
+        advise(session, self.0)?;
         Ok(Box::new(|session, _| {
             advise(session, Advice::Normal)?;
             Ok(Extras::new())

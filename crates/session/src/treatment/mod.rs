@@ -11,9 +11,11 @@ mod read_ahead;
 mod writeback;
 
 use crate::{Result, Session, SessionError};
+use file_state::FileState;
 use hints::Hint;
+use processors::Processors;
 use read_ahead::ReadAhead;
-use record::{Target, TargetKind, Trial, Workload};
+use record::{Target, Trial, Workload};
 use rustix::fs::Advice;
 use std::collections::BTreeMap;
 
@@ -21,20 +23,14 @@ use std::collections::BTreeMap;
 pub(crate) const FLUSH_MS: &str = "flush_ms";
 
 /// Quantities that were measured beside a trial, by name, with the unit last.
-pub type Extras = BTreeMap<String, f64>;
+pub(crate) type Extras = BTreeMap<String, f64>;
 
 /// What is done after the trial, which is `None` where it failed.
-pub type Finish = Box<dyn FnOnce(&Session, Option<&Trial>) -> Result<Extras>>;
+pub(crate) type Finish = Box<dyn FnOnce(&Session, Option<&Trial>) -> Result<Extras>>;
 
 /// Something that is done to targets, or to this program, before a trial.
-pub trait Treatment: Sync {
-    /// Its name in a design.
-    fn name(&self) -> &'static str;
-
-    /// Whether it can be done on these targets, which most can on any.
-    ///
-    /// # Errors
-    /// If not: the reason, for a reader.
+pub(crate) trait Treatment: Sync {
+    /// Whether it can be done on these targets, which most can on any; else the reason, for a reader.
     fn fits(&self, _targets: &[&Target]) -> Result<(), String> {
         Ok(())
     }
@@ -46,47 +42,42 @@ pub trait Treatment: Sync {
     }
 
     /// Prepares, and says what is done after the trial.
-    ///
-    /// # Errors
-    /// If the targets or the program cannot be brought into the state.
     fn prepare(&self, session: &Session, workload: &Workload) -> Result<Finish>;
 }
 
-/// All of them.
-const TREATMENTS: &[&dyn Treatment] = &[
-    &file_state::FileState::Written,
-    &file_state::FileState::Cold,
-    &file_state::FileState::Preallocated,
-    &file_state::FileState::Append,
-    &file_state::FileState::LastFirst,
-    &Hint("hint-normal", Advice::Normal),
-    &Hint("hint-sequential", Advice::Sequential),
-    &Hint("hint-random", Advice::Random),
-    &ReadAhead("read-ahead-0", 0),
-    &ReadAhead("read-ahead-128k", 128),
-    &ReadAhead("read-ahead-1m", 1024),
-    &Fdatasync,
-    &processors::Processors::All,
-    &processors::Processors::One,
-    &writeback::Writeback,
+/// All of them, by their names in a design.
+const TREATMENTS: &[(&str, &dyn Treatment)] = &[
+    ("written", &FileState::Written),
+    ("cold", &FileState::Cold),
+    ("preallocated", &FileState::Preallocated),
+    ("append", &FileState::Append),
+    ("last-first", &FileState::LastFirst),
+    ("hint-normal", &Hint(Advice::Normal)),
+    ("hint-sequential", &Hint(Advice::Sequential)),
+    ("hint-random", &Hint(Advice::Random)),
+    ("read-ahead-0", &ReadAhead(0)),
+    ("read-ahead-128k", &ReadAhead(128)),
+    ("read-ahead-1m", &ReadAhead(1024)),
+    ("fdatasync", &Fdatasync),
+    ("all-processors", &Processors::All),
+    ("one-processor", &Processors::One),
+    ("writeback", &writeback::Writeback),
 ];
 
 /// The treatment of this name.
-#[must_use]
-pub fn find(name: &str) -> Option<&'static dyn Treatment> {
-    TREATMENTS.iter().copied().find(|one| one.name() == name)
+pub(crate) fn find(name: &str) -> Option<&'static dyn Treatment> {
+    TREATMENTS.iter().find(|(known, _)| *known == name).map(|(_, one)| *one)
 }
 
 /// The treatment of a plan.
 pub(crate) fn known(name: &str) -> Result<&'static dyn Treatment> {
-    let unknown = || SessionError::Usage(format!("this program knows no treatment {name:?}"));
+    let unknown = || SessionError::usage(format!("this program knows no treatment {name:?}"));
     find(name).ok_or_else(unknown)
 }
 
-/// All names.
-#[must_use]
-pub fn names() -> Vec<&'static str> {
-    TREATMENTS.iter().map(|one| one.name()).collect()
+/// All names, for an error.
+pub(crate) fn names() -> String {
+    TREATMENTS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// Nothing is to be done after the trial.
@@ -94,25 +85,12 @@ fn nothing() -> Finish {
     Box::new(|_, _| Ok(Extras::new()))
 }
 
-/// An error unless all targets are directories, whose test file is ours to change.
-fn own_files(targets: &[&Target]) -> Result<(), String> {
-    match targets.iter().find(|target| target.kind != TargetKind::Directory) {
-        None => Ok(()),
-        Some(_) => Err("it changes the file itself, which needs a directory as the target".into()),
-    }
-}
-
 /// fdatasync after the requests, timed by its own. Its rate says nothing new, the rate with the flush
 /// inside does (`flushed_bytes_per_s`). Buffered writes are flushed after every trial anyway; this is
 /// for direct writes, where a flush has the drive empty its own cache.
-#[derive(Clone, Copy, Debug)]
 struct Fdatasync;
 
 impl Treatment for Fdatasync {
-    fn name(&self) -> &'static str {
-        "fdatasync"
-    }
-
     fn prepare(&self, _session: &Session, _workload: &Workload) -> Result<Finish> {
         Ok(Box::new(|session, _| Ok(Extras::from([(FLUSH_MS.to_owned(), session.flush()?)]))))
     }

@@ -9,12 +9,9 @@ use crate::{Result, Session, SessionError};
 use record::{Target, Workload};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Which processors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// All processors that the program may use, or the first of them alone.
 pub(super) enum Processors {
-    /// All.
     All,
-    /// The first of them.
     One,
 }
 
@@ -29,13 +26,6 @@ fn bind(processors: &CpuSet) -> Result<()> {
 }
 
 impl Treatment for Processors {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::All => "all-processors",
-            Self::One => "one-processor",
-        }
-    }
-
     fn fits(&self, _targets: &[&Target]) -> Result<(), String> {
         let number = usable().map_or(1, |usable| usable.count());
         if number > 1 { Ok(()) } else { Err("it needs more than one processor".to_owned()) }
@@ -43,7 +33,7 @@ impl Treatment for Processors {
 
     fn prepare(&self, _session: &Session, _workload: &Workload) -> Result<Finish> {
         let all = usable()?;
-        if *self == Self::All {
+        if matches!(self, Self::All) {
             return Ok(super::nothing());
         }
         let first = (0..CpuSet::MAX_CPU).find(|number| all.is_set(*number)).unwrap_or(0);

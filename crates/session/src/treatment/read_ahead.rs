@@ -14,9 +14,8 @@ use record::{Target, TargetKind, Workload};
 use rustix::fs::Advice;
 use target::TargetError;
 
-/// A read-ahead: its name and its length in KiB; 128 is the kernel's own default.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ReadAhead(pub(super) &'static str, pub(super) u64);
+/// The length of a read-ahead in KiB; 128 is the kernel's own default.
+pub(super) struct ReadAhead(pub(super) u64);
 
 /// The setting of the read-ahead.
 const SETTING: &str = "read_ahead_kb";
@@ -29,10 +28,6 @@ fn loop_device(target: &Target) -> Option<&str> {
 }
 
 impl Treatment for ReadAhead {
-    fn name(&self) -> &'static str {
-        self.0
-    }
-
     fn fits(&self, targets: &[&Target]) -> Result<(), String> {
         for target in targets {
             let name = loop_device(target).ok_or_else(|| {
@@ -51,9 +46,9 @@ impl Treatment for ReadAhead {
         let folder = state_folder().ok_or_else(|| {
             let why = "no place to write down what is changed: set XDG_STATE_HOME or HOME to an \
                        absolute path";
-            SessionError::Treatment(why.to_owned())
+            SessionError::NoResult(why.to_owned())
         })?;
-        let (roots, kib) = (Roots::default(), self.1.to_string());
+        let (roots, kib) = (Roots::default(), self.0.to_string());
         let mut changed = Vec::new();
         for name in session.targets.iter().filter_map(loop_device) {
             let change = ChangedSetting::change(&roots, &folder, name, SETTING, &kib);

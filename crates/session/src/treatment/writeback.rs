@@ -7,6 +7,7 @@
 
 use super::{Extras, Finish, Treatment};
 use crate::{Result, Session, SessionError};
+use kernel::read::memory_field;
 use record::{Target, Trial, Workload};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,19 +20,12 @@ const LOOK: Duration = Duration::from_millis(20);
 const COPY_SHARE: f64 = 0.5;
 
 /// The measurement of the phases.
-#[derive(Clone, Copy, Debug)]
 pub(super) struct Writeback;
 
 impl Treatment for Writeback {
-    fn name(&self) -> &'static str {
-        "writeback"
-    }
-
     fn fits(&self, _targets: &[&Target]) -> Result<(), String> {
-        match dirty_bytes() {
-            Some(_) => Ok(()),
-            None => Err("/proc/meminfo does not say how much memory is dirty".to_owned()),
-        }
+        let lacks = || "/proc/meminfo does not say how much memory is dirty".to_owned();
+        dirty_bytes().map(drop).ok_or_else(lacks)
     }
 
     fn prepare(&self, session: &Session, _workload: &Workload) -> Result<Finish> {
@@ -49,9 +43,8 @@ impl Treatment for Writeback {
         });
         Ok(Box::new(move |session, trial| {
             over.store(true, Ordering::Relaxed);
-            let looks = watcher.join().map_err(|_| {
-                SessionError::Treatment("the thread that watches dirty memory failed".to_owned())
-            })?;
+            let failed = "the thread that watches dirty memory failed";
+            let looks = watcher.join().map_err(|_| SessionError::NoResult(failed.to_owned()))?;
             let cpu_before = cpu_ms();
             let flush_ms = session.flush()?;
             let flush_cpu_ms = cpu_ms() - cpu_before;
@@ -138,15 +131,14 @@ fn phases(trial: &Trial, flush_ms: f64, looks: &[Look]) -> Extras {
         ("final_flush_share".to_owned(), flush_ms / total),
         ("flush_ms".to_owned(), flush_ms),
     ]);
-    for (name, (ms, bytes)) in [("copy", copy), ("throttled", throttled)] {
-        if ms > 0.0 {
-            extras.insert(format!("{name}_bytes_per_s"), bytes / ms * 1e3);
-        }
-    }
     // The trial ends when the watch does; it begins after its files were opened and their cached pages dropped.
     let end = looks.last().map_or(0.0, |look| look.at_ms);
     let (begin, throttle) = (end - copy.0 - throttled.0, end - throttled.0);
-    for (name, from, to) in [("copy", begin, throttle), ("throttled", throttle, end)] {
+    let copy = ("copy", copy, begin, throttle);
+    for (name, (ms, bytes), from, to) in [copy, ("throttled", throttled, throttle, end)] {
+        if ms > 0.0 {
+            extras.insert(format!("{name}_bytes_per_s"), bytes / ms * 1e3);
+        }
         if let Some(share) = cpu_share(looks, from, to) {
             extras.insert(format!("{name}_cpu_share"), share);
         }
@@ -156,12 +148,8 @@ fn phases(trial: &Trial, flush_ms: f64, looks: &[Look]) -> Extras {
 
 /// Memory that waits to be written or is being written.
 fn dirty_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let field = |name: &str| -> Option<u64> {
-        let line = text.lines().find(|line| line.starts_with(name))?;
-        line.split_whitespace().nth(1)?.parse::<u64>().ok()
-    };
-    Some((field("Dirty:")? + field("Writeback:")?) * 1024)
+    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
+    Some(memory_field(&meminfo, "Dirty")? + memory_field(&meminfo, "Writeback")?)
 }
 
 #[cfg(test)]
