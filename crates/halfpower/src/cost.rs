@@ -45,10 +45,8 @@ fn amount(text: &str) -> Result<f64, String> {
 }
 
 fn named(text: &str) -> Result<Named, String> {
-    let (name, rate) = text
-        .split_once('=')
-        .filter(|(name, _)| !name.is_empty())
-        .ok_or("use NAME=RATE, for example pci=98.5MB/s")?;
+    let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    let (name, rate) = parts.ok_or("use NAME=RATE, for example pci=98.5MB/s")?;
     Ok(Named { name: name.to_owned(), bytes_per_s: rate_of(rate)? })
 }
 

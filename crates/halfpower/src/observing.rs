@@ -61,8 +61,7 @@ impl SamplingArgs {
     pub(crate) fn source(&self, named: &[String], all: bool) -> anyhow::Result<Source> {
         if self.interval < SHORTEST {
             return Err(usage(
-                "--interval must be at least 10ms: the kernel counts times in whole \
-                        milliseconds",
+                "--interval must be at least 10ms: the kernel counts times in whole milliseconds",
             ));
         }
         let selection = Selection { named: named.to_vec(), partitions: all, unused: all };

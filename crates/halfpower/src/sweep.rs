@@ -12,7 +12,7 @@ use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::run_args::{RunArgs, SafetyArgs, first_given};
-use crate::store_args::ResultArgs;
+use crate::store_args::{ResultArgs, SaveArgs};
 use ::workload::{Design, PRESETS, preset};
 use anyhow::Context;
 use clap::Args;
@@ -168,7 +168,7 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     experiment.setup_findings = driver.targets.findings();
     experiment.setup_findings.extend(rounding_findings(&design, &experiment.targets));
     driver.keep(|store| store.start_experiment(&experiment));
-    run(arguments, &design, experiment, Vec::new(), driver)
+    run(&arguments.results.save, &design, experiment, Vec::new(), driver)
 }
 
 fn open(
@@ -238,13 +238,13 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Ve
     };
     session::add_new(&mut experiment.setup_findings, targets.findings());
     let driver = Driver::new(targets, Some(store), &mut progress);
-    run(arguments, &design, experiment, trials, driver)
+    run(&arguments.results.save, &design, experiment, trials, driver)
 }
 
 /// Runs what is missing, concludes from all of it, saves and prints. `trials` are those of
 /// `experiment.done`, one for one.
 fn run(
-    arguments: &SweepArgs,
+    save: &SaveArgs,
     design: &Design,
     mut experiment: Experiment,
     mut trials: Vec<Trial>,
@@ -256,7 +256,6 @@ fn run(
     let (done, total) = (trials.len(), experiment.plan.len());
     driver.keep(|store| store.add_document(&experiment));
     let page = |_: &Driver<'_>| output::page(&report::experiment(&experiment, &[]));
-    let save = &arguments.results.save;
     let verdict = save.show(&mut driver, &experiment, &experiment.findings, page)?;
     if end != End::Completed {
         let kept = match driver.store() {

@@ -100,10 +100,8 @@ impl Judge {
         let Some(interval) = interval else { return };
         known.recent.push_back(interval.clone());
         keep_latest(&mut known.recent, JUDGED_INTERVALS);
-        let length = |intervals: &VecDeque<Interval>| -> u64 {
-            intervals.iter().map(|interval| interval.duration_ns).sum()
-        };
-        while known.recent.len() > 1 && length(&known.recent) > JUDGED.0 {
+        let length_ns = |all: &VecDeque<Interval>| all.iter().map(|it| it.duration_ns).sum::<u64>();
+        while known.recent.len() > 1 && length_ns(&known.recent) > JUDGED.0 {
             known.recent.pop_front();
         }
         row.utilization_law = utilization_law(interval);

@@ -201,10 +201,8 @@ impl Plan for CpuPass {
         }
         let first = self.issued.is_multiple_of(2);
         if first {
-            self.blocks.push(Block {
-                idle: idle_slice(&self.soaker, self.load.runtime_ns),
-                load: Vec::new(),
-            });
+            let idle = idle_slice(&self.soaker, self.load.runtime_ns);
+            self.blocks.push(Block { idle, load: Vec::new() });
         }
         // What came before the slice is not part of it.
         let _ = self.tap.take_span();

@@ -5,8 +5,7 @@
 //! would be saved and not what is measured: the run goes on, and the command says at its end why the
 //! store failed. Ctrl-C and a device that answers nothing end the plan with the trials that had ended.
 
-use crate::progress::NoDisplay;
-use crate::progress::remaining;
+use crate::progress::{NoDisplay, remaining};
 use crate::treatment::{Extras, FLUSH_MS};
 use crate::{Display, Result, Session, SessionError, Targets, treatment};
 use plan::{Plan, PlannedTrial, PreconditionPlan, Preparation, Progress, Saved};

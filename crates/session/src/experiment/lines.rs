@@ -45,11 +45,10 @@ pub struct Line {
     /// The targets, as they are typed.
     pub targets: Vec<String>,
     /// What is done before the trial.
-    pub preparation: Option<String>,
+    pub(crate) preparation: Option<String>,
     /// The flags, as they are typed.
     pub flags: Vec<String>,
-    /// What they ask for.
-    pub spec: Spec,
+    pub(crate) spec: Spec,
     /// Whether its rates are shares of what the target can do.
     pub shares: bool,
 }
