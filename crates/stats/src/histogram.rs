@@ -35,22 +35,11 @@ impl Histogram {
         self.counts[bucket_index(nanos)] += 1;
     }
 
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.counts.fill(0);
-    }
-
     /// Adds the counts of another histogram: the same as having recorded its times here.
     pub fn merge(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts.iter()) {
             *count += more;
         }
-    }
-
-    /// Number of times recorded.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.counts.iter().sum()
     }
 
     /// The form that is kept: the buckets that are not empty.

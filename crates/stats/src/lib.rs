@@ -33,7 +33,7 @@ pub use line::{Line, Point, weighted_line};
 pub use median::{median, median_interval};
 pub use quantile::{chi_square_per_degree, normal_quantile, student_t_quantile};
 pub use random::SplitMix64;
-pub use visits::{Look, MIN_VISITS, look, visits_factor, visits_mean, visits_se};
+pub use visits::{Look, MIN_VISITS, look, visits_mean, visits_se};
 
 /// Probability below the upper end of a two-sided 95 % interval.
 pub(crate) const UPPER_95: f64 = 0.975;
@@ -55,7 +55,6 @@ pub(crate) fn squares(values: &[f64], centre: f64) -> f64 {
     values.iter().map(|value| (value - centre) * (value - centre)).sum()
 }
 
-/// Whether every value is a number.
 pub(crate) fn all_finite(values: &[f64]) -> bool {
     values.iter().all(|value| value.is_finite())
 }

@@ -46,11 +46,6 @@ impl SplitMix64 {
         ((self.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    /// Exponential of mean 1.
-    pub fn exponential(&mut self) -> f64 {
-        -libm::log(self.unit())
-    }
-
     /// Standard normal by inversion; the middle of each of 2^52 cells, so never infinite.
     pub fn normal(&mut self) -> f64 {
         let cell = (self.next_u64() >> 12) as f64;

@@ -70,17 +70,6 @@ pub fn visits_se(estimate: &Estimate) -> f64 {
     estimate.half_width() / student_t_quantile(UPPER_THROUGH_LOOKS, f64::from(estimate.n) - 1.0)
 }
 
-/// The factor that turns [`visits_se`] into the standard error of a normal interval as wide as that of
-/// [`visits_mean`] over `n` visits.
-#[must_use]
-pub fn visits_factor(n: u32) -> f64 {
-    if n < 2 {
-        return 1.0;
-    }
-    student_t_quantile(UPPER_THROUGH_LOOKS, f64::from(n) - 1.0)
-        / student_t_quantile(crate::UPPER_95, f64::INFINITY)
-}
-
 /// The stopping rule: whether the half-width of [`visits_mean`] is at most `target_rel` (a share,
 /// above 0) of the mean, asked only at [`MIN_VISITS`] times a power of two.
 #[must_use]

@@ -54,7 +54,6 @@ impl Pairs {
         }
     }
 
-    /// Two-sided p-value of the score.
     fn p_value(&self, sizes: &[usize]) -> f64 {
         let pairs: usize = sizes.iter().map(|n| n * (n - 1) / 2).sum();
         if !self.tied && pairs <= PAIRS_EXACT_MAX {

@@ -20,7 +20,7 @@ impl Source {
 
     /// Exponential of mean 1.
     pub fn exponential(&mut self) -> f64 {
-        self.0.exponential()
+        -libm::log(self.uniform())
     }
 
     /// Standard normal (Box and Muller 1958).
