@@ -128,7 +128,6 @@ pub fn price(
     })
 }
 
-/// The largest sequential read rate of a profile.
 fn sequential(profile: &Profile) -> Option<Estimate> {
     let reads = profile.cells.iter().filter(|cell| {
         cell.workload.only_op() == Some(OpKind::Read)

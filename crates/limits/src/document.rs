@@ -54,12 +54,6 @@ pub fn document(
     });
     let mut findings = evidence.findings;
     findings.extend(components.iter().filter_map(half_power_finding));
-    let mut trial_ids: Vec<String> = Vec::new();
-    for (_, trial) in answers {
-        if !trial_ids.contains(&trial.id) {
-            trial_ids.push(trial.id.clone());
-        }
-    }
     LimitsRun {
         schema: LIMITS_SCHEMA.to_owned(),
         halfpower_version: version.to_owned(),
@@ -75,7 +69,7 @@ pub fn document(
         bus,
         hits: hit_test(answers, settings.delay),
         profile_id: profile.map(|profile| profile.id.clone()),
-        trial_ids,
+        trial_ids: answers.iter().map(|(_, trial)| trial.id.clone()).collect(),
         findings,
     }
 }

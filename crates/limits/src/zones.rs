@@ -129,16 +129,6 @@ pub struct Visit {
     pub rate: f64,
 }
 
-impl Visit {
-    /// What a trial gave; `None` where it does not count.
-    #[must_use]
-    pub fn of((position, pass): (u32, u32), trial: &Trial) -> Option<Self> {
-        let read = trial.result.read.as_ref().filter(|_| model::counts(trial))?;
-        let rate = read.bytes_per_s;
-        (rate > 0.0).then_some(Self { position, pass, rate })
-    }
-}
-
 /// What the visits say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
@@ -158,15 +148,13 @@ pub struct Analysis {
 /// positions or passes.
 #[must_use]
 pub fn analyse(visits: &[Visit], seed: u64) -> Option<Analysis> {
-    let places: BTreeSet<u32> = visits.iter().map(|visit| visit.position).collect();
     let passes: BTreeSet<u32> = visits.iter().map(|visit| visit.pass).collect();
-    let rates_of = |place: u32| -> Vec<f64> {
-        visits.iter().filter(|visit| visit.position == place).map(|visit| visit.rate).collect()
-    };
-    let positions: Vec<(u32, Estimate)> = places
-        .into_iter()
-        .filter_map(|place| Some((place, stats::visits_mean(&rates_of(place))?)))
-        .collect();
+    let mut rates: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for visit in visits {
+        rates.entry(visit.position).or_default().push(visit.rate);
+    }
+    let known = |(place, rates): (u32, Vec<f64>)| Some((place, stats::visits_mean(&rates)?));
+    let positions: Vec<(u32, Estimate)> = rates.into_iter().filter_map(known).collect();
     let means: Vec<f64> = positions.iter().map(|(_, rate)| rate.value).collect();
     let mean = stats::visits_mean(&means)?;
     let levels = levels(visits, &positions, &passes);
@@ -265,8 +253,11 @@ pub fn document(
     identity: (String, Option<String>),
     version: &str,
 ) -> Option<ZoneMap> {
-    let visits = plan.visits.iter().zip(trials);
-    let visits: Vec<Visit> = visits.filter_map(|(&visit, trial)| Visit::of(visit, trial)).collect();
+    let visit = |(&(position, pass), trial): (&(u32, u32), &Trial)| {
+        let rate = trial.result.read.as_ref().filter(|_| model::counts(trial))?.bytes_per_s;
+        (rate > 0.0).then_some(Visit { position, pass, rate })
+    };
+    let visits: Vec<Visit> = plan.visits.iter().zip(trials).filter_map(visit).collect();
     let analysis = analyse(&visits, settings.seed)?;
     let positions = positions(&analysis, plan, mapped.target);
     let lowest =

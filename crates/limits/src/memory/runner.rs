@@ -166,7 +166,6 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Runs one test once.
     fn visit(&mut self, job: &Job, length: Duration, mark: u64) -> Result<Visit, MemoryError> {
         match job.test {
             MemoryTest::Copy => self.copies(job, length),
