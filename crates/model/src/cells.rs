@@ -12,6 +12,7 @@
 //! linearised ratio (Cochran 1977, Sampling Techniques, section 6.4). Where the busy counter, which
 //! has a grain of milliseconds, cannot be right, there is no S and no U.
 
+use crate::grouped::grouped;
 use crate::visit::{Visit, settled};
 use record::{
     Arrival, Cell, DirectionResult, Estimate, HistogramSnapshot, Measured, MedianVisit, Trial,
@@ -40,32 +41,25 @@ pub fn counts(trial: &Trial) -> bool {
 /// the device varies.
 #[must_use]
 pub fn aggregate(trials: &[Trial], target_rel: f64) -> Vec<Cell> {
-    let mut groups: Vec<Vec<&Trial>> = Vec::new();
-    for trial in trials.iter().filter(|trial| counts(trial)) {
-        match groups.iter_mut().find(|group| group[0].cell == trial.cell) {
-            Some(group) => group.push(trial),
-            None => groups.push(vec![trial]),
-        }
-    }
-    groups.iter().filter_map(|visits| cell(visits, target_rel)).collect()
+    let visits = grouped(trials.iter().filter(|trial| counts(trial)), |trial| &trial.cell);
+    visits.iter().filter_map(|(_, visits)| cell(visits, target_rel)).collect()
 }
 
 fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
     let last = visits.last()?;
-    let within: Vec<Option<f64>> = visits.iter().map(|trial| rate_interval(trial)).collect();
+    let within_rel = rate_interval(visits[0]);
     let settled = settled(visits);
-    let per_visit = |value: fn(&Visit) -> f64, within: &[Option<f64>]| {
-        let values: Vec<f64> = settled.iter().map(value).collect();
-        over_visits(&values, within)
-    };
-    let responses: Vec<f64> = settled.iter().map(|visit| visit.latency_ns).collect();
-    let requests: Vec<f64> = settled.iter().map(|visit| visit.requests).collect();
-    let latency_within: Vec<Option<f64>> =
-        visits.iter().map(|trial| latency_interval(trial)).collect();
-    let latency_ns = ratio_over_visits(&responses, &requests, &latency_within);
-    let busy = busy(visits, &within);
+    let per_visit = |value: fn(&Visit) -> f64| settled.iter().map(value).collect::<Vec<f64>>();
+    let (latencies, requests) =
+        (per_visit(|visit| visit.latency_ns), per_visit(|visit| visit.requests));
+    let latency_ns = ratio_over_visits(&latencies, &requests, latency_interval(visits[0]));
+    let busy = busy(visits, within_rel);
     let floor = counting_error(visits);
-    let iops = per_visit(|visit| visit.iops, &within).at_least(floor);
+    let rate = |value| over_visits(&per_visit(value), within_rel).at_least(floor);
+    let iops = rate(|visit| visit.iops);
+    let mixed = last.workload.only_op().is_none();
+    let reads = visits.iter().filter_map(|trial| trial.result.read.as_ref());
+    let writes = visits.iter().filter_map(|trial| trial.result.write.as_ref());
     let precise = visits.len() >= stats::MIN_VISITS && iops.relative_half_width() <= target_rel;
     Some(Cell {
         cell: last.cell.clone(),
@@ -74,10 +68,10 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         ios: visits.iter().map(|trial| trial.completed()).sum(),
         rerun_iops: iops,
         iops,
-        bytes_per_s: per_visit(|visit| visit.bytes_per_s, &within).at_least(floor),
+        bytes_per_s: rate(|visit| visit.bytes_per_s),
         latency_ns,
-        read_latency_ns: of_one_direction(visits, |trial| trial.result.read.as_ref()),
-        write_latency_ns: of_one_direction(visits, |trial| trial.result.write.as_ref()),
+        read_latency_ns: mean_latency_ns(reads).filter(|_| mixed),
+        write_latency_ns: mean_latency_ns(writes).filter(|_| mixed),
         median_visit: median_visit(visits),
         histogram: visits
             .iter()
@@ -85,22 +79,11 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         utilization: measured(busy.clone().map(|(share, _)| share)),
         service_ns: measured(busy.map(|(_, service)| service)),
         device_share: measured(device_share(visits)),
-        cpu_us_per_io: measured(
-            most_visits(visits, cpu_us_per_io).map(|told| {
-                over_visits(&told.iter().map(|(_, cost)| *cost).collect::<Vec<_>>(), &[])
-            }),
-        ),
+        cpu_us_per_io: measured(most_visits(visits, cpu_us_per_io).map(|told| {
+            over_visits(&told.iter().map(|(_, cost)| *cost).collect::<Vec<_>>(), None)
+        })),
         precise,
     })
-}
-
-/// Mean latency of one direction of a mix, over all its requests of all visits.
-fn of_one_direction(
-    visits: &[&Trial],
-    direction: impl Fn(&Trial) -> Option<&DirectionResult>,
-) -> Option<f64> {
-    visits.first().filter(|trial| trial.workload.only_op().is_none())?;
-    mean_latency_ns(visits.iter().filter_map(|trial| direction(trial)))
 }
 
 /// What the middle one of an open loop's visits saw, over their whole windows.
@@ -123,20 +106,19 @@ fn median_visit(visits: &[&Trial]) -> Option<MedianVisit> {
     })
 }
 
-/// The mean of one number over the visits. `within_rel` holds the visits' own 95 % half-widths as
-/// shares, where they have one.
-fn over_visits(values: &[f64], within_rel: &[Option<f64>]) -> Estimate {
+/// The mean of one number over the visits. `within_rel` is a lone visit's own 95 % half-width as a
+/// share, where it has one.
+fn over_visits(values: &[f64], within_rel: Option<f64>) -> Estimate {
     stats::visits_mean(values).unwrap_or_else(|| {
         let value = values.first().copied().unwrap_or_default();
-        let share = within_rel.first().copied().flatten().unwrap_or(1.0);
-        Estimate::symmetric(value, share * value.abs(), 1)
+        Estimate::symmetric(value, within_rel.unwrap_or(1.0) * value.abs(), 1)
     })
 }
 
 /// Mean of one number over all requests of all visits: each visit's mean weighs as many requests as
 /// it has. The linearised values have the ratio as their mean, and their variance is its variance to
 /// first order. `within_rel` as in [`over_visits`].
-fn ratio_over_visits(values: &[f64], requests: &[f64], within_rel: &[Option<f64>]) -> Estimate {
+fn ratio_over_visits(values: &[f64], requests: &[f64], within_rel: Option<f64>) -> Estimate {
     let all: f64 = requests.iter().sum();
     let sum: f64 = values.iter().zip(requests).map(|(value, weight)| value * weight).sum();
     let ratio = sum / all;
@@ -159,7 +141,7 @@ fn counting_error(visits: &[&Trial]) -> f64 {
 /// U and S = U/X per visit (utilization law, Denning and Buzen 1978), both of the whole window, over
 /// all visits; or why the busy counter cannot tell. A lone visit inherits the relative interval of
 /// its rate.
-fn busy(visits: &[&Trial], within_rel: &[Option<f64>]) -> Result<(f64, Estimate), String> {
+fn busy(visits: &[&Trial], within_rel: Option<f64>) -> Result<(f64, Estimate), String> {
     let told = most_visits(visits, busy_share)?;
     let utilization = told.iter().map(|(_, share)| share).sum::<f64>() / told.len() as f64;
     if utilization <= 0.0 {

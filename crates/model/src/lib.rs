@@ -14,6 +14,7 @@ mod curve;
 mod depth;
 mod expect;
 mod fits;
+mod grouped;
 mod predict;
 pub mod queueing;
 mod size;

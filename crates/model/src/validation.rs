@@ -70,7 +70,6 @@ pub fn validation_summary(
     }
 }
 
-/// Errors of a model.
 fn accuracy(model: ModelName, trials: &[ValidationTrial]) -> ModelAccuracy {
     let errors = |loaded| errors(trials, loaded, |trial| trial.foretold_ns(model));
     let light: Vec<f64> = errors(false).collect();
@@ -100,7 +99,7 @@ fn of_loads(trials: &[ValidationTrial], loaded: bool) -> impl Iterator<Item = &V
 fn lies_within(trial: &ValidationTrial, advised: ModelName) -> Option<bool> {
     let interval = &trial.prediction.as_ref()?.latency_ns;
     let moved = trial.foretold_ns(advised)? / interval.value;
-    Some((interval.low * moved..=interval.high * moved).contains(&trial.latency_ns()?))
+    Some(interval.scaled(moved).includes(trial.latency_ns()?))
 }
 
 /// Absolute relative error; `None` where there is none.

@@ -10,9 +10,9 @@
 //! within the run.
 
 use crate::cells::counts;
+use crate::grouped::grouped;
 use record::{Arrival, Cell, Profile, Trial};
 use stats::median;
-use std::collections::BTreeMap;
 
 /// Parts of the check whose levels are compared.
 const BLOCKS: usize = 6;
@@ -36,18 +36,15 @@ const MAD_FACTOR: f64 = 1.482_602_219;
 /// the order in which they were run.
 #[must_use]
 pub fn level_se_rel(trials: &[Trial]) -> Option<f64> {
-    let mut rates: BTreeMap<&str, Vec<(usize, f64)>> = BTreeMap::new();
     // Rates of open loops are set by the load and tell nothing of the device's level.
     let closed = |trial: &&Trial| trial.workload.arrival == Arrival::Closed;
     let counted: Vec<&Trial> = trials.iter().filter(|trial| counts(trial)).filter(closed).collect();
-    for (position, trial) in counted.iter().enumerate() {
-        rates.entry(trial.cell.as_str()).or_default().push((position, trial.iops()));
-    }
+    let cells = grouped(counted.iter().enumerate(), |(_, trial)| &trial.cell);
     let mut blocks = vec![Vec::new(); BLOCKS];
-    for visits in rates.values().filter(|visits| visits.len() >= VISITS_OF_A_CELL) {
-        let mean = visits.iter().map(|(_, rate)| rate).sum::<f64>() / visits.len() as f64;
-        for (position, rate) in visits {
-            blocks[position * BLOCKS / counted.len()].push(rate / mean - 1.0);
+    for (_, visits) in cells.iter().filter(|(_, visits)| visits.len() >= VISITS_OF_A_CELL) {
+        let mean = visits.iter().map(|(_, trial)| trial.iops()).sum::<f64>() / visits.len() as f64;
+        for (position, trial) in visits {
+            blocks[position * BLOCKS / counted.len()].push(trial.iops() / mean - 1.0);
         }
     }
     if blocks.iter().any(|block| block.len() < VISITS_PER_BLOCK) {

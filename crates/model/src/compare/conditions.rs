@@ -22,7 +22,6 @@ impl Conditions {
         }
     }
 
-    /// Those of another document as well.
     pub(super) fn merge(&mut self, other: &Self) {
         for (what, values) in &other.entries {
             for value in values {
@@ -77,16 +76,15 @@ impl Conditions {
 
     pub(super) fn environment(&mut self, environment: Option<&Environment>) {
         let Some(environment) = environment else { return };
-        let some = |text: &Option<String>| text.clone();
         self.add("kernel", Some(environment.kernel.clone()));
         self.add("processor", Some(format!("{} x {}", environment.cpus, environment.cpu)));
         self.add("memory", Some(bytes(environment.memory_bytes)));
-        self.add("governor", some(&environment.governor));
-        self.add("virtual machine", some(&environment.virtualization));
-        self.add("clock source", some(&environment.clocksource));
-        self.add("scheduler", some(&environment.scheduler));
+        self.add("governor", environment.governor.clone());
+        self.add("virtual machine", environment.virtualization.clone());
+        self.add("clock source", environment.clocksource.clone());
+        self.add("scheduler", environment.scheduler.clone());
         self.add("merging off", environment.nomerges.map(|value| value.to_string()));
-        self.add("write cache", some(&environment.write_cache));
+        self.add("write cache", environment.write_cache.clone());
         for limit in &environment.cgroup_limits {
             let text = format!("{} {} {}/s", limit.group, limit.limited.key(), limit.limit_per_s);
             self.add("I/O limit", Some(text));
@@ -109,16 +107,15 @@ impl Conditions {
     }
 
     fn device(&mut self, device: &DeviceFacts) {
-        let some = |text: &Option<String>| text.clone();
         let number = |value: Option<u64>| value.map(|value| value.to_string());
         let size = |value: Option<u64>| value.map(format_bytes);
         self.add("disk", Some(device.disk.clone()));
-        self.add("model", some(&device.model));
-        self.add("serial", some(&device.serial));
-        self.add("firmware", some(&device.firmware));
+        self.add("model", device.model.clone());
+        self.add("serial", device.serial.clone());
+        self.add("firmware", device.firmware.clone());
         self.add("disk size", Some(bytes(device.size_bytes)));
-        self.add("driver", some(&device.driver));
-        self.add("link", some(&device.link));
+        self.add("driver", device.driver.clone());
+        self.add("link", device.link.clone());
         self.add("logical block", size(device.logical_block_bytes));
         self.add("physical block", size(device.physical_block_bytes));
         self.add("kernel's queue", number(device.nr_requests));

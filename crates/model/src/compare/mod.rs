@@ -24,6 +24,7 @@ mod sides;
 
 pub use sides::{Side, SideError, TraceObservation};
 
+use crate::grouped::grouped;
 use conditions::differing;
 use observed::{SideCell, cache_words};
 use record::{COMPARISON_SCHEMA, ComparedCell, ComparedGroup, Comparison, OpKind, hex_digest};
@@ -38,14 +39,6 @@ pub struct CompareOptions {
     pub fail_on_worse_rel: Option<f64>,
 }
 
-/// A cell of each side, as far as there is one.
-struct Pair<'a> {
-    a: Option<&'a SideCell>,
-    b: Option<&'a SideCell>,
-    /// Why it has no partner.
-    reason: Option<String>,
-}
-
 /// Holds the second against the first.
 #[must_use]
 pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
@@ -55,16 +48,15 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     let pairs = matched(a, b);
     let drafts: Vec<Vec<Draft>> = pairs
         .iter()
-        .map(|pair| match (pair.a, pair.b) {
+        .map(|&pair| match pair {
             (Some(a), Some(b)) => rows::drafts(&context, a, b),
-            (a, b) => {
-                let alone = |reason: &String| rows::without_partner(a, b, reason.clone());
-                pair.reason.iter().map(alone).collect()
-            }
+            (Some(cell), None) => vec![rows::without_partner(pair, why_alone(cell, "A", b))],
+            (None, Some(cell)) => vec![rows::without_partner(pair, why_alone(cell, "B", a))],
+            (None, None) => Vec::new(),
         })
         .collect();
     let partners: Vec<(&SideCell, &SideCell)> =
-        pairs.iter().filter_map(|pair| pair.a.zip(pair.b)).collect();
+        pairs.iter().filter_map(|(a, b)| a.zip(*b)).collect();
     let overall = rows::joined(&context, &partners, Question::Overall);
     let kinds = kinds(&partners);
     let joined = kinds.iter().map(|(_, cells)| rows::joined(&context, cells, Question::Group));
@@ -86,10 +78,10 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
     let cells: Vec<ComparedCell> = pairs
         .iter()
         .zip(&drafts)
-        .map(|(pair, drafts)| ComparedCell {
-            label: pair.a.or(pair.b).map_or(String::new(), |cell| cell.label.clone()),
-            cell_a: pair.a.map(|cell| cell.cell.clone()),
-            cell_b: pair.b.map(|cell| cell.cell.clone()),
+        .map(|((a, b), drafts)| ComparedCell {
+            label: a.or(*b).map_or(String::new(), |cell| cell.label.clone()),
+            cell_a: a.map(|cell| cell.cell.clone()),
+            cell_b: b.map(|cell| cell.cell.clone()),
             rows: drafts.iter().map(&mut row).collect(),
         })
         .collect();
@@ -117,18 +109,18 @@ type Partners<'a> = Vec<(&'a SideCell, &'a SideCell)>;
 /// The partners by kind: direction, pattern and cache mode. None where all are of one kind, which
 /// all of them together are already.
 fn kinds<'a>(partners: &Partners<'a>) -> Vec<(String, Partners<'a>)> {
-    let mut kinds: Vec<(String, Partners<'a>)> = Vec::new();
-    for &(a, b) in partners {
-        let Some(workload) = &a.workload else { continue };
+    let label = |(a, _): &(&SideCell, &SideCell)| {
+        let workload = a.workload.as_ref()?;
         let op = workload.only_op().map_or("mixed", OpKind::plural);
-        let label = format!("{} {op}{}", workload.pattern.name(), cache_words(workload));
-        match kinds.iter_mut().find(|(other, _)| *other == label) {
-            Some((_, cells)) => cells.push((a, b)),
-            None => kinds.push((label, vec![(a, b)])),
-        }
-    }
+        Some(format!("{} {op}{}", workload.pattern.name(), cache_words(workload)))
+    };
+    let kinds = grouped(partners.iter().copied(), label).into_iter();
+    let kinds: Vec<_> = kinds.filter_map(|(label, cells)| Some((label?, cells))).collect();
     if kinds.len() < 2 { Vec::new() } else { kinds }
 }
+
+/// A cell of each side, as far as there is one.
+type Pair<'a> = (Option<&'a SideCell>, Option<&'a SideCell>);
 
 fn matched<'a>(a: &'a Side, b: &'a Side) -> Vec<Pair<'a>> {
     let arms = !a.about.arm.is_empty() || !b.about.arm.is_empty();
@@ -159,25 +151,18 @@ fn matched<'a>(a: &'a Side, b: &'a Side) -> Vec<Pair<'a>> {
             }
         }
     }
-    let reason = |cell: &SideCell, name: &str, others: &[SideCell]| {
-        let several = others.iter().any(|other| other.asked == cell.asked);
-        Some(if several {
-            "several cells ask the same in other ways; pick one by an axis".to_owned()
-        } else {
-            format!("only in {name}")
-        })
-    };
-    let first = a.cells.iter().zip(&partners).map(|(cell, partner)| {
-        let partner = partner.map(|index| &b.cells[index]);
-        let reason = if partner.is_none() { reason(cell, "A", &b.cells) } else { None };
-        Pair { a: Some(cell), b: partner, reason }
-    });
-    let rest = b.cells.iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(cell, _)| Pair {
-        a: None,
-        b: Some(cell),
-        reason: reason(cell, "B", &a.cells),
-    });
-    first.chain(rest).collect()
+    let first = a.cells.iter().zip(&partners);
+    let first = first.map(|(cell, partner)| (Some(cell), partner.map(|index| &b.cells[index])));
+    let rest = b.cells.iter().zip(&taken).filter(|(_, taken)| !**taken);
+    first.chain(rest.map(|(cell, _)| (None, Some(cell)))).collect()
+}
+
+/// Why a cell of the side of this name has no partner in the other.
+fn why_alone(cell: &SideCell, name: &str, other: &Side) -> String {
+    if other.cells.iter().any(|other| other.asked == cell.asked) {
+        return "several cells ask the same in other ways; pick one by an axis".to_owned();
+    }
+    format!("only in {name}")
 }
 
 /// What a reader must know of the table.

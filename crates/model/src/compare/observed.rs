@@ -33,11 +33,9 @@ pub(super) struct SideCell {
 pub(super) enum Numbers {
     /// One by one, each with its block.
     Observed(Vec<(u32, f64)>),
-    /// A mean over `n` with its standard error.
+    /// A mean over visits or blocks.
     Mean {
-        value: f64,
-        se: f64,
-        n: u32,
+        estimate: Estimate,
         /// Whether they were made until the mean was known well.
         stopped: bool,
     },
@@ -46,9 +44,18 @@ pub(super) enum Numbers {
 }
 
 impl Numbers {
-    fn of(estimate: &Estimate, stopped: bool) -> Self {
-        let se = stats::visits_se(estimate);
-        Self::Mean { value: estimate.value, se, n: estimate.n, stopped }
+    /// The value, a geometric mean where there are several.
+    pub(super) fn value(&self) -> Option<f64> {
+        match self {
+            Self::Observed(values) if values.len() == 1 => Some(values[0].1),
+            Self::Observed(values) => {
+                let logs: f64 = values.iter().map(|(_, value)| libm::log(*value)).sum();
+                let value = libm::exp(logs / values.len() as f64);
+                (!values.is_empty() && value.is_finite()).then_some(value)
+            }
+            Self::Mean { estimate, .. } => Some(estimate.value),
+            Self::Missing(_) => None,
+        }
     }
 }
 
@@ -70,30 +77,24 @@ impl SideCell {
         }
     }
 
-    /// The value, a geometric mean where there are several.
-    pub(super) fn value(&self, metric: ComparedMetric) -> Option<f64> {
+    /// The observations with their blocks; `None` where it has a mean.
+    pub(super) fn observed(&self, metric: ComparedMetric) -> Option<&[(u32, f64)]> {
         match self.numbers.get(&metric)? {
-            Numbers::Observed(values) if values.len() == 1 => Some(values[0].1),
-            Numbers::Observed(values) => {
-                let logs: f64 = values.iter().map(|(_, value)| libm::log(*value)).sum();
-                let value = libm::exp(logs / values.len() as f64);
-                (!values.is_empty() && value.is_finite()).then_some(value)
-            }
-            Numbers::Mean { value, .. } => Some(*value),
-            Numbers::Missing(_) => None,
+            Numbers::Observed(values) => Some(values),
+            _ => None,
         }
+    }
+
+    pub(super) fn value(&self, metric: ComparedMetric) -> Option<f64> {
+        self.numbers.get(&metric)?.value()
     }
 
     pub(super) fn count(&self, metric: ComparedMetric) -> u32 {
         match self.numbers.get(&metric) {
             Some(Numbers::Observed(values)) => values.len() as u32,
-            Some(Numbers::Mean { n, .. }) => *n,
+            Some(Numbers::Mean { estimate, .. }) => estimate.n,
             Some(Numbers::Missing(_)) | None => 0,
         }
-    }
-
-    pub(super) fn missing(&self, metric: ComparedMetric) -> bool {
-        self.count(metric) == 0
     }
 
     /// Why there are none.
@@ -124,7 +125,7 @@ pub(super) fn join(cell: &mut SideCell, other: SideCell) {
 }
 
 pub(super) fn of_cell(cell: &Cell, clock_hz: Option<f64>) -> SideCell {
-    let mean = |estimate: &Estimate| Numbers::of(estimate, true);
+    let mean = |estimate: &Estimate| Numbers::Mean { estimate: *estimate, stopped: true };
     let missing = |reason: &str| Numbers::Missing(reason.to_owned());
     let cost = cell.cpu_us_per_io.known();
     let clocks = |cost: &Estimate| {
@@ -146,7 +147,7 @@ pub(super) fn of_result(
     workload: &Workload,
     levels: BTreeMap<String, String>,
 ) -> SideCell {
-    let mean = |estimate: &Estimate| Numbers::of(estimate, false);
+    let mean = |estimate: &Estimate| Numbers::Mean { estimate: *estimate, stopped: false };
     let cpu = cell.cpu_us_per_io.as_ref();
     let cpu = cpu.map_or_else(|| Numbers::Missing("it was not measured".to_owned()), mean);
     let numbers = BTreeMap::from([
@@ -159,7 +160,8 @@ pub(super) fn of_result(
     SideCell::of(workload, levels, requests, numbers)
 }
 
-pub(super) fn of_lines(first: &TraceObservation, lines: &[&TraceObservation]) -> SideCell {
+pub(super) fn of_lines(lines: &[&TraceObservation]) -> SideCell {
+    let first = lines[0];
     let blocks = || 0..lines.len() as u32;
     let rates = blocks().zip(lines).map(|(block, line)| (block, line.iops)).collect();
     let costs: Option<Vec<(u32, f64)>> =

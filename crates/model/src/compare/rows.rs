@@ -1,11 +1,13 @@
 //! The rows of the table: what is tested, and what comes of it.
 
+use super::Pair;
 use super::observed::{Numbers, SideCell};
 use super::sides::Side;
 use record::{
     Arrival, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, MAX_RELATIVE_ERROR,
 };
 use stats::{Level, LogRatio, holm};
+use std::iter;
 
 /// Probability that any row of a table is called better or worse by chance.
 pub(super) const FALSE_ALARM_RATE: f64 = 0.05;
@@ -71,21 +73,18 @@ impl Draft {
 }
 
 pub(super) fn drafts(context: &Context, a: &SideCell, b: &SideCell) -> Vec<Draft> {
-    let mut metrics = if closed(a) && closed(b) {
-        vec![ComparedMetric::RatePerS]
+    let first = if closed(a) && closed(b) {
+        ComparedMetric::RatePerS
     } else {
-        vec![ComparedMetric::LatencyMeanNs]
+        ComparedMetric::LatencyMeanNs
     };
-    metrics.push(ComparedMetric::LatencyP99Ns);
-    metrics.push(cpu_metric(context));
-    let first = metrics[0];
-    let measured = |metric| !a.missing(metric) || !b.missing(metric);
-    metrics.retain(|&metric| metric == first || measured(metric));
-    metrics.into_iter().map(|metric| draft(context, metric, a, b)).collect()
+    let measured = |metric: &ComparedMetric| a.count(*metric) + b.count(*metric) > 0;
+    let others = [ComparedMetric::LatencyP99Ns, cpu_metric(context)].into_iter().filter(measured);
+    iter::once(first).chain(others).map(|metric| draft(context, metric, a, b)).collect()
 }
 
 /// The row of a cell that only one side has.
-pub(super) fn without_partner(a: Option<&SideCell>, b: Option<&SideCell>, reason: String) -> Draft {
+pub(super) fn without_partner((a, b): Pair<'_>, reason: String) -> Draft {
     Draft::of(ComparedMetric::RatePerS, a, b).untested(ComparedVerdict::NotComparable, reason)
 }
 
@@ -99,10 +98,8 @@ fn closed(cell: &SideCell) -> bool {
 
 /// Time on one processor is held against time on the same kind, clocks against clocks.
 fn cpu_metric(context: &Context) -> ComparedMetric {
-    let other_clock = match (context.a.clock_hz, context.b.clock_hz) {
-        (Some(a), Some(b)) => (a / b - 1.0).abs() > CLOCK_REL,
-        _ => false,
-    };
+    let clocks = context.a.clock_hz.zip(context.b.clock_hz);
+    let other_clock = clocks.is_some_and(|(a, b)| (a / b - 1.0).abs() > CLOCK_REL);
     if context.a.processor != context.b.processor || other_clock {
         ComparedMetric::CpuClocksPerIo
     } else {
@@ -114,7 +111,8 @@ fn draft(context: &Context, metric: ComparedMetric, a: &SideCell, b: &SideCell) 
     let mut draft = Draft::of(metric, Some(a), Some(b));
     let (n_a, n_b) = (draft.row.n_a, draft.row.n_b);
     let slack = slack(metric, a, b);
-    let pairs = if context.paired { pairs(metric, a, b) } else { None };
+    let both = a.observed(metric).zip(b.observed(metric)).filter(|_| context.paired);
+    let pairs: Option<(Vec<f64>, Vec<f64>)> = both.map(|(a, b)| shared(a, b).into_iter().unzip());
     draft.row.paired = pairs.is_some();
     let cannot_tell = |draft: Draft, reason| draft.untested(ComparedVerdict::CannotTell, reason);
     if context.identical && n_a > 0 {
@@ -160,52 +158,31 @@ pub(super) fn joined(
     }
     let metric = ComparedMetric::RatePerS;
     let (a, b): (Vec<&SideCell>, Vec<&SideCell>) = pairs.iter().copied().unzip();
-    let sides = [(context.a, &a), (context.b, &b)];
-    let [first, second] = sides.map(|(side, cells)| together(side, cells));
-    let (first, second) = (first?, second?);
+    let (first, second) = (together(context.a, &a)?, together(context.b, &b)?);
     let slack = pairs.iter().map(|(a, b)| slack(metric, a, b)).sum::<f64>() / pairs.len() as f64;
-    let known = |side: &Side, level: Level| with_level(side, metric, level);
-    let ratio = match (&first, &second) {
-        (Together::Blocks(a), Together::Blocks(b)) if context.paired => {
-            let (a, b): (Vec<f64>, Vec<f64>) = shared(a, b).into_iter().unzip();
-            (a.len() >= LEAST as usize).then(|| LogRatio::of_pairs(&a, &b, slack))??
-        }
-        _ => LogRatio::between(
-            known(context.a, first.level()?),
-            known(context.b, second.level()?),
-            slack,
-        ),
+    let ratio = if context.paired && !first.blocks.is_empty() && !second.blocks.is_empty() {
+        let both = shared(&first.blocks, &second.blocks);
+        let (a, b): (Vec<f64>, Vec<f64>) = both.into_iter().unzip();
+        (a.len() >= LEAST as usize).then(|| LogRatio::of_pairs(&a, &b, slack))??
+    } else {
+        let a = with_level(context.a, metric, first.level?);
+        let b = with_level(context.b, metric, second.level?);
+        LogRatio::between(a, b, slack)
     };
     let mut draft = Draft { question, ..Draft::of(metric, None, None).tested(ratio) };
-    (draft.row.n_a, draft.row.n_b) = (first.count(), second.count());
+    (draft.row.n_a, draft.row.n_b) = (first.count, second.count);
     draft.row.paired = context.paired;
     Some(draft)
 }
 
-enum Together {
-    /// Geometric means over the cells, by block.
-    Blocks(Vec<(u32, f64)>),
-    /// Of all cells, each with an error of its own.
-    Level(Level, u32),
-}
-
-impl Together {
-    fn level(&self) -> Option<Level> {
-        match self {
-            Self::Blocks(values) if values.len() >= LEAST as usize => {
-                Level::of(&values.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
-            }
-            Self::Blocks(_) => None,
-            Self::Level(level, _) => Some(*level),
-        }
-    }
-
-    fn count(&self) -> u32 {
-        match self {
-            Self::Blocks(values) => values.len() as u32,
-            Self::Level(_, count) => *count,
-        }
-    }
+/// The rates of all cells of a side.
+struct Together {
+    /// Geometric means over the cells, by block; none where each cell has an error of its own.
+    blocks: Vec<(u32, f64)>,
+    /// `None` with too few blocks.
+    level: Option<Level>,
+    /// Of the blocks, or else of the cells.
+    count: u32,
 }
 
 fn together(side: &Side, cells: &[&SideCell]) -> Option<Together> {
@@ -214,9 +191,7 @@ fn together(side: &Side, cells: &[&SideCell]) -> Option<Together> {
     let means: Option<Vec<Level>> = cells
         .iter()
         .map(|cell| match cell.numbers.get(&metric)? {
-            Numbers::Mean { value, se, n, stopped: true } => {
-                Level::of_mean(*value, *se * stats::visits_factor(*n), *n)
-            }
+            Numbers::Mean { estimate: it, stopped: true } => Level::of_mean(it.value, it.se, it.n),
             _ => None,
         })
         .collect();
@@ -224,21 +199,14 @@ fn together(side: &Side, cells: &[&SideCell]) -> Option<Together> {
         let log = means.iter().map(|level| level.log).sum::<f64>() / count;
         let variance = means.iter().map(|level| level.variance).sum::<f64>() / count / count;
         let df = means.iter().map(|level| level.df).sum();
-        return Some(Together::Level(
-            Level { log, variance, df, stopped: false },
-            cells.len() as u32,
-        ));
+        let level = Some(Level { log, variance, df, stopped: false });
+        return Some(Together { blocks: Vec::new(), level, count: cells.len() as u32 });
     }
     if side.about.unit == ComparedUnit::Trial {
         return None;
     }
-    let observed: Vec<&Vec<(u32, f64)>> = cells
-        .iter()
-        .filter_map(|cell| match cell.numbers.get(&metric)? {
-            Numbers::Observed(values) => Some(values),
-            _ => None,
-        })
-        .collect();
+    let observed: Vec<&[(u32, f64)]> =
+        cells.iter().filter_map(|cell| cell.observed(metric)).collect();
     let first = observed.first().filter(|_| observed.len() == cells.len())?;
     let blocks = first.iter().filter_map(|(block, _)| {
         let logs = observed.iter().map(|values| {
@@ -248,7 +216,9 @@ fn together(side: &Side, cells: &[&SideCell]) -> Option<Together> {
         let sum: f64 = logs.collect::<Option<Vec<f64>>>()?.iter().sum();
         Some((*block, libm::exp(sum / count)))
     });
-    Some(Together::Blocks(blocks.collect()))
+    let blocks: Vec<(u32, f64)> = blocks.collect();
+    let level = if blocks.len() >= LEAST as usize { level_of(&blocks) } else { None };
+    Some(Together { level, count: blocks.len() as u32, blocks })
 }
 
 fn too_few(context: &Context, n_a: u32, n_b: u32) -> String {
@@ -259,16 +229,6 @@ fn too_few(context: &Context, n_a: u32, n_b: u32) -> String {
         ComparedUnit::Trial => "trials",
     };
     format!("{n_a} and {n_b} {word}; it takes {LEAST} of each")
-}
-
-/// The observations of the blocks that both have, in the same order.
-fn pairs(metric: ComparedMetric, a: &SideCell, b: &SideCell) -> Option<(Vec<f64>, Vec<f64>)> {
-    let (Some(Numbers::Observed(a)), Some(Numbers::Observed(b))) =
-        (a.numbers.get(&metric), b.numbers.get(&metric))
-    else {
-        return None;
-    };
-    Some(shared(a, b).into_iter().unzip())
 }
 
 /// The values of the blocks that both have.
@@ -282,14 +242,18 @@ fn shared(a: &[(u32, f64)], b: &[(u32, f64)]) -> Vec<(f64, f64)> {
 
 fn level(cell: &SideCell, metric: ComparedMetric) -> Option<Level> {
     match cell.numbers.get(&metric)? {
-        Numbers::Observed(values) => {
-            Level::of(&values.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
-        }
-        Numbers::Mean { value, se, n, stopped } => {
-            Level::of_mean(*value, *se, *n).map(|level| Level { stopped: *stopped, ..level })
+        Numbers::Observed(values) => level_of(values),
+        Numbers::Mean { estimate, stopped } => {
+            let se = stats::visits_se(estimate);
+            let level = Level::of_mean(estimate.value, se, estimate.n)?;
+            Some(Level { stopped: *stopped, ..level })
         }
         Numbers::Missing(_) => None,
     }
+}
+
+fn level_of(values: &[(u32, f64)]) -> Option<Level> {
+    Level::of(&values.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
 }
 
 /// With the error of the run's level, which moves rates and latencies and not the cost.
@@ -311,7 +275,6 @@ fn slack(metric: ComparedMetric, a: &SideCell, b: &SideCell) -> f64 {
     }
 }
 
-/// The questions that a table asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Question {
     Overall,
@@ -375,7 +338,6 @@ impl Families {
         all
     }
 
-    /// The row with its verdict.
     pub(super) fn row(
         &self,
         draft: &Draft,

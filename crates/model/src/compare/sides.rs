@@ -3,6 +3,7 @@
 use super::conditions::Conditions;
 use super::observed::{Numbers, Placed, SideCell, join, of_cell, of_group, of_lines, of_result};
 use crate::cells::counts;
+use crate::grouped::grouped;
 use record::{
     ComparedKind, ComparedMetric, ComparedSide, ComparedUnit, Environment, Experiment,
     ExperimentCell, Profile, SavedDocument, Target, Trial, format_bytes,
@@ -86,11 +87,9 @@ pub struct Side {
     pub(super) cells: Vec<SideCell>,
     /// Model of the processor, where told.
     pub(super) processor: Option<String>,
-    /// Its clock.
     pub(super) clock_hz: Option<f64>,
     /// Degrees of freedom of the level's standard error.
     pub(super) level_df: f64,
-    /// The design of an experiment.
     pub(super) design: Option<String>,
     /// What a reader must know of it.
     pub(super) notes: Vec<String>,
@@ -191,21 +190,15 @@ impl Side {
         let mut side = Self::of_placed(about, &placed, absent)?;
         side.conditions.environment(experiment.environment.as_ref());
         side.design = Some(experiment.design_text.clone());
-        let observed = side.cells.iter().filter_map(|cell| {
-            let Numbers::Observed(values) = cell.numbers.get(&ComparedMetric::RatePerS)? else {
-                return None;
-            };
-            let mut values = values.clone();
+        let rates = side.cells.iter().filter_map(|cell| cell.observed(ComparedMetric::RatePerS));
+        let most = rates.clone().map(<[_]>::len).max().unwrap_or(0);
+        let by_block = |values: &[(u32, f64)]| {
+            let mut values = values.to_vec();
             values.sort_by_key(|(block, _)| *block);
-            Some(values)
-        });
-        let observed: Vec<Vec<(u32, f64)>> = observed.collect();
-        let most = observed.iter().map(Vec::len).max().unwrap_or(0);
-        let whole: Vec<Vec<f64>> = observed
-            .iter()
-            .filter(|values| values.len() == most)
-            .map(|values| values.iter().map(|(_, value)| *value).collect())
-            .collect();
+            values.into_iter().map(|(_, value)| value).collect()
+        };
+        let whole: Vec<Vec<f64>> =
+            rates.filter(|values| values.len() == most).map(by_block).collect();
         side.about.level_se_rel = stats::common_level(&whole);
         side.level_df = most.saturating_sub(1).max(1) as f64;
         Ok(side)
@@ -279,14 +272,8 @@ impl Side {
         id: String,
         lines: &[TraceObservation],
     ) -> Result<Self, SideError> {
-        let mut cells: Vec<(&TraceObservation, Vec<&TraceObservation>)> = Vec::new();
-        for line in lines {
-            match cells.iter_mut().find(|(first, _)| first.key == line.key) {
-                Some((_, all)) => all.push(line),
-                None => cells.push((line, vec![line])),
-            }
-        }
-        let cells = cells.iter().map(|(first, lines)| of_lines(first, lines)).collect();
+        let cells = grouped(lines, |line| &line.key);
+        let cells = cells.iter().map(|(_, lines)| of_lines(lines)).collect();
         let about = ComparedSide {
             ids: vec![id],
             target: given.to_owned(),
@@ -349,20 +336,11 @@ impl Side {
         }
         for cell in &side.cells {
             let mut cell = cell.clone();
-            let metrics: Vec<ComparedMetric> = cell.numbers.keys().copied().collect();
-            for metric in metrics {
-                let value = cell.value(metric);
-                let Some(numbers) = cell.numbers.get_mut(&metric) else { continue };
-                match (numbers, value) {
-                    (numbers, Some(value)) if by_run => {
-                        *numbers = Numbers::Observed(vec![(run, value)]);
-                    }
-                    (Numbers::Observed(values), _) => {
-                        values
-                            .iter_mut()
-                            .for_each(|(block, _)| *block += run * BLOCKS_OF_A_DOCUMENT);
-                    }
-                    _ => {}
+            for numbers in cell.numbers.values_mut() {
+                if let Some(value) = numbers.value().filter(|_| by_run) {
+                    *numbers = Numbers::Observed(vec![(run, value)]);
+                } else if let Numbers::Observed(values) = numbers {
+                    values.iter_mut().for_each(|(block, _)| *block += run * BLOCKS_OF_A_DOCUMENT);
                 }
             }
             let same =
@@ -386,18 +364,11 @@ impl Side {
         about.time = about.time.or_else(|| first.trial.time.clone());
         about.target = paths(&first.trial.targets);
         let mut conditions = Conditions::default();
-        let mut groups: Vec<Vec<&Placed>> = Vec::new();
-        for &placed in &valid {
+        for placed in &valid {
             conditions.trial(placed.trial);
-            let same = |group: &&mut Vec<&Placed>| {
-                (&group[0].trial.cell, &group[0].levels) == (&placed.trial.cell, &placed.levels)
-            };
-            match groups.iter_mut().find(same) {
-                Some(group) => group.push(placed),
-                None => groups.push(vec![placed]),
-            }
         }
-        let cells = groups.iter().map(|group| of_group(group)).collect();
+        let groups = grouped(valid.iter().copied(), |placed| (&placed.trial.cell, &placed.levels));
+        let cells = groups.iter().map(|(_, group)| of_group(group)).collect();
         let mut side = Self::of(about, conditions, first.trial.environment.as_ref(), cells)?;
         side.clock_hz = clock(valid.iter().map(|placed| placed.trial));
         Ok(side)
@@ -465,14 +436,9 @@ fn about(given: &str, kind: ComparedKind, unit: ComparedUnit) -> ComparedSide {
 
 fn check_arm(experiment: &Experiment, arm: &BTreeMap<String, String>) -> Result<(), SideError> {
     for (axis, level) in arm {
-        let mut known: Vec<String> = Vec::new();
-        for planned in &experiment.plan {
-            if let Some(other) = planned.levels.get(axis)
-                && !known.contains(other)
-            {
-                known.push(other.clone());
-            }
-        }
+        let levels = experiment.plan.iter().filter_map(|planned| planned.levels.get(axis).cloned());
+        let known = grouped(levels, String::clone).into_iter().map(|(level, _)| level);
+        let known: Vec<String> = known.collect();
         if known.contains(level) {
             continue;
         }

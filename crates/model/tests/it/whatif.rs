@@ -2,7 +2,7 @@
 
 use crate::synthetic::{closed_cell, workload};
 use model::Predictor;
-use model::whatif::{BalanceSide, Setup, balance};
+use model::whatif::{BalanceSide, Setup, WhatIfError, balance};
 use record::{
     Cell, Change, Estimate, HistogramSnapshot, LoadState, Locality, Mix, MixClass, Offered, OpKind,
     Pattern, RaidLevel, bucket_index,
@@ -104,6 +104,17 @@ fn small_writes_load_the_disks_of_each_level_as_often_as_the_formula_says() {
         let per_disk = (200.0 + penalty * 200.0) / f64::from(disks);
         assert!((found.saturation - per_disk / 1000.0).abs() < 0.01, "{raid:?}: {found:?}");
     }
+}
+
+#[test]
+fn a_level_that_cannot_be_made_of_so_many_disks_is_refused() {
+    let disk = servers(1, 1000.0);
+    let array = |disks, raid| {
+        open(1.0, 100.0).with(Change::Array { disks, raid, chunk_bytes: 64 << 10 }, &disk)
+    };
+    assert!(matches!(array(3, RaidLevel::Raid10), Err(WhatIfError::Disks(..))));
+    assert!(matches!(array(2, RaidLevel::Raid5), Err(WhatIfError::Disks(..))));
+    assert!(array(4, RaidLevel::Raid6).is_ok());
 }
 
 #[test]
