@@ -9,13 +9,12 @@
 //! trials below 70 % of saturation, or above; without open-loop trials that of the measured rates
 //! alone, which is said too.
 
-use super::capacity::known;
 use super::errors::rms_near;
-use super::open::{OpenLoad, OpenTable, smoothed};
+use super::open::Load;
 use super::{PredictError, Predictor, describe, errors};
 use crate::queueing::{birth_death, mg1_response, mm1_response};
 use record::{
-    Cell, Estimate, Mix, MixClass, ModelName, NORMAL_95, Offered, OpKind, Prediction, bucket_mid,
+    Estimate, Mix, MixClass, ModelName, NORMAL_95, Offered, OpKind, Prediction, bucket_mid,
 };
 
 /// Least half-width of an interval, as a ratio: histograms and counters are no better.
@@ -35,20 +34,6 @@ pub(crate) struct Means {
 }
 
 impl Predictor {
-    /// Fits what open-loop cells show, and how far each model lies from them.
-    pub(super) fn calibrate(&mut self, cells: &[Cell]) {
-        let open = smoothed(cells, self.without);
-        self.open = OpenTable::new(&self.table, &self.capacity, &open, None, self.without);
-        (self.errors, self.trials) = errors::held_out(self, &open);
-    }
-
-    /// The same with the calibration of other trials.
-    pub(super) fn calibrated_by(&self, open: &[OpenLoad<'_>]) -> Self {
-        let calibration =
-            OpenTable::new(&self.table, &self.capacity, open, Some(&self.open), self.without);
-        Self { open: calibration, ..self.clone() }
-    }
-
     /// [`Predictor::predict`] by a model of one's choice.
     ///
     /// # Errors
@@ -93,28 +78,23 @@ impl Predictor {
 
     /// Half-width of the interval as a logarithm.
     fn interval(&self, model: ModelName, mix: &Mix, offered: Offered, saturation: f64) -> f64 {
-        let closed = self.capacity.rel(&self.table, mix);
-        let rel = match offered {
-            Offered::Depth(_) => closed,
-            Offered::PoissonPerS(_) | Offered::ConstantPerS(_) => {
-                match rms_near(&self.trials, model, saturation) {
-                    Some(rms) => NORMAL_95 * rms,
-                    // An error of the maximum moves the queue time by that over what is left.
-                    None => closed / (1.0 - saturation).max(0.02),
-                }
-            }
+        let closed = self.capacity.rel(mix);
+        let rel = match (offered, rms_near(&self.trials, model, saturation)) {
+            (Offered::Depth(_), _) => closed,
+            (_, Some(rms)) => NORMAL_95 * rms,
+            // An error of the maximum moves the queue time by that over what is left.
+            (_, None) => closed / (1.0 - saturation).max(0.02),
         };
         rel.max(LEAST_REL)
     }
 
-    /// Means by a model.
     pub(super) fn means(
         &self,
         model: ModelName,
         mix: &Mix,
         offered: Offered,
     ) -> Result<Means, PredictError> {
-        known(&self.table, mix)?;
+        self.capacity.known(mix)?;
         match offered {
             Offered::Depth(depth) if depth >= 1.0 && depth.is_finite() => {
                 self.closed(model, mix, depth)
@@ -135,8 +115,8 @@ impl Predictor {
     /// knows of it. There is at least one.
     fn rates(&self, model: ModelName, mix: &Mix) -> Result<Vec<f64>, PredictError> {
         let rates = match model {
-            ModelName::MixCapacity | ModelName::Calibrated => self.capacity.rates(&self.table, mix),
-            _ => self.table.rates(&mix.classes),
+            ModelName::MixCapacity | ModelName::Calibrated => self.capacity.rates(mix),
+            _ => self.capacity.table.rates(&mix.classes),
         };
         rates.ok_or_else(PredictError::nothing)
     }
@@ -201,14 +181,13 @@ impl Predictor {
                 busy,
             });
         }
-        let (table, capacity, open) = (&self.table, &self.capacity, &self.open);
-        let at = |rho: f64| {
-            open.latency(table, capacity, mix, rho, arrivals).ok_or_else(PredictError::nothing)
-        };
+        let (capacity, open) = (&self.capacity, &self.open);
+        let at = |rho: f64| Load { mix, rho, wait_factor: arrivals };
+        let all = |load: Load<'_>| open.latency(capacity, load).ok_or_else(PredictError::nothing);
         // Alone is the light end of the same curve, with what mixes see of each other there.
-        let (latency, alone) = (at(rho)?, at(0.0)?);
+        let (latency, alone) = (all(at(rho))?, all(at(0.0))?);
         let mixed = (0.01..0.99).contains(&mix.reads());
-        let of = |op| open.latency_of(table, capacity, mix, rho, op, arrivals).filter(|_| mixed);
+        let of = |op| open.latency_of(capacity, at(rho), op).filter(|_| mixed);
         // Busy at least as long as requests arrive that take their time alone.
         let in_progress = rate_per_s * alone / 1e9;
         Ok(Means {
@@ -226,9 +205,9 @@ impl Predictor {
     pub fn scv_of(&self, mix: &Mix) -> Option<f64> {
         let (mut mean, mut square) = (0.0, 0.0);
         for class in &mix.classes {
-            let time = self.table.time_ns(class, 1)?;
+            let time = self.capacity.table.time_ns(class, 1)?;
             mean += class.share * time;
-            square += class.share * time * time * (1.0 + self.table.scv(class)?);
+            square += class.share * time * time * (1.0 + self.capacity.table.scv(class)?);
         }
         Some((square / (mean * mean) - 1.0).max(0.0))
     }
@@ -236,15 +215,15 @@ impl Predictor {
     /// 99th percentile of a mix: the classes' own distributions at the nearest load that was
     /// measured, each extrapolated to the mean that is predicted for its operation.
     pub(super) fn p99(&self, mix: &Mix, rho: f64) -> Option<f64> {
-        let (table, capacity, open) = (&self.table, &self.capacity, &self.open);
+        let (capacity, open) = (&self.capacity, &self.open);
         let own_ns = |class: &MixClass| {
             let own = Mix::one(class.op, class.locality, class.bytes);
-            open.latency(table, capacity, &own, rho, 1.0)
+            open.latency(capacity, Load { mix: &own, rho, wait_factor: 1.0 })
         };
         let mut weights: Vec<(f64, f64)> = Vec::new();
         for class in &mix.classes {
             let (histogram, mean) = open.shape(class, rho)?;
-            let of_op = open.latency_of(table, capacity, mix, rho, class.op, 1.0)?;
+            let of_op = open.latency_of(capacity, Load { mix, rho, wait_factor: 1.0 }, class.op)?;
             let ops = mix.share(|other| other.op == class.op);
             let same = mix.classes.iter().filter(|other| other.op == class.op);
             let plain: Option<f64> =

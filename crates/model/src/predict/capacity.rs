@@ -18,11 +18,16 @@ use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, NORMAL_95, OpKind
 use std::collections::BTreeSet;
 
 /// Coefficients of interference.
-pub(crate) const KINDS: usize = 4;
+const KINDS: usize = 4;
 /// Prices of coefficients that are tried, besides none at all.
 const PRICES: [f64; 4] = [1.0, 0.1, 0.01, 0.001];
 /// Fewest mixed trials at a depth that are fitted.
 const MIN_TRIALS: usize = 4;
+
+/// Largest share of an operation that was not measured for which the other one may stand: a load is
+/// then answered for nearly all of its requests, and the rest is named. Above it, what writes do to
+/// reads decides.
+const RARE_SHARE: f64 = 0.01;
 
 /// A mixed trial in a closed loop.
 #[derive(Clone, Debug)]
@@ -44,71 +49,80 @@ struct Fitted {
     rms: f64,
 }
 
-/// Rates of mixes.
-#[derive(Clone, Debug, Default)]
+/// Rates of single classes and of mixes.
+#[derive(Clone, Debug)]
 pub(crate) struct Capacity {
+    pub(crate) table: Table,
     fits: Vec<Fitted>,
 }
 
 impl Capacity {
-    /// Fits what the mixed cells show.
-    pub(crate) fn new(table: &Table, cells: &[Cell], without: Option<Part>) -> Self {
+    pub(crate) fn new(cells: &[Cell], without: Option<Part>) -> Self {
+        let table = Table::new(cells);
         let mixed: Vec<Mixed> = cells.iter().filter_map(mixed).collect();
         let depths: BTreeSet<usize> = mixed.iter().map(|one| one.depth).collect();
         let fits = depths.into_iter().filter_map(|depth| {
             let of_depth: Vec<&Mixed> = mixed.iter().filter(|one| one.depth == depth).collect();
-            fitted(table, &of_depth, depth, without)
+            fitted(&table, &of_depth, depth, without)
         });
-        Self { fits: fits.collect() }
+        let fits = fits.collect();
+        Self { table, fits }
     }
 
-    /// Nanoseconds per request of a mix at a depth.
-    fn time_ns(&self, table: &Table, mix: &Mix, depth: usize) -> Option<f64> {
-        Some(table.mean_ns(&mix.classes, depth)? * ratio(&self.ratios(table, mix)?, depth))
-    }
-
-    /// Time of a mix over that without interference, at the depths at which mixes were measured.
-    /// Pure classes have none.
-    fn ratios(&self, table: &Table, mix: &Mix) -> Option<Vec<(usize, f64)>> {
-        if mix.classes.len() == 1 {
-            return Some(Vec::new());
-        }
-        let of = |fit: &Fitted| {
-            let plain = table.mean_ns(&mix.classes, fit.depth)?;
-            let features = features(table, mix, fit.depth)?;
-            let linear = (1.0 + dot(&fit.coefficients, &features) / plain).max(1.0 / 3.0);
-            let beyond = fit.beyond.as_ref().map_or(0.0, |beyond| beyond.at(&place(mix, 0.0)));
-            Some((fit.depth, linear * libm::exp(beyond)))
-        };
-        self.fits.iter().map(of).collect()
+    /// Nanoseconds per request of a mix, by the depth.
+    fn times_ns(&self, mix: &Mix) -> Option<impl Fn(usize) -> Option<f64>> {
+        let fits = if mix.classes.len() == 1 { &[][..] } else { &self.fits };
+        let ratios = fits.iter().map(|fit| Some((fit.depth, fit.ratio(&self.table, mix)?)));
+        let ratios = ratios.collect::<Option<Vec<(usize, f64)>>>()?;
+        Some(move |depth| Some(self.table.mean_ns(&mix.classes, depth)? * ratio(&ratios, depth)))
     }
 
     /// Rates of a mix, requests per second at depths 1, 2, …, never falling.
-    pub(crate) fn rates(&self, table: &Table, mix: &Mix) -> Option<Vec<f64>> {
-        let ratios = self.ratios(table, mix)?;
-        let time = |depth| Some(table.mean_ns(&mix.classes, depth)? * ratio(&ratios, depth));
-        rising((1..=table.deepest().max(1)).map(time))
+    pub(crate) fn rates(&self, mix: &Mix) -> Option<Vec<f64>> {
+        rising((1..=self.table.deepest().max(1)).map(self.times_ns(mix)?))
     }
 
-    /// Whether mixes were measured.
     pub(crate) fn knows_mixes(&self) -> bool {
         !self.fits.is_empty()
     }
 
-    /// The largest rate of a mix.
-    pub(crate) fn max_rate(&self, table: &Table, mix: &Mix) -> Result<Estimate, PredictError> {
-        known(table, mix)?;
-        let time = self.time_ns(table, mix, table.deepest().max(1));
+    pub(crate) fn max_rate(&self, mix: &Mix) -> Result<Estimate, PredictError> {
+        self.known(mix)?;
+        let time = self.times_ns(mix).and_then(|times| times(self.table.deepest().max(1)));
         let rate = 1e9 / time.ok_or_else(PredictError::nothing)?;
-        Ok(Estimate::symmetric(rate, self.rel(table, mix) * rate, 0))
+        Ok(Estimate::symmetric(rate, self.rel(mix) * rate, 0))
     }
 
     /// Half-width of the interval of the largest rate of a mix, as a share: the errors of its classes,
     /// and those of mixes that were left out of the deepest fit.
-    pub(crate) fn rel(&self, table: &Table, mix: &Mix) -> f64 {
-        let own: f64 = mix.classes.iter().map(|class| class.share * table.rel(class)).sum();
+    pub(crate) fn rel(&self, mix: &Mix) -> f64 {
+        let own: f64 = mix.classes.iter().map(|class| class.share * self.table.rel(class)).sum();
         let mixed = self.fits.last().filter(|_| mix.classes.len() > 1);
         own.hypot(mixed.map_or(0.0, |fit| NORMAL_95 * fit.rms))
+    }
+
+    /// An error unless every class has rows that stand for it.
+    pub(crate) fn known(&self, mix: &Mix) -> Result<(), PredictError> {
+        checked(mix)?;
+        for class in &mix.classes {
+            let rare = mix.share(|other| other.op == class.op) <= RARE_SHARE + 1e-9;
+            let any = self.table.rows_for(class.op, class.locality).is_some();
+            if !any || !(rare || self.table.knows(class.op)) {
+                return Err(PredictError::NotMeasured(format!("random {}s", class.op.name())));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Fitted {
+    /// Time of a mix over that without interference.
+    fn ratio(&self, table: &Table, mix: &Mix) -> Option<f64> {
+        let plain = table.mean_ns(&mix.classes, self.depth)?;
+        let features = features(table, mix, self.depth)?;
+        let linear = (1.0 + dot(&self.coefficients, &features) / plain).max(1.0 / 3.0);
+        let beyond = self.beyond.as_ref().map_or(0.0, |beyond| beyond.at(&place(mix, 0.0)));
+        Some(linear * libm::exp(beyond))
     }
 }
 
@@ -147,9 +161,8 @@ fn fitted(
     let sample = |mix: &Mix, value| Sample { place: place(mix, 0.0), value, spread: 1.0 };
     let mut left: Vec<Sample> =
         table.classes().map(|class| sample(&Mix { classes: vec![class] }, 0.0)).collect();
-    let alone = Capacity { fits: vec![fit.clone()] };
     for one in trials {
-        let modelled = alone.time_ns(table, &one.mix, depth)?;
+        let modelled = table.mean_ns(&one.mix.classes, depth)? * fit.ratio(table, &one.mix)?;
         left.push(sample(&one.mix, libm::log(one.time_ns / modelled)));
     }
     let known = left.len() - trials.len();
@@ -200,35 +213,15 @@ fn rms(rows: &[(Vec<f64>, f64)], coefficients: impl Fn(usize) -> Vec<f64>) -> f6
     libm::sqrt(squares.sum::<f64>() / rows.len().max(1) as f64)
 }
 
-/// All rows but one.
 fn without(rows: &[(Vec<f64>, f64)], left_out: usize) -> Vec<(Vec<f64>, f64)> {
     let others = rows.iter().enumerate().filter(|(at, _)| *at != left_out);
     others.map(|(_, row)| row.clone()).collect()
 }
 
-pub(crate) fn dot(left: &[f64], right: &[f64]) -> f64 {
+fn dot(left: &[f64], right: &[f64]) -> f64 {
     left.iter().zip(right).map(|(a, b)| a * b).sum()
 }
 
-/// Largest share of an operation that was not measured for which the other one may stand: a load is
-/// then answered for nearly all of its requests, and the rest is named. Above it, what writes do to
-/// reads decides.
-const RARE_SHARE: f64 = 0.01;
-
-/// An error unless every class has rows that stand for it.
-pub(crate) fn known(table: &Table, mix: &Mix) -> Result<(), PredictError> {
-    checked(mix)?;
-    for class in &mix.classes {
-        let rare = mix.share(|other| other.op == class.op) <= RARE_SHARE + 1e-9;
-        let any = table.rows_for(class.op, class.locality).is_some();
-        if !any || !(rare || table.knows(class.op)) {
-            return Err(PredictError::NotMeasured(format!("random {}s", class.op.name())));
-        }
-    }
-    Ok(())
-}
-
-/// A mixed cell in a closed loop.
 fn mixed(cell: &Cell) -> Option<Mixed> {
     let workload = &cell.workload;
     let mix = mix_of(workload).filter(|mix| mix.classes.len() > 1)?;

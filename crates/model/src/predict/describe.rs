@@ -3,7 +3,6 @@
 use super::Predictor;
 use record::{Locality, Mix, ModelName, Offered, format_bytes};
 
-/// The clauses.
 pub(super) fn extrapolated(
     predictor: &Predictor,
     model: ModelName,
@@ -18,7 +17,9 @@ pub(super) fn extrapolated(
         }
     };
     for class in &mix.classes {
-        let Some(kind) = predictor.table.rows_for(class.op, class.locality) else { continue };
+        let Some(kind) = predictor.capacity.table.rows_for(class.op, class.locality) else {
+            continue;
+        };
         if kind.op != class.op {
             let part = mix.share(|other| other.op == class.op) * 100.0;
             let (op, measured) = (class.op.name(), kind.op.name());
@@ -41,7 +42,7 @@ pub(super) fn extrapolated(
         }
         let nearest = kind.rows.iter().min_by_key(|row| row.bytes.abs_diff(class.bytes));
         if let Some(row) = nearest
-            && (row.measured_depth as usize) < predictor.table.deepest().min(8)
+            && (row.measured_depth as usize) < predictor.capacity.table.deepest().min(8)
         {
             say(format!(
                 "{} {op}s of {} were measured up to depth {}; deeper ones follow the shape of others",

@@ -11,10 +11,11 @@
 
 use super::Predictor;
 use super::capacity::{Capacity, place};
-use super::table::{DEEPEST, Table, mix_of};
+use super::table::{DEEPEST, mix_of};
 use crate::curve::straight;
 use crate::size::only_size;
-use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
+use record::{Arrival, Cell, Estimate, Locality, Mix, Offered, OpKind, Prediction};
+use std::collections::BTreeMap;
 
 /// Distance between loads over which their shares resemble each other; see [`place`].
 const NEAR: f64 = 0.3;
@@ -31,48 +32,50 @@ struct Loop {
     shown: f64,
 }
 
-/// Closed loops of one operation and size, by rising depth.
-#[derive(Clone, Debug)]
-struct Curve {
-    op: OpKind,
-    /// Logarithm of the size, base 2.
-    size: f64,
-    loops: Vec<Loop>,
+impl Loop {
+    fn of(cell: &Cell, share: f64) -> Self {
+        let depth = f64::from(cell.workload.depth.max(1));
+        let busy = cell.utilization.value().copied().filter(|busy| *busy > 0.0).unwrap_or(1.0);
+        // A lone request is alone while the device is busy, whatever a coarse counter says.
+        let shown = if depth > 1.0 { (share / busy).clamp(1.0 / depth, 1.0) } else { 1.0 };
+        Self { depth: libm::log2(depth), share, shown: libm::log2(shown) }
+    }
 }
 
 /// What lies inside the device.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeviceTimeShare {
-    curves: Vec<Curve>,
+    /// Closed loops by rising depth, of one operation and size in bytes.
+    curves: BTreeMap<(OpKind, u64), Vec<Loop>>,
     /// Open loads and their shares.
     open: Vec<(Mix, f64, f64)>,
 }
 
 impl DeviceTimeShare {
     /// What these cells show.
-    pub(super) fn new(table: &Table, capacity: &Capacity, cells: &[Cell]) -> Self {
+    pub(super) fn new(capacity: &Capacity, cells: &[Cell]) -> Self {
         let mut inside = Self::default();
         for cell in cells {
             let Some(share) = cell.device_share.value() else { continue };
             let Some(mix) = mix_of(&cell.workload) else { continue };
             match (cell.workload.arrival, mix.classes.as_slice(), only_size(cell)) {
                 (Arrival::Closed, [class], Some(_)) if class.locality == Locality::Random => {
-                    inside.add(class, cell, *share);
+                    let curve = inside.curves.entry((class.op, class.bytes.max(1))).or_default();
+                    curve.push(Loop::of(cell, *share));
                 }
                 (Arrival::Poisson, ..) => {
                     let Some(rate) = cell.workload.rate_iops else { continue };
-                    let Ok(max) = capacity.max_rate(table, &mix) else { continue };
+                    let Ok(max) = capacity.max_rate(&mix) else { continue };
                     inside.open.push((mix, rate as f64 / max.value, *share));
                 }
                 _ => {}
             }
         }
-        inside.curves.sort_by(|a, b| a.size.total_cmp(&b.size));
-        for curve in &mut inside.curves {
-            curve.loops.sort_by(|a, b| a.depth.total_cmp(&b.depth));
+        for loops in inside.curves.values_mut() {
+            loops.sort_by(|a, b| a.depth.total_cmp(&b.depth));
             // More outstanding in the program are not fewer at the device.
             let mut most = 0.0;
-            for one in &mut curve.loops {
+            for one in loops {
                 most = f64::max(most, one.depth + one.shown);
                 one.shown = most - one.depth;
             }
@@ -80,35 +83,18 @@ impl DeviceTimeShare {
         inside
     }
 
-    fn add(&mut self, class: &MixClass, cell: &Cell, share: f64) {
-        let size = libm::log2(class.bytes.max(1) as f64);
-        let depth = f64::from(cell.workload.depth.max(1));
-        let busy = cell.utilization.value().copied().filter(|busy| *busy > 0.0).unwrap_or(1.0);
-        // A lone request is alone while the device is busy, whatever a coarse counter says.
-        let shown = if depth > 1.0 { (share / busy).clamp(1.0 / depth, 1.0) } else { 1.0 };
-        let one = Loop { depth: libm::log2(depth), share, shown: libm::log2(shown) };
-        let same =
-            |curve: &&mut Curve| curve.op == class.op && curve.size.to_bits() == size.to_bits();
-        match self.curves.iter_mut().find(same) {
-            Some(curve) => curve.loops.push(one),
-            None => self.curves.push(Curve { op: class.op, size, loops: vec![one] }),
-        }
-    }
-
     /// A number of a mix's closed loops at a logarithm of a depth; `None` where nothing is known.
     fn of_loops(&self, mix: &Mix, depth: f64, of: fn(&Loop) -> f64) -> Option<f64> {
         let (mut sum, mut weights) = (0.0, 0.0);
+        let log = |bytes: u64| libm::log2(bytes.max(1) as f64);
         for class in &mix.classes {
-            let size = libm::log2(class.bytes.max(1) as f64);
-            let any = self.curves.iter().any(|curve| curve.op == class.op);
-            let points: Vec<(f64, f64)> = self
-                .curves
-                .iter()
-                .filter(|curve| curve.op == class.op || !any)
-                .filter_map(|curve| {
-                    Some((curve.size, straight(&curve.loops, depth, |one| one.depth, of)?))
-                })
-                .collect();
+            let any = self.curves.keys().any(|(op, _)| *op == class.op);
+            let curves = self.curves.iter().filter(|((op, _), _)| *op == class.op || !any);
+            let points = curves.filter_map(|((_, bytes), loops)| {
+                Some((log(*bytes), straight(loops, depth, |one| one.depth, of)?))
+            });
+            let points: Vec<(f64, f64)> = points.collect();
+            let size = log(class.bytes);
             sum += class.share * straight(&points, size, |point| point.0, |point| point.1)?;
             weights += class.share;
         }
@@ -159,7 +145,7 @@ impl Predictor {
             return libm::exp2(deepest + wanted - most);
         }
         // Between the depths of the loops it is a straight line, so the inverse is one as well.
-        let loops = inside.curves.iter().flat_map(|curve| &curve.loops);
+        let loops = inside.curves.values().flatten();
         let mut depths: Vec<f64> = loops.map(|one| one.depth).chain([0.0, deepest]).collect();
         depths.sort_by(f64::total_cmp);
         let knots: Vec<(f64, f64)> =
@@ -197,7 +183,7 @@ impl Predictor {
     /// any size and place, as the device's counters show it: what is quicker is another device.
     #[must_use]
     pub fn quickest_counted_ns(&self, op: OpKind) -> Option<f64> {
-        let of_op = self.table.kinds.iter().filter(|kind| kind.op == op);
+        let of_op = self.capacity.table.kinds.iter().filter(|kind| kind.op == op);
         let alone = of_op.flat_map(|kind| &kind.rows).filter_map(|row| {
             let rate = row.rates.first()?;
             let alone = Mix::one(op, Locality::Random, row.bytes);

@@ -9,7 +9,7 @@
 //! calibrated model 15 times.
 
 use super::Predictor;
-use super::open::OpenLoad;
+use super::open::{OpenLoad, OpenTable};
 use record::{ModelAccuracy, ModelName, NORMAL_95, Offered};
 
 /// One server's models are shown and never advised by: on a device that works in parallel they are
@@ -59,7 +59,9 @@ pub(super) fn held_out(
             .filter(|(at, _)| at % PARTS != part)
             .map(|(_, one)| one.clone())
             .collect();
-        let without = predictor.calibrated_by(&others);
+        let like = Some(&predictor.open);
+        let others = OpenTable::new(&predictor.capacity, &others, like, predictor.without);
+        let without = Predictor { open: others, ..predictor.clone() };
         trials.extend(open.iter().skip(part).step_by(PARTS).filter_map(|one| trial(&without, one)));
     }
     let mut scored: Vec<(f64, ModelAccuracy)> =

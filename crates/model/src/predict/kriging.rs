@@ -27,7 +27,6 @@ const MIN_TRIALS: usize = 6;
 /// What is left out is no larger than a factor of e, whatever the trials say.
 const MOST: f64 = 1.0;
 
-/// A value at a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) place: Place,
@@ -43,7 +42,6 @@ pub(crate) struct Scale {
     noise: f64,
 }
 
-/// The function.
 #[derive(Clone, Debug)]
 pub(crate) struct Kriging {
     scale: Scale,
@@ -121,7 +119,6 @@ impl Kriging {
         Some(Self { scale, places, weights, rms })
     }
 
-    /// The value at a place.
     pub(crate) fn at(&self, place: &Place) -> f64 {
         let sum: f64 = self
             .places

@@ -38,7 +38,7 @@ use open::OpenTable;
 use record::{
     Cell, Estimate, Locality, Mix, ModelAccuracy, ModelName, Offered, OpKind, Prediction, Profile,
 };
-use table::Table;
+use table::Rows;
 
 /// Why nothing can be said of a load.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -116,7 +116,6 @@ impl Part {
 /// Models over one profile.
 #[derive(Clone, Debug)]
 pub struct Predictor {
-    table: Table,
     capacity: Capacity,
     open: OpenTable,
     inside: DeviceTimeShare,
@@ -143,19 +142,18 @@ impl Predictor {
     /// The predictor of these cells without one of its parts.
     #[must_use]
     pub fn without(cells: &[Cell], without: Option<Part>) -> Self {
-        let table = Table::new(cells);
-        let capacity = Capacity::new(&table, cells, without);
+        let capacity = Capacity::new(cells, without);
+        let open = open::smoothed(cells, without);
         let mut predictor = Self {
-            open: OpenTable::default(),
-            inside: DeviceTimeShare::new(&table, &capacity, cells),
-            table,
+            open: OpenTable::new(&capacity, &open, None, without),
+            inside: DeviceTimeShare::new(&capacity, cells),
             capacity,
             without,
             errors: Vec::new(),
             trials: Vec::new(),
             level_se_rel: 0.0,
         };
-        predictor.calibrate(cells);
+        (predictor.errors, predictor.trials) = errors::held_out(&predictor, &open);
         predictor
     }
 
@@ -201,7 +199,7 @@ impl Predictor {
     /// # Errors
     /// If the profile has nothing of a class of the mix.
     pub fn max_rate(&self, mix: &Mix) -> Result<Estimate, PredictError> {
-        self.capacity.max_rate(&self.table, mix)
+        self.capacity.max_rate(mix)
     }
 
     /// How far each model lies from the profile's own open-loop trials, the best first; empty
@@ -214,15 +212,15 @@ impl Predictor {
     /// Whether the profile has requests of a kind, rather than others that stand for them.
     #[must_use]
     pub fn knows(&self, op: OpKind, locality: Locality) -> bool {
-        self.table.kinds.iter().any(|kind| kind.op == op && kind.locality == locality)
+        Rows::find(&self.capacity.table.kinds, op, locality).is_some()
     }
 
     /// Rates of a mix with 1, 2, … requests in flight, never falling; `None` where the profile
     /// has nothing of a class.
     #[must_use]
     pub fn rates_of(&self, mix: &Mix) -> Option<Vec<f64>> {
-        capacity::known(&self.table, mix).ok()?;
-        self.capacity.rates(&self.table, mix)
+        self.capacity.known(mix).ok()?;
+        self.capacity.rates(mix)
     }
 }
 

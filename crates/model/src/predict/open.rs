@@ -18,7 +18,7 @@ use super::Part;
 use super::capacity::{Capacity, place};
 use super::kriging::{Kriging, Sample, Scale};
 use super::stall_smoothing::StallSmoothing;
-use super::table::{Table, doublings_between, mix_of};
+use super::table::{Rows, Table, doublings_between, mix_of};
 use crate::curve::straight;
 use crate::queueing::birth_death_latency;
 use record::{Arrival, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind};
@@ -54,12 +54,14 @@ struct OpenRow {
     nodes: Vec<Node>,
 }
 
-/// Those of one operation and place.
-#[derive(Clone, Debug)]
-struct OpenRows {
-    op: OpKind,
-    locality: Locality,
-    rows: Vec<OpenRow>,
+/// A mix that arrives at a share of saturation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load<'a> {
+    pub(crate) mix: &'a Mix,
+    /// Rate over the largest one.
+    pub(crate) rho: f64,
+    /// Queue time over that with Poisson arrivals.
+    pub(crate) wait_factor: f64,
 }
 
 /// An open load of a profile.
@@ -80,7 +82,7 @@ pub struct OpenLoad<'a> {
 /// What open loads saw.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenTable {
-    kinds: Vec<OpenRows>,
+    kinds: Vec<Rows<OpenRow>>,
     /// Whether the queue of mixes is the chain's, because that lies nearer to the mixed trials than
     /// the mean of the classes' own.
     by_chain: bool,
@@ -95,18 +97,14 @@ pub fn open_loads(cells: &[Cell]) -> Vec<OpenLoad<'_>> {
     smoothed(cells, None)
 }
 
+/// [`open_loads`] for a predictor without one of its parts.
 pub(super) fn smoothed(cells: &[Cell], without: Option<Part>) -> Vec<OpenLoad<'_>> {
     let open = cells.iter().filter(|cell| cell.workload.arrival == Arrival::Poisson);
     let loads = open.filter_map(|cell| {
         let mix = mix_of(&cell.workload)?;
         let rate_per_s = cell.workload.rate_iops? as f64;
-        Some(OpenLoad {
-            cell,
-            mix,
-            rate_per_s,
-            latency_ns: cell.latency_ns.value,
-            by_op: [None; 2],
-        })
+        let latency_ns = cell.latency_ns.value;
+        Some(OpenLoad { cell, mix, rate_per_s, latency_ns, by_op: [None; 2] })
     });
     let mut loads: Vec<OpenLoad<'_>> = loads.collect();
     let smoothing = match without {
@@ -123,37 +121,32 @@ impl OpenTable {
     /// Reads the trials; those at saturation say nothing. `like` was made of more of them and gives
     /// what was chosen by those.
     pub(crate) fn new(
-        table: &Table,
         capacity: &Capacity,
         cells: &[OpenLoad<'_>],
         like: Option<&Self>,
         without: Option<Part>,
     ) -> Self {
-        let mut open = Self::default();
         let rho = |cell: &OpenLoad<'_>| {
-            let max = capacity.max_rate(table, &cell.mix).ok()?.value;
+            let max = capacity.max_rate(&cell.mix).ok()?.value;
             Some(cell.rate_per_s / max).filter(|&rho| rho < SATURATED)
         };
-        for op in [OpKind::Read, OpKind::Write] {
-            for locality in [Locality::Random, Locality::Sequential, Locality::Hit] {
-                let of_kind = cells.iter().filter_map(|cell| match cell.mix.classes.as_slice() {
-                    [class] if class.op == op && class.locality == locality => {
-                        Some((*class, rho(cell)?, cell))
-                    }
-                    _ => None,
-                });
-                let rows = open_rows(table, &of_kind.collect::<Vec<_>>());
-                if !rows.is_empty() {
-                    open.kinds.push(OpenRows { op, locality, rows });
+        let kinds = Rows::by_kind(|op, locality| {
+            let of_kind = cells.iter().filter_map(|cell| match cell.mix.classes.as_slice() {
+                [class] if class.op == op && class.locality == locality => {
+                    Some((*class, rho(cell)?, cell))
                 }
-            }
-        }
+                _ => None,
+            });
+            open_rows(&capacity.table, &of_kind.collect::<Vec<_>>())
+        });
+        let mut open = Self { kinds, ..Self::default() };
         let with_load: Vec<(&OpenLoad<'_>, f64)> =
             cells.iter().filter_map(|cell| Some((cell, rho(cell)?))).collect();
         let off = |open: &Self| {
             let mixed = with_load.iter().filter(|(cell, _)| cell.mix.classes.len() > 1);
             let errors = mixed.filter_map(|&(cell, rho)| {
-                let modelled = open.latency(table, capacity, &cell.mix, rho, 1.0)?;
+                let load = Load { mix: &cell.mix, rho, wait_factor: 1.0 };
+                let modelled = open.latency(capacity, load)?;
                 Some(libm::log(modelled / cell.latency_ns).abs())
             });
             stats::median(errors.collect())
@@ -172,12 +165,11 @@ impl OpenTable {
                 Some(like) => Some(like.beyond[op as usize].as_ref()?.scale()),
                 None => None,
             };
-            open.fitted(table, capacity, op, &with_load, scale)
+            open.fitted(capacity, op, &with_load, scale)
         });
         open
     }
 
-    /// Whether anything was measured.
     pub(crate) fn is_empty(&self) -> bool {
         self.kinds.is_empty()
     }
@@ -187,17 +179,16 @@ impl OpenTable {
         self.kind(class.op, class.locality).is_some()
     }
 
-    fn kind(&self, op: OpKind, locality: Locality) -> Option<&OpenRows> {
-        self.kinds.iter().find(|kind| kind.op == op && kind.locality == locality)
+    fn kind(&self, op: OpKind, locality: Locality) -> Option<&Rows<OpenRow>> {
+        Rows::find(&self.kinds, op, locality)
     }
 
     /// The rows of a class: its own kind, else random ones of its operation.
-    fn rows_for(&self, class: &MixClass) -> Option<&OpenRows> {
+    fn rows_for(&self, class: &MixClass) -> Option<&Rows<OpenRow>> {
         self.kind(class.op, class.locality).or_else(|| self.kind(class.op, Locality::Random))
     }
 
-    /// Time alone of a class.
-    pub(crate) fn alone_ns(&self, table: &Table, class: &MixClass) -> Option<f64> {
+    fn alone_ns(&self, table: &Table, class: &MixClass) -> Option<f64> {
         let closed = table.time_ns(class, 1)?;
         let rows = self.rows_for(class);
         let share = rows.and_then(|kind| by_size(&kind.rows, class.bytes, |row| row.alone_share));
@@ -232,28 +223,20 @@ impl OpenTable {
     /// Mean latency of an operation in a mix; `None` where it has none of it.
     pub(crate) fn latency_of(
         &self,
-        table: &Table,
         capacity: &Capacity,
-        mix: &Mix,
-        rho: f64,
+        load: Load<'_>,
         op: OpKind,
-        wait_factor: f64,
     ) -> Option<f64> {
-        let base = self.base_of(table, capacity, mix, rho, op, wait_factor)?;
+        let base = self.base_of(capacity, load, op)?;
         let beyond = self.beyond[op as usize].as_ref();
-        Some(base * libm::exp(beyond.map_or(0.0, |beyond| beyond.at(&place(mix, rho)))))
+        let beyond = beyond.map_or(0.0, |beyond| beyond.at(&place(load.mix, load.rho)));
+        Some(base * libm::exp(beyond))
     }
 
     /// The same without what is left by the model.
-    fn base_of(
-        &self,
-        table: &Table,
-        capacity: &Capacity,
-        mix: &Mix,
-        rho: f64,
-        op: OpKind,
-        wait_factor: f64,
-    ) -> Option<f64> {
+    fn base_of(&self, capacity: &Capacity, load: Load<'_>, op: OpKind) -> Option<f64> {
+        let Load { mix, rho, wait_factor } = load;
+        let table = &capacity.table;
         let of_op = mix.share(|class| class.op == op);
         if of_op <= 0.0 {
             return None;
@@ -263,7 +246,7 @@ impl OpenTable {
             classes.map(|class| Some(class.share * self.alone_ns(table, class)?)).sum();
         let alone = alone? / of_op;
         let wait_ns = if self.by_chain && mix.classes.len() > 1 {
-            let rates = capacity.rates(table, mix)?;
+            let rates = capacity.rates(mix)?;
             let latency = birth_death_latency(&rates, rho * rates.last()?)?;
             let factor: f64 =
                 mix.classes.iter().map(|class| class.share * prior(table, class)).sum();
@@ -275,19 +258,12 @@ impl OpenTable {
     }
 
     /// Mean latency of a mix.
-    pub(crate) fn latency(
-        &self,
-        table: &Table,
-        capacity: &Capacity,
-        mix: &Mix,
-        rho: f64,
-        wait_factor: f64,
-    ) -> Option<f64> {
+    pub(crate) fn latency(&self, capacity: &Capacity, load: Load<'_>) -> Option<f64> {
         let mut sum = 0.0;
         for op in [OpKind::Read, OpKind::Write] {
-            let of_op = mix.share(|class| class.op == op);
+            let of_op = load.mix.share(|class| class.op == op);
             if of_op > 0.0 {
-                sum += of_op * self.latency_of(table, capacity, mix, rho, op, wait_factor)?;
+                sum += of_op * self.latency_of(capacity, load, op)?;
             }
         }
         Some(sum)
@@ -307,7 +283,6 @@ impl OpenTable {
     /// What open loads of an operation saw beyond the base, pure ones included.
     fn fitted(
         &self,
-        table: &Table,
         capacity: &Capacity,
         op: OpKind,
         cells: &[(&OpenLoad<'_>, f64)],
@@ -317,7 +292,8 @@ impl OpenTable {
             .iter()
             .filter_map(|&(cell, rho)| {
                 let measured = cell.by_op[op as usize]?;
-                let modelled = self.base_of(table, capacity, &cell.mix, rho, op, 1.0)?;
+                let load = Load { mix: &cell.mix, rho, wait_factor: 1.0 };
+                let modelled = self.base_of(capacity, load, op)?;
                 let value = libm::log(measured / modelled).clamp(-MOST_BEYOND, MOST_BEYOND);
                 Some(Sample { place: place(&cell.mix, rho), value, spread: spread(rho) })
             })
@@ -339,7 +315,6 @@ fn spread(rho: f64) -> f64 {
     1.0 / (1.0 - rho.min(SATURATED))
 }
 
-/// Rows of the trials of one kind.
 fn open_rows(table: &Table, cells: &[(MixClass, f64, &OpenLoad<'_>)]) -> Vec<OpenRow> {
     let sizes: BTreeSet<u64> = cells.iter().map(|(class, ..)| class.bytes).collect();
     let row = |bytes: u64| {
@@ -375,7 +350,6 @@ fn chain_ns(table: &Table, class: &MixClass, rho: f64) -> Option<f64> {
     Some(((latency - 1.0 / rates.first()?) * 1e9).max(0.0))
 }
 
-/// What kappa is a multiple of.
 fn yardstick_ns(table: &Table, class: &MixClass, rho: f64, alone_ns: f64) -> Option<f64> {
     Some(chain_ns(table, class, rho)? + YARDSTICK_GROWTH * rho * alone_ns)
 }

@@ -25,7 +25,6 @@ pub(super) struct StallSmoothing {
 }
 
 impl StallSmoothing {
-    /// Of these open loads.
     pub(super) fn of(loads: &[(&Cell, &Mix)]) -> Self {
         let added = |op: OpKind| {
             let pairs = loads.iter().filter_map(|(cell, mix)| pair(cell, mix, op));

@@ -33,11 +33,6 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The largest rate, requests per second.
-    pub(crate) fn max(&self) -> f64 {
-        self.rates.last().copied().unwrap_or(0.0)
-    }
-
     /// Nanoseconds per request at a depth.
     fn time_ns(&self, depth: usize) -> f64 {
         1e9 / self.rates[depth.clamp(1, self.rates.len()) - 1]
@@ -46,13 +41,30 @@ impl Row {
 
 /// All rows of one operation and place, by rising size.
 #[derive(Clone, Debug)]
-pub(crate) struct Rows {
+pub(crate) struct Rows<R = Row> {
     pub(crate) op: OpKind,
     pub(crate) locality: Locality,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<R>,
 }
 
-/// All rows.
+impl<R> Rows<R> {
+    /// The kinds that have rows.
+    pub(crate) fn by_kind(rows: impl Fn(OpKind, Locality) -> Vec<R>) -> Vec<Self> {
+        let mut kinds = Vec::new();
+        for op in [OpKind::Read, OpKind::Write] {
+            for locality in [Locality::Random, Locality::Sequential, Locality::Hit] {
+                kinds.push(Self { op, locality, rows: rows(op, locality) });
+            }
+        }
+        kinds.retain(|kind| !kind.rows.is_empty());
+        kinds
+    }
+
+    pub(crate) fn find(kinds: &[Self], op: OpKind, locality: Locality) -> Option<&Self> {
+        kinds.iter().find(|kind| kind.op == op && kind.locality == locality)
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     pub(crate) kinds: Vec<Rows>,
@@ -107,28 +119,20 @@ pub fn mix_of(workload: &Workload) -> Option<Mix> {
 }
 
 impl Table {
-    /// The rows that the cells hold.
     pub(crate) fn new(cells: &[Cell]) -> Self {
-        let mut kinds = Vec::new();
-        for op in [OpKind::Read, OpKind::Write] {
-            for place in [Locality::Random, Locality::Sequential, Locality::Hit] {
-                let of_kind: Vec<&Cell> = cells
-                    .iter()
-                    .filter(|cell| {
-                        let workload = &cell.workload;
-                        workload.arrival == Arrival::Closed
-                            && describes(workload)
-                            && workload.blend.is_none()
-                            && workload.only_op() == Some(op)
-                            && locality(workload.pattern) == Some(place)
-                    })
-                    .collect();
-                let rows = rows(&of_kind);
-                if !rows.is_empty() {
-                    kinds.push(Rows { op, locality: place, rows });
-                }
-            }
-        }
+        let kinds = Rows::by_kind(|op, place| {
+            let of_kind = cells.iter().filter(|cell| {
+                let workload = &cell.workload;
+                workload.arrival == Arrival::Closed
+                    && describes(workload)
+                    && workload.blend.is_none()
+                    && workload.only_op() == Some(op)
+                    && locality(workload.pattern) == Some(place)
+            });
+            let of_kind: Vec<&Cell> = of_kind.collect();
+            let sizes: BTreeSet<u64> = of_kind.iter().filter_map(|cell| only_size(cell)).collect();
+            sizes.into_iter().filter_map(|bytes| row(&of_kind, bytes)).collect()
+        });
         let mut table = Self { kinds };
         table.fill();
         table.prolong();
@@ -178,17 +182,17 @@ impl Table {
     /// Gives every row the same depths.
     fn prolong(&mut self) {
         let before = self.clone();
-        let Some(deepest) = before.all().map(|(_, _, row)| row.rates.len()).max() else { return };
+        let deepest = before.deepest();
         for kind in &mut self.kinds {
             for row in &mut kind.rows {
                 let depth = row.rates.len();
                 let shape = before.shape_beyond(kind.op, kind.locality, row.bytes, depth);
-                let last = row.max();
-                row.rates.extend((depth..deepest).map(|at| {
-                    shape.map_or(last, |shape: &Row| {
-                        let reached = shape.rates[at.min(shape.rates.len() - 1)];
-                        last * reached / shape.rates[depth - 1]
-                    })
+                let last = row.rates[depth - 1];
+                row.rates.extend((depth..deepest).map(|at| match shape {
+                    Some(shape) => {
+                        last * shape.rates[at.min(shape.rates.len() - 1)] / shape.rates[depth - 1]
+                    }
+                    None => last,
                 }));
             }
         }
@@ -209,7 +213,6 @@ impl Table {
         self.kinds.iter().flat_map(|kind| kind.rows.iter().map(|row| (kind.op, kind.locality, row)))
     }
 
-    /// Every class that was measured.
     pub(crate) fn classes(&self) -> impl Iterator<Item = MixClass> {
         self.all().map(|(op, locality, row)| MixClass {
             op,
@@ -220,7 +223,7 @@ impl Table {
     }
 
     fn kind(&self, op: OpKind, place: Locality) -> Option<&Rows> {
-        self.kinds.iter().find(|kind| kind.op == op && kind.locality == place)
+        Rows::find(&self.kinds, op, place)
     }
 
     /// The rows that stand for a class: its own kind, else random ones of its operation, else random
@@ -236,7 +239,6 @@ impl Table {
         self.rows_for(op, Locality::Random).is_some_and(|rows| rows.op == op)
     }
 
-    /// The largest depth of the rows.
     pub(crate) fn deepest(&self) -> usize {
         self.all().map(|(_, _, row)| row.rates.len()).max().unwrap_or(0)
     }
@@ -275,12 +277,6 @@ impl Table {
             rows.and_then(|rows| rows.iter().min_by_key(|row| row.bytes.abs_diff(class.bytes)));
         nearest.map_or(1.0, |row| row.rel)
     }
-}
-
-/// Rows by rising size.
-fn rows(cells: &[&Cell]) -> Vec<Row> {
-    let sizes: BTreeSet<u64> = cells.iter().filter_map(|cell| only_size(cell)).collect();
-    sizes.into_iter().filter_map(|bytes| row(cells, bytes)).collect()
 }
 
 fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {
