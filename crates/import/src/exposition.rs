@@ -26,13 +26,6 @@ struct Dated {
     clock_s: Option<f64>,
 }
 
-impl Dated {
-    fn time(&self) -> Option<i128> {
-        let ns = |value: f64, unit: f64| (value * unit) as i128;
-        self.sample_ms.map(|ms| ns(ms, 1e6)).or(self.clock_s.map(|s| ns(s, 1e9)))
-    }
-}
-
 pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, ImportError> {
     let mut builder = ObservationBuilder::new("node_exporter");
     let mut dated = Vec::new();
@@ -49,7 +42,9 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, I
             let length = i128::from(options.interval_ns?);
             Some(last.unwrap_or(0) + length)
         };
-        let known = given.or(comment).or_else(|| dated.time());
+        let ns = |value: Option<f64>, unit: f64| value.map(|value| (value * unit) as i128);
+        let beside = ns(dated.sample_ms, 1e6).or(ns(dated.clock_s, 1e9));
+        let known = given.or(comment).or(beside);
         let time = known.or_else(counted);
         let Some(time) = time.filter(|time| (0..i128::from(u64::MAX)).contains(time)) else {
             builder.counts.no_length += 1;
@@ -125,11 +120,7 @@ fn stamp(comment: &str) -> Option<Stamp> {
     if ["HELP ", "TYPE ", "EOF", "UNIT "].iter().any(|word| comment.starts_with(word)) {
         return None;
     }
-    if let Some(stamp) = Stamp::parse(comment) {
-        return Some(stamp);
-    }
-    let mut words = comment.split_whitespace();
-    words.find_map(Stamp::parse)
+    Stamp::parse(comment).or_else(|| comment.split_whitespace().find_map(Stamp::parse))
 }
 
 /// The name that a line begins with.

@@ -17,7 +17,6 @@ use record::{Context, Observation};
 /// Begin and length of a report, where they can be known.
 type Span = Option<(i128, i128)>;
 
-/// Reads files: one observation for each machine in them.
 pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observation>, ImportError> {
     let without_boot: Vec<Vec<bool>> = texts.iter().map(|text| without_boot(text)).collect();
     let fill = |host: &Host<'_>, builder: &mut ObservationBuilder| {

@@ -57,25 +57,18 @@ impl<'a> Json<'a> {
     }
 }
 
-/// The values of a text, and its faults.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Values<'a> {
-    /// Top-level values; after a fault also objects from inside one.
-    pub(crate) values: Vec<Json<'a>>,
-    /// Places where something else was expected, the end of the text included.
-    pub(crate) faults: u64,
-}
-
-/// Reads all values. After a fault it goes on at the next object whose first key is `restart`.
-pub(crate) fn values<'a>(text: &'a str, restart: &str) -> Values<'a> {
+/// All top-level values, after a fault also objects from inside one; and the number of faults: places
+/// where something else was expected, the end of the text included. After a fault it goes on at the
+/// next object whose first key is `restart`.
+pub(crate) fn values<'a>(text: &'a str, restart: &str) -> (Vec<Json<'a>>, u64) {
     let mut reader = Reader { text, at: 0 };
-    let mut found = Values { values: Vec::new(), faults: 0 };
+    let (mut values, mut faults) = (Vec::new(), 0);
     let key = format!("\"{restart}\"");
     loop {
         // Closing brackets are what is left of a document that was entered after a fault.
         reader.skip(|byte| byte.is_ascii_whitespace() || b",]}\0".contains(&byte));
         if reader.at >= text.len() {
-            return found;
+            return (values, faults);
         }
         let begin = reader.at;
         let outcome = match reader.peek() {
@@ -83,12 +76,12 @@ pub(crate) fn values<'a>(text: &'a str, restart: &str) -> Values<'a> {
             _ => Outcome::Broken(None),
         };
         match outcome {
-            Outcome::Whole(value) => found.values.push(value),
+            Outcome::Whole(value) => values.push(value),
             Outcome::Broken(value) => {
-                found.values.extend(value);
-                found.faults += 1;
+                values.extend(value);
+                faults += 1;
                 let from = reader.at.max(begin + 1);
-                let Some(next) = object_with(text, from, &key) else { return found };
+                let Some(next) = object_with(text, from, &key) else { return (values, faults) };
                 reader.at = next;
             }
         }
@@ -254,20 +247,20 @@ mod tests {
     #[test]
     fn whole_text_is_read_whole() {
         let text = r#"{"a": [1.50, -2e3, "x\"\u00e4\n", true, null], "b": {}} {"c": 1}"#;
-        let read = values(text, "t");
-        assert_eq!((read.values.len(), read.faults), (2, 0));
-        let elements = read.values[0].get("a").unwrap().elements();
+        let (read, faults) = values(text, "t");
+        assert_eq!((read.len(), faults), (2, 0));
+        let elements = read[0].get("a").unwrap().elements();
         assert_eq!(elements[0], Json::Number("1.50"));
         assert_eq!(elements[2].text(), Some("x\"ä\n"));
         assert_eq!(elements[3..], [Json::Word, Json::Word]);
-        assert!(read.values[0].get("b").unwrap().is_whole());
+        assert!(read[0].get("b").unwrap().is_whole());
     }
 
     #[test]
     fn cut_text_keeps_what_was_whole_and_no_half_number() {
-        let read = values(r#"{"s": [{"d": 1}, {"d": 2, "e": 12"#, "t");
-        assert_eq!(read.faults, 1);
-        let elements = read.values[0].get("s").unwrap().elements();
+        let (read, faults) = values(r#"{"s": [{"d": 1}, {"d": 2, "e": 12"#, "t");
+        assert_eq!(faults, 1);
+        let elements = read[0].get("s").unwrap().elements();
         assert!(elements[0].is_whole() && !elements[1].is_whole());
         assert_eq!(elements[1].get("d"), Some(&Json::Number("2")));
         assert_eq!(elements[1].get("e"), None);
@@ -276,18 +269,18 @@ mod tests {
     #[test]
     fn after_a_fault_it_goes_on_at_the_next_report() {
         let text = r#"{"s": [{"t": 1, "d": 1}, {"t": 2, ?? "d"}, { "t": 3}, {"t": 4}]}"#;
-        let read = values(text, "t");
-        assert_eq!((read.values.len(), read.faults), (3, 1));
-        assert_eq!(read.values[0].get("s").unwrap().elements().len(), 2);
-        assert_eq!(read.values[1].get("t"), Some(&Json::Number("3")));
-        assert_eq!(read.values[2].get("t"), Some(&Json::Number("4")));
+        let (read, faults) = values(text, "t");
+        assert_eq!((read.len(), faults), (3, 1));
+        assert_eq!(read[0].get("s").unwrap().elements().len(), 2);
+        assert_eq!(read[1].get("t"), Some(&Json::Number("3")));
+        assert_eq!(read[2].get("t"), Some(&Json::Number("4")));
     }
 
     #[test]
     fn deep_nesting_is_a_fault_and_no_overflow() {
         let text = "[".repeat(100_000);
-        assert_eq!(values(&text, "t").faults, 1);
+        assert_eq!(values(&text, "t").1, 1);
         let text = "{\"t\":".repeat(10_000);
-        assert!(values(&text, "t").faults >= 1);
+        assert!(values(&text, "t").1 >= 1);
     }
 }

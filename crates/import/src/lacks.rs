@@ -79,11 +79,9 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
             wholly.push(need);
         } else if without > 0.0 {
             let claim = format!("some intervals lack {}; lost for them: {}", need.name, need.lost);
-            findings.push(
-                Finding::new(FindingCode::FiguresMissing, Severity::Info, claim, "")
-                    .with("intervals without it", without, "")
-                    .with("intervals", count, ""),
-            );
+            let finding = Finding::note(FindingCode::FiguresMissing, claim, "");
+            let finding = finding.with("intervals without it", without, "");
+            findings.push(finding.with("intervals", count, ""));
         }
     }
     // Without any latencies their split is lost as well, which needs no second line.
@@ -94,17 +92,14 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
     for need in wholly {
         let severity = if need.name == NEEDS[7].name { Severity::Info } else { Severity::Warning };
         let claim = format!("the source does not tell {}; lost: {}", need.name, need.lost);
-        findings.push(Finding::new(FindingCode::FiguresMissing, severity, claim, "").with(
-            "intervals",
-            count,
-            "",
-        ));
+        let finding = Finding::new(FindingCode::FiguresMissing, severity, claim, "");
+        findings.push(finding.with("intervals", count, ""));
     }
     if observation.contexts.iter().all(|it| it.io_some_share.is_none()) {
         let claim = "the source tells nothing from above the disk (control groups, pressure); \
                      lost: capped, which becomes \"capped or paced by the application\"";
         let remedy = "record on the machine itself: halfpower record";
-        let finding = Finding::new(FindingCode::FiguresMissing, Severity::Info, claim, remedy);
+        let finding = Finding::note(FindingCode::FiguresMissing, claim, remedy);
         findings.push(finding.with("intervals", count, ""));
     }
     findings.extend(stacked(observation));
@@ -130,11 +125,8 @@ fn stacked(observation: &Observation) -> Option<Finding> {
             "the source does not tell what {first}{more} is built of: its requests are counted \
              again in the disks below; lost: totals over devices"
         );
-        Finding::new(FindingCode::FiguresMissing, Severity::Info, claim, "").with(
-            "devices built of others",
-            built.len() as f64,
-            "",
-        )
+        let finding = Finding::note(FindingCode::FiguresMissing, claim, "");
+        finding.with("devices built of others", built.len() as f64, "")
     })
 }
 
@@ -144,7 +136,7 @@ fn mixed(intervals: u64, count: f64) -> Option<Finding> {
         let claim = "rates and mean times of this source include discards where there are any, which \
                      take other times than reads and writes";
         let remedy = "use iostat -x, which has them apart; or leave out times with discards";
-        Finding::new(FindingCode::FiguresMixed, Severity::Warning, claim, remedy)
+        Finding::warning(FindingCode::FiguresMixed, claim, remedy)
             .with("intervals that may include discards", intervals as f64, "")
             .with("intervals", count, "")
     })
@@ -160,7 +152,7 @@ fn coarse(intervals: &[Interval]) -> Option<Finding> {
         let claim = "most latencies are so short that the last digit printed is more than a tenth of \
                      them; lost: slow, unless it is far slower than expected";
         let remedy = "record on the machine itself, in nanoseconds over longer intervals";
-        Finding::new(FindingCode::FiguresCoarse, Severity::Warning, claim, remedy)
+        Finding::warning(FindingCode::FiguresCoarse, claim, remedy)
             .with("intervals with coarse times", bad as f64, "")
             .with("coarsest step", worst / 1e3, "µs")
     })

@@ -195,8 +195,7 @@ impl ObservationBuilder {
             rows.map(|(_, claim, remedy)| (claim, remedy)).unzip();
         remedies.retain(|remedy| !remedy.is_empty());
         let (claim, remedy) = (claims.join("; "), remedies.join("; "));
-        (!claims.is_empty())
-            .then(|| Finding::new(FindingCode::TimesAssumed, Severity::Info, claim, remedy))
+        (!claims.is_empty()).then(|| Finding::note(FindingCode::TimesAssumed, claim, remedy))
     }
 }
 
@@ -303,7 +302,7 @@ fn left_out(counts: &Counts) -> Option<Finding> {
     };
     let counts =
         [("since boot", since_boot), ("restarts", restarts), ("unknown length", no_length)];
-    Some(finding(FindingCode::IntervalsLeftOut, severity, claim, remedy, &counts))
+    Some(with_counts(Finding::new(FindingCode::IntervalsLeftOut, severity, claim, remedy), &counts))
 }
 
 /// Counters that went back between two moments.
@@ -311,16 +310,16 @@ fn resets(resets: u64) -> Option<Finding> {
     let claim = "counters went back between two moments: the machine restarted, or the device is \
                  another one; these intervals are left out";
     let remedy = "compare serial numbers; the kernel log (dmesg)";
-    let (code, counts) = (FindingCode::CountersReset, [("resets", resets)]);
-    (resets > 0).then(|| finding(code, Severity::Warning, claim, remedy, &counts))
+    let found = || Finding::warning(FindingCode::CountersReset, claim, remedy);
+    (resets > 0).then(|| found().with("resets", resets as f64, ""))
 }
 
 /// A kernel whose busy time does not mean what its name says.
 fn busy_doubtful(doubt: &str, devices: usize) -> Finding {
     let claim = format!("the busy share cannot be trusted: {doubt}");
     let remedy = "conclude from latency and requests in flight";
-    let counts = [("devices", devices as u64)];
-    finding(FindingCode::BusyDoubtful, Severity::Info, claim, remedy, &counts)
+    let found = Finding::note(FindingCode::BusyDoubtful, claim, remedy);
+    found.with("devices", devices as f64, "")
 }
 
 /// Parts of the source that could not be read.
@@ -337,18 +336,11 @@ fn damage(counts: &Counts) -> Option<Finding> {
         ("devices twice at one time", twice),
         ("times before the one ahead of them", backwards),
     ];
-    Some(finding(FindingCode::SourceDamaged, Severity::Warning, claim, remedy, &counts))
+    Some(with_counts(Finding::warning(FindingCode::SourceDamaged, claim, remedy), &counts))
 }
 
 /// A finding with those counts that are not 0.
-fn finding(
-    code: FindingCode,
-    severity: Severity,
-    claim: impl Into<String>,
-    remedy: &str,
-    counts: &[(&str, u64)],
-) -> Finding {
-    let finding = Finding::new(code, severity, claim, remedy);
+fn with_counts(finding: Finding, counts: &[(&str, u64)]) -> Finding {
     let some = counts.iter().filter(|(_, count)| *count > 0);
     some.fold(finding, |finding, (what, count)| finding.with(what, *count as f64, ""))
 }

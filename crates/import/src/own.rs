@@ -6,7 +6,6 @@
 use crate::ImportError;
 use record::{ImpossibleFigures, OBSERVATION_SCHEMA, Observation};
 
-/// Reads a document.
 pub(crate) fn read(text: &str) -> Result<Observation, ImportError> {
     let failed = |why: String| ImportError::OwnDocument(why);
     let mut document: Observation =

@@ -41,7 +41,6 @@ struct Others {
     unknown: BTreeSet<String>,
 }
 
-/// Reads files: one observation for each machine in them.
 pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observation>, ImportError> {
     let mut builder = ObservationBuilder::new("Windows PhysicalDisk CSV");
     let mut others = Others::default();
@@ -67,22 +66,19 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observatio
 
 fn no_columns(others: &Others) -> ImportError {
     let english = "record on a system in English, or rename the counters in the first line";
-    if let Some(language) = others.foreign {
-        let why = format!("its counters have names in {language}, which are not known here");
-        return ImportError::nothing(why, english);
-    }
     let list = |names: &BTreeSet<String>| {
         names.iter().take(OBJECTS_SHOWN).cloned().collect::<Vec<_>>().join(", ")
     };
-    if !others.unknown.is_empty() {
-        let why = format!("no counter of PhysicalDisk is known ({})", list(&others.unknown));
-        return ImportError::nothing(why, english);
-    }
-    let why = match others.objects.is_empty() {
-        true => "its header names no counters".to_owned(),
-        false => format!("it holds other objects than PhysicalDisk: {}", list(&others.objects)),
+    let (why, remedy) = if let Some(language) = others.foreign {
+        (format!("its counters have names in {language}, which are not known here"), english)
+    } else if !others.unknown.is_empty() {
+        (format!("no counter of PhysicalDisk is known ({})", list(&others.unknown)), english)
+    } else if others.objects.is_empty() {
+        ("its header names no counters".to_owned(), REMEDY)
+    } else {
+        (format!("it holds other objects than PhysicalDisk: {}", list(&others.objects)), REMEDY)
     };
-    ImportError::nothing(why, REMEDY)
+    ImportError::nothing(why, remedy)
 }
 
 /// The headers of a file with their rows.

@@ -118,10 +118,10 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, I
 }
 
 fn series(text: &str, builder: &mut ObservationBuilder) -> Result<Vec<Series>, ImportError> {
-    let parsed = json::values(text, "metric");
-    builder.counts.faults += parsed.faults;
+    let (values, faults) = json::values(text, "metric");
+    builder.counts.faults += faults;
     let mut found = Vec::new();
-    for value in &parsed.values {
+    for value in &values {
         if value.get("status").and_then(Json::text) == Some("error") {
             let said = value.get("error").and_then(Json::text).unwrap_or("no reason given");
             return Err(ImportError::Server(said.to_owned()));

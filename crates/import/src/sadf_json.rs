@@ -7,7 +7,6 @@ use crate::sysstat::{self, Host, find, share};
 use crate::{ImportError, Options};
 use record::{Context, Observation};
 
-/// Reads files: one observation for each machine in them.
 pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observation>, ImportError> {
     let finish = |builder: ObservationBuilder| {
         builder.finish("no report has a disk", "make it with: sadf -j FILE -- -d")

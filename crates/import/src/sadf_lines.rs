@@ -30,7 +30,6 @@ struct Row {
     header: usize,
 }
 
-/// Reads files: one observation for each machine in them.
 pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observation>, ImportError> {
     let mut first = ObservationBuilder::new("sadf -d");
     let (mut headers, mut rows) = (Vec::new(), Vec::new());

@@ -197,14 +197,14 @@ pub(crate) fn observations(
     fill: impl Fn(&Host<'_>, &mut ObservationBuilder),
     finish: impl Fn(ObservationBuilder) -> Result<Observation, ImportError>,
 ) -> Result<Vec<Observation>, ImportError> {
-    let parsed: Vec<json::Values> =
-        texts.iter().map(|text| json::values(text, "timestamp")).collect();
+    let (parsed, faults): (Vec<Vec<Json>>, Vec<u64>) =
+        texts.iter().map(|text| json::values(text, "timestamp")).unzip();
     let mut hosts: Vec<Host> = Vec::new();
     for (file, values) in parsed.iter().enumerate() {
         let mut start = 0;
         // A report behind a fault belongs to the machine before it in its file.
         let mut current = None;
-        for value in &values.values {
+        for value in values {
             if let Some(sysstat) = value.get("sysstat") {
                 for host in sysstat.get("hosts").map_or(&[][..], Json::elements) {
                     current = Some(take_host(host, (file, start), &mut hosts));
@@ -220,7 +220,6 @@ pub(crate) fn observations(
             }
         }
     }
-    let faults = parsed.iter().map(|values| values.faults).sum();
     let (mut observations, mut last_error) = (Vec::new(), None);
     if hosts.is_empty() {
         hosts.push(Host::default());
@@ -229,7 +228,7 @@ pub(crate) fn observations(
         let mut builder = ObservationBuilder::new(source);
         builder.host = host.name.map(str::to_owned);
         builder.release = host.release.map(str::to_owned);
-        builder.counts.faults = faults;
+        builder.counts.faults = faults.iter().sum();
         builder.counts.restarts = host.runs.iter().map(|run| run.restarts).sum();
         fill(host, &mut builder);
         match finish(builder) {
