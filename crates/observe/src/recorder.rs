@@ -4,7 +4,7 @@ use crate::{Pace, Sample, Source};
 use kernel::KernelError;
 use record::{
     Figure, Finding, FindingCode, Interval, Nanos, OBSERVATION_SCHEMA, Observation, ObservedDevice,
-    Severity, Traced,
+    Traced,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -183,7 +183,7 @@ impl Source {
         if interrupted {
             let claim =
                 format!("The recording was interrupted after {taken} of {samples} intervals.");
-            let finding = Finding::new(FindingCode::Interrupted, Severity::Warning, claim, "");
+            let finding = Finding::warning(FindingCode::Interrupted, claim, "");
             recorder.observation.findings.push(finding);
         }
         Ok(Recorded { observation: recorder.finish()?, taken, interrupted })

@@ -7,9 +7,7 @@
 
 use kernel::live::{Sampler, Selection};
 use kernel::{KernelError, Roots};
-use record::{
-    Context, Finding, FindingCode, ImpossibleFigures, Interval, ObservedDevice, Severity, WakeUp,
-};
+use record::{Context, Finding, FindingCode, ImpossibleFigures, Interval, ObservedDevice, WakeUp};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tracer::{Tracer, request_disks};
@@ -65,7 +63,7 @@ impl Source {
             Ok(tracer) => {
                 let missing = |lack: &_| {
                     let claim = format!("Tracer: {lack}.");
-                    Finding::new(FindingCode::FiguresMissing, Severity::Info, claim, "")
+                    Finding::note(FindingCode::FiguresMissing, claim, "")
                 };
                 self.findings.extend(tracer.lacks().iter().map(missing));
                 self.traced = disks.into_iter().map(|(name, number)| (number, name)).collect();
@@ -108,9 +106,7 @@ impl Source {
         })
     }
 
-    /// The devices that are there now.
-    #[must_use]
-    pub fn devices(&self) -> Vec<Arc<ObservedDevice>> {
+    pub(crate) fn devices(&self) -> Vec<Arc<ObservedDevice>> {
         self.sampler.devices()
     }
 
@@ -137,9 +133,8 @@ impl Source {
 }
 
 fn not_traced(why: &dyn std::fmt::Display) -> Finding {
-    Finding::new(
+    Finding::warning(
         FindingCode::FiguresMissing,
-        Severity::Warning,
         format!("Requests were not traced: {why}."),
         "queue and device time of single requests, their order and who asked are not known; the \
          counters are unaffected: `halfpower doctor` says what the tracer needs",

@@ -86,14 +86,6 @@ impl ThrottledGroup {
         command.args(["-c", &script, "sh"]);
         command
     }
-
-    /// Moves a running process with all its threads into the group.
-    ///
-    /// # Errors
-    /// If it has ended.
-    pub fn take(&self, process: u32) -> Result<()> {
-        fs::write(self.folder.join("cgroup.procs"), process.to_string())
-    }
 }
 
 /// Holds all writes to a block device down to so many bytes a second, and what waits in memory to

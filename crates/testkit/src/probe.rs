@@ -17,7 +17,6 @@ const ROOM_BYTES: u64 = 4 << 30;
 
 /// The collector of sar, which is not on the path (Debian's and others' place).
 pub const SADC: &str = "/usr/lib/sysstat/sadc";
-const SADC_VERSION: &str = "/usr/lib/sysstat/sadc -V";
 
 /// Something that not every machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,11 +72,6 @@ impl Capability {
         self.missing().map(|why| format!("needs {self:?}: {why}"))
     }
 
-    /// Whether tests that use it must not run at the same time.
-    pub(crate) fn shared(self) -> bool {
-        matches!(self, Self::Loop | Self::Zram | Self::Mount)
-    }
-
     /// Why the machine does not have it; `None` where it has.
     #[must_use]
     pub fn missing(self) -> Option<String> {
@@ -85,7 +79,9 @@ impl Capability {
         // Commands that succeed where it is there.
         let commands: &[&str] = match self {
             Self::Root => return (!is_root()).then(|| "the tests do not run as root".to_owned()),
-            Self::Zram => return zram_missing(),
+            Self::Zram if !is_root() => return Some("zram devices need root".to_owned()),
+            Self::Zram if Path::new("/sys/class/zram-control/hot_add").exists() => &[],
+            Self::Zram => return Some("the kernel has no zram (try modprobe zram)".to_owned()),
             Self::Mount => return Mounted::tmpfs(1 << 20).err().map(words),
             Self::Disk => return disk_missing(),
             Self::BlkioGroup => return ThrottledGroup::new().err().map(words),
@@ -102,7 +98,7 @@ impl Capability {
             Self::Setpriv => &["setpriv --reuid=65534 --regid=65534 --clear-groups true"],
             Self::Terminal => &["script -qec true /dev/null"],
             Self::Chromium => &["chromium --version"],
-            Self::Sysstat => &["iostat -V", "sadf -V", SADC_VERSION],
+            Self::Sysstat => &["iostat -V", "sadf -V", "/usr/lib/sysstat/sadc -V"],
             Self::Prometheus => {
                 &["prometheus --version", "prometheus-node-exporter --version", "openssl version"]
             }
@@ -128,15 +124,6 @@ fn failure(words: &str) -> Option<String> {
             Some(format!("{program} failed: {}", words.trim()))
         }
     }
-}
-
-/// New zram devices come from a control file of the module.
-fn zram_missing() -> Option<String> {
-    if !is_root() {
-        return Some("zram devices need root".to_owned());
-    }
-    (!Path::new("/sys/class/zram-control/hot_add").exists())
-        .then(|| "the kernel has no zram (try modprobe zram)".to_owned())
 }
 
 /// Test files need `O_DIRECT`, and what halfpower leaves free (5 %, 1 GiB at least) beside them.

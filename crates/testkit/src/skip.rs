@@ -20,7 +20,9 @@ pub struct TestLock {
 pub fn enter(place: &str, needed: &[Capability]) -> Option<TestLock> {
     let test = place.rsplit_once("::").map_or(place, |(test, _)| test);
     // Held before anything is probed, because some probes make a device or a mount.
-    let lock = TestLock { _file: needed.iter().any(|it| it.shared()).then(lock_devices) };
+    let shared =
+        |it: &Capability| matches!(it, Capability::Loop | Capability::Zram | Capability::Mount);
+    let lock = TestLock { _file: needed.iter().any(shared).then(lock_devices) };
     let missing: Vec<String> = needed.iter().filter_map(|it| it.lack()).collect();
     if missing.is_empty() {
         return Some(lock);
