@@ -9,7 +9,7 @@
 //! the last part of every 10 ms, which takes that part of its rate away, or burns CPU time
 //! before its work. Rejected: scaling a result, which tests the arithmetic alone.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use kernel::Roots;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -114,10 +114,8 @@ pub(crate) fn run(command: &mut Command, plant: Plant) -> Result<Finished> {
 fn drain(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            // What was read before an error is what there is.
-            let _ = pipe.read_to_end(&mut bytes);
-        }
+        // What was read before an error is what there is.
+        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
         bytes
     })
 }
@@ -138,6 +136,15 @@ fn wait_stopping(child: &mut Child, part: Duration) -> Result<ExitStatus> {
         kill(id, Signal::SIGCONT)?;
     }
     Ok(child.wait()?)
+}
+
+/// The standard output of a command that ends with one of these codes.
+pub(crate) fn output(command: &mut Command, good: &[i32]) -> Result<Vec<u8>> {
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    let ended_well = output.status.code().is_some_and(|code| good.contains(&code));
+    ensure!(ended_well, "{command:?}: {}", words.trim());
+    Ok(output.stdout)
 }
 
 fn sleep_until(moment: Instant) {

@@ -9,7 +9,7 @@
 use crate::place;
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -64,7 +64,10 @@ pub(crate) fn run() -> Result<bool> {
         step("bench smoke", || smoke("bench")),
         step("peers smoke", || smoke("peers")),
     ];
-    Ok(summary(&steps, &read_skips(&skip_log)?, must_have_all()))
+    // Root under a CI service, which sets `CI`.
+    let strict = std::env::var("CI").is_ok_and(|value| value == "true")
+        && testkit::Capability::Root.missing().is_none();
+    Ok(summary(&steps, &read_skips(&skip_log)?, strict))
 }
 
 /// Runs the tests of every crate that draws samples, with all draws; whether all passed. Which
@@ -137,34 +140,21 @@ impl Totals {
 /// The numbers of a line such as `test result: ok. 5 passed; 0 failed; 0 ignored; ...`; none in
 /// any other line.
 fn parse_result(line: &str) -> Totals {
-    let mut totals = Totals::default();
-    let Some(rest) = line.strip_prefix("test result: ") else {
-        return totals;
-    };
+    let rest = line.strip_prefix("test result: ").unwrap_or_default();
     let words: Vec<&str> = rest.split([' ', ';', '.']).filter(|word| !word.is_empty()).collect();
-    for pair in words.windows(2) {
-        match (pair[0].parse::<u64>(), pair[1]) {
-            (Ok(number), "passed") => totals.passed += number,
-            (Ok(number), "failed") => totals.failed += number,
-            _ => {}
-        }
-    }
-    totals
+    let number = |what: &str| -> u64 {
+        let pairs = words.windows(2).filter(|pair| pair[1] == what);
+        pairs.filter_map(|pair| pair[0].parse::<u64>().ok()).sum()
+    };
+    Totals { passed: number("passed"), failed: number("failed") }
 }
 
 /// The lines that tests appended; no file means no skips.
 fn read_skips(log: &Path) -> Result<Vec<String>> {
-    if !log.exists() {
-        return Ok(Vec::new());
+    match std::fs::read_to_string(log) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        text => Ok(text.context("cannot read the skip log")?.lines().map(str::to_owned).collect()),
     }
-    let text = std::fs::read_to_string(log).context("cannot read the skip log")?;
-    Ok(text.lines().map(str::to_owned).collect())
-}
-
-/// Whether this is root under a CI service, which sets `CI`.
-fn must_have_all() -> bool {
-    std::env::var("CI").is_ok_and(|value| value == "true")
-        && testkit::Capability::Root.missing().is_none()
 }
 
 /// The capabilities that a skip names and that must not be missing.

@@ -31,7 +31,7 @@ pub fn check(root: &Path, binary: &Path, bless: bool) -> Result<Vec<Problem>> {
                 problems.extend(what.map(|what| file.problem(line.number, what)));
             }
         }
-        check_outputs(&shell, root, file, bless, &mut problems)?;
+        check_outputs(&shell, file, bless, &mut problems)?;
     }
     Ok(problems)
 }
@@ -148,7 +148,6 @@ fn knows(help: &str, flag: &str) -> bool {
 /// Runs the commands of a page's console blocks and compares, or rewrites, what they print.
 fn check_outputs(
     shell: &Shell,
-    root: &Path,
     file: &File,
     bless: bool,
     problems: &mut Vec<Problem>,
@@ -176,7 +175,7 @@ fn check_outputs(
         }
     }
     if page != file.text {
-        std::fs::write(root.join(&file.path), page)
+        std::fs::write(shell.root.join(&file.path), page)
             .with_context(|| format!("cannot write {}", file.path))?;
     }
     Ok(())
@@ -207,7 +206,6 @@ fn sessions(page: &str) -> Vec<Session> {
     sessions
 }
 
-/// The first line in which two texts differ.
 fn first_difference(shown: &str, truth: &str) -> String {
     let alike = shown.lines().zip(truth.lines()).take_while(|(a, b)| a == b).count();
     let quoted = |text: &str| {

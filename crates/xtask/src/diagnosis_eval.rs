@@ -116,38 +116,31 @@ fn words(one: &Drawn) -> String {
     )
 }
 
-/// A case in words: what was staged, and what is right.
-fn staged_words(case: &Case) -> String {
+/// Prints a case: what was staged, and what is right.
+fn print_case(case: &Case) {
     let side = if case.opposite { ", opposite" } else { "" };
     let tracer = if case.traced { "with" } else { "without" };
-    let mut lines = vec![format!(
+    println!(
         "{}{side}: {} s in steps of {} s, {tracer} a tracer",
         case.kind.name(),
         case.seconds,
         case.interval_s
-    )];
+    );
     for (index, disk) in case.disks.iter().enumerate() {
         let was = disk.device.text();
         let changed = if disk.is == was { String::new() } else { format!(", profiled as {was}") };
         let profile = if disk.profiled { "" } else { ", no profile" };
-        lines.push(format!("  disk {index}: {}{changed}{profile}", disk.is));
-        lines.extend(disk.loads.iter().map(load_words));
+        println!("  disk {index}: {}{changed}{profile}", disk.is);
+        disk.loads.iter().for_each(|load| println!("{}", load_words(load)));
     }
     for expect in &case.expects {
         let verdicts: Vec<String> = expect.verdicts.iter().map(|one| one.name()).collect();
-        lines.push(format!(
-            "  right for disk {}, {} to {} s: {}",
-            expect.disk,
-            expect.from_s,
-            expect.to_s,
-            verdicts.join(" or ")
-        ));
+        let (disk, from_s, to_s) = (expect.disk, expect.from_s, expect.to_s);
+        println!("  right for disk {disk}, {from_s} to {to_s} s: {}", verdicts.join(" or "));
     }
     let advice: Vec<String> = case.advice.iter().map(|one| one.name()).collect();
     let advice = if advice.is_empty() { "none".to_owned() } else { advice.join(" or ") };
-    lines.push(format!("  right first advice: {advice}"));
-    lines.push(String::new());
-    lines.join("\n")
+    println!("  right first advice: {advice}");
 }
 
 fn load_words(load: &Load) -> String {
@@ -182,7 +175,7 @@ fn show(case: &Case, as_json: bool, profiles: &mut Profiles) -> Result<bool> {
     if as_json {
         println!("{}", serde_json::to_string_pretty(&diagnosis)?);
     } else {
-        print!("{}", staged_words(case));
+        print_case(case);
         let story = report::diagnosis(&diagnosis);
         println!("{}", report::terminal(&story, &report::Style::default()));
     }

@@ -14,8 +14,8 @@
 //! test that asserts this, which the machine's own noise would decide; a score over rounds says how
 //! often.
 
-use crate::{arguments::Arguments, place};
-use anyhow::{Context, Result, bail};
+use crate::{arguments::Arguments, child, place};
+use anyhow::{Context, Result};
 use serde_json::Value;
 use std::any::Any;
 use std::io::Write;
@@ -164,11 +164,7 @@ impl Stage {
         let mut command = Command::new(&self.binary);
         command.args(words.split_whitespace()).arg("--json").current_dir(&self.folder);
         command.arg("--db").arg(self.kept.path().join("kept.db"));
-        let output = command.output().context("cannot run the release binary")?;
-        if !matches!(output.status.code(), Some(0 | 1)) {
-            bail!("{words}: {}", String::from_utf8_lossy(&output.stderr));
-        }
-        Ok(serde_json::from_slice(&output.stdout)?)
+        Ok(serde_json::from_slice(&child::output(&mut command, &[0, 1])?)?)
     }
 
     /// A load without its limit, under which its file would take minutes to write.

@@ -88,15 +88,13 @@ impl Ratio {
             means.extend(logs[index..].iter().map(|other| (one + other) / 2.0));
         }
         means.sort_by(f64::total_cmp);
-        let value = if means.is_empty() { f64::NAN } else { stats::median(means.clone()).exp() };
         let known = logs.iter().all(|log| log.is_finite());
-        match signed_rank(logs.len(), ERROR / LOOKS.len() as f64).filter(|_| known) {
-            None if known => Self { value, low: 0.0, high: f64::INFINITY },
-            None => Self { value: f64::NAN, low: 0.0, high: f64::INFINITY },
-            Some(rank) => {
-                Self { value, low: means[rank - 1].exp(), high: means[means.len() - rank].exp() }
-            }
-        }
+        let value = if known { stats::median(means.clone()).exp() } else { f64::NAN };
+        let rank = signed_rank(logs.len(), ERROR / LOOKS.len() as f64).filter(|_| known);
+        let (low, high) = rank.map_or((0.0, f64::INFINITY), |rank| {
+            (means[rank - 1].exp(), means[means.len() - rank].exp())
+        });
+        Self { value, low, high }
     }
 
     /// The median of values with its interval, which is everything where [`stats::median_interval`]

@@ -12,7 +12,7 @@
 //! device counters see, can only be judged on a real device.
 
 use crate::arguments::Arguments;
-use crate::place;
+use crate::{child, place};
 use anyhow::{Context, Result, bail};
 use model::{LOADED, Part, Predictor};
 use record::{Cell, Estimate, ModelName, Offered, Profile, Trial, Validation, ValidationTrial};
@@ -92,17 +92,8 @@ fn validated(device: &str, database: &Path, flags: &Arguments) -> Result<Validat
 fn measure(device: &str, database: &Path, flags: &Arguments) -> Result<()> {
     let binary = place::binary(flags.value("--binary")?, false)?;
     let target = if device.starts_with('/') { device.to_owned() } else { format!("sim:{device}") };
-    let run = |words: &[&str]| -> Result<()> {
-        let output = Command::new(&binary)
-            .args(words)
-            .arg("--db")
-            .arg(database)
-            .output()
-            .with_context(|| format!("cannot run {}", binary.display()))?;
-        if !matches!(output.status.code(), Some(0 | 1)) {
-            bail!("{target}: {}", String::from_utf8_lossy(&output.stderr));
-        }
-        Ok(())
+    let run = |words: &[&str]| {
+        child::output(Command::new(&binary).args(words).arg("--db").arg(database), &[0, 1])
     };
     let (seed, budget) = (flags.value::<u64>("--seed")?, flags.value::<String>("--budget")?);
     let seed = seed.map(|seed| seed.to_string());
@@ -110,7 +101,7 @@ fn measure(device: &str, database: &Path, flags: &Arguments) -> Result<()> {
     let budget: Vec<&str> = budget.iter().flat_map(|time| ["--budget", time]).collect();
     let trials = flags.value("--trials")?.unwrap_or(TRIALS).to_string();
     run(&[&["check", &target, "--for-diagnosis"][..], &budget, &seeded].concat())?;
-    run(&[&["profile", "validate", "last", "--trials", &trials][..], &seeded].concat())
+    run(&[&["profile", "validate", "last", "--trials", &trials][..], &seeded].concat()).map(drop)
 }
 
 fn share(value: Option<f64>) -> String {

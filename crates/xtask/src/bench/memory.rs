@@ -8,6 +8,7 @@
 use super::gate::{Gate, Goal, Proof, numbers, turns};
 use super::machine::Pinned;
 use super::{Context, Report};
+use crate::child;
 use crate::pairs::Ratio;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
@@ -118,10 +119,7 @@ fn rate(bytes: usize, length: Duration, mut pass: impl FnMut()) -> f64 {
 
 /// The same of the peer, which inherits the processor that this thread is bound to.
 fn of_peer(peer: &Path, test: &str, bytes: usize, length: Duration) -> Result<f64> {
-    let output = Command::new(peer)
-        .args([test, &bytes.to_string(), &length.as_millis().max(1).to_string()])
-        .output()
-        .context("cannot run the peer of the memory tests")?;
-    ensure!(output.status.success(), "the peer of the memory tests failed");
-    String::from_utf8_lossy(&output.stdout).trim().parse().context("the peer printed no rate")
+    let words = [test, &bytes.to_string(), &length.as_millis().max(1).to_string()];
+    let output = child::output(Command::new(peer).args(words), &[0])?;
+    String::from_utf8_lossy(&output).trim().parse().context("the peer printed no rate")
 }

@@ -12,11 +12,11 @@ use super::{Context, Report};
 use crate::child::{FIFTH, Plant};
 use crate::contest::fio::Settings;
 use crate::contest::target::Target;
-use crate::contest::{Bout, Load, Via};
+use crate::contest::{Bout, Load};
 use crate::pairs::Ratio;
 use anyhow::{Result, ensure};
 use engine::{JobClock, NullEngine, OpenEngine, Setup, clock_cost_ns};
-use record::Nanos;
+use record::{EngineName, Nanos};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -29,12 +29,11 @@ const DEPTH: u32 = 128;
 const PART: Nanos = Nanos(50_000_000);
 const ROUNDS: usize = 25;
 
-const LOAD: Load = Load::new(Via::Null, "randread", "4k", DEPTH);
-
 pub(super) fn run(context: &Context) -> Result<Report> {
     let target = Target::prepare("null", context.options.smoke)?;
     let Ok(target) = target else { anyhow::bail!("there is no temporary folder") };
-    let bout = Bout::new(&context.binary, &target, LOAD, Some(context.core));
+    let load = Load::new(EngineName::Null, "randread", "4k", DEPTH);
+    let bout = Bout::new(&context.binary, &target, load, Some(context.core));
     let runtime = Duration::from_millis(if context.options.smoke { 100 } else { 1_000 });
     let product = product(context, &bout, runtime)?;
     let details = json!({

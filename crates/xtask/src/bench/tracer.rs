@@ -10,16 +10,17 @@ use super::gate::{Gate, Goal, Proof, numbers, turns, values};
 use super::{Context, Report};
 use crate::child::{FIFTH, Plant};
 use crate::contest::target::Target;
-use crate::contest::{Bout, Load, Outcome, Via};
+use crate::contest::{Bout, Load, Outcome};
 use crate::pairs::Ratio;
 use anyhow::Result;
 use kernel::Roots;
+use record::EngineName;
 use serde_json::json;
 use std::os::unix::fs::MetadataExt;
 use tracer::Tracer;
 
 const PAIRS: usize = 15;
-const LOAD: Load = Load::new(Via::IoUring, "randread", "4k", 32);
+const LOAD: Load = Load::new(EngineName::IoUring, "randread", "4k", 32);
 
 pub(super) fn run(context: &Context) -> Result<Report> {
     let target = match Target::prepare("loop", context.options.smoke)? {

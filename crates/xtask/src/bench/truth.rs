@@ -43,7 +43,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     let clock = JobClock::new();
     let _pinned = Pinned::to(context.core)?;
     let mut gates = Vec::new();
-    let mut details = serde_json::Map::new();
+    let mut details = json!({});
     for (name, law) in Law::ALL {
         let good = rounds(context, law, 0, clock)?;
         let late = rounds(context, law, LATE_PERCENT, clock)?;
@@ -52,24 +52,17 @@ pub(super) fn run(context: &Context) -> Result<Report> {
             *value = law.percentile_ns(p);
         }
         println!("  {name}: reported over true, median of rounds");
-        let mut kept = serde_json::Map::new();
-        for (index, statistic) in names().enumerate() {
+        let names = ["mean"].into_iter().chain(PERCENTILES.map(|(name, _)| name));
+        for (index, statistic) in names.enumerate() {
             let to_log = ratio(&good, |round| round.reported[index] / round.logged[index]);
             let to_law = ratio(&good, |round| round.reported[index] / known[index]);
             println!("    {statistic:<6} over the engine's log {to_log}, over the law {to_law}");
-            kept.insert(
-                statistic.to_owned(),
-                json!({ "over_log": numbers(&to_log), "over_law": numbers(&to_law) }),
-            );
+            details[name][statistic] =
+                json!({ "over_log": numbers(&to_log), "over_law": numbers(&to_law) });
         }
-        details.insert(name.to_owned(), kept.into());
         gates.push(gate(format!("{name}, against the engine's log"), &good, &late));
     }
-    Ok(Report { gates, details: details.into() })
-}
-
-fn names() -> impl Iterator<Item = &'static str> {
-    std::iter::once("mean").chain(PERCENTILES.iter().map(|(name, _)| *name))
+    Ok(Report { gates, details })
 }
 
 /// The gate on the largest deviation of all statistics. Its A/A result is how far the engine's own
@@ -116,26 +109,25 @@ fn ratio(rounds: &[Round], value: impl Fn(&Round) -> f64) -> Ratio {
 }
 
 fn rounds(context: &Context, law: Law, ahead: u64, clock: JobClock) -> Result<Vec<Round>> {
-    (0..context.pairs(ROUNDS)).map(|_| round(context, law, ahead, clock)).collect()
-}
-
-fn round(context: &Context, law: Law, ahead: u64, clock: JobClock) -> Result<Round> {
     let length = if context.options.smoke { SMOKE_LENGTH } else { LENGTH };
-    let log: Log = Log::default();
-    let engine = DelayEngine::new(law, clock, DEPTH, length, ahead, &log);
-    let counted = loops::worker(engine, clock, DEPTH, length)?;
-    let mut times = log.into_inner();
-    times.sort_unstable();
-    ensure!(!times.is_empty(), "nothing completed");
-    let mut reported = [counted.mean_ns; 1 + PERCENTILES.len()];
-    let mut logged = [times.iter().sum::<u64>() as f64 / times.len() as f64; 6];
-    for (index, (_, p)) in PERCENTILES.iter().enumerate() {
-        // One that is not reported, for lack of requests, is no number and agrees with nothing.
-        reported[index + 1] = counted.histogram.percentile(*p).unwrap_or(f64::NAN);
-        let rank = (times.len() as f64 * p).ceil() as usize;
-        logged[index + 1] = times[rank.clamp(1, times.len()) - 1] as f64;
-    }
-    Ok(Round { reported, logged })
+    let round = |_| {
+        let log: Log = Log::default();
+        let engine = DelayEngine::new(law, clock, DEPTH, length, ahead, &log);
+        let counted = loops::worker(engine, clock, DEPTH, length)?;
+        let mut times = log.into_inner();
+        times.sort_unstable();
+        ensure!(!times.is_empty(), "nothing completed");
+        let mut reported = [counted.mean_ns; 1 + PERCENTILES.len()];
+        let mut logged = [times.iter().sum::<u64>() as f64 / times.len() as f64; 6];
+        for (index, (_, p)) in PERCENTILES.iter().enumerate() {
+            // One that is not reported, for lack of requests, is no number and agrees with nothing.
+            reported[index + 1] = counted.histogram.percentile(*p).unwrap_or(f64::NAN);
+            let rank = (times.len() as f64 * p).ceil() as usize;
+            logged[index + 1] = times[rank.clamp(1, times.len()) - 1] as f64;
+        }
+        Ok(Round { reported, logged })
+    };
+    (0..context.pairs(ROUNDS)).map(round).collect()
 }
 
 #[cfg(test)]

@@ -12,9 +12,10 @@ use super::{Context, Report};
 use crate::child::{FIFTH, Plant};
 use crate::contest::halfpower::findings;
 use crate::contest::target::Target;
-use crate::contest::{Bout, Load, Outcome, SHORT, Via, fio};
+use crate::contest::{Bout, Load, Outcome, SHORT, fio};
 use crate::pairs::Ratio;
 use anyhow::Result;
+use record::EngineName;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ const BURNT: u32 = 5;
 /// Runs from which the cost of start and end is taken.
 const SHORT_RUNS: u32 = 5;
 
-const DEEP: Load = Load::new(Via::IoUring, "randread", "4k", 128);
+const DEEP: Load = Load::new(EngineName::IoUring, "randread", "4k", 128);
 
 pub(super) fn run(context: &Context, name: &'static str) -> Result<Report> {
     if let Some(why) = testkit::Capability::Fio.lack() {
@@ -39,7 +40,7 @@ pub(super) fn run(context: &Context, name: &'static str) -> Result<Report> {
     };
     println!("  {}", target.description);
     let mut report = deep(context, &target)?;
-    for via in [Via::Sync, Via::IoUring] {
+    for via in [EngineName::Sync, EngineName::IoUring] {
         let load = Load { via, iodepth: 1, ..DEEP };
         let more = shallow(context, &target, load)?;
         report.gates.extend(more.gates);

@@ -6,10 +6,10 @@
 //! for submission, no samples of throughput. What its users know as its fastest (`--gtod_reduce`)
 //! measures no latencies, so it is no measurement of the same thing.
 
-use super::{Bout, Load, Outcome, SHORT, Via};
+use super::{Bout, Load, Outcome, SHORT};
 use crate::child::{self, Plant};
 use anyhow::{Context, Result, ensure};
-use record::Trial;
+use record::{EngineName, Trial};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -70,15 +70,15 @@ const TUNING_ROUNDS: usize = 3;
 /// is handed over and taken at a time; and what each reached.
 pub(crate) fn best(bout: &Bout<'_>, smoke: bool) -> Result<(Settings, Vec<(Settings, f64)>)> {
     let (alike, depth) = (bout.settings, bout.load.iodepth);
+    let few = [(1, 1), (16, 16), (32, 1), (32, 32), (64, 64), (128, 128)];
+    let few = few.into_iter().filter(|(submit, _)| *submit < depth && !smoke);
+    let ways = few.chain((depth > 1).then_some((depth, depth)));
     let mut candidates = vec![alike];
-    for (submit, complete_min) in [(1, 1), (16, 16), (32, 1), (32, 32), (64, 64), (128, 128)] {
-        if submit < depth && !smoke {
-            candidates.push(Settings { submit, complete_min, ..alike });
-        }
-    }
-    if depth > 1 {
-        candidates.push(Settings { submit: depth, complete_min: depth, ..alike });
-    }
+    candidates.extend(ways.map(|(submit, complete_min)| Settings {
+        submit,
+        complete_min,
+        ..alike
+    }));
     let (rounds, length) = if smoke { (1, SHORT) } else { (TUNING_ROUNDS, TUNING_RUN) };
     let mut rates = vec![Vec::new(); candidates.len()];
     for _ in 0..rounds {
@@ -97,7 +97,7 @@ impl Bout<'_> {
         let Self { target, load, .. } = self;
         let mut command = command(load, &self.settings, runtime);
         command.arg(format!("--size={}", target.size_bytes));
-        if load.via != Via::Null {
+        if load.via != EngineName::Null {
             command
                 .arg("--allow_file_create=0")
                 .arg(format!("--filename={}", target.path.display()))
@@ -109,6 +109,15 @@ impl Bout<'_> {
         let (iops, latency_ns) = parse(&child.stdout, direction)
             .with_context(|| format!("{command:?} was not understood: {}", child.stderr.trim()))?;
         Ok(Outcome { iops, latency_ns, cpu: child.cpu, busy: child.busy, runtime })
+    }
+}
+
+/// fio's word. A pool of threads is compared with as many jobs of psync: a pool also hands requests
+/// over, which jobs of their own need not; that is part of what is compared.
+fn ioengine(engine: EngineName) -> &'static str {
+    match engine {
+        EngineName::Sync | EngineName::Threads => "psync",
+        same => same.name(),
     }
 }
 
@@ -128,26 +137,26 @@ fn command(load: &Load, settings: &Settings, runtime: Duration) -> Command {
         // fio stamps its buffers again for each write, so that they compress in parts: a device
         // that compresses, as zram does, spends three times as long on them as on random data.
         ("scramble_buffers", "0"),
-        ("ioengine", load.via.names().1),
+        ("ioengine", ioengine(load.via)),
         ("rw", load.rw),
         ("bs", load.bs),
     ] {
         flag(name, &value);
     }
     flag("runtime", &format_args!("{}ms", runtime.as_millis()));
-    flag(if load.via == Via::Threads { "numjobs" } else { "iodepth" }, &load.iodepth);
+    flag(if load.via == EngineName::Threads { "numjobs" } else { "iodepth" }, &load.iodepth);
     if settings.by_default {
         return command;
     }
     for (name, value) in [("norandommap", 1), ("disable_slat", 1), ("disable_bw_measurement", 1)] {
         flag(name, &value);
     }
-    if matches!(load.via, Via::IoUring | Via::Libaio | Via::Null) {
+    if matches!(load.via, EngineName::IoUring | EngineName::Libaio | EngineName::Null) {
         flag("iodepth_batch_submit", &settings.submit);
         flag("iodepth_batch_complete_min", &settings.complete_min);
         flag("iodepth_batch_complete_max", &settings.complete_max);
     }
-    if load.via == Via::IoUring {
+    if load.via == EngineName::IoUring {
         flag("registerfiles", &u8::from(settings.registered.files));
         flag("fixedbufs", &u8::from(settings.registered.buffers));
     }
@@ -194,9 +203,16 @@ mod tests {
             command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
         };
         let has = |via, word: &str| words(via).iter().any(|it| it == word);
-        assert!(has(Via::Threads, "--ioengine=psync") && has(Via::Threads, "--numjobs=8"));
-        assert!(has(Via::IoUring, "--iodepth=8") && has(Via::IoUring, "--fixedbufs=1"));
-        assert!(has(Via::Libaio, "--iodepth_batch_submit=8") && !has(Via::Libaio, "--fixedbufs=1"));
-        assert!(has(Via::Sync, "fio") && has(Via::Sync, "1"));
+        assert!(
+            has(EngineName::Threads, "--ioengine=psync") && has(EngineName::Threads, "--numjobs=8")
+        );
+        assert!(
+            has(EngineName::IoUring, "--iodepth=8") && has(EngineName::IoUring, "--fixedbufs=1")
+        );
+        assert!(
+            has(EngineName::Libaio, "--iodepth_batch_submit=8")
+                && !has(EngineName::Libaio, "--fixedbufs=1")
+        );
+        assert!(has(EngineName::Sync, "fio") && has(EngineName::Sync, "1"));
     }
 }

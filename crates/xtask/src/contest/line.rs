@@ -7,7 +7,6 @@ use std::time::Duration;
 /// Slices of each side in one pair.
 pub(super) const SLICES: usize = 4;
 
-/// One side of one pair.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Half {
     pub(super) slices: Outcome,

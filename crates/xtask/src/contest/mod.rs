@@ -16,6 +16,7 @@ pub(crate) mod target;
 use crate::child::Plant;
 use anyhow::Result;
 use fio::{Registered, Settings};
+use record::EngineName;
 use std::path::Path;
 use std::time::Duration;
 use target::Target;
@@ -24,52 +25,21 @@ use target::Target;
 /// a machine that does other things too.
 pub(crate) const SHORT: Duration = Duration::from_millis(50);
 
-/// How requests are carried out, in both programs' words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Via {
-    IoUring,
-    Libaio,
-    /// One request at a time.
-    Sync,
-    /// halfpower's pool of threads against as many jobs of fio's psync. A pool also hands requests
-    /// over, which jobs of their own need not; that is part of what is compared.
-    Threads,
-    Mmap,
-    /// No I/O at all.
-    Null,
-}
-
-impl Via {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::IoUring, Self::Libaio, Self::Sync, Self::Threads, Self::Mmap, Self::Null];
-
-    /// The words of `halfpower run --ioengine` and of fio.
-    fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Self::IoUring => ("io_uring", "io_uring"),
-            Self::Libaio => ("libaio", "libaio"),
-            Self::Sync => ("sync", "psync"),
-            Self::Threads => ("threads", "psync"),
-            Self::Mmap => ("mmap", "mmap"),
-            Self::Null => ("null", "null"),
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        self.names().0
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Load {
-    pub(crate) via: Via,
+    pub(crate) via: EngineName,
     pub(crate) rw: &'static str,
     pub(crate) bs: &'static str,
     pub(crate) iodepth: u32,
 }
 
 impl Load {
-    pub(crate) const fn new(via: Via, rw: &'static str, bs: &'static str, iodepth: u32) -> Self {
+    pub(crate) const fn new(
+        via: EngineName,
+        rw: &'static str,
+        bs: &'static str,
+        iodepth: u32,
+    ) -> Self {
         Self { via, rw, bs, iodepth }
     }
 
@@ -112,7 +82,7 @@ impl<'a> Bout<'a> {
 
     /// Whether the page cache is bypassed; a mapping lives in it.
     fn direct(&self) -> bool {
-        self.target.direct && self.load.via != Via::Mmap
+        self.target.direct && self.load.via != EngineName::Mmap
     }
 }
 

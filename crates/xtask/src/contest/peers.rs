@@ -27,11 +27,12 @@ use super::fio::Registered;
 use super::halfpower::findings;
 use super::line::{Half, Line, SLICES};
 use super::target::{self, Target};
-use super::{Bout, Load, Outcome, SHORT, Via};
+use super::{Bout, Load, Outcome, SHORT};
 use crate::arguments::Arguments;
 use crate::child::{self, Plant, TENTH};
 use crate::pairs::{LOOKS, Verdict};
 use anyhow::{Result, ensure};
+use record::EngineName;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -75,7 +76,7 @@ impl Options {
             runtime: Duration::from_secs_f64(runtime_s),
             most: Duration::from_secs(60 * minutes),
             target: known("--target", &target::NAMES)?,
-            engine: known("--engine", &Via::ALL.map(Via::name))?,
+            engine: known("--engine", &ENGINES.map(EngineName::name))?,
             load: flags.value("--load")?,
             binary: flags.value("--binary")?,
         };
@@ -96,9 +97,9 @@ impl Options {
         let mut loads: Vec<Load> = LOADS
             .iter()
             .filter(|load| match load.via {
-                Via::Null => target == "null",
+                EngineName::Null => target == "null",
                 // Through the page cache, whatever is below.
-                Via::Mmap => target == "tmpfs",
+                EngineName::Mmap => target == "tmpfs",
                 _ => target != "null",
             })
             .filter(|load| self.engine.as_ref().is_none_or(|name| name == load.via.name()))
@@ -114,20 +115,28 @@ impl Options {
     }
 }
 
+const ENGINES: [EngineName; 6] = [
+    EngineName::IoUring,
+    EngineName::Libaio,
+    EngineName::Sync,
+    EngineName::Threads,
+    EngineName::Mmap,
+    EngineName::Null,
+];
 const LOADS: [Load; 13] = [
-    Load::new(Via::IoUring, "randread", "4k", 1),
-    Load::new(Via::IoUring, "randread", "4k", 32),
-    Load::new(Via::IoUring, "read", "64k", 1),
-    Load::new(Via::IoUring, "read", "64k", 8),
-    Load::new(Via::IoUring, "randwrite", "4k", 1),
-    Load::new(Via::IoUring, "randwrite", "4k", 32),
-    Load::new(Via::IoUring, "write", "64k", 1),
-    Load::new(Via::Libaio, "randread", "4k", 32),
-    Load::new(Via::Sync, "randread", "4k", 1),
-    Load::new(Via::Sync, "randwrite", "4k", 1),
-    Load::new(Via::Threads, "randread", "4k", 8),
-    Load::new(Via::Mmap, "randread", "4k", 1),
-    Load::new(Via::Null, "randread", "4k", 128),
+    Load::new(EngineName::IoUring, "randread", "4k", 1),
+    Load::new(EngineName::IoUring, "randread", "4k", 32),
+    Load::new(EngineName::IoUring, "read", "64k", 1),
+    Load::new(EngineName::IoUring, "read", "64k", 8),
+    Load::new(EngineName::IoUring, "randwrite", "4k", 1),
+    Load::new(EngineName::IoUring, "randwrite", "4k", 32),
+    Load::new(EngineName::IoUring, "write", "64k", 1),
+    Load::new(EngineName::Libaio, "randread", "4k", 32),
+    Load::new(EngineName::Sync, "randread", "4k", 1),
+    Load::new(EngineName::Sync, "randwrite", "4k", 1),
+    Load::new(EngineName::Threads, "randread", "4k", 8),
+    Load::new(EngineName::Mmap, "randread", "4k", 1),
+    Load::new(EngineName::Null, "randread", "4k", 128),
 ];
 
 /// How far the device's own count may lie from halfpower's on a target that nobody else uses:
@@ -241,7 +250,7 @@ fn compare_on(
     let mut good = true;
     for (index, load) in loads.iter().enumerate() {
         // A pool of threads is there to be spread.
-        let one_thread = load.via != Via::Threads;
+        let one_thread = load.via != EngineName::Threads;
         let core = (target.ram_backed && one_thread).then(child::core).transpose()?;
         let mut bout = Bout::new(binary, target, *load, core);
         let (_, trial) = bout.told(SHORT, Plant::Nothing, &[])?;
@@ -261,7 +270,7 @@ fn compare_on(
             good &= (ratio - 1.0).abs() < COUNT_TOLERANCE || !target.ram_backed;
         }
         let first_of_engine = index == 0 || loads[index - 1].via != load.via;
-        if first_of_engine && load.via != Via::Null && !options.smoke {
+        if first_of_engine && load.via != EngineName::Null && !options.smoke {
             println!("    {}", own_bounds(&bout, options.runtime));
         }
         // On a disk "undecided" is an answer; memory is quiet enough to decide.
@@ -319,7 +328,7 @@ mod tests {
     #[test]
     fn every_engine_has_its_row_and_flags_narrow_them() {
         let all = options(&[]).unwrap();
-        for via in Via::ALL {
+        for via in ENGINES {
             let rows = target::NAMES.iter().flat_map(|name| all.loads(name));
             assert!(rows.into_iter().any(|load| load.via == via), "{via:?}");
         }

@@ -46,20 +46,13 @@ fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
 /// The words of an identifier in lower case: `bucketIndex`, `BucketIndex` and `BUCKET_INDEX` are
 /// all "bucket", "index".
 pub(super) fn words(identifier: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut previous = '_';
+    let (mut apart, mut previous) = (String::new(), '_');
     for letter in identifier.chars() {
-        let begins = letter.is_uppercase() && previous.is_lowercase();
-        if letter == '_' || begins {
-            words.push(String::new());
+        if letter.is_uppercase() && previous.is_lowercase() {
+            apart.push('_');
         }
-        if letter != '_'
-            && let Some(word) = words.last_mut()
-        {
-            word.extend(letter.to_lowercase());
-        }
+        apart.extend(letter.to_lowercase());
         previous = letter;
     }
-    words.retain(|word| !word.is_empty());
-    words
+    apart.split('_').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }

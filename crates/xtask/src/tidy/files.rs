@@ -1,7 +1,8 @@
 //! The text files of the repository.
 
 use super::Problem;
-use anyhow::{Context, Result, ensure};
+use crate::child;
+use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
@@ -21,14 +22,9 @@ impl File {
 /// Every text file that git tracks, or would track if it were added. A file that is not UTF-8 is
 /// no text.
 pub(crate) fn list(root: &Path) -> Result<Vec<File>> {
-    let output = Command::new("git")
-        .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
-        .current_dir(root)
-        .output()
-        .context("cannot run git")?;
-    let words = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "git ls-files: {}", words.trim());
-    let names = String::from_utf8(output.stdout).context("a file name is not UTF-8")?;
+    let words = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
+    let output = child::output(Command::new("git").args(words).current_dir(root), &[0])?;
+    let names = String::from_utf8(output).context("a file name is not UTF-8")?;
     let mut files = Vec::new();
     for name in names.split_terminator('\0') {
         let full = root.join(name);

@@ -9,10 +9,10 @@
 //! Rejected: the compiler's own resolution (no stable interface shows it), and a parser library
 //! (paths are all that is needed).
 
-use super::code::{self, Token};
 use super::{File, Problem};
-use crate::place;
-use anyhow::{Context, Result, ensure};
+use crate::{child, place};
+use anyhow::Result;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -41,16 +41,10 @@ pub(super) fn check(root: &Path, files: &[File], problems: &mut Vec<Problem>) ->
     Ok(())
 }
 
-/// What cargo says of the workspace.
 fn metadata(root: &Path) -> Result<Value> {
-    let output = place::cargo()
-        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .current_dir(root)
-        .output()
-        .context("cannot run cargo metadata")?;
-    let words = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "cargo metadata: {}", words.trim());
-    Ok(serde_json::from_slice(&output.stdout)?)
+    let words = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
+    let output = child::output(place::cargo().args(words).current_dir(root), &[0])?;
+    Ok(serde_json::from_slice(&output)?)
 }
 
 /// Holds the dependencies of crates against the table of the map.
@@ -141,32 +135,30 @@ fn reached<'a>(edges: &Edges<'a>, from: &str) -> BTreeSet<&'a str> {
 
 /// Which module names which other one, and where.
 fn edges<'a>(files: &[(&'a str, &str)]) -> Edges<'a> {
-    let parts =
-        |path: &'a str| -> Vec<&'a str> { path.split('/').filter(|part| *part != "mod").collect() };
     let is_root = |path: &str| path == "lib" || path == "main";
-    let modules: BTreeSet<&'a str> = files
-        .iter()
-        .filter(|(path, _)| !is_root(path))
-        .filter_map(|(path, _)| path.split('/').next())
-        .collect();
+    let module = |path: &'a str| path.split('/').next().unwrap_or(path);
+    let (roots, others): (Vec<_>, Vec<_>) =
+        files.iter().copied().partition(|(path, _)| is_root(path));
+    let modules: BTreeSet<&'a str> = others.iter().map(|(path, _)| module(path)).collect();
+    let named = |text: &str, own: &[String]| {
+        let mut found = Vec::new();
+        // What does not read as Rust is a problem by itself.
+        paths(text.parse().unwrap_or_default(), own, &mut found);
+        found
+    };
     let mut taken: BTreeMap<String, &'a str> = BTreeMap::new();
-    for (_, text) in files.iter().filter(|(path, _)| is_root(path)) {
-        for (_, path) in paths(text, &[]) {
-            if let (Some(&module), Some(name)) =
-                (path.first().and_then(|first| modules.get(first.as_str())), path.last())
-            {
-                taken.insert(name.clone(), module);
-            }
+    for (_, path) in roots.iter().flat_map(|(_, text)| named(text, &[])) {
+        if let (Some(&module), Some(name)) = (modules.get(path[0].as_str()), path.last()) {
+            taken.insert(name.clone(), module);
         }
     }
     let mut edges: Edges<'a> = BTreeMap::new();
-    for &(path, text) in files.iter().filter(|(path, _)| !is_root(path)) {
-        let own = parts(path);
-        for (line, named) in paths(text, &own) {
-            let Some(first) = named.first() else { continue };
-            let target = modules.get(first.as_str()).or_else(|| taken.get(first));
-            if let Some(&target) = target.filter(|&&target| target != own[0]) {
-                let places = edges.entry(own[0]).or_default().entry(target).or_default();
+    for (path, text) in others {
+        let parts = path.split('/').filter(|part| *part != "mod").map(str::to_owned);
+        for (line, named) in named(text, &parts.collect::<Vec<String>>()) {
+            let target = modules.get(named[0].as_str()).or_else(|| taken.get(&named[0]));
+            if let Some(&target) = target.filter(|&&target| target != module(path)) {
+                let places = edges.entry(module(path)).or_default().entry(target).or_default();
                 places.push((path, line, named.join("::")));
             }
         }
@@ -174,123 +166,94 @@ fn edges<'a>(files: &[(&'a str, &str)]) -> Edges<'a> {
     edges
 }
 
+fn is_mark(tree: &TokenTree, mark: char) -> bool {
+    matches!(tree, TokenTree::Punct(it) if it.as_char() == mark)
+}
+
 /// The paths into the own crate that code outside of tests names, from the crate's root on, with
-/// their lines. `own` is the module of the file. In the root, whose paths need no `crate`, every
+/// their lines. `own` is the module of the code. In the root, whose paths need no `crate`, every
 /// path of a `use` counts.
-fn paths(text: &str, own: &[&str]) -> Vec<(usize, Vec<String>)> {
-    // What does not read as Rust is a problem by itself.
-    let tokens = code::tokens(text).unwrap_or_default();
-    let word = |at: usize| tokens.get(at).map_or("", |token| token.1.as_str());
-    let mut found = Vec::new();
-    // Modules written within the file, each with the depth of its braces.
-    let mut within: Vec<(&str, usize)> = Vec::new();
-    let (mut depth, mut at) = (0, 0);
-    while at < tokens.len() {
-        let absolute = |path: Vec<&str>| {
-            let base = own.iter().copied().chain(within.iter().map(|(name, _)| *name));
-            absolute(base.collect(), &path)
-        };
-        match word(at) {
-            "#" if (1..6).map(|next| word(at + next)).eq(["[", "cfg", "(", "test", ")"]) => {
-                at = item_end(&tokens, at + 1);
-                continue;
+fn paths(code: TokenStream, own: &[String], found: &mut Vec<(usize, Vec<String>)>) {
+    let trees: Vec<TokenTree> = code.into_iter().collect();
+    let mut at = 0;
+    while let Some(tree) = trees.get(at) {
+        at += 1;
+        let (line, rest) = (tree.span().start().line, &trees[at..]);
+        if let TokenTree::Group(group) = tree {
+            paths(group.stream(), own, found);
+            continue;
+        }
+        let word = tree.to_string();
+        match (word.as_str(), rest) {
+            ("#", [TokenTree::Group(attribute), ..])
+                if attribute.stream().to_string().replace(' ', "") == "cfg(test)" =>
+            {
+                let ends_item = |tree: &TokenTree| match tree {
+                    TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+                    other => is_mark(other, ';'),
+                };
+                at += rest.iter().position(ends_item).map_or(rest.len(), |end| end + 1);
             }
-            "mod" if word(at + 2) == "{" => within.push((word(at + 1), depth)),
-            "{" => depth += 1,
-            "}" => {
-                depth = depth.saturating_sub(1);
-                if within.last().is_some_and(|(_, outside)| *outside == depth) {
-                    within.pop();
-                }
+            ("mod", [TokenTree::Ident(name), TokenTree::Group(body), ..]) => {
+                paths(body.stream(), &[own, &[name.to_string()]].concat(), found);
+                at += 2;
             }
-            "use" => {
-                let line = tokens[at].0;
+            // `use<...>` names what a type captures.
+            ("use", [first, ..]) if !is_mark(first, '<') => {
+                let end = rest.iter().position(|tree| is_mark(tree, ';')).unwrap_or(rest.len());
                 let mut ends = Vec::new();
-                at = tree(&tokens, at + 1, &[], &mut ends);
-                found.extend(ends.into_iter().filter_map(|path| Some((line, absolute(path)?))));
-                continue;
+                use_ends(&rest[..end], &[], &mut ends);
+                found.extend(ends.iter().filter_map(|path| Some((line, absolute(own, path)?))));
+                at += end;
             }
-            "crate" | "super" | "self" if word(at + 1) == "::" => {
-                let line = tokens[at].0;
-                let mut path = vec![word(at)];
-                while word(at + 1) == "::" && word(at + 2).starts_with(char::is_alphabetic) {
-                    path.push(word(at + 2));
-                    at += 2;
+            ("crate" | "super" | "self", [first, ..]) if is_mark(first, ':') => {
+                let mut path = vec![word];
+                while let [one, other, TokenTree::Ident(name), ..] = &trees[at..]
+                    && is_mark(one, ':')
+                    && is_mark(other, ':')
+                {
+                    path.push(name.to_string());
+                    at += 3;
                 }
-                found.extend(absolute(path).map(|path| (line, path)));
+                found.extend(absolute(own, &path).map(|path| (line, path)));
             }
             _ => {}
         }
-        at += 1;
     }
-    found
 }
 
 /// A path from the crate's root on; `None` where it leads to another crate or nowhere.
-fn absolute(mut base: Vec<&str>, path: &[&str]) -> Option<Vec<String>> {
-    let mut rest = path;
-    match *path.first()? {
-        "crate" => (base, rest) = (Vec::new(), &path[1..]),
-        "self" => rest = &path[1..],
-        "super" => {
-            while let Some((&"super", more)) = rest.split_first() {
-                base.pop();
-                rest = more;
-            }
-        }
+fn absolute(own: &[String], path: &[String]) -> Option<Vec<String>> {
+    let supers = path.iter().take_while(|part| *part == "super").count();
+    let all = match path.first()?.as_str() {
+        "crate" => path[1..].to_vec(),
+        "self" => [own, &path[1..]].concat(),
+        "super" => [&own[..own.len().saturating_sub(supers)], &path[supers..]].concat(),
         // Only in the root does a path begin with a module.
-        _ if !base.is_empty() => return None,
-        _ => {}
-    }
-    let all: Vec<String> =
-        base.into_iter().chain(rest.iter().copied()).map(str::to_owned).collect();
+        _ if !own.is_empty() => return None,
+        _ => path.to_vec(),
+    };
     (!all.is_empty()).then_some(all)
 }
 
-/// The ends of the tree of a `use` from `at` on; where the tree ends.
-fn tree<'a>(
-    tokens: &'a [Token],
-    mut at: usize,
-    before: &[&'a str],
-    ends: &mut Vec<Vec<&'a str>>,
-) -> usize {
-    let mut path = before.to_vec();
-    while let Some((_, token)) = tokens.get(at) {
-        match token.as_str() {
-            "{" => loop {
-                at = tree(tokens, at + 1, &path, ends);
-                if tokens.get(at).is_none_or(|token| token.1 != ",") {
-                    return at + 1;
+/// The paths at the ends of the tree of a `use`.
+fn use_ends(tree: &[TokenTree], before: &[String], ends: &mut Vec<Vec<String>>) {
+    for branch in tree.split(|tree| is_mark(tree, ',')).filter(|branch| !branch.is_empty()) {
+        let mut path = before.to_vec();
+        for tree in branch {
+            match tree {
+                TokenTree::Group(group) => {
+                    let trees: Vec<TokenTree> = group.stream().into_iter().collect();
+                    use_ends(&trees, &std::mem::take(&mut path), ends);
                 }
-            },
-            "," | "}" | ";" => break,
-            "::" => {}
-            // The name by which it is taken stands for it.
-            "as" => drop(path.pop()),
-            // `a::{self}` is `a`.
-            "self" if !path.is_empty() => {}
-            name => path.push(name),
+                // The name by which it is taken stands for it.
+                TokenTree::Ident(word) if word == "as" => drop(path.pop()),
+                // `a::{self}` is `a`.
+                TokenTree::Ident(word) if word == "self" && !path.is_empty() => {}
+                TokenTree::Ident(word) => path.push(word.to_string()),
+                _ => {}
+            }
         }
-        at += 1;
-    }
-    if path.len() > before.len() || !before.is_empty() {
         ends.push(path);
     }
-    at
-}
-
-/// Behind the item that begins at `at`: its `;`, or the brace that closes its block.
-fn item_end(tokens: &[Token], mut at: usize) -> usize {
-    let mut depth = 0;
-    while let Some((_, token)) = tokens.get(at) {
-        at += 1;
-        match token.as_str() {
-            "{" => depth += 1,
-            "}" if depth <= 1 => break,
-            "}" => depth -= 1,
-            ";" if depth == 0 => break,
-            _ => {}
-        }
-    }
-    at
 }
