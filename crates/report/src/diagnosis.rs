@@ -296,14 +296,14 @@ fn splits(story: &mut Story, device: &DeviceDiagnosis, episode: &Episode, title:
 
 fn misleading(story: &mut Story, episode: &Episode, title: String) {
     let shown = &episode.misleading;
-    let [disk_time, util] = [shown.disk_time_percent, shown.iostat_busy_percent]
+    let [disk_time, busy] = [shown.disk_time_percent, shown.iostat_busy_percent]
         .map(|share| share.map(|percent| format!("{percent:.0}")));
     let (queue, svctm) = (shown.queue_length.map(number::digits), shown.svctm_ns.map(number::time));
     let rows = [
         ("% Disk Time", disk_time, "latency times rate, cut at 100: no share of time"),
         ("queue length", queue, "requests in flight, also those that are being served"),
         ("svctm", svctm, "U/X: spacing of completions, no request's time"),
-        ("%util", util, "time with any request, however many would fit"),
+        ("%util", busy, "time with any request, however many would fit"),
     ];
     if rows.iter().all(|(_, value, _)| value.is_none()) {
         return;
