@@ -147,6 +147,7 @@ impl ObservationBuilder {
             schema: OBSERVATION_SCHEMA.to_owned(),
             source: self.source.to_owned(),
             host: self.host,
+            kernel: self.release,
             devices,
             intervals: self.intervals,
             contexts: self.contexts,

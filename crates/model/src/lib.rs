@@ -25,7 +25,9 @@ pub mod whatif;
 
 pub use cells::{aggregate, counts};
 pub use characterise::{Characterise, characterise};
-pub use compare::{CompareOptions, Side, SideError, TraceObservation, compare};
+pub use compare::{
+    CompareOptions, SCHEDULER, Side, SideError, TraceObservation, changed_since, compare,
+};
 pub use depth::{DEFAULT_KNEE_GAIN, deep_enough, depth_curves, enough, rates};
 pub use expect::expectations;
 pub use fits::{MIN_FIT_SIZES, fit_is_poor, service_time_fits};

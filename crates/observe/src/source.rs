@@ -25,6 +25,8 @@ pub struct Sample {
     pub hidden: usize,
     /// How late threads of this machine wake up.
     pub wake_ups: &'static [WakeUp],
+    /// Release of the kernel, where it tells.
+    pub kernel: Option<Arc<str>>,
     /// What happened beside the figures since the start.
     pub findings: Vec<Finding>,
 }
@@ -102,6 +104,7 @@ impl Source {
             devices: self.devices(),
             hidden: self.sampler.hidden(),
             wake_ups: self.sampler.wake_ups(),
+            kernel: self.sampler.kernel(),
             findings: self.findings(),
         })
     }

@@ -8,7 +8,9 @@
 //! carries its alternatives; there is no score that would pick one of them in silence.
 
 use crate::schema::word;
-use crate::{Change, Confidence, Estimate, Evidence, Finding, Measured, Mix, Offered};
+use crate::{
+    Change, ComparedCondition, Confidence, Estimate, Evidence, Finding, Measured, Mix, Offered,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +82,10 @@ pub struct MatchedProfile {
     pub by: MatchedBy,
     /// Why it may not; null where nothing speaks against it.
     pub doubt: Option<String>,
+    /// Conditions that the profile states and that are others now: first as profiled, then as
+    /// observed. Only what both tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<ComparedCondition>,
 }
 
 /// What the counters of a stretch of time say. Null is "the source does not tell".
@@ -225,6 +231,9 @@ pub enum CauseCode {
     PinnedRate,
     /// Requests wait before any disk counter starts.
     WaitsAbove,
+    /// Requests wait in the I/O scheduler, which the disk counters hold, while the device has time
+    /// left.
+    SchedulerHolds,
     /// One request is outstanding at a time, all the time.
     OneAtATime,
     /// Adjacent requests that are small.

@@ -87,8 +87,23 @@ pub struct DeviceFacts {
     pub iostats: Option<bool>,
     /// Size of the cache in the drive, at least, where the drive tells.
     pub cache_bytes: Option<Bytes>,
+    /// What a loop device keeps its data in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loop_file: Option<LoopFile>,
     /// Other facts of layers on the way, one sentence each.
     pub layers: Vec<String>,
+}
+
+/// The file below a loop device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoopFile {
+    /// Its path, as the kernel writes it.
+    pub path: String,
+    /// The file system that it lies on, and what that is mounted from (`ext4 on /dev/sda1`); null
+    /// where no mount tells.
+    pub on: Option<String>,
+    /// Whether requests pass by the page cache; through it, reads may need no disk.
+    pub direct: bool,
 }
 
 /// A mounted file system.
@@ -230,10 +245,4 @@ pub struct Environment {
     pub clocksource: Option<String>,
     /// I/O limits of our control groups.
     pub cgroup_limits: Vec<CgroupLimit>,
-    /// Scheduler of the target's disk, repeated here for comparisons.
-    pub scheduler: Option<String>,
-    /// Merging of the target's disk.
-    pub nomerges: Option<u64>,
-    /// Write cache of the target's disk.
-    pub write_cache: Option<String>,
 }

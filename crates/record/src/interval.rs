@@ -190,6 +190,9 @@ pub struct Observation {
     pub source: String,
     /// The machine that was observed, where the source says.
     pub host: Option<String>,
+    /// Its kernel's release, where the source says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
     /// The devices.
     pub devices: Vec<ObservedDevice>,
     /// The intervals in order of time, and of the devices within one moment.

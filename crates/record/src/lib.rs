@@ -53,7 +53,8 @@ pub use experiment::{
     PlannedTrial, ReachedSizes,
 };
 pub use facts::{
-    CgroupLimit, DeviceFacts, Environment, Extents, FilesystemFacts, LimitedIo, Target, TargetKind,
+    CgroupLimit, DeviceFacts, Environment, Extents, FilesystemFacts, LimitedIo, LoopFile, Target,
+    TargetKind,
 };
 pub use finding::{Confidence, Evidence, Finding, FindingCode, Severity};
 pub use histogram::{

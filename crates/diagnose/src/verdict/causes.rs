@@ -2,7 +2,7 @@
 //! may hold at once. What only a tracer sees is silent without one.
 
 use super::expected::Expectation;
-use super::judge::{Judgement, Number, Segment, numbers};
+use super::judge::{IN_SCHEDULER, Judgement, Number, Segment, numbers};
 use super::outstanding::ExcessQueue;
 use crate::words::percent;
 use record::{
@@ -76,11 +76,24 @@ fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
         let unit = if limit.limited.is_bytes() { "bytes/s" } else { "IOPS" };
         return cause(CauseCode::CgroupLimit, claim, &[("limit", per_s as f64, unit)]);
     }
+    if let Some(held) = in_scheduler(segment, judgement) {
+        return held;
+    }
     pinned_rate(judgement).unwrap_or_else(|| {
         let waited = segment.around.traced.as_ref().map_or(0.0, |traced| traced.waited.1);
         let claim = format!("Requests wait {} before the counters start.", format_nanos(waited));
         cause(CauseCode::WaitsAbove, claim, &[("wait", waited, "ns")])
     })
+}
+
+/// The scheduler that holds requests, by what the verdict rests on.
+fn in_scheduler(segment: &Segment<'_>, judgement: &Judgement) -> Option<Cause> {
+    judgement.evidence.iter().find(|one| one.what == IN_SCHEDULER)?;
+    let waited = segment.around.traced.as_ref()?.queue_ns;
+    let scheduler = segment.facts?.scheduler.as_deref()?;
+    let claim =
+        format!("The I/O scheduler {scheduler} holds requests for {}.", format_nanos(waited));
+    Some(cause(CauseCode::SchedulerHolds, claim, &[(IN_SCHEDULER, waited, "ns")]))
 }
 
 fn pinned_rate(judgement: &Judgement) -> Option<Cause> {

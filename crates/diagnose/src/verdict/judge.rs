@@ -14,8 +14,8 @@ use super::outstanding::ExcessQueue;
 use super::system_context::SystemContext;
 use crate::words::{percent, times};
 use record::{
-    Alternative, Cause, Confidence, DeviceFacts, Evidence, LimitedIo, NORMAL_95, Verdict,
-    format_iops, format_nanos, format_rate,
+    Alternative, Cause, ComparedCondition, Confidence, DeviceFacts, Evidence, LimitedIo, NORMAL_95,
+    Verdict, format_iops, format_nanos, format_rate,
 };
 
 /// Fewest requests of a verdict on latencies: their mean is then known to some 15 % even where
@@ -48,6 +48,10 @@ const AT_LIMIT: (f64, f64) = (0.93, 1.05);
 /// Share of requests that wait before any counter starts, and how long against the latency.
 const HELD_SHARE: f64 = 0.1;
 const HELD_TIMES: f64 = 0.5;
+/// The number that a verdict on the scheduler rests on.
+pub(crate) const IN_SCHEDULER: &str = "wait in the scheduler";
+/// Schedulers that divide a device by weight or class.
+const BY_SHARE: [&str; 2] = ["bfq", "cfq"];
 /// Expectations this far apart depend on whether requests were sequential.
 const PLACE_MATTERS: f64 = 1.25;
 /// Steal that can explain slowness.
@@ -73,6 +77,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) deep: Option<ExcessQueue>,
     /// What processors that sleep between requests add to a latency at most.
     pub(crate) waking_ns: f64,
+    /// Conditions that are others than when the profile was made.
+    pub(crate) changed: &'a [ComparedCondition],
 }
 
 #[derive(Debug)]
@@ -195,6 +201,7 @@ impl Segment<'_> {
             .held_by_a_limit(pin.as_ref())
             .or_else(|| self.held_before_counting())
             .or_else(|| self.too_little())
+            .or_else(|| self.held_in_the_scheduler())
             .unwrap_or_else(|| self.against_profile(pin.as_ref()));
         judgement.pin = pin;
         judgement
@@ -356,6 +363,45 @@ impl Segment<'_> {
         Some(judgement)
     }
 
+    /// The I/O scheduler that orders requests, where there is one.
+    fn scheduler(&self) -> Option<&str> {
+        self.facts?.scheduler.as_deref().filter(|scheduler| *scheduler != "none")
+    }
+
+    /// Most of a request's time passes before the device gets it, and the device has time left: the
+    /// scheduler keeps it idle for somebody else, or serves others first. Its wait lies within the
+    /// disk counters, so that only the tracer tells it from a slow device.
+    fn held_in_the_scheduler(&self) -> Option<Judgement> {
+        let scheduler = self.scheduler()?;
+        let traced = self.around.traced.as_ref()?;
+        let (look, latency) = self.best_look()?;
+        let saturation = self.tally.iops() / look.max_iops;
+        let device_fine = traced.device_ns < WAITS_DOUBT.0 * look.unloaded_ns;
+        let held = traced.queue_ns >= HELD_TIMES * latency && saturation < NEAR_MAXIMUM;
+        if traced.requests < REQUESTS_MIN || !held || !device_fine {
+            return None;
+        }
+        let claim = format!(
+            "Requests wait {} in the I/O scheduler ({scheduler}) and take {} at the device, where a \
+             lone one takes {}; the rate is {} of the largest. The scheduler holds them, not the \
+             device.",
+            format_nanos(traced.queue_ns),
+            format_nanos(traced.device_ns),
+            format_nanos(look.unloaded_ns),
+            percent(saturation)
+        );
+        let mut judgement = Judgement::new(Verdict::Capped, Confidence::Likely, claim)
+            .with(IN_SCHEDULER, traced.queue_ns, "ns")
+            .with("time at the device", traced.device_ns, "ns")
+            .with("rate over the largest of this mix", saturation, "share");
+        judgement.against(
+            Verdict::Overloaded,
+            "They may come in bursts, which any scheduler has to queue.",
+            "The same with the scheduler none, or shorter intervals.",
+        );
+        Some(judgement)
+    }
+
     fn too_little(&self) -> Option<Judgement> {
         let count = self.tally.all.count();
         let nothing = |claim: String| {
@@ -422,6 +468,8 @@ impl Segment<'_> {
         self.rivals_of_place(&mut judgement, &measure);
         self.rivals_of_pin(&mut judgement, &measure, pin);
         self.rivals_of_counters(&mut judgement, &measure);
+        self.rivals_of_the_scheduler(&mut judgement);
+        self.rivals_of_changes(&mut judgement);
         judgement
     }
 
@@ -676,6 +724,51 @@ impl Segment<'_> {
                 "Limits of the control groups of the processes that wait.",
             );
         }
+    }
+
+    /// A scheduler that serves by weight or class, or that the profile was made without: the wait in
+    /// it looks like a slow or a full device.
+    fn rivals_of_the_scheduler(&self, judgement: &mut Judgement) {
+        let harmed = judgement.verdict.is_slow() || judgement.verdict == Verdict::Overloaded;
+        let Some(scheduler) = self.scheduler().filter(|_| harmed) else { return };
+        let was = self.changed.iter().find(|changed| changed.what == model::SCHEDULER);
+        let because = match was.and_then(|was| was.a.as_ref()) {
+            Some(was) => format!(
+                "The I/O scheduler is {scheduler} and was {was} when the profile was made: requests \
+                 may wait in it for others, within these counters."
+            ),
+            None if BY_SHARE.contains(&scheduler) => format!(
+                "The I/O scheduler {scheduler} serves by weight and class: requests of one program \
+                 may wait in it for those of another, within these counters."
+            ),
+            None => return,
+        };
+        let decided_by = if self.around.traced.is_some() {
+            "The same with the scheduler of the profile."
+        } else {
+            "The tracer's time before the issue to the device (as root), or the same with the \
+             scheduler of the profile."
+        };
+        judgement.against(Verdict::Capped, because, decided_by);
+    }
+
+    /// What is not as it was when the profile was made: then it is no profile of what is there.
+    fn rivals_of_changes(&self, judgement: &mut Judgement) {
+        let changed = self.changed.iter().filter(|one| one.what != model::SCHEDULER);
+        let told: Vec<String> = changed
+            .map(|one| {
+                let value = |side: &Option<String>| side.clone().unwrap_or_default();
+                format!("{} {} (now {})", one.what, value(&one.a), value(&one.b))
+            })
+            .collect();
+        if !judgement.verdict.is_slow() || told.is_empty() {
+            return;
+        }
+        judgement.against(
+            Verdict::NotEnoughEvidence,
+            format!("The profile was made with another {}.", told.join(", ")),
+            "A new profile with the settings of now, or a trial with those of then.",
+        );
     }
 
     /// What can be said without an expectation.

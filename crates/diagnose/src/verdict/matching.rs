@@ -3,7 +3,7 @@
 //! doubt is printed. Facts that contradict each other exclude a profile, also a chosen one.
 
 use super::fitted_profile::FittedProfile;
-use record::{DeviceFacts, MatchedBy, ObservedDevice, Profile, format_bytes};
+use record::{DeviceFacts, LoopFile, MatchedBy, ObservedDevice, Profile, format_bytes};
 use std::sync::Arc;
 
 /// A size may differ by this share: partitions, units, reserved blocks.
@@ -77,6 +77,12 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
             return Fit::Not(format!("its {what} is {seen}, that of the profile {measured}"));
         }
     }
+    if let (Some(seen), Some(measured)) = (&seen.loop_file, &measured.loop_file)
+        && (&seen.path, &seen.on) != (&measured.path, &measured.on)
+    {
+        let (seen, measured) = (file(seen), file(measured));
+        return Fit::Not(format!("it keeps its data in {seen}, that of the profile in {measured}"));
+    }
     let (size, was) = (seen.size_bytes.0 as f64, measured.size_bytes.0 as f64);
     let sizes_known = size > 0.0 && was > 0.0;
     if sizes_known && (size - was).abs() > SIZE_DIFFERS * was {
@@ -117,4 +123,9 @@ fn by_name(name: &str, measured: &DeviceFacts, chosen: bool) -> Fit {
         return choice("the recording tells no more than a name");
     }
     Fit::Not(format!("it is {name}, the profile is of {}", measured.name))
+}
+
+fn file(file: &LoopFile) -> String {
+    let on = file.on.as_ref().map(|on| format!(" ({on})")).unwrap_or_default();
+    format!("{:?}{on}", file.path)
 }

@@ -155,6 +155,9 @@ impl<'a> Subject<'a> {
                     time: profile.time.clone(),
                     by,
                     doubt,
+                    differences: device.facts.as_ref().map_or_else(Vec::new, |now| {
+                        model::changed_since(profile, now, observation.kernel.as_deref())
+                    }),
                 }),
             },
         };
@@ -211,6 +214,7 @@ impl<'a> Subject<'a> {
             known,
             deep: None,
             waking_ns: 0.0,
+            changed: self.profile.value().map_or(&[], |profile| &profile.differences),
         };
         segment.waking_ns = wakeup_latency::added_ns(&self.observation.wake_ups, &segment.tally);
         segment.deep = self.deep(&segment);

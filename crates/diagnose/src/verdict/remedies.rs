@@ -77,7 +77,7 @@ const fn row(
 }
 
 /// All strategies.
-pub(super) const ROWS: [Row; 19] = [
+pub(super) const ROWS: [Row; 20] = [
     row(
         Strategy::Restore,
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
@@ -132,6 +132,22 @@ pub(super) const ROWS: [Row; 19] = [
                 Some((action, Some(Change::Uncapped)))
             },
         )
+    },
+    Row {
+        unpredicted: "what others then do to these requests is not known",
+        words: [
+            "nobody depends on the share that the scheduler gives",
+            "the programs that it favours lose their privilege",
+            "the tracer's wait before the issue to the device disappears",
+        ],
+        ..row(Strategy::Scheduler, &[CauseCode::SchedulerHolds], Fixes::Device, |case| {
+            let now = case.judged.segment.facts?.scheduler.as_deref()?;
+            let action = format!(
+                "Give the program that waits its share: a higher weight (io.bfq.weight) or I/O class \
+                 (ionice; not idle), or the scheduler none or mq-deadline instead of {now}."
+            );
+            Some((action, None))
+        })
     },
     row(Strategy::ShallowerQueue, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
         let (reference, look) = (case.reference?, case.look?);

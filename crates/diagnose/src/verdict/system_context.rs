@@ -3,7 +3,7 @@
 //! holds requests back above the disk shows here or nowhere.
 
 use super::interval_totals::weighted_mean;
-use record::{CgroupLimit, Context, Interval, TracedOp, bucket_mid};
+use record::{CgroupLimit, Context, HistogramSnapshot, Interval, TracedOp, bucket_mid};
 
 /// Share of the processors' time below which nothing of it is left.
 const PROCESSORS_FULL: f64 = 0.05;
@@ -32,6 +32,11 @@ pub(crate) struct TracedSums {
     pub(crate) sequential: Option<f64>,
     /// Requests that waited before they were started, and how long on average.
     pub(crate) waited: (f64, f64),
+    /// Mean time from the start of a request to its issue to the device, nanoseconds: in the
+    /// scheduler, or behind a full device.
+    pub(crate) queue_ns: f64,
+    /// Mean time from there to its completion.
+    pub(crate) device_ns: f64,
     pub(crate) requests: f64,
     /// Requests per process, the most first.
     pub(crate) processes: Vec<(u32, String, f64)>,
@@ -96,22 +101,23 @@ impl TracedSums {
         let traced = || intervals.iter().filter_map(|interval| interval.traced.as_ref());
         traced().next()?;
         let mut sums = Self::default();
-        let (mut sequential, mut known) = (0.0, 0.0);
+        let (mut sequential, mut known, mut timed) = (0.0, 0.0, 0.0_f64);
         let mut processes: std::collections::BTreeMap<(u32, String), f64> =
             std::collections::BTreeMap::new();
         for one in traced() {
             for op in [&one.read, &one.write] {
                 let count = requests(op);
                 sums.requests += count;
+                sums.queue_ns += total_ns(&op.queue_ns);
+                sums.device_ns += total_ns(&op.device_ns);
+                timed += op.device_ns.count() as f64;
                 if let Some(share) = op.sequential_share {
                     sequential += share * count.max(1.0);
                     known += count.max(1.0);
                 }
             }
-            for &(bucket, count) in &one.before_start_ns.buckets {
-                sums.waited.0 += count as f64;
-                sums.waited.1 += bucket_mid(bucket as usize) * count as f64;
-            }
+            sums.waited.0 += one.before_start_ns.count() as f64;
+            sums.waited.1 += total_ns(&one.before_start_ns);
             for (id, name, count) in &one.processes {
                 *processes.entry((*id, name.clone())).or_default() += *count as f64;
             }
@@ -119,11 +125,18 @@ impl TracedSums {
         if sums.waited.0 > 0.0 {
             sums.waited.1 /= sums.waited.0;
         }
+        sums.queue_ns /= timed.max(1.0);
+        sums.device_ns /= timed.max(1.0);
         sums.sequential = (known > 0.0).then(|| sequential / known);
         sums.processes = processes.into_iter().map(|((id, name), n)| (id, name, n)).collect();
         sums.processes.sort_by(|a, b| b.2.total_cmp(&a.2));
         Some(sums)
     }
+}
+
+/// Sum of all times, of the middles of their buckets.
+fn total_ns(times: &HistogramSnapshot) -> f64 {
+    times.buckets.iter().map(|&(bucket, n)| bucket_mid(bucket as usize) * n as f64).sum()
 }
 
 fn requests(op: &TracedOp) -> f64 {

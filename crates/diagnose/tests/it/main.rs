@@ -6,6 +6,7 @@ extern crate halfpower_diagnose as diagnose;
 
 mod advice;
 mod busy_machine;
+mod changed_conditions;
 mod comes_and_goes;
 mod counters;
 mod findings;

@@ -10,7 +10,7 @@ use crate::linux::link::describe_attachment;
 use crate::linux::mounts::{Mount, mount_of, read_mounts};
 use crate::linux::roots::{Roots, base_name, device_numbers, names, number, text};
 use crate::linux::unsafe_calls::{ATA_WORDS, ata_identity};
-use record::{Bytes, DeviceFacts, format_bytes};
+use record::{Bytes, DeviceFacts, LoopFile, format_bytes};
 use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -123,23 +123,29 @@ impl Walk<'_> {
             let name = base_name(&disk);
             self.layers.push(format!("{name} keeps its data compressed in memory ({chosen})"));
         }
-        if let Some(file) = text(&disk.join("loop/backing_file")) {
-            self.layers.push(loop_layer(self.roots, &disk, &file));
+        if let Some(file) = loop_file(self.roots, &disk) {
+            self.layers.push(loop_layer(&base_name(&disk), &file));
         }
     }
 }
 
-/// A loop device: its file, and what that is on.
-fn loop_layer(roots: &Roots, disk: &Path, file: &str) -> String {
-    let cached = match number(&disk.join("loop/dio")) {
-        Some(1) => "past the page cache",
-        _ => "through the page cache, which can serve reads without the disk",
-    };
+/// The file of a loop device, and what that is on.
+fn loop_file(roots: &Roots, disk: &Path) -> Option<LoopFile> {
+    let path = text(&disk.join("loop/backing_file"))?;
     let mounts = read_mounts(roots);
-    let on = mount_of(&mounts, Path::new(file), None)
-        .map(|mount| format!(" ({} on {})", mount.kind, mount.source))
-        .unwrap_or_default();
-    format!("{} is a loop device on {file:?}{on}, {cached}", base_name(disk))
+    let on = mount_of(&mounts, Path::new(&path), None)
+        .map(|mount| format!("{} on {}", mount.kind, mount.source));
+    Some(LoopFile { path, on, direct: number(&disk.join("loop/dio")) == Some(1) })
+}
+
+fn loop_layer(name: &str, file: &LoopFile) -> String {
+    let cached = if file.direct {
+        "past the page cache"
+    } else {
+        "through the page cache, which can serve reads without the disk"
+    };
+    let on = file.on.as_ref().map(|on| format!(" ({on})")).unwrap_or_default();
+    format!("{name} is a loop device on {:?}{on}, {cached}", file.path)
 }
 
 fn partition_layer(partition: &Path, disk: &Path) -> String {
@@ -207,6 +213,7 @@ fn describe_disk(roots: &Roots, disk: &Path, facts: &mut DeviceFacts) {
     facts.read_ahead_bytes = number(&queue("read_ahead_kb")).map(|kib| kib * 1024);
     facts.iostats = keeps_counters(disk);
     facts.cache_bytes = cache_bytes(roots, disk);
+    facts.loop_file = loop_file(roots, disk);
     describe_attachment(roots, disk, facts);
 }
 

@@ -30,7 +30,7 @@ const HYPERVISORS: [(&str, &str); 11] = [
     ("OpenStack", "OpenStack"),
 ];
 
-/// Reads the conditions; `disk` adds its queue settings and the limits on it.
+/// Reads the conditions; `disk` adds the limits on it.
 #[must_use]
 pub fn environment(roots: &Roots, disk: Option<&DeviceFacts>) -> Environment {
     let cpuinfo = text(&roots.proc.join("cpuinfo")).unwrap_or_default();
@@ -46,9 +46,6 @@ pub fn environment(roots: &Roots, disk: Option<&DeviceFacts>) -> Environment {
         virtualization: virtualization(roots, &cpuinfo),
         clocksource: text(&roots.sys.join(CLOCK_SOURCES).join("current_clocksource")),
         cgroup_limits: disk.map(|disk| limits(roots, disk)).unwrap_or_default(),
-        scheduler: disk.and_then(|disk| disk.scheduler.clone()),
-        nomerges: disk.and_then(|disk| disk.nomerges),
-        write_cache: disk.and_then(|disk| disk.write_cache.clone()),
     }
 }
 

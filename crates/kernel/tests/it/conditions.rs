@@ -2,7 +2,7 @@
 
 use kernel::{Roots, environment, environment_findings};
 use record::LimitedIo;
-use record::{Bytes, CgroupLimit, DeviceFacts, Environment};
+use record::{Bytes, CgroupLimit, Environment};
 use testkit::Fake;
 
 fn machine() -> Fake {
@@ -23,13 +23,7 @@ fn the_conditions_are_read_from_the_given_trees() {
     fake.sys("devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
     fake.sys("devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n");
     fake.sys("devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave\n");
-    let disk = DeviceFacts {
-        scheduler: Some("kyber".to_owned()),
-        nomerges: Some(2),
-        write_cache: Some("write through".to_owned()),
-        ..DeviceFacts::default()
-    };
-    let read = environment(&Roots::below(fake.root()), Some(&disk));
+    let read = environment(&Roots::below(fake.root()), None);
     assert_eq!(read.kernel, "6.8.0-test");
     assert_eq!(read.cpu, "ACME 3000");
     assert_eq!(read.cpus, 4);
@@ -37,9 +31,6 @@ fn the_conditions_are_read_from_the_given_trees() {
     assert_eq!(read.governor.as_deref(), Some("performance, powersave"));
     assert_eq!(read.virtualization, None);
     assert_eq!(read.clocksource.as_deref(), Some("tsc"));
-    assert_eq!(read.scheduler.as_deref(), Some("kyber"));
-    assert_eq!(read.nomerges, Some(2));
-    assert_eq!(read.write_cache.as_deref(), Some("write through"));
 }
 
 #[test]

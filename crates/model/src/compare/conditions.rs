@@ -2,9 +2,12 @@
 //! states and that may explain a difference by itself.
 
 use record::{
-    Bytes, ComparedCondition, DeviceFacts, Environment, Extents, FilesystemFacts, Measured, Target,
-    Trial, Workload, format_bytes,
+    Bytes, ComparedCondition, DeviceFacts, Environment, Extents, FilesystemFacts, Measured,
+    Profile, Target, Trial, Workload, format_bytes,
 };
+
+/// The name under which the I/O scheduler is compared.
+pub const SCHEDULER: &str = "scheduler";
 
 /// Conditions of one side: what, and its values in order of appearance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,9 +85,6 @@ impl Conditions {
         self.add("governor", environment.governor.clone());
         self.add("virtual machine", environment.virtualization.clone());
         self.add("clock source", environment.clocksource.clone());
-        self.add("scheduler", environment.scheduler.clone());
-        self.add("merging off", environment.nomerges.map(|value| value.to_string()));
-        self.add("write cache", environment.write_cache.clone());
         for limit in &environment.cgroup_limits {
             let text = format!("{} {} {}/s", limit.group, limit.limited.key(), limit.limit_per_s);
             self.add("I/O limit", Some(text));
@@ -107,13 +107,21 @@ impl Conditions {
     }
 
     fn device(&mut self, device: &DeviceFacts) {
-        let number = |value: Option<u64>| value.map(|value| value.to_string());
-        let size = |value: Option<u64>| value.map(format_bytes);
         self.add("disk", Some(device.disk.clone()));
         self.add("model", device.model.clone());
         self.add("serial", device.serial.clone());
-        self.add("firmware", device.firmware.clone());
         self.add("disk size", Some(bytes(device.size_bytes)));
+        self.settings(device);
+    }
+
+    /// What may be another on the same device tomorrow.
+    fn settings(&mut self, device: &DeviceFacts) {
+        let number = |value: Option<u64>| value.map(|value| value.to_string());
+        let size = |value: Option<u64>| value.map(format_bytes);
+        self.add(SCHEDULER, device.scheduler.clone());
+        self.add("merging off", number(device.nomerges));
+        self.add("write cache", some(&device.write_cache));
+        self.add("firmware", device.firmware.clone());
         self.add("driver", device.driver.clone());
         self.add("link", device.link.clone());
         self.add("logical block", size(device.logical_block_bytes));
@@ -161,4 +169,24 @@ pub(super) fn differing(a: &Conditions, b: &Conditions) -> Vec<ComparedCondition
         })
         .filter(|condition| condition.a != condition.b)
         .collect()
+}
+
+/// Which conditions of a profile are others on its device now, or under another kernel: those that
+/// both tell. The first of each is the profile's.
+#[must_use]
+pub fn changed_since(
+    profile: &Profile,
+    now: &DeviceFacts,
+    kernel: Option<&str>,
+) -> Vec<ComparedCondition> {
+    let (mut then_told, mut now_told) = (Conditions::default(), Conditions::default());
+    if let Some(then) = &profile.target.device {
+        then_told.settings(then);
+    }
+    now_told.settings(now);
+    then_told.add("kernel", profile.environment.as_ref().map(|then| then.kernel.clone()));
+    now_told.add("kernel", kernel.map(str::to_owned));
+    let mut differing = differing(&then_told, &now_told);
+    differing.retain(|condition| condition.a.is_some() && condition.b.is_some());
+    differing
 }

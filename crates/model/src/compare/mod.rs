@@ -22,6 +22,7 @@ mod observed;
 mod rows;
 mod sides;
 
+pub use conditions::{SCHEDULER, changed_since};
 pub use sides::{Side, SideError, TraceObservation};
 
 use crate::grouped::grouped;

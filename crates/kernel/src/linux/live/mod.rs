@@ -56,7 +56,7 @@ pub struct Selection {
 pub struct Sampler {
     roots: Roots,
     shown: Shown,
-    release: String,
+    release: Option<Arc<str>>,
     buffer: Vec<u8>,
     tracked: HashMap<String, Tracked>,
     /// When the last reading was.
@@ -124,7 +124,7 @@ impl Sampler {
     /// # Errors
     /// If the counters cannot be read, or a device that is named is not among them.
     pub fn new(roots: Roots, selection: Selection) -> Result<Self, KernelError> {
-        let release = text(&roots.proc.join("sys/kernel/osrelease")).unwrap_or_default();
+        let release = text(&roots.proc.join("sys/kernel/osrelease")).map(Arc::from);
         let now = Moment::now();
         let wake_ups = if roots.proc == Roots::default().proc { wake_ups() } else { &[] };
         let mut sampler = Self {
@@ -182,6 +182,12 @@ impl Sampler {
 
     fn present(&self) -> impl Iterator<Item = &Tracked> {
         self.tracked.values().filter(|tracked| tracked.at == self.read_at)
+    }
+
+    /// Release of the kernel, where it tells.
+    #[must_use]
+    pub fn kernel(&self) -> Option<Arc<str>> {
+        self.release.clone()
     }
 
     /// Name of the machine, where the kernel tells.
@@ -275,7 +281,7 @@ impl Sampler {
                 self.notes.came.add(&line.device);
             }
             round.changed = true;
-            let tracked = Tracked::new(&self.roots, line, round, &self.release);
+            let tracked = Tracked::new(&self.roots, line, round, self.release.as_deref());
             self.tracked.insert(tracked.device.name.clone(), tracked);
             return None;
         };
@@ -288,7 +294,7 @@ impl Sampler {
                 self.notes.resets.add(format!("{} ({counter})", tracked.device.name));
                 round.changed = true;
                 let line = tracked.reading.line.clone();
-                *tracked = Tracked::new(&self.roots, line, round, &self.release);
+                *tracked = Tracked::new(&self.roots, line, round, self.release.as_deref());
                 return None;
             }
         };
@@ -320,7 +326,8 @@ impl Sampler {
         for tracked in self.tracked.values_mut() {
             if !tracked.device.built_of.is_empty() {
                 let line = &tracked.reading.line;
-                tracked.device = Arc::new(topology::describe(&self.roots, line, &self.release));
+                tracked.device =
+                    Arc::new(topology::describe(&self.roots, line, self.release.as_deref()));
             }
         }
     }
@@ -338,7 +345,7 @@ struct Round {
 }
 
 impl Tracked {
-    fn new(roots: &Roots, line: DiskstatsLine, round: &Round, release: &str) -> Self {
+    fn new(roots: &Roots, line: DiskstatsLine, round: &Round, release: Option<&str>) -> Self {
         let device = Arc::new(topology::describe(roots, &line, release));
         Self { reading: Reading::first(line), device, at: round.now, position: round.position }
     }

@@ -18,11 +18,15 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Describes the device of a line. `release` is that of the kernel.
-pub(crate) fn describe(roots: &Roots, line: &DiskstatsLine, release: &str) -> ObservedDevice {
+pub(crate) fn describe(
+    roots: &Roots,
+    line: &DiskstatsLine,
+    release: Option<&str>,
+) -> ObservedDevice {
     let name = &line.device;
     let built_of = built_of(roots, name);
     let busy_doubt = if built_of.is_empty() {
-        line.busy_ms.and_then(|_| doubt::of_kernel(release))
+        line.busy_ms.and_then(|_| doubt::of_kernel(release?))
     } else {
         Some(doubt::of_stack(name, &built_of))
     };

@@ -1,0 +1,148 @@
+//! What differs from the time of the profile, and the I/O scheduler: each is a named doubt, or the
+//! verdict where the tracer saw the wait.
+
+use crate::staged::{
+    EIGHT, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause, has_rival, longest, profiled,
+    reads, seen,
+};
+use diagnose::{Fit, FittedProfile, fit};
+use record::{
+    CauseCode, DeviceFacts, HistogramSnapshot, LoopFile, Observation, Strategy, Traced, TracedOp,
+    Verdict, bucket_index,
+};
+
+/// Facts of a device with this scheduler.
+fn facts(scheduler: &str) -> DeviceFacts {
+    DeviceFacts {
+        scheduler: Some(scheduler.to_owned()),
+        write_cache: Some("write through".to_owned()),
+        ..DeviceFacts::default()
+    }
+}
+
+/// The profile of the eight servers, as it were of a device with these facts.
+fn profile_with(facts: DeviceFacts) -> FittedProfile {
+    let mut profile = EIGHT_PROFILE.profile().clone();
+    profile.target.device = Some(facts);
+    FittedProfile::new(profile)
+}
+
+/// The observation with facts of its one device.
+fn with(mut observation: Observation, facts: &DeviceFacts) -> Observation {
+    observation.devices[0].facts = Some(facts.clone());
+    observation
+}
+
+fn times(count: u64, ns: u64) -> HistogramSnapshot {
+    HistogramSnapshot { buckets: vec![(bucket_index(ns) as u32, count)] }
+}
+
+/// As a tracer sees requests that wait so long above the device and take so long in it.
+fn traced(mut observation: Observation, queue_ns: u64, device_ns: u64) -> Observation {
+    for interval in &mut observation.intervals {
+        let count = interval.all.per_s.map_or(0.0, |rate| rate.value) as u64;
+        let read = TracedOp {
+            queue_ns: times(count, queue_ns),
+            device_ns: times(count, device_ns),
+            ..TracedOp::default()
+        };
+        interval.traced = Some(Traced { read, ..Traced::default() });
+    }
+    observation
+}
+
+/// A device of 3 ms in place of 1 ms: what a victim of a scheduler sees of one that is fine.
+const WAITING: &str = "mmc,servers=8,service=3ms";
+
+#[test]
+fn a_wait_in_the_scheduler_that_the_tracer_saw_is_not_the_devices() {
+    let bfq = facts("bfq");
+    let profile = profile_with(bfq.clone());
+    let waiting = with(seen(WAITING, vec![reads(0, 60, 500)], false), &bfq);
+    let found = diagnosed(&traced(waiting.clone(), 2_000_000, 1_000_000), Some(&profile));
+    let episode = longest(&found);
+    assert_eq!(episode.verdict, Verdict::Capped, "{episode:#?}");
+    assert!(has_cause(episode, CauseCode::SchedulerHolds));
+    assert!(has_rival(episode, Verdict::Overloaded), "bursts are not excluded");
+    assert_eq!(first_advice(&found), Some(Strategy::Scheduler));
+    // The opposite: the same time, spent in the device.
+    let found = diagnosed(&traced(waiting.clone(), 10_000, 3_000_000), Some(&profile));
+    assert_eq!(longest(&found).verdict, Verdict::Slow);
+    // The opposite: without a scheduler, requests wait for the device.
+    let none = with(waiting, &facts("none"));
+    let found = diagnosed(&traced(none, 2_000_000, 1_000_000), Some(&profile));
+    assert_eq!(longest(&found).verdict, Verdict::Slow);
+}
+
+#[test]
+fn a_full_device_is_overloaded_wherever_its_requests_wait() {
+    let bfq = facts("bfq");
+    let full = with(seen(EIGHT, vec![closed(0, 60, 64)], false), &bfq);
+    let found = diagnosed(&traced(full, 7_000_000, 1_000_000), Some(&profile_with(bfq)));
+    let episode = longest(&found);
+    assert_eq!(episode.verdict, Verdict::Overloaded, "{episode:#?}");
+    assert!(has_rival(episode, Verdict::Capped), "bfq may serve others first");
+}
+
+#[test]
+fn a_scheduler_by_share_or_another_than_profiled_is_a_rival_and_mq_deadline_as_profiled_is_none() {
+    let waiting = seen(WAITING, vec![reads(0, 60, 500)], false);
+    for (then, now, rival) in [
+        ("none", "bfq", true),
+        ("bfq", "bfq", true),
+        ("none", "mq-deadline", true),
+        ("mq-deadline", "mq-deadline", false),
+        ("none", "none", false),
+    ] {
+        let observation = with(waiting.clone(), &facts(now));
+        let found = diagnosed(&observation, Some(&profile_with(facts(then))));
+        let episode = longest(&found);
+        assert_eq!(episode.verdict, Verdict::Slow, "{then} {now}: {episode:#?}");
+        assert_eq!(has_rival(episode, Verdict::Capped), rival, "{then} {now}: {episode:#?}");
+    }
+}
+
+#[test]
+fn what_is_not_as_it_was_takes_the_certainty_from_slowness() {
+    let waiting = seen(WAITING, vec![reads(0, 60, 500)], false);
+    let then = facts("none");
+    let same = diagnosed(&with(waiting.clone(), &then), Some(&profile_with(then.clone())));
+    assert!(!has_rival(longest(&same), Verdict::NotEnoughEvidence));
+    let now = DeviceFacts { write_cache: Some("write back".to_owned()), ..then.clone() };
+    let other = diagnosed(&with(waiting, &now), Some(&profile_with(then)));
+    let episode = longest(&other);
+    assert!(has_rival(episode, Verdict::NotEnoughEvidence), "{episode:#?}");
+    let differences = &other.profile.value().unwrap().differences;
+    assert_eq!(differences.len(), 1, "{differences:?}");
+    assert_eq!(differences[0].what, "write cache");
+    assert_eq!(differences[0].a.as_deref(), Some("write through"));
+    assert_eq!(differences[0].b.as_deref(), Some("write back"));
+}
+
+#[test]
+fn a_loop_device_is_known_by_its_file() {
+    let on = |path: &str, on: &str| DeviceFacts {
+        name: "loop3".to_owned(),
+        disk: "loop3".to_owned(),
+        loop_file: Some(LoopFile { path: path.to_owned(), on: Some(on.to_owned()), direct: true }),
+        ..DeviceFacts::default()
+    };
+    let mut profile = profiled(EIGHT).profile().clone();
+    profile.simulated = false;
+    profile.target.path = "/dev/loop3".to_owned();
+    profile.target.device = Some(on("/a/disk", "tmpfs on tmpfs"));
+    let stands = |now: DeviceFacts| {
+        let device = record::ObservedDevice {
+            name: "loop3".to_owned(),
+            facts: Some(now),
+            ..record::ObservedDevice::default()
+        };
+        fit(&device, &profile, true)
+    };
+    assert!(matches!(stands(on("/a/disk", "tmpfs on tmpfs")), Fit::Of(..)));
+    let Fit::Not(why) = stands(on("/b/disk", "ext4 on /dev/vda")) else {
+        panic!("another file is another device")
+    };
+    assert!(why.contains("/b/disk") && why.contains("tmpfs on tmpfs"), "{why}");
+    assert!(matches!(stands(on("/a/disk", "ext4 on /dev/vda")), Fit::Not(_)));
+}
