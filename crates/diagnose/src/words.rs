@@ -2,7 +2,7 @@
 //! "faster" means the same in each sentence: more than the intervals allow for, and enough to
 //! matter.
 
-use record::{CacheMode, Estimate, Workload, format_bytes, format_iops};
+use record::{CacheMode, ComparedCondition, Estimate, Workload, format_bytes, format_iops};
 
 /// A difference below this share is not worth a change, however certain it is.
 pub(crate) const MATTERS_REL: f64 = 0.05;
@@ -59,6 +59,12 @@ pub(crate) fn described(workload: &Workload) -> String {
         format_bytes(workload.max_bs().0),
         workload.depth
     )
+}
+
+/// A condition that is another now: `write cache write through, now write back`.
+pub(crate) fn changed(condition: &ComparedCondition) -> String {
+    let value = |side: &Option<String>| side.clone().unwrap_or_else(|| "unknown".to_owned());
+    format!("{} {}, now {}", condition.what, value(&condition.a), value(&condition.b))
 }
 
 #[cfg(test)]

@@ -336,6 +336,8 @@ pub enum NoteCode {
     SplitRequests,
     /// Whether this is the device of the profile is open.
     ProfileDoubtful,
+    /// Settings are not those of the profile.
+    ConditionsChanged,
     /// The source lacks figures that a conclusion needs.
     FiguresMissing,
 }

@@ -755,18 +755,13 @@ impl Segment<'_> {
     /// What is not as it was when the profile was made: then it is no profile of what is there.
     fn rivals_of_changes(&self, judgement: &mut Judgement) {
         let changed = self.changed.iter().filter(|one| one.what != model::SCHEDULER);
-        let told: Vec<String> = changed
-            .map(|one| {
-                let value = |side: &Option<String>| side.clone().unwrap_or_default();
-                format!("{} {} (now {})", one.what, value(&one.a), value(&one.b))
-            })
-            .collect();
+        let told: Vec<String> = changed.map(crate::words::changed).collect();
         if !judgement.verdict.is_slow() || told.is_empty() {
             return;
         }
         judgement.against(
             Verdict::NotEnoughEvidence,
-            format!("The profile was made with another {}.", told.join(", ")),
+            format!("The profile was made under other conditions: {}.", told.join("; ")),
             "A new profile with the settings of now, or a trial with those of then.",
         );
     }

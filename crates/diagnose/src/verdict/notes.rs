@@ -6,7 +6,7 @@
 use super::causes::SPLITS_SHARE;
 use super::interval_totals::IntervalTotals;
 use super::judge::{Judged, Number, REQUESTS_MIN, STEAL_MATTERS, numbers};
-use crate::words::{percent, times};
+use crate::words::{changed, percent, times};
 use record::{MatchedProfile, Note, NoteCode, ObservedDevice, Verdict, format_bytes, format_nanos};
 
 /// A latency that rose by this much is an alarm.
@@ -43,12 +43,17 @@ pub(crate) fn notes(
         let claim = format!("Whether the profile is of this device is open: {doubt}.");
         note(NoteCode::ProfileDoubtful, claim, &[])
     });
+    let settings = profile.map(told).filter(|told| !told.is_empty()).map(|told| {
+        let claim = format!("Not as when the profile was made: {told}.");
+        note(NoteCode::ConditionsChanged, claim, &[])
+    });
     let busy_doubt = device.busy_doubt.as_ref().map(|doubt| {
         let claim = format!("The busy counter is not believed: {doubt}.");
         note(NoteCode::BusyDoubtful, claim, &[])
     });
     let notes = [
         doubt,
+        settings,
         pairs().find_map(|(from, to)| sizes_grew(from, to)),
         pairs().find_map(|(from, to)| pattern_changed(from, to)),
         judged.iter().find_map(write_back),
@@ -60,6 +65,12 @@ pub(crate) fn notes(
         missing(whole),
     ];
     notes.into_iter().flatten().collect()
+}
+
+/// What differs from the conditions of a profile.
+fn told(profile: &MatchedProfile) -> String {
+    let each: Vec<String> = profile.differences.iter().map(changed).collect();
+    each.join("; ")
 }
 
 /// Both with enough requests, and the second slower.

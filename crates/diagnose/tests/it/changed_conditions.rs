@@ -7,8 +7,8 @@ use crate::staged::{
 };
 use diagnose::{Fit, FittedProfile, fit};
 use record::{
-    CauseCode, DeviceFacts, HistogramSnapshot, LoopFile, Observation, Strategy, Traced, TracedOp,
-    Verdict, bucket_index,
+    CauseCode, DeviceFacts, HistogramSnapshot, LoopFile, NoteCode, Observation, Strategy, Traced,
+    TracedOp, Verdict, bucket_index,
 };
 
 /// Facts of a device with this scheduler.
@@ -112,6 +112,7 @@ fn what_is_not_as_it_was_takes_the_certainty_from_slowness() {
     let other = diagnosed(&with(waiting, &now), Some(&profile_with(then)));
     let episode = longest(&other);
     assert!(has_rival(episode, Verdict::NotEnoughEvidence), "{episode:#?}");
+    assert!(other.notes.iter().any(|note| note.code == NoteCode::ConditionsChanged));
     let differences = &other.profile.value().unwrap().differences;
     assert_eq!(differences.len(), 1, "{differences:?}");
     assert_eq!(differences[0].what, "write cache");
