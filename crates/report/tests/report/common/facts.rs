@@ -104,9 +104,6 @@ pub fn environment() -> Environment {
         virtualization: Some("kvm".into()),
         clocksource: Some("kvm-clock".into()),
         cgroup_limits: Vec::new(),
-        scheduler: Some("none".into()),
-        nomerges: Some(0),
-        write_cache: Some("write back".into()),
     }
 }
 
