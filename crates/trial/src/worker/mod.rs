@@ -310,7 +310,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             self.fill_batch();
             let count = self.free.len().min(self.batch.len() - self.next);
             let requests = &self.batch[self.next..self.next + count];
-            let slots = &mut self.slots;
+            let slots = self.slots.as_mut_slice();
             let taken = self.free.drain(self.free.len() - count..).rev();
             self.prepared.extend(taken.zip(requests).map(|(slot, &request)| {
                 slots[slot as usize].request = request;
@@ -332,8 +332,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         }
         self.engine.prepare(&self.prepared);
         let start = self.clock.now();
+        let slots = self.slots.as_mut_slice();
         for submission in &self.prepared {
-            self.slots[submission.slot as usize].started = start;
+            slots[submission.slot as usize].started = start;
         }
         if self.in_flight == 0 {
             self.counters.beat(start);
@@ -477,7 +478,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         let direction = op as usize;
         let mut sums = BatchSums::default();
         let histogram = self.counters.latency(direction);
-        for (turn, completion) in self.done.iter().enumerate() {
+        for completion in &self.done {
             let slot = &self.slots[completion.slot as usize];
             let bytes = slot.request.bytes;
             if completion.outcome != bytes as i32 {
@@ -485,6 +486,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             }
             let completion_ns = now.since(slot.started).0;
             let latency_ns = if OPEN { now.since(slot.arrived).0 } else { completion_ns };
+            let turn = sums.ios as usize;
             sums.add(bytes, latency_ns);
             histogram.record(latency_ns, turn);
             if OPEN {
