@@ -120,7 +120,7 @@ impl Conditions {
         let size = |value: Option<u64>| value.map(format_bytes);
         self.add(SCHEDULER, device.scheduler.clone());
         self.add("merging off", number(device.nomerges));
-        self.add("write cache", some(&device.write_cache));
+        self.add("write cache", device.write_cache.clone());
         self.add("firmware", device.firmware.clone());
         self.add("driver", device.driver.clone());
         self.add("link", device.link.clone());
