@@ -4,8 +4,8 @@
 //! all effects that can be told agree on an order. Rejected: interpolation, a number that nobody
 //! measured.
 
-use super::effects::{Sign, WRONG, change, tell};
-use record::{Advice, EffectMeasure, Experiment, ExperimentEffect, format_bytes};
+use super::effects::{BUFFERED, Sign, WRONG, change, tell};
+use record::{Advice, Experiment, ExperimentEffect, format_bytes};
 use std::collections::BTreeMap;
 
 /// Where the sizes cross by the rule of thumb (Riedel 1997, Figure 10).
@@ -14,17 +14,8 @@ const RULE_BYTES: u64 = 64 << 10;
 const DISKS: &str = "disks";
 const SIZE: &str = "bs";
 
-/// One crossing: through the page cache up to a size, past it from another on.
-struct Crossing<'a> {
-    below: &'a ExperimentEffect,
-    above: &'a ExperimentEffect,
-}
-
-impl Crossing<'_> {
-    fn sizes(&self) -> (u64, u64) {
-        (size(self.below).unwrap_or(0), size(self.above).unwrap_or(0))
-    }
-}
+/// The effect at a request size.
+type AtSize<'a> = (u64, &'a ExperimentEffect);
 
 /// The crossing of reads and of writes, on the largest number of disks that shows one.
 pub(super) fn of_stripes(experiment: &Experiment) -> Vec<Advice> {
@@ -46,35 +37,33 @@ fn disks(effect: &ExperimentEffect) -> Option<u64> {
 
 fn of_operation(experiment: &Experiment, op: &str) -> Option<Advice> {
     let asked = |effect: &&ExperimentEffect| {
-        (effect.axis.as_str(), effect.level.as_str(), effect.base.as_str())
-            == ("cache", "buffered", "direct")
-            && effect.measure == EffectMeasure::Throughput
-            && effect.within.get("rw").is_some_and(|rw| rw == op)
+        BUFFERED.is_of(effect) && effect.within.get("rw").is_some_and(|rw| rw == op)
     };
-    let mut groups: BTreeMap<u64, Vec<&ExperimentEffect>> = BTreeMap::new();
+    let mut groups: BTreeMap<u64, Vec<AtSize<'_>>> = BTreeMap::new();
     for effect in experiment.effects.iter().filter(asked) {
-        if let (Some(disks), Some(_)) = (disks(effect), size(effect)) {
-            groups.entry(disks).or_default().push(effect);
+        if let (Some(disks), Some(size)) = (disks(effect), size(effect)) {
+            groups.entry(disks).or_default().push((size, effect));
         }
     }
     let miss = WRONG / groups.values().map(Vec::len).sum::<usize>().max(1) as f64;
-    let found: Vec<(u64, Crossing<'_>)> = groups
+    let found: Vec<(u64, [AtSize<'_>; 2])> = groups
         .into_iter()
         .filter_map(|(disks, effects)| Some((disks, crossing(effects, miss)?)))
         .collect();
-    let (disks, last) = found.last()?;
-    let (below, above) = last.sizes();
-    let others: Vec<String> = found
+    let ((disks, [(below, gains), (above, loses)]), others) = found.split_last()?;
+    let (disks, below, above) = (*disks, *below, *above);
+    let counted =
+        |disks: u64, kind: &str| format!("{disks}{kind} disk{}", if disks == 1 { "" } else { "s" });
+    let others: Vec<String> = others
         .iter()
-        .filter(|(other, _)| other != disks)
-        .map(|(disks, crossing)| {
-            let (below, above) = crossing.sizes();
-            format!("{} between {} and {}", count(*disks), format_bytes(below), format_bytes(above))
+        .map(|&(disks, [(below, _), (above, _)])| {
+            let (below, above) = (format_bytes(below), format_bytes(above));
+            format!("{} between {below} and {above}", counted(disks, ""))
         })
         .collect();
-    let plural = if *disks == 1 { "" } else { " striped" };
+    let striped = counted(disks, if disks == 1 { "" } else { " striped" });
     Some(Advice {
-        subject: format!("page cache for {op}s of {disks}{plural} disk{}", ending(*disks)),
+        subject: format!("page cache for {op}s of {striped}"),
         recommendation: format!(
             "through it up to {}, past it from {} on",
             format_bytes(below),
@@ -83,9 +72,9 @@ fn of_operation(experiment: &Experiment, op: &str) -> Option<Advice> {
         because: format!(
             "buffered against direct: {} {}, {} {}",
             format_bytes(below),
-            change(last.below.ratio.value),
+            change(gains.ratio.value),
             format_bytes(above),
-            change(last.above.ratio.value)
+            change(loses.ratio.value)
         ),
         next_best: match others.is_empty() {
             true => String::new(),
@@ -99,20 +88,12 @@ fn of_operation(experiment: &Experiment, op: &str) -> Option<Advice> {
     })
 }
 
-fn ending(disks: u64) -> &'static str {
-    if disks == 1 { "" } else { "s" }
-}
-
-fn count(disks: u64) -> String {
-    format!("{disks} disk{}", ending(disks))
-}
-
 /// The largest size at which buffered is faster and the smallest at which it is slower, if the first
 /// lies below the second at all sizes that can be told.
-fn crossing(mut effects: Vec<&ExperimentEffect>, miss: f64) -> Option<Crossing<'_>> {
-    effects.sort_by_key(|effect| size(effect));
-    let sign = |effect: &ExperimentEffect| tell(effect, miss).map(|told| told.sign);
-    let below = effects.iter().rposition(|effect| sign(effect) == Some(Sign::More))?;
-    let above = effects.iter().position(|effect| sign(effect) == Some(Sign::Less))?;
-    (below < above).then(|| Crossing { below: effects[below], above: effects[above] })
+fn crossing(mut effects: Vec<AtSize<'_>>, miss: f64) -> Option<[AtSize<'_>; 2]> {
+    effects.sort_by_key(|(size, _)| *size);
+    let is = |effect, sign| tell(effect, miss).is_some_and(|told| told.sign == sign);
+    let below = effects.iter().rposition(|(_, effect)| is(effect, Sign::More))?;
+    let above = effects.iter().position(|(_, effect)| is(effect, Sign::Less))?;
+    (below < above).then(|| [effects[below], effects[above]])
 }

@@ -34,14 +34,28 @@ pub(super) struct Action {
     pub price: &'static str,
 }
 
+/// An axis, a level of it, and the base that the level is compared with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contrast(pub &'static str, pub &'static str, pub &'static str);
+
+/// Through the page cache against past it.
+pub(super) const BUFFERED: Contrast = Contrast("cache", "buffered", "direct");
+
+impl Contrast {
+    /// Whether an effect is what the level does to the throughput.
+    pub(super) fn is_of(self, effect: &ExperimentEffect) -> bool {
+        let Self(axis, level, base) = self;
+        (effect.axis.as_str(), effect.level.as_str(), effect.base.as_str()) == (axis, level, base)
+            && effect.measure == EffectMeasure::Throughput
+    }
+}
+
 /// One recommendation of the papers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
     pub subject: &'static str,
-    /// Axis, level and base of the effects that decide.
-    pub axis: &'static str,
-    pub level: &'static str,
-    pub base: &'static str,
+    /// The effects that decide.
+    pub effect: Contrast,
     /// Levels of other axes for which the rule holds.
     pub within: &'static [(&'static str, &'static [&'static str])],
     /// What to do where the level is slower.
@@ -64,9 +78,7 @@ impl Rule {
 
     /// Whether an effect is one of those that decide.
     fn looks_at(&self, effect: &ExperimentEffect) -> bool {
-        let levels = (effect.axis.as_str(), effect.level.as_str(), effect.base.as_str());
-        levels == (self.axis, self.level, self.base)
-            && effect.measure == EffectMeasure::Throughput
+        self.effect.is_of(effect)
             && self.within.iter().all(|(axis, levels)| {
                 effect.within.get(*axis).is_none_or(|level| levels.contains(&level.as_str()))
             })
@@ -87,14 +99,10 @@ pub(super) fn judge(rule: &Rule, effects: &[ExperimentEffect]) -> Option<Advice>
     let mut told: Vec<StatedEffect> =
         looked_at.iter().filter_map(|effect| tell(effect, miss)).collect();
     told.sort_by(|a, b| distance(b.effect).total_cmp(&distance(a.effect)));
-    let signs: Vec<Sign> =
-        [Sign::Less, Sign::More, Sign::Same].into_iter().filter(|sign| has(&told, *sign)).collect();
+    let mut signs = vec![Sign::Less, Sign::More, Sign::Same];
+    signs.retain(|sign| told.iter().any(|told| told.sign == *sign));
     let strongest = told.iter().find(|told| told.sign != Sign::Same);
-    let prices: Vec<&str> = signs
-        .iter()
-        .map(|sign| rule.action(*sign).price)
-        .filter(|price| !price.is_empty())
-        .collect();
+    let mut prices = signs.iter().map(|sign| rule.action(*sign).price);
     (!told.is_empty()).then(|| Advice {
         subject: rule.subject.to_owned(),
         recommendation: recommendation(rule, &told, &signs),
@@ -102,12 +110,8 @@ pub(super) fn judge(rule: &Rule, effects: &[ExperimentEffect]) -> Option<Advice>
         next_best: String::new(),
         against_rule: against_rule(rule, &told, &signs),
         gain: strongest.map(gain),
-        price: prices.first().map(|price| (*price).to_owned()),
+        price: prices.find(|price| !price.is_empty()).map(str::to_owned),
     })
-}
-
-fn has(told: &[StatedEffect], sign: Sign) -> bool {
-    told.iter().any(|told| told.sign == sign)
 }
 
 fn distance(effect: &ExperimentEffect) -> f64 {
@@ -120,13 +124,8 @@ pub(super) fn tell(effect: &ExperimentEffect, miss: f64) -> Option<StatedEffect<
     if ratio.n < MIN_BLOCKS || ratio.low <= 0.0 {
         return None;
     }
-    let logs = Estimate {
-        value: libm::log(ratio.value),
-        low: libm::log(ratio.low),
-        high: libm::log(ratio.high),
-        se: 0.0,
-        n: ratio.n,
-    };
+    let (low, high) = (libm::log(ratio.low), libm::log(ratio.high));
+    let logs = Estimate::spanning(libm::log(ratio.value), low, high, ratio.n);
     let known = LogRatio {
         log: logs.value,
         se: stats::visits_se(&logs),
@@ -198,7 +197,8 @@ fn because(rule: &Rule, told: &[StatedEffect]) -> String {
         .collect();
     let more = told.len().saturating_sub(QUOTED);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    format!("{} against {}: {}{more}", rule.level, rule.base, quoted.join("; "))
+    let Contrast(_, level, base) = rule.effect;
+    format!("{level} against {base}: {}{more}", quoted.join("; "))
 }
 
 /// `-12 %`, `+3.1 %`, `4.2 times`.
@@ -219,7 +219,7 @@ fn against_rule(rule: &Rule, told: &[StatedEffect], signs: &[Sign]) -> Option<St
             };
             let all = signs.len() == 1;
             let place = if all { String::new() } else { format!(" ({})", places(told, *sign)) };
-            format!("{} is {what}{place}", rule.level)
+            format!("{} is {what}{place}", rule.effect.1)
         })
         .collect();
     (!others.is_empty())

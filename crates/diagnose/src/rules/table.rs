@@ -2,7 +2,7 @@
 //! Chung is Chung, Gray, Worthington and Horst 2000; the number behind is the section. Levels are
 //! those of the designs of `halfpower sweep`.
 
-use super::effects::{Action, Rule, Sign};
+use super::effects::{Action, BUFFERED, Contrast, Rule, Sign};
 
 /// What a crash may cost where a write is done before it is on the medium.
 const LOST_IN_A_CRASH: &str = "what was not flushed is lost in a crash, and the flush is not in the \
@@ -19,9 +19,7 @@ const fn at_a_price(recommendation: &'static str, price: &'static str) -> Action
 pub(super) const RULES: &[Rule] = &[
     Rule {
         subject: "small buffered reads",
-        axis: "cache",
-        level: "buffered",
-        base: "direct",
+        effect: BUFFERED,
         within: &[("rw", &["read"]), ("bs", &["2k", "4k"])],
         less: action("bypass the page cache (--cache device) for small sequential reads, too"),
         same: action("small sequential reads: with or without the page cache"),
@@ -34,9 +32,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "large buffered reads",
-        axis: "cache",
-        level: "buffered",
-        base: "direct",
+        effect: BUFFERED,
         within: &[("rw", &["read"]), ("bs", &["128k", "256k"])],
         less: action("bypass the page cache (--cache device) for sequential reads above 64 KiB"),
         same: action("large sequential reads: past the page cache, which others then keep"),
@@ -49,9 +45,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "small buffered writes",
-        axis: "cache",
-        level: "buffered",
-        base: "direct",
+        effect: BUFFERED,
         within: &[("rw", &["write"]), ("bs", &["2k", "4k", "8k", "16k", "32k"])],
         less: action("bypass the page cache (--cache device) for small sequential writes, too"),
         same: action("small sequential writes: past the page cache, where less can be lost"),
@@ -64,9 +58,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "large buffered writes",
-        axis: "cache",
-        level: "buffered",
-        base: "direct",
+        effect: BUFFERED,
         within: &[("rw", &["write"]), ("bs", &["128k", "256k"])],
         less: action("bypass the page cache (--cache device) for sequential writes above 64 KiB"),
         same: action("large sequential writes: past the page cache, where less can be lost"),
@@ -79,9 +71,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "depth of sequential writes",
-        axis: "iodepth",
-        level: "3",
-        base: "1",
+        effect: Contrast("iodepth", "3", "1"),
         within: &[("rw", &["write"]), ("cache", &["direct"])],
         less: action("one sequential write at a time"),
         same: action("one sequential write at a time: more at once gain nothing"),
@@ -94,9 +84,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "depth of sequential reads",
-        axis: "iodepth",
-        level: "2",
-        base: "1",
+        effect: Contrast("iodepth", "2", "1"),
         within: &[("rw", &["read"]), ("cache", &["direct"])],
         less: action("one sequential read at a time"),
         same: action("one sequential read at a time: a second one gains nothing"),
@@ -106,9 +94,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "durable writes",
-        axis: "cache",
-        level: "none",
-        base: "device",
+        effect: Contrast("cache", "none", "device"),
         within: &[],
         less: at_a_price(
             "--cache device, and a flush where something has to be durable",
@@ -122,9 +108,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "growing files",
-        axis: "file",
-        level: "append",
-        base: "written",
+        effect: Contrast("file", "append", "written"),
         within: &[],
         less: at_a_price(
             "write into a file that has its blocks, not into a growing one",
@@ -137,9 +121,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "preallocated files",
-        axis: "file",
-        level: "preallocated",
-        base: "written",
+        effect: Contrast("file", "preallocated", "written"),
         within: &[],
         less: at_a_price(
             "write a file in full before it must be fast: reserved blocks are slower",
@@ -158,9 +140,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "order of growth",
-        axis: "file",
-        level: "last-first",
-        base: "written",
+        effect: Contrast("file", "last-first", "written"),
         within: &[],
         less: action("grow files in the order of their blocks"),
         same: action("files may be begun at their end: it costs nothing here"),
@@ -170,9 +150,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "rewriting in parts of a page",
-        axis: "file",
-        level: "overwrite",
-        base: "truncated",
+        effect: Contrast("file", "overwrite", "truncated"),
         within: &[("bs", &["512", "1k", "2k"])],
         less: at_a_price(
             "truncate a file before it is rewritten in parts of a page, or write whole pages",
@@ -185,9 +163,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "alignment to a chunk",
-        axis: "shift",
-        level: "12k",
-        base: "none",
+        effect: Contrast("shift", "12k", "none"),
         within: &[("bs", &["64k"])],
         less: action("begin large requests at multiples of their size"),
         same: action("large requests may begin anywhere: no chunk is seen"),
@@ -197,9 +173,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "alignment to a block",
-        axis: "shift",
-        level: "512",
-        base: "none",
+        effect: Contrast("shift", "512", "none"),
         within: &[("bs", &["4k"])],
         less: action("begin requests at multiples of 4 KiB"),
         same: action("requests may begin at any sector: larger blocks are not seen"),
@@ -209,9 +183,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "reads from a mirror",
-        axis: "array",
-        level: "raid1",
-        base: "single",
+        effect: Contrast("array", "raid1", "single"),
         within: &[("rw", &["randread"])],
         less: action("no mirror for speed: it reads slower than one disk"),
         same: action("no mirror for speed: it reads like one disk"),
@@ -224,9 +196,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "processors",
-        axis: "processors",
-        level: "one",
-        base: "all",
+        effect: Contrast("processors", "one", "all"),
         within: &[],
         less: action("leave the load on all processors"),
         same: action("one processor is enough: bind the load to it"),
@@ -236,9 +206,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         subject: "hint for sequential reads",
-        axis: "hint",
-        level: "sequential",
-        base: "normal",
+        effect: Contrast("hint", "sequential", "normal"),
         within: &[("rw", &["read"])],
         less: action("no POSIX_FADV_SEQUENTIAL: it is slower"),
         same: action("POSIX_FADV_SEQUENTIAL changes nothing: leave it out"),

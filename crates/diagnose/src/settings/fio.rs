@@ -5,36 +5,22 @@
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, assigned, setting};
-use record::{Measured, OpKind, Setting, TargetKind, format_bytes, format_nanos};
+use record::{OpKind, Setting, TargetKind, format_bytes, format_nanos};
 
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
-    let plain = |name: &str, value: &str, why: &str| Setting {
-        name: name.to_owned(),
-        value: Measured::Value(value.to_owned()),
-        derivation: why.to_owned(),
-        lines: vec![format!("{name}={value}")],
-    };
+    let given = |value: &str, why: &str| Ok((value.to_owned(), why.to_owned()));
+    let plain = |name, derived| setting(name, derived, |value| format!("{name}={value}"));
     vec![
-        plain("ioengine", "io_uring", ""),
-        plain("direct", "1", "past the page cache, as the profile was measured"),
-        plain("time_based", "1", ""),
-        plain("runtime", "30", ""),
+        plain("ioengine", given("io_uring", "")),
+        plain("direct", given("1", "past the page cache, as the profile was measured")),
+        plain("time_based", given("1", "")),
+        plain("runtime", given("30", "")),
         setting("filename", file(facts), |value| format!("filename={value}\n\n[recommended]")),
-        plain("rw", "randread", "reads only: nothing is written over"),
-        setting("bs", size(facts), |value| format!("bs={value}")),
-        setting("iodepth", depth(facts), |value| format!("iodepth={value}")),
+        plain("rw", given("randread", "reads only: nothing is written over")),
+        plain("bs", size(facts)),
+        plain("iodepth", depth(facts)),
+        assigned("# expected", expected(facts)),
     ]
-    .into_iter()
-    .chain(std::iter::once(assigned("# expected", expected(facts))))
-    .map(split)
-    .collect()
-}
-
-/// One line per line.
-fn split(mut setting: Setting) -> Setting {
-    setting.lines =
-        setting.lines.iter().flat_map(|line| line.split('\n').map(str::to_owned)).collect();
-    setting
 }
 
 fn file(facts: &ProfileFacts<'_>) -> Derived {

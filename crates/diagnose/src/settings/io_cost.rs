@@ -12,7 +12,7 @@ use super::{Derived, setting};
 use record::{Locality, OpKind, Setting};
 
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
-    let mut parts: Vec<Setting> = [
+    let mut parts = [
         ("rbps", facts.largest_flow(OpKind::Read)),
         ("rseqiops", facts.largest_rate(OpKind::Read, Locality::Sequential)),
         ("rrandiops", facts.largest_rate(OpKind::Read, Locality::Random)),
@@ -20,10 +20,8 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
         ("wseqiops", facts.largest_rate(OpKind::Write, Locality::Sequential)),
         ("wrandiops", facts.largest_rate(OpKind::Write, Locality::Random)),
     ]
-    .into_iter()
     .map(|(name, derived)| setting(name, derived, |_| String::new()))
-    .collect();
-    parts.iter_mut().for_each(|part| part.lines.clear());
+    .to_vec();
     let line = model(facts, &parts);
     let write = |value: &str| format!("echo \"{value}\" > /sys/fs/cgroup/io.cost.model");
     parts.push(setting("io.cost.model", line, write));

@@ -23,15 +23,17 @@ const SIDE_BY_SIDE: f64 = 8.0;
 const READ_AHEAD_MIN: u64 = 128 << 10;
 
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
-    let file = |name: &'static str| {
-        let disk = facts.disk().to_owned();
-        move |value: &str| format!("echo {value} > /sys/block/{disk}/queue/{name}")
-    };
-    vec![
-        setting("read_ahead_kb", read_ahead(facts), file("read_ahead_kb")),
-        setting("nr_requests", requests(facts), file("nr_requests")),
-        setting("scheduler", scheduler(facts), file("scheduler")),
+    let name = facts.device().map(|device| device.disk.as_str());
+    let disk = name.filter(|name| !name.is_empty()).unwrap_or("DISK");
+    [
+        ("read_ahead_kb", read_ahead(facts)),
+        ("nr_requests", requests(facts)),
+        ("scheduler", scheduler(facts)),
     ]
+    .map(|(name, derived)| {
+        setting(name, derived, |value| format!("echo {value} > /sys/block/{disk}/queue/{name}"))
+    })
+    .into()
 }
 
 fn now(what: Option<impl std::fmt::Display>) -> String {

@@ -88,11 +88,12 @@ pub fn settings(profile: &Profile, program: Program, halfpower_version: &str) ->
 /// A value with its derivation, or why there is none.
 type Derived = Result<(String, String), String>;
 
+/// A setting with the lines that `line` makes of its value.
 fn setting(name: &str, derived: Derived, line: impl Fn(&str) -> String) -> Setting {
     match derived {
         Ok((value, derivation)) => Setting {
             name: name.to_owned(),
-            lines: vec![line(&value)],
+            lines: line(&value).lines().map(str::to_owned).collect(),
             value: Measured::Value(value),
             derivation,
         },

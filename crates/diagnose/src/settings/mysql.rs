@@ -58,8 +58,8 @@ fn capacity(facts: &ProfileFacts<'_>, share: f64) -> Derived {
 
 fn neighbours(facts: &ProfileFacts<'_>) -> Derived {
     let (random, _) = facts.rate(OpKind::Write, Locality::Random, PAGE)?;
-    let flow = facts.flow(OpKind::Write)?;
-    let sequential = flow.bytes_per_s / PAGE as f64;
+    let (fastest, _) = facts.fastest_stream(OpKind::Write)?;
+    let sequential = fastest.bytes_per_s.value / PAGE as f64;
     let ratio = sequential / random;
     let value = if ratio >= NEIGHBOURS { "1" } else { "0" };
     let derivation = format!(

@@ -15,14 +15,6 @@ pub(super) struct ProfileFacts<'a> {
     predictor: Predictor,
 }
 
-/// A throughput and the request that reached it.
-pub(super) struct Flow {
-    pub(super) bytes_per_s: f64,
-    /// Size and depth of the requests.
-    pub(super) bytes: u64,
-    pub(super) depth: u32,
-}
-
 impl<'a> ProfileFacts<'a> {
     pub(super) fn new(profile: &'a Profile) -> Self {
         Self { profile, predictor: Predictor::new(profile) }
@@ -41,6 +33,11 @@ impl<'a> ProfileFacts<'a> {
             let [size] = workload.bs.as_slice() else { return None };
             of_kind.then_some((cell, size.bytes.0))
         })
+    }
+
+    /// Sequential requests one at a time.
+    fn streams_alone(&self, op: OpKind) -> impl Iterator<Item = (&'a Cell, u64)> {
+        self.cells(op, Pattern::Sequential).filter(|(cell, _)| cell.workload.depth == 1)
     }
 
     /// An error unless requests of a kind were measured.
@@ -83,24 +80,19 @@ impl<'a> ProfileFacts<'a> {
         Ok(found.map_err(|error| error.to_string())?.latency_ns.value)
     }
 
-    /// The largest throughput of sequential requests.
-    pub(super) fn flow(&self, op: OpKind) -> Result<Flow, String> {
-        let best = self
-            .cells(op, Pattern::Sequential)
-            .max_by(|a, b| a.0.bytes_per_s.value.total_cmp(&b.0.bytes_per_s.value));
-        let (cell, bytes) =
-            best.ok_or_else(|| format!("the profile has no sequential {}s", op.name()))?;
-        let depth = cell.workload.depth;
-        Ok(Flow { bytes_per_s: cell.bytes_per_s.value, bytes, depth })
+    /// The sequential requests with the largest throughput, and their size.
+    pub(super) fn fastest_stream(&self, op: OpKind) -> Result<(&'a Cell, u64), String> {
+        let best = fastest(self.cells(op, Pattern::Sequential));
+        best.ok_or_else(|| format!("the profile has no sequential {}s", op.name()))
     }
 
-    /// The same in words.
+    /// The largest throughput of sequential requests, in words.
     pub(super) fn largest_flow(&self, op: OpKind) -> Derived {
-        let Flow { bytes_per_s, bytes, depth } = self.flow(op)?;
-        let (op, size) = (op.name(), format_bytes(bytes));
+        let (cell, bytes) = self.fastest_stream(op)?;
+        let (op, size, depth) = (op.name(), format_bytes(bytes), cell.workload.depth);
         let words =
             format!("the largest throughput of sequential {op}s, with {size} at depth {depth}");
-        Ok((format!("{bytes_per_s:.0}"), words))
+        Ok((format!("{:.0}", cell.bytes_per_s.value), words))
     }
 
     /// The largest rate of requests of 4 KiB, in words.
@@ -113,11 +105,8 @@ impl<'a> ProfileFacts<'a> {
     /// The smallest measured size of sequential requests, one at a time, that gives nearly the
     /// largest throughput of such; with the derivation's words.
     pub(super) fn enough_bytes(&self, op: OpKind) -> Result<(u64, String), String> {
-        let mut sizes: Vec<(u64, f64)> = self
-            .cells(op, Pattern::Sequential)
-            .filter(|(cell, _)| cell.workload.depth == 1)
-            .map(|(cell, bytes)| (bytes, cell.bytes_per_s.value))
-            .collect();
+        let mut sizes: Vec<(u64, f64)> =
+            self.streams_alone(op).map(|(cell, bytes)| (bytes, cell.bytes_per_s.value)).collect();
         sizes.sort_by_key(|&(bytes, _)| bytes);
         if sizes.len() < 3 {
             return Err(format!(
@@ -179,11 +168,8 @@ impl<'a> ProfileFacts<'a> {
         bytes: u64,
     ) -> Result<(f64, String), String> {
         let random = self.alone_ns(op, Locality::Random, bytes)?;
-        let alone =
-            self.cells(op, Pattern::Sequential).filter(|(cell, _)| cell.workload.depth == 1);
-        let best = alone.max_by(|a, b| a.0.bytes_per_s.value.total_cmp(&b.0.bytes_per_s.value));
-        let (cell, size) =
-            best.ok_or_else(|| format!("the profile has no sequential {}s at depth 1", op.name()))?;
+        let (cell, size) = fastest(self.streams_alone(op))
+            .ok_or_else(|| format!("the profile has no sequential {}s at depth 1", op.name()))?;
         let per_s = cell.bytes_per_s.value;
         let sequential = bytes as f64 / per_s * 1e9;
         let words = format!(
@@ -202,11 +188,9 @@ impl<'a> ProfileFacts<'a> {
     pub(super) fn device(&self) -> Option<&'a DeviceFacts> {
         self.profile.target.device.as_ref()
     }
+}
 
-    pub(super) fn disk(&self) -> &str {
-        self.device()
-            .map(|facts| facts.disk.as_str())
-            .filter(|name| !name.is_empty())
-            .unwrap_or("DISK")
-    }
+/// Of cells with their sizes the one with the largest throughput.
+fn fastest<'a>(cells: impl Iterator<Item = (&'a Cell, u64)>) -> Option<(&'a Cell, u64)> {
+    cells.max_by(|a, b| a.0.bytes_per_s.value.total_cmp(&b.0.bytes_per_s.value))
 }
