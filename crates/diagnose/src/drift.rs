@@ -6,6 +6,7 @@
 //! clock. A drift counts if it is significant at 1 % and larger than 5 % over the whole, as in a
 //! single trial's steadiness test.
 
+use model::grouped;
 use record::Trial;
 
 /// Significance that a drift must reach.
@@ -43,28 +44,22 @@ pub(crate) fn drift(trials: &[Trial]) -> Option<Drift> {
 }
 
 fn visits_by_cell(trials: &[Trial]) -> Vec<Visits<'_>> {
-    let mut groups: Vec<Visits> = Vec::new();
     let mut elapsed_s = 0.0;
-    for trial in trials {
+    let timed = trials.iter().map(|trial| {
         elapsed_s += trial.workload.ramp_ns.as_secs_f64();
         let window_s = trial.result.duration_ns.as_secs_f64();
-        let time_s = elapsed_s + window_s / 2.0;
+        let middle_s = elapsed_s + window_s / 2.0;
         elapsed_s += window_s;
-        if !model::counts(trial) {
-            continue;
-        }
-        let iops = trial.iops();
-        match groups.iter_mut().find(|group| group.cell == trial.cell) {
-            Some(group) => {
-                group.times_s.push(time_s);
-                group.iops.push(iops);
-            }
-            None => {
-                groups.push(Visits { cell: &trial.cell, times_s: vec![time_s], iops: vec![iops] });
-            }
-        }
-    }
-    groups
+        (trial, middle_s)
+    });
+    grouped(timed.filter(|(trial, _)| model::counts(trial)), |(trial, _)| &trial.cell)
+        .into_iter()
+        .map(|(cell, visits)| {
+            let of = |(trial, middle_s): (&Trial, f64)| (middle_s, trial.iops());
+            let (times_s, iops) = visits.into_iter().map(of).unzip();
+            Visits { cell, times_s, iops }
+        })
+        .collect()
 }
 
 fn pooled(groups: &[Visits]) -> Option<Drift> {

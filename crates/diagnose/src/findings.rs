@@ -7,7 +7,7 @@ use crate::drift::drift;
 use crate::words::{described, percent, times};
 use record::{
     CacheMode, Cell, Confidence, DepthCurve, Finding, FindingCode, NORMAL_95, OpKind, Pattern,
-    Profile, ServiceTimeFit, Severity, TargetKind, Trial, format_bytes,
+    Profile, ServiceTimeFit, TargetKind, Trial, format_bytes,
 };
 
 /// How much faster re-reads must be before they are called cached: a cache in front of any device
@@ -55,19 +55,13 @@ pub fn profile_findings(profile: &Profile, trials: &[Trial], omitted: Omitted) -
 /// A level that wanders without a trend: the intervals hold within the run, not against another.
 fn wandered(profile: &Profile) -> Option<Finding> {
     let se = profile.level_se_rel.filter(|&se| se > LEVEL_SE_MAX)?;
-    Some(
-        Finding::new(
-            FindingCode::Drift,
-            Severity::Warning,
-            format!(
-                "The device's level wanders, all cells alike: another run may lie {} higher or \
-                 lower as a whole. Intervals compare cells within this run.",
-                percent(NORMAL_95 * se)
-            ),
-            "Compare runs only with that margin added, or on a quiet machine.",
-        )
-        .confidence(Confidence::Likely),
-    )
+    let claim = format!(
+        "The device's level wanders, all cells alike: another run may lie {} higher or lower as a \
+         whole. Intervals compare cells within this run.",
+        percent(NORMAL_95 * se)
+    );
+    let remedy = "Compare runs only with that margin added, or on a quiet machine.";
+    Some(Finding::warning(FindingCode::Drift, claim, remedy).confidence(Confidence::Likely))
 }
 
 fn drifted(profile: &Profile, trials: &[Trial]) -> Option<Finding> {
@@ -78,21 +72,17 @@ fn drifted(profile: &Profile, trials: &[Trial]) -> Option<Finding> {
         format!("At {} the device", described(&cell.workload))
     });
     let direction = if drift.change_rel < 0.0 { "slower" } else { "faster" };
-    let finding = Finding::new(
-        FindingCode::Drift,
-        Severity::Warning,
-        format!(
-            "{what} became {} {direction} during the check; {}.",
-            percent(drift.change_rel.abs()),
-            profile.level_se_rel.filter(|_| lone.is_none()).map_or(
-                "the intervals include that".to_owned(),
-                |se| format!("another run may lie {} off as a whole", percent(NORMAL_95 * se))
-            )
-        ),
-        "Check again on a quiet machine before you compare with these numbers.",
-    );
+    let margin = profile
+        .level_se_rel
+        .filter(|_| lone.is_none())
+        .map_or("the intervals include that".to_owned(), |se| {
+            format!("another run may lie {} off as a whole", percent(NORMAL_95 * se))
+        });
+    let change = percent(drift.change_rel.abs());
+    let claim = format!("{what} became {change} {direction} during the check; {margin}.");
+    let remedy = "Check again on a quiet machine before you compare with these numbers.";
     Some(
-        finding
+        Finding::warning(FindingCode::Drift, claim, remedy)
             .with("change of the rate over the measurement", drift.change_rel, "share")
             .with("p-value", drift.p_value, "")
             .with("visits", drift.visits as f64, "")
@@ -110,7 +100,8 @@ fn precision(profile: &Profile) -> Option<Finding> {
     let mut widths: Vec<f64> = profile.cells.iter().map(width).collect();
     widths.sort_by(f64::total_cmp);
     let median = widths[cells / 2];
-    let widest_text = if wide.len() * 2 > cells {
+    let few = wide.len();
+    let widest_text = if few * 2 > cells {
         // One number cannot stand for most of a page.
         format!("the median is ±{}, the widest ±{most} ({name})", percent(median))
     } else {
@@ -120,18 +111,10 @@ fn precision(profile: &Profile) -> Option<Finding> {
     let shared = !profile.simulated && profile.target.device.is_some();
     let remedy =
         if shared { "Allow more --budget; a shared disk varies." } else { "Allow more --budget." };
-    let finding = Finding::new(
-        FindingCode::PrecisionNotReached,
-        Severity::Warning,
-        format!(
-            "{} of {cells} cells did not reach the asked precision; {widest_text}.",
-            wide.len()
-        ),
-        remedy,
-    );
+    let claim = format!("{few} of {cells} cells did not reach the asked precision; {widest_text}.");
     Some(
-        finding
-            .with("cells that are not precise", wide.len() as f64, "")
+        Finding::warning(FindingCode::PrecisionNotReached, claim, remedy)
+            .with("cells that are not precise", few as f64, "")
             .with("cells", cells as f64, "")
             .with("widest half-width", width(widest), "share")
             .with("median half-width", median, "share"),
@@ -191,7 +174,7 @@ fn compared(hit: &Cell, random: &Cell) -> Option<Finding> {
         return None;
     };
     Some(
-        Finding::new(code, Severity::Info, claim, remedy)
+        Finding::note(code, claim, remedy)
             .with("rate of re-reads over rate of random reads", ratio, unit)
             .with("half-width of its 95 % interval", half_width, unit)
             .confidence(Confidence::Likely),
@@ -208,7 +191,7 @@ fn fit_poor(fit: &ServiceTimeFit) -> Option<Finding> {
             percent(fit.max_residual_rel),
         );
         let remedy = "Use the measured times at each size instead of the line.";
-        Finding::new(FindingCode::FitPoor, Severity::Warning, claim, remedy)
+        Finding::warning(FindingCode::FitPoor, claim, remedy)
             .with("chi-square per degree of freedom", fit.reduced_chi_square, "")
             .with("largest distance from the line", fit.max_residual_rel, "share")
             .with("sizes", fit.sizes_bytes.len() as f64, "")
@@ -229,7 +212,7 @@ fn knee_not_reached(curve: &DepthCurve) -> Option<Finding> {
             curve.op.name(),
             deepest.saturating_mul(2),
         );
-        Finding::new(FindingCode::KneeNotReached, Severity::Warning, claim, remedy)
+        Finding::warning(FindingCode::KneeNotReached, claim, remedy)
             .with("largest depth", f64::from(deepest), "")
             .with("largest rate", curve.max_iops.value, "IOPS")
             .confidence(Confidence::Likely)
@@ -248,7 +231,7 @@ fn small_area(profile: &Profile) -> Option<Finding> {
             percent(share),
         );
         let remedy = "Measure a larger area with --size.";
-        Finding::new(FindingCode::SmallArea, Severity::Info, claim, remedy)
+        Finding::note(FindingCode::SmallArea, claim, remedy)
             .with("measured area", area_bytes as f64, "bytes")
             .with("device", device_bytes as f64, "bytes")
     })
@@ -256,12 +239,9 @@ fn small_area(profile: &Profile) -> Option<Finding> {
 
 fn interrupted(omitted: Omitted) -> Option<Finding> {
     omitted.interrupted.then(|| {
-        Finding::new(
-            FindingCode::Interrupted,
-            Severity::Warning,
-            "The run was interrupted: this is what had finished.",
-            "Run check again for the whole profile.",
-        )
+        let claim = "The run was interrupted: this is what had finished.";
+        let remedy = "Run check again for the whole profile.";
+        Finding::warning(FindingCode::Interrupted, claim, remedy)
     })
 }
 
@@ -270,31 +250,30 @@ fn writes_omitted(profile: &Profile, omitted: Omitted) -> Option<Finding> {
     let kind = profile.target.kind;
     let only_read = matches!(kind, TargetKind::File | TargetKind::BlockDevice)
         && !profile.cells.iter().any(|cell| cell.workload.writes());
-    let (claim, remedy) = if omitted.writes && kind == TargetKind::Directory {
-        let claim = "Writes were not measured, as asked; the test file itself was written.";
+    let (claim, remedy) = if omitted.writes {
+        let claim = if kind == TargetKind::Directory {
+            "Writes were not measured, as asked; the test file itself was written."
+        } else {
+            "Writes were not measured, as asked."
+        };
         (claim, "Leave out --no-write to measure them.")
-    } else if omitted.writes {
-        ("Writes were not measured, as asked.", "Leave out --no-write to measure them.")
     } else if only_read {
         let claim = "Writes were not measured: check only reads an existing file or device.";
         (claim, "Name a directory on it: writes then go to a test file.")
     } else {
         return None;
     };
-    Some(Finding::new(FindingCode::WritesSkipped, Severity::Info, claim, remedy))
+    Some(Finding::note(FindingCode::WritesSkipped, claim, remedy))
 }
 
 fn points_omitted(omitted: Omitted) -> Option<Finding> {
     (omitted.points > 0).then(|| {
-        Finding::new(
-            FindingCode::PointsSkipped,
-            Severity::Info,
-            format!(
-                "{} points of the curves did not fit the budget on this device.",
-                omitted.points
-            ),
-            "Allow more time with --budget.",
+        let points = omitted.points;
+        let claim = format!("{points} points of the curves did not fit the budget on this device.");
+        Finding::note(FindingCode::PointsSkipped, claim, "Allow more time with --budget.").with(
+            "points left out",
+            f64::from(points),
+            "",
         )
-        .with("points left out", f64::from(omitted.points), "")
     })
 }

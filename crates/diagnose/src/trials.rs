@@ -8,7 +8,10 @@
 //! target or the area that the profile states by itself.
 
 use crate::words::{described, percent};
-use record::{Confidence, DirectionResult, Finding, FindingCode, Severity, Trial, Workload};
+use model::grouped;
+use record::{
+    Confidence, DirectionResult, ErrorCount, Finding, FindingCode, Severity, Trial, Workload,
+};
 
 /// Share of trials that must have moved before it is said.
 const UNSTEADY_SHARE: f64 = 0.1;
@@ -42,17 +45,6 @@ pub fn trial_findings(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
     findings
 }
 
-/// Kinds that state a fact of the area that all trials share: how many of them mention it says
-/// nothing.
-const OF_THE_AREA: [FindingCode; 1] = [FindingCode::CacheSizedArea];
-
-/// A kind of finding over the trials: the worst of it and where it occurs.
-struct Kind<'a> {
-    worst: &'a Finding,
-    /// Trials that have it, each once.
-    trials: Vec<&'a Trial>,
-}
-
 /// One finding for each code: what failed in all, else the worst of its kind, and in how many trials.
 fn rolled_up(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
     let known = |finding: &Finding| {
@@ -66,27 +58,15 @@ fn rolled_up(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
                     && (other.claim == finding.claim || FACTS.contains(&finding.code))
             })
     };
-    let mut kinds: Vec<Kind> = Vec::new();
-    for trial in trials {
-        for finding in &trial.findings {
-            let own = OF_A_TRIAL.contains(&finding.code) && finding.severity == Severity::Info;
-            if JUDGED_AGAIN.contains(&finding.code) || own || known(finding) {
-                continue;
-            }
-            match kinds.iter_mut().find(|kind| kind.worst.code == finding.code) {
-                Some(kind) => {
-                    if !kind.trials.last().is_some_and(|last| std::ptr::eq(*last, trial)) {
-                        kind.trials.push(trial);
-                    }
-                    if worse(finding, kind.worst) {
-                        kind.worst = finding;
-                    }
-                }
-                None => kinds.push(Kind { worst: finding, trials: vec![trial] }),
-            }
-        }
-    }
-    kinds.iter().map(|kind| summary(kind, trials.len())).collect()
+    let counts = |finding: &Finding| {
+        let own = OF_A_TRIAL.contains(&finding.code) && finding.severity == Severity::Info;
+        !JUDGED_AGAIN.contains(&finding.code) && !own && !known(finding)
+    };
+    let all = trials.iter().flat_map(|trial| trial.findings.iter().map(move |one| (trial, one)));
+    grouped(all.filter(|(_, finding)| counts(finding)), |(_, finding)| finding.code)
+        .iter()
+        .map(|(_, kind)| summary(kind, trials.len()))
+        .collect()
 }
 
 /// Graver, or as grave with numbers that are further off. The first number of a finding says how
@@ -108,16 +88,24 @@ fn worse(one: &Finding, other: &Finding) -> bool {
     }
 }
 
-fn summary(kind: &Kind, all: usize) -> Finding {
-    let mut finding = kind.worst.clone();
-    let count = kind.trials.len();
+/// All findings of a kind, each with its trial, as one.
+fn summary(kind: &[(&Trial, &Finding)], all: usize) -> Finding {
+    let findings = kind.iter().map(|(_, finding)| *finding);
+    let first = kind[0].1;
+    let worst = findings.fold(first, |worst, one| if worse(one, worst) { one } else { worst });
+    let mut finding = worst.clone();
+    // Each once.
+    let mut trials: Vec<&Trial> = kind.iter().map(|(trial, _)| *trial).collect();
+    trials.dedup_by(|one, other| std::ptr::eq(*one, *other));
+    let count = trials.len();
     let place = format!("in {count} of {all} trials");
     let requests = match finding.code {
-        FindingCode::IoErrors => failures(kind, |direction| direction.errors),
-        FindingCode::ShortTransfers => failures(kind, |direction| direction.short),
+        FindingCode::IoErrors => directions(&trials).map(|one| one.errors).sum(),
+        FindingCode::ShortTransfers => directions(&trials).map(|one| one.short).sum(),
         _ => 0,
     };
     if requests > 0 {
+        let requests = format!("{requests} request{}", if requests == 1 { "" } else { "s" });
         // The counts of one trial would read as those of all.
         for evidence in &mut finding.evidence {
             let of_trial = |trial: &&Trial| {
@@ -125,15 +113,15 @@ fn summary(kind: &Kind, all: usize) -> Finding {
                 let number = same.evidence.iter().find(|other| other.what == evidence.what)?;
                 Some(number.value)
             };
-            evidence.value = kind.trials.iter().filter_map(of_trial).sum();
+            evidence.value = trials.iter().filter_map(of_trial).sum();
         }
         finding.claim = if finding.code == FindingCode::IoErrors {
-            format!("{} failed {place}{}.", requests_text(requests), error_kinds(kind))
+            format!("{requests} failed {place}{}.", error_kinds(&trials))
         } else {
-            let moved = "transferred less than asked";
-            format!("{} {moved} {place}; they are not counted.", requests_text(requests))
+            format!("{requests} transferred less than asked {place}; they are not counted.")
         };
-    } else if !OF_THE_AREA.contains(&finding.code) {
+    } else if finding.code != FindingCode::CacheSizedArea {
+        // All trials share the area: how many of them mention it says nothing.
         let worst = if count > 1 && !finding.evidence.is_empty() { ", at worst" } else { "" };
         finding.claim = format!("In {count} of {all} trials{worst}: {}", finding.claim);
     }
@@ -147,33 +135,17 @@ fn summary(kind: &Kind, all: usize) -> Finding {
     finding
 }
 
-/// `1 request`, `138 requests`.
-fn requests_text(count: u64) -> String {
-    format!("{count} request{}", if count == 1 { "" } else { "s" })
-}
-
-fn directions<'a>(kind: &Kind<'a>) -> impl Iterator<Item = &'a DirectionResult> {
-    kind.trials.clone().into_iter().flat_map(|trial| {
-        let result = &trial.result;
-        result.read.iter().chain(&result.write)
-    })
-}
-
-fn failures(kind: &Kind, count: impl Fn(&DirectionResult) -> u64) -> u64 {
-    directions(kind).map(count).sum()
+fn directions<'a>(trials: &[&'a Trial]) -> impl Iterator<Item = &'a DirectionResult> {
+    trials.iter().flat_map(|trial| trial.result.read.iter().chain(&trial.result.write))
 }
 
 /// `: 130 x Input/output error, 8 x No space left on device`, summed over the trials.
-fn error_kinds(kind: &Kind) -> String {
-    let mut sums: Vec<(&str, u64)> = Vec::new();
-    for error in directions(kind).flat_map(|direction| &direction.error_kinds) {
-        match sums.iter_mut().find(|(message, _)| *message == error.message) {
-            Some((_, sum)) => *sum += error.count,
-            None => sums.push((&error.message, error.count)),
-        }
-    }
-    let texts: Vec<String> =
-        sums.iter().map(|(message, sum)| format!("{sum} x {message}")).collect();
+fn error_kinds(trials: &[&Trial]) -> String {
+    let errors = directions(trials).flat_map(|direction| &direction.error_kinds);
+    let text = |(message, errors): &(&String, Vec<&ErrorCount>)| {
+        format!("{} x {message}", errors.iter().map(|error| error.count).sum::<u64>())
+    };
+    let texts: Vec<String> = grouped(errors, |error| &error.message).iter().map(text).collect();
     if texts.is_empty() { String::new() } else { format!(": {}", texts.join(", ")) }
 }
 
@@ -194,55 +166,44 @@ fn unsteady(trials: &[Trial]) -> Option<Finding> {
     let moved = trials.iter().filter(|trial| trial.result.steady == Some(false)).count();
     let share = moved as f64 / judged.max(1) as f64;
     (share > UNSTEADY_SHARE).then(|| {
-        Finding::new(
-            FindingCode::NotSteady,
-            Severity::Info,
-            format!(
-                "In {moved} of {judged} visits ({}) the rate moved by more than 5 %; chance \
-                 explains 1 to 2 %.",
-                percent(share)
-            ),
-            "The intervals include it. A larger --budget makes visits longer.",
-        )
-        .with("visits that moved", share, "share")
-        .confidence(Confidence::Likely)
+        let claim = format!(
+            "In {moved} of {judged} visits ({}) the rate moved by more than 5 %; chance explains 1 \
+             to 2 %.",
+            percent(share)
+        );
+        let remedy = "The intervals include it. A larger --budget makes visits longer.";
+        Finding::note(FindingCode::NotSteady, claim, remedy)
+            .with("visits that moved", share, "share")
+            .confidence(Confidence::Likely)
     })
 }
 
 fn thin_cells(trials: &[Trial]) -> Option<Finding> {
-    let mut cells: Vec<(&str, &Workload, u64)> = Vec::new();
-    for trial in trials {
-        let ios = trial.completed();
-        match cells.iter_mut().find(|(cell, ..)| *cell == trial.cell) {
-            Some((_, _, sum)) => *sum += ios,
-            None => cells.push((&trial.cell, &trial.workload, ios)),
-        }
-    }
-    let measured = cells.len();
-    cells.retain(|(_, _, ios)| *ios < FEW_REQUESTS);
-    cells.sort_by_key(|(_, _, ios)| *ios);
-    let (_, _, fewest) = cells.first()?;
-    let names = cells.iter().take(CELLS_NAMED);
+    let visits = grouped(trials, |trial| &trial.cell);
+    let mut thin: Vec<(u64, &Workload)> = visits
+        .iter()
+        .map(|(_, trials)| (trials.iter().map(|one| one.completed()).sum(), &trials[0].workload))
+        .filter(|(ios, _)| *ios < FEW_REQUESTS)
+        .collect();
+    thin.sort_by_key(|(ios, _)| *ios);
+    let (fewest, _) = thin.first()?;
+    let names = thin.iter().take(CELLS_NAMED);
     let mut names: Vec<String> =
-        names.map(|(_, workload, ios)| format!("{} ({ios})", described(workload))).collect();
-    if cells.len() > CELLS_NAMED {
-        names.push(format!("{} more", cells.len() - CELLS_NAMED));
+        names.map(|(ios, workload)| format!("{} ({ios})", described(workload))).collect();
+    if thin.len() > CELLS_NAMED {
+        names.push(format!("{} more", thin.len() - CELLS_NAMED));
     }
     // Without a single request there is no number at all.
     let severity = if *fewest == 0 { Severity::Invalid } else { Severity::Warning };
-    Some(
-        Finding::new(
-            FindingCode::TooFewRequests,
-            severity,
-            format!(
-                "{} of {measured} cells saw fewer than {FEW_REQUESTS} requests in all visits: {}.",
-                cells.len(),
-                names.join(", ")
-            ),
-            "Allow more time with --budget.",
-        )
-        .with("fewest requests", *fewest as f64, ""),
-    )
+    let claim = format!(
+        "{} of {} cells saw fewer than {FEW_REQUESTS} requests in all visits: {}.",
+        thin.len(),
+        visits.len(),
+        names.join(", ")
+    );
+    let remedy = "Allow more time with --budget.";
+    let finding = Finding::new(FindingCode::TooFewRequests, severity, claim, remedy);
+    Some(finding.with("fewest requests", *fewest as f64, ""))
 }
 
 fn steal(trials: &[Trial]) -> Option<Finding> {
@@ -256,16 +217,12 @@ fn steal(trials: &[Trial]) -> Option<Finding> {
     let all_ms: f64 = known.iter().map(|(_, all)| all).sum();
     let share = stolen_ms / all_ms.max(1e-9);
     (share > STEAL_SHARE).then(|| {
-        Finding::new(
-            FindingCode::StealTime,
-            Severity::Warning,
-            format!(
-                "The host took {} of the CPU time over all visits; times include the wait.",
-                percent(share)
-            ),
-            "Run again when the host is quiet.",
-        )
-        .with("share of CPU time", share, "share")
-        .with("steal", stolen_ms, "ms")
+        let claim = format!(
+            "The host took {} of the CPU time over all visits; times include the wait.",
+            percent(share)
+        );
+        Finding::warning(FindingCode::StealTime, claim, "Run again when the host is quiet.")
+            .with("share of CPU time", share, "share")
+            .with("steal", stolen_ms, "ms")
     })
 }

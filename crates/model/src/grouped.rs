@@ -1,7 +1,8 @@
 //! Items with the same key together.
 
 /// The items by key, keys and items in order of first appearance.
-pub(crate) fn grouped<T, K: PartialEq>(
+#[must_use]
+pub fn grouped<T, K: PartialEq>(
     items: impl IntoIterator<Item = T>,
     key: impl Fn(&T) -> K,
 ) -> Vec<(K, Vec<T>)> {
