@@ -61,10 +61,13 @@ pub(crate) fn described(workload: &Workload) -> String {
     )
 }
 
-/// A condition that is another now: `write cache write through, now write back`.
-pub(crate) fn changed(condition: &ComparedCondition) -> String {
+/// Conditions that are others now: `write cache write through, now write back; …`.
+pub(crate) fn changed<'a>(conditions: impl Iterator<Item = &'a ComparedCondition>) -> String {
     let value = |side: &Option<String>| side.clone().unwrap_or_else(|| "unknown".to_owned());
-    format!("{} {}, now {}", condition.what, value(&condition.a), value(&condition.b))
+    let each: Vec<String> = conditions
+        .map(|one| format!("{} {}, now {}", one.what, value(&one.a), value(&one.b)))
+        .collect();
+    each.join("; ")
 }
 
 #[cfg(test)]

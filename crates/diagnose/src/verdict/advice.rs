@@ -7,13 +7,12 @@
 //! New disks then come first nearly always, because near saturation everything gains nearly
 //! everything.)
 
-use super::expected::Reference;
+use super::fitted_profile::FittedProfile;
 use super::judge::Judged;
-use super::load::load;
 use super::remedies::{Case, ROWS, Row};
 use model::PredictError;
 use model::whatif::{Setup, WhatIfError, words};
-use record::{Cause, Change, Effect, EpisodeLoad, Measured, Remedy, Verdict};
+use record::{Cause, Change, Effect, Measured, Remedy, Verdict};
 
 /// A cause that lasted less than this share of the time of the one that lasted longest comes last.
 const PASSING: f64 = 0.2;
@@ -32,12 +31,12 @@ impl Ranked {
     }
 }
 
-pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&Reference>) -> Vec<Remedy> {
+pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -> Vec<Remedy> {
     let mut all: Vec<Ranked> = Vec::new();
     let evident = |one: &&Judged<'_>| one.judgement.verdict != Verdict::NotEnoughEvidence;
     for (episode, one) in (0..).zip(judged).filter(|(_, one)| evident(one)) {
-        let asked = Asked::new(one, reference);
-        for found in one.causes.iter().flat_map(|cause| asked.remedies(cause, episode)) {
+        let case = Case::new(one, reference);
+        for found in one.causes.iter().flat_map(|cause| case.remedies(cause, episode)) {
             // The same strategy for several episodes is named once, where it gains most.
             let same = |known: &&mut Ranked| known.remedy.strategy == found.remedy.strategy;
             match all.iter_mut().find(same) {
@@ -58,17 +57,7 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&Reference>) -> Ve
     all.into_iter().map(|one| one.remedy).collect()
 }
 
-struct Asked<'a> {
-    case: Case<'a>,
-    load: Option<EpisodeLoad>,
-}
-
-impl<'a> Asked<'a> {
-    fn new(judged: &'a Judged<'a>, reference: Option<&'a Reference>) -> Self {
-        let look = judged.segment.best_look().map(|(look, _)| look);
-        Self { case: Case { judged, reference, look }, load: load(judged, reference) }
-    }
-
+impl Case<'_> {
     fn remedies(&self, cause: &Cause, episode: u32) -> Vec<Ranked> {
         let rows = ROWS.iter().filter(|row| row.causes.contains(&cause.code));
         rows.filter_map(|row| self.remedy(row, cause, episode)).collect()
@@ -76,7 +65,7 @@ impl<'a> Asked<'a> {
 
     /// The remedy of a row; `None` where it does not apply, or not even helps.
     fn remedy(&self, row: &'static Row, cause: &Cause, episode: u32) -> Option<Ranked> {
-        let (action, change) = (row.propose)(&self.case)?;
+        let (action, change) = (row.propose)(self)?;
         let (effect, gain) = match change.map(|change| self.effect(change, row.by_rate)) {
             None => (Measured::not(row.unpredicted), None),
             Some(Ok((effect, gain))) => (Measured::Value(effect), Some(gain)),
@@ -88,16 +77,11 @@ impl<'a> Asked<'a> {
         };
         let [mut assumes, mut cost, mut how_to_check] = row.words.map(str::to_owned);
         if let Some((change, load)) = change.zip(self.load.as_ref()) {
-            let of_change = words(change, &Setup::from(load));
-            for (own, general) in [
-                (&mut assumes, of_change.assumes),
-                (&mut cost, of_change.cost),
-                (&mut how_to_check, of_change.how_to_check),
-            ] {
-                if own.is_empty() {
-                    *own = general;
-                }
-            }
+            let general = words(change, &Setup::from(load));
+            let or = |own: String, general| if own.is_empty() { general } else { own };
+            assumes = or(assumes, general.assumes);
+            cost = or(cost, general.cost);
+            how_to_check = or(how_to_check, general.how_to_check);
         }
         let remedy = Remedy {
             strategy: row.strategy,
@@ -111,18 +95,18 @@ impl<'a> Asked<'a> {
             cost,
             how_to_check,
         };
-        Some(Ranked { remedy, row, seconds: self.case.judged.segment.tally.seconds })
+        Some(Ranked { remedy, row, seconds: self.judged.segment.tally.seconds })
     }
 
     /// The effect of a change, and the share of the time per byte that it saves: of the latency, or of
     /// the time between completions where the rate is what grows.
     fn effect(&self, change: Change, by_rate: bool) -> Result<(Effect, f64), WhatIfError> {
         let none = || WhatIfError::NotMeasured("no profile fits this load".to_owned());
-        let (load, reference) = self.load.as_ref().zip(self.case.reference).ok_or_else(none)?;
+        let (load, reference) = self.load.as_ref().zip(self.reference).ok_or_else(none)?;
         let predictor = reference.predictor();
         let state = Setup::from(load).with(change, predictor)?.state(predictor)?;
         let effect = Effect {
-            latency_before_ns: self.case.judged.segment.tally.latency_ns().unwrap_or(0.0),
+            latency_before_ns: self.judged.segment.tally.latency_ns().unwrap_or(0.0),
             latency_after_ns: state.latency_ns,
             iops_before: load.iops,
             iops_after: state.iops,

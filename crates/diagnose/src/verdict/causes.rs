@@ -5,9 +5,7 @@ use super::expected::Expectation;
 use super::judge::{IN_SCHEDULER, Judgement, Number, Segment, numbers};
 use super::outstanding::ExcessQueue;
 use crate::words::percent;
-use record::{
-    Cause, CauseCode, Confidence, OpKind, Verdict, format_bytes, format_count, format_nanos,
-};
+use record::{Cause, CauseCode, OpKind, Verdict, format_bytes, format_count, format_nanos};
 
 /// Slower by operation: one is this much over what is expected, the other not by that much.
 const OP_SLOWER: f64 = 1.3;
@@ -41,14 +39,13 @@ fn cause(code: CauseCode, claim: String, evidence: &[Number]) -> Cause {
 /// All causes of a segment. `spare` names other devices that have much to spare.
 pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) -> Vec<Cause> {
     let verdict = judgement.verdict;
-    match verdict {
-        Verdict::Capped => return vec![capped(segment, judgement)],
-        Verdict::NotEnoughEvidence => return Vec::new(),
-        _ => {}
+    if verdict == Verdict::Capped {
+        return vec![capped(segment, judgement)];
     }
-    let Some((look, latency)) = segment.best_look() else { return Vec::new() };
-    let (slow, overloaded) =
-        (verdict.is_slow(), matches!(verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded));
+    let evident = verdict != Verdict::NotEnoughEvidence;
+    let Some((look, latency)) = segment.best_look().filter(|_| evident) else { return Vec::new() };
+    let slow = verdict.is_slow();
+    let overloaded = matches!(verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
     let harmed = slow || overloaded;
     let may_be_capped = judgement.alternatives.iter().any(|one| one.verdict == Verdict::Capped);
     // In this order; each where the first says so.
@@ -107,14 +104,15 @@ fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
     let ratio = |op: OpKind| Some(segment.tally.op(op).latency_ns()? / look.by_op[op as usize]?);
     let (reads, writes) = (ratio(OpKind::Read), ratio(OpKind::Write));
     let over = latency / look.expected_ns(segment.by_rate()).max(1.0);
-    let (code, what) = match (reads, writes) {
-        (Some(reads), Some(writes)) if writes >= OP_SLOWER && reads <= OP_FINE => {
-            (CauseCode::WritesSlower, "Writes take longer than expected, reads do not.")
-        }
-        (Some(reads), Some(writes)) if reads >= OP_SLOWER && writes <= OP_FINE => {
-            (CauseCode::ReadsSlower, "Reads take longer than expected, writes do not.")
-        }
-        _ => (CauseCode::ServiceSlower, "Requests take longer than the profile says."),
+    let alone = |slow: Option<f64>, fine: Option<f64>| {
+        slow.is_some_and(|ratio| ratio >= OP_SLOWER) && fine.is_some_and(|ratio| ratio <= OP_FINE)
+    };
+    let (code, what) = if alone(writes, reads) {
+        (CauseCode::WritesSlower, "Writes take longer than expected, reads do not.")
+    } else if alone(reads, writes) {
+        (CauseCode::ReadsSlower, "Reads take longer than expected, writes do not.")
+    } else {
+        (CauseCode::ServiceSlower, "Requests take longer than the profile says.")
     };
     let mut numbers = vec![("latency over the expected", over, "")];
     numbers.extend(reads.map(|ratio| ("reads, over the expected", ratio, "")));
@@ -132,7 +130,7 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
         format_count(deep.present),
         enough.depth,
         percent(enough.rate_share),
-        sentence(&deep.because())
+        deep.because()
     );
     let numbers = [
         ("requests in flight", deep.present, ""),
@@ -140,13 +138,6 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
         ("rate with these over that of now", enough.rate_share, "share"),
     ];
     Some(cause(CauseCode::DepthBeyondKnee, claim, &numbers))
-}
-
-/// A clause as a sentence.
-fn sentence(clause: &str) -> String {
-    let mut letters = clause.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    format!("{first}{}.", letters.as_str())
 }
 
 fn near_maximum(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
@@ -157,7 +148,7 @@ fn near_maximum(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
 }
 
 fn bursts(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
-    let busy = segment.tally.utilization().filter(|_| segment.known.busy)?;
+    let busy = segment.busy()?;
     let present = segment.tally.concurrency().unwrap_or(0.0) / busy.max(1e-9);
     let claim = format!(
         "Requests come in bursts: the device is busy {} of the time, with {present:.0} in progress \
@@ -208,7 +199,7 @@ fn hot(spare: &[String]) -> Option<Cause> {
 }
 
 fn one_at_a_time(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
-    let busy = segment.tally.utilization().filter(|_| segment.known.busy)?;
+    let busy = segment.busy()?;
     let present = segment.tally.concurrency()?;
     let claim = format!(
         "One request is outstanding at a time, {} of the time; the device serves {:.0} side by side.",
@@ -255,9 +246,4 @@ fn partial_blocks(segment: &Segment<'_>) -> Option<Cause> {
     let numbers = [("write size", bytes, "B"), ("block", block, "B")];
     let partial = !whole && segment.tally.write.count() > 0.2 * segment.tally.all.count();
     partial.then(|| cause(CauseCode::PartialBlocks, claim, &numbers))
-}
-
-/// Whether a judgement is sure enough for advice that changes hardware.
-pub(crate) fn sure(judgement: &Judgement) -> bool {
-    judgement.confidence != Confidence::Possible
 }

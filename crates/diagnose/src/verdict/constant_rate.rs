@@ -40,8 +40,7 @@ impl ConstantRate {
 
 /// Standard deviation over mean; `None` of fewer than two values or a mean of zero.
 pub(crate) fn moves(values: &[f64]) -> Option<f64> {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
+    let (count, mean) = (values.len() as f64, stats::mean(values));
     if values.len() < 2 || mean <= 0.0 {
         return None;
     }
@@ -70,24 +69,17 @@ pub(crate) fn pinned(series: &[IntervalTotals]) -> Option<ConstantRate> {
     }
     let throughputs: Option<Vec<f64>> = inner.iter().map(IntervalTotals::bytes_per_s).collect();
     let throughputs = throughputs?;
-    let mean = throughputs.iter().sum::<f64>() / throughputs.len() as f64;
-    still(&throughputs).then_some(ConstantRate { per_s: mean, bytes: true })
+    let per_s = stats::mean(&throughputs);
+    still(&throughputs).then_some(ConstantRate { per_s, bytes: true })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::interval_totals::OpTally;
 
     fn series(counts: &[f64], bytes: impl Fn(usize, f64) -> f64) -> Vec<IntervalTotals> {
         let one = |(index, &count): (usize, &f64)| {
-            let all = OpTally {
-                requests: Some(count),
-                bytes: Some(bytes(index, count)),
-                time_ns: Some(count * 1e6),
-                step_ns: 0.0,
-            };
-            IntervalTotals { intervals: 1, seconds: 1.0, all, ..IntervalTotals::default() }
+            IntervalTotals::second(count, bytes(index, count), count * 1e6)
         };
         counts.iter().enumerate().map(one).collect()
     }

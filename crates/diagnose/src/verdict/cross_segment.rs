@@ -176,8 +176,7 @@ fn late(judged: &mut [Judged<'_>]) {
         let late = one.judgement.verdict == Verdict::Overloaded && segment.around.processors_full();
         let (Some((look, latency)), true) = (segment.best_look(), late) else { continue };
         let saturation = segment.tally.iops() / look.max_iops;
-        let in_bursts = segment.known.busy
-            && segment.tally.utilization().is_some_and(|busy| busy < causes::BURST_BUSY);
+        let in_bursts = segment.busy().is_some_and(|busy| busy < causes::BURST_BUSY);
         if saturation >= judge::MUCH_TO_SPARE || !in_bursts {
             continue;
         }

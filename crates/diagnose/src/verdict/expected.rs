@@ -12,9 +12,8 @@
 
 use super::fitted_profile::FittedProfile;
 use super::interval_totals::{IntervalTotals, ratio_error, weighted_mean};
-use model::{PredictError, Predictor};
-use record::{Calibrated, Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
-use std::sync::Arc;
+use model::PredictError;
+use record::{Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
 
 /// Shares of sequential requests that are tried.
 const SHARES: [f64; 6] = [0.0, 0.25, 0.5, 0.75, 0.9, 1.0];
@@ -83,12 +82,6 @@ impl Expectation {
     }
 }
 
-/// A device's profile, ready to be asked.
-#[derive(Debug)]
-pub(crate) struct Reference {
-    predictor: Arc<Predictor>,
-}
-
 /// A number of requests outstanding that is enough.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SufficientDepth {
@@ -110,11 +103,7 @@ pub(crate) struct SegmentFacts {
     pub(crate) constant: bool,
 }
 
-impl Reference {
-    pub(crate) fn new(prepared: &FittedProfile) -> Self {
-        Self { predictor: Arc::clone(prepared.predictor()) }
-    }
-
+impl FittedProfile {
     /// What is expected of a segment, given as its intervals, for every mix that its counters
     /// allow: those whose largest rate is not below the rate that was seen. The curve bends, so that
     /// seconds of different depth are asked about one by one and their answers are averaged over
@@ -129,8 +118,10 @@ impl Reference {
     ) -> Result<Vec<Expectation>, String> {
         let total = IntervalTotals::sum(series);
         let alike = alike(series);
-        let groups: Vec<IntervalTotals> =
-            alike.iter().map(|members| IntervalTotals::sum_of(series, members)).collect();
+        let groups: Vec<IntervalTotals> = alike
+            .iter()
+            .map(|members| IntervalTotals::sum(members.iter().map(|&at| &series[at])))
+            .collect();
         let shares = known.sequential.map_or_else(|| SHARES.to_vec(), |share| vec![share]);
         let rate = total.iops();
         let (mut looks, mut why, mut beyond) = (Vec::new(), None, false);
@@ -220,24 +211,13 @@ impl Reference {
             return Err("the sizes of the requests are not known".to_owned());
         }
         let mix = mixes.swap_remove(variant);
-        self.look(mix, share, depth, tally.iops(), known.constant)
-            .map_err(|error| error.to_string())
-    }
-
-    fn look(
-        &self,
-        mix: Mix,
-        share: f64,
-        depth: f64,
-        rate: f64,
-        constant: bool,
-    ) -> Result<Expectation, PredictError> {
-        let closed = self.at_depth(&mix, depth)?;
+        let rate = tally.iops();
+        let closed = self.at_depth(&mix, depth).map_err(|error| error.to_string())?;
         let open = (rate < closed.max_iops.value).then(|| self.at_rate(&mix, rate)).flatten();
         // A number in progress that does not vary does not bend.
-        let bend = open.as_ref().filter(|_| !constant).and_then(|open| self.bend(&mix, open));
+        let bend = open.as_ref().filter(|_| !known.constant).and_then(|open| self.bend(&mix, open));
         let quickest =
-            |class: &MixClass| Some(class.share * self.predictor.quickest_counted_ns(class.op)?);
+            |class: &MixClass| Some(class.share * self.predictor().quickest_counted_ns(class.op)?);
         Ok(Expectation {
             sequential_share: share,
             unloaded_ns: closed.unloaded_latency_ns.value,
@@ -262,17 +242,14 @@ impl Reference {
     }
 
     fn ask(&self, mix: &Mix, offered: Offered) -> Result<Prediction, PredictError> {
-        let model = self.predictor.model_for(offered);
-        Ok(self.predictor.counted(self.predictor.predict_by(model, mix, offered)?))
-    }
-
-    pub(crate) fn predictor(&self) -> &Predictor {
-        &self.predictor
+        let predictor = self.predictor();
+        let model = predictor.model_for(offered);
+        Ok(predictor.counted(predictor.predict_by(model, mix, offered)?))
     }
 
     /// Requests that a program keeps outstanding where counters show so many while the device is busy.
     pub(crate) fn outstanding(&self, mix: &Mix, present: f64) -> f64 {
-        self.predictor.outstanding(mix, present.max(1.0))
+        self.predictor().outstanding(mix, present.max(1.0))
     }
 
     /// How many requests outstanding are enough for the mix of a look, of at most `most`, by the rule
@@ -305,24 +282,21 @@ impl Reference {
         self.ask(mix, Offered::PoissonPerS(rate_per_s)).ok()
     }
 
-    /// Whether the profile holds open-loop trials, by which predictions at a rate were checked.
-    fn knows_open_loads(&self) -> bool {
-        !self.predictor.errors().is_empty()
-    }
-
     /// How much longer Poisson arrivals take than the curve at their mean concurrency while busy
     /// says.
     fn bend(&self, mix: &Mix, open: &Prediction) -> Option<f64> {
         let depth = open.concurrency / open.utilization.clamp(1e-9, 1.0);
         let at_mean = self.at_depth(mix, depth).ok()?.latency_ns.value;
         let factor = open.latency_ns.value / at_mean;
-        let most = if self.knows_open_loads() { BEND_MEASURED } else { BEND_BY_THEORY };
+        // Predictions at a rate are checked by open-loop trials of the profile, where it has some.
+        let unchecked = self.predictor().errors().is_empty();
+        let most = if unchecked { BEND_BY_THEORY } else { BEND_MEASURED };
         factor.is_finite().then_some(factor.clamp(1.0, most))
     }
 
     /// With the error of the level that all of a profile has in common.
     fn widened(&self, estimate: &Estimate) -> Estimate {
-        estimate.with_error(self.predictor.level_se_rel())
+        estimate.with_error(self.predictor().level_se_rel())
     }
 }
 
@@ -366,10 +340,6 @@ pub(crate) fn mixes(tally: &IntervalTotals, sequential: f64) -> Vec<Mix> {
 
 /// Seconds that resemble each other in depth, mix and size: at most a few dozen groups.
 fn alike(series: &[IntervalTotals]) -> Vec<Vec<usize>> {
-    let step = |value: Option<f64>, steps: f64| match value {
-        Some(value) if value > 0.0 => libm::round(libm::log(value) * steps) as i64,
-        _ => i64::MIN,
-    };
     let mut groups: std::collections::BTreeMap<[i64; 4], Vec<usize>> =
         std::collections::BTreeMap::new();
     for (at, tally) in series.iter().enumerate() {
@@ -386,6 +356,15 @@ fn alike(series: &[IntervalTotals]) -> Vec<Vec<usize>> {
         groups.entry(key).or_default().push(at);
     }
     groups.into_values().collect()
+}
+
+/// A rounded logarithm, with so many steps per factor of e.
+fn step(value: Option<f64>, steps: f64) -> i64 {
+    match value {
+        Some(value) if value > 0.0 => libm::round(libm::log(value) * steps) as i64,
+        Some(_) => i64::MIN,
+        None => i64::MAX,
+    }
 }
 
 /// Half-width of the 95 % interval of all time over all expected time, as a share of it.
@@ -411,39 +390,18 @@ pub(crate) fn nearest(
     looks.iter().find(|look| distance(look) <= least + ABOUT_AS_NEAR)
 }
 
-/// The calibrated split of a latency.
-pub(crate) fn calibrated(
-    look: &Expectation,
-    latency_ns: f64,
-    iops: f64,
-    by_rate: bool,
-    traced: bool,
-) -> Calibrated {
-    Calibrated {
-        unloaded_ns: look.unloaded_ns,
-        expected_ns: look.at_concurrency,
-        expected_at_rate_ns: look.at_rate,
-        queue_ns: (latency_ns - look.unloaded_ns).max(0.0),
-        latency_ratio: latency_ns / look.expected_ns(by_rate).max(1.0),
-        saturation: iops / look.max_iops,
-        max_iops: look.max_iops,
-        sequential_share: look.sequential_share,
-        sequential_traced: traced,
-    }
-}
-
 /// Expectations of many intervals that resemble each other: rate, depth and sizes are rounded to two
 /// parts in a hundred, and what was asked before is not asked again.
 pub(crate) struct Remembered<'a> {
-    reference: &'a Reference,
+    reference: &'a FittedProfile,
     answers: std::collections::BTreeMap<[i64; 7], Option<Vec<Expectation>>>,
 }
 
-/// Steps of a rounded logarithm per factor of e.
+/// Steps of a logarithm that make two parts in a hundred.
 const STEPS: f64 = 50.0;
 
 impl<'a> Remembered<'a> {
-    pub(crate) fn new(reference: &'a Reference) -> Self {
+    pub(crate) fn new(reference: &'a FittedProfile) -> Self {
         Self { reference, answers: std::collections::BTreeMap::new() }
     }
 
@@ -453,20 +411,16 @@ impl<'a> Remembered<'a> {
         tally: &IntervalTotals,
         known: SegmentFacts,
     ) -> Option<Vec<Expectation>> {
-        let step = |value: Option<f64>| match value {
-            Some(value) if value > 0.0 => libm::round(libm::log(value) * STEPS) as i64,
-            Some(_) => i64::MIN,
-            None => i64::MAX,
-        };
         let key = [
-            step(Some(tally.iops())),
-            step(tally.concurrency()),
-            step(tally.utilization()),
-            step(tally.read.request_bytes()),
-            step(tally.write.request_bytes()),
-            step(tally.read_share()),
-            step(tally.all.request_bytes()),
-        ];
+            Some(tally.iops()),
+            tally.concurrency(),
+            tally.utilization(),
+            tally.read.request_bytes(),
+            tally.write.request_bytes(),
+            tally.read_share(),
+            tally.all.request_bytes(),
+        ]
+        .map(|value| step(value, STEPS));
         let reference = self.reference;
         self.answers
             .entry(key)

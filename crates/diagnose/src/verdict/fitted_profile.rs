@@ -3,13 +3,13 @@
 
 use model::Predictor;
 use record::Profile;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// A profile that devices can be held against.
 #[derive(Debug)]
 pub struct FittedProfile {
     profile: Profile,
-    predictor: OnceLock<Arc<Predictor>>,
+    predictor: OnceLock<Predictor>,
 }
 
 impl FittedProfile {
@@ -26,7 +26,7 @@ impl FittedProfile {
     }
 
     /// What is predicted of the device; fitted when it is first asked for.
-    pub fn predictor(&self) -> &Arc<Predictor> {
-        self.predictor.get_or_init(|| Arc::new(Predictor::new(&self.profile)))
+    pub fn predictor(&self) -> &Predictor {
+        self.predictor.get_or_init(|| Predictor::new(&self.profile))
     }
 }

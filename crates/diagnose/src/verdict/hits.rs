@@ -3,7 +3,7 @@
 //! hardly wait, on a device whose re-reads are quicker than its random reads. Without a tracer,
 //! sequential reads look the same as hits.
 
-use super::expected::Reference;
+use super::fitted_profile::FittedProfile;
 use super::judge::Judged;
 use record::{Estimate, Locality, Measured, Mix, NORMAL_95, OpKind};
 
@@ -18,7 +18,7 @@ const MODEL_ERROR: f64 = 0.05;
 /// The estimate over all segments that allow one.
 pub(super) fn hit_share(
     judged: &[Judged<'_>],
-    reference: Option<&Reference>,
+    reference: Option<&FittedProfile>,
 ) -> Measured<Estimate> {
     let Some(reference) = reference else {
         return Measured::not("it takes a profile that fits");

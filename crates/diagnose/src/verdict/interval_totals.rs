@@ -23,7 +23,6 @@ pub(crate) struct OpTally {
 /// Sums over some intervals of one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct IntervalTotals {
-    pub(crate) intervals: u32,
     /// Their length together, in seconds.
     pub(crate) seconds: f64,
     pub(crate) read: OpTally,
@@ -83,13 +82,18 @@ impl OpTally {
         self.requests.unwrap_or(0.0)
     }
 
+    /// A sum per request.
+    fn each(&self, sum: Option<f64>) -> Option<f64> {
+        sum.zip(self.requests).filter(|&(_, count)| count > 0.0).map(|(sum, count)| sum / count)
+    }
+
     /// Mean latency.
     pub(crate) fn latency_ns(&self) -> Option<f64> {
-        self.time_ns.zip(self.requests).filter(|&(_, count)| count > 0.0).map(|(t, n)| t / n)
+        self.each(self.time_ns)
     }
 
     pub(crate) fn request_bytes(&self) -> Option<f64> {
-        self.bytes.zip(self.requests).filter(|&(_, count)| count > 0.0).map(|(b, n)| b / n)
+        self.each(self.bytes)
     }
 }
 
@@ -118,7 +122,6 @@ impl IntervalTotals {
         let in_steps = interval.busy_share.is_some_and(|figure| figure.resolution > 0.0);
         let ticks_s = if in_steps { TICK_S * all.count() } else { 0.0 };
         let totals = Self {
-            intervals: 1,
             seconds,
             read,
             write,
@@ -158,16 +161,12 @@ impl IntervalTotals {
         Self::sum(&series).bounded()
     }
 
-    pub(crate) fn sum(series: &[Self]) -> Self {
-        let rest = series.iter().skip(1);
-        series
-            .first()
-            .map_or_else(Self::default, |first| rest.fold(*first, |total, one| total.plus(one)))
+    pub(crate) fn sum<'a>(series: impl IntoIterator<Item = &'a Self>) -> Self {
+        series.into_iter().copied().reduce(|total, one| total.plus(&one)).unwrap_or_default()
     }
 
-    pub(crate) fn plus(&self, other: &Self) -> Self {
+    fn plus(&self, other: &Self) -> Self {
         Self {
-            intervals: self.intervals + other.intervals,
             seconds: self.seconds + other.seconds,
             read: self.read.plus(&other.read),
             write: self.write.plus(&other.write),
@@ -181,11 +180,6 @@ impl IntervalTotals {
             discards: sum(self.discards, other.discards),
             times_may_hold_discards: self.times_may_hold_discards || other.times_may_hold_discards,
         }
-    }
-
-    pub(crate) fn sum_of(series: &[Self], members: &[usize]) -> Self {
-        let chosen: Vec<Self> = members.iter().map(|&at| series[at]).collect();
-        Self::sum(&chosen)
     }
 
     pub(crate) fn iops(&self) -> f64 {
@@ -222,10 +216,7 @@ impl IntervalTotals {
     /// Mean latency: from the times of requests, else by Little's law from the concurrency
     /// that the source tells.
     pub(crate) fn latency_ns(&self) -> Option<f64> {
-        let by_little = || {
-            let (present, count) = self.present_s.zip(self.all.requests)?;
-            (count > 0.0).then(|| present * 1e9 / count)
-        };
+        let by_little = || self.all.each(self.present_s.map(|present| present * 1e9));
         self.all.latency_ns().or_else(by_little)
     }
 
@@ -295,4 +286,14 @@ pub(crate) fn ratio_error(parts: &[(f64, f64)]) -> Option<f64> {
     let count = parts.len() as f64;
     let se = (squares * count / (count - 1.0)).sqrt() / first;
     Some(stats::student_t_quantile(0.975, count - 1.0) * se)
+}
+
+#[cfg(test)]
+impl IntervalTotals {
+    /// A second with so many requests, their bytes, and the sum of their times.
+    pub(crate) fn second(requests: f64, bytes: f64, time_ns: f64) -> Self {
+        let (requests, bytes, time_ns) = (Some(requests), Some(bytes), Some(time_ns));
+        let all = OpTally { requests, bytes, time_ns, step_ns: 0.0 };
+        Self { seconds: 1.0, all, ..Self::default() }
+    }
 }

@@ -12,11 +12,12 @@ use super::expected::{Expectation, SegmentFacts, nearest};
 use super::interval_totals::{IntervalTotals, ratio_error};
 use super::outstanding::ExcessQueue;
 use super::system_context::SystemContext;
-use crate::words::{percent, times};
+use crate::words::{changed, percent, times};
 use record::{
-    Alternative, Cause, ComparedCondition, Confidence, DeviceFacts, Evidence, LimitedIo, NORMAL_95,
-    Verdict, format_iops, format_nanos, format_rate,
+    Alternative, Calibrated, Cause, ComparedCondition, Confidence, DeviceFacts, Evidence,
+    LimitedIo, NORMAL_95, Verdict, format_iops, format_nanos, format_rate,
 };
+use std::ops::Range;
 
 /// Fewest requests of a verdict on latencies: their mean is then known to some 15 % even where
 /// single times vary as much as their mean.
@@ -63,7 +64,9 @@ const PROFILE_VAGUE: f64 = 0.35;
 #[derive(Debug)]
 pub(crate) struct Segment<'a> {
     /// Its place in the device's series.
-    pub(crate) range: std::ops::Range<usize>,
+    pub(crate) range: Range<usize>,
+    /// From its beginning to its end, in nanoseconds.
+    pub(crate) time: Range<u64>,
     pub(crate) tally: IntervalTotals,
     pub(crate) series: &'a [IntervalTotals],
     /// What was known beside the counters.
@@ -173,10 +176,30 @@ impl Segment<'_> {
         Some((nearest(looks, latency, self.by_rate())?, latency))
     }
 
+    /// Share of time with a request in flight, where the counter of that can be believed.
+    pub(crate) fn busy(&self) -> Option<f64> {
+        self.tally.utilization().filter(|_| self.known.busy)
+    }
+
     /// Whether expectations at the rate count: without a busy counter to believe, bursts and rest
     /// cannot be told apart.
     pub(crate) fn by_rate(&self) -> bool {
-        !self.known.busy || self.tally.utilization().is_none()
+        self.busy().is_none()
+    }
+
+    /// The calibrated split of a latency at a rate, of all of it or of an interval.
+    pub(crate) fn calibrated(&self, look: &Expectation, latency_ns: f64, iops: f64) -> Calibrated {
+        Calibrated {
+            unloaded_ns: look.unloaded_ns,
+            expected_ns: look.at_concurrency,
+            expected_at_rate_ns: look.at_rate,
+            queue_ns: (latency_ns - look.unloaded_ns).max(0.0),
+            latency_ratio: latency_ns / look.expected_ns(self.by_rate()).max(1.0),
+            saturation: iops / look.max_iops,
+            max_iops: look.max_iops,
+            sequential_share: look.sequential_share,
+            sequential_traced: self.known.sequential.is_some(),
+        }
     }
 
     /// Half-width of the 95 % interval of the latency as a share of it.
@@ -754,14 +777,13 @@ impl Segment<'_> {
 
     /// What is not as it was when the profile was made: then it is no profile of what is there.
     fn rivals_of_changes(&self, judgement: &mut Judgement) {
-        let changed = self.changed.iter().filter(|one| one.what != model::SCHEDULER);
-        let told: Vec<String> = changed.map(crate::words::changed).collect();
+        let told = changed(self.changed.iter().filter(|one| one.what != model::SCHEDULER));
         if !judgement.verdict.is_slow() || told.is_empty() {
             return;
         }
         judgement.against(
             Verdict::NotEnoughEvidence,
-            format!("The profile was made under other conditions: {}.", told.join("; ")),
+            format!("The profile was made under other conditions: {told}."),
             "A new profile with the settings of now, or a trial with those of then.",
         );
     }

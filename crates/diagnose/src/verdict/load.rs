@@ -2,17 +2,17 @@
 //! in flight, else a rate; the other is an alternative where the counters do not exclude it. A
 //! device that is slower than its profile is the profiled one on a slower clock.
 
-use super::expected::Reference;
+use super::fitted_profile::FittedProfile;
 use super::judge::{Judged, SLOW_FROM};
 use super::outstanding::{constant_depth, kept_up, partly_kept_up};
 use record::{EpisodeLoad, Offered, Verdict};
 
 /// The load of a segment; `None` without an expectation or without requests.
-pub(crate) fn load(one: &Judged<'_>, reference: Option<&Reference>) -> Option<EpisodeLoad> {
+pub(crate) fn load(one: &Judged<'_>, reference: Option<&FittedProfile>) -> Option<EpisodeLoad> {
     let (segment, reference) = (&one.segment, reference?);
     let (look, latency) = segment.best_look()?;
     let (totals, series) = (&segment.tally, segment.series);
-    let busy = totals.utilization().filter(|busy| segment.known.busy && *busy > 0.0);
+    let busy = segment.busy().filter(|busy| *busy > 0.0);
     let depth = reference.outstanding(&look.mix, totals.concurrency()? / busy.unwrap_or(1.0));
     let iops = totals.iops();
     let ratio = (latency / look.expected_ns(false).max(1.0)).max(1.0);

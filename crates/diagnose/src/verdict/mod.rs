@@ -35,9 +35,10 @@ pub use matching::{Fit, fit};
 pub use profile_set::ProfileSet;
 
 use alike::{IDLE_IOPS, alike, same_load};
-use expected::{Reference, SegmentFacts, calibrated, nearest};
+use expected::{SegmentFacts, nearest};
 use interval_totals::IntervalTotals;
-use judge::{Judged, Judgement, Segment};
+use judge::{Judged, Segment};
+use model::grouped;
 use outstanding::ExcessQueue;
 use record::{
     Activity, Confidence, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Episode, Interval,
@@ -49,9 +50,6 @@ use system_context::SystemContext;
 
 /// A time and whether a device had much to spare in it.
 type Spare = (Range<u64>, bool);
-
-/// The same of a device with its name.
-type NamedSpare = (String, Vec<Spare>);
 
 /// Segments below this length come and go, where they do so this often.
 const RETURNING_MAX: usize = 7;
@@ -82,7 +80,7 @@ pub fn diagnose<'p>(
     profile_of: &dyn Fn(&ObservedDevice) -> Option<&'p FittedProfile>,
     options: &DiagnoseOptions,
 ) -> Diagnosis {
-    let (mut devices, mut left_out) = (Vec::new(), Vec::new());
+    let (mut subjects, mut left_out) = (Vec::new(), Vec::new());
     for device in &observation.devices {
         if let Some(whole) = &device.partition_of {
             left_out.push(format!("{}: a part of {whole}", device.name));
@@ -90,18 +88,18 @@ pub fn diagnose<'p>(
             let parts = device.built_of.join(", ");
             left_out.push(format!("{}: built of {parts}, whose requests it repeats", device.name));
         } else {
-            devices.push(Subject::new(observation, device, profile_of(device), options));
+            subjects.push(Subject::new(observation, device, profile_of(device), options));
         }
     }
-    let spare: Vec<NamedSpare> =
-        devices.iter().map(|subject| (subject.device.name.clone(), subject.spare())).collect();
-    let devices: Vec<DeviceDiagnosis> = devices
+    let segmented: Vec<Vec<Segment<'_>>> = subjects.iter().map(Subject::segments).collect();
+    let spare: Vec<Vec<Spare>> =
+        segmented.iter().map(|segments| segments.iter().map(much_to_spare).collect()).collect();
+    let spare: Vec<(&str, Vec<Spare>)> =
+        subjects.iter().map(|subject| subject.device.name.as_str()).zip(spare).collect();
+    let devices: Vec<DeviceDiagnosis> = subjects
         .iter()
-        .map(|subject| {
-            let others: Vec<_> =
-                spare.iter().filter(|(name, _)| *name != subject.device.name).collect();
-            subject.diagnosis(&others, options)
-        })
+        .zip(segmented)
+        .map(|(subject, segments)| subject.diagnosis(segments, &spare, options))
         .collect();
     let profiles: Vec<&str> = devices
         .iter()
@@ -127,7 +125,7 @@ struct Subject<'a> {
     series: Vec<IntervalTotals>,
     observation: &'a Observation,
     profile: Measured<MatchedProfile>,
-    reference: Option<Reference>,
+    reference: Option<&'a FittedProfile>,
     begins: Vec<usize>,
 }
 
@@ -135,7 +133,7 @@ impl<'a> Subject<'a> {
     fn new(
         observation: &'a Observation,
         device: &'a ObservedDevice,
-        prepared: Option<&FittedProfile>,
+        prepared: Option<&'a FittedProfile>,
         options: &DiagnoseOptions,
     ) -> Self {
         let intervals: Vec<&Interval> = observation
@@ -161,15 +159,14 @@ impl<'a> Subject<'a> {
                 }),
             },
         };
-        let reference = prepared.filter(|_| matched.value().is_some()).map(Reference::new);
         let mut subject = Self {
             device,
             begins: segment::segments(&series),
             intervals,
             series,
             observation,
+            reference: prepared.filter(|_| matched.value().is_some()),
             profile: matched,
-            reference,
         };
         subject.join();
         subject.join_returning();
@@ -200,14 +197,16 @@ impl<'a> Subject<'a> {
             busy: self.device.busy_doubt.is_none(),
             constant: outstanding::constant_depth(series),
         };
-        let look = |known: SegmentFacts| match &self.reference {
+        let look = |known: SegmentFacts| match self.reference {
             Some(reference) => reference.looks(series, known),
             None => Err(self.profile.reason().unwrap_or("no profile fits").to_owned()),
         };
+        let (first, last) = (self.intervals[range.start], self.intervals[range.end - 1]);
         let mut segment = Segment {
             series,
             facts: self.device.facts.as_ref(),
             range,
+            time: first.begin_ns..last.begin_ns.saturating_add(last.duration_ns),
             tally: IntervalTotals::over(intervals.iter().copied()),
             looks: look(known),
             around,
@@ -227,7 +226,7 @@ impl<'a> Subject<'a> {
 
     /// The queue of a segment, where it is deeper than the device can use.
     fn deep(&self, segment: &Segment<'_>) -> Option<ExcessQueue> {
-        let (reference, (look, _)) = (self.reference.as_ref()?, segment.best_look()?);
+        let (reference, (look, _)) = (self.reference?, segment.best_look()?);
         let seen_per_s = segment.tally.iops();
         let enough = |present| reference.deep_enough(look, seen_per_s, present);
         let late = segment.around.processors_full();
@@ -273,15 +272,21 @@ impl<'a> Subject<'a> {
         self.begins.retain(|_| std::mem::take(&mut first) || !kept.next().unwrap_or(false));
     }
 
-    fn judged(&self, others: &[&NamedSpare]) -> Vec<Judged<'_>> {
-        let segments: Vec<Segment<'_>> =
-            self.ranges().into_iter().map(|range| self.segment(range)).collect();
-        let judgements: Vec<Judgement> = segments.iter().map(Segment::judge).collect();
-        let mut judged: Vec<Judged<'_>> = segments
-            .into_iter()
-            .zip(judgements)
-            .map(|(segment, judgement)| Judged { segment, judgement, causes: Vec::new() })
-            .collect();
+    fn segments(&self) -> Vec<Segment<'_>> {
+        self.ranges().into_iter().map(|range| self.segment(range)).collect()
+    }
+
+    fn judged<'s>(
+        &self,
+        segments: Vec<Segment<'s>>,
+        spare: &[(&str, Vec<Spare>)],
+    ) -> Vec<Judged<'s>> {
+        let judge = |segment: Segment<'s>| Judged {
+            judgement: segment.judge(),
+            segment,
+            causes: Vec::new(),
+        };
+        let mut judged: Vec<Judged<'_>> = segments.into_iter().map(judge).collect();
         cross_segment::together(&mut judged);
         let doubtful = self.profile.value().is_some_and(|profile| profile.doubt.is_some());
         for one in &mut judged {
@@ -291,52 +296,36 @@ impl<'a> Subject<'a> {
             if doubtful && certain && by_profile {
                 one.judgement.confidence = Confidence::Likely;
             }
-            let spare = self.spare_elsewhere(&one.segment, others);
+            let spare = self.spare_elsewhere(&one.segment.time, spare);
             one.causes = causes::causes(&one.segment, &one.judgement, &spare);
         }
         judged
     }
 
-    /// When this device had much to spare.
-    fn spare(&self) -> Vec<Spare> {
-        let segments = self.ranges().into_iter().map(|range| self.segment(range));
-        segments
-            .map(|segment| {
-                let idle = segment.tally.utilization().is_some_and(|busy| busy < 0.2);
-                let quiet = segment.best_look().is_some_and(|(look, _)| {
-                    segment.tally.iops() / look.max_iops < causes::SPARE && look.wait_ratio() < 2.0
-                });
-                (self.time_of(&segment.range), idle || quiet)
-            })
-            .collect()
-    }
-
-    fn time_of(&self, range: &Range<usize>) -> Range<u64> {
-        let first = self.intervals[range.start];
-        let last = self.intervals[range.end - 1];
-        first.begin_ns..last.begin_ns.saturating_add(last.duration_ns)
-    }
-
-    /// Other devices that had much to spare during all of a segment.
-    fn spare_elsewhere(&self, segment: &Segment<'_>, others: &[&NamedSpare]) -> Vec<String> {
-        let time = self.time_of(&segment.range);
+    /// Other devices that had much to spare during all of a time.
+    fn spare_elsewhere(&self, time: &Range<u64>, spare: &[(&str, Vec<Spare>)]) -> Vec<String> {
         let free = |parts: &[Spare]| {
             let mut touching =
                 parts.iter().filter(|(part, _)| part.start < time.end && time.start < part.end);
             let first = touching.next();
             first.is_some_and(|(_, spare)| *spare) && touching.all(|(_, spare)| *spare)
         };
-        others.iter().filter(|(_, parts)| free(parts)).map(|(name, _)| name.clone()).collect()
+        let others = spare.iter().filter(|(name, _)| *name != self.device.name);
+        others.filter(|(_, parts)| free(parts)).map(|(name, _)| (*name).to_owned()).collect()
     }
 
-    fn diagnosis(&self, others: &[&NamedSpare], options: &DiagnoseOptions) -> DeviceDiagnosis {
-        let judged = self.judged(others);
+    fn diagnosis(
+        &self,
+        segments: Vec<Segment<'_>>,
+        spare: &[(&str, Vec<Spare>)],
+        options: &DiagnoseOptions,
+    ) -> DeviceDiagnosis {
+        let judged = self.judged(segments, spare);
         let whole = IntervalTotals::over(self.intervals.iter().copied());
         let seconds = whole.seconds.max(1e-9);
         let busiest = judged.iter().map(|one| one.segment.tally.iops()).fold(0.0, f64::max);
         let episodes: Vec<Episode> =
             judged.iter().map(|one| self.episode(one, seconds, busiest)).collect();
-        let advice = advice::advice(&judged, self.reference.as_ref());
         let series = if options.without_series { Vec::new() } else { self.moments(&judged) };
         DeviceDiagnosis {
             device: self.device.name.clone(),
@@ -345,24 +334,21 @@ impl<'a> Subject<'a> {
             duration_ns: (whole.seconds * 1e9) as u64,
             shares: shares(&episodes),
             worst: worst(&episodes),
-            hit_share: hits::hit_share(&judged, self.reference.as_ref()),
+            hit_share: hits::hit_share(&judged, self.reference),
             splits_compared: splits_compared(&judged, &self.profile),
             notes: notes::notes(self.device, self.profile.value(), &judged, &whole),
             episodes,
-            advice,
+            advice: advice::advice(&judged, self.reference),
             series,
         }
     }
 
     fn episode(&self, one: &Judged<'_>, seconds: f64, busiest: f64) -> Episode {
         let (segment, judgement) = (&one.segment, &one.judgement);
-        let time = self.time_of(&segment.range);
-        let tally = &segment.tally;
-        let best = segment.best_look();
-        let traced = segment.known.sequential.is_some();
-        let calibrated = best.map(|(look, latency)| {
-            calibrated(look, latency, tally.iops(), segment.by_rate(), traced)
-        });
+        let (time, tally, best) = (&segment.time, &segment.tally, segment.best_look());
+        let calibrated =
+            best.map(|(look, latency)| segment.calibrated(look, latency, tally.iops()));
+        let duration_ns = time.end.saturating_sub(time.start);
         let share = match &calibrated {
             Some(split) => split.saturation,
             None => tally.iops() / busiest.max(1e-9),
@@ -370,9 +356,9 @@ impl<'a> Subject<'a> {
         let idle = tally.iops() < IDLE_IOPS && tally.utilization().is_none_or(|u| u < IDLE_BUSY);
         Episode {
             begin_ns: time.start,
-            duration_ns: time.end.saturating_sub(time.start),
+            duration_ns,
             intervals: u32::try_from(segment.range.len()).unwrap_or(u32::MAX),
-            share_of_time: time.end.saturating_sub(time.start) as f64 / 1e9 / seconds,
+            share_of_time: duration_ns as f64 / 1e9 / seconds,
             activity: match (idle, share >= BUSY_SATURATION) {
                 (true, _) => Activity::Idle,
                 (false, true) => Activity::Busy,
@@ -390,32 +376,30 @@ impl<'a> Subject<'a> {
             calibrated,
             misleading: tally.misleading(),
             extrapolated: best.map(|(look, _)| look.extrapolated.clone()).unwrap_or_default(),
-            load: load::load(one, self.reference.as_ref()),
+            load: load::load(one, self.reference),
         }
     }
 
     fn moments(&self, judged: &[Judged<'_>]) -> Vec<Moment> {
         let mut moments = Vec::with_capacity(self.series.len());
         for (episode, one) in judged.iter().enumerate() {
-            let by_rate = one.segment.by_rate();
-            let mut expectations = self.reference.as_ref().map(expected::Remembered::new);
-            for index in one.segment.range.clone() {
+            let segment = &one.segment;
+            let mut expectations = self.reference.map(expected::Remembered::new);
+            for index in segment.range.clone() {
                 let (interval, tally) = (self.intervals[index], &self.series[index]);
-                let split = tally.latency_ns().zip(expectations.as_mut()).and_then(
-                    |(latency, expectations)| {
-                        let looks = expectations.looks(tally, one.segment.known)?;
-                        let look = nearest(&looks, latency, by_rate)?;
-                        let traced = one.segment.known.sequential.is_some();
-                        Some(calibrated(look, latency, tally.iops(), by_rate, traced))
-                    },
-                );
+                let mut split = || {
+                    let latency = tally.latency_ns()?;
+                    let looks = expectations.as_mut()?.looks(tally, segment.known)?;
+                    let look = nearest(&looks, latency, segment.by_rate())?;
+                    Some(segment.calibrated(look, latency, tally.iops()))
+                };
                 moments.push(Moment {
                     begin_ns: interval.begin_ns,
                     duration_ns: interval.duration_ns,
                     episode: u32::try_from(episode).unwrap_or(u32::MAX),
                     numbers: tally.numbers(),
                     utilization_law: tally.utilization_law(),
-                    calibrated: split,
+                    calibrated: split(),
                     misleading: tally.misleading(),
                 });
             }
@@ -424,17 +408,22 @@ impl<'a> Subject<'a> {
     }
 }
 
+/// Whether a device had much to spare in a segment.
+fn much_to_spare(segment: &Segment<'_>) -> Spare {
+    let idle = segment.tally.utilization().is_some_and(|busy| busy < 0.2);
+    let quiet = segment.best_look().is_some_and(|(look, _)| {
+        segment.tally.iops() / look.max_iops < causes::SPARE && look.wait_ratio() < 2.0
+    });
+    (segment.time.clone(), idle || quiet)
+}
+
 fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {
-    let mut shares: Vec<VerdictShare> = Vec::new();
-    for episode in episodes {
-        match shares.iter_mut().find(|share| share.verdict == episode.verdict) {
-            Some(share) => share.share_of_time += episode.share_of_time,
-            None => shares.push(VerdictShare {
-                verdict: episode.verdict,
-                share_of_time: episode.share_of_time,
-            }),
-        }
-    }
+    let of = |(verdict, episodes): (Verdict, Vec<&Episode>)| VerdictShare {
+        verdict,
+        share_of_time: episodes.iter().map(|episode| episode.share_of_time).sum(),
+    };
+    let mut shares: Vec<VerdictShare> =
+        grouped(episodes, |episode| episode.verdict).into_iter().map(of).collect();
     shares.sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
     shares
 }

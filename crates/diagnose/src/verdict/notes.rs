@@ -43,7 +43,8 @@ pub(crate) fn notes(
         let claim = format!("Whether the profile is of this device is open: {doubt}.");
         note(NoteCode::ProfileDoubtful, claim, &[])
     });
-    let settings = profile.map(told).filter(|told| !told.is_empty()).map(|told| {
+    let told = profile.map(|profile| changed(profile.differences.iter()));
+    let settings = told.filter(|told| !told.is_empty()).map(|told| {
         let claim = format!("Not as when the profile was made: {told}.");
         note(NoteCode::ConditionsChanged, claim, &[])
     });
@@ -65,12 +66,6 @@ pub(crate) fn notes(
         missing(whole),
     ];
     notes.into_iter().flatten().collect()
-}
-
-/// What differs from the conditions of a profile.
-fn told(profile: &MatchedProfile) -> String {
-    let each: Vec<String> = profile.differences.iter().map(changed).collect();
-    each.join("; ")
 }
 
 /// Both with enough requests, and the second slower.
@@ -143,7 +138,7 @@ fn write_back(judged: &Judged<'_>) -> Option<Note> {
 }
 
 fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
-    let busy = judged.segment.tally.utilization().filter(|_| judged.segment.known.busy)?;
+    let busy = judged.segment.busy()?;
     let (look, _) = judged.segment.best_look()?;
     let (saturation, side) = (judged.segment.tally.iops() / look.max_iops, look.side_by_side());
     let claim = format!(

@@ -99,27 +99,27 @@ impl ExcessQueue {
         self.upkeep != LoopKind::Chance
     }
 
-    /// How that shows, as a clause.
+    /// How that shows, as a sentence.
     pub(crate) fn because(&self) -> String {
         match self.upkeep {
             LoopKind::Steady(moves, chance) => format!(
-                "they vary by {}, those that come by themselves would by {}",
+                "They vary by {}, those that come by themselves would by {}.",
                 percent(moves),
                 percent(chance)
             ),
             LoopKind::FollowsRate(moves, rate) => format!(
-                "they vary by {} and the rate by {}, as where a program asks for more only when it is \
-                 answered",
+                "They vary by {} and the rate by {}, as where a program asks for more only when it is \
+                 answered.",
                 percent(moves),
                 percent(rate)
             ),
             LoopKind::Ceiling(most, times, of) => {
-                format!("at {times} of {of} moments they were exactly {most:.0}, and never more")
+                format!("At {times} of {of} moments they were exactly {most:.0}, and never more.")
             }
-            LoopKind::Chance => "they vary as those that come by themselves do".to_owned(),
+            LoopKind::Chance => "They vary as those that come by themselves do.".to_owned(),
             LoopKind::Untold => {
-                "whether a program keeps them up or they come by themselves, these \
-                               counters do not tell"
+                "Whether a program keeps them up or they come by themselves, these \
+                                 counters do not tell."
                     .to_owned()
             }
         }
@@ -224,11 +224,8 @@ fn moves_mostly(values: &[f64]) -> Option<f64> {
 /// The largest number at a moment, where it comes again.
 fn ceiling(moments: &[f64]) -> Option<LoopKind> {
     let most = moments.iter().copied().fold(0.0, f64::max);
-    let count = |wanted: fn(f64, f64) -> bool| {
-        moments.iter().filter(|present| wanted(**present, most)).count() as u32
-    };
-    let times = count(|present, most| present >= most);
-    let of = count(|present, _| present > 0.0);
+    let times = moments.iter().filter(|present| **present >= most).count() as u32;
+    let of = moments.iter().filter(|present| **present > 0.0).count() as u32;
     let again = times >= 2 && f64::from(times) >= CEILING_SHARE * f64::from(of);
     (again && most >= CEILING_MIN).then_some(LoopKind::Ceiling(most, times, of))
 }
@@ -318,7 +315,6 @@ fn depth_moves(series: &[IntervalTotals]) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::interval_totals::OpTally;
 
     /// Four of them are enough, and beyond those the rate does not grow.
     fn four(_: f64) -> Option<SufficientDepth> {
@@ -328,20 +324,8 @@ mod tests {
     /// A second with so many requests done, in progress and in progress at its end, of a device that
     /// was busy for a share of it.
     fn second(done: f64, present: f64, at_end: f64, busy: f64) -> IntervalTotals {
-        let all = OpTally {
-            requests: Some(done),
-            bytes: Some(done * 4096.0),
-            time_ns: Some(present * 1e9),
-            step_ns: 0.0,
-        };
-        IntervalTotals {
-            intervals: 1,
-            seconds: 1.0,
-            all,
-            busy_s: Some(busy),
-            in_flight: Some(at_end),
-            ..IntervalTotals::default()
-        }
+        let one = IntervalTotals::second(done, done * 4096.0, present * 1e9);
+        IntervalTotals { busy_s: Some(busy), in_flight: Some(at_end), ..one }
     }
 
     fn upkeep_of(seconds: &[(f64, f64, f64, f64)], late: bool) -> Option<LoopKind> {

@@ -3,11 +3,14 @@
 //! An empty word is that of the change ([`model::whatif::words`]). A row without a change says why its
 //! effect is not predicted.
 
-use super::causes::sure;
-use super::expected::{Expectation, Reference};
+use super::expected::Expectation;
+use super::fitted_profile::FittedProfile;
 use super::judge::Judged;
+use super::load::load;
 use crate::words::percent;
-use record::{CauseCode, Change, RaidLevel, Strategy, format_bytes, format_count};
+use record::{
+    CauseCode, Change, Confidence, EpisodeLoad, RaidLevel, Strategy, format_bytes, format_count,
+};
 
 /// The next better disk takes so much less: Friedman's 20 to 30 %, in the middle.
 const FASTER: f64 = 0.25;
@@ -45,8 +48,16 @@ pub(super) enum Fixes {
 /// A segment about which advice is asked.
 pub(super) struct Case<'a> {
     pub(super) judged: &'a Judged<'a>,
-    pub(super) reference: Option<&'a Reference>,
+    pub(super) reference: Option<&'a FittedProfile>,
     pub(super) look: Option<&'a Expectation>,
+    pub(super) load: Option<EpisodeLoad>,
+}
+
+impl<'a> Case<'a> {
+    pub(super) fn new(judged: &'a Judged<'a>, reference: Option<&'a FittedProfile>) -> Self {
+        let look = judged.segment.best_look().map(|(look, _)| look);
+        Self { judged, reference, look, load: load(judged, reference) }
+    }
 }
 
 /// What to do in words, and as a change.
@@ -267,8 +278,8 @@ pub(super) const ROWS: [Row; 20] = [
         ],
         ..row(Strategy::LoadBalancing, &[CauseCode::HotDevice], Fixes::Load, |case| {
             let action = "Move half of what this device does to one that has much to spare.";
-            sure(&case.judged.judgement)
-                .then(|| (action.to_owned(), Some(array(2, RaidLevel::Raid0))))
+            let sure = case.judged.judgement.confidence != Confidence::Possible;
+            sure.then(|| (action.to_owned(), Some(array(2, RaidLevel::Raid0))))
         })
     },
     Row {

@@ -26,21 +26,18 @@ pub(crate) fn added_ns(wake_ups: &[WakeUp], tally: &IntervalTotals) -> f64 {
 /// How late a thread wakes up that slept so long, between those that were measured.
 fn late_ns(wake_ups: &[WakeUp], slept_ns: f64) -> f64 {
     let after = wake_ups.iter().position(|one| one.slept_ns as f64 >= slept_ns);
+    let after = after.unwrap_or(wake_ups.len());
     let at = |index: usize| (wake_ups[index].slept_ns as f64, wake_ups[index].late_ns as f64);
-    match after {
-        None => wake_ups.last().map_or(0.0, |last| last.late_ns as f64),
-        Some(0) => at(0).1,
-        Some(index) => {
-            let ((from, low), (to, high)) = (at(index - 1), at(index));
-            low + (high - low) * (slept_ns - from) / (to - from).max(1.0)
-        }
+    if after == 0 || after == wake_ups.len() {
+        return at(after.saturating_sub(1)).1;
     }
+    let ((from, low), (to, high)) = (at(after - 1), at(after));
+    low + (high - low) * (slept_ns - from) / (to - from).max(1.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::interval_totals::OpTally;
 
     const MEASURED: [WakeUp; 3] = [
         WakeUp { slept_ns: 100_000, late_ns: 5_000 },
@@ -49,8 +46,7 @@ mod tests {
     ];
 
     fn second(requests: f64, busy: f64) -> IntervalTotals {
-        let all = OpTally { requests: Some(requests), ..OpTally::default() };
-        IntervalTotals { seconds: 1.0, all, busy_s: Some(busy), ..IntervalTotals::default() }
+        IntervalTotals { busy_s: Some(busy), ..IntervalTotals::second(requests, 0.0, 0.0) }
     }
 
     #[test]
