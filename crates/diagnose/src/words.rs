@@ -2,7 +2,9 @@
 //! "faster" means the same in each sentence: more than the intervals allow for, and enough to
 //! matter.
 
-use record::{CacheMode, ComparedCondition, Estimate, Workload, format_bytes, format_iops};
+use record::{
+    CacheMode, ComparedCondition, Estimate, Workload, format_bytes, format_iops, format_rate,
+};
 
 /// A difference below this share is not worth a change, however certain it is.
 pub(crate) const MATTERS_REL: f64 = 0.05;
@@ -24,8 +26,13 @@ pub(crate) fn change(from: f64, to: f64) -> String {
 }
 
 /// `±2.1 %`: the half-width of an interval.
-pub(crate) fn plus_minus(estimate: &Estimate) -> String {
+fn plus_minus(estimate: &Estimate) -> String {
     format!("±{}", percent(estimate.relative_half_width()))
+}
+
+/// `812 MB/s (775 MiB/s) ±2.1 %`.
+pub(crate) fn throughput(bytes_per_s: &Estimate) -> String {
+    format!("{} {}", format_rate(bytes_per_s.value), plus_minus(bytes_per_s))
 }
 
 /// `28.1k IOPS ±2.1 %`.

@@ -13,11 +13,8 @@
 //! quarter follows the sizes that were decided.
 
 use super::sizes::{Choice, by_size};
-use crate::words::{change, exceeds, plus_minus, rate, times};
-use record::{
-    Advice, CacheMode, Cell, DropCache, Estimate, OpKind, Workload, format_bytes, format_iops,
-    format_rate,
-};
+use crate::words::{change, exceeds, rate, throughput, times};
+use record::{Advice, CacheMode, Cell, DropCache, OpKind, Workload, format_bytes, format_iops};
 
 /// Requests above this size should bypass the file-system cache, by the rule of thumb.
 const RULE_BYPASS_ABOVE_BYTES: u64 = 64 << 10;
@@ -50,7 +47,7 @@ impl<'a> Pair<'a> {
 
     fn choice(&self) -> Choice {
         let mode = self.chosen().0.workload.cache.name();
-        Choice { bytes: self.bytes(), text: format!("--cache {mode}") }
+        (self.bytes(), format!("--cache {mode}"))
     }
 }
 
@@ -95,12 +92,13 @@ pub(super) fn read_advice(cells: &[Cell]) -> Option<Advice> {
         let use_buffered = buffered_faster || (!direct_faster && costs_less(buffered, direct));
         (!use_buffered, buffered_faster || direct_faster)
     });
-    let first = pairs.first()?;
+    // All pairs of a design share these.
+    let Workload { pattern, depth, .. } = &pairs.first()?.device.workload;
     let against: Vec<String> = pairs.iter().filter_map(against_read_rule).collect();
     Some(Advice {
         subject: "read cache mode".to_owned(),
         recommendation: by_size(&pairs.iter().map(Pair::choice).collect::<Vec<_>>()),
-        because: format!("{}: {}", asked(first), list(&pairs, read_reason)),
+        because: format!("{}, {depth} deep: {}", pattern.name(), list(&pairs, read_reason)),
         next_best: alternatives(&pairs, read_alternative),
         against_rule: (!against.is_empty())
             .then(|| format!("rule of thumb: {}", against.join("; "))),
@@ -109,14 +107,13 @@ pub(super) fn read_advice(cells: &[Cell]) -> Option<Advice> {
 }
 
 fn read_reason(pair: &Pair) -> String {
-    let throughput = &pair.chosen().0.bytes_per_s;
     let size = format_bytes(pair.bytes());
-    format!("{size} {} {}", format_rate(throughput.value), plus_minus(throughput))
+    format!("{size} {}", throughput(&pair.chosen().0.bytes_per_s))
 }
 
 fn read_alternative(pair: &Pair) -> String {
     let (chosen, other) = pair.chosen();
-    let throughput = if pair.decided {
+    let effect = if pair.decided {
         change(chosen.bytes_per_s.value, other.bytes_per_s.value) + " throughput"
     } else {
         "no measurable difference".to_owned()
@@ -124,7 +121,7 @@ fn read_alternative(pair: &Pair) -> String {
     let separable = costs_less(chosen, other) || costs_less(other, chosen);
     let cost = cpu_ratio(other, chosen).filter(|_| separable);
     let cost = cost.map_or(String::new(), |cost| format!(", {} the CPU", times(cost)));
-    format!("{throughput}{cost}")
+    format!("{effect}{cost}")
 }
 
 fn against_read_rule(pair: &Pair) -> Option<String> {
@@ -142,7 +139,8 @@ fn against_read_rule(pair: &Pair) -> Option<String> {
 pub(super) fn write_advice(cells: &[Cell]) -> Option<Advice> {
     let mut pairs = pairs(cells, OpKind::Write, CacheMode::None, |durable, cached| {
         let costs = exceeds(&cached.iops, &durable.iops);
-        (costs, costs || price_excluded(durable, cached))
+        let highest = cached.iops.largest_difference(&durable.iops);
+        (costs, costs || highest < PRICE_EXCLUDED_REL * durable.iops.value)
     });
     if pairs.iter().any(|pair| pair.use_device) {
         pairs.iter_mut().filter(|pair| !pair.decided).for_each(|pair| pair.use_device = true);
@@ -153,6 +151,10 @@ pub(super) fn write_advice(cells: &[Cell]) -> Option<Advice> {
     let risky = pairs.iter().any(|pair| pair.use_device);
     let modes = by_size(&pairs.iter().map(Pair::choice).collect::<Vec<_>>());
     let decided = pairs.iter().all(|pair| pair.decided);
+    let gains = pairs
+        .iter()
+        .filter(|pair| pair.use_device && pair.decided)
+        .map(|pair| pair.device.iops.over(&pair.cached.iops));
     let recommendation = if risky {
         format!("{modes}; a power failure may lose unflushed writes")
     } else if decided {
@@ -168,29 +170,13 @@ pub(super) fn write_advice(cells: &[Cell]) -> Option<Advice> {
         against_rule: (!risky && decided).then(|| {
             "rule of thumb: small writes need the device's cache; here they do not".to_owned()
         }),
-        gain: pairs.iter().filter(|pair| pair.use_device && pair.decided).map(gain).max_by(larger),
+        gain: gains.max_by(|one, other| one.value.total_cmp(&other.value)),
         price: risky.then(|| {
             "what completed and was not flushed is lost when the power fails: not for logs and \
              metadata, unless the cache is protected"
                 .to_owned()
         }),
     })
-}
-
-/// The rate with the device's cache over that without it.
-fn gain(pair: &Pair) -> Estimate {
-    pair.device.iops.over(&pair.cached.iops)
-}
-
-fn larger(one: &Estimate, other: &Estimate) -> std::cmp::Ordering {
-    one.value.total_cmp(&other.value)
-}
-
-/// Whether the 95 % interval of the gain by the device's cache ends below
-/// [`PRICE_EXCLUDED_REL`].
-fn price_excluded(durable: &Cell, cached: &Cell) -> bool {
-    let highest = cached.iops.largest_difference(&durable.iops);
-    highest < PRICE_EXCLUDED_REL * durable.iops.value
 }
 
 fn write_reason(pair: &Pair) -> String {
@@ -212,32 +198,24 @@ fn write_alternative(pair: &Pair) -> String {
     format!("{effect}{risk}")
 }
 
-/// `sequential, 1 deep`, which all pairs of a design share.
-fn asked(pair: &Pair) -> String {
-    let workload = &pair.device.workload;
-    format!("{}, {} deep", workload.pattern.name(), workload.depth)
-}
-
 /// What the other mode would change at each size; what is the same for all sizes is said once.
 fn alternatives(pairs: &[Pair], effect: fn(&Pair) -> String) -> String {
     let mode = |pair: &Pair| pair.chosen().1.workload.cache.name();
     let size = |pair: &Pair| format_bytes(pair.bytes());
-    let texts =
-        |text: &dyn Fn(&Pair) -> String| pairs.iter().map(text).collect::<Vec<String>>().join("; ");
     match pairs {
         [first, rest @ ..] if rest.iter().all(|pair| mode(pair) == mode(first)) => {
             let effects = if rest.iter().all(|pair| effect(pair) == effect(first)) {
                 effect(first)
             } else {
-                texts(&|pair| format!("{} {}", size(pair), effect(pair)))
+                list(pairs, |pair| format!("{} {}", size(pair), effect(pair)))
             };
             format!("--cache {}: {effects}", mode(first))
         }
-        _ => texts(&|pair| format!("{} --cache {}: {}", size(pair), mode(pair), effect(pair))),
+        _ => list(pairs, |pair| format!("{} --cache {}: {}", size(pair), mode(pair), effect(pair))),
     }
 }
 
-fn list(pairs: &[Pair], text: fn(&Pair) -> String) -> String {
+fn list(pairs: &[Pair], text: impl Fn(&Pair) -> String) -> String {
     pairs.iter().map(text).collect::<Vec<_>>().join("; ")
 }
 

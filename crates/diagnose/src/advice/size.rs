@@ -2,7 +2,7 @@
 //! at the shallowest depth whose best is within 90 % of the best of all, because most programs
 //! issue one request after the other. The rule of thumb is 64 KiB (Riedel, van Ingen, Gray 1997).
 
-use crate::words::{change, exceeds, percent, plus_minus};
+use crate::words::{change, exceeds, percent, throughput};
 use record::{
     Advice, Arrival, CacheMode, Cell, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes,
     format_rate,
@@ -67,22 +67,25 @@ fn beyond(cell: &Cell, op: OpKind, curve: &SizeCurve, chosen: &SizePoint) -> Adv
             workload.depth
         ),
         because: format!(
-            "{} {} at that depth ({} {}s); no size was tried deeper than {} in sequence",
-            format_rate(found.value),
-            plus_minus(found),
+            "{} at that depth ({} {}s); no size was tried deeper than {} in sequence",
+            throughput(found),
             workload.pattern.name(),
             op.name(),
             curve.depth,
         ),
-        next_best: format!(
-            "{}, QD {}: {} throughput ({})",
-            format_bytes(chosen.bytes),
-            curve.depth,
-            change(found.value, chosen.bytes_per_s.value),
-            format_rate(chosen.bytes_per_s.value),
-        ),
+        next_best: instead(found.value, curve.depth, chosen),
         ..Advice::default()
     }
+}
+
+/// What a size at a depth gives in place of a throughput.
+fn instead(bytes_per_s: f64, depth: u32, other: &SizePoint) -> String {
+    format!(
+        "{}, QD {depth}: {} throughput ({})",
+        format_bytes(other.bytes),
+        change(bytes_per_s, other.bytes_per_s.value),
+        format_rate(other.bytes_per_s.value),
+    )
 }
 
 fn recommendation(curve: &SizeCurve, chosen: &SizePoint) -> String {
@@ -97,9 +100,8 @@ fn because(curve: &SizeCurve, chosen: &SizePoint, best: f64) -> String {
         .filter(|bytes| *bytes < chosen.bytes)
         .map_or(String::new(), |bytes| format!("; {} give half", format_bytes(bytes)));
     format!(
-        "{} {}, {} of the largest throughput{half_power}",
-        format_rate(chosen.bytes_per_s.value),
-        plus_minus(&chosen.bytes_per_s),
+        "{}, {} of the largest throughput{half_power}",
+        throughput(&chosen.bytes_per_s),
         percent(chosen.bytes_per_s.value / best),
     )
 }
@@ -117,12 +119,7 @@ fn next_best(curves: &[&SizeCurve], curve: &SizeCurve, chosen: &SizePoint) -> Op
     let (depth, other) = other_depths
         .chain(same_depth)
         .max_by(|(_, a), (_, b)| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
-    Some(format!(
-        "{}, QD {depth}: {} throughput ({})",
-        format_bytes(other.bytes),
-        change(chosen.bytes_per_s.value, other.bytes_per_s.value),
-        format_rate(other.bytes_per_s.value),
-    ))
+    Some(instead(chosen.bytes_per_s.value, depth, other))
 }
 
 fn against_rule(curve: &SizeCurve, chosen: &SizePoint) -> Option<String> {

@@ -2,24 +2,21 @@
 
 use record::format_bytes;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
-    pub bytes: u64,
-    pub text: String,
-}
+/// A request size in bytes, and what to choose for it.
+pub(super) type Choice = (u64, String);
 
 /// `A for 4 KiB requests, B from 64 KiB`; only `A` where one choice serves all sizes. `choices`
 /// come by rising size; neighbours with the same text are one. What lies between two measured
 /// sizes is left open: nobody measured where the change is.
 pub(super) fn by_size(choices: &[Choice]) -> String {
-    let runs: Vec<&[Choice]> = choices.chunk_by(|a, b| a.text == b.text).collect();
+    let runs: Vec<&[Choice]> = choices.chunk_by(|a, b| a.1 == b.1).collect();
     if let [run] = runs.as_slice() {
-        return run[0].text.clone();
+        return run[0].1.clone();
     }
     let last = runs.len().saturating_sub(1);
     let part = |(position, run): (usize, &&[Choice])| {
-        let (low, high) = (format_bytes(run[0].bytes), format_bytes(run[run.len() - 1].bytes));
-        let text = &run[0].text;
+        let (low, high) = (format_bytes(run[0].0), format_bytes(run[run.len() - 1].0));
+        let text = &run[0].1;
         match position {
             0 if run.len() == 1 => format!("{text} for {low} requests"),
             0 => format!("{text} up to {high}"),
@@ -36,7 +33,7 @@ mod tests {
     use super::*;
 
     fn said(choices: &[(u64, &str)]) -> String {
-        let choice = |&(kib, text): &(u64, &str)| Choice { bytes: kib << 10, text: text.into() };
+        let choice = |&(kib, text): &(u64, &str)| (kib << 10, text.to_owned());
         by_size(&choices.iter().map(choice).collect::<Vec<_>>())
     }
 

@@ -1,8 +1,8 @@
 //! Rules that take more than an effect between two levels.
 
 use super::effects::gain_text;
-use crate::words::{percent, plus_minus};
-use record::{Advice, Band, Estimate, Experiment, ExperimentCell, ZoneMap, format_rate};
+use crate::words::{percent, throughput};
+use record::{Advice, Band, Estimate, Experiment, ExperimentCell, ZoneMap};
 
 const ENOUGH: f64 = 0.9;
 
@@ -57,9 +57,8 @@ fn outstanding(experiment: &Experiment, op: &str) -> Option<Advice> {
         subject: format!("{op} depth of {disks} striped disks"),
         recommendation: format!("QD {depth} with requests of 64 KiB"),
         because: format!(
-            "{enough} deep {} {}, {} of the best; {rule_depth} deep {}",
-            format_rate(chosen.value),
-            plus_minus(chosen),
+            "{enough} deep {}, {} of the best; {rule_depth} deep {}",
+            throughput(chosen),
             percent(chosen.value / best.value),
             percent(by_rule.value / best.value)
         ),
@@ -110,11 +109,9 @@ pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
             format!("hot sequential files from {} on", record::format_bytes(fastest.offset_bytes.0))
         },
         because: format!(
-            "fastest band {} {}, slowest {} {}",
-            format_rate(fastest.bytes_per_s.value),
-            plus_minus(&fastest.bytes_per_s),
-            format_rate(slowest.bytes_per_s.value),
-            plus_minus(&slowest.bytes_per_s)
+            "fastest band {}, slowest {}",
+            throughput(&fastest.bytes_per_s),
+            throughput(&slowest.bytes_per_s)
         ),
         next_best: format!(
             "over all of the device: {}",

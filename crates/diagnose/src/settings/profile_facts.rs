@@ -3,8 +3,7 @@
 use super::Derived;
 use model::Predictor;
 use record::{
-    Arrival, CacheMode, Cell, DepthCurve, DeviceFacts, Locality, Mix, Offered, OpKind, Pattern,
-    Profile, format_bytes,
+    Arrival, Cell, DepthCurve, DeviceFacts, Locality, Mix, Offered, OpKind, Profile, format_bytes,
 };
 
 /// Share of the largest throughput from which on larger requests are not worth their memory.
@@ -20,24 +19,20 @@ impl<'a> ProfileFacts<'a> {
         Self { profile, predictor: Predictor::new(profile) }
     }
 
-    /// Cells of one kind past the page cache in a closed loop.
-    fn cells(&self, op: OpKind, pattern: Pattern) -> impl Iterator<Item = (&'a Cell, u64)> {
+    /// Cells of one kind past the page cache in a closed loop, with the size of their requests.
+    fn cells(&self, op: OpKind, place: Locality) -> impl Iterator<Item = (&'a Cell, u64)> {
         self.profile.cells.iter().filter_map(move |cell| {
             let workload = &cell.workload;
-            let of_kind = workload.only_op() == Some(op)
-                && workload.pattern == pattern
-                && workload.cache == CacheMode::Device
-                && workload.arrival == Arrival::Closed
-                && workload.think_ns.0 == 0
-                && workload.blend.is_none();
-            let [size] = workload.bs.as_slice() else { return None };
-            of_kind.then_some((cell, size.bytes.0))
+            let plain = workload.arrival == Arrival::Closed && workload.blend.is_none();
+            let mix = model::mix_of(workload).filter(|_| plain)?;
+            let [class] = mix.classes.as_slice() else { return None };
+            ((class.op, class.locality) == (op, place)).then_some((cell, class.bytes))
         })
     }
 
     /// Sequential requests one at a time.
     fn streams_alone(&self, op: OpKind) -> impl Iterator<Item = (&'a Cell, u64)> {
-        self.cells(op, Pattern::Sequential).filter(|(cell, _)| cell.workload.depth == 1)
+        self.cells(op, Locality::Sequential).filter(|(cell, _)| cell.workload.depth == 1)
     }
 
     /// An error unless requests of a kind were measured.
@@ -59,12 +54,7 @@ impl<'a> ProfileFacts<'a> {
         self.known(op, locality)?;
         let max = self.predictor.max_rate(&Mix::one(op, locality, bytes));
         let max = max.map_err(|error| error.to_string())?;
-        let pattern = match locality {
-            Locality::Random => Pattern::Random,
-            Locality::Sequential => Pattern::Sequential,
-            Locality::Hit => Pattern::Hit,
-        };
-        let measured = self.cells(op, pattern).any(|(_, size)| size == bytes);
+        let measured = self.cells(op, locality).any(|(_, size)| size == bytes);
         Ok((max.value, if measured { "" } else { ", computed from the sizes that were measured" }))
     }
 
@@ -82,7 +72,7 @@ impl<'a> ProfileFacts<'a> {
 
     /// The sequential requests with the largest throughput, and their size.
     pub(super) fn fastest_stream(&self, op: OpKind) -> Result<(&'a Cell, u64), String> {
-        let best = fastest(self.cells(op, Pattern::Sequential));
+        let best = fastest(self.cells(op, Locality::Sequential));
         best.ok_or_else(|| format!("the profile has no sequential {}s", op.name()))
     }
 

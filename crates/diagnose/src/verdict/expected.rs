@@ -14,6 +14,7 @@ use super::fitted_profile::FittedProfile;
 use super::interval_totals::{IntervalTotals, ratio_error, weighted_mean};
 use model::PredictError;
 use record::{Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
+use std::collections::BTreeMap;
 
 /// Shares of sequential requests that are tried.
 const SHARES: [f64; 6] = [0.0, 0.25, 0.5, 0.75, 0.9, 1.0];
@@ -116,12 +117,7 @@ impl FittedProfile {
         series: &[IntervalTotals],
         known: SegmentFacts,
     ) -> Result<Vec<Expectation>, String> {
-        let total = IntervalTotals::sum(series);
-        let alike = alike(series);
-        let groups: Vec<IntervalTotals> = alike
-            .iter()
-            .map(|members| IntervalTotals::sum(members.iter().map(|&at| &series[at])))
-            .collect();
+        let (total, groups) = (IntervalTotals::sum(series), alike(series));
         let shares = known.sequential.map_or_else(|| SHARES.to_vec(), |share| vec![share]);
         let rate = total.iops();
         let (mut looks, mut why, mut beyond) = (Vec::new(), None, false);
@@ -129,7 +125,7 @@ impl FittedProfile {
             // One for each operation where the source does not tell them apart.
             for variant in 0..mixes(&total, share).len() {
                 let place = (share, variant);
-                match self.averaged(series, &total, (&groups, &alike), place, known) {
+                match self.averaged(series, &total, &groups, place, known) {
                     Ok(look) if rate <= ABOVE_MAXIMUM * look.max_iops => looks.push(look),
                     Ok(_) => beyond = true,
                     Err(error) => why = why.or(Some(error)),
@@ -145,19 +141,19 @@ impl FittedProfile {
         Err(why.unwrap_or_else(|| "the sizes of the requests are not known".to_owned()))
     }
 
-    /// One mix over groups of seconds, given as sums and members.
+    /// One mix over groups of seconds.
     fn averaged(
         &self,
         series: &[IntervalTotals],
         total: &IntervalTotals,
-        (groups, members): (&[IntervalTotals], &[Vec<usize>]),
+        groups: &[Group],
         place: (f64, usize),
         known: SegmentFacts,
     ) -> Result<Expectation, String> {
         let mut whole = self.single(total, place, known)?;
         let mut expected = vec![None; series.len()];
         let mut parts = Vec::new();
-        for (group, members) in groups.iter().zip(members) {
+        for (group, members) in groups {
             if group.all.count() <= 0.0 {
                 continue;
             }
@@ -213,7 +209,8 @@ impl FittedProfile {
         let mix = mixes.swap_remove(variant);
         let rate = tally.iops();
         let closed = self.at_depth(&mix, depth).map_err(|error| error.to_string())?;
-        let open = (rate < closed.max_iops.value).then(|| self.at_rate(&mix, rate)).flatten();
+        let open = Some(Offered::PoissonPerS(rate)).filter(|_| rate < closed.max_iops.value);
+        let open = open.and_then(|offered| self.ask(&mix, offered).ok());
         // A number in progress that does not vary does not bend.
         let bend = open.as_ref().filter(|_| !known.constant).and_then(|open| self.bend(&mix, open));
         let quickest =
@@ -277,11 +274,6 @@ impl FittedProfile {
         Some(SufficientDepth { depth, rate_share: rate.value / at_most, growth })
     }
 
-    /// Poisson arrivals at a rate.
-    pub(crate) fn at_rate(&self, mix: &Mix, rate_per_s: f64) -> Option<Prediction> {
-        self.ask(mix, Offered::PoissonPerS(rate_per_s)).ok()
-    }
-
     /// How much longer Poisson arrivals take than the curve at their mean concurrency while busy
     /// says.
     fn bend(&self, mix: &Mix, open: &Prediction) -> Option<f64> {
@@ -302,7 +294,7 @@ impl FittedProfile {
 
 /// The mixes that counters stand for at a share of sequential requests: one, or one of reads and
 /// one of writes where they are not told apart; none without sizes.
-pub(crate) fn mixes(tally: &IntervalTotals, sequential: f64) -> Vec<Mix> {
+fn mixes(tally: &IntervalTotals, sequential: f64) -> Vec<Mix> {
     let of = |op: OpKind, bytes: f64, share: f64| -> Vec<MixClass> {
         let bytes = (bytes.round() as u64).max(1);
         [(Locality::Sequential, sequential), (Locality::Random, 1.0 - sequential)]
@@ -320,28 +312,25 @@ pub(crate) fn mixes(tally: &IntervalTotals, sequential: f64) -> Vec<Mix> {
             .to_vec();
     };
     let total = read_count + write_count;
-    let mut parts = Vec::new();
-    for (op, tallied, count) in
-        [(OpKind::Read, reads, read_count), (OpKind::Write, writes, write_count)]
-    {
-        if count / total < CLASS_MIN {
-            continue;
-        }
-        let Some(bytes) = tallied.request_bytes().or_else(|| tally.all.request_bytes()) else {
-            return Vec::new();
-        };
-        parts.push((op, bytes, count));
-    }
+    let mut parts = vec![(OpKind::Read, reads, read_count), (OpKind::Write, writes, write_count)];
+    parts.retain(|(_, _, count)| count / total >= CLASS_MIN);
     let kept: f64 = parts.iter().map(|(_, _, count)| count).sum();
-    let classes =
-        parts.into_iter().flat_map(|(op, bytes, count)| of(op, bytes, count / kept)).collect();
-    vec![Mix { classes }]
+    let classes: Option<Vec<Vec<MixClass>>> = parts
+        .into_iter()
+        .map(|(op, tallied, count)| {
+            let bytes = tallied.request_bytes().or_else(|| tally.all.request_bytes())?;
+            Some(of(op, bytes, count / kept))
+        })
+        .collect();
+    classes.into_iter().map(|classes| Mix { classes: classes.concat() }).collect()
 }
 
-/// Seconds that resemble each other in depth, mix and size: at most a few dozen groups.
-fn alike(series: &[IntervalTotals]) -> Vec<Vec<usize>> {
-    let mut groups: std::collections::BTreeMap<[i64; 4], Vec<usize>> =
-        std::collections::BTreeMap::new();
+/// Seconds that resemble each other: their sum, and their places in the series.
+type Group = (IntervalTotals, Vec<usize>);
+
+/// Groups by depth, mix and size: at most a few dozen.
+fn alike(series: &[IntervalTotals]) -> Vec<Group> {
+    let mut groups: BTreeMap<[i64; 4], Vec<usize>> = BTreeMap::new();
     for (at, tally) in series.iter().enumerate() {
         let depth = tally
             .concurrency()
@@ -355,7 +344,8 @@ fn alike(series: &[IntervalTotals]) -> Vec<Vec<usize>> {
         ];
         groups.entry(key).or_default().push(at);
     }
-    groups.into_values().collect()
+    let sum = |members: &[usize]| IntervalTotals::sum(members.iter().map(|&at| &series[at]));
+    groups.into_values().map(|members| (sum(&members), members)).collect()
 }
 
 /// A rounded logarithm, with so many steps per factor of e.
@@ -394,7 +384,7 @@ pub(crate) fn nearest(
 /// parts in a hundred, and what was asked before is not asked again.
 pub(crate) struct Remembered<'a> {
     reference: &'a FittedProfile,
-    answers: std::collections::BTreeMap<[i64; 7], Option<Vec<Expectation>>>,
+    answers: BTreeMap<[i64; 7], Option<Vec<Expectation>>>,
 }
 
 /// Steps of a logarithm that make two parts in a hundred.
@@ -402,7 +392,7 @@ const STEPS: f64 = 50.0;
 
 impl<'a> Remembered<'a> {
     pub(crate) fn new(reference: &'a FittedProfile) -> Self {
-        Self { reference, answers: std::collections::BTreeMap::new() }
+        Self { reference, answers: BTreeMap::new() }
     }
 
     /// What is expected of an interval; `None` where nothing is.

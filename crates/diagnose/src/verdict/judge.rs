@@ -15,7 +15,7 @@ use super::system_context::SystemContext;
 use crate::words::{changed, percent, times};
 use record::{
     Alternative, Calibrated, Cause, ComparedCondition, Confidence, DeviceFacts, Evidence,
-    LimitedIo, NORMAL_95, Verdict, format_iops, format_nanos, format_rate,
+    LimitedIo, NORMAL_95, Verdict, format_nanos,
 };
 use std::ops::Range;
 
@@ -288,17 +288,15 @@ impl Segment<'_> {
         } else {
             ", and that is what is done"
         };
+        let (per_s, bytes) = (limit.limit_per_s as f64, limit.limited.is_bytes());
+        let allowed = ConstantRate { per_s, bytes };
         let mut judgement = Judgement::new(
             Verdict::Capped,
             confidence,
             format!(
                 "The control group {:?} may do {} ({}){done}.",
                 limit.group,
-                if limit.limited.is_bytes() {
-                    format_rate(limit.limit_per_s as f64)
-                } else {
-                    format_iops(limit.limit_per_s as f64)
-                },
+                allowed.text(),
                 limit.limited.key()
             ),
         )
@@ -529,54 +527,22 @@ impl Segment<'_> {
         if let Some(held) = holds {
             judgement = judgement.with("busy, over what requests at QD 1 make", held.times, "");
         }
-        let vague = look.error_rel();
-        let slow_if_overloaded =
-            if overloaded { Verdict::SlowAndOverloaded } else { Verdict::Slow };
-        let unsure = over >= SLOW_FROM && !beyond;
-        if !beyond && (unsure || over >= SLOW_DOUBT.0) {
-            judgement.against(
-                slow_if_overloaded,
-                format!(
-                    "Requests take {} what is expected, which is near what counts as slow.",
-                    times(over)
-                ),
-                "A longer observation, or a profile with narrower intervals.",
-            );
+        if beyond {
+            if over < SLOW_DOUBT.1 {
+                judgement.against(
+                    if overloaded { Verdict::Overloaded } else { Verdict::Healthy },
+                    format!("{} what is expected is near what still counts as such.", times(over)),
+                    "A longer observation, or a new profile.",
+                );
+            }
+            return judgement;
         }
-        if !beyond && over < SLOW_DOUBT.0 && measure.asleep >= SLOW_FROM {
+        if over < SLOW_DOUBT.0 && measure.asleep >= SLOW_FROM {
             judgement = judgement.with("what waking processors add at most", self.waking_ns, "ns");
-            judgement.against(
-                slow_if_overloaded,
-                format!(
-                    "Requests take {} what is expected of processors that are awake; here they sleep \
-                     between requests, and waking up takes {} at most.",
-                    times(measure.asleep),
-                    format_nanos(self.waking_ns)
-                ),
-                "The same while a processor is kept awake.",
-            );
         }
-        if let Some(held) = holds.filter(|_| !beyond) {
-            judgement.against(slow_if_overloaded, held.sentence(), "A longer observation.");
-        }
-        if !beyond && vague >= PROFILE_VAGUE {
-            judgement.against(
-                slow_if_overloaded,
-                format!(
-                    "The profile knows this time only to {} to {}.",
-                    format_nanos(look.at_concurrency.low.max(0.0)),
-                    format_nanos(look.at_concurrency.high)
-                ),
-                "A new profile, made while nothing else runs.",
-            );
-        }
-        if beyond && over < SLOW_DOUBT.1 {
-            let as_expected = if overloaded { Verdict::Overloaded } else { Verdict::Healthy };
-            judgement.against(
-                as_expected,
-                format!("{} what is expected is near what still counts as such.", times(over)),
-                "A longer observation, or a new profile.",
-            );
+        if let Some((because, decided_by)) = self.may_be_slow(measure, holds) {
+            let slow = if overloaded { Verdict::SlowAndOverloaded } else { Verdict::Slow };
+            judgement.against(slow, because, decided_by);
         }
         let spare = matches!(verdict, Verdict::Healthy | Verdict::NotTheDisk);
         if spare && (SPARE_DOUBT.0..SPARE_DOUBT.1).contains(&saturation) {
@@ -591,7 +557,7 @@ impl Segment<'_> {
                 "What the device could do for another load.",
             );
         }
-        if !beyond && saturation < NEAR_MAXIMUM && (WAITS_DOUBT.0..WAITS_DOUBT.1).contains(&waits) {
+        if saturation < NEAR_MAXIMUM && (WAITS_DOUBT.0..WAITS_DOUBT.1).contains(&waits) {
             let other = match (overloaded, saturation < MUCH_TO_SPARE) {
                 (true, _) => Verdict::Healthy,
                 (false, _) => Verdict::Overloaded,
@@ -609,6 +575,41 @@ impl Segment<'_> {
         judgement
     }
 
+    /// Why requests that take no longer than expected may do so all the same, and what decides that.
+    fn may_be_slow(
+        &self,
+        measure: &Measure,
+        holds: Option<BusyTimeTest>,
+    ) -> Option<(String, &'static str)> {
+        let Measure { look, over, asleep, .. } = *measure;
+        if over >= SLOW_DOUBT.0 {
+            let over = times(over);
+            let because = format!(
+                "Requests take {over} what is expected, which is near what counts as slow."
+            );
+            return Some((because, "A longer observation, or a profile with narrower intervals."));
+        }
+        if asleep >= SLOW_FROM {
+            let because = format!(
+                "Requests take {} what is expected of processors that are awake; here they sleep \
+                 between requests, and waking up takes {} at most.",
+                times(asleep),
+                format_nanos(self.waking_ns)
+            );
+            return Some((because, "The same while a processor is kept awake."));
+        }
+        if let Some(held) = holds {
+            return Some((held.sentence(), "A longer observation."));
+        }
+        let because = format!(
+            "The profile knows this time only to {} to {}.",
+            format_nanos(look.at_concurrency.low.max(0.0)),
+            format_nanos(look.at_concurrency.high)
+        );
+        let vague = look.error_rel() >= PROFILE_VAGUE;
+        vague.then_some((because, "A new profile, made while nothing else runs."))
+    }
+
     fn claim(&self, verdict: Verdict, measure: &Measure, holds: Option<BusyTimeTest>) -> String {
         let Measure { look, latency, over, saturation, .. } = *measure;
         let slow = verdict.is_slow();
@@ -620,15 +621,14 @@ impl Segment<'_> {
         let alone = format_nanos(look.unloaded_ns);
         let share = percent(saturation);
         let waits = times(look.wait_ratio());
+        let mut waiting = String::new();
+        if verdict == Verdict::SlowAndOverloaded {
+            waiting = format!(", and that is {waits} the {alone} of a lone request");
+        }
         match verdict {
-            Verdict::Slow => format!(
+            Verdict::Slow | Verdict::SlowAndOverloaded => format!(
                 "Requests take {takes}, {} the {expected} that the profile expects at this \
-                 concurrency.",
-                times(over)
-            ),
-            Verdict::SlowAndOverloaded => format!(
-                "Requests take {takes}, {} the {expected} that the profile expects at this \
-                 concurrency, and that is {waits} the {alone} of a lone request.",
+                 concurrency{waiting}.",
                 times(over)
             ),
             Verdict::Overloaded if look.wait_ratio() >= WAITS_FROM => format!(

@@ -3,7 +3,8 @@
 //! holds requests back above the disk shows here or nowhere.
 
 use super::interval_totals::weighted_mean;
-use record::{CgroupLimit, Context, HistogramSnapshot, Interval, TracedOp, bucket_mid};
+use record::{CgroupLimit, Context, HistogramSnapshot, Interval, Traced, TracedOp, bucket_mid};
+use std::collections::BTreeMap;
 
 /// Share of the processors' time below which nothing of it is left.
 const PROCESSORS_FULL: f64 = 0.05;
@@ -26,7 +27,7 @@ pub(crate) struct SystemContext {
     pub(crate) traced: Option<TracedSums>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct TracedSums {
     /// Share of requests that were sequential.
     pub(crate) sequential: Option<f64>,
@@ -98,39 +99,34 @@ impl TracedSums {
     }
 
     fn of(intervals: &[&Interval]) -> Option<Self> {
-        let traced = || intervals.iter().filter_map(|interval| interval.traced.as_ref());
-        traced().next()?;
-        let mut sums = Self::default();
-        let (mut sequential, mut known, mut timed) = (0.0, 0.0, 0.0_f64);
-        let mut processes: std::collections::BTreeMap<(u32, String), f64> =
-            std::collections::BTreeMap::new();
-        for one in traced() {
-            for op in [&one.read, &one.write] {
-                let count = requests(op);
-                sums.requests += count;
-                sums.queue_ns += total_ns(&op.queue_ns);
-                sums.device_ns += total_ns(&op.device_ns);
-                timed += op.device_ns.count() as f64;
-                if let Some(share) = op.sequential_share {
-                    sequential += share * count.max(1.0);
-                    known += count.max(1.0);
-                }
-            }
-            sums.waited.0 += one.before_start_ns.count() as f64;
-            sums.waited.1 += total_ns(&one.before_start_ns);
-            for (id, name, count) in &one.processes {
-                *processes.entry((*id, name.clone())).or_default() += *count as f64;
-            }
+        let traced: Vec<&Traced> =
+            intervals.iter().filter_map(|interval| interval.traced.as_ref()).collect();
+        traced.first()?;
+        let ops = || traced.iter().flat_map(|one| [&one.read, &one.write]);
+        let timed: f64 = ops().map(|op| op.device_ns.count() as f64).sum();
+        let mean_ns = |times: fn(&TracedOp) -> &HistogramSnapshot| {
+            ops().map(|op| total_ns(times(op))).sum::<f64>() / timed.max(1.0)
+        };
+        let waits = || traced.iter().map(|one| &one.before_start_ns);
+        let waited: f64 = waits().map(|times| times.count() as f64).sum();
+        let waited_ns: f64 = waits().map(total_ns).sum();
+        let mut sums: BTreeMap<(u32, &String), f64> = BTreeMap::new();
+        for (id, name, count) in traced.iter().flat_map(|one| &one.processes) {
+            *sums.entry((*id, name)).or_default() += *count as f64;
         }
-        if sums.waited.0 > 0.0 {
-            sums.waited.1 /= sums.waited.0;
-        }
-        sums.queue_ns /= timed.max(1.0);
-        sums.device_ns /= timed.max(1.0);
-        sums.sequential = (known > 0.0).then(|| sequential / known);
-        sums.processes = processes.into_iter().map(|((id, name), n)| (id, name, n)).collect();
-        sums.processes.sort_by(|a, b| b.2.total_cmp(&a.2));
-        Some(sums)
+        let mut processes: Vec<_> =
+            sums.into_iter().map(|((id, name), count)| (id, name.clone(), count)).collect();
+        processes.sort_by(|a, b| b.2.total_cmp(&a.2));
+        Some(Self {
+            sequential: weighted_mean(
+                ops().filter_map(|op| Some((op.sequential_share?, requests(op).max(1.0)))),
+            ),
+            waited: (waited, waited_ns / waited.max(1.0)),
+            queue_ns: mean_ns(|op| &op.queue_ns),
+            device_ns: mean_ns(|op| &op.device_ns),
+            requests: ops().map(requests).sum(),
+            processes,
+        })
     }
 }
 
