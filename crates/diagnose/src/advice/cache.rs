@@ -226,8 +226,6 @@ fn cpu_ratio(cell: &Cell, other: &Cell) -> Option<f64> {
 }
 
 fn costs_less(cell: &Cell, other: &Cell) -> bool {
-    match (cell.cpu_us_per_io.value(), other.cpu_us_per_io.value()) {
-        (Some(cost), Some(of)) => exceeds(of, cost),
-        _ => false,
-    }
+    let costs = cell.cpu_us_per_io.value().zip(other.cpu_us_per_io.value());
+    costs.is_some_and(|(cost, of)| exceeds(of, cost))
 }

@@ -3,7 +3,7 @@
 //! fourth time. A difference counts where its interval excludes none and it is 3 % or more; that
 //! there is none, where the interval ends within 10 %.
 
-use crate::words::percent;
+use crate::words::{percent, times};
 use record::{Advice, EffectMeasure, Estimate, ExperimentEffect};
 use stats::LogRatio;
 
@@ -148,19 +148,16 @@ pub(super) fn tell(effect: &ExperimentEffect, miss: f64) -> Option<StatedEffect<
 
 /// What to do, case by case where cases differ.
 fn recommendation(rule: &Rule, told: &[StatedEffect], signs: &[Sign]) -> String {
-    let parts: Vec<String> = signs
-        .iter()
-        .map(|sign| {
-            let place =
-                if signs.len() > 1 { format!(" ({})", places(told, *sign)) } else { String::new() };
-            format!("{}{place}", rule.action(*sign).recommendation)
-        })
-        .collect();
-    parts.join("; ")
+    let part =
+        |sign: &Sign| format!("{}{}", rule.action(*sign).recommendation, places(told, *sign));
+    signs.iter().map(part).collect::<Vec<_>>().join("; ")
 }
 
-/// Where effects of a sign were found: `iodepth 8, 1 deep`.
+/// Where effects of a sign were found, unless all have it: ` (iodepth 8; iodepth 1)`.
 fn places(told: &[StatedEffect], sign: Sign) -> String {
+    if told.iter().all(|told| told.sign == sign) {
+        return String::new();
+    }
     let names: Vec<String> = told
         .iter()
         .filter(|told| told.sign == sign)
@@ -168,9 +165,9 @@ fn places(told: &[StatedEffect], sign: Sign) -> String {
         .filter(|place| !place.is_empty())
         .collect();
     if names.len() > QUOTED {
-        return format!("{} and {} more", names[..QUOTED].join("; "), names.len() - QUOTED);
+        return format!(" ({} and {} more)", names[..QUOTED].join("; "), names.len() - QUOTED);
     }
-    names.join("; ")
+    format!(" ({})", names.join("; "))
 }
 
 fn place(effect: &ExperimentEffect) -> String {
@@ -203,7 +200,7 @@ fn because(rule: &Rule, told: &[StatedEffect]) -> String {
 
 /// `-12 %`, `+3.1 %`, `4.2 times`.
 pub(super) fn change(ratio: f64) -> String {
-    if ratio >= 3.0 { crate::words::times(ratio) } else { crate::words::change(1.0, ratio) }
+    if ratio >= 3.0 { times(ratio) } else { crate::words::change(1.0, ratio) }
 }
 
 /// Where what was measured is not what the papers predict.
@@ -217,9 +214,7 @@ fn against_rule(rule: &Rule, told: &[StatedEffect], signs: &[Sign]) -> Option<St
                 Sign::Same => "no different",
                 Sign::More => "faster",
             };
-            let all = signs.len() == 1;
-            let place = if all { String::new() } else { format!(" ({})", places(told, *sign)) };
-            format!("{} is {what}{place}", rule.effect.1)
+            format!("{} is {what}{}", rule.effect.1, places(told, *sign))
         })
         .collect();
     (!others.is_empty())
@@ -239,12 +234,7 @@ fn gain(told: &StatedEffect) -> Estimate {
 /// `1.9 times (1.8 to 2.0)`, or a percentage where that is easier to read.
 pub(super) fn gain_text(gain: &Estimate) -> String {
     if gain.value >= 2.0 {
-        return format!(
-            "{} ({:.1} to {:.1})",
-            crate::words::times(gain.value),
-            gain.low,
-            gain.high
-        );
+        return format!("{} ({:.1} to {:.1})", times(gain.value), gain.low, gain.high);
     }
     let plus = |ratio: f64| percent(ratio - 1.0);
     format!("+{} ({} to {})", plus(gain.value), plus(gain.low), plus(gain.high))

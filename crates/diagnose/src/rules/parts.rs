@@ -2,7 +2,8 @@
 
 use super::effects::gain_text;
 use crate::words::{percent, throughput};
-use record::{Advice, Band, Estimate, Experiment, ExperimentCell, ZoneMap};
+use record::{Advice, Band, Estimate, Experiment, ZoneMap};
+use std::collections::BTreeMap;
 
 const ENOUGH: f64 = 0.9;
 
@@ -13,32 +14,23 @@ pub(super) fn outstanding_per_disk(experiment: &Experiment) -> Vec<Advice> {
 }
 
 fn outstanding(experiment: &Experiment, op: &str) -> Option<Advice> {
-    let level = |cell: &ExperimentCell, axis: &str| cell.levels.get(axis).cloned();
-    let number = |cell: &ExperimentCell, axis: &str| level(cell, axis)?.parse::<u32>().ok();
-    let of_stripe = |cell: &&ExperimentCell| {
-        cell.trials >= 3
-            && level(cell, "rw").as_deref() == Some(op)
-            && level(cell, "bs").as_deref() == Some("64k")
-            && level(cell, "cache").is_none_or(|cache| cache == "direct")
-    };
-    let cells: Vec<&ExperimentCell> = experiment.cells.iter().filter(of_stripe).collect();
+    // By number of disks: depths and what they move.
+    let mut stripes: BTreeMap<u32, Vec<(u32, &Estimate)>> = BTreeMap::new();
+    for cell in experiment.cells.iter().filter(|cell| cell.trials >= 3) {
+        let level = |axis: &str| cell.levels.get(axis).map(String::as_str);
+        let number = |axis: &str| level(axis)?.parse::<u32>().ok();
+        let of_stripe = (level("rw"), level("bs")) == (Some(op), Some("64k"))
+            && level("cache").is_none_or(|cache| cache == "direct");
+        if let (true, Some(disks), Some(depth)) = (of_stripe, number("disks"), number("iodepth")) {
+            stripes.entry(disks).or_default().push((depth, &cell.bytes_per_s));
+        }
+    }
     // The largest number of disks for which the rule's depth and a deeper one were measured.
-    let disks = cells
-        .iter()
-        .filter_map(|cell| number(cell, "disks"))
-        .filter(|&disks| {
-            let depths = || {
-                let same = cells.iter().filter(|cell| number(cell, "disks") == Some(disks));
-                same.filter_map(|cell| number(cell, "iodepth"))
-            };
-            disks > 1 && depths().any(|depth| depth == disks + 1) && depths().any(|d| d > disks + 1)
-        })
-        .max()?;
-    let mut points: Vec<(u32, &Estimate)> = cells
-        .iter()
-        .filter(|cell| number(cell, "disks") == Some(disks))
-        .filter_map(|cell| Some((number(cell, "iodepth")?, &cell.bytes_per_s)))
-        .collect();
+    let (disks, mut points) = stripes.into_iter().rfind(|(disks, points)| {
+        *disks > 1
+            && points.iter().any(|(depth, _)| *depth == disks + 1)
+            && points.iter().any(|(depth, _)| *depth > disks + 1)
+    })?;
     points.sort_by_key(|(depth, _)| *depth);
     let (_, best) = points.iter().max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))?;
     let (rule_depth, by_rule) = *points.iter().find(|(depth, _)| *depth == disks + 1)?;

@@ -18,7 +18,7 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
         setting("filename", file(facts), |value| format!("filename={value}\n\n[recommended]")),
         plain("rw", given("randread", "reads only: nothing is written over")),
         plain("bs", size(facts)),
-        plain("iodepth", depth(facts)),
+        plain("iodepth", facts.knee(OpKind::Read).map(|(knee, words)| (knee.to_string(), words))),
         assigned("# expected", expected(facts)),
     ]
 }
@@ -41,11 +41,6 @@ fn file(facts: &ProfileFacts<'_>) -> Derived {
 fn size(facts: &ProfileFacts<'_>) -> Derived {
     let curve = facts.curve(OpKind::Read)?;
     Ok((curve.bs_bytes.to_string(), format!("{}, as measured", format_bytes(curve.bs_bytes))))
-}
-
-fn depth(facts: &ProfileFacts<'_>) -> Derived {
-    let (knee, words) = facts.knee(OpKind::Read)?;
-    Ok((knee.to_string(), words))
 }
 
 fn expected(facts: &ProfileFacts<'_>) -> Derived {

@@ -36,7 +36,8 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
     let evident = |one: &&Judged<'_>| one.judgement.verdict != Verdict::NotEnoughEvidence;
     for (episode, one) in (0..).zip(judged).filter(|(_, one)| evident(one)) {
         let case = Case::new(one, reference);
-        for found in one.causes.iter().flat_map(|cause| case.remedies(cause, episode)) {
+        let rows = one.causes.iter().flat_map(|cause| ROWS.iter().map(move |row| (row, cause)));
+        for found in rows.filter_map(|(row, cause)| case.remedy(row, cause, episode)) {
             // The same strategy for several episodes is named once, where it gains most.
             let same = |known: &&mut Ranked| known.remedy.strategy == found.remedy.strategy;
             match all.iter_mut().find(same) {
@@ -58,13 +59,11 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
 }
 
 impl Case<'_> {
-    fn remedies(&self, cause: &Cause, episode: u32) -> Vec<Ranked> {
-        let rows = ROWS.iter().filter(|row| row.causes.contains(&cause.code));
-        rows.filter_map(|row| self.remedy(row, cause, episode)).collect()
-    }
-
-    /// The remedy of a row; `None` where it does not apply, or not even helps.
+    /// The remedy of a row; `None` where it does not answer the cause or apply, or not even helps.
     fn remedy(&self, row: &'static Row, cause: &Cause, episode: u32) -> Option<Ranked> {
+        if !row.causes.contains(&cause.code) {
+            return None;
+        }
         let (action, change) = (row.propose)(self)?;
         let (effect, gain) = match change.map(|change| self.effect(change, row.by_rate)) {
             None => (Measured::not(row.unpredicted), None),

@@ -28,6 +28,8 @@ const LEAST_SHARE: f64 = 0.8;
 /// profile's own open loads say so. (On a loop device over memory light ones take three times as long.)
 const BEND_BY_THEORY: f64 = 2.0;
 const BEND_MEASURED: f64 = 4.0;
+/// Steps of a logarithm that make two parts in a hundred.
+const STEPS: f64 = 50.0;
 /// Smallest share of the requests that makes a class.
 const CLASS_MIN: f64 = 0.002;
 
@@ -104,6 +106,9 @@ pub(crate) struct SegmentFacts {
     pub(crate) constant: bool,
 }
 
+/// What was expected of intervals, by their rounded numbers.
+pub(crate) type Answers = BTreeMap<[i64; 7], Option<Vec<Expectation>>>;
+
 impl FittedProfile {
     /// What is expected of a segment, given as its intervals, for every mix that its counters
     /// allow: those whose largest rate is not below the rate that was seen. The curve bends, so that
@@ -139,6 +144,28 @@ impl FittedProfile {
             return Err("the device did more requests than its profile says that it can".to_owned());
         }
         Err(why.unwrap_or_else(|| "the sizes of the requests are not known".to_owned()))
+    }
+
+    /// What is expected of one interval of many; `None` where nothing is. Rate, depth and sizes are
+    /// rounded to two parts in a hundred, and what was asked before is not asked again.
+    pub(crate) fn remembered<'a>(
+        &self,
+        answers: &'a mut Answers,
+        tally: &IntervalTotals,
+        known: SegmentFacts,
+    ) -> Option<&'a [Expectation]> {
+        let key = [
+            Some(tally.iops()),
+            tally.concurrency(),
+            tally.utilization(),
+            tally.read.request_bytes(),
+            tally.write.request_bytes(),
+            tally.read_share(),
+            tally.all.request_bytes(),
+        ]
+        .map(|value| step(value, STEPS));
+        let ask = || self.looks(std::slice::from_ref(tally), known).ok();
+        answers.entry(key).or_insert_with(ask).as_deref()
     }
 
     /// One mix over groups of seconds.
@@ -378,43 +405,4 @@ pub(crate) fn nearest(
         |look: &Expectation| libm::fabs(libm::log(latency_ns / look.expected_ns(by_rate).max(1.0)));
     let least = looks.iter().map(distance).fold(f64::INFINITY, f64::min);
     looks.iter().find(|look| distance(look) <= least + ABOUT_AS_NEAR)
-}
-
-/// Expectations of many intervals that resemble each other: rate, depth and sizes are rounded to two
-/// parts in a hundred, and what was asked before is not asked again.
-pub(crate) struct Remembered<'a> {
-    reference: &'a FittedProfile,
-    answers: BTreeMap<[i64; 7], Option<Vec<Expectation>>>,
-}
-
-/// Steps of a logarithm that make two parts in a hundred.
-const STEPS: f64 = 50.0;
-
-impl<'a> Remembered<'a> {
-    pub(crate) fn new(reference: &'a FittedProfile) -> Self {
-        Self { reference, answers: BTreeMap::new() }
-    }
-
-    /// What is expected of an interval; `None` where nothing is.
-    pub(crate) fn looks(
-        &mut self,
-        tally: &IntervalTotals,
-        known: SegmentFacts,
-    ) -> Option<Vec<Expectation>> {
-        let key = [
-            Some(tally.iops()),
-            tally.concurrency(),
-            tally.utilization(),
-            tally.read.request_bytes(),
-            tally.write.request_bytes(),
-            tally.read_share(),
-            tally.all.request_bytes(),
-        ]
-        .map(|value| step(value, STEPS));
-        let reference = self.reference;
-        self.answers
-            .entry(key)
-            .or_insert_with(|| reference.looks(std::slice::from_ref(tally), known).ok())
-            .clone()
-    }
 }

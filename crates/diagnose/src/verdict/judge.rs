@@ -212,11 +212,6 @@ impl Segment<'_> {
         ratio_error(&parts)
     }
 
-    /// The same with a stand-in where the intervals are too few: times that vary as their mean.
-    fn error_rel(&self) -> f64 {
-        self.latency_error().unwrap_or_else(|| NORMAL_95 / self.tally.all.count().max(1.0).sqrt())
-    }
-
     /// The verdict on this segment by itself.
     pub(crate) fn judge(&self) -> Judgement {
         let pin = pinned(self.series);
@@ -474,6 +469,9 @@ impl Segment<'_> {
         if most < FIT_FROM && looks.iter().all(known_low) {
             return quicker(look, latency, most, saturation);
         }
+        // Where the intervals are too few, times vary as their mean.
+        let by_count = || NORMAL_95 / self.tally.all.count().max(1.0).sqrt();
+        let scatter = look.scatter_rel.or_else(|| self.latency_error()).unwrap_or_else(by_count);
         let measure = Measure {
             look,
             latency,
@@ -482,7 +480,7 @@ impl Segment<'_> {
             least,
             most,
             saturation,
-            error: look.scatter_rel.unwrap_or_else(|| self.error_rel()).hypot(look.error_rel()),
+            error: scatter.hypot(look.error_rel()),
             held: BusyTimeTest::of(self.series, looks).filter(|_| self.known.busy),
         };
         let mut judgement = self.conclude(&measure);

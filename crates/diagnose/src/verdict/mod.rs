@@ -35,7 +35,7 @@ pub use matching::{Fit, fit};
 pub use profile_set::ProfileSet;
 
 use alike::{IDLE_IOPS, alike, same_load};
-use expected::{SegmentFacts, nearest};
+use expected::{Answers, SegmentFacts, nearest};
 use interval_totals::IntervalTotals;
 use judge::{Judged, Segment};
 use model::grouped;
@@ -92,10 +92,9 @@ pub fn diagnose<'p>(
         }
     }
     let segmented: Vec<Vec<Segment<'_>>> = subjects.iter().map(Subject::segments).collect();
-    let spare: Vec<Vec<Spare>> =
-        segmented.iter().map(|segments| segments.iter().map(much_to_spare).collect()).collect();
-    let spare: Vec<(&str, Vec<Spare>)> =
-        subjects.iter().map(|subject| subject.device.name.as_str()).zip(spare).collect();
+    let spare = segmented.iter().map(|segments| segments.iter().map(much_to_spare).collect());
+    let names = subjects.iter().map(|subject| subject.device.name.as_str());
+    let spare: Vec<(&str, Vec<Spare>)> = names.zip(spare).collect();
     let devices: Vec<DeviceDiagnosis> = subjects
         .iter()
         .zip(segmented)
@@ -305,10 +304,9 @@ impl<'a> Subject<'a> {
     /// Other devices that had much to spare during all of a time.
     fn spare_elsewhere(&self, time: &Range<u64>, spare: &[(&str, Vec<Spare>)]) -> Vec<String> {
         let free = |parts: &[Spare]| {
-            let mut touching =
-                parts.iter().filter(|(part, _)| part.start < time.end && time.start < part.end);
-            let first = touching.next();
-            first.is_some_and(|(_, spare)| *spare) && touching.all(|(_, spare)| *spare)
+            let touches = |part: &Range<u64>| part.start < time.end && time.start < part.end;
+            let mut touching = parts.iter().filter(|(part, _)| touches(part)).peekable();
+            touching.peek().is_some() && touching.all(|(_, spare)| *spare)
         };
         let others = spare.iter().filter(|(name, _)| *name != self.device.name);
         others.filter(|(_, parts)| free(parts)).map(|(name, _)| (*name).to_owned()).collect()
@@ -384,13 +382,13 @@ impl<'a> Subject<'a> {
         let mut moments = Vec::with_capacity(self.series.len());
         for (episode, one) in judged.iter().enumerate() {
             let segment = &one.segment;
-            let mut expectations = self.reference.map(expected::Remembered::new);
+            let mut answers = Answers::new();
             for index in segment.range.clone() {
                 let (interval, tally) = (self.intervals[index], &self.series[index]);
                 let mut split = || {
                     let latency = tally.latency_ns()?;
-                    let looks = expectations.as_mut()?.looks(tally, segment.known)?;
-                    let look = nearest(&looks, latency, segment.by_rate())?;
+                    let looks = self.reference?.remembered(&mut answers, tally, segment.known)?;
+                    let look = nearest(looks, latency, segment.by_rate())?;
                     Some(segment.calibrated(look, latency, tally.iops()))
                 };
                 moments.push(Moment {
