@@ -2,7 +2,7 @@
 //! the kernel's monotonic clock.
 //!
 //! A job reads its clock twice a batch, and the counter costs less than the vDSO. It is used only if
-//! all of this holds, and [`JobClock::doubt`] says what did not:
+//! all of this holds:
 //!
 //! - the processor says that it counts at one rate in every state (CPUID 8000_0007h, EDX bit 8);
 //! - the kernel itself uses it as its clock source, which it stops doing where counters differ between
@@ -37,25 +37,6 @@ const SLEW_PPM: f64 = 600.0;
 const FLOOR_NS: f64 = 200.0;
 /// A base of calibration longer than this is begun anew, so that the rate follows the kernel's.
 const BASE_MAX_NS: u64 = 120_000_000_000;
-
-/// Why the counter is not used.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-enum Doubt {
-    #[error("the processor does not say that its time-stamp counter is invariant")]
-    NotInvariant,
-    #[error("the kernel's clock source is {}, not tsc", clock_source().unwrap_or("not known".into()))]
-    NotTheKernels,
-    /// Both halves of the calibration gave different rates.
-    #[error(
-        "the time-stamp counter's rate against CLOCK_MONOTONIC changed by {ppm:.1} ppm within 20 ms"
-    )]
-    Unsteady { ppm: f64 },
-    /// Counter minus kernel, since the last check.
-    #[error(
-        "the time-stamp counter left CLOCK_MONOTONIC by {error_ns:.0} ns within {elapsed_s:.1} s"
-    )]
-    Disagrees { error_ns: f64, elapsed_s: f64 },
-}
 
 /// The same moment by both clocks.
 #[derive(Clone, Copy, Debug)]
@@ -125,22 +106,15 @@ impl Scale {
 /// The clock of real jobs; its copies tell the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct JobClock {
-    /// The counter's scale; else CLOCK_MONOTONIC is used.
-    counter: Result<Scale, Doubt>,
+    /// The counter's scale; `None` where CLOCK_MONOTONIC is used.
+    counter: Option<Scale>,
 }
 
 impl JobClock {
     /// Calibrates, which takes some 20 ms of sleep.
     #[must_use]
     pub fn new() -> Self {
-        let counter = if !invariant() {
-            Err(Doubt::NotInvariant)
-        } else if clock_source().as_deref() != Some("tsc") {
-            Err(Doubt::NotTheKernels)
-        } else {
-            calibrate()
-        };
-        Self { counter }
+        Self { counter: if invariant() && is_the_kernels() { calibrate() } else { None } }
     }
 
     /// Takes another pair: where both clocks still agree, the line goes on from there with a
@@ -148,19 +122,19 @@ impl JobClock {
     /// run, while no job uses a copy: time may step by the disagreement, which is returned (the
     /// counter's time minus the kernel's, in nanoseconds; 0 where the kernel's clock is in use).
     pub fn recheck(&mut self) -> f64 {
-        let Ok(scale) = self.counter else { return 0.0 };
+        let Some(scale) = self.counter else { return 0.0 };
         let pair = Pair::take();
         let error_ns = scale.at(pair.count) as f64 - pair.time_ns as f64;
         let elapsed_ns = pair.time_ns.saturating_sub(scale.anchor.time_ns);
         let sound = scale.ns(pair.error + scale.anchor.error)
             + elapsed_ns as f64 * (SLEW_PPM + scale.bound_ppm()) / 1e6;
         self.counter = if error_ns.abs() > sound.max(FLOOR_NS) {
-            Err(Doubt::Disagrees { error_ns, elapsed_s: elapsed_ns as f64 / 1e9 })
+            None
         } else if elapsed_ns < HALF.as_nanos() as u64 {
-            Ok(scale)
+            Some(scale)
         } else {
             let long = pair.time_ns.saturating_sub(scale.first.time_ns) > BASE_MAX_NS;
-            Ok(Scale::new(if long { scale.anchor } else { scale.first }, pair))
+            Some(Scale::new(if long { scale.anchor } else { scale.first }, pair))
         };
         error_ns
     }
@@ -168,13 +142,7 @@ impl JobClock {
     /// What it is, for the record.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        if self.counter.is_ok() { "TSC" } else { "CLOCK_MONOTONIC" }
-    }
-
-    /// Why the time-stamp counter is not used; `None` where it is.
-    #[must_use]
-    pub fn doubt(&self) -> Option<String> {
-        self.counter.err().map(|doubt| doubt.to_string())
+        if self.counter.is_some() { "TSC" } else { "CLOCK_MONOTONIC" }
     }
 }
 
@@ -188,14 +156,14 @@ impl Clock for JobClock {
     #[inline]
     fn now(&self) -> Nanos {
         match &self.counter {
-            Ok(scale) => Nanos(scale.at(count())),
-            Err(_) => MonotonicClock.now(),
+            Some(scale) => Nanos(scale.at(count())),
+            None => MonotonicClock.now(),
         }
     }
 }
 
 /// Two calibrations in a row that must agree within what their pairs allow.
-fn calibrate() -> Result<Scale, Doubt> {
+fn calibrate() -> Option<Scale> {
     let first = Pair::take();
     std::thread::sleep(HALF);
     let middle = Pair::take();
@@ -207,14 +175,13 @@ fn calibrate() -> Result<Scale, Doubt> {
     // The middle pair enters both halves, with opposite signs.
     let allowed_ns = scale.ns(first.error + 2 * middle.error + last.error);
     let allowed_ppm = allowed_ns / HALF.as_nanos() as f64 * 1e6 + 1.0;
-    let within = ppm <= allowed_ppm && scale.factor > 0;
-    if within { Ok(scale) } else { Err(Doubt::Unsteady { ppm }) }
+    (ppm <= allowed_ppm && scale.factor > 0).then_some(scale)
 }
 
-fn clock_source() -> Option<String> {
+/// Whether the kernel itself tells the time by the counter.
+fn is_the_kernels() -> bool {
     std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-        .ok()
-        .map(|text| text.trim().to_owned())
+        .is_ok_and(|source| source.trim() == "tsc")
 }
 
 /// The time-stamp counter, not before what came earlier in the program was carried out.
@@ -280,20 +247,16 @@ mod tests {
     #[test]
     fn a_counter_that_left_the_kernels_clock_is_not_used_any_more() {
         let mut clock = JobClock::new();
-        let Ok(scale) = clock.counter else {
-            assert!(clock.doubt().is_some());
-            return;
-        };
-        assert!(clock.recheck().abs() < 5_000.0 && clock.doubt().is_none(), "{clock:?}");
+        let Some(scale) = clock.counter else { return };
+        assert!(clock.recheck().abs() < 5_000.0 && clock.name() == "TSC", "{clock:?}");
         // A counter that runs 1 % too fast since an anchor a second ago.
         let mut early = scale;
         early.anchor.time_ns -= 1_010_000_000;
         early.anchor.count -= (1e9 / scale.ns(1)) as u64;
         early.first.time_ns -= 1_010_000_000;
-        let mut planted = JobClock { counter: Ok(early) };
+        let mut planted = JobClock { counter: Some(early) };
         planted.recheck();
         assert_eq!(planted.name(), "CLOCK_MONOTONIC");
-        assert!(planted.doubt().is_some_and(|doubt| doubt.contains("left")), "{planted:?}");
     }
 
     #[test]

@@ -13,7 +13,7 @@
 
 use crate::Request;
 use record::Workload;
-use workload::derive_seed;
+use workload::{area_and_rank, derive_seed};
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 40;
@@ -53,8 +53,7 @@ impl Tags {
     /// number of jobs can read them.
     #[must_use]
     pub fn of(workload: &Workload, seed: u64, job: u32) -> Self {
-        let target =
-            if workload.stripe_bytes.is_some() { 0 } else { job % workload.targets.max(1) };
+        let (target, _) = area_and_rank(workload, job);
         let strides = workload.stride_bytes.iter().map(|bytes| bytes.0);
         let mut lengths = workload.bs.iter().map(|share| share.bytes.0).chain(strides);
         let whole = lengths.all(|length| length.is_multiple_of(u64::from(BLOCK_BYTES)));

@@ -55,12 +55,10 @@ pub(crate) fn cost(arguments: &CostArgs) -> anyhow::Result<Verdict> {
         return Err(usage("say what to compute: --price AMOUNT, --fill NAME=RATE, or both"));
     }
     let profile = arguments.view.keeping.profile(&arguments.profile)?;
-    let device = profile.target.device.as_ref().map(|device| device.size_bytes);
-    let capacity = arguments.capacity.or(device).unwrap_or(profile.target.size_bytes);
     let price = arguments.price.map(|amount| Price {
         amount,
         currency: arguments.currency.clone(),
-        capacity_bytes: capacity.0,
+        capacity: arguments.capacity,
     });
     let document = cost::price(&profile, price.as_ref(), &arguments.fill, VERSION)
         .map_err(|lacks| anyhow!("profile {} has no cost: {lacks}; run check again", profile.id))?;

@@ -13,7 +13,7 @@ use ::import::{Format, Options, RangeQuery, parse_moment, parse_utc_offset};
 use anyhow::Context;
 use clap::Args;
 use prometheus::{Client, parse_range};
-use record::{Nanos, Observation, Severity};
+use record::{Finding, Nanos, Observation};
 use session::{self, StopFlag, VERSION};
 use std::path::PathBuf;
 
@@ -83,8 +83,7 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<
     });
     output::print(&text)?;
     saved.context(NOT_SAVED)?;
-    let severities = || observations.iter().flat_map(|it| &it.findings).map(|it| it.severity);
-    Ok(Verdict::of(severities().all(|severity| severity != Severity::Invalid)))
+    Ok(Verdict::of(observations.iter().all(|it| Finding::none_invalid(&it.findings))))
 }
 
 fn options(arguments: &ImportArgs) -> Options {

@@ -5,7 +5,7 @@ use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
 use plan::{PlannedTrial, Saved, TrialList};
-use record::{Trial, Workload};
+use record::{Finding, Trial, Workload};
 use session::{Beside, CacheState, Driver, End, StopFlag, Targets};
 use simdisk::SimSpec;
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &RunArgs, stop: &StopFlag) -> anyhow::Result<Verdic
         let page = || output::page(&report::cost_fit(&fit));
         output::document(arguments.results.save.json, &fit, page)?;
         written?;
-        return Ok(Verdict::of(fit.clean()));
+        return Ok(Verdict::of(Finding::none_invalid(&fit.findings)));
     }
     // It is saved with what a second pass adds to it.
     let planned =

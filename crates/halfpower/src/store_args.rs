@@ -4,7 +4,7 @@ use crate::output::{self, Verdict};
 use anyhow::Context;
 use clap::Args;
 use diagnose::ProfileSet;
-use record::{Finding, Profile, Severity};
+use record::{Finding, Profile};
 use report::{Story, Style};
 use serde::Serialize;
 use session::Driver;
@@ -140,6 +140,6 @@ impl SaveArgs {
     ) -> anyhow::Result<Verdict> {
         output::document(self.json, document, || page(driver))?;
         driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
-        Ok(Verdict::of(findings.iter().all(|finding| finding.severity < Severity::Invalid)))
+        Ok(Verdict::of(Finding::none_invalid(findings)))
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct ValidateArgs {
 pub(crate) fn validate(arguments: &ValidateArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let profile = arguments.save.keeping.profile(&arguments.id)?;
     let area = session::area_of(&profile)?;
-    let write = profile.cells.iter().any(|cell| cell.workload.writes());
+    let write = profile.has_writes();
     let fixed = profile.simulated.then_some(SIMULATED_SEED);
     let seed = session::seed(arguments.seed.or(fixed), profile.simulated);
     let cells = profile.all_cells();

@@ -229,17 +229,17 @@ impl WhatIfArgs {
         let hit_ns = self.hit_time.map(|time| time.0 as f64);
         changes.extend(self.cache_hit.map(|share| Change::CacheHit { share, hit_ns }));
         changes.extend(self.host_cache.map(Change::HostCache));
-        let mut stated = 0;
-        for one in &self.sequential {
+        for (at, one) in self.sequential.iter().enumerate() {
             match one {
                 Sequential::More(percent) => {
                     changes.push(Change::Sequential(f64::from(*percent) / 100.0));
                 }
-                Sequential::Now(_) => stated += 1,
+                // It states the load.
+                Sequential::Now(_) if at == 0 && !observed => {}
+                Sequential::Now(_) => {
+                    return Err(usage("as a change --sequential takes so much more of it: +30%"));
+                }
             }
-        }
-        if stated > usize::from(!observed) {
-            return Err(usage("as a change --sequential takes so much more of it: +30%"));
         }
         let of_load = usize::from(!observed && self.load.rate_iops.is_none());
         let depths = self.iodepth.get(of_load..).unwrap_or_default();

@@ -129,7 +129,7 @@ impl ObservationBuilder {
             });
         }
         let names = distinct(self.intervals.iter().map(|interval| interval.device.as_str()));
-        let doubt = self.release.as_deref().and_then(crate::kernel::busy_doubt);
+        let doubt = self.release.as_deref().and_then(record::kernel_busy_doubt);
         let devices = names
             .iter()
             .map(|name| ObservedDevice {

@@ -39,12 +39,20 @@ pub enum KernelError {
     Format {
         /// The file.
         file: &'static str,
-        /// The line, from 1; 0 for the file as a whole.
+        /// The line, from 1.
         line: usize,
         /// What is wrong with it.
         problem: String,
         /// The line itself.
         text: String,
+    },
+    /// A kernel file lacks something, as a whole.
+    #[error("cannot read {file}: {problem}")]
+    Lacks {
+        /// The file.
+        file: &'static str,
+        /// What is wrong with it.
+        problem: String,
     },
     /// No device of this name has counters.
     #[error(
@@ -63,11 +71,6 @@ impl KernelError {
     /// A failed call, with the remedy that its error number suggests.
     pub fn system(action: &'static str, path: &Path, cause: Errno) -> Self {
         Self::System { action, path: path.to_owned(), cause, remedy: remedy(cause) }
-    }
-
-    /// A kernel file that lacks something, as a whole.
-    pub(crate) fn lacks(file: &'static str, problem: String) -> Self {
-        Self::Format { file, line: 0, problem, text: String::new() }
     }
 
     /// As [`KernelError::system`], for calls through the standard library.

@@ -8,7 +8,6 @@
 //! separates the fixed time of a request from the rate of the link (Riedel, van Ingen, Gray 1997,
 //! table 3).
 
-use crate::measured;
 use crate::plan::{BUS_AREA, BUS_DEPTH, BUS_REQUEST, Purpose};
 use record::{
     BusPoint, BusTest, Bytes, CacheEvidence, Estimate, Growth, HitRow, HitTest, Measured, Nanos,
@@ -160,7 +159,7 @@ pub fn hit_test(answers: &[Answer], delay: Nanos) -> Measured<HitTest> {
         let cell = cells
             .iter()
             .find(|cell| cell.workload.pattern == pattern && cell.workload.max_bs() == bytes);
-        measured(cell.map(|cell| cell.latency_ns), "no valid trial")
+        cell.map(|cell| cell.latency_ns).ok_or("no valid trial").into()
     };
     let sizes: BTreeSet<Bytes> = cells.iter().map(|cell| cell.workload.max_bs()).collect();
     if sizes.is_empty() {
@@ -169,7 +168,7 @@ pub fn hit_test(answers: &[Answer], delay: Nanos) -> Measured<HitTest> {
     let fits = model::service_time_fits(&cells);
     let fit = |pattern: Pattern| -> Measured<ServiceTimeFit> {
         let fit = fits.iter().find(|fit| fit.op == OpKind::Read && fit.pattern == pattern).cloned();
-        measured(fit, format!("a line takes at least {} sizes", model::MIN_FIT_SIZES))
+        fit.ok_or_else(|| format!("a line takes at least {} sizes", model::MIN_FIT_SIZES)).into()
     };
     Measured::Value(HitTest {
         delay_ns: delay,

@@ -6,7 +6,6 @@
 //! other part may have limited gives a lower bound and is marked so.
 
 use crate::bus::{Answer, best, rates};
-use crate::measured;
 use crate::pap::{Hop, Stated, buses, is_network, link_peak, memory_peak, network_peak, or_stated};
 use crate::path::conclude;
 use crate::plan::Purpose;
@@ -149,7 +148,7 @@ fn processor(found: &Found<'_>) -> PathComponent {
         format!("at most: CPU time charged per read of {size}, all processors busy")
     });
     PathComponent {
-        rap_bytes_per_s: measured(saturation, "no trial has a processor cost"),
+        rap_bytes_per_s: saturation.ok_or("no trial has a processor cost").into(),
         rap_method: how.unwrap_or_default(),
         ..row(found, ComponentKind::Processor, "processors", pap)
     }
@@ -173,7 +172,7 @@ fn memory(found: &Found<'_>) -> PathComponent {
         named("read, one thread", rate(MemoryTest::Read, 1).filter(|_| threads > 1)),
     ];
     PathComponent {
-        rap_bytes_per_s: measured(rate(MemoryTest::Read, threads), "no test ended"),
+        rap_bytes_per_s: rate(MemoryTest::Read, threads).ok_or("no test ended").into(),
         rap_method: match threads {
             1 => "64-bit loads beyond the caches".to_owned(),
             many => format!("64-bit loads beyond the caches, {many} threads"),
@@ -188,7 +187,7 @@ fn file_cache(found: &Found<'_>) -> PathComponent {
     let read = best(found.answers, Purpose::Cached(OpKind::Read));
     let write = best(found.answers, Purpose::Cached(OpKind::Write));
     PathComponent {
-        rap_bytes_per_s: measured(read, "there is no file-system cache on the way"),
+        rap_bytes_per_s: read.ok_or("there is no file-system cache on the way").into(),
         rap_method: "reads of a cached file, 64 KiB each, one at a time".to_owned(),
         others: named("write", write).into_iter().collect(),
         ..row(found, ComponentKind::FileCache, "file-system cache", pap)
@@ -252,7 +251,7 @@ fn shared(found: &Found<'_>) -> Vec<PathComponent> {
                 let limit = test.limit_bytes_per_s.value().filter(|_| alone).copied();
                 PathComponent {
                     rap_is_lower_bound: limit.is_none(),
-                    rap_bytes_per_s: measured(limit.or(most), "no valid trial"),
+                    rap_bytes_per_s: limit.or(most).ok_or("no valid trial").into(),
                     rap_method: again_text(test, test.points.len() as u32),
                     ..row
                 }
@@ -277,7 +276,7 @@ fn link(found: &Found<'_>) -> PathComponent {
         Ok(test) => {
             let one = test.points.first().map(|point| point.again_bytes_per_s);
             PathComponent {
-                rap_bytes_per_s: measured(one, "no valid trial"),
+                rap_bytes_per_s: one.ok_or("no valid trial").into(),
                 // What the drive's own electronics take is in it.
                 rap_is_lower_bound: true,
                 rap_method: again_text(test, 1),
@@ -302,7 +301,7 @@ fn device(found: &Found<'_>) -> PathComponent {
         None => of_trials(found.answers),
     };
     PathComponent {
-        rap_bytes_per_s: measured(read, "no valid trial"),
+        rap_bytes_per_s: read.ok_or("no valid trial").into(),
         rap_method: how,
         others,
         ..row

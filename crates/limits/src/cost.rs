@@ -34,8 +34,8 @@ pub struct Price {
     pub amount: f64,
     /// Its currency.
     pub currency: String,
-    /// Capacity that it is for, bytes.
-    pub capacity_bytes: u64,
+    /// Capacity that it is for; `None` for that of the device, else of the target.
+    pub capacity: Option<Bytes>,
 }
 
 /// Megabyte accesses per second, one at a time, at `kaps` random accesses per second and a transfer
@@ -108,8 +108,8 @@ pub fn price(
         })
     });
     let device = profile.target.device.as_ref().map(|device| device.size_bytes);
-    let capacity_bytes = device.unwrap_or(profile.target.size_bytes);
-    let capacity_bytes = price.map_or(capacity_bytes, |price| Bytes(price.capacity_bytes));
+    let stated = price.and_then(|price| price.capacity);
+    let capacity_bytes = stated.or(device).unwrap_or(profile.target.size_bytes);
     Ok(PriceDocument {
         schema: record::PRICE_SCHEMA.to_owned(),
         halfpower_version: version.to_owned(),

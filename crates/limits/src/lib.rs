@@ -19,10 +19,3 @@ pub mod pap;
 pub mod path;
 pub mod plan;
 pub mod zones;
-
-use record::Measured;
-
-/// What was found, or the reason why nothing was.
-fn measured<T>(found: Option<T>, reason: impl Into<String>) -> Measured<T> {
-    found.map_or_else(|| Measured::not(reason), Measured::Value)
-}

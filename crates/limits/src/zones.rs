@@ -7,7 +7,6 @@
 //! extreme. Rejected: one pass from the beginning to the end, in which time and place are one, and
 //! a straight line through the rates, which flat noise fits as well as bands do.
 
-use crate::measured;
 use plan::{PlannedTrial, TrialList};
 use record::{
     Band, Bytes, EngineName, Environment, Estimate, Extents, Finding, FindingCode, Measured, Nanos,
@@ -216,7 +215,7 @@ fn inner_loss(
         .filter_map(|&pass| Some(1.0 - rate(pass, last)? / rate(pass, first)?))
         .collect();
     let loss = stats::visits_mean(&losses);
-    measured(loss, "fewer than two passes have valid visits at both ends")
+    loss.ok_or("fewer than two passes have valid visits at both ends").into()
 }
 
 /// The positions of an analysis with where they lie.
@@ -262,7 +261,7 @@ pub fn document(
     let positions = positions(&analysis, plan, mapped.target);
     let lowest =
         positions.iter().min_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value));
-    let lowest = measured(lowest.cloned(), "no position");
+    let lowest = lowest.cloned().ok_or("no position").into();
     let band = |&(first, last, bytes_per_s): &(u32, u32, Estimate)| Band {
         first,
         last,

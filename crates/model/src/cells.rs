@@ -15,7 +15,7 @@
 use crate::grouped::grouped;
 use crate::visit::{Visit, settled};
 use record::{
-    Arrival, Cell, DirectionResult, Estimate, HistogramSnapshot, Measured, MedianVisit, Trial,
+    Arrival, Cell, DirectionResult, Estimate, HistogramSnapshot, MedianVisit, Trial,
     mean_latency_ns,
 };
 
@@ -76,12 +76,12 @@ fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
         histogram: visits
             .iter()
             .fold(HistogramSnapshot::default(), |sum, next| sum.merged(&next.histogram())),
-        utilization: measured(busy.clone().map(|(share, _)| share)),
-        service_ns: measured(busy.map(|(_, service)| service)),
-        device_share: measured(device_share(visits)),
-        cpu_us_per_io: measured(most_visits(visits, cpu_us_per_io).map(|told| {
-            over_visits(&told.iter().map(|(_, cost)| *cost).collect::<Vec<_>>(), None)
-        })),
+        utilization: busy.clone().map(|(share, _)| share).into(),
+        service_ns: busy.map(|(_, service)| service).into(),
+        device_share: device_share(visits).into(),
+        cpu_us_per_io: most_visits(visits, cpu_us_per_io)
+            .map(|told| over_visits(&told.iter().map(|(_, cost)| *cost).collect::<Vec<_>>(), None))
+            .into(),
         precise,
     })
 }
@@ -186,10 +186,6 @@ fn device_time_ns(trial: &Trial) -> Result<f64, String> {
     }
     let window_ns = trial.result.duration_ns.0 as f64;
     Ok(counters.concurrency * window_ns / counters.ios as f64)
-}
-
-fn measured<T>(found: Result<T, String>) -> Measured<T> {
-    found.map_or_else(Measured::not, Measured::Value)
 }
 
 /// CPU time of a request, in microseconds, or why it is not known.

@@ -165,11 +165,6 @@ impl TrialList {
         Self { total: self.total + done, begun: done, ..self }
     }
 
-    /// The trials that were not begun.
-    pub fn trials(&self) -> impl Iterator<Item = &PlannedTrial> {
-        self.trials.iter()
-    }
-
     /// The longest that they can take.
     #[must_use]
     pub fn longest(&self) -> Nanos {

@@ -1,8 +1,6 @@
 //! The cost-fit document: processor cost per request against request size, per cache mode.
 
-use crate::{
-    Bytes, CacheMode, Environment, Estimate, Finding, Measured, OpKind, Pattern, Severity, Target,
-};
+use crate::{Bytes, CacheMode, Environment, Estimate, Finding, Measured, OpKind, Pattern, Target};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,14 +38,6 @@ pub struct CostFit {
     pub findings: Vec<Finding>,
     /// Conditions.
     pub environment: Option<Environment>,
-}
-
-impl CostFit {
-    /// Whether no finding says that the numbers are not what was asked for.
-    #[must_use]
-    pub fn clean(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity < Severity::Invalid)
-    }
 }
 
 /// Cost against size in one cache mode.

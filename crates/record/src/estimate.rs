@@ -170,6 +170,12 @@ pub enum Measured<T> {
     },
 }
 
+impl<T, R: Into<String>> From<Result<T, R>> for Measured<T> {
+    fn from(found: Result<T, R>) -> Self {
+        found.map_or_else(Self::not, Self::Value)
+    }
+}
+
 impl<T> Measured<T> {
     /// The reason form.
     #[must_use]

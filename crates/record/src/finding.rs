@@ -236,6 +236,12 @@ impl Finding {
         Self::new(code, Severity::Info, claim, remedy)
     }
 
+    /// Whether none of these says that the numbers are not what was asked for.
+    #[must_use]
+    pub fn none_invalid(findings: &[Self]) -> bool {
+        findings.iter().all(|finding| finding.severity < Severity::Invalid)
+    }
+
     /// The same finding with one more number behind it.
     #[must_use]
     pub fn with(mut self, what: &str, value: f64, unit: &str) -> Self {

@@ -71,7 +71,9 @@ pub use limits::{
     PathComponent, ProcessorCache, Sizing,
 };
 pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
-pub use plausible::{ImpossibleFigures, MOST_BYTES_PER_S, MOST_PER_S, doubt_busy_counters};
+pub use plausible::{
+    ImpossibleFigures, MOST_BYTES_PER_S, MOST_PER_S, doubt_busy_counters, kernel_busy_doubt,
+};
 pub use prediction::{
     AsProfiled, ModelAccuracy, ModelPrediction, Objective, ObjectiveAnswer, PREDICTION_SCHEMA,
     PredictionDocument, SheetPrediction, SinceProfile, VALIDATION_SCHEMA, Validation,
@@ -95,8 +97,8 @@ pub use trial::{
 pub use units::{
     Bytes, NO_NUMBER, Nanos, UnitError, counted, format_both_rates, format_bytes, format_change,
     format_count, format_digits, format_duration, format_interval, format_iops, format_kib,
-    format_moment, format_nanos, format_rate, format_share, with_half_width, with_interval,
-    with_range,
+    format_moment, format_nanos, format_rate, format_share, shell_word, with_half_width,
+    with_interval, with_range,
 };
 pub use whatif::{
     Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, RaidLevel, SimulatedState,

@@ -97,6 +97,14 @@ pub enum Offered {
     Depth(f64),
 }
 
+impl Offered {
+    /// Whether requests arrive whatever the device does.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        !matches!(self, Self::Depth(_))
+    }
+}
+
 /// The models, from simple to good.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,

@@ -117,6 +117,39 @@ fn possible(figure: &Figure, most: f64) -> bool {
         && figure.resolution >= 0.0
 }
 
+/// Major and minor version of a kernel.
+type Version = (u32, u32);
+
+/// From and to which version (the latter not included) the busy times that a kernel keeps (the tenth
+/// counter, iostat's %util) are in doubt, and why: they have been kept in three ways, and only the
+/// last means what its name says at any load. Sources: `part_round_stats` of Linux 4.16 and 4.20,
+/// commits 5b18b5a73760 (5.0) and 99dc422335d8 (6.10). Rejected: correcting the number, which would
+/// need the arrival times that were lost.
+const DOUBTS: [(Version, Version, &str); 2] = [
+    (
+        (4, 17),
+        (5, 0),
+        "counts requests that are allocated and not yet started, so that it says too much when \
+         they wait for a free tag",
+    ),
+    (
+        (5, 0),
+        (6, 10),
+        "looks once per timer tick whether a request is in progress, so that it can say 90 % for a \
+         disk that is nearly idle",
+    ),
+];
+
+/// Why the busy share of a disk cannot be trusted under a kernel of this release, such as
+/// `6.18.44-fc`; `None` where it can.
+#[must_use]
+pub fn kernel_busy_doubt(release: &str) -> Option<String> {
+    let mut numbers = release.split(|character: char| !character.is_ascii_digit());
+    let version = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+    let (.., why) = DOUBTS.iter().find(|(from, to, _)| (*from..*to).contains(&version))?;
+    Some(format!("Linux {}.{} {why}", version.0, version.1))
+}
+
 /// Says of each device whose busy counter contradicts its concurrency that it cannot be trusted.
 pub fn doubt_busy_counters(observation: &mut Observation) {
     // Of each device: requests, and the seconds with and the seconds of requests in flight.

@@ -68,6 +68,12 @@ impl Profile {
     pub fn all_cells(&self) -> Vec<Cell> {
         self.cells.iter().chain(&self.mixes).cloned().collect()
     }
+
+    /// Whether writes were measured as well.
+    #[must_use]
+    pub fn has_writes(&self) -> bool {
+        self.cells.iter().any(|cell| cell.workload.writes())
+    }
 }
 
 /// All visits of one workload.

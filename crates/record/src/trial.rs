@@ -1,8 +1,8 @@
 //! The trial document: one workload run once on one target.
 
 use crate::{
-    Bytes, DropCache, Environment, Estimate, Finding, HistogramSnapshot, Measured, Nanos, Severity,
-    Target, Workload,
+    Bytes, DropCache, Environment, Estimate, Finding, HistogramSnapshot, Measured, Nanos, Target,
+    Workload,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ impl Trial {
     /// Whether no finding says that the numbers are not what was asked for.
     #[must_use]
     pub fn clean(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity < Severity::Invalid)
+        Finding::none_invalid(&self.findings)
     }
 
     /// Reads and writes, as far as they were asked for.

@@ -157,6 +157,16 @@ fn finite(value: f64, format: impl Fn(f64) -> String) -> String {
     if value.is_finite() { format(value) } else { NO_NUMBER.to_owned() }
 }
 
+/// A word as a shell takes it.
+#[must_use]
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// Three significant digits without a unit: `33.2`.
 #[must_use]
 pub fn format_digits(value: f64) -> String {

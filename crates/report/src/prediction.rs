@@ -117,7 +117,7 @@ fn answer(story: &mut Story, prediction: &Prediction) {
     let share = number::percent(prediction.saturation);
     let max = number::with_interval(&prediction.max_iops, number::per_second);
     story.fact("saturation", format!("{share} of the max IOPS of this mix, {max}"));
-    if matches!(prediction.offered, Offered::Depth(_)) {
+    if !prediction.offered.is_open() {
         story.fact("IOPS", number::with_interval(&prediction.iops, number::per_second));
     }
 }

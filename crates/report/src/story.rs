@@ -520,15 +520,6 @@ pub(crate) fn grouped<K: PartialEq, T>(
     groups
 }
 
-/// A word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 /// Clauses as a sentence; without any, another sentence.
 pub(crate) fn sentence(clauses: impl IntoIterator<Item = String>, otherwise: &str) -> String {
     match joined(clauses, "; ", |clause| clause) {

@@ -6,8 +6,8 @@
 //! that lacks something says so.
 
 use crate::escape;
-use crate::story::{joined, quoted};
-use record::{Experiment, PlannedTrial};
+use crate::story::joined;
+use record::{Experiment, PlannedTrial, shell_word};
 use std::collections::BTreeMap;
 
 /// A text that cannot end a comment.
@@ -80,5 +80,5 @@ fn line(experiment: &Experiment, planned: &PlannedTrial, command: &ScriptLine) -
         true => String::new(),
         false => format!("  # {}", comment(&remarks.join("; "))),
     };
-    format!("{}{remark}\n", joined(words, " ", quoted))
+    format!("{}{remark}\n", joined(words, " ", shell_word))
 }

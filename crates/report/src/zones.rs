@@ -2,9 +2,9 @@
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs};
 use crate::number;
-use crate::story::{Cell, Story, quoted, told};
+use crate::story::{Cell, Story, told};
 use crate::target;
-use record::{Bytes, Unit, ZoneMap, ZonePosition, format_bytes};
+use record::{Bytes, Unit, ZoneMap, ZonePosition, format_bytes, shell_word};
 
 /// Lines of the map; more positions are drawn several to a line.
 const LINES: usize = 30;
@@ -47,7 +47,7 @@ pub fn zones(map: &ZoneMap) -> Story {
          {depth} at each"
     );
     story.condition("design", design);
-    let path = quoted(&map.target.path);
+    let path = shell_word(&map.target.path);
     story.commands.push(format!("halfpower zones {path} --seed {}", map.seed));
     story
 }

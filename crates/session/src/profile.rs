@@ -142,8 +142,7 @@ pub fn drift_now(
         return Err(SessionError::usage(text));
     }
     // In a directory it is a file of halfpower's own that is written.
-    let write = profile.target.kind == TargetKind::Directory
-        && profile.cells.iter().any(|cell| cell.workload.writes());
+    let write = profile.target.kind == TargetKind::Directory && profile.has_writes();
     let (seed, cells) = (crate::seed(None, false), profile.all_cells());
     let profiled = Predictor::of_cells(&cells);
     let mut probe = DriftProbe::new(&cells, &profiled, write, seed).ok_or_else(|| {

@@ -5,8 +5,8 @@ use crate::steady_window::SteadyWindow;
 use crate::{Measurement, OpenTotals, SLICES, Slice, TrialBackend, TrialError, validity};
 use record::{
     Arrival, DirectionResult, Environment, ErrorCount, Finding, HistogramSnapshot,
-    IntervalDirection, IntervalResult, Measured, Nanos, OpenLoop, Series, TRIAL_SCHEMA, Target,
-    TimeSummary, Trial, TrialResult, Workload,
+    IntervalDirection, IntervalResult, Nanos, OpenLoop, Series, TRIAL_SCHEMA, Target, TimeSummary,
+    Trial, TrialResult, Workload,
 };
 use std::sync::atomic::AtomicBool;
 
@@ -59,13 +59,9 @@ pub fn run_trial(
         targets: identity.targets,
         workload: workload.clone(),
         result: result(workload, &steady),
-        cpu: cpu(&steady).map_or_else(Measured::not, Measured::Value),
-        device_counters: device_counters(workload, &steady)
-            .map_or_else(Measured::not, Measured::Value),
-        harness: measurement
-            .harness
-            .clone()
-            .map_or_else(|| Measured::not("virtual time has no harness limit"), Measured::Value),
+        cpu: cpu(&steady).into(),
+        device_counters: device_counters(workload, &steady).into(),
+        harness: measurement.harness.clone().ok_or("virtual time has no harness limit").into(),
         findings: identity.findings,
         environment: identity.environment,
         cache_dropped: identity.cache_dropped,

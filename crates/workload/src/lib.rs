@@ -26,7 +26,7 @@ pub use design::{
 };
 pub use error::BuildError;
 pub use mix::parse_mix;
-pub use region::Region;
+pub use region::{Region, area_and_rank};
 pub use rng::{Rng, derive_seed};
 pub use spec::Spec;
 pub use stream::{Request, RequestStream};

@@ -57,7 +57,8 @@ pub(crate) fn jobs_per_area(workload: &Workload) -> u32 {
 
 /// The area of a job, which is also the first of its jobs, and the place of the job among these: job
 /// `i` works on target `i` modulo the targets, or all work on the one stripe.
-pub(crate) fn area_and_rank(workload: &Workload, job: u32) -> (u32, u32) {
+#[must_use]
+pub fn area_and_rank(workload: &Workload, job: u32) -> (u32, u32) {
     let areas = if workload.stripe_bytes.is_some() { 1 } else { workload.targets.max(1) };
     (job % areas, job / areas)
 }

@@ -39,15 +39,24 @@ pub(super) fn preferences(options: Options) -> Vec<IoringSetupFlags> {
 /// Why the kernel refuses a ring, and what to do.
 pub(super) fn refusal(errno: Errno, options: Options) -> EngineError {
     let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled");
-    let disabled = disabled.as_deref().map_or("0", str::trim);
+    told(errno, options, disabled.as_deref().map_or("0", str::trim))
+}
+
+/// The same, where the setting `kernel.io_uring_disabled` is known.
+fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
     let (cause, remedy) = match errno {
         Errno::NOSYS => (
             "the kernel has none (before 5.11, or built without it, or a seccomp filter hides it)"
                 .to_owned(),
             "update the kernel or lift the filter, or use --ioengine sync",
         ),
+        Errno::PERM | Errno::ACCESS if disabled == "1" => (
+            "kernel.io_uring_disabled is 1: off for ordinary users".to_owned(),
+            "run as root, join the group of kernel.io_uring_group, set it to 0 with sysctl, or use \
+             --ioengine sync",
+        ),
         Errno::PERM | Errno::ACCESS if disabled != "0" => (
-            format!("the setting kernel.io_uring_disabled is {disabled}"),
+            format!("kernel.io_uring_disabled is {disabled}: off for everyone"),
             "set it to 0 with sysctl, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS if options.sqpoll => (
@@ -75,4 +84,21 @@ pub(super) fn refusal(errno: Errno, options: Options) -> EngineError {
         _ => ("io_uring_setup failed".to_owned(), "see the error, or use --ioengine sync"),
     };
     EngineError::Unavailable { engine: "io_uring", cause, errno, remedy }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forbidden_ring_names_the_setting_that_forbids_it() {
+        let says = |disabled: &str, errno: Errno, words: &str| {
+            let error = told(errno, Options::default(), disabled).to_string();
+            assert!(error.contains(words) && error.contains("--ioengine sync"), "{error}");
+        };
+        says("2", Errno::PERM, "for everyone");
+        says("1", Errno::PERM, "ordinary users");
+        says("0", Errno::PERM, "seccomp");
+        says("0", Errno::NOSYS, "the kernel has none");
+    }
 }

@@ -12,12 +12,11 @@ use crate::linux::filesystem::locate_filesystem;
 use crate::linux::perf::{PerfCounter, paranoid_level};
 use crate::linux::probe::{cpu_split, steal_ns};
 use crate::linux::processors;
-use crate::linux::roots::{Roots, field, number, text};
+use crate::linux::roots::{Roots, field, text};
 use crate::linux::soaker::Soaker;
 use engine::EngineError;
 use record::{Capability, CgroupLimit, CpuSplit, DeviceFacts, format_bytes};
 use rustix::fs::{Access, Mode, OFlags};
-use rustix::io::Errno;
 use rustix::process::{Resource, geteuid, getrlimit};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -32,7 +31,7 @@ pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability
         root(),
         device_counters(roots, disk),
         link_facts(disk),
-        io_uring(roots, engine::probe_uring()),
+        io_uring(engine::probe_uring()),
         locked_memory(),
         clock(roots),
         split(roots),
@@ -91,31 +90,17 @@ fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
     told("link facts", link, "sysfs tells nothing of the link", remedy)
 }
 
-fn io_uring(roots: &Roots, outcome: Result<(), EngineError>) -> Capability {
-    let Err(error) = outcome else {
-        return Capability::of("io_uring", true, "a ring can be made", "");
-    };
-    let cause = if let EngineError::Unavailable { errno, .. } = error { errno } else { Errno::IO };
-    let setting = number(&roots.proc.join("sys/kernel/io_uring_disabled"));
-    let (why, remedy) = match (cause, setting) {
-        (Errno::NOSYS, _) => ("the kernel has none", "use Linux 5.11 or newer built with it"),
-        (Errno::PERM, Some(2)) => (
-            "kernel.io_uring_disabled is 2: off for everyone",
-            "set it with 'sysctl kernel.io_uring_disabled=0'",
-        ),
-        (Errno::PERM, Some(1)) => (
-            "kernel.io_uring_disabled is 1: off for ordinary users",
-            "run as root, join the group of kernel.io_uring_group, or set the value to 0",
-        ),
-        (Errno::PERM | Errno::ACCESS, _) => (
-            "a security filter forbids it (seccomp of the container, or a security module)",
-            "allow the io_uring system calls in the container's seccomp profile",
-        ),
-        (Errno::NOMEM, _) => ("no locked memory is left", "raise 'ulimit -l'"),
-        _ => ("the system refuses it", "look at the kernel log"),
-    };
-    let remedy = format!("{remedy}; until then use --ioengine sync");
-    Capability::of("io_uring", false, format!("{cause}: {why}"), &remedy)
+fn io_uring(outcome: Result<(), EngineError>) -> Capability {
+    match outcome {
+        Ok(()) => Capability::of("io_uring", true, "a ring can be made", ""),
+        Err(EngineError::Unavailable { cause, errno, remedy, .. }) => {
+            Capability::of("io_uring", false, format!("{errno}: {cause}"), remedy)
+        }
+        Err(error) => {
+            let remedy = "look at the kernel log; until then use --ioengine sync";
+            Capability::of("io_uring", false, error.to_string(), remedy)
+        }
+    }
 }
 
 fn locked_memory() -> Capability {
@@ -244,25 +229,8 @@ fn fio(path: Option<&OsStr>) -> Capability {
 mod tests {
     use super::*;
     use crate::linux::perf::refusal;
+    use rustix::io::Errno;
     use testkit::Fake;
-
-    #[test]
-    fn a_forbidden_ring_names_the_setting_that_forbids_it() {
-        let fake = Fake::new();
-        let detail = |setting: &str, errno: Errno| {
-            fake.proc("sys/kernel/io_uring_disabled", setting);
-            let cause = String::new();
-            let refused = EngineError::Unavailable { engine: "", cause, errno, remedy: "" };
-            io_uring(&Roots::below(fake.root()), Err(refused))
-        };
-        let off = detail("2\n", Errno::PERM);
-        assert!(!off.available && off.detail.contains("for everyone"), "{off:?}");
-        assert!(off.remedy.contains("--ioengine sync"), "{off:?}");
-        assert!(detail("1\n", Errno::PERM).detail.contains("ordinary users"));
-        assert!(detail("0\n", Errno::PERM).detail.contains("seccomp"));
-        assert!(detail("0\n", Errno::NOSYS).detail.contains("kernel has none"));
-        assert!(io_uring(&Roots::below(fake.root()), Ok(())).available);
-    }
 
     #[test]
     fn what_keeps_instructions_from_being_counted_is_named() {

@@ -162,7 +162,8 @@ pub(crate) fn read_lines(
     let line_of = |device: &String| {
         let is = |line: &str| line.split_ascii_whitespace().nth(2) == Some(device.as_str());
         let found = text.lines().zip(1..).find(|(line, _)| is(line));
-        let none = || KernelError::lacks(FILE, format!("the device {device} has no line"));
+        let problem = || format!("the device {device} has no line");
+        let none = || KernelError::Lacks { file: FILE, problem: problem() };
         found.ok_or_else(none).and_then(|(line, number)| parse_line(line, number))
     };
     devices.iter().map(line_of).collect()

@@ -40,7 +40,7 @@ pub fn locate_filesystem(
     let absolute = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mount = mount_of(&mounts, &absolute, Some(numbers)).ok_or_else(|| {
         let problem = format!("no mount holds {path:?}; is /proc mounted?");
-        KernelError::lacks("/proc/self/mountinfo", problem)
+        KernelError::Lacks { file: "/proc/self/mountinfo", problem }
     })?;
     // Whether the file itself is marked to be compressed (chattr +c), whatever the mount says.
     let marked = rustix::fs::statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::empty())

@@ -3,7 +3,6 @@
 //! The mount options name the server's address, the kernel's routes the interface, which tells its
 //! speed. Only IPv4 routes are read: the others stand in no one place that all kernels have.
 
-use crate::measured;
 use kernel::Roots;
 use kernel::read::text;
 use record::{Advertised, FilesystemFacts, Measured};
@@ -49,7 +48,7 @@ pub fn network_peak(roots: &Roots, filesystem: &FilesystemFacts) -> Measured<Adv
         bytes_per_s: megabits * 1e6 / 8.0,
         source: format!("sysfs: {interface}, {megabits:.0} Mb/s"),
     });
-    measured(peak, format!("the interface {interface} tells no speed"))
+    peak.ok_or_else(|| format!("the interface {interface} tells no speed")).into()
 }
 
 /// The server's address: the mount option `addr`, else the source if it is one.

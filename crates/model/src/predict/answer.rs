@@ -56,7 +56,7 @@ impl Predictor {
             }
             _ => None,
         };
-        let rate_rel = if matches!(offered, Offered::Depth(_)) { rel } else { 0.0 };
+        let rate_rel = if offered.is_open() { 0.0 } else { rel };
         Ok(Prediction {
             model,
             mix: mix.clone(),

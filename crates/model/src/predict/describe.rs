@@ -58,7 +58,7 @@ pub(super) fn extrapolated(
     if (mixed(reads) || mixed(sequential)) && !predictor.capacity.knows_mixes() {
         say("no mix was measured; the classes are taken not to disturb each other".to_owned());
     }
-    let open = !matches!(offered, Offered::Depth(_));
+    let open = offered.is_open();
     if open && predictor.trials.is_empty() {
         say("no open load was measured; the interval holds the error of the measured rates, not \
              that of the model"

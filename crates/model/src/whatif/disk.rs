@@ -91,7 +91,7 @@ impl Disk<'_> {
     fn errors(&self, found: &Prediction) -> (f64, f64, f64) {
         let level = NORMAL_95 * self.predictor.level_se_rel();
         let rel = spread(&found.latency_ns).hypot(level).max(MODEL_ERROR);
-        if matches!(found.offered, Offered::Depth(_)) {
+        if !found.offered.is_open() {
             return (rel, spread(&found.iops).max(MODEL_ERROR), 1.0);
         }
         if self.predictor.errors().is_empty() {

@@ -61,11 +61,10 @@ fn case(
         },
     };
     let after = setup.with_all(changes, predictor).and_then(|changed| changed.state(predictor));
-    let after = match after {
+    let after: Measured<LoadState> = match after {
         // Disks that a level cannot be made of are a wrong question.
         Err(error @ WhatIfError::Disks(..)) => return Err(error),
-        Err(error) => Measured::not(error.to_string()),
-        Ok(state) => Measured::Value(state),
+        other => other.map_err(|error| error.to_string()).into(),
     };
     Ok(WhatIfCase {
         changes: changes.to_vec(),

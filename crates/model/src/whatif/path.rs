@@ -81,7 +81,7 @@ impl Path<'_> {
         }
         let found = self.through_cap(&rest, thinned(offered, left))?;
         let mut answer = Answer { mean: found.mean * left, rate: found.rate / left, ..found };
-        let open = !matches!(offered, Offered::Depth(_));
+        let open = offered.is_open();
         if left < 1.0 && open {
             let writes = 1.0 - rest.reads();
             let service = self.disk.predictor.scv_of(&rest).unwrap_or(1.0);

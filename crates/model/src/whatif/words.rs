@@ -1,7 +1,7 @@
 //! What a change assumes, what it costs, and how to check it.
 
 use super::Setup;
-use record::{Change, Offered, RaidLevel, format_bytes};
+use record::{Change, RaidLevel, format_bytes};
 
 /// The sentences of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Words {
 /// The sentences of a change for a load.
 #[must_use]
 pub fn words(change: Change, load: &Setup) -> Words {
-    let open = !matches!(load.offered, Offered::Depth(_));
+    let open = load.offered.is_open();
     let [assumes, cost, how_to_check] = match change {
         Change::Array { disks, raid, chunk_bytes } => return array(disks, raid, chunk_bytes),
         Change::Faster(_) => [
@@ -75,7 +75,7 @@ pub fn words(change: Change, load: &Setup) -> Words {
             "the rate rises: if it stays, the program paces itself",
         ],
         Change::AsProfiled => [
-            match (open, load.alternatives.iter().any(|other| matches!(other, Offered::Depth(_)))) {
+            match (open, load.alternatives.iter().any(|other| !other.is_open())) {
                 (false, _) => "the same queue depth as now",
                 (true, false) => "requests that arrive as often as now, by chance",
                 (true, true) => {

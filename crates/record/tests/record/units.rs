@@ -3,7 +3,7 @@
 use halfpower_record::{
     Bytes, NO_NUMBER, Nanos, UnitError, counted, format_bytes, format_change, format_count,
     format_digits, format_interval, format_iops, format_moment, format_nanos, format_rate,
-    format_share, with_half_width,
+    format_share, shell_word, with_half_width,
 };
 
 #[test]
@@ -73,4 +73,11 @@ fn a_document_time_is_shown_to_the_minute_and_foreign_text_as_it_is() {
     assert_eq!(format_moment("2026-03-01T14:05:59.1Z"), "2026-03-01 14:05 UTC");
     assert_eq!(format_moment("yesterday"), "yesterday");
     assert_eq!(format_moment("ééééééééééé"), "ééééééééééé");
+}
+
+#[test]
+fn a_name_with_spaces_is_told_as_a_shell_takes_it() {
+    assert_eq!(shell_word("naa.5000c500a1b2"), "naa.5000c500a1b2");
+    assert_eq!(shell_word("t10.ATA  ACME 1"), "'t10.ATA  ACME 1'");
+    assert_eq!(shell_word("a'b"), r"'a'\''b'");
 }

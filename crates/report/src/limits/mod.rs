@@ -11,9 +11,9 @@ mod tests_behind;
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs, ys};
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Alternative, Badge, Cell, Story, joined, quoted};
+use crate::story::{Alternative, Badge, Cell, Story, joined};
 use crate::target;
-use record::{HalfPower, LimitsRun, PathComponent, Sizing, Unit};
+use record::{HalfPower, LimitsRun, PathComponent, Sizing, Unit, shell_word};
 
 /// The story of a run of limits.
 #[must_use]
@@ -32,7 +32,7 @@ pub fn limits(run: &LimitsRun) -> Story {
     target::conditions(&mut story, &run.targets, run.environment.as_ref(), about);
     story.condition("trials", run.trial_ids.len().to_string());
     story.condition("device from profile", run.profile_id.clone().unwrap_or_default());
-    let paths = joined(&run.targets, " ", |target| quoted(&target.path));
+    let paths = joined(&run.targets, " ", |target| shell_word(&target.path));
     story.commands.push(format!("halfpower limits {paths} --seed {}", run.seed));
     story
 }

@@ -12,11 +12,11 @@ mod line;
 mod service;
 
 use crate::page::Tone;
-use crate::story::{Cell, Fact, Section, Story, quoted, sentence};
+use crate::story::{Cell, Fact, Section, Story, sentence};
 use crate::{number, target};
 use record::{
     CacheMode, Cell as Measurement, DepthCurve, Estimate, FindingCode, OpKind, Pattern, Profile,
-    TargetKind, Trial, format_bytes,
+    TargetKind, Trial, format_bytes, shell_word,
 };
 
 /// A budget from which on there is none: a week.
@@ -51,7 +51,7 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     let budget = Some(profile.budget_ns.0).filter(|&budget| budget < UNLIMITED_NS);
     let budget = budget.map(|budget| format!(" of {}", number::duration(budget)));
     story.condition("measured for", used + &budget.unwrap_or_default());
-    let (path, seed) = (quoted(&profile.target.path), profile.seed);
+    let (path, seed) = (shell_word(&profile.target.path), profile.seed);
     let seconds = profile.budget_ns.as_secs_f64().ceil();
     story.commands.push(format!("halfpower check {path} --budget {seconds}s --seed {seed}"));
     story

@@ -13,12 +13,12 @@ use crate::number::counted;
 use crate::page::Tone;
 use crate::plots;
 use crate::profile::advice;
-use crate::story::{Action, Cell, Columns, Section, Story, grouped, joined, quoted};
+use crate::story::{Action, Cell, Columns, Section, Story, grouped, joined};
 use crate::trial;
 use crate::{number, target};
 use record::{
     CacheMode, Estimate, Experiment, ExperimentEffect, FindingCode, ReachedSizes, Target, Trial,
-    format_bytes,
+    format_bytes, shell_word,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,8 +58,8 @@ pub fn experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
     let name = experiment.design.rsplit('/').next().unwrap_or_default();
     let file = format!("{}.toml", name.strip_suffix(".toml").unwrap_or(name));
     let design = if experiment.design_text.is_empty() { &experiment.design } else { &file };
-    let paths = joined(&experiment.targets, " ", |target| quoted(&target.path));
-    let design = quoted(design);
+    let paths = joined(&experiment.targets, " ", |target| shell_word(&target.path));
+    let design = shell_word(design);
     story.commands.push(format!("halfpower sweep {design} {paths} --seed {}", experiment.seed));
     if !experiment.design_text.is_empty() {
         let title = format!("The design, to be saved as `{file}`");

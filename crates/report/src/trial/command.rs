@@ -4,17 +4,17 @@
 //! are written out, because their defaults come from the machine. Flags that guard data
 //! (`--overwrite`, `--destroy-data-on`) are never written: whoever repeats it decides anew.
 
-use crate::story::{joined, quoted};
+use crate::story::joined;
 use record::{
     Arrival, CacheMode, Data, Discipline, DropCache, Nanos, Pattern, Regions, TargetKind, Trial,
-    Workload,
+    Workload, shell_word,
 };
 
 /// A flag with its value, which is empty for a switch; `None` where it is not written.
 type Flag = (&'static str, Option<String>);
 
 pub(crate) fn command(trial: &Trial) -> String {
-    let paths = joined(&trial.targets, "", |target| format!(" {}", quoted(&target.path)));
+    let paths = joined(&trial.targets, "", |target| format!(" {}", shell_word(&target.path)));
     let all = [what(&trial.workload), place(&trial.workload, trial), course(&trial.workload)];
     let written = all.into_iter().flatten().filter_map(|(name, value)| Some((name, value?)));
     let flags = joined(written, "", |(name, value)| match value.as_str() {

@@ -60,7 +60,7 @@ fn counters_show_loads_while_they_are_there_and_no_longer() {
 }
 
 #[test]
-fn the_same_scene_is_the_same_bytes() {
+fn the_same_scenario_is_the_same_bytes() {
     let one = || {
         let loads = vec![load(1, 9, |spec| spec.asked.iodepth = 4)];
         format!("{:?}", seen("mmc,servers=2", loads))

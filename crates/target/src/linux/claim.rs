@@ -16,7 +16,7 @@ use crate::signature::{Looked, Signature, find};
 use kernel::Roots;
 use kernel::device::{numbers, partitions};
 use kernel::read::base_name;
-use record::{Bytes, Finding, FindingCode, Target, TargetKind, format_bytes};
+use record::{Bytes, Finding, FindingCode, Target, TargetKind, format_bytes, shell_word};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Advice, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
@@ -145,15 +145,6 @@ fn not_named(path: &Path, node: &Node, stable: &[String], typed: &[String]) -> T
 
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(" and ")
-}
-
-/// The name as a shell takes it.
-fn shell_word(name: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:+=,@%/".contains(c);
-    if !name.is_empty() && name.chars().all(plain) {
-        return name.to_owned();
-    }
-    format!("'{}'", name.replace('\'', r"'\''"))
 }
 
 fn signature(path: &Path, device: &File, looked: Looked) -> Result<Option<Signature>, TargetError> {

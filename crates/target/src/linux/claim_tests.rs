@@ -24,10 +24,3 @@ fn a_missing_or_wrong_name_is_answered_with_the_flag_to_type() {
     let none = told(&[], &[]);
     assert!(none.contains("no name of its own") && !none.contains("give --"), "{none}");
 }
-
-#[test]
-fn a_name_with_spaces_is_told_as_a_shell_takes_it() {
-    assert_eq!(shell_word("naa.5000c500a1b2"), "naa.5000c500a1b2");
-    assert_eq!(shell_word("t10.ATA  ACME 1"), "'t10.ATA  ACME 1'");
-    assert_eq!(shell_word("a'b"), r"'a'\''b'");
-}

@@ -125,7 +125,7 @@ fn peers(context: &Context, bout: &Bout<'_>, runtime: Duration) -> Result<Value>
     let mut ways = vec![("default".to_owned(), Settings { by_default: true, ..bout.settings })];
     for (submit, complete_min) in [(DEPTH, 1), (DEPTH, DEPTH), (32, 32)] {
         let settings = Settings { submit, complete_min, ..bout.settings };
-        ways.push((format!("batched ({})", settings.words()), settings));
+        ways.push((format!("batched ({})", settings.words(bout.load.iodepth)), settings));
     }
     let mut kept = json!({});
     for (name, settings) in ways {

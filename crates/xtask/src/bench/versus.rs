@@ -92,9 +92,9 @@ fn deep(context: &Context, target: &Target) -> Result<Report> {
     let mut bout = Bout::new(&context.binary, target, DEEP, Some(context.core));
     let (settings, tried) = fio::best(&bout, context.options.smoke)?;
     for (settings, iops) in &tried {
-        println!("    fio with {}: {iops:.0} IOPS", settings.words());
+        println!("    fio with {}: {iops:.0} IOPS", settings.words(DEEP.iodepth));
     }
-    println!("    fio's best here: {}", settings.words());
+    println!("    fio's best here: {}", settings.words(DEEP.iodepth));
     bout.settings = settings;
     let pairs = context.contest(&bout)?;
     let short_fio = context.short(|runtime| bout.fio(runtime))?;
@@ -130,10 +130,11 @@ fn deep(context: &Context, target: &Target) -> Result<Report> {
         gate("CPU time per request", Goal::AtMost(1.0), &costs, cpu_proof),
     ];
     let each = |values: (f64, f64)| json!({ "fio": values.0, "halfpower": values.1 });
-    let tried = tried.iter().map(|(it, iops)| json!({ "settings": it.words(), "iops": iops }));
+    let words = |settings: &fio::Settings| settings.words(DEEP.iodepth);
+    let tried = tried.iter().map(|(it, iops)| json!({ "settings": words(it), "iops": iops }));
     let details = json!({
         "slices_a_side": pairs.len(), "slice_s": context.slice().as_secs_f64(),
-        "fio_settings": settings.words(), "fio_tried": tried.collect::<Vec<Value>>(),
+        "fio_settings": words(&settings), "fio_tried": tried.collect::<Vec<Value>>(),
         "iops": each(rate), "charged_us_per_request": each(cost),
         "whole_machine_us_per_request": each(busy_each),
         "whole_machine_ratio": numbers(&busy_ratio),

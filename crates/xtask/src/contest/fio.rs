@@ -36,10 +36,9 @@ impl Registered {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// Requests handed over together, and completions taken together: at least, at most.
+    /// Requests handed over together, and completions taken together at least.
     pub(crate) submit: u32,
     pub(crate) complete_min: u32,
-    pub(crate) complete_max: u32,
     pub(crate) registered: Registered,
     /// The processor it is bound to; `None` for any.
     pub(crate) core: Option<usize>,
@@ -51,14 +50,13 @@ impl Settings {
     /// As halfpower does it: all that can be handed over in one call, and all that is done out
     /// of one look. fio by itself makes a system call per request, which memory shows.
     pub(crate) fn alike(load: &Load, registered: Registered, core: Option<usize>) -> Self {
-        let (submit, complete_max) = (load.iodepth, load.iodepth);
-        Self { submit, complete_min: 1, complete_max, registered, core, by_default: false }
+        Self { submit: load.iodepth, complete_min: 1, registered, core, by_default: false }
     }
 
-    /// `submit 32, complete 16 to 128`.
-    pub(crate) fn words(&self) -> String {
-        let Self { submit, complete_min, complete_max, .. } = self;
-        format!("submit {submit}, complete {complete_min} to {complete_max}")
+    /// `submit 32, complete 16 to 128`, for a load of that queue depth.
+    pub(crate) fn words(&self, iodepth: u32) -> String {
+        let Self { submit, complete_min, .. } = self;
+        format!("submit {submit}, complete {complete_min} to {iodepth}")
     }
 }
 
@@ -154,7 +152,7 @@ fn command(load: &Load, settings: &Settings, runtime: Duration) -> Command {
     if matches!(load.via, EngineName::IoUring | EngineName::Libaio | EngineName::Null) {
         flag("iodepth_batch_submit", &settings.submit);
         flag("iodepth_batch_complete_min", &settings.complete_min);
-        flag("iodepth_batch_complete_max", &settings.complete_max);
+        flag("iodepth_batch_complete_max", &load.iodepth);
     }
     if load.via == EngineName::IoUring {
         flag("registerfiles", &u8::from(settings.registered.files));

@@ -11,7 +11,6 @@
 //! netlink events for hot-plug (the next read shows it).
 
 mod context;
-mod doubt;
 mod groups;
 mod notes;
 mod step;

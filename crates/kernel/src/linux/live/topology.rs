@@ -6,12 +6,11 @@
 //! else is guessed from names. Rejected: following a loop device to the disk below its file, of
 //! which it asks what the file system chooses.
 
-use super::doubt;
 use crate::linux::device::{device_of, device_of_mount, numbers, whole_disk};
 use crate::linux::diskstats::DiskstatsLine;
 use crate::linux::mounts::{mount_of, read_mounts};
 use crate::linux::roots::{Roots, base_name, names};
-use record::ObservedDevice;
+use record::{ObservedDevice, kernel_busy_doubt};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -26,9 +25,14 @@ pub(crate) fn describe(
     let name = &line.device;
     let built_of = built_of(roots, name);
     let busy_doubt = if built_of.is_empty() {
-        line.busy_ms.and_then(|_| doubt::of_kernel(release?))
+        line.busy_ms.and_then(|_| kernel_busy_doubt(release?))
     } else {
-        Some(doubt::of_stack(name, &built_of))
+        // Whatever the kernel.
+        Some(format!(
+            "the kernel keeps the times of {name} in timer ticks, as it has no queue of its own; \
+             those of {} are finer",
+            built_of.join(", ")
+        ))
     };
     ObservedDevice {
         name: name.clone(),
