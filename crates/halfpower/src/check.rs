@@ -144,7 +144,7 @@ fn open(
         target.open_mode(cache, write)?;
     }
     let style = report::Style::default();
-    let about = report::target_text(target.facts(), Some(target.environment()), &style);
+    let about = report::target_text(target.facts(), Some(&target.environment), &style);
     output::say(about.trim_end());
     let busy = target.busy_finding();
     if busy.is_some() {

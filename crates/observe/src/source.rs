@@ -67,7 +67,7 @@ impl Source {
                     let claim = format!("Tracer: {lack}.");
                     Finding::note(FindingCode::FiguresMissing, claim, "")
                 };
-                self.findings.extend(tracer.lacks().iter().map(missing));
+                self.findings.extend(tracer.lacks.iter().map(missing));
                 self.traced = disks.into_iter().map(|(name, number)| (number, name)).collect();
                 self.tracer = Some(tracer);
             }

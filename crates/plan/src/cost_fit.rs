@@ -45,7 +45,8 @@ pub struct CostFitPlan {
     visits: VecDeque<Workload>,
     total: usize,
     made_up: usize,
-    area: Bytes,
+    /// The area of all visits, from the start of the one asked for.
+    pub area: Bytes,
     issued: u64,
     seed: u64,
 }
@@ -87,12 +88,6 @@ impl CostFitPlan {
             visits.extend(round);
         }
         Some(Self { visits, total, made_up: 0, area, issued: 0, seed })
-    }
-
-    /// The area of all visits, from the start of the one asked for.
-    #[must_use]
-    pub fn area(&self) -> Bytes {
-        self.area
     }
 }
 

@@ -105,7 +105,8 @@ pub struct DriftProbe<'a> {
     present: (usize, usize),
     level_before: DriftFactors,
     seed: u64,
-    spent: Nanos,
+    /// Measured time of all looks so far, ramps included.
+    pub(crate) spent: Nanos,
     /// Levels so far, one per look.
     levels: Vec<DriftFactors>,
     trial_ids: Vec<String>,
@@ -282,11 +283,6 @@ impl<'a> DriftProbe<'a> {
             }
         }
         cells
-    }
-
-    /// Measured time of all looks so far, ramps included.
-    pub(crate) fn spent(&self) -> Nanos {
-        self.spent
     }
 
     /// All looks together.

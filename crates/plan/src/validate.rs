@@ -97,7 +97,8 @@ pub struct ValidatePlan<'a> {
     steps: VecDeque<Step>,
     /// The case of the present visit, and whether it is one at its rate; `None` in a look.
     visit: Option<(usize, bool)>,
-    spent: Nanos,
+    /// Measured time so far, ramps included.
+    pub spent: Nanos,
     budget: Nanos,
 }
 
@@ -119,7 +120,7 @@ impl<'a> ValidatePlan<'a> {
         predictor: &'a Predictor,
         probe: Option<DriftProbe<'a>>,
     ) -> Result<Self, BuildError> {
-        let spent = probe.as_ref().map_or(Nanos(0), DriftProbe::spent);
+        let spent = probe.as_ref().map_or(Nanos(0), |probe| probe.spent);
         let mut plan = Self {
             predictor,
             cells,
@@ -245,12 +246,6 @@ impl<'a> ValidatePlan<'a> {
     #[must_use]
     pub fn since(&self) -> Option<SinceProfile> {
         self.probe.as_ref().map(DriftProbe::since)
-    }
-
-    /// Measured time so far, ramps included.
-    #[must_use]
-    pub fn spent(&self) -> Nanos {
-        self.spent
     }
 }
 

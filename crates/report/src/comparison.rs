@@ -10,11 +10,12 @@
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number::{self, change, counted};
 use crate::page::Tone;
-use crate::story::{Badge, Cell, Section, Story, grouped, joined};
+use crate::story::{Badge, Cell, Section, Story, joined};
 use record::{
     ComparedKind, ComparedMetric, ComparedRow, ComparedSide, ComparedUnit, ComparedVerdict,
     Comparison, Unit,
 };
+use stats::grouped;
 
 const CONDITIONS: usize = 24;
 const NAMED: usize = 4;

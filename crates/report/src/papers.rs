@@ -10,8 +10,9 @@
 use crate::chart::{self, Axis, Form, Series};
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Badge, Cell, Story, grouped};
+use crate::story::{Badge, Cell, Story};
 use papers::{Chart, Class, Paper, Point, Report, Row, Verdict};
+use stats::grouped;
 use std::collections::BTreeMap;
 
 /// What a row may be off by, for those who read the page alone; the details say it row by row.

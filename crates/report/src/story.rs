@@ -506,20 +506,6 @@ pub(crate) fn joined<T>(
     all.into_iter().map(words).collect::<Vec<String>>().join(between)
 }
 
-/// The items of each key, in the order of the first of each.
-pub(crate) fn grouped<K: PartialEq, T>(
-    items: impl IntoIterator<Item = (K, T)>,
-) -> Vec<(K, Vec<T>)> {
-    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
-    for (key, item) in items {
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, group)) => group.push(item),
-            None => groups.push((key, vec![item])),
-        }
-    }
-    groups
-}
-
 /// Clauses as a sentence; without any, another sentence.
 pub(crate) fn sentence(clauses: impl IntoIterator<Item = String>, otherwise: &str) -> String {
     match joined(clauses, "; ", |clause| clause) {

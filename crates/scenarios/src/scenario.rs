@@ -416,7 +416,7 @@ impl<'a> ScenarioRun<'a> {
     /// Reads the counters and writes the interval that ends now.
     fn sample(&mut self, now: Nanos) {
         let room = self.room.borrow();
-        let (device, progress_ns) = (room.counters(), room.progress_ns());
+        let (device, progress_ns) = (room.counters(), room.progress_ns);
         let counted = Counted { at: now, device, progress_ns };
         let in_flight = room.in_flight();
         drop(room);

@@ -38,7 +38,7 @@ pub fn cost_fit(driver: &mut Driver<'_>, workload: &Workload, seed: u64) -> Resu
         op,
         pattern: workload.pattern,
         depth: workload.depth,
-        area_bytes: plan.area(),
+        area_bytes: plan.area,
         findings: cost_findings(&finished.trials, &modes),
         modes,
         break_even_bytes,

@@ -78,7 +78,7 @@ impl Session {
             profile_id: profile.id,
             target: profile.target,
             environment: self.environment.clone(),
-            measured_ns: plan.spent(),
+            measured_ns: plan.spent,
             summary: model::validation_summary(predictor.advised(), &trials, profile.simulated),
             trials,
             since_profile: plan.since(),

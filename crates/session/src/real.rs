@@ -24,7 +24,8 @@ const BUSY_SHARE: f64 = 0.02;
 pub struct RealTargets {
     roots: Roots,
     handles: Vec<TargetHandle>,
-    environment: Environment,
+    /// Conditions.
+    pub environment: Environment,
     files: BTreeMap<CacheMode, Vec<OwnedFd>>,
 }
 
@@ -67,12 +68,6 @@ impl RealTargets {
     /// Facts of all.
     pub fn all_facts(&self) -> impl Iterator<Item = &Target> {
         self.handles.iter().map(|handle| &handle.facts)
-    }
-
-    /// Conditions.
-    #[must_use]
-    pub fn environment(&self) -> &Environment {
-        &self.environment
     }
 
     /// What offsets and sizes past the page cache must be multiples of, in bytes: on all of them,

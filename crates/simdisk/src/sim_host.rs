@@ -44,8 +44,8 @@ pub struct SimHost {
     wakes: BinaryHeap<Reverse<(Nanos, u32)>>,
     ended: Vec<Ended>,
     counters: DeviceSample,
-    /// Time that completed reads and writes spent in progress.
-    progress_ns: [u64; 2],
+    /// Time that completed reads and writes spent in progress, as a kernel counts it apart.
+    pub progress_ns: [u64; 2],
     busy_since: Nanos,
 }
 
@@ -252,12 +252,6 @@ impl SimHost {
             counters.busy_ns += self.now.since(self.busy_since).0;
         }
         counters
-    }
-
-    /// Time that completed reads and writes spent in progress, as a kernel counts it apart.
-    #[must_use]
-    pub fn progress_ns(&self) -> [u64; 2] {
-        self.progress_ns
     }
 
     /// Requests in progress now.

@@ -44,6 +44,18 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// The items of each key, in the order of the first of each.
+pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for (key, item) in items {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
+}
+
 /// The mean of at least two independent values, and the variance of that mean.
 pub(crate) fn mean_and_variance(values: &[f64]) -> (f64, f64) {
     let (count, centre) = (values.len() as f64, mean(values));

@@ -104,14 +104,7 @@ fn condensed(all: Vec<ComponentUse>) -> Vec<ComponentUse> {
     if all.len() <= EACH_SHOWN {
         return all;
     }
-    let mut kinds: Vec<(String, Vec<ComponentUse>)> = Vec::new();
-    for component in all {
-        let kind = kind_of(&component.name);
-        match kinds.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, members)) => members.push(component),
-            None => kinds.push((kind, vec![component])),
-        }
-    }
+    let kinds = stats::grouped(all.into_iter().map(|one| (kind_of(&one.name), one)));
     kinds.into_iter().flat_map(|(kind, members)| shown_of(&kind, members)).collect()
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn read_back(
     let mut checked = Checked::default();
     checked.result.method = method(workload, files);
     for log in logs {
-        let target = log.job() as usize % files.len().max(1);
+        let target = log.job as usize % files.len().max(1);
         let mut read = |offset: u64, memory: &mut [u8]| match workload.stripe_bytes {
             Some(chunk) => {
                 let layout = StripeLayout::new(chunk.0 as u32, files.len());

@@ -116,7 +116,8 @@ enum Expected<'a> {
 pub struct VerifyLog {
     tags: Tags,
     region: Region,
-    job: u32,
+    /// The job whose blocks these are.
+    pub(crate) job: u32,
     /// Nothing is written: all blocks are expected to be tagged already.
     reads_only: bool,
     generation: u64,
@@ -137,12 +138,6 @@ impl VerifyLog {
             leaves: Vec::new(),
             overlaps: HashMap::new(),
         }
-    }
-
-    /// The job whose blocks these are.
-    #[must_use]
-    pub fn job(&self) -> u32 {
-        self.job
     }
 
     /// A write is about to be handed over: its generation, for [`engine::Submission`].

@@ -13,7 +13,8 @@ use record::Nanos;
 pub(crate) struct WindowBoundaries {
     window: Window,
     interval: Option<Nanos>,
-    counting: bool,
+    /// Whether what completes now counts.
+    pub(crate) counting: bool,
     over: bool,
     next: Nanos,
     slice: usize,
@@ -39,12 +40,6 @@ impl WindowBoundaries {
     #[inline]
     pub(crate) fn next(&self) -> Nanos {
         self.next
-    }
-
-    /// Whether what completes now counts.
-    #[inline]
-    pub(crate) fn counting(&self) -> bool {
-        self.counting
     }
 
     /// Passes every boundary up to `now`; `end` is where counting ends.

@@ -44,7 +44,8 @@ pub(crate) struct Scale {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Kriging {
-    scale: Scale,
+    /// Length and noise, for fits to parts of the same trials.
+    pub(crate) scale: Scale,
     places: Vec<Place>,
     weights: Vec<f64>,
     /// Root mean square of the errors at places that were left out, each over its spread.
@@ -127,11 +128,6 @@ impl Kriging {
             .map(|(known, weight)| weight * kernel(known, place, &self.scale.lengths))
             .sum();
         sum.clamp(-MOST, MOST)
-    }
-
-    /// Length and noise, for fits to parts of the same trials.
-    pub(crate) fn scale(&self) -> Scale {
-        self.scale
     }
 }
 

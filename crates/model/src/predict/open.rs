@@ -162,7 +162,7 @@ impl OpenTable {
         open.beyond = [OpKind::Read, OpKind::Write].map(|op| {
             // Where all trials together showed nothing, a part of them does not.
             let scale = match like {
-                Some(like) => Some(like.beyond[op as usize].as_ref()?.scale()),
+                Some(like) => Some(like.beyond[op as usize].as_ref()?.scale),
                 None => None,
             };
             open.fitted(capacity, op, &with_load, scale)

@@ -8,8 +8,9 @@
 
 use super::{Set, SetCell};
 use crate::plots::op_word;
-use crate::story::{grouped, joined};
+use crate::story::joined;
 use record::{CacheMode, OpKind, Workload};
+use stats::grouped;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Curves that one plot holds.

@@ -12,8 +12,9 @@ pub(crate) use story::{done, of_trials};
 
 use crate::chart::extremes;
 use crate::plots::{directions, rate_interval};
-use crate::story::{grouped, joined};
+use crate::story::joined;
 use record::{Estimate, Experiment, ExperimentCell, PlannedTrial, Trial, Workload, format_bytes};
+use stats::grouped;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Repeats from which on their scatter says how well a value is known.

@@ -13,13 +13,14 @@ use crate::number::counted;
 use crate::page::Tone;
 use crate::plots;
 use crate::profile::advice;
-use crate::story::{Action, Cell, Columns, Section, Story, grouped, joined};
+use crate::story::{Action, Cell, Columns, Section, Story, joined};
 use crate::trial;
 use crate::{number, target};
 use record::{
     CacheMode, Estimate, Experiment, ExperimentEffect, FindingCode, ReachedSizes, Target, Trial,
     format_bytes, shell_word,
 };
+use stats::grouped;
 use std::collections::{BTreeMap, BTreeSet};
 
 const COURSES: usize = 4;

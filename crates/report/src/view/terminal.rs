@@ -5,10 +5,11 @@
 use super::table::{self, fits};
 use crate::page::{Page, Span, Tone};
 use crate::story::{
-    Action, Badge, Block, Cell, Fact, Section, Story, Table, grouped, joined, prefix, severity,
+    Action, Badge, Block, Cell, Fact, Section, Story, Table, joined, prefix, severity,
 };
 use crate::{Style, finding};
 use record::Finding;
+use stats::grouped;
 
 /// Columns of the longest name that others are aligned to.
 const NAME_MAX: usize = 24;

@@ -114,7 +114,7 @@ impl OpenedDesign {
         let (simulated, design_text) = (self.real.is_empty(), design.to_toml());
         let text = || format!("experiment {} {seed} {design_text}", targets.join(" "));
         let (id, time) = identity(simulated.then(text).as_deref());
-        let environment = self.real.values().next().map(|targets| targets.environment().clone());
+        let environment = self.real.values().next().map(|targets| targets.environment.clone());
         Experiment {
             schema: EXPERIMENT_SCHEMA.to_owned(),
             halfpower_version: VERSION.to_owned(),

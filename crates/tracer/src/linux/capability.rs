@@ -28,8 +28,8 @@ fn tracer(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
     let disks = request_disks(roots, disk.map(|disk| disk.disk.as_str()));
     let numbers: Vec<(u32, u32)> = disks.iter().map(|&(_, number)| number).collect();
     let (available, detail) = match Tracer::open(roots, &numbers, true) {
-        Ok(tracer) if tracer.lacks().is_empty() => (true, "works".to_owned()),
-        Ok(tracer) => (true, format!("works; {}", tracer.lacks().join("; "))),
+        Ok(tracer) if tracer.lacks.is_empty() => (true, "works".to_owned()),
+        Ok(tracer) => (true, format!("works; {}", tracer.lacks.join("; "))),
         Err(error) => (false, error.to_string()),
     };
     let remedy = "--trace of record, watch and diagnose falls back to the counters: run as root, \

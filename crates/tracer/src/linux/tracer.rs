@@ -100,7 +100,8 @@ pub struct Tracer {
     attached: Vec<OwnedFd>,
     roots: Roots,
     known: BTreeMap<Vec<u8>, u64>,
-    lacks: Vec<String>,
+    /// What this kernel does not tell, and what is lost with it.
+    pub lacks: Vec<String>,
 }
 
 /// One disk, and the counts at the last reading.
@@ -217,12 +218,6 @@ impl Tracer {
             .map_err(|cause| TracerError::of("attaching to a tracepoint", cause))?;
         self.attached.extend([attached, program]);
         Ok(())
-    }
-
-    /// What this kernel does not tell, and what is lost with it.
-    #[must_use]
-    pub fn lacks(&self) -> &[String] {
-        &self.lacks
     }
 
     /// What happened since the last call, or since the start, for each device in the order in

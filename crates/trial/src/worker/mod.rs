@@ -425,7 +425,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         if self.log.is_some() {
             self.settle();
         }
-        let counted = self.boundaries.counting();
+        let counted = self.boundaries.counting;
         if counted {
             self.last_counted = now;
         }
