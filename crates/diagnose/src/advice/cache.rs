@@ -98,7 +98,7 @@ pub(super) fn read_advice(cells: &[Cell]) -> Option<Advice> {
     Some(Advice {
         subject: "read cache mode".to_owned(),
         recommendation: by_size(&pairs.iter().map(Pair::choice).collect::<Vec<_>>()),
-        because: format!("{}, {depth} deep: {}", pattern.name(), list(&pairs, read_reason)),
+        because: format!("{}, QD {depth}: {}", pattern.name(), list(&pairs, read_reason)),
         next_best: alternatives(&pairs, read_alternative),
         against_rule: (!against.is_empty())
             .then(|| format!("rule of thumb: {}", against.join("; "))),

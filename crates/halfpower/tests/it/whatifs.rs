@@ -87,6 +87,8 @@ fn what_the_flags_say_is_the_load_first_and_then_the_change() {
     assert!((after.iops.value / before.iops.value - 8.0).abs() < 0.4, "{case:#?}");
     disk.run("whatif last --rate-iops 100").refuses(2, &["--faster", "--balance"]);
     disk.run("whatif last --faster 30%").refuses(2, &["--rate-iops"]);
+    disk.run("whatif last --rate-iops 100 --sequential +30% --sequential 20%")
+        .refuses(2, &["+30%"]);
     disk.run("whatif last --rate-iops 100 --disks 3 --raid 10").refuses(2, &["even number"]);
     disk.run("whatif last --rate-iops 9000 --faster 10%").refuses(2, &["9000"]);
     disk.run("whatif last --rate-iops 10 --balance").refuses(2, &["observation"]);

@@ -1,4 +1,4 @@
-//! A few draws of each kind, and the ward itself against faults that are planted.
+//! A few draws of each kind, and the scenarios themselves against faults that are planted.
 #![forbid(unsafe_code)]
 
 mod counters;
