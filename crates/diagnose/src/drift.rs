@@ -9,9 +9,7 @@
 use model::grouped;
 use record::Trial;
 
-/// Significance that a drift must reach.
 const P_VALUE: f64 = 0.01;
-/// Smallest drift over the whole measurement that is reported.
 const LEAST_CHANGE_REL: f64 = 0.05;
 /// Visits from which on a cell is tested by itself: with five, even a perfect trend has a p-value
 /// of 1.7 %.
@@ -23,7 +21,6 @@ pub(crate) struct Drift {
     pub change_rel: f64,
     /// Probability of such a trend on a device that stands still.
     pub p_value: f64,
-    /// Visits behind it.
     pub visits: usize,
     /// The cell that drifted by itself; `None` where all cells together did.
     pub cell: Option<String>,
@@ -67,12 +64,8 @@ fn pooled(groups: &[Visits]) -> Option<Drift> {
         groups.iter().map(|group| (group.times_s.as_slice(), group.iops.as_slice())).collect();
     let (change_rel, p_value) = stats::drift_across(&cells)?;
     let visits = groups.iter().map(|group| group.iops.len()).sum();
-    counts(change_rel, p_value, P_VALUE).then_some(Drift {
-        change_rel,
-        p_value,
-        visits,
-        cell: None,
-    })
+    let drift = Drift { change_rel, p_value, visits, cell: None };
+    counts(change_rel, p_value, P_VALUE).then_some(drift)
 }
 
 fn lone_cell(groups: &[Visits]) -> Option<Drift> {

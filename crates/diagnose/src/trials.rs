@@ -19,7 +19,6 @@ const UNSTEADY_SHARE: f64 = 0.1;
 const STEAL_SHARE: f64 = 0.05;
 /// Requests in all visits below which a cell is called thin.
 const FEW_REQUESTS: u64 = 100;
-/// Thin cells that are named.
 const CELLS_NAMED: usize = 3;
 /// Share of the trials below which what was found in them changes no number of a profile.
 const RARE_SHARE: f64 = 0.01;

@@ -11,8 +11,9 @@ use crate::number::{self, counted, duration};
 use crate::page::Tone;
 use crate::plots::thinned;
 use crate::story::{Cell, Story, capital, joined};
-use crate::traced::{traced, weighted_mean};
+use crate::traced::traced;
 use record::{Figure, Interval, Observation, ObservedDevice, Unit};
+use stats::weighted_mean;
 
 /// Devices in one plot: the busiest.
 const DEVICES: usize = 6;

@@ -8,6 +8,7 @@ use crate::number::{self, counted};
 use crate::page::Tone;
 use crate::story::{Cell, Columns, Story, joined};
 use record::{HistogramSnapshot, Interval, Observation, OpKind, Traced, TracedOp};
+use stats::weighted_mean;
 use std::collections::BTreeMap;
 
 const MOST_PROCESSES: usize = 5;
@@ -100,13 +101,6 @@ fn together(ops: &[&TracedOp]) -> TracedOp {
         sequential_share: weighted_mean(shares),
         ..TracedOp::default()
     }
-}
-
-/// Mean of values with their weights; `None` without any weight.
-pub(crate) fn weighted_mean(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
-    let (sum, weights) =
-        values.fold((0.0, 0.0), |(sum, all), (value, weight)| (sum + value * weight, all + weight));
-    (weights > 0.0).then(|| sum / weights)
 }
 
 /// Who asked for most, where that was traced.

@@ -56,6 +56,14 @@ pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<
     groups
 }
 
+/// Mean of values, each with its weight; `None` where nothing weighs.
+#[must_use]
+pub fn weighted_mean(parts: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
+    let sum = |(sum, all), (value, weight): (f64, f64)| (sum + value * weight, all + weight);
+    let (sum, weight) = parts.into_iter().fold((0.0, 0.0), sum);
+    (weight > 0.0).then(|| sum / weight)
+}
+
 /// The mean of at least two independent values, and the variance of that mean.
 pub(crate) fn mean_and_variance(values: &[f64]) -> (f64, f64) {
     let (count, centre) = (values.len() as f64, mean(values));

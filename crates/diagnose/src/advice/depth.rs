@@ -59,15 +59,10 @@ fn next_best(points: &[DepthPoint], quick: usize, busy: usize) -> Option<String>
     let texts: Vec<String> = neighbours
         .enumerate()
         .map(|(position, (from, to))| {
-            let words = if position == 0 { [" rate", " latency"] } else { ["", ""] };
-            format!(
-                "QD {}: {}{}, {}{}",
-                to.depth,
-                change(from.iops.value, to.iops.value),
-                words[0],
-                change(from.latency_ns.value, to.latency_ns.value),
-                words[1],
-            )
+            let [rate, latency] = if position == 0 { [" rate", " latency"] } else { ["", ""] };
+            let more = change(from.iops.value, to.iops.value);
+            let longer = change(from.latency_ns.value, to.latency_ns.value);
+            format!("QD {}: {more}{rate}, {longer}{latency}", to.depth)
         })
         .collect();
     (!texts.is_empty()).then(|| texts.join("; "))

@@ -17,11 +17,6 @@ const SIZE: &str = "bs";
 /// The effect at a request size.
 type AtSize<'a> = (u64, &'a ExperimentEffect);
 
-/// The crossing of reads and of writes, on the largest number of disks that shows one.
-pub(super) fn of_stripes(experiment: &Experiment) -> Vec<Advice> {
-    ["read", "write"].iter().filter_map(|op| of_operation(experiment, op)).collect()
-}
-
 fn size(effect: &ExperimentEffect) -> Option<u64> {
     let text = effect.within.get(SIZE)?;
     let (number, factor) = match text.strip_suffix('k') {
@@ -35,7 +30,8 @@ fn disks(effect: &ExperimentEffect) -> Option<u64> {
     effect.within.get(DISKS)?.parse().ok()
 }
 
-fn of_operation(experiment: &Experiment, op: &str) -> Option<Advice> {
+/// The crossing of an operation, on the largest number of disks that shows one.
+pub(super) fn of_stripes(experiment: &Experiment, op: &str) -> Option<Advice> {
     let asked = |effect: &&ExperimentEffect| {
         BUFFERED.is_of(effect) && effect.within.get("rw").is_some_and(|rw| rw == op)
     };

@@ -19,10 +19,10 @@ use record::{Advice, Experiment, ZoneMap};
 #[must_use]
 pub fn advise_experiment(experiment: &Experiment) -> Vec<Advice> {
     let rules = table::RULES.iter().filter_map(|rule| effects::judge(rule, &experiment.effects));
-    rules
-        .chain(parts::outstanding_per_disk(experiment))
-        .chain(crossing::of_stripes(experiment))
-        .collect()
+    let of_each = |advice: fn(&Experiment, &str) -> Option<Advice>| {
+        ["read", "write"].into_iter().filter_map(move |op| advice(experiment, op))
+    };
+    rules.chain(of_each(parts::outstanding_per_disk)).chain(of_each(crossing::of_stripes)).collect()
 }
 
 /// All advice that a map of zones supports.

@@ -9,11 +9,7 @@ const ENOUGH: f64 = 0.9;
 
 /// "N+1 outstanding requests of a chunk keep N disks busy" (Riedel 6): on the largest number of disks
 /// that was measured, is that depth within a tenth of the best?
-pub(super) fn outstanding_per_disk(experiment: &Experiment) -> Vec<Advice> {
-    ["read", "write"].iter().filter_map(|op| outstanding(experiment, op)).collect()
-}
-
-fn outstanding(experiment: &Experiment, op: &str) -> Option<Advice> {
+pub(super) fn outstanding_per_disk(experiment: &Experiment, op: &str) -> Option<Advice> {
     // By number of disks: depths and what they move.
     let mut stripes: BTreeMap<u32, Vec<(u32, &Estimate)>> = BTreeMap::new();
     for cell in experiment.cells.iter().filter(|cell| cell.trials >= 3) {

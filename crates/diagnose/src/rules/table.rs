@@ -5,8 +5,12 @@
 use super::effects::{Action, BUFFERED, Contrast, Rule, Sign};
 
 /// What a crash may cost where a write is done before it is on the medium.
-const LOST_IN_A_CRASH: &str = "what was not flushed is lost in a crash, and the flush is not in the \
-                               rate: not for logs and metadata";
+const LOST: &str = "what was not flushed is lost in a crash, and the flush is not in the \
+                    rate: not for logs and metadata";
+/// What reading through the page cache costs.
+const COPIED: &str = "a copy of each byte, and memory that other files lose";
+/// What a file costs that gets its blocks at once.
+const TAKEN: &str = "the space is taken from the start";
 
 const fn action(recommendation: &'static str) -> Action {
     Action { recommendation, price: "" }
@@ -23,10 +27,7 @@ pub(super) const RULES: &[Rule] = &[
         within: &[("rw", &["read"]), ("bs", &["2k", "4k"])],
         less: action("bypass the page cache (--cache device) for small sequential reads, too"),
         same: action("small sequential reads: with or without the page cache"),
-        more: at_a_price(
-            "read small sequential requests through the page cache",
-            "a copy of each byte, and memory that other files lose",
-        ),
+        more: at_a_price("read small sequential requests through the page cache", COPIED),
         thumb: "the file-system cache for reads below 8 KiB (Riedel 1)",
         predicts: Sign::More,
     },
@@ -36,10 +37,7 @@ pub(super) const RULES: &[Rule] = &[
         within: &[("rw", &["read"]), ("bs", &["128k", "256k"])],
         less: action("bypass the page cache (--cache device) for sequential reads above 64 KiB"),
         same: action("large sequential reads: past the page cache, which others then keep"),
-        more: at_a_price(
-            "read large sequential requests through the page cache as well",
-            "a copy of each byte, and memory that other files lose",
-        ),
+        more: at_a_price("read large sequential requests through the page cache as well", COPIED),
         thumb: "no file-system cache above 64 KiB (Riedel 2)",
         predicts: Sign::Less,
     },
@@ -49,10 +47,7 @@ pub(super) const RULES: &[Rule] = &[
         within: &[("rw", &["write"]), ("bs", &["2k", "4k", "8k", "16k", "32k"])],
         less: action("bypass the page cache (--cache device) for small sequential writes, too"),
         same: action("small sequential writes: past the page cache, where less can be lost"),
-        more: at_a_price(
-            "write sequential requests below 64 KiB through the page cache",
-            LOST_IN_A_CRASH,
-        ),
+        more: at_a_price("write sequential requests below 64 KiB through the page cache", LOST),
         thumb: "the file-system cache for writes below 64 KiB (Riedel 1)",
         predicts: Sign::More,
     },
@@ -62,10 +57,7 @@ pub(super) const RULES: &[Rule] = &[
         within: &[("rw", &["write"]), ("bs", &["128k", "256k"])],
         less: action("bypass the page cache (--cache device) for sequential writes above 64 KiB"),
         same: action("large sequential writes: past the page cache, where less can be lost"),
-        more: at_a_price(
-            "write large sequential requests through the page cache as well",
-            LOST_IN_A_CRASH,
-        ),
+        more: at_a_price("write large sequential requests through the page cache as well", LOST),
         thumb: "no file-system cache above 64 KiB (Riedel 2)",
         predicts: Sign::Less,
     },
@@ -110,10 +102,7 @@ pub(super) const RULES: &[Rule] = &[
         subject: "growing files",
         effect: Contrast("file", "append", "written"),
         within: &[],
-        less: at_a_price(
-            "write into a file that has its blocks, not into a growing one",
-            "the space is taken from the start",
-        ),
+        less: at_a_price("write into a file that has its blocks, not into a growing one", TAKEN),
         same: action("let files grow: it costs nothing here"),
         more: action("let files grow: faster here than to overwrite"),
         thumb: "preallocate; a growing file takes one request at a time (Riedel 5.4)",
@@ -127,14 +116,8 @@ pub(super) const RULES: &[Rule] = &[
             "write a file in full before it must be fast: reserved blocks are slower",
             "every block is written twice",
         ),
-        same: at_a_price(
-            "preallocate: reserved blocks are as fast as written ones",
-            "the space is taken from the start",
-        ),
-        more: at_a_price(
-            "preallocate: reserved blocks are faster than written ones",
-            "the space is taken from the start",
-        ),
+        same: at_a_price("preallocate: reserved blocks are as fast as written ones", TAKEN),
+        more: at_a_price("preallocate: reserved blocks are faster than written ones", TAKEN),
         thumb: "a preallocated file is as fast as a written one (Chung 4.4)",
         predicts: Sign::Same,
     },

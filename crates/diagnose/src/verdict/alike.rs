@@ -31,7 +31,6 @@ pub(crate) fn same_load(one: &IntervalTotals, other: &IntervalTotals) -> bool {
         && shares.is_none_or(|(a, b)| (a - b).abs() < 0.2 * factor)
 }
 
-/// Whether two segments have the same load and take the same time.
 pub(crate) fn alike_in_time(one: &Segment<'_>, other: &Segment<'_>) -> bool {
     let (a, b) = (&one.tally, &other.tally);
     same_load(a, b) && near(a.latency_ns(), b.latency_ns(), apart(a, b))

@@ -99,7 +99,6 @@ fn pinned_rate(judgement: &Judgement) -> Option<Cause> {
     Some(cause(CauseCode::PinnedRate, claim, &[("pinned at", pin.per_s, pin.unit())]))
 }
 
-/// Which operations are slower.
 fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
     let ratio = |op: OpKind| Some(segment.tally.op(op).latency_ns()? / look.by_op[op as usize]?);
     let (reads, writes) = (ratio(OpKind::Read), ratio(OpKind::Write));
@@ -160,7 +159,6 @@ fn bursts(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     in_bursts.then(|| cause(CauseCode::Bursts, claim, &numbers))
 }
 
-/// Reads that wait behind writes.
 fn writes_in_front(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let (reads, writes) = (&segment.tally.read, &segment.tally.write);
     let (read_ns, write_ns) = (reads.latency_ns()?, writes.latency_ns()?);
@@ -212,7 +210,7 @@ fn one_at_a_time(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
 }
 
 fn small_sequential(segment: &Segment<'_>) -> Option<Cause> {
-    let share = segment.around.sequential()?;
+    let share = segment.known.sequential?;
     let bytes = segment.tally.all.request_bytes()?;
     let claim = format!(
         "{} of the requests are adjacent to one before, and they are small ({}).",

@@ -9,11 +9,8 @@ use record::{format_iops, format_rate};
 
 const INTERVALS_MIN: usize = 6;
 const REQUESTS_MIN: f64 = 20.0;
-/// Variation of a pinned rate, as a share of it.
 const VARIATION_MAX: f64 = 0.02;
-/// Variation over that of a Poisson process.
 const POISSON_SHARE_MAX: f64 = 0.5;
-/// How often chance may look pinned.
 const BY_CHANCE: f64 = 0.005;
 
 /// What a rate is pinned to.

@@ -11,9 +11,10 @@
 //! not from that of the latency: under an open load both rise and fall together.
 
 use super::fitted_profile::FittedProfile;
-use super::interval_totals::{IntervalTotals, ratio_error, weighted_mean};
+use super::interval_totals::{IntervalTotals, ratio_error};
 use model::PredictError;
 use record::{Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
+use stats::weighted_mean;
 use std::collections::BTreeMap;
 
 /// Shares of sequential requests that are tried.
@@ -33,10 +34,8 @@ const STEPS: f64 = 50.0;
 /// Smallest share of the requests that makes a class.
 const CLASS_MIN: f64 = 0.002;
 
-/// The expectation for one mix.
 #[derive(Clone, Debug)]
 pub(crate) struct Expectation {
-    /// Share of sequential requests.
     pub(crate) sequential_share: f64,
     pub(crate) mix: Mix,
     pub(crate) unloaded_ns: f64,
@@ -54,7 +53,6 @@ pub(crate) struct Expectation {
     /// Half-width of the 95 % interval of the latency over the expectation, as a share, by
     /// its scatter over the intervals; `None` of fewer than three.
     pub(crate) scatter_rel: Option<f64>,
-    /// What the model extrapolated.
     pub(crate) extrapolated: Vec<String>,
 }
 
@@ -85,7 +83,6 @@ impl Expectation {
     }
 }
 
-/// A number of requests outstanding that is enough.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SufficientDepth {
     pub(crate) depth: f64,

@@ -202,7 +202,6 @@ impl IntervalTotals {
         by_times.or(self.present_s).filter(|_| self.seconds > 0.0).map(|time| time / self.seconds)
     }
 
-    /// Reads among the requests.
     pub(crate) fn read_share(&self) -> Option<f64> {
         let (reads, all) = self.read.requests.zip(self.all.requests)?;
         self.write.requests?;
@@ -265,13 +264,6 @@ impl IntervalTotals {
             iostat_busy_percent: self.utilization().map(|share| share * 100.0),
         }
     }
-}
-
-/// Mean of values, each with its weight; `None` where nothing weighs.
-pub(crate) fn weighted_mean(parts: impl IntoIterator<Item = (f64, f64)>) -> Option<f64> {
-    let sum = |(sum, all), (value, weight): (f64, f64)| (sum + value * weight, all + weight);
-    let (sum, weight) = parts.into_iter().fold((0.0, 0.0), sum);
-    (weight > 0.0).then(|| sum / weight)
 }
 
 /// Half-width of the 95 % interval of all of the first over all of the second, as a share of it: a

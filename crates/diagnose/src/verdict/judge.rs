@@ -69,11 +69,9 @@ pub(crate) struct Segment<'a> {
     pub(crate) time: Range<u64>,
     pub(crate) tally: IntervalTotals,
     pub(crate) series: &'a [IntervalTotals],
-    /// What was known beside the counters.
     pub(crate) around: SystemContext,
     /// What the profile expects, or why it expects nothing.
     pub(crate) looks: Result<Vec<Expectation>, String>,
-    /// What is known of the requests and the counters.
     pub(crate) known: SegmentFacts,
     pub(crate) facts: Option<&'a DeviceFacts>,
     /// Its queue, where that is deeper than the device can use.
@@ -101,14 +99,12 @@ pub(crate) struct Judgement {
     pub(crate) alternatives: Vec<Alternative>,
     /// The limit that is reached, where one is.
     pub(crate) limit: Option<record::CgroupLimit>,
-    /// What the rate is pinned to, where it is.
     pub(crate) pin: Option<ConstantRate>,
 }
 
 /// What a number is, its value and its unit.
 pub(crate) type Number = (&'static str, f64, &'static str);
 
-/// Numbers as evidence.
 pub(crate) fn numbers(numbers: &[Number]) -> Vec<Evidence> {
     let evidence = |&(what, value, unit): &Number| Evidence {
         what: what.to_owned(),
@@ -517,9 +513,8 @@ impl Segment<'_> {
                 .with("expected at this concurrency", look.at_concurrency.value, "ns")
                 .with("expected at QD 1", look.unloaded_ns, "ns")
                 .with("rate over the largest of this mix", saturation, "share");
-        let near_one = over < SLOW_DOUBT.0 && !(WAITS_DOUBT.0..WAITS_DOUBT.1).contains(&waits);
         let far = !beyond || over >= SLOW_DOUBT.1;
-        if error < 0.1 && (near_one || far) && holds.is_none() {
+        if error < 0.1 && far && holds.is_none() {
             judgement.confidence = Confidence::Certain;
         }
         if let Some(held) = holds {
@@ -786,7 +781,6 @@ impl Segment<'_> {
         );
     }
 
-    /// What can be said without an expectation.
     fn without_profile(&self, why: &str) -> Judgement {
         let judgement = Judgement::new(
             Verdict::NotEnoughEvidence,

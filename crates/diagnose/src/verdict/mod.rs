@@ -167,7 +167,7 @@ impl<'a> Subject<'a> {
             reference: prepared.filter(|_| matched.value().is_some()),
             profile: matched,
         };
-        subject.join();
+        subject.join_alike();
         subject.join_returning();
         subject
     }
@@ -192,7 +192,7 @@ impl<'a> Subject<'a> {
         let series = &self.series[body];
         let around = SystemContext::of(intervals, &self.observation.contexts);
         let mut known = SegmentFacts {
-            sequential: around.sequential(),
+            sequential: around.traced.as_ref().and_then(|traced| traced.sequential),
             busy: self.device.busy_doubt.is_none(),
             constant: outstanding::constant_depth(series),
         };
@@ -237,8 +237,7 @@ impl<'a> Subject<'a> {
         self.begins.iter().copied().zip(ends).map(|(begin, end)| begin..end).collect()
     }
 
-    /// Joins neighbours that are alike.
-    fn join(&mut self) {
+    fn join_alike(&mut self) {
         let mut at = 1;
         while at < self.begins.len() {
             let ranges = self.ranges();

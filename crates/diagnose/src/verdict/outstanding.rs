@@ -58,7 +58,6 @@ const RATE_MOVES_MIN: f64 = 0.02;
 /// average are the same once in thirty times.
 const CEILING_MIN: f64 = 16.0;
 const CEILING_SHARE: f64 = 0.25;
-/// Fewest intervals that a variation is taken from.
 const INTERVALS_MIN: usize = 5;
 
 /// Who keeps a deep queue up.
@@ -82,14 +81,11 @@ pub(crate) enum LoopKind {
 pub(crate) struct ExcessQueue {
     /// Requests in progress while the device is busy.
     pub(crate) present: f64,
-    /// What would be enough.
     pub(crate) enough: SufficientDepth,
-    /// Who keeps it up.
     pub(crate) upkeep: LoopKind,
 }
 
 impl ExcessQueue {
-    /// Whether programs keep it up.
     pub(crate) fn is_kept(&self) -> bool {
         !matches!(self.upkeep, LoopKind::Chance | LoopKind::Untold)
     }
@@ -182,7 +178,9 @@ fn upkeep(
     let open = OpenQueue::new(present, enough, total.all.count() / busy_s.max(1e-9));
     let chance = open.as_wide_as(seen).moves(step_s, busy_s, count);
     let calm = moves_mostly(&depths).unwrap_or(moved);
-    if calm <= kept_share(depths.len()) * chance {
+    // Chance makes less than this share of so few intervals once in a hundred times.
+    let by_chance = stats::chi_square_per_degree(KEPT_BY_CHANCE, depths.len() - 1).sqrt();
+    if calm <= by_chance.min(MEANS_KEPT) * chance {
         return LoopKind::Steady(calm, chance);
     }
     let at_moments = open.moves(0.0, busy_s, count);
@@ -204,12 +202,6 @@ fn upkeep(
         return LoopKind::Chance;
     }
     LoopKind::Untold
-}
-
-/// The share of what chance would make of a number below which it is kept up: chance itself makes less
-/// than that of so few intervals once in a hundred times.
-fn kept_share(intervals: usize) -> f64 {
-    stats::chi_square_per_degree(KEPT_BY_CHANCE, intervals - 1).sqrt().min(MEANS_KEPT)
 }
 
 /// How much the middle half of these numbers vary, at least half of how much all do: an interval or two

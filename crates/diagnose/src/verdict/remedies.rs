@@ -23,9 +23,7 @@ const ON_THE_WAY: f64 = 1.1;
 /// Request size of larger requests, and the least growth that is worth it.
 const LARGER_BYTES: u64 = 128 << 10;
 const LARGER_MIN: f64 = 1.5;
-/// Windows may grow by this factor.
 const READ_AHEAD_GROWS: u64 = 4;
-/// Chunks of an array.
 const CHUNK_BYTES: u64 = 64 << 10;
 /// Fewer reads than this share are not worth a cache.
 const READS_MIN: f64 = 0.3;
@@ -63,7 +61,6 @@ impl<'a> Case<'a> {
 /// What to do in words, and as a change.
 type Proposal = (String, Option<Change>);
 
-/// A strategy.
 pub(super) struct Row {
     pub(super) strategy: Strategy,
     pub(super) causes: &'static [CauseCode],
@@ -87,7 +84,6 @@ const fn row(
     Row { strategy, causes, fixes, by_rate: false, propose, unpredicted: "", words: ["", "", ""] }
 }
 
-/// All strategies.
 pub(super) const ROWS: [Row; 20] = [
     row(
         Strategy::Restore,
@@ -206,7 +202,7 @@ pub(super) const ROWS: [Row; 20] = [
             |case| {
                 let segment = &case.judged.segment;
                 let now = segment.facts?.read_ahead_bytes?;
-                let sequential = segment.around.sequential()? >= 0.6;
+                let sequential = segment.known.sequential? >= 0.6;
                 let reads = segment.tally.read_share()? >= 0.8;
                 // Only buffered readers read ahead; their requests are then as large as the window.
                 if !sequential || !reads || segment.tally.all.request_bytes()? < 0.5 * now as f64 {

@@ -3,7 +3,8 @@
 //! The series is cut by [`stats::segments`] on the logarithms of rate, latency and size and on the
 //! share of reads: a doubling counts the same at any level.
 
-use super::interval_totals::{IntervalTotals, weighted_mean};
+use super::interval_totals::IntervalTotals;
+use stats::weighted_mean;
 
 /// Series longer than this are cut on means of neighbours: the time is quadratic at worst.
 const POINTS_MAX: usize = 2_048;

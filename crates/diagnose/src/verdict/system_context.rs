@@ -2,8 +2,8 @@
 //! Contexts have intervals of their own; a segment takes from each as much as it overlaps. What
 //! holds requests back above the disk shows here or nowhere.
 
-use super::interval_totals::weighted_mean;
 use record::{CgroupLimit, Context, HistogramSnapshot, Interval, Traced, TracedOp, bucket_mid};
+use stats::weighted_mean;
 use std::collections::BTreeMap;
 
 /// Share of the processors' time below which nothing of it is left.
@@ -82,11 +82,6 @@ impl SystemContext {
     /// Whether programs had to wait for a processor: less than a twentieth of their time was left.
     pub(crate) fn processors_full(&self) -> bool {
         self.idle.is_some_and(|idle| idle < PROCESSORS_FULL)
-    }
-
-    /// Share of sequential requests, where it was traced.
-    pub(crate) fn sequential(&self) -> Option<f64> {
-        self.traced.as_ref()?.sequential
     }
 }
 
