@@ -3,6 +3,7 @@
 use crate::program::{halfpower, halfpower_in};
 use record::{Measured, Profile, Trial};
 use serde_json::Value;
+use std::collections::HashSet;
 use store::Store;
 use testkit::{disk_folder, requires};
 
@@ -87,6 +88,10 @@ fn a_real_profile_follows_its_schema_and_is_the_same_when_it_is_shown_again() {
     assert_eq!(shown.stdout, ended.stdout);
     let store = Store::open_existing(&folder.path().join("kept.db")).unwrap();
     let trials = store.trials_of::<Profile>(&profile.id).unwrap();
-    let cited: usize = profile.cells.iter().map(|cell| cell.trial_ids.len()).sum();
-    assert!(cited > 60 && trials.len() >= cited, "{cited} of {}", trials.len());
+    // How many visits fit into the budget is the machine's business; each cell had one.
+    let known: HashSet<&str> = trials.iter().map(|trial| trial.id.as_str()).collect();
+    for cell in &profile.cells {
+        assert!(!cell.trial_ids.is_empty(), "{}", cell.cell);
+        assert!(cell.trial_ids.iter().all(|id| known.contains(id.as_str())), "{}", cell.cell);
+    }
 }

@@ -4,17 +4,17 @@ use crate::program::{Outcome, Running, found, halfpower, profile, program};
 use record::{DirectionResult, FindingCode};
 use std::fs::File;
 use std::path::Path;
-use std::time::Duration;
 use testkit::{LoopDevice, disk_folder, requires};
 
-/// Runs on `target`, and cuts `file` off in the middle of the measurement.
+/// Runs on `target`, and cuts `file` off in the middle of the measurement, which then ends by its
+/// failures.
 fn cut_off_during(target: &Path, file: &Path, flags: &str) -> Outcome {
-    let words = format!("run {} {flags} --runtime 800ms --no-save --json", target.display());
+    let words = format!("run {} {flags} --runtime 60s --no-save --json", target.display());
     let mut command = program();
     command.args(words.split_whitespace());
     let mut running = Running::start(command);
     running.wait_for("measure ...");
-    std::thread::sleep(Duration::from_millis(100));
+    running.wait_for_transfers();
     cut_off(file);
     running.end()
 }
@@ -85,6 +85,10 @@ fn short_transfers_of_a_file_that_is_truncated_are_counted_and_the_trial_is_not_
         let folder = disk_folder().unwrap();
         let file = folder.path().join("data");
         std::fs::write(&file, vec![7; 16 << 20]).unwrap();
+        // Out of the page cache, so that the first reads come from the disk and are seen.
+        let data = File::open(&file).unwrap();
+        data.sync_all().unwrap();
+        rustix::fs::fadvise(&data, 0, None, rustix::fs::Advice::DontNeed).unwrap();
         let ended = cut_off_during(&file, &file, flags).expect(1);
         let reads = reads(&ended);
         assert!(reads.ios > 0 && reads.short > 0 && reads.errors == 0, "{flags}: {ended:?}");
