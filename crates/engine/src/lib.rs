@@ -10,7 +10,6 @@
 mod buffer;
 mod clock;
 mod error;
-mod faulty;
 mod job_clock;
 mod libaio;
 mod mmap;
@@ -26,7 +25,6 @@ mod uring;
 pub use buffer::{Buffers, Memory};
 pub use clock::{MonotonicClock, clock_cost_ns};
 pub use error::EngineError;
-pub use faulty::{Fault, FaultScript, Faulty};
 pub use job_clock::JobClock;
 pub use libaio::{IO_SUBMIT_BLOCKS, LibaioEngine};
 pub use mmap::{Mappings, MmapEngine};

@@ -6,10 +6,8 @@ use crate::common::{
     BLOCK, BLOCKS, LENGTH, checksum, drive, engines, patterned_file, read_at, read_only, setup,
     submission,
 };
-use engine::{
-    Clock, Completion, EngineVisitor, Fault, FaultScript, Faulty, MonotonicClock, OpenEngine, Wait,
-    visit_engine,
-};
+use crate::faulty::{Fault, FaultScript, Faulty};
+use engine::{Clock, Completion, EngineVisitor, MonotonicClock, OpenEngine, Wait, visit_engine};
 use record::{Bytes, CacheMode, EngineName, Nanos, OpKind};
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};

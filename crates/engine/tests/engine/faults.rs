@@ -1,8 +1,8 @@
 //! The engine that plants faults, over the null engine.
 
+use crate::faulty::{Fault, FaultScript, Faulty};
 use engine::{
-    Clock, Engine, EngineError, Fault, FaultScript, Faulty, MonotonicClock, NullEngine, OpenEngine,
-    Setup, Submission, Wait,
+    Clock, Engine, EngineError, MonotonicClock, NullEngine, OpenEngine, Setup, Submission, Wait,
 };
 use record::{Nanos, OpKind};
 use rustix::io::Errno;

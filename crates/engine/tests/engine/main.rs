@@ -8,6 +8,7 @@ mod clock;
 mod common;
 mod conformance;
 mod faults;
+mod faulty;
 mod limits;
 mod mapping;
 mod memory;

@@ -1,9 +1,8 @@
 //! When the counters around a run are read.
 
 use crate::common::{NoProbe, document, file_workload, full_file};
-use engine::{
-    DeviceSample, Fault, Faulty, NullEngine, OpenEngine, Probe, ProbeFacts, ProbeSample, Setup,
-};
+use crate::faulty::{Fault, Faulty};
+use engine::{DeviceSample, NullEngine, OpenEngine, Probe, ProbeFacts, ProbeSample, Setup};
 use record::{CacheMode, Nanos};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;

@@ -1,9 +1,10 @@
 //! Whatever fails, the run ends, and what is reported is not clean.
 
 use crate::common::{document, file_backend, file_workload, full_file, has, real_on, sim_workload};
+use crate::faulty::{Fault, Faulty};
 use engine::{
-    Completion, Engine, EngineError, Fault, Faulty, NullEngine, OpenEngine, Setup, Submission,
-    SyncEngine, UringEngine, Wait,
+    Completion, Engine, EngineError, NullEngine, OpenEngine, Setup, Submission, SyncEngine,
+    UringEngine, Wait,
 };
 use record::{EndedBy, FindingCode, Nanos, Trial, Workload};
 use simdisk::{SimBackend, SimEngine, SimSpec};

@@ -12,6 +12,9 @@ mod counters;
 mod coverage;
 mod discipline;
 mod faults;
+#[expect(dead_code, reason = "the rest is for the tests of the engines")]
+#[path = "../../../engine/tests/engine/faulty.rs"]
+mod faulty;
 mod flash;
 mod known_truth;
 mod lying;

@@ -5,7 +5,7 @@
 //! or a value for [`Faulty::new`]. Rejected: faults in the device (dm-flakey and fault injection need
 //! root), and replacing outcomes in the worker (the path from engine to worker is what is tested).
 
-use crate::{
+use engine::{
     Clock, Completion, Engine, EngineError, MonotonicClock, OpenEngine, Setup, Submission, Wait,
 };
 use record::Nanos;
