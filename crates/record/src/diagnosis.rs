@@ -242,9 +242,23 @@ pub enum CauseCode {
     SplitRequests,
     /// Writes are no whole blocks of the device.
     PartialBlocks,
+    /// Programs wait for a processor.
+    ProcessorsBusy,
+    /// Programs wait for memory.
+    MemoryShort,
+    /// The host took CPU time from this machine.
+    StolenTime,
+    /// A control group used up its CPU time and was stopped.
+    CpuQuota,
 }
 
 impl CauseCode {
+    /// Whether it lies beside the disk, which is then not to blame for what programs wait for.
+    #[must_use]
+    pub fn is_elsewhere(self) -> bool {
+        matches!(self, Self::ProcessorsBusy | Self::MemoryShort | Self::StolenTime | Self::CpuQuota)
+    }
+
     /// The name as in JSON.
     #[must_use]
     pub fn name(self) -> String {

@@ -134,6 +134,12 @@ pub struct Context {
     pub io_some_share: Option<f64>,
     /// Share of time in which all tasks that were not idle waited for I/O, 0 to 1.
     pub io_full_share: Option<f64>,
+    /// Share of time in which some task that could run waited for a processor, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_some_share: Option<f64>,
+    /// Share of time in which some task waited for memory: for pages to be freed, or read back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_some_share: Option<f64>,
     /// Share of the processors' time that the host took, 0 to 1.
     pub steal_share: Option<f64>,
     /// Share of the processors' time that was idle or waited for I/O, 0 to 1.
@@ -148,6 +154,20 @@ pub struct Context {
     pub writeback_bytes: Option<u64>,
     /// Limits that control groups set on devices, of the groups of the processes that do I/O.
     pub cgroup_limits: Vec<CgroupLimit>,
+    /// Control groups that were stopped because their CPU time was used up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cpu_stops: Vec<CpuStops>,
+}
+
+/// How often a control group was stopped because its quota of CPU time was used up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuStops {
+    /// The group.
+    pub group: String,
+    /// Its quota, in processors.
+    pub processors: f64,
+    /// Share of the quota's periods in which it was stopped, above 0 and at most 1.
+    pub share: f64,
 }
 
 /// How late a thread of the observed machine runs again after a sleep, which is what a processor takes

@@ -62,8 +62,8 @@ pub use histogram::{
     bucket_mid,
 };
 pub use interval::{
-    Context, Figure, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval,
-    Quality, Traced, TracedOp, WakeUp,
+    Context, CpuStops, Figure, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice,
+    OpInterval, Quality, Traced, TracedOp, WakeUp,
 };
 pub use limits::{
     Advertised, Binding, BusPoint, BusTest, CacheEvidence, ComponentKind, Growth, HalfPower,

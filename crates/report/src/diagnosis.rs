@@ -317,10 +317,16 @@ fn misleading(story: &mut Story, episode: &Episode, title: String) {
 
 fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode, subject: &str) {
     if device.advice.is_empty() {
+        let elsewhere = main.causes.iter().filter(|cause| cause.code.is_elsewhere());
+        let elsewhere: Vec<&str> = elsewhere.map(|cause| cause.claim.as_str()).collect();
         let text = match main.verdict {
-            Verdict::Healthy | Verdict::NotTheDisk => {
+            Verdict::Healthy | Verdict::NotTheDisk if elsewhere.is_empty() => {
                 "Leave the disk alone: it does what it should. If a program waits, it waits for \
-                 something else."
+                 something that was not seen: a lock, the network, another machine, or what this \
+                 source does not tell."
+            }
+            Verdict::Healthy | Verdict::NotTheDisk => {
+                "Leave the disk alone: it does what it should."
             }
             Verdict::NotEnoughEvidence => {
                 "Collect evidence: `halfpower check` makes a profile; a longer recording or a \
@@ -332,6 +338,7 @@ fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode, subject: 
                  computes a change that you name."
             }
         };
+        let text = elsewhere.into_iter().chain([text]).collect::<Vec<_>>().join(" ");
         story.actions.push(Action::new(subject, text));
     }
     for (index, remedy) in device.advice.iter().enumerate() {

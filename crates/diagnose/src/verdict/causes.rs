@@ -2,7 +2,7 @@
 //! may hold at once. What only a tracer sees is silent without one.
 
 use super::expected::Expectation;
-use super::judge::{IN_SCHEDULER, Judgement, Number, Segment, numbers};
+use super::judge::{IN_SCHEDULER, Judgement, Number, STEAL_MATTERS, Segment, numbers};
 use super::outstanding::ExcessQueue;
 use crate::words::percent;
 use record::{Cause, CauseCode, OpKind, Verdict, format_bytes, format_count, format_nanos};
@@ -29,6 +29,11 @@ const ALWAYS_BUSY: f64 = 0.85;
 /// Requests that are small for sequential ones, and the share that makes a stream.
 const SMALL_BYTES: f64 = 32.0 * 1024.0;
 const STREAM_SHARE: f64 = 0.6;
+/// Share of time that tasks wait for a processor or for memory, and of periods in which a control
+/// group was stopped, from which on that is named where the disk is not to blame.
+const WAIT_FOR_PROCESSOR: f64 = 0.3;
+const WAIT_FOR_MEMORY: f64 = 0.1;
+const STOPPED: f64 = 0.05;
 /// Splits that count, as a share of requests.
 pub(crate) const SPLITS_SHARE: f64 = 0.05;
 
@@ -43,7 +48,9 @@ pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[Stri
         return vec![capped(segment, judgement)];
     }
     let evident = verdict != Verdict::NotEnoughEvidence;
-    let Some((look, latency)) = segment.best_look().filter(|_| evident) else { return Vec::new() };
+    let Some((look, latency)) = segment.best_look().filter(|_| evident) else {
+        return elsewhere(segment);
+    };
     let slow = verdict.is_slow();
     let overloaded = matches!(verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
     let harmed = slow || overloaded;
@@ -63,7 +70,15 @@ pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[Stri
         (harmed, small_sequential(segment)),
         (harmed, split(segment)),
     ];
-    found.into_iter().filter(|(asked, _)| *asked).filter_map(|(_, cause)| cause).collect()
+    let beside = if harmed { Vec::new() } else { elsewhere(segment) };
+    let found = found.into_iter().filter(|(asked, _)| *asked).filter_map(|(_, cause)| cause);
+    beside.into_iter().chain(found).collect()
+}
+
+/// What programs wait for beside the disk, each with its figure.
+fn elsewhere(segment: &Segment<'_>) -> Vec<Cause> {
+    let found = [processors_busy, stopped, stolen, memory_short].map(|look| look(segment));
+    found.into_iter().flatten().collect()
 }
 
 fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
@@ -97,6 +112,69 @@ fn pinned_rate(judgement: &Judgement) -> Option<Cause> {
     let pin = judgement.pin?;
     let claim = format!("The {} stays at {}.", pin.what(), pin.text());
     Some(cause(CauseCode::PinnedRate, claim, &[("pinned at", pin.per_s, pin.unit())]))
+}
+
+/// Processors without time left, or tasks that wait for one.
+fn processors_busy(segment: &Segment<'_>) -> Option<Cause> {
+    let around = &segment.around;
+    let waited = around.cpu_some.filter(|share| *share >= WAIT_FOR_PROCESSOR);
+    let idle = around.idle.filter(|_| around.processors_full());
+    let claim = match (waited, idle) {
+        (Some(waited), Some(idle)) => format!(
+            "The processors are full: {} of their time is left, and some program waited for one {} of \
+             the time.",
+            percent(idle),
+            percent(waited)
+        ),
+        (Some(waited), None) => format!(
+            "Some program waited for a processor {} of the time (CPU pressure).",
+            percent(waited)
+        ),
+        (None, Some(idle)) => {
+            format!("The processors are full: {} of their time is left.", percent(idle))
+        }
+        (None, None) => return None,
+    };
+    let mut numbers: Vec<Number> = Vec::new();
+    numbers.extend(
+        around.cpu_some.map(|waited| ("some task waited for a processor", waited, "share")),
+    );
+    numbers.extend(around.idle.map(|idle| ("processors' time left", idle, "share")));
+    Some(cause(CauseCode::ProcessorsBusy, claim, &numbers))
+}
+
+/// A control group that used up its CPU time.
+fn stopped(segment: &Segment<'_>) -> Option<Cause> {
+    let stopped = segment.around.stopped.as_ref().filter(|stopped| stopped.share >= STOPPED)?;
+    let claim = format!(
+        "The control group {:?} has a quota of {} processors and was stopped in {} of its periods.",
+        stopped.group,
+        (stopped.processors * 100.0).round() / 100.0,
+        percent(stopped.share)
+    );
+    Some(cause(
+        CauseCode::CpuQuota,
+        claim,
+        &[("periods in which it was stopped", stopped.share, "share")],
+    ))
+}
+
+/// Time that the host took.
+fn stolen(segment: &Segment<'_>) -> Option<Cause> {
+    let steal = segment.around.steal.filter(|steal| *steal > STEAL_MATTERS)?;
+    let claim = format!("The host took {} of this machine's CPU time (steal).", percent(steal));
+    Some(cause(CauseCode::StolenTime, claim, &[("steal", steal, "share")]))
+}
+
+/// Tasks that wait for memory.
+fn memory_short(segment: &Segment<'_>) -> Option<Cause> {
+    let waited = segment.around.memory_some.filter(|share| *share >= WAIT_FOR_MEMORY)?;
+    let claim = format!(
+        "Some program waited for memory {} of the time (memory pressure): pages are reclaimed, \
+         swapped or read again.",
+        percent(waited)
+    );
+    Some(cause(CauseCode::MemoryShort, claim, &[("some task waited for memory", waited, "share")]))
 }
 
 fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {

@@ -2,7 +2,9 @@
 //! Contexts have intervals of their own; a segment takes from each as much as it overlaps. What
 //! holds requests back above the disk shows here or nowhere.
 
-use record::{CgroupLimit, Context, HistogramSnapshot, Interval, Traced, TracedOp, bucket_mid};
+use record::{
+    CgroupLimit, Context, CpuStops, HistogramSnapshot, Interval, Traced, TracedOp, bucket_mid,
+};
 use stats::weighted_mean;
 use std::collections::BTreeMap;
 
@@ -14,6 +16,13 @@ const PROCESSORS_FULL: f64 = 0.05;
 pub(crate) struct SystemContext {
     /// Share of time in which some task waited for I/O.
     pub(crate) io_some: Option<f64>,
+    /// Share of time in which some task waited for a processor.
+    pub(crate) cpu_some: Option<f64>,
+    /// Share of time in which some task waited for memory.
+    pub(crate) memory_some: Option<f64>,
+    /// The control group that was stopped the most for its CPU time, and in which share of its
+    /// periods.
+    pub(crate) stopped: Option<CpuStops>,
     /// Share of the processors' time that the host took.
     pub(crate) steal: Option<f64>,
     /// Share of the processors' time that was left.
@@ -70,6 +79,9 @@ impl SystemContext {
         }
         Self {
             io_some: mean(&|context| context.io_some_share),
+            cpu_some: mean(&|context| context.cpu_some_share),
+            memory_some: mean(&|context| context.memory_some_share),
+            stopped: most_stopped(&overlaps),
             steal: mean(&|context| context.steal_share),
             idle: mean(&|context| context.idle_share),
             writeback_bytes: mean(&|context| context.writeback_bytes.map(|bytes| bytes as f64)),
@@ -83,6 +95,22 @@ impl SystemContext {
     pub(crate) fn processors_full(&self) -> bool {
         self.idle.is_some_and(|idle| idle < PROCESSORS_FULL)
     }
+}
+
+/// The group that was stopped in the largest share of its periods, on average over all contexts.
+fn most_stopped(overlaps: &[(&Context, f64)]) -> Option<CpuStops> {
+    let whole: f64 = overlaps.iter().map(|(_, time)| time).sum();
+    let mut found: Vec<CpuStops> = Vec::new();
+    for (context, time) in overlaps {
+        for stops in &context.cpu_stops {
+            let share = stops.share * time / whole;
+            match found.iter_mut().find(|known| known.group == stops.group) {
+                Some(known) => known.share += share,
+                None => found.push(CpuStops { share, ..stops.clone() }),
+            }
+        }
+    }
+    found.into_iter().max_by(|one, other| one.share.total_cmp(&other.share))
 }
 
 impl TracedSums {

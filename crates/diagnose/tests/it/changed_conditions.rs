@@ -1,5 +1,5 @@
-//! What differs from the time of the profile, and the I/O scheduler: each is a named doubt, or the
-//! verdict where the tracer saw the wait.
+//! What differs from the time of the profile, the I/O scheduler, and what programs wait for beside the
+//! disk: each is a named doubt, a verdict where the tracer saw the wait, or a cause with its figure.
 
 use crate::staged::{
     EIGHT, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause, has_rival, longest, profiled,
@@ -7,8 +7,8 @@ use crate::staged::{
 };
 use diagnose::{Fit, FittedProfile, fit};
 use record::{
-    CauseCode, DeviceFacts, HistogramSnapshot, LoopFile, NoteCode, Observation, Strategy, Traced,
-    TracedOp, Verdict, bucket_index,
+    CauseCode, Context, CpuStops, DeviceFacts, HistogramSnapshot, LoopFile, NoteCode, Observation,
+    Strategy, Traced, TracedOp, Verdict, bucket_index,
 };
 
 /// Facts of a device with this scheduler.
@@ -146,4 +146,48 @@ fn a_loop_device_is_known_by_its_file() {
     };
     assert!(why.contains("/b/disk") && why.contains("tmpfs on tmpfs"), "{why}");
     assert!(matches!(stands(on("/a/disk", "ext4 on /dev/vda")), Fit::Not(_)));
+}
+
+#[test]
+fn what_programs_wait_for_beside_a_fine_disk_is_named_with_its_figure() {
+    let fine = seen(EIGHT, vec![reads(0, 60, 500)], false);
+    type Staged = fn(&mut Context);
+    let named = |change: Staged| {
+        let mut observation = fine.clone();
+        observation.contexts.iter_mut().for_each(change);
+        let found = diagnosed(&observation, Some(&EIGHT_PROFILE));
+        let episode = longest(&found);
+        assert_eq!(episode.verdict, Verdict::NotTheDisk, "{episode:#?}");
+        let causes = episode.causes.iter().filter(|cause| cause.code.is_elsewhere());
+        causes.map(|cause| (cause.code, cause.claim.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(named(|_| {}), []);
+    let cases: [(Staged, CauseCode, &str); 5] = [
+        (|it| it.cpu_some_share = Some(0.6), CauseCode::ProcessorsBusy, "60 %"),
+        (|it| it.idle_share = Some(0.01), CauseCode::ProcessorsBusy, "1.0 %"),
+        (|it| it.steal_share = Some(0.2), CauseCode::StolenTime, "20 %"),
+        (|it| it.memory_some_share = Some(0.25), CauseCode::MemoryShort, "25 %"),
+        (
+            |it| {
+                it.cpu_stops =
+                    vec![CpuStops { group: "/db".to_owned(), processors: 0.5, share: 0.4 }];
+            },
+            CauseCode::CpuQuota,
+            "\"/db\" has a quota of 0.5 processors and was stopped in 40 % of its periods",
+        ),
+    ];
+    for (change, code, figure) in cases {
+        let told = named(change);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].0 == code && told[0].1.contains(figure), "{told:?}");
+    }
+    // Without a profile nothing is known of the disk, and this all the same.
+    let mut observation = fine.clone();
+    observation.contexts.iter_mut().for_each(|it| it.cpu_some_share = Some(0.6));
+    let found = diagnosed(&observation, None);
+    assert_eq!(longest(&found).verdict, Verdict::NotEnoughEvidence);
+    assert!(has_cause(longest(&found), CauseCode::ProcessorsBusy));
+    // The opposites: below the thresholds nothing is named.
+    assert_eq!(named(|it| it.cpu_some_share = Some(0.2)), []);
+    assert_eq!(named(|it| it.memory_some_share = Some(0.05)), []);
 }

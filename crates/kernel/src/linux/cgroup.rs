@@ -20,7 +20,7 @@ const V1_FILES: [(&str, LimitedIo); 4] = [
 /// The controllers of I/O and of CPU time in version 1, where hierarchies are named by
 /// theirs.
 pub(crate) const IO_CONTROLLER: &str = "blkio";
-const CPU_CONTROLLER: &str = "cpu";
+pub(crate) const CPU_CONTROLLER: &str = "cpu";
 
 /// All limits on the disk that hold for this process.
 pub(crate) fn limits(roots: &Roots, disk: &DeviceFacts) -> Vec<CgroupLimit> {
@@ -80,24 +80,26 @@ pub(crate) fn group_limits(version: Version, directory: &Path, group: &Path) -> 
 /// The tightest quota of CPU time that holds for this process, in processors. In both
 /// versions the limits of the groups above hold too.
 pub(crate) fn cpu_quota(roots: &Roots) -> Option<f64> {
-    let ratio = |quota: &str, period: &str| -> Option<f64> {
-        let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
-        (quota > 0.0 && period > 0.0).then(|| quota / period)
-    };
-    let quota = |version: Version, directory: &Path| {
-        let read = |file: &str| text(&directory.join(file));
-        if version == Version::One {
-            return ratio(&read("cpu.cfs_quota_us")?, &read("cpu.cfs_period_us")?);
-        }
-        let limit = read("cpu.max")?;
-        let (quota, period) = limit.split_once(' ')?;
-        ratio(quota, period)
-    };
     let quotas = [Version::Two, Version::One].into_iter().flat_map(|version| {
         let groups = our_groups(roots, version, CPU_CONTROLLER).unwrap_or_default();
-        groups.into_iter().filter_map(move |(_, directory)| quota(version, &directory))
+        groups.into_iter().filter_map(move |(_, directory)| group_quota(version, &directory))
     });
     quotas.reduce(f64::min)
+}
+
+/// The quota of CPU time of the group of a directory, in processors; `None` where it has none.
+pub(crate) fn group_quota(version: Version, directory: &Path) -> Option<f64> {
+    let read = |file: &str| text(&directory.join(file));
+    let (quota, period) = match version {
+        Version::One => (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?),
+        Version::Two => {
+            let limit = read("cpu.max")?;
+            let (quota, period) = limit.split_once(' ')?;
+            (quota.to_owned(), period.to_owned())
+        }
+    };
+    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
 /// Which version of control groups governs our I/O, for a reader.

@@ -20,11 +20,15 @@ fn pressure(some: u64, full: u64) -> String {
 fn sums_become_shares_of_the_time_between_two_looks_and_levels_are_taken_as_they_are() {
     let fake = Fake::new();
     fake.proc("pressure/io", &pressure(1_000, 500));
+    fake.proc("pressure/cpu", &pressure(70, 0));
+    fake.proc("pressure/memory", &pressure(40, 9));
     fake.proc("stat", "cpu  100 0 50 800 40 5 5 0 0 0\ncpu0 1\n");
     let mut sampler = sampler(&fake);
     // Longer than tasks stall in it.
     std::thread::sleep(Duration::from_millis(20));
     fake.proc("pressure/io", &pressure(13_500, 6_750));
+    fake.proc("pressure/cpu", &pressure(4_070, 0));
+    fake.proc("pressure/memory", &pressure(8_040, 90));
     fake.proc("stat", "cpu  110 0 60 850 50 5 5 20 0 0\ncpu0 1\n");
     fake.proc("meminfo", "MemAvailable: 8 kB\nCached: 4 kB\nDirty: 2 kB\nWriteback: 1 kB\n");
     let seen = sampler.context();
@@ -32,6 +36,8 @@ fn sums_become_shares_of_the_time_between_two_looks_and_levels_are_taken_as_they
         |share: Option<f64>| (share.unwrap() * seen.duration_ns as f64 / 1e3).round() as u64;
     assert_eq!(stalled_us(seen.io_some_share), 12_500);
     assert_eq!(stalled_us(seen.io_full_share), 6_250);
+    assert_eq!(stalled_us(seen.cpu_some_share), 4_000);
+    assert_eq!(stalled_us(seen.memory_some_share), 8_000);
     assert_eq!((seen.steal_share, seen.idle_share), (Some(0.2), Some(0.6)));
     assert_eq!(seen.memory_available_bytes, Some(8192));
     assert_eq!((seen.memory_cached_bytes, seen.dirty_bytes), (Some(4096), Some(2048)));

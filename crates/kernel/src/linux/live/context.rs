@@ -14,8 +14,8 @@ use record::Context;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sums {
-    some_us: Option<u64>,
-    full_us: Option<u64>,
+    /// `some` and `full` of I/O, `some` of the processors and of memory, microseconds.
+    stalled_us: [Option<u64>; 4],
     ticks: Option<[u64; 8]>,
 }
 
@@ -28,17 +28,19 @@ pub(crate) struct ContextReader {
 impl ContextReader {
     /// The context of the time since the last call; shares are unknown at the first.
     pub(crate) fn read(&mut self, roots: &Roots, span: Span) -> Context {
-        let pressure = text(&roots.proc.join("pressure/io")).unwrap_or_default();
         // `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
-        let total = |kind: &str| {
+        let total = |(resource, kind): (&str, &str)| {
+            let pressure = text(&roots.proc.join("pressure").join(resource))?;
             let line = pressure.lines().find(|line| line.split(' ').next() == Some(kind))?;
             line.rsplit_once("total=")?.1.trim().parse().ok()
         };
+        let stalled_us =
+            [("io", "some"), ("io", "full"), ("cpu", "some"), ("memory", "some")].map(total);
         let ticks = cpu_ticks(roots);
-        let now = Sums { some_us: total("some"), full_us: total("full"), ticks };
+        let now = Sums { stalled_us, ticks };
         let before = std::mem::replace(&mut self.last, now);
-        let stalled = |before: Option<u64>, now: Option<u64>| {
-            let us = now?.checked_sub(before?)?;
+        let stalled = |which: usize| {
+            let us = now.stalled_us[which]?.checked_sub(before.stalled_us[which]?)?;
             Some((us as f64 * 1e3 / span.duration_ns as f64).min(1.0))
         };
         // Idle time of a processor that was switched off can go back.
@@ -47,18 +49,22 @@ impl ContextReader {
         });
         let spent = ticks.and_then(accounting);
         let meminfo = text(&roots.proc.join("meminfo")).unwrap_or_default();
+        let (cgroup_limits, cpu_stops) = self.groups.read(roots, span);
         Context {
             begin_ns: span.begin_ns,
             duration_ns: span.duration_ns,
-            io_some_share: stalled(before.some_us, now.some_us),
-            io_full_share: stalled(before.full_us, now.full_us),
+            io_some_share: stalled(0),
+            io_full_share: stalled(1),
+            cpu_some_share: stalled(2),
+            memory_some_share: stalled(3),
             steal_share: spent.as_ref().map(|spent| spent.steal),
             idle_share: spent.as_ref().map(|spent| spent.idle),
             memory_available_bytes: memory_field(&meminfo, "MemAvailable"),
             memory_cached_bytes: memory_field(&meminfo, "Cached"),
             dirty_bytes: memory_field(&meminfo, "Dirty"),
             writeback_bytes: memory_field(&meminfo, "Writeback"),
-            cgroup_limits: self.groups.limits(roots, span),
+            cgroup_limits,
+            cpu_stops,
         }
     }
 }
