@@ -139,7 +139,8 @@ fn smp_finds_that_two_busy_jobs_halve_on_one_processor_and_that_arrivals_do_not(
     };
     let busy = smp("numjobs=2");
     let one = busy.effects.iter().find(|effect| effect.level == "one").unwrap();
-    assert!(one.found == Some(true) && one.ratio.value < 0.75, "{one:?}");
+    // Half where the other processor is idle; with a share u of it in use by others, 1/(2 - u).
+    assert!(one.found == Some(true) && one.ratio.value < 0.9, "{one:?}");
     let idle = smp("rate-iops=2000");
     let one = idle.effects.iter().find(|effect| effect.level == "one").unwrap();
     assert_eq!(one.found, Some(false), "{one:?}");

@@ -26,7 +26,7 @@ pub enum Start {
     Random,
 }
 
-/// Parameters of a flash drive: the values of [`KEYS`], whose help says what each is.
+/// Parameters of a flash drive: the values of `KEYS`, whose help says what each is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlashSpec {
     /// Capacity offered.
