@@ -6,8 +6,8 @@
 //! clock. A drift counts if it is significant at 1 % and larger than 5 % over the whole, as in a
 //! single trial's steadiness test.
 
-use model::grouped;
 use record::Trial;
+use stats::grouped;
 
 const P_VALUE: f64 = 0.01;
 const LEAST_CHANGE_REL: f64 = 0.05;
@@ -49,7 +49,7 @@ fn visits_by_cell(trials: &[Trial]) -> Vec<Visits<'_>> {
         elapsed_s += window_s;
         (trial, middle_s)
     });
-    grouped(timed.filter(|(trial, _)| model::counts(trial)), |(trial, _)| &trial.cell)
+    grouped(timed.filter(|(trial, _)| model::counts(trial)).map(|timed| (&timed.0.cell, timed)))
         .into_iter()
         .map(|(cell, visits)| {
             let of = |(trial, middle_s): (&Trial, f64)| (middle_s, trial.iops());

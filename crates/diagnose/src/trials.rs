@@ -8,10 +8,10 @@
 //! target or the area that the profile states by itself.
 
 use crate::words::{described, percent};
-use model::grouped;
 use record::{
     Confidence, DirectionResult, ErrorCount, Finding, FindingCode, Severity, Trial, Workload,
 };
+use stats::grouped;
 
 /// Share of trials that must have moved before it is said.
 const UNSTEADY_SHARE: f64 = 0.1;
@@ -62,7 +62,7 @@ fn rolled_up(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
         !JUDGED_AGAIN.contains(&finding.code) && !own && !known(finding)
     };
     let all = trials.iter().flat_map(|trial| trial.findings.iter().map(move |one| (trial, one)));
-    grouped(all.filter(|(_, finding)| counts(finding)), |(_, finding)| finding.code)
+    grouped(all.filter(|(_, finding)| counts(finding)).map(|pair| (pair.1.code, pair)))
         .iter()
         .map(|(_, kind)| summary(kind, trials.len()))
         .collect()
@@ -144,7 +144,8 @@ fn error_kinds(trials: &[&Trial]) -> String {
     let text = |(message, errors): &(&String, Vec<&ErrorCount>)| {
         format!("{} x {message}", errors.iter().map(|error| error.count).sum::<u64>())
     };
-    let texts: Vec<String> = grouped(errors, |error| &error.message).iter().map(text).collect();
+    let texts: Vec<String> =
+        grouped(errors.map(|error| (&error.message, error))).iter().map(text).collect();
     if texts.is_empty() { String::new() } else { format!(": {}", texts.join(", ")) }
 }
 
@@ -178,7 +179,7 @@ fn unsteady(trials: &[Trial]) -> Option<Finding> {
 }
 
 fn thin_cells(trials: &[Trial]) -> Option<Finding> {
-    let visits = grouped(trials, |trial| &trial.cell);
+    let visits = grouped(trials.iter().map(|trial| (&trial.cell, trial)));
     let mut thin: Vec<(u64, &Workload)> = visits
         .iter()
         .map(|(_, trials)| (trials.iter().map(|one| one.completed()).sum(), &trials[0].workload))

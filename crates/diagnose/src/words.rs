@@ -2,22 +2,13 @@
 //! "faster" means the same in each sentence: more than the intervals allow for, and enough to
 //! matter.
 
+pub(crate) use record::format_share as percent;
 use record::{
     CacheMode, ComparedCondition, Estimate, Workload, format_bytes, format_iops, format_rate,
 };
 
 /// A difference below this share is not worth a change, however certain it is.
 pub(crate) const MATTERS_REL: f64 = 0.05;
-
-/// `12 %`, `3.4 %`; a share that rounds to nothing is `0 %`, without a sign.
-pub(crate) fn percent(share: f64) -> String {
-    let value = share * 100.0;
-    match value.abs() {
-        nothing if nothing < 0.05 => "0 %".to_owned(),
-        small if small < 9.95 => format!("{value:.1} %"),
-        _ => format!("{value:.0} %"),
-    }
-}
 
 /// `+12 %`, `-3.4 %`: a change from one value to another.
 pub(crate) fn change(from: f64, to: f64) -> String {

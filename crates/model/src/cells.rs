@@ -12,12 +12,12 @@
 //! linearised ratio (Cochran 1977, Sampling Techniques, section 6.4). Where the busy counter, which
 //! has a grain of milliseconds, cannot be right, there is no S and no U.
 
-use crate::grouped::grouped;
 use crate::visit::{Visit, settled};
 use record::{
     Arrival, Cell, DirectionResult, Estimate, HistogramSnapshot, MedianVisit, Trial,
     mean_latency_ns,
 };
+use stats::grouped;
 
 /// The part of a cell's visits that must tell a number for the cell to have it.
 const MOST: f64 = 0.75;
@@ -41,7 +41,8 @@ pub fn counts(trial: &Trial) -> bool {
 /// the device varies.
 #[must_use]
 pub fn aggregate(trials: &[Trial], target_rel: f64) -> Vec<Cell> {
-    let visits = grouped(trials.iter().filter(|trial| counts(trial)), |trial| &trial.cell);
+    let visits =
+        grouped(trials.iter().filter(|trial| counts(trial)).map(|trial| (&trial.cell, trial)));
     visits.iter().filter_map(|(_, visits)| cell(visits, target_rel)).collect()
 }
 

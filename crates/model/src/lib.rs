@@ -14,7 +14,6 @@ mod curve;
 mod depth;
 mod expect;
 mod fits;
-mod grouped;
 mod predict;
 pub mod queueing;
 mod size;
@@ -31,7 +30,6 @@ pub use compare::{
 pub use depth::{DEFAULT_KNEE_GAIN, deep_enough, depth_curves, enough, rates};
 pub use expect::expectations;
 pub use fits::{MIN_FIT_SIZES, fit_is_poor, service_time_fits};
-pub use grouped::grouped;
 pub use predict::{
     DataSheet, DriftFactors, DriftNow, LOADED, OpenLoad, Part, PredictError, PredictQuestion,
     Predictor, mix_of, open_loads,

@@ -10,9 +10,8 @@
 //! within the run.
 
 use crate::cells::counts;
-use crate::grouped::grouped;
 use record::{Arrival, Cell, Profile, Trial};
-use stats::median;
+use stats::{grouped, median};
 
 /// Parts of the check whose levels are compared.
 const BLOCKS: usize = 6;
@@ -39,7 +38,7 @@ pub fn level_se_rel(trials: &[Trial]) -> Option<f64> {
     // Rates of open loops are set by the load and tell nothing of the device's level.
     let closed = |trial: &&Trial| trial.workload.arrival == Arrival::Closed;
     let counted: Vec<&Trial> = trials.iter().filter(|trial| counts(trial)).filter(closed).collect();
-    let cells = grouped(counted.iter().enumerate(), |(_, trial)| &trial.cell);
+    let cells = grouped(counted.iter().enumerate().map(|visit| (&visit.1.cell, visit)));
     let mut blocks = vec![Vec::new(); BLOCKS];
     for (_, visits) in cells.iter().filter(|(_, visits)| visits.len() >= VISITS_OF_A_CELL) {
         let mean = visits.iter().map(|(_, trial)| trial.iops()).sum::<f64>() / visits.len() as f64;

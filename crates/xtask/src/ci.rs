@@ -57,6 +57,9 @@ pub(crate) fn run() -> Result<bool> {
         step("tests", || {
             let mut command = place::cargo();
             command.args(["test", "--workspace", "--no-fail-fast"]);
+            // Tests that wait their turn for a device use no processor: others run meanwhile.
+            let threads = 2 * std::thread::available_parallelism()?.get();
+            command.env("RUST_TEST_THREADS", threads.to_string());
             tests(command.env(testkit::SKIP_LOG, &skip_log))
         }),
         step("docs", || plain(&mut docs)),

@@ -38,13 +38,13 @@ use alike::{IDLE_IOPS, alike, same_load};
 use expected::{Answers, SegmentFacts, nearest};
 use interval_totals::IntervalTotals;
 use judge::{Judged, Segment};
-use model::grouped;
 use outstanding::ExcessQueue;
 use record::{
     Activity, Confidence, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Episode, Interval,
     MatchedProfile, Measured, Moment, Observation, ObservedDevice, Verdict, VerdictShare,
     hex_digest,
 };
+use stats::grouped;
 use std::ops::Range;
 use system_context::SystemContext;
 
@@ -420,7 +420,10 @@ fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {
         share_of_time: episodes.iter().map(|episode| episode.share_of_time).sum(),
     };
     let mut shares: Vec<VerdictShare> =
-        grouped(episodes, |episode| episode.verdict).into_iter().map(of).collect();
+        grouped(episodes.into_iter().map(|episode| (episode.verdict, episode)))
+            .into_iter()
+            .map(of)
+            .collect();
     shares.sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
     shares
 }

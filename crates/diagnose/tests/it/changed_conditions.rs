@@ -164,7 +164,7 @@ fn what_programs_wait_for_beside_a_fine_disk_is_named_with_its_figure() {
     assert_eq!(named(|_| {}), []);
     let cases: [(Staged, CauseCode, &str); 5] = [
         (|it| it.cpu_some_share = Some(0.6), CauseCode::ProcessorsBusy, "60 %"),
-        (|it| it.idle_share = Some(0.01), CauseCode::ProcessorsBusy, "1.0 %"),
+        (|it| it.idle_share = Some(0.01), CauseCode::ProcessorsBusy, "1 %"),
         (|it| it.steal_share = Some(0.2), CauseCode::StolenTime, "20 %"),
         (|it| it.memory_some_share = Some(0.25), CauseCode::MemoryShort, "25 %"),
         (

@@ -263,7 +263,7 @@ fn a_simulated_sweep_killed_at_twenty_moments_and_resumed_is_the_same_document()
 }
 
 #[test]
-fn a_sweep_of_a_real_file_killed_at_twenty_moments_and_resumed_has_each_trial_once() {
+fn a_sweep_of_a_real_file_killed_at_ten_moments_and_resumed_has_each_trial_once() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let words = format!(
@@ -272,7 +272,7 @@ fn a_sweep_of_a_real_file_killed_at_twenty_moments_and_resumed_has_each_trial_on
         folder.path().display()
     );
     let mut first: Option<Vec<_>> = None;
-    killed_at_random(&words, 20, &mut |database| {
+    killed_at_random(&words, 10, &mut |database| {
         let (experiment, trials) = kept(database);
         assert_eq!(trials.len(), experiment.plan.len());
         let asked: Vec<_> = trials

@@ -53,7 +53,7 @@ fn a_small_part_of_the_device_is_told_once_and_a_large_one_is_not() {
     let small = with("128m");
     told(&small, FindingCode::SmallArea, Severity::Info);
     assert!(!found(&small.findings, FindingCode::CacheSizedArea), "{:#?}", small.findings);
-    let large = with("4g");
+    let large = with("1700m");
     for code in [FindingCode::SmallArea, FindingCode::CacheSizedArea] {
         assert!(!found(&large.findings, code), "{:#?}", large.findings);
     }

@@ -30,7 +30,7 @@ const MAX_LAYERS: u32 = 16;
 pub fn device_of(roots: &Roots, (major, minor): (u32, u32)) -> Option<DeviceFacts> {
     let link = roots.sys.join(format!("dev/block/{major}:{minor}"));
     let named = fs::canonicalize(link).ok()?;
-    let mut walk = Walk { roots, leaves: Vec::new(), layers: Vec::new() };
+    let mut walk = Walk { roots, leaves: Vec::new(), layers: Vec::new(), loop_file: None };
     walk.descend(&named, 0);
     let first = walk.leaves.first().cloned()?;
     let mut leaves: Vec<String> = walk.leaves.iter().map(|leaf| base_name(leaf)).collect();
@@ -42,6 +42,7 @@ pub fn device_of(roots: &Roots, (major, minor): (u32, u32)) -> Option<DeviceFact
         disk: base_name(&first),
         leaves,
         layers: walk.layers,
+        loop_file: walk.loop_file,
         ..DeviceFacts::default()
     };
     describe_disk(roots, &first, &mut facts);
@@ -93,6 +94,8 @@ struct Walk<'a> {
     roots: &'a Roots,
     leaves: Vec<PathBuf>,
     layers: Vec<String>,
+    /// Of the first leaf.
+    loop_file: Option<LoopFile>,
 }
 
 impl Walk<'_> {
@@ -125,6 +128,9 @@ impl Walk<'_> {
         }
         if let Some(file) = loop_file(self.roots, &disk) {
             self.layers.push(loop_layer(&base_name(&disk), &file));
+            if self.leaves.len() == 1 {
+                self.loop_file = Some(file);
+            }
         }
     }
 }
@@ -213,7 +219,6 @@ fn describe_disk(roots: &Roots, disk: &Path, facts: &mut DeviceFacts) {
     facts.read_ahead_bytes = number(&queue("read_ahead_kb")).map(|kib| kib * 1024);
     facts.iostats = keeps_counters(disk);
     facts.cache_bytes = cache_bytes(roots, disk);
-    facts.loop_file = loop_file(roots, disk);
     describe_attachment(roots, disk, facts);
 }
 

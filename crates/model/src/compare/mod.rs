@@ -25,11 +25,11 @@ mod sides;
 pub use conditions::{SCHEDULER, changed_since};
 pub use sides::{Side, SideError, TraceObservation};
 
-use crate::grouped::grouped;
 use conditions::differing;
 use observed::{SideCell, cache_words};
 use record::{COMPARISON_SCHEMA, ComparedCell, ComparedGroup, Comparison, OpKind, hex_digest};
 use rows::{Draft, FALSE_ALARM_RATE, Families, Question};
+use stats::grouped;
 
 /// What a user asks of a comparison.
 #[derive(Clone, Debug, Default)]
@@ -115,7 +115,7 @@ fn kinds<'a>(partners: &Partners<'a>) -> Vec<(String, Partners<'a>)> {
         let op = workload.only_op().map_or("mixed", OpKind::plural);
         Some(format!("{} {op}{}", workload.pattern.name(), cache_words(workload)))
     };
-    let kinds = grouped(partners.iter().copied(), label).into_iter();
+    let kinds = grouped(partners.iter().map(|partner| (label(partner), *partner))).into_iter();
     let kinds: Vec<_> = kinds.filter_map(|(label, cells)| Some((label?, cells))).collect();
     if kinds.len() < 2 { Vec::new() } else { kinds }
 }

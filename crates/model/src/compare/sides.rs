@@ -3,11 +3,11 @@
 use super::conditions::Conditions;
 use super::observed::{Numbers, Placed, SideCell, join, of_cell, of_group, of_lines, of_result};
 use crate::cells::counts;
-use crate::grouped::grouped;
 use record::{
     ComparedKind, ComparedMetric, ComparedSide, ComparedUnit, Environment, Experiment,
     ExperimentCell, Profile, SavedDocument, Target, Trial, format_bytes,
 };
+use stats::grouped;
 use std::collections::BTreeMap;
 use std::slice;
 
@@ -272,7 +272,7 @@ impl Side {
         id: String,
         lines: &[TraceObservation],
     ) -> Result<Self, SideError> {
-        let cells = grouped(lines, |line| &line.key);
+        let cells = grouped(lines.iter().map(|line| (&line.key, line)));
         let cells = cells.iter().map(|(_, lines)| of_lines(lines)).collect();
         let about = ComparedSide {
             ids: vec![id],
@@ -367,7 +367,8 @@ impl Side {
         for placed in &valid {
             conditions.trial(placed.trial);
         }
-        let groups = grouped(valid.iter().copied(), |placed| (&placed.trial.cell, &placed.levels));
+        let groups =
+            grouped(valid.iter().map(|placed| ((&placed.trial.cell, &placed.levels), *placed)));
         let cells = groups.iter().map(|(_, group)| of_group(group)).collect();
         let mut side = Self::of(about, conditions, first.trial.environment.as_ref(), cells)?;
         side.clock_hz = clock(valid.iter().map(|placed| placed.trial));
@@ -437,7 +438,9 @@ fn about(given: &str, kind: ComparedKind, unit: ComparedUnit) -> ComparedSide {
 fn check_arm(experiment: &Experiment, arm: &BTreeMap<String, String>) -> Result<(), SideError> {
     for (axis, level) in arm {
         let levels = experiment.plan.iter().filter_map(|planned| planned.levels.get(axis).cloned());
-        let known = grouped(levels, String::clone).into_iter().map(|(level, _)| level);
+        let known = grouped(levels.into_iter().map(|level| (level.clone(), level)))
+            .into_iter()
+            .map(|(level, _)| level);
         let known: Vec<String> = known.collect();
         if known.contains(level) {
             continue;
