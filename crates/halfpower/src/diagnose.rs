@@ -14,7 +14,7 @@ use crate::store_args::{NOT_SAVED, SaveArgs};
 use crate::values::percent;
 use anyhow::Context;
 use clap::Args;
-use record::{Bytes, EngineName, Nanos, Observation};
+use record::{Bytes, Diagnosis, EngineName, Nanos, Observation};
 use scenarios::{LoadWords, Scenario, ScenarioLoad, observe};
 use session::{StopFlag, VERSION};
 use simdisk::SimSpec;
@@ -58,6 +58,9 @@ pub(crate) struct DiagnoseArgs {
     /// Seed of the simulation.
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
     pub(crate) seed: u64,
+    /// Print all that is known, also of devices that are well.
+    #[arg(long, help_heading = "Results")]
+    pub(crate) verbose: bool,
     /// Writes both splits of the latency, interval by interval, to a CSV file.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
@@ -86,7 +89,12 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
         rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));
         diagnoses.push(diagnosis);
     }
-    let text = output::documents(arguments.save.json, &diagnoses, report::diagnosis)?;
+    let story = if arguments.verbose {
+        |one: &Diagnosis| report::diagnosis(one).unfolded()
+    } else {
+        report::diagnosis
+    };
+    let text = output::documents(arguments.save.json, &diagnoses, story)?;
     let written = csv.map(|file| file.finish(&rows));
     output::print(&text)?;
     written.transpose()?;

@@ -1,22 +1,27 @@
 //! What is said of a diagnosis: the verdict first, then what to do, then why.
 //!
-//! Alternatives stand right behind the verdict that they contest, and the page says how to check. Both
-//! splits of the latency are shown for the worst episode (without one, for the longest) with the
-//! sentence that says which of them holds on this device; the counters that mislead are shown once,
-//! each with the reason not to use it. Where nothing is wrong the page says so: "leave it alone" is an
-//! answer. What happened second by second is in the CSV and in the document.
+//! A reader at 3 a.m. reads ten lines: the verdict and how sure it is, its alternatives by name, the
+//! cause, the first thing to do and what that gives. Why the alternatives remain and how to check them
+//! follows. Of several devices a table comes first, the worst on top; who is idle shares one line, and
+//! who is well is folded. Both splits of the latency are shown for the worst episode (without one, for
+//! the longest) with the sentence that says which of them holds on this device; the counters that
+//! mislead are shown once, each with the reason not to use it. Both are folded. Where nothing is wrong
+//! the page says so: "leave it alone" is an answer. What happened second by second is in the CSV and in
+//! the document.
+
+mod advice;
+mod overview;
 
 use crate::chart::{Axis, Chart, Form, Point, Series, ends, xs};
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Action, Alternative, Badge, Cell, Story, bracketed, confidence, prefix};
+use crate::story::{Alternative, Badge, Cell, Story, bracketed, confidence, prefix};
+use advice::{advice, answers};
+use overview::{NO_INTERVAL, is_idle, matters, overview, rank};
 use record::{
-    Activity, Confidence, DeviceDiagnosis, Diagnosis, Effect, Episode, MatchedBy, Moment, Strategy,
-    Unit, Verdict,
+    Activity, Confidence, DeviceDiagnosis, Diagnosis, Episode, MatchedBy, Moment, Unit, Verdict,
 };
 
-/// Advice with all its details; of the rest what it is and what it gives.
-const IN_FULL: usize = 3;
 /// Episodes that are listed; of more the worst and the longest.
 const EPISODES_MAX: usize = 16;
 const SECOND_NS: f64 = 1e9;
@@ -52,32 +57,40 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
     let subject = format!("{what}{host}, {} observed{source}", number::time(observed as f64));
     let mut story =
         Story::new("Diagnosis", subject, simulated).saved(&diagnosis.id, &diagnosis.findings);
-    let several = diagnosis.devices.len() > 1;
-    for device in &diagnosis.devices {
-        tell_device(&mut story, device, several);
+    story.unfold = "--verbose";
+    if let [only] = diagnosis.devices.as_slice() {
+        tell_device(&mut story, only, "");
+    } else {
+        let devices = diagnosis.devices.iter();
+        let (idle, mut devices): (Vec<_>, Vec<_>) = devices.partition(|device| is_idle(device));
+        devices.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+        overview(&mut story, &devices, &idle);
+        let (ill, well): (Vec<_>, Vec<_>) = devices.into_iter().partition(|it| matters(it));
+        ill.into_iter().for_each(|device| tell_device(&mut story, device, &device.device));
+        well.into_iter().for_each(|device| fold_device(&mut story, device));
     }
-    // The worst first; devices that are equally bad stay in their order.
-    let rank = |tone| [Tone::Bad, Tone::Warn, Tone::Faint].iter().position(|it| *it == tone);
-    story.badges.sort_by_key(|badge| rank(badge.tone).unwrap_or(usize::MAX));
     story.list("Left out", "", &diagnosis.left_out);
     story.condition("observation", &diagnosis.observation_id);
     story.written_by(&diagnosis.halfpower_version);
     story
 }
 
-fn tell_device(story: &mut Story, device: &DeviceDiagnosis, several: bool) {
-    let subject = if several { device.device.clone() } else { String::new() };
+/// What is said of a device; `subject` is its name where there are several.
+fn tell_device(story: &mut Story, device: &DeviceDiagnosis, subject: &str) {
     let place = shown(device).and_then(|index| Some((index, device.episodes.get(index)?)));
-    story.condition(if several { &device.device } else { "profile" }, profile(device));
+    story.condition(if subject.is_empty() { "profile" } else { subject }, profile(device));
     let Some((index, main)) = place else {
-        let badge = Badge::new("not one interval", Tone::Faint, "");
-        return story.badges.push(Badge { subject, ..badge });
+        let badge = Badge::new(NO_INTERVAL, Tone::Faint, "");
+        return story.badges.push(Badge { subject: subject.to_owned(), ..badge });
     };
-    story.badges.push(badge(device, main, subject.clone()));
-    figures(story, main, &subject);
-    advice(story, device, main, &subject);
-    let title = |text: &str| prefix(&subject) + text;
+    story.badges.push(badge(device, main, subject));
+    advice(story, device, main, subject);
+    let title = |text: &str| prefix(subject) + text;
     let section = story.section(title("Why"), &where_in_time(device, index, main));
+    // Of several devices the overview has the figures that are compared.
+    if !subject.is_empty() {
+        figures(main, |name, value| section.row(name, value));
+    }
     if let Some(split) = &main.calibrated
         && (split.sequential_traced || split.sequential_share > 0.0)
     {
@@ -95,11 +108,37 @@ fn tell_device(story: &mut Story, device: &DeviceDiagnosis, several: bool) {
         episodes(story, device, title("Episodes"));
     }
     splits(story, device, main, title("Where the latency goes"));
-    misleading(story, main, title("Counters that mislead, and why not to use them"));
+    misleading(story, main, title("Counters that mislead"));
     let notes = device.notes.iter();
     let notes = notes.map(|note| format!("{} [{}]", note.claim.trim(), note.code.name()));
     story.list(&title("Beware"), "", &notes.collect::<Vec<String>>());
     story.charts.extend(over_time(device));
+    if subject.is_empty() {
+        figures(main, |name, value| story.fact(name, value));
+    }
+}
+
+/// A device that is well, of several: all that is said of it in one folded section.
+fn fold_device(story: &mut Story, device: &DeviceDiagnosis) {
+    let mut own = Story::default();
+    tell_device(&mut own, device, "");
+    story.charts.append(&mut own.charts);
+    for badge in own.badges {
+        let section = story.fold(format!("{}: {}", device.device, badge.words));
+        section.text(&badge.because);
+        badge.answers.iter().for_each(|(name, text)| section.row(name, text));
+        for other in &badge.alternatives {
+            let check = format!("{} → {}", other.because, other.how_to_check);
+            section.row(&format!("or {}", other.what), check);
+        }
+        own.facts.iter().for_each(|fact| section.row(&fact.name, &fact.value));
+        own.conditions.iter().for_each(|(name, text)| section.row(name, text));
+        for part in own.sections.drain(..) {
+            section.note(part.title);
+            section.blocks.extend(part.blocks);
+        }
+        story.badges.push(Badge { subject: device.device.clone(), fold: true, ..badge });
+    }
 }
 
 /// The verdict with what it shares its place with: where the confidence is "possible", its
@@ -115,7 +154,7 @@ fn verdict_text(episode: &Episode) -> String {
     words
 }
 
-fn badge(device: &DeviceDiagnosis, main: &Episode, subject: String) -> Badge {
+fn badge(device: &DeviceDiagnosis, main: &Episode, subject: &str) -> Badge {
     // To be certain that one does not know is no information.
     let sure = (main.verdict != Verdict::NotEnoughEvidence)
         .then(|| confidence(main.confidence).to_owned());
@@ -123,18 +162,23 @@ fn badge(device: &DeviceDiagnosis, main: &Episode, subject: String) -> Badge {
     let time = share
         .filter(|_| device.episodes.len() > 1)
         .map(|share| format!("{} of the time", number::percent(share.share_of_time)));
-    let support = bracketed(sure.into_iter().chain(time), ", ");
+    // What is as good as the verdict is in its words already.
+    let open = main.alternatives.iter().filter(|_| main.confidence != Confidence::Possible);
+    let open = open.map(|other| format!("or {}", told(other.verdict).0));
+    let support = bracketed(sure.into_iter().chain(time).chain(open), ", ");
     let alternatives = main.alternatives.iter().map(|other| Alternative {
         what: told(other.verdict).0.to_owned(),
         because: other.because.clone(),
         how_to_check: other.decided_by.clone(),
     });
     Badge {
-        subject,
+        subject: subject.to_owned(),
         words: format!("{}{support}", verdict_text(main).to_uppercase()),
         tone: told(main.verdict).1,
         because: main.claim.trim().to_owned(),
+        answers: answers(device, main),
         alternatives: alternatives.collect(),
+        fold: false,
     }
 }
 
@@ -149,25 +193,25 @@ fn shown(device: &DeviceDiagnosis) -> Option<usize> {
     device.worst.map(|index| index as usize).or_else(|| longest(true)).or_else(|| longest(false))
 }
 
-fn figures(story: &mut Story, episode: &Episode, of: &str) {
+fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
     let numbers = &episode.numbers;
     let calibrated = episode.calibrated.as_ref();
     let size = numbers.request_bytes.map(|bytes| format!(" of {} KiB", number::kib(bytes as u64)));
     let reads = numbers.read_share.map(|share| format!(", {} reads", number::percent(share)));
     let load = [Some(number::per_second(numbers.iops)), size, reads].into_iter().flatten();
-    story.fact_of(of, "load", load.collect::<String>());
+    tell("load", load.collect::<String>());
     let expected = calibrated.map(|split| number::with_interval(&split.expected_ns, number::time));
     let rows = [
         ("throughput", numbers.bytes_per_s.map(number::rate)),
         ("latency", numbers.latency_ns.map(number::time)),
-        ("expected at this queue depth", expected),
+        ("expected latency", expected),
         ("queue depth", numbers.concurrency.map(number::digits)),
         ("busy", numbers.utilization.map(number::percent)),
         ("of the largest rate", calibrated.map(|split| number::percent(split.saturation))),
     ];
     for (name, value) in rows {
         if let Some(value) = value {
-            story.fact_of(of, name, value);
+            tell(name, value);
         }
     }
 }
@@ -274,7 +318,7 @@ fn splits(story: &mut Story, device: &DeviceDiagnosis, episode: &Episode, title:
         let share = format!("X/max = {}", number::percent(split.saturation));
         ("by the profile: latency at QD 1", split.unloaded_ns, split.queue_ns, share)
     });
-    let section = story.section(title, "");
+    let section = story.fold(title);
     section.table(by_law.into_iter().chain(by_profile), |t| {
         t.left("", |row| row.0);
         t.of("latency_mean_ns", |_| latency);
@@ -308,99 +352,11 @@ fn misleading(story: &mut Story, episode: &Episode, title: String) {
     if rows.iter().all(|(_, value, _)| value.is_none()) {
         return;
     }
-    story.section(title, "").table(rows, |t| {
+    story.fold(title).table(rows, |t| {
         t.left("", |row| row.0);
         t.right("", |row| Cell::or_none(row.1.as_ref(), String::clone));
         t.left("", |row| Cell::toned(row.2, Tone::Faint)).gap(3);
     });
-}
-
-fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode, subject: &str) {
-    if device.advice.is_empty() {
-        let elsewhere = main.causes.iter().filter(|cause| cause.code.is_elsewhere());
-        let elsewhere: Vec<&str> = elsewhere.map(|cause| cause.claim.as_str()).collect();
-        let text = match main.verdict {
-            Verdict::Healthy | Verdict::NotTheDisk if elsewhere.is_empty() => {
-                "Leave the disk alone: it does what it should. If a program waits, it waits for \
-                 something that was not seen: a lock, the network, another machine, or what this \
-                 source does not tell."
-            }
-            Verdict::Healthy | Verdict::NotTheDisk => {
-                "Leave the disk alone: it does what it should."
-            }
-            Verdict::NotEnoughEvidence => {
-                "Collect evidence: `halfpower check` makes a profile; a longer recording or a \
-                 busier time gives the rest."
-            }
-            _ => {
-                "No change was found whose gain this profile can predict. `halfpower check \
-                 --for-diagnosis` measures mixes and open loads as well; `halfpower whatif` \
-                 computes a change that you name."
-            }
-        };
-        let text = elsewhere.into_iter().chain([text]).collect::<Vec<_>>().join(" ");
-        story.actions.push(Action::new(subject, text));
-    }
-    for (index, remedy) in device.advice.iter().enumerate() {
-        let what = format!("{}: {}", strategy_words(remedy.strategy), remedy.action);
-        let gained = match remedy.gain {
-            Some(gain) => format!("saves {} of the time per request", number::percent(gain)),
-            None => "gain not predicted".to_owned(),
-        };
-        let effect = match remedy.effect.known() {
-            Ok(effect) => format!("{}; {gained}", predicted(effect)),
-            Err(reason) => format!("unknown: {reason}"),
-        };
-        let mut action = Action::new(subject, what).with("predicted", effect);
-        if index < IN_FULL {
-            let episode = match device.episodes.len() {
-                0 | 1 => String::new(),
-                _ => format!(", episode {}", remedy.episode + 1),
-            };
-            action = action
-                .with("cause", format!("{}{episode}", remedy.cause.name()))
-                .with("assumes", &remedy.assumes)
-                .with("cost", &remedy.cost)
-                .with("how to check", &remedy.how_to_check);
-        }
-        story.actions.push(action);
-    }
-}
-
-fn strategy_words(strategy: Strategy) -> &'static str {
-    match strategy {
-        Strategy::FasterDisks => "faster disk",
-        Strategy::MoreDisks => "more disks",
-        Strategy::DiskArray => "disk array",
-        Strategy::CachedDisks => "cached disk",
-        Strategy::HostCache => "host-based caching",
-        Strategy::LoadBalancing => "load balancing",
-        Strategy::Defragmentation => "defragmentation",
-        Strategy::DeeperQueue => "deeper queue",
-        Strategy::ShallowerQueue => "shallower queue",
-        Strategy::LargerRequests => "larger requests",
-        Strategy::DirectIo => "even writes or direct I/O",
-        Strategy::Scheduler => "I/O scheduler",
-        Strategy::ReadAhead => "read-ahead",
-        Strategy::Preallocation => "preallocation",
-        Strategy::Alignment => "alignment",
-        Strategy::RaiseCap => "raise the cap",
-        Strategy::MoveNeighbour => "move the neighbour",
-        Strategy::Restore => "find what changed",
-    }
-}
-
-fn predicted(effect: &Effect) -> String {
-    let rate = &effect.iops_after;
-    let before = number::per_second(effect.iops_before);
-    let rate_text = if (rate.value / effect.iops_before.max(1e-9) - 1.0).abs() < 0.005 {
-        format!("at {before} as now")
-    } else {
-        format!("{before} -> {}", number::with_range(rate, number::per_second))
-    };
-    let before = number::time(effect.latency_before_ns);
-    let after = number::with_range(&effect.latency_after_ns, number::time);
-    format!("latency {before} -> {after}, {rate_text}")
 }
 
 fn over_time(device: &DeviceDiagnosis) -> Option<Chart> {

@@ -10,7 +10,7 @@ use crate::chart::{Axis, Chart, Form, Point, Rule, Series, points, xs, ys};
 use crate::number::{self, counted, duration};
 use crate::page::Tone;
 use crate::plots::thinned;
-use crate::story::{Cell, Story, capital, joined};
+use crate::story::{Cell, Story, capital, named};
 use crate::traced::traced;
 use record::{Figure, Interval, Observation, ObservedDevice, Unit};
 use stats::weighted_mean;
@@ -21,7 +21,7 @@ const POINTS: usize = 400;
 /// Devices that are listed; the document has all.
 const MOST_DEVICES: usize = 40;
 /// Devices without requests that are named.
-const MOST_IDLE: usize = 12;
+pub(crate) const IDLE_MAX: usize = 12;
 
 /// The story of an observation.
 #[must_use]
@@ -146,10 +146,8 @@ fn devices(story: &mut Story, observation: &Observation) {
         t.of("concurrency", |row| row.over_time(|it| it.concurrency));
     });
     if !idle.is_empty() {
-        let mut names = joined(idle.iter().take(MOST_IDLE), ", ", |row| row.device.name.clone());
-        let more = idle.len().saturating_sub(MOST_IDLE);
-        names.extend((more > 0).then(|| format!(", {more} more")));
-        section.text(format!("Without any request: {names}."));
+        let names: Vec<String> = idle.iter().map(|row| row.device.name.clone()).collect();
+        section.text(format!("Without any request: {}.", named(&names, IDLE_MAX)));
     }
     if left_out > 0 {
         section.note(format!("{left_out} more devices with fewer requests"));

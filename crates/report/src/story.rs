@@ -55,8 +55,12 @@ pub struct Badge {
     pub tone: Tone,
     /// Why, in a sentence or two.
     pub because: String,
+    /// What a reader in a hurry asks next, by name: the cause, what to do first, what that gives.
+    pub answers: Vec<(String, String)>,
     /// What is not excluded.
     pub alternatives: Vec<Alternative>,
+    /// Whether the overview of the page and a folded section say all of it.
+    pub fold: bool,
 }
 
 impl Badge {
@@ -371,6 +375,8 @@ pub struct Story {
     pub id: String,
     /// Whether it was measured on a simulated target.
     pub simulated: bool,
+    /// Several subjects side by side, the worst first; empty where there is one.
+    pub overview: Vec<Block>,
     /// The verdicts, the worst first; empty where a document judges nothing.
     pub badges: Vec<Badge>,
     /// The answer in a sentence; empty where the verdicts say it.
@@ -393,6 +399,9 @@ pub struct Story {
     pub commands: Vec<String>,
     /// Longer texts, by name: a design.
     pub texts: Vec<(String, String)>,
+    /// The flag that shows what is folded, of the command that prints this; empty where there is
+    /// none.
+    pub unfold: &'static str,
 }
 
 impl Story {
@@ -405,6 +414,18 @@ impl Story {
         self.id = id.to_owned();
         self.findings = findings.to_vec();
         self
+    }
+
+    /// The same with every section unfolded.
+    #[must_use]
+    pub fn unfolded(mut self) -> Self {
+        self.sections.iter_mut().for_each(|section| section.fold = false);
+        self
+    }
+
+    /// The verdicts that stand by themselves.
+    pub(crate) fn verdicts(&self) -> impl Iterator<Item = &Badge> {
+        self.badges.iter().filter(|badge| !badge.fold)
     }
 
     /// The first finding that says that the numbers are not what was asked for.
@@ -496,6 +517,14 @@ pub(crate) fn prefix(name: &str) -> String {
 pub(crate) fn bracketed(words: impl IntoIterator<Item = String>, between: &str) -> String {
     let words: Vec<String> = words.into_iter().collect();
     if words.is_empty() { String::new() } else { format!(" ({})", words.join(between)) }
+}
+
+/// The first names of many, and how many more there are.
+pub(crate) fn named(names: &[String], most: usize) -> String {
+    let mut text = names[..names.len().min(most)].join(", ");
+    let more = names.len().saturating_sub(most);
+    text.extend((more > 0).then(|| format!(", {more} more")));
+    text
 }
 
 pub(crate) fn joined<T>(

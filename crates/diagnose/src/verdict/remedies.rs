@@ -97,10 +97,10 @@ pub(super) const ROWS: [Row; 20] = [
         },
     ),
     row(Strategy::Restore, &[CauseCode::WritesSlower], Fixes::Device, |_| {
-        let action = "Find out why writes became slow: write cache off, misaligned or partial writes, a \
-                      drive without free blocks (trim), an array that rebuilds. `halfpower check` on \
-                      the quiet device tells whether it is the device or the load; if it is the \
-                      device, replace it.";
+        let action = "Find out why writes became slow: write cache off, partial writes, a drive without \
+                      free blocks (trim), an array that rebuilds. `halfpower check` on the quiet \
+                      device tells whether it is the device or the load; if it is the device, replace \
+                      it.";
         Some((action.to_owned(), Some(Change::AsProfiled)))
     }),
     Row {

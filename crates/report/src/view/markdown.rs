@@ -37,9 +37,13 @@ fn one(story: &Story) -> String {
     if let Some(finding) = story.not_valid() {
         let _ = writeln!(text, "**NOT VALID: {}**\n", plain(&finding.claim));
     }
-    for badge in &story.badges {
+    blocks(&mut text, &story.overview);
+    for badge in story.verdicts() {
         let words = format!("{}{}", prefix(&badge.subject), badge.words);
         let _ = writeln!(text, "**{}** {}\n", plain(&words), plain(&badge.because));
+        for (name, answer) in &badge.answers {
+            let _ = writeln!(text, "- {}: {}", plain(name), plain(answer));
+        }
         for other in &badge.alternatives {
             let _ = write!(text, "- or **{}**: {}", plain(&other.what), plain(&other.because));
             let _ = match other.how_to_check.as_str() {
@@ -108,8 +112,12 @@ fn section(text: &mut String, section: &Section) {
     if !section.remark.is_empty() {
         let _ = writeln!(text, "{}\n", plain(&section.remark));
     }
+    blocks(text, &section.blocks);
+}
+
+fn blocks(text: &mut String, blocks: &[Block]) {
     let mut list = false;
-    for block in &section.blocks {
+    for block in blocks {
         let is_item = matches!(block, Block::Row(..) | Block::Item(_));
         if list && !is_item {
             text.push('\n');

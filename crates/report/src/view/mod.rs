@@ -33,7 +33,8 @@ fn of_story(story: &Story) -> Value {
         "simulated": story.simulated,
         "clean": story.not_valid().is_none(),
         "verdicts": list(&story.badges, |badge| {
-            json!({"subject": badge.subject, "verdict": badge.words, "because": badge.because})
+            json!({"subject": badge.subject, "verdict": badge.words, "because": badge.because,
+                "answers": badge.answers})
         }),
         "headline": story.headline,
         "facts": list(&story.facts, |fact| {

@@ -5,7 +5,7 @@
 use super::table::{self, fits};
 use crate::page::{Page, Span, Tone};
 use crate::story::{
-    Action, Badge, Block, Cell, Fact, Section, Story, Table, joined, prefix, severity,
+    Action, Badge, Block, Cell, Fact, Section, Story, Table, named, prefix, severity,
 };
 use crate::{Style, finding};
 use record::Finding;
@@ -14,6 +14,8 @@ use stats::grouped;
 /// Columns of the longest name that others are aligned to.
 const NAME_MAX: usize = 24;
 const COMMANDS: usize = 4;
+/// Titles of folded sections that are listed.
+const FOLDS_MAX: usize = 5;
 /// The name of a command that fits behind it.
 const REPEAT: &str = "repeat by";
 
@@ -31,8 +33,15 @@ pub fn terminal(story: &Story, style: &Style) -> String {
         page.hanging(lead, finding.claim.trim(), Tone::Bad);
     }
     page.blank();
-    for badge in &story.badges {
+    blocks(&mut page, &story.overview);
+    for badge in story.verdicts() {
+        if !badge.answers.is_empty() {
+            page.blank();
+        }
         verdict(&mut page, badge);
+    }
+    if story.verdicts().any(|badge| !badge.answers.is_empty()) {
+        page.blank();
     }
     if !story.headline.is_empty() {
         page.paragraph(2, &story.headline, Tone::Strong);
@@ -67,6 +76,10 @@ fn verdict(page: &mut Page, badge: &Badge) {
     let lead = vec![Span::plain("  "), subject];
     page.hanging(lead, &badge.words, badge.tone);
     page.paragraph(2, &badge.because, Tone::Plain);
+    let width = widest(badge.answers.iter().map(|(name, _)| name));
+    for (name, text) in &badge.answers {
+        labelled(page, name, width, text, Tone::Plain);
+    }
     for alternative in &badge.alternatives {
         let lead = vec![Span::plain("  "), Span::new("or ", Tone::Strong)];
         let text = format!("{}: {}", alternative.what, alternative.because);
@@ -129,11 +142,15 @@ fn section(page: &mut Page, section: &Section) {
     } else {
         page.heading(&section.title, &section.remark);
     }
-    let width = widest(section.blocks.iter().filter_map(|block| match block {
+    blocks(page, &section.blocks);
+}
+
+fn blocks(page: &mut Page, blocks: &[Block]) {
+    let width = widest(blocks.iter().filter_map(|block| match block {
         Block::Row(name, _) => Some(name),
         _ => None,
     }));
-    for block in &section.blocks {
+    for block in blocks {
         match block {
             Block::Table(each) => table::print(each, page),
             Block::Row(name, text) => labelled(page, name, width, text, Tone::Plain),
@@ -169,13 +186,18 @@ fn print_finding(page: &mut Page, finding: &Finding) {
 /// Conditions, commands and what a terminal does not show.
 fn end(page: &mut Page, story: &Story) {
     let folds = story.sections.iter().filter(|section| section.fold).map(|section| &section.title);
-    let more = joined(folds.chain(story.texts.iter().map(|(name, _)| name)), ", ", String::clone);
+    let more: Vec<String> =
+        folds.chain(story.texts.iter().map(|(name, _)| name)).cloned().collect();
     if !story.conditions.is_empty() {
         page.heading("Conditions", "");
     }
     let mut rows: Vec<(&str, &str, Tone)> =
         story.conditions.iter().map(|(name, text)| (&**name, &**text, Tone::Plain)).collect();
-    let text = format!("`halfpower report ID`: {more}, plots");
+    let how = match story.unfold {
+        "" => "`halfpower report ID`".to_owned(),
+        flag => format!("`{flag}`, or `halfpower report ID` for a page"),
+    };
+    let text = format!("{how}: {}, plots", named(&more, FOLDS_MAX));
     if !more.is_empty() && !story.id.is_empty() {
         rows.push(("more", &text, Tone::Faint));
     }

@@ -4,8 +4,8 @@
 use crate::common;
 use crate::report::{self, Action, Block, Cell, Column, Section, Side, Story, Style, Table, Tone};
 use record::{
-    Bytes, Comparison, Diagnosis, Estimate, Finding, FindingCode, Observation, PriceDocument,
-    PriceRow, SavedDocument, Severity,
+    Activity, Bytes, Comparison, Confidence, Diagnosis, Estimate, Finding, FindingCode,
+    Observation, PriceDocument, PriceRow, SavedDocument, Severity, Verdict,
 };
 use serde_json::json;
 
@@ -117,8 +117,10 @@ fn bare(text: &str) -> String {
 /// All that no view may leave out.
 fn essentials(story: &Story) -> Vec<String> {
     let mut texts = vec![story.subject.clone(), story.headline.clone()];
-    for badge in &story.badges {
+    texts.extend(block_texts(&story.overview));
+    for badge in story.badges.iter().filter(|badge| !badge.fold) {
         texts.extend([badge.subject.clone(), badge.words.clone(), badge.because.clone()]);
+        texts.extend(badge.answers.iter().flat_map(|(name, text)| [name.clone(), text.clone()]));
         for other in &badge.alternatives {
             texts.extend([other.what.clone(), other.because.clone(), other.how_to_check.clone()]);
         }
@@ -135,19 +137,20 @@ fn essentials(story: &Story) -> Vec<String> {
     }
     for section in story.sections.iter().filter(|section| !section.fold) {
         texts.push(section.title.clone());
-        for block in &section.blocks {
-            match block {
-                // Columns may be dropped where there is no room; the first one stays.
-                Block::Table(table) => {
-                    texts.extend(table.rows.iter().map(|row| row[0].text.clone()));
-                }
-                Block::Row(name, text) => texts.extend([name.clone(), text.clone()]),
-                Block::Text(text, _) | Block::Item(text) => texts.push(text.clone()),
-            }
-        }
+        texts.extend(block_texts(&section.blocks));
     }
     texts.extend(story.conditions.iter().map(|(_, text)| text.clone()));
     texts
+}
+
+fn block_texts(blocks: &[Block]) -> Vec<String> {
+    let texts = |block: &Block| match block {
+        // Columns may be dropped where there is no room; the first one stays.
+        Block::Table(table) => table.rows.iter().map(|row| row[0].text.clone()).collect(),
+        Block::Row(name, text) => vec![name.clone(), text.clone()],
+        Block::Text(text, _) | Block::Item(text) => vec![text.clone()],
+    };
+    blocks.iter().flat_map(texts).collect()
 }
 
 #[test]
@@ -191,7 +194,7 @@ fn how_bad_a_thing_is_does_not_depend_on_the_view() {
     story.badges = report::diagnosis(&diagnosis()).badges;
     let page = report::terminal(&story, &Style { color: true, width: 80 });
     let html = report::report_html(&[story.clone()]);
-    for badge in &story.badges {
+    for badge in story.badges.iter().filter(|badge| !badge.fold) {
         let (code, class) = match badge.tone {
             Tone::Good => ("32", "good"),
             Tone::Warn => ("1;33", "warn"),
@@ -216,7 +219,80 @@ fn of_several_devices_the_worst_comes_first_and_slow_is_bad_everywhere() {
     let subjects: Vec<&str> = story.badges.iter().map(|badge| badge.subject.as_str()).collect();
     assert_eq!(subjects, ["sdb", "sda"]);
     assert_eq!(story.badges[0].tone, Tone::Bad);
-    assert_eq!(story.badges[0].words, "SLOW (likely)");
+    assert_eq!(story.badges[0].words, "SLOW (likely, or overloaded)");
+    let [Block::Table(table)] = story.overview.as_slice() else { panic!("{:?}", story.overview) };
+    let rows: Vec<[&str; 2]> =
+        table.rows.iter().map(|row| [0, 1].map(|column| row[column].text.as_str())).collect();
+    assert_eq!(rows, [["sdb", "slow (likely)"], ["sda", "healthy (likely)"]]);
+}
+
+/// A diagnosis of the device that is slow, alone, with long sentences.
+fn slow_alone() -> Diagnosis {
+    let mut alone = diagnosis();
+    alone.devices.remove(0);
+    let device = &mut alone.devices[0];
+    let sentence = |words: &str| format!("{}.", [words; 16].join(" "));
+    device.episodes[0].claim = sentence("claimed");
+    device.episodes[0].causes[0].claim = format!("{} And more of it.", sentence("because"));
+    device.advice[0].action = format!("{} And how.", sentence("looked"));
+    alone
+}
+
+#[test]
+fn the_first_ten_lines_hold_verdict_cause_what_to_do_its_gain_and_how_sure_it_is() {
+    let story = report::diagnosis(&slow_alone());
+    for text in [
+        report::terminal(&story, &Style::default()),
+        report::markdown(std::slice::from_ref(&story)),
+    ] {
+        let top = text.lines().take(10).collect::<Vec<_>>().join(" ");
+        let top = bare(&top);
+        for words in
+            ["SLOW (likely, or overloaded)", "because because.", "looked looked.", "no model"]
+        {
+            assert!(top.contains(&bare(words)), "{words}: {text}");
+        }
+        assert!(!top.contains(&bare("And more")) && !top.contains(&bare("And how")), "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_known_has_no_word_of_confidence() {
+    let mut unknown = diagnosis();
+    for device in &mut unknown.devices {
+        device.episodes[0].verdict = Verdict::NotEnoughEvidence;
+        device.episodes[0].confidence = Confidence::Certain;
+        device.advice.clear();
+    }
+    let several = report::diagnosis(&unknown).unfolded();
+    unknown.devices.truncate(1);
+    for story in [several, report::diagnosis(&unknown)] {
+        let text = report::terminal(&story, &Style::default());
+        assert!(text.to_lowercase().contains("not enough evidence"), "{text}");
+        assert!(!text.contains("certain"), "{text}");
+    }
+}
+
+#[test]
+fn of_several_devices_the_idle_share_a_line_and_the_well_are_folded() {
+    let mut several = diagnosis();
+    for name in ["loop0", "loop1"] {
+        let mut idle = several.devices[0].clone();
+        idle.device = name.to_owned();
+        idle.episodes[0].activity = Activity::Idle;
+        several.devices.insert(0, idle);
+    }
+    let story = report::diagnosis(&several);
+    let text = report::terminal(&story, &Style::default());
+    assert_eq!(text.matches("loop1").count(), 1, "{text}");
+    assert!(text.contains("\n  Idle: loop1, loop0.\n"), "{text}");
+    assert!(text.contains("sdb: Why") && !text.contains("The claim of healthy."), "{text}");
+    assert!(text.contains("`--verbose`"), "{text}");
+    let all = report::terminal(&story.clone().unfolded(), &Style::default());
+    assert!(all.contains("The claim of healthy."), "{all}");
+    assert!(!all.contains("`--verbose`"), "{all}");
+    let html = report::report_html(&[story]);
+    assert!(html.contains("<details><summary>sda: HEALTHY (likely)</summary>"), "{html}");
 }
 
 #[test]

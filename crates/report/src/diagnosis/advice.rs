@@ -1,0 +1,165 @@
+//! What to do about a device: the first thing in a few words beside the verdict, and all of it.
+
+use crate::number;
+use crate::story::{Action, Story};
+use record::{Cause, DeviceDiagnosis, Effect, Episode, Remedy, Strategy, Verdict};
+
+/// Advice with all its details; of the rest what it is and what it gives.
+const IN_FULL: usize = 3;
+/// A rate that changes by less than this share is the same one.
+const SAME_RATE: f64 = 0.005;
+
+/// What stands beside the verdict: the cause, the first thing to do and what that gives.
+pub(super) fn answers(device: &DeviceDiagnosis, main: &Episode) -> Vec<(String, String)> {
+    let first = device.advice.first();
+    let cause = first.and_then(|remedy| answered(device, remedy)).or_else(|| main.causes.first());
+    let alone = || without_remedy(device, main);
+    let action = first.map_or_else(alone, |remedy| remedy.action.clone());
+    let rows = [
+        ("cause", cause.map(|cause| first_sentence(&cause.claim).to_owned())),
+        ("do first", Some(first_sentence(&action).to_owned())),
+        ("predicted", first.map(in_short)),
+    ];
+    rows.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))).collect()
+}
+
+/// The first thing to do in as few words as a column has.
+pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String {
+    match (device.advice.first(), main.verdict) {
+        (Some(remedy), _) => {
+            let gain = remedy.gain.map(|gain| format!(", saves {}", number::percent(gain)));
+            format!("{}{}", strategy_words(remedy.strategy), gain.unwrap_or_default())
+        }
+        (None, Verdict::Healthy | Verdict::NotTheDisk) => "leave it alone".to_owned(),
+        (None, Verdict::NotEnoughEvidence) => "collect evidence".to_owned(),
+        (None, _) => "measure more".to_owned(),
+    }
+}
+
+/// The cause that a remedy answers.
+pub(super) fn answered<'a>(device: &'a DeviceDiagnosis, remedy: &Remedy) -> Option<&'a Cause> {
+    let episode = device.episodes.get(remedy.episode as usize)?;
+    episode.causes.iter().find(|cause| cause.code == remedy.cause)
+}
+
+fn first_sentence(text: &str) -> &str {
+    text.find(". ").map_or(text, |end| &text[..=end])
+}
+
+/// What is to be done where no remedy is known.
+pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String {
+    let elsewhere = main.causes.iter().filter(|cause| cause.code.is_elsewhere());
+    let elsewhere: Vec<&str> = elsewhere.map(|cause| cause.claim.as_str()).collect();
+    let text = match main.verdict {
+        Verdict::Healthy | Verdict::NotTheDisk if elsewhere.is_empty() => {
+            "Leave the disk alone: it does what it should. If a program waits, it waits for \
+             something that was not seen: a lock, the network, another machine, or what this \
+             source does not tell."
+        }
+        Verdict::Healthy | Verdict::NotTheDisk => "Leave the disk alone: it does what it should.",
+        Verdict::NotEnoughEvidence if device.profile.value().is_some() => {
+            "Watch for longer, or while there is more to do."
+        }
+        Verdict::NotEnoughEvidence => {
+            "Make a profile with `halfpower check` while the disk is quiet. Then watch again, \
+             for longer or while there is more to do."
+        }
+        _ => {
+            "No change was found whose gain this profile can predict. `halfpower check \
+             --for-diagnosis` measures mixes and open loads as well; `halfpower whatif` computes a \
+             change that you name."
+        }
+    };
+    [text].into_iter().chain(elsewhere).collect::<Vec<_>>().join(" ")
+}
+
+pub(super) fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode, subject: &str) {
+    if device.advice.is_empty() {
+        story.actions.push(Action::new(subject, without_remedy(device, main)));
+    }
+    for (index, remedy) in device.advice.iter().enumerate() {
+        let what = format!("{}: {}", strategy_words(remedy.strategy), remedy.action);
+        let gained = match remedy.gain {
+            Some(gain) => format!("saves {} of the time per request", number::percent(gain)),
+            None => "gain not predicted".to_owned(),
+        };
+        let effect = match remedy.effect.known() {
+            Ok(effect) => format!("{}, {}; {gained}", latency(effect), rate(effect)),
+            Err(reason) => format!("unknown: {reason}"),
+        };
+        let mut action = Action::new(subject, what).with("predicted", effect);
+        if index < IN_FULL {
+            let episode = match device.episodes.len() {
+                0 | 1 => String::new(),
+                _ => format!(", episode {}", remedy.episode + 1),
+            };
+            action = action
+                .with("cause", format!("{}{episode}", remedy.cause.name()))
+                .with("assumes", &remedy.assumes)
+                .with("cost", &remedy.cost)
+                .with("how to check", &remedy.how_to_check);
+        }
+        story.actions.push(action);
+    }
+}
+
+/// What a remedy gives, with its error bar.
+pub(super) fn in_short(remedy: &Remedy) -> String {
+    let effect = match remedy.effect.known() {
+        Ok(effect) => effect,
+        Err(reason) => return format!("unknown: {reason}"),
+    };
+    let gain = remedy.gain.map(|gain| format!("saves {}: ", number::percent(gain)));
+    // What changes the most comes first.
+    let faster = effect.iops_after.value / effect.iops_before.max(1e-9);
+    let sooner = effect.latency_before_ns / effect.latency_after_ns.value.max(1e-9);
+    let both = if same_rate(effect) {
+        latency(effect)
+    } else if faster > sooner {
+        format!("{}, {}", rate(effect), latency(effect))
+    } else {
+        format!("{}, {}", latency(effect), rate(effect))
+    };
+    gain.unwrap_or_default() + &both
+}
+
+fn same_rate(effect: &Effect) -> bool {
+    (effect.iops_after.value / effect.iops_before.max(1e-9) - 1.0).abs() < SAME_RATE
+}
+
+fn rate(effect: &Effect) -> String {
+    let before = number::per_second(effect.iops_before);
+    if same_rate(effect) {
+        return format!("at {before} as now");
+    }
+    format!("{before} → {}", number::with_range(&effect.iops_after, number::per_second))
+}
+
+fn latency(effect: &Effect) -> String {
+    let before = number::time(effect.latency_before_ns);
+    let after = number::with_range(&effect.latency_after_ns, number::time);
+    format!("latency {before} → {after}")
+}
+
+fn strategy_words(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::FasterDisks => "faster disk",
+        Strategy::MoreDisks => "more disks",
+        Strategy::DiskArray => "disk array",
+        Strategy::CachedDisks => "cached disk",
+        Strategy::HostCache => "host-based caching",
+        Strategy::LoadBalancing => "load balancing",
+        Strategy::Defragmentation => "defragmentation",
+        Strategy::DeeperQueue => "deeper queue",
+        Strategy::ShallowerQueue => "shallower queue",
+        Strategy::LargerRequests => "larger requests",
+        Strategy::DirectIo => "even writes or direct I/O",
+        Strategy::Scheduler => "I/O scheduler",
+        Strategy::ReadAhead => "read-ahead",
+        Strategy::Preallocation => "preallocation",
+        Strategy::Alignment => "alignment",
+        Strategy::RaiseCap => "raise the cap",
+        Strategy::MoveNeighbour => "move the neighbour",
+        Strategy::Restore => "find what changed",
+    }
+}

@@ -1,0 +1,88 @@
+//! Several devices side by side: the worst first, the idle ones in one line.
+
+use super::{advice, shown, told, verdict_text};
+use crate::number;
+use crate::observation::IDLE_MAX;
+use crate::page::Tone;
+use crate::story::{Action, Block, Cell, Story, Table, confidence, named};
+use record::{Activity, DeviceDiagnosis, Episode, Verdict};
+use stats::grouped;
+
+/// What is said of a device of which nothing was recorded.
+pub(super) const NO_INTERVAL: &str = "not one interval";
+
+/// Whether next to nothing was asked of a device, all the time.
+pub(super) fn is_idle(device: &DeviceDiagnosis) -> bool {
+    let all_idle = device.episodes.iter().all(|episode| episode.activity == Activity::Idle);
+    all_idle && !device.episodes.is_empty()
+}
+
+/// Whether a device is ill, so that a reader wants its details.
+pub(super) fn matters(device: &DeviceDiagnosis) -> bool {
+    main(device).is_some_and(|main| matches!(told(main.verdict).1, Tone::Bad | Tone::Warn))
+}
+
+fn main(device: &DeviceDiagnosis) -> Option<&Episode> {
+    device.episodes.get(shown(device)?)
+}
+
+/// The worse a device is, the less: first by the tone of its verdict, then by what its requests lose.
+pub(super) fn rank(device: &DeviceDiagnosis) -> f64 {
+    let Some(main) = main(device) else { return f64::MAX };
+    let place = match told(main.verdict).1 {
+        Tone::Bad => 0.0,
+        Tone::Warn => 1.0,
+        Tone::Faint => 2.0,
+        _ => 3.0,
+    };
+    // Requests that wait at any time: as many as can be, and still less than the next place.
+    let waiting = main.calibrated.map_or(0.0, |split| main.numbers.iops * split.queue_ns / 1e9);
+    place - waiting / (waiting + 1.0)
+}
+
+/// The table of the devices in this order, why some have no verdict, and who is idle.
+pub(super) fn overview(story: &mut Story, devices: &[&DeviceDiagnosis], idle: &[&DeviceDiagnosis]) {
+    let rows = devices.iter().filter_map(|device| Some((*device, main(device)?)));
+    let rows: Vec<(&DeviceDiagnosis, &Episode)> = rows.collect();
+    let table = Table::of(rows.iter().copied(), |t| {
+        t.left("device", |(device, _)| Cell::toned(&device.device, Tone::Strong)).flexible();
+        t.left("verdict", |(_, main)| Cell::toned(verdict(main), told(main.verdict).1));
+        t.of("latency_mean_ns", |(_, main)| main.numbers.latency_ns).expendable(1);
+        t.right("expected", |(_, main)| {
+            Cell::or_none(main.calibrated, |split| number::time(split.expected_ns.value))
+        })
+        .expendable(2);
+        t.of("iops", |(_, main)| main.numbers.iops).expendable(3);
+        t.left("do first", |(device, main)| advice::first_in_words(device, main));
+    });
+    if !table.rows.is_empty() {
+        story.overview.push(Block::Table(table));
+    }
+    let because = devices.iter().filter_map(|device| match main(device) {
+        Some(main) if main.verdict != Verdict::NotEnoughEvidence => None,
+        found => {
+            let claim = found.map_or(NO_INTERVAL, |main| main.claim.as_str());
+            Some((claim, device.device.clone()))
+        }
+    });
+    let mut lines: Vec<String> = grouped(because)
+        .into_iter()
+        .map(|(claim, names)| format!("{}: {claim}", named(&names, IDLE_MAX)))
+        .collect();
+    let names: Vec<String> = idle.iter().map(|device| device.device.clone()).collect();
+    lines.extend((!names.is_empty()).then(|| format!("Idle: {}.", named(&names, IDLE_MAX))));
+    story.overview.extend(lines.into_iter().map(|line| Block::Text(line, Tone::Plain)));
+    let first = idle.first().filter(|_| rows.is_empty());
+    if let Some((device, main)) = first.and_then(|device| Some((device, main(device)?))) {
+        story.actions.push(Action::new("", advice::without_remedy(device, main)));
+    }
+}
+
+/// The verdict with its confidence, where it says anything.
+fn verdict(main: &Episode) -> String {
+    let words = verdict_text(main);
+    match main.verdict {
+        Verdict::NotEnoughEvidence => words,
+        _ => format!("{words} ({})", confidence(main.confidence)),
+    }
+}
