@@ -420,7 +420,7 @@ fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {
         share_of_time: episodes.iter().map(|episode| episode.share_of_time).sum(),
     };
     let mut shares: Vec<VerdictShare> =
-        grouped(episodes.into_iter().map(|episode| (episode.verdict, episode)))
+        grouped(episodes.iter().map(|episode| (episode.verdict, episode)))
             .into_iter()
             .map(of)
             .collect();
