@@ -27,7 +27,7 @@ const AREA: Bytes = Bytes(2 << 30);
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower diagnose                      all disks, watched for 30 s\n  \
-    halfpower diagnose /srv/db --for 5m     the disk below a directory\n  \
+    halfpower diagnose /srv/db --for 5m     all disks below a directory\n  \
     halfpower diagnose night.json           a recording: iostat -o JSON, sadf, Prometheus, ...\n  \
     halfpower diagnose last --csv split.csv the newest recording of `halfpower record`\n  \
     halfpower diagnose sim:mmc,servers=8 --load \"rw=randread rate-iops=900 arrival=poisson\" \\\n      \

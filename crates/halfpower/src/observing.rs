@@ -19,8 +19,8 @@ pub(crate) type Recorder = observe::Recorder<anyhow::Error>;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ObservingArgs {
-    /// Devices: kernel names (sda), device nodes, or paths on a file system; each with what it is
-    /// built of [default: all whole devices that were ever used].
+    /// Devices: kernel names (sda), device nodes, or paths on a file system; each with all
+    /// devices below it [default: all whole devices that were ever used].
     #[arg(value_name = "DEVICE")]
     pub(crate) devices: Vec<String>,
     /// Without names: partitions and devices that were never used, too.

@@ -17,7 +17,7 @@ use target::{InUse, OutputFile};
 #[command(after_help = "Examples:\n  \
     halfpower record --for 10m                  all disks, once a second, into the database\n  \
     halfpower record sda --for 1h --interval 5s\n  \
-    halfpower record /srv/db -o slow.json       the disk below a directory, also as a file\n\n\
+    halfpower record /srv/db -o slow.json       all disks below a directory, also as a file\n\n\
     Then: halfpower diagnose ID")]
 pub(crate) struct RecordArgs {
     #[command(flatten)]

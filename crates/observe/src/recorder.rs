@@ -69,6 +69,9 @@ impl<E> Recorder<E> {
         if self.observation.wake_ups.is_empty() {
             self.observation.wake_ups = sample.wake_ups.to_vec();
         }
+        if self.observation.paths.is_empty() {
+            self.observation.paths = sample.paths.to_vec();
+        }
         if self.observation.kernel.is_none() {
             self.observation.kernel = sample.kernel.as_deref().map(str::to_owned);
         }

@@ -7,7 +7,10 @@
 
 use kernel::live::{Sampler, Selection};
 use kernel::{KernelError, Roots};
-use record::{Context, Finding, FindingCode, ImpossibleFigures, Interval, ObservedDevice, WakeUp};
+use record::{
+    Context, Finding, FindingCode, ImpossibleFigures, Interval, ObservedDevice, ObservedPath,
+    WakeUp,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tracer::{Tracer, request_disks};
@@ -21,6 +24,8 @@ pub struct Sample {
     pub context: Context,
     /// The devices that are there now.
     pub devices: Vec<Arc<ObservedDevice>>,
+    /// What the user named, with all that lies below.
+    pub paths: Arc<[ObservedPath]>,
     /// How many devices the selection leaves out.
     pub hidden: usize,
     /// How late threads of this machine wake up.
@@ -102,6 +107,7 @@ impl Source {
             intervals,
             context: self.sampler.context(),
             devices: self.devices(),
+            paths: self.sampler.paths(),
             hidden: self.sampler.hidden(),
             wake_ups: self.sampler.wake_ups(),
             kernel: self.sampler.kernel(),

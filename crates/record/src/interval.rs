@@ -6,7 +6,7 @@
 //! `null`, never zero. Rejected: one type per source with a trait over them, which would let the
 //! conclusions depend on where the numbers came from.
 
-use crate::{CgroupLimit, DeviceFacts, Finding, HistogramSnapshot};
+use crate::{CgroupLimit, DeviceFacts, Finding, HistogramSnapshot, ObservedPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -215,6 +215,10 @@ pub struct Observation {
     pub kernel: Option<String>,
     /// The devices.
     pub devices: Vec<ObservedDevice>,
+    /// What the user named, with all that lies below; empty where all devices are observed, and for
+    /// sources that do not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<ObservedPath>,
     /// The intervals in order of time, and of the devices within one moment.
     pub intervals: Vec<Interval>,
     /// The system, in order of time; empty where the source does not tell.

@@ -22,6 +22,7 @@ mod histogram;
 mod interval;
 mod limits;
 mod load;
+mod path;
 mod plausible;
 mod prediction;
 mod price;
@@ -71,6 +72,7 @@ pub use limits::{
     PathComponent, ProcessorCache, Sizing,
 };
 pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
+pub use path::{ObservedPath, Volume, VolumeKind};
 pub use plausible::{
     ImpossibleFigures, MOST_BYTES_PER_S, MOST_PER_S, doubt_busy_counters, kernel_busy_doubt,
 };

@@ -29,16 +29,21 @@ const MAX_LAYERS: u32 = 16;
 #[must_use]
 pub fn device_of(roots: &Roots, (major, minor): (u32, u32)) -> Option<DeviceFacts> {
     let link = roots.sys.join(format!("dev/block/{major}:{minor}"));
-    let named = fs::canonicalize(link).ok()?;
-    let mut walk = Walk { roots, leaves: Vec::new(), layers: Vec::new(), loop_file: None };
-    walk.descend(&named, 0);
-    let first = walk.leaves.first().cloned()?;
+    described(roots, &[fs::canonicalize(link).ok()?], Vec::new())
+}
+
+/// Describes what these directories of sysfs stand for together, by the name of the first; `layers`
+/// are sentences about what is above them.
+fn described(roots: &Roots, named: &[PathBuf], layers: Vec<String>) -> Option<DeviceFacts> {
+    let mut walk = Walk { roots, leaves: Vec::new(), layers, loop_file: None };
+    named.iter().for_each(|named| walk.descend(named, 0));
+    let (named, first) = (named.first()?, walk.leaves.first().cloned()?);
     let mut leaves: Vec<String> = walk.leaves.iter().map(|leaf| base_name(leaf)).collect();
-    if leaves == [base_name(&whole_disk(&named))] {
+    if leaves == [base_name(&whole_disk(named))] {
         leaves.clear();
     }
     let mut facts = DeviceFacts {
-        name: base_name(&named),
+        name: base_name(named),
         disk: base_name(&first),
         leaves,
         layers: walk.layers,
@@ -50,13 +55,14 @@ pub fn device_of(roots: &Roots, (major, minor): (u32, u32)) -> Option<DeviceFact
 }
 
 /// The device that is mounted, by device number or else by the name of the source: some file
-/// systems (btrfs) give their files numbers that belong to no device.
+/// systems (btrfs) give their files numbers that belong to no device. A btrfs on several devices
+/// has all of them as its leaves.
 pub fn device_of_mount(
     roots: &Roots,
     device: (u32, u32),
     mount: Option<&Mount>,
 ) -> Option<DeviceFacts> {
-    device_of(roots, device).or_else(|| {
+    let facts = device_of(roots, device).or_else(|| {
         let source = Path::new(&mount?.source);
         if !source.starts_with("/dev") {
             return None;
@@ -65,7 +71,33 @@ pub fn device_of_mount(
         let node = roots.locate(source);
         let node = fs::canonicalize(&node).unwrap_or(node);
         device_of(roots, device_numbers(&roots.sys.join("class/block").join(base_name(&node)))?)
-    })
+    })?;
+    let members = btrfs_of(roots, &facts.name).map(|id| btrfs_members(roots, &id));
+    let Some(mut members) = members.filter(|members| members.len() > 1) else {
+        return Some(facts);
+    };
+    let layer = format!("a btrfs file system on {}", members.join(", "));
+    // The source of the mount gives the name.
+    members.sort_by_key(|member| *member != facts.name);
+    let directory = |member: &String| fs::canonicalize(roots.sys.join("class/block").join(member));
+    let directories: Vec<PathBuf> = members.iter().flat_map(directory).collect();
+    described(roots, &directories, vec![layer]).or(Some(facts))
+}
+
+/// The UUID of the mounted btrfs that has a device among its own, which bears its name in sysfs.
+#[must_use]
+pub fn btrfs_of(roots: &Roots, name: &str) -> Option<String> {
+    let has = |id: &String| btrfs_devices(roots, id).join(name).exists();
+    names(&roots.sys.join("fs/btrfs")).into_iter().find(has)
+}
+
+/// The devices of a mounted btrfs, by their names in sysfs.
+pub(crate) fn btrfs_members(roots: &Roots, id: &str) -> Vec<String> {
+    names(&btrfs_devices(roots, id))
+}
+
+fn btrfs_devices(roots: &Roots, id: &str) -> PathBuf {
+    roots.sys.join("fs/btrfs").join(id).join("devices")
 }
 
 /// Major and minor number of a device, of the one number that calls give (`st_dev`, `st_rdev`).

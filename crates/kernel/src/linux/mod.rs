@@ -13,6 +13,7 @@ pub mod filesystem;
 mod link;
 pub mod live;
 pub mod mounts;
+pub(crate) mod path;
 mod perf;
 pub(crate) mod probe;
 mod processors;

@@ -242,6 +242,21 @@ fn a_mount_with_an_anonymous_number_is_found_by_its_source() {
 }
 
 #[test]
+fn a_btrfs_on_two_devices_has_both_as_its_leaves_and_the_source_of_its_mount_as_its_name() {
+    let fake = nvme();
+    fake.block("x/sda", "8:0", 4_000);
+    fake.sys_link("fs/btrfs/12-34/devices/sda", "devices/x/sda");
+    fake.sys_link("fs/btrfs/12-34/devices/nvme0n1p2", &format!("devices/{NVME}/nvme0n1p2"));
+    fake.proc("self/mountinfo", "20 1 0:30 / / rw - btrfs /dev/sda rw\n");
+    let roots = Roots::below(fake.root());
+    let mount = read_mounts(&roots).remove(0);
+    let facts = device_of_mount(&roots, (0, 31), Some(&mount)).unwrap();
+    assert_eq!((facts.name.as_str(), facts.disk.as_str()), ("sda", "sda"));
+    assert_eq!(facts.leaves, ["sda", "nvme0n1"]);
+    assert_eq!(facts.layers[0], "a btrfs file system on nvme0n1p2, sda");
+}
+
+#[test]
 fn a_driver_that_counts_on_its_own_has_counters_although_the_flag_of_the_queue_is_off() {
     let keeps = |flag: &str, mq: bool, stat: &str| {
         let fake = Fake::new();

@@ -3,7 +3,7 @@
 
 use kernel::Roots;
 use kernel::live::{Sampler, Selection, mount_points, wake_ups};
-use record::{FindingCode, Interval};
+use record::{FindingCode, Interval, ObservedPath, VolumeKind};
 use rustix::thread::current_timer_slack;
 use std::fmt::Write;
 use testkit::Fake;
@@ -330,18 +330,69 @@ fn a_file_system_is_found_from_every_device_below_it_and_read_only_ones_are_not(
     assert_eq!(of("sdb"), None);
 }
 
+/// What a user means by a name: the path, and the names of the devices in the order of the kernel.
+fn meant(fake: &Fake, name: &str) -> Option<(ObservedPath, Vec<String>)> {
+    let selection = Selection { named: vec![name.to_owned()], ..Selection::default() };
+    let sampler = Sampler::new(Roots::below(fake.root()), selection).ok()?;
+    let names = sampler.devices().iter().map(|device| device.name.clone()).collect();
+    Some((sampler.paths()[0].clone(), names))
+}
+
 #[test]
-fn a_named_volume_comes_with_what_it_is_built_of() {
+fn a_named_volume_comes_with_all_devices_below_it_and_a_partition_with_its_disk() {
     let fake = stack();
-    let meant = |name: &str| -> Vec<String> {
-        let selection = Selection { named: vec![name.to_owned()], ..Selection::default() };
-        let sampler = Sampler::new(Roots::below(fake.root()), selection);
-        sampler.map_or(Vec::new(), |sampler| {
-            sampler.devices().iter().map(|device| device.name.clone()).collect()
-        })
-    };
-    assert_eq!(meant("md0"), ["sda1", "dm-0", "md0"], "in the order of the kernel");
-    assert_eq!(meant("/dev/sda"), ["sda"]);
-    assert_eq!(meant("sdz"), [""; 0]);
-    assert_eq!(meant("/no/such/path"), [""; 0]);
+    let names = |name: &str| meant(&fake, name).map_or(Vec::new(), |(_, names)| names);
+    assert_eq!(names("md0"), ["sda", "sda1", "dm-0", "md0"], "in the order of the kernel");
+    assert_eq!(names("/dev/sda"), ["sda"]);
+    assert_eq!(names("sda1"), ["sda", "sda1"]);
+    assert_eq!(names("sdz"), [""; 0]);
+    assert_eq!(names("/no/such/path"), [""; 0]);
+    let (path, _) = meant(&fake, "md0").unwrap();
+    assert_eq!(path.devices, ["md0", "dm-0", "sda1", "sda"], "from the top");
+    let volumes = path.volumes.iter().map(|it| (it.name.as_str(), it.members.concat()));
+    let below: Vec<(&str, String)> = volumes.collect();
+    assert_eq!(below, [("md0", "dm-0".to_owned()), ("dm-0", "sda1".to_owned())]);
+}
+
+/// A btrfs on loop0 and sdb, where the file of loop0 lies on a file system of sda; all of them, in a
+/// circle if `circle` says that sdb is built on loop0.
+fn btrfs(circle: bool) -> Fake {
+    let lines: String = [("7 0", "loop0"), ("8 0", "sda"), ("8 16", "sdb"), ("8 32", "sdc")]
+        .map(|(numbers, name)| line(numbers, name, 1, 1))
+        .concat();
+    let fake = machine(&lines);
+    fake.block("virtual/block/loop0", "7:0", 800);
+    fake.sys("devices/virtual/block/loop0/loop/backing_file", "/images/a.img");
+    for (name, numbers) in [("sda", "8:0"), ("sdb", "8:16"), ("sdc", "8:32")] {
+        fake.block(&format!("pci/block/{name}"), numbers, 1000);
+    }
+    let top = |point: &str| format!("30 1 0:40 / {point} rw - btrfs /dev/sdb rw\n");
+    let images = "31 1 8:0 / /images rw - ext4 /dev/sda rw\n";
+    fake.proc("self/mountinfo", &(top(&fake.path("data").display().to_string()) + images));
+    std::fs::create_dir(fake.path("data")).unwrap();
+    fake.sys_link("fs/btrfs/12-34/devices/loop0", "devices/virtual/block/loop0");
+    fake.sys_link("fs/btrfs/12-34/devices/sdb", "devices/pci/block/sdb");
+    fake.sys("fs/btrfs/12-34/allocation/data/flags", "1");
+    fake.sys("fs/btrfs/12-34/allocation/data/raid0/used_bytes", "1");
+    if circle {
+        fake.sys_link("devices/pci/block/sdb/slaves/loop0", "devices/virtual/block/loop0");
+    }
+    fake
+}
+
+#[test]
+fn a_directory_means_all_devices_of_its_file_system_and_those_below_the_file_of_a_loop_device() {
+    for circle in [false, true] {
+        let fake = btrfs(circle);
+        let (path, names) = meant(&fake, fake.path("data").to_str().unwrap()).unwrap();
+        assert_eq!(names, ["loop0", "sda", "sdb"], "{path:?}");
+        assert_eq!(path.filesystem.as_ref().map(|it| it.kind.as_str()), Some("btrfs"));
+        let volume = &path.volumes[0];
+        assert_eq!((volume.kind, volume.name.as_str()), (VolumeKind::Btrfs, "12-34"));
+        assert_eq!(volume.level.as_deref(), Some("raid0"));
+        assert_eq!(volume.members, ["loop0", "sdb"]);
+        let file = &path.volumes[1];
+        assert_eq!((file.kind, file.members.concat()), (VolumeKind::Loop, "sda".to_owned()));
+        assert_eq!(path.volumes.len(), if circle { 3 } else { 2 });
+    }
 }

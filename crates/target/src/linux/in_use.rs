@@ -8,7 +8,7 @@
 
 use crate::linux::loops::bound_loops;
 use kernel::Roots;
-use kernel::device::{numbers, partitions, whole_disk};
+use kernel::device::{btrfs_of, numbers, partitions, whole_disk};
 use kernel::mounts::{Mount, mounts_of_process, unescape};
 use kernel::read::{base_name, device_numbers, field, names, number, text};
 use rustix::fs::{FileType, Stat};
@@ -160,10 +160,7 @@ fn loop_use(what: &str, above: &str) -> Option<Use> {
 }
 
 fn part_of_btrfs(roots: &Roots, member: &Node) -> Option<Use> {
-    let all = roots.sys.join("fs/btrfs");
-    let id = names(&all)
-        .into_iter()
-        .find(|id| all.join(id).join("devices").join(&member.name).exists())?;
+    let id = btrfs_of(roots, &member.name)?;
     Use::of(
         format!("{} is a part of the mounted btrfs file system {id}", member.name),
         "unmount that file system first",

@@ -24,10 +24,11 @@ use crate::error::KernelError;
 use crate::linux::clock::now_ns;
 use crate::linux::device::{keeps_counters, whole_disk};
 use crate::linux::diskstats::{DiskstatsLine, lines};
+use crate::linux::path::{directory, observed_path};
 use crate::linux::roots::{Roots, text};
 use context::ContextReader;
 use notes::Notes;
-use record::{Context, Finding, Interval, ObservedDevice, WakeUp};
+use record::{Context, Finding, Interval, ObservedDevice, ObservedPath, WakeUp};
 use rustix::time::ClockId;
 use std::collections::HashMap;
 use std::fs::File;
@@ -42,7 +43,7 @@ const RECHECKED: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// As a user names them: kernel name, device node, or a path on a file system. Each comes with
-    /// what it is built of. None: all.
+    /// all devices below it. None: all.
     pub named: Vec<String>,
     /// Where none is named: partitions, too.
     pub partitions: bool,
@@ -71,15 +72,15 @@ pub struct Sampler {
 #[derive(Debug)]
 struct Shown {
     selection: Selection,
-    /// Kernel names that the selection came to; `None` for all.
-    chosen: Option<Vec<String>>,
+    /// What the names of the selection mean; empty for all devices.
+    paths: Arc<[ObservedPath]>,
 }
 
 impl Shown {
     /// Whether the intervals of a device are asked for.
     fn holds(&self, tracked: &Tracked) -> bool {
-        if let Some(chosen) = &self.chosen {
-            return chosen.contains(&tracked.device.name);
+        if !self.paths.is_empty() {
+            return self.paths.iter().any(|path| path.devices.contains(&tracked.device.name));
         }
         let line = &tracked.reading.line;
         (self.selection.partitions || tracked.device.partition_of.is_none())
@@ -128,7 +129,7 @@ impl Sampler {
         let wake_ups = if roots.proc == Roots::default().proc { wake_ups() } else { &[] };
         let mut sampler = Self {
             roots,
-            shown: Shown { selection, chosen: None },
+            shown: Shown { selection, paths: Arc::default() },
             release,
             buffer: Vec::new(),
             tracked: HashMap::new(),
@@ -183,6 +184,12 @@ impl Sampler {
         self.tracked.values().filter(|tracked| tracked.at == self.read_at)
     }
 
+    /// What the names of the selection mean, and what lies below each; empty without names.
+    #[must_use]
+    pub fn paths(&self) -> Arc<[ObservedPath]> {
+        Arc::clone(&self.shown.paths)
+    }
+
     /// Release of the kernel, where it tells.
     #[must_use]
     pub fn kernel(&self) -> Option<Arc<str>> {
@@ -223,7 +230,7 @@ impl Sampler {
             .map_err(|error| KernelError::io("read the counters in", &path, &error))
     }
 
-    /// The kernel names of what the user named.
+    /// Finds what lies below what the user named.
     fn choose(&mut self) -> Result<(), KernelError> {
         let named = &self.shown.selection.named;
         if named.is_empty() {
@@ -231,20 +238,17 @@ impl Sampler {
         }
         let buffer = String::from_utf8_lossy(&self.buffer);
         let lines: Vec<DiskstatsLine> = lines(&buffer).flatten().collect();
-        let mut chosen: Vec<String> = Vec::new();
+        let mut paths = Vec::with_capacity(named.len());
         for named in named {
-            let meant = topology::meant(&self.roots, named, &lines);
-            if meant.is_empty() {
+            let is_known = |name: &str| lines.iter().any(|line| line.device == name);
+            let path = observed_path(&self.roots, named, &is_known);
+            if path.devices.is_empty() {
                 let (named, known) = (named.clone(), known(&lines));
                 return Err(KernelError::NotObserved { named, known });
             }
-            for name in meant {
-                if !chosen.contains(&name) {
-                    chosen.push(name);
-                }
-            }
+            paths.push(path);
         }
-        self.shown.chosen = Some(chosen);
+        self.shown.paths = paths.into();
         Ok(())
     }
 
@@ -356,7 +360,7 @@ impl Tracked {
 
     /// After the device fell silent, or moved although its counters were not kept.
     fn look_whether_counted(&mut self, roots: &Roots) {
-        let directory = topology::directory(roots, &self.device.name);
+        let directory = directory(roots, &self.device.name);
         if let Some(facts) = &mut Arc::make_mut(&mut self.device).facts {
             facts.iostats = directory.and_then(|directory| keeps_counters(&whole_disk(&directory)));
         }

@@ -3,18 +3,17 @@
 //! The same request is counted on a partition, on its disk, on a logical volume above and on the
 //! loop device above that, so each device says of which others it repeats the requests. sysfs tells
 //! (`partition`, `slaves`); without it, the old short lines are known to be partitions, and nothing
-//! else is guessed from names. Rejected: following a loop device to the disk below its file, of
-//! which it asks what the file system chooses.
+//! else is guessed from names. A loop device repeats nothing: of the disk below its file it asks what
+//! the file system chooses.
 
-use crate::linux::device::{device_of, device_of_mount, numbers, whole_disk};
+use crate::linux::device::{device_of, device_of_mount, whole_disk};
 use crate::linux::diskstats::DiskstatsLine;
-use crate::linux::mounts::{mount_of, read_mounts};
-use crate::linux::roots::{Roots, base_name, names};
+use crate::linux::mounts::read_mounts;
+use crate::linux::path::{built_of, directory};
+use crate::linux::roots::{Roots, base_name};
 use record::{ObservedDevice, kernel_busy_doubt};
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Describes the device of a line. `release` is that of the kernel.
 pub(crate) fn describe(
@@ -54,38 +53,6 @@ pub(crate) fn describe(
     }
 }
 
-pub(crate) fn directory(roots: &Roots, name: &str) -> Option<PathBuf> {
-    // The kernel writes a slash in a name as an exclamation mark there (`cciss!c0d0`).
-    let name = name.replace('/', "!");
-    fs::canonicalize(roots.sys.join("class/block").join(name)).ok()
-}
-
-/// What a device is built of; a partition is built of nothing, its disk may be.
-fn built_of(roots: &Roots, name: &str) -> Vec<String> {
-    let slaves = directory(roots, name).map(|directory| names(&directory.join("slaves")));
-    slaves.unwrap_or_default().iter().map(|slave| slave.replace('!', "/")).collect()
-}
-
-/// The names in diskstats that a user means: a kernel name, a device node or a link to one, or a
-/// path on a file system, for which its device stands. With the devices that it is built of, down
-/// to the disks, because those tell more. Empty where nothing of the kind is known.
-pub(crate) fn meant(roots: &Roots, text: &str, lines: &[DiskstatsLine]) -> Vec<String> {
-    let known = |name: &str| lines.iter().any(|line| line.device == name);
-    let bare = text.strip_prefix("/dev/").unwrap_or(text);
-    let name = if known(bare) { Some(bare.to_owned()) } else { device_below(roots, text) };
-    let mut found: Vec<String> = name.into_iter().filter(|name| known(name)).collect();
-    let mut next = 0;
-    while let Some(name) = found.get(next) {
-        next += 1;
-        for name in built_of(roots, name) {
-            if known(&name) && !found.contains(&name) {
-                found.push(name);
-            }
-        }
-    }
-    found
-}
-
 /// Where file systems that can be written are mounted, by the names of the devices that they are
 /// on, from the partition or volume down to the disks; the shortest path where there are several.
 #[must_use]
@@ -103,16 +70,4 @@ pub fn mount_points(roots: &Roots) -> BTreeMap<String, PathBuf> {
         }
     }
     found
-}
-
-/// The device of a node, or the one that the file system of a path is on.
-fn device_below(roots: &Roots, text: &str) -> Option<String> {
-    let path = Path::new(text);
-    let facts = fs::metadata(path).ok()?;
-    let numbers =
-        numbers(if facts.file_type().is_block_device() { facts.rdev() } else { facts.dev() });
-    let mounts = read_mounts(roots);
-    let real = fs::canonicalize(path).ok()?;
-    let mount = mount_of(&mounts, &real, Some(numbers));
-    device_of_mount(roots, numbers, mount).map(|facts| facts.name)
 }
