@@ -242,6 +242,8 @@ pub enum CauseCode {
     SplitRequests,
     /// Writes are no whole blocks of the device.
     PartialBlocks,
+    /// It takes far longer than the other members of the built device, which wait for it.
+    SlowestMember,
     /// Programs wait for a processor.
     ProcessorsBusy,
     /// Programs wait for memory.

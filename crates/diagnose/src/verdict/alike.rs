@@ -22,12 +22,16 @@ fn near(one: Option<f64>, other: Option<f64>, factor: f64) -> bool {
     }
 }
 
-/// Whether two segments have the same load: rate, sizes, reads.
+/// Whether two have the same load: rate, sizes, reads.
 pub(crate) fn same_load(one: &IntervalTotals, other: &IntervalTotals) -> bool {
+    near(Some(one.iops()), Some(other.iops()), apart(one, other)) && same_kind(one, other)
+}
+
+/// Whether two have requests of the same sizes and the same share of reads, at whatever rate.
+pub(crate) fn same_kind(one: &IntervalTotals, other: &IntervalTotals) -> bool {
     let factor = apart(one, other);
     let shares = one.read_share().zip(other.read_share());
-    near(Some(one.iops()), Some(other.iops()), factor)
-        && near(one.all.request_bytes(), other.all.request_bytes(), factor)
+    near(one.all.request_bytes(), other.all.request_bytes(), factor)
         && shares.is_none_or(|(a, b)| (a - b).abs() < 0.2 * factor)
 }
 

@@ -108,7 +108,7 @@ fn in_scheduler(segment: &Segment<'_>, judgement: &Judgement) -> Option<Cause> {
     Some(cause(CauseCode::SchedulerHolds, claim, &[(IN_SCHEDULER, waited, "ns")]))
 }
 
-fn pinned_rate(judgement: &Judgement) -> Option<Cause> {
+pub(crate) fn pinned_rate(judgement: &Judgement) -> Option<Cause> {
     let pin = judgement.pin?;
     let claim = format!("The {} stays at {}.", pin.what(), pin.text());
     Some(cause(CauseCode::PinnedRate, claim, &[("pinned at", pin.per_s, pin.unit())]))

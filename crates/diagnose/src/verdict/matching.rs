@@ -65,6 +65,12 @@ fn choice(why: &str) -> Fit {
 }
 
 fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
+    // What several devices do together is no measure of one of them, nor of others together.
+    let together = seen.leaves.len() > 1 || measured.leaves.len() > 1;
+    if together && seen.leaves != measured.leaves {
+        let (own, theirs) = (disks(seen), disks(measured));
+        return Fit::Not(format!("it is {own}, the profile is of {theirs}"));
+    }
     let facts = [
         ("model", &seen.model, &measured.model),
         ("serial number", &seen.serial, &measured.serial),
@@ -123,6 +129,14 @@ fn by_name(name: &str, measured: &DeviceFacts, chosen: bool) -> Fit {
         return choice("the recording tells no more than a name");
     }
     Fit::Not(format!("it is {name}, the profile is of {}", measured.name))
+}
+
+fn disks(device: &DeviceFacts) -> String {
+    if device.leaves.is_empty() {
+        device.disk.clone()
+    } else {
+        format!("{} together", device.leaves.join(" and "))
+    }
 }
 
 fn file(file: &LoopFile) -> String {

@@ -4,7 +4,8 @@
 //! Per device: the series is cut where its use changes ([`segment`]); each segment is summed up
 //! ([`interval_totals`]), put beside what was known of the system ([`system_context`]), held
 //! against the profile ([`expected`]) and judged ([`judge`]); then the segments are looked at
-//! together ([`cross_segment`]); causes follow ([`causes`]), and advice from the causes
+//! together ([`cross_segment`]); causes follow ([`causes`]); members of an array are compared with
+//! each other ([`members`]); advice follows from the causes
 //! ([`advice`]). What looks like trouble and is none is named beside ([`notes`]). Rejected: one
 //! verdict per observation (an average over a night), a score over many weak signs, thresholds in
 //! milliseconds.
@@ -22,6 +23,7 @@ mod interval_totals;
 mod judge;
 mod load;
 mod matching;
+mod members;
 mod notes;
 mod outstanding;
 mod profile_set;
@@ -95,10 +97,17 @@ pub fn diagnose<'p>(
     let spare = segmented.iter().map(|segments| segments.iter().map(much_to_spare).collect());
     let names = subjects.iter().map(|subject| subject.device.name.as_str());
     let spare: Vec<(&str, Vec<Spare>)> = names.zip(spare).collect();
-    let devices: Vec<DeviceDiagnosis> = subjects
+    let mut judged: Vec<Vec<Judged<'_>>> = subjects
         .iter()
         .zip(segmented)
-        .map(|(subject, segments)| subject.diagnosis(segments, &spare, options))
+        .map(|(subject, segments)| subject.judged(segments, &spare))
+        .collect();
+    members::compare(&subjects, &mut judged, &members::built(observation, &subjects));
+    members::below_files(observation, &subjects, &mut judged);
+    let devices: Vec<DeviceDiagnosis> = subjects
+        .iter()
+        .zip(&judged)
+        .map(|(subject, judged)| subject.diagnosis(judged, options))
         .collect();
     let profiles: Vec<&str> = devices
         .iter()
@@ -311,19 +320,13 @@ impl<'a> Subject<'a> {
         others.filter(|(_, parts)| free(parts)).map(|(name, _)| (*name).to_owned()).collect()
     }
 
-    fn diagnosis(
-        &self,
-        segments: Vec<Segment<'_>>,
-        spare: &[(&str, Vec<Spare>)],
-        options: &DiagnoseOptions,
-    ) -> DeviceDiagnosis {
-        let judged = self.judged(segments, spare);
+    fn diagnosis(&self, judged: &[Judged<'_>], options: &DiagnoseOptions) -> DeviceDiagnosis {
         let whole = IntervalTotals::over(self.intervals.iter().copied());
         let seconds = whole.seconds.max(1e-9);
         let busiest = judged.iter().map(|one| one.segment.tally.iops()).fold(0.0, f64::max);
         let episodes: Vec<Episode> =
             judged.iter().map(|one| self.episode(one, seconds, busiest)).collect();
-        let series = if options.without_series { Vec::new() } else { self.moments(&judged) };
+        let series = if options.without_series { Vec::new() } else { self.moments(judged) };
         DeviceDiagnosis {
             device: self.device.name.clone(),
             model: self.device.facts.as_ref().and_then(|facts| facts.model.clone()),
@@ -331,11 +334,11 @@ impl<'a> Subject<'a> {
             duration_ns: (whole.seconds * 1e9) as u64,
             shares: shares(&episodes),
             worst: worst(&episodes),
-            hit_share: hits::hit_share(&judged, self.reference),
-            splits_compared: splits_compared(&judged, &self.profile),
-            notes: notes::notes(self.device, self.profile.value(), &judged, &whole),
+            hit_share: hits::hit_share(judged, self.reference),
+            splits_compared: splits_compared(judged, &self.profile),
+            notes: notes::notes(self.device, self.profile.value(), judged, &whole),
             episodes,
-            advice: advice::advice(&judged, self.reference),
+            advice: advice::advice(judged, self.reference),
             series,
         }
     }

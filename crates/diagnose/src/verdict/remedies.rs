@@ -84,7 +84,7 @@ const fn row(
     Row { strategy, causes, fixes, by_rate: false, propose, unpredicted: "", words: ["", "", ""] }
 }
 
-pub(super) const ROWS: [Row; 20] = [
+pub(super) const ROWS: [Row; 21] = [
     row(
         Strategy::Restore,
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
@@ -103,6 +103,20 @@ pub(super) const ROWS: [Row; 20] = [
                       it.";
         Some((action.to_owned(), Some(Change::AsProfiled)))
     }),
+    Row {
+        unpredicted: "no profile of this member says how fast it should be",
+        words: [
+            "the other members show what it could do",
+            "time to look, or another device",
+            "its latency is that of its siblings, and the rate of the whole grows",
+        ],
+        ..row(Strategy::Restore, &[CauseCode::SlowestMember], Fixes::Device, |_| {
+            let action = "Find out why this member is slower than its siblings: its kernel log and SMART, \
+                          a limit on it alone (control group, provider), what its file or its path lies \
+                          on. Replace it if it is the device.";
+            Some((action.to_owned(), None))
+        })
+    },
     Row {
         words: [
             "all of the slowness comes from reading before writing",

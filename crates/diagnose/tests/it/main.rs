@@ -5,6 +5,7 @@
 extern crate halfpower_diagnose as diagnose;
 
 mod advice;
+mod built_devices;
 mod busy_machine;
 mod changed_conditions;
 mod comes_and_goes;

@@ -1,0 +1,134 @@
+//! Members of a built device, each a simulated device whose truth is known, under one load.
+
+use crate::staged::{EIGHT, EIGHT_PROFILE, closed, has_cause, has_rival, reads, seen};
+use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
+use record::{
+    CauseCode, Confidence, DeviceFacts, Diagnosis, Episode, Observation, ObservedDevice,
+    ObservedPath, Strategy, Verdict, Volume, VolumeKind,
+};
+use scenarios::{GroupLimit, ScenarioLoad};
+
+const SLOW: &str = "mmc,servers=8,service=8ms";
+
+/// What was seen of members of a btrfs raid0, named a, b, c, ...
+fn stripe(members: &[(&str, ScenarioLoad)]) -> Observation {
+    let mut whole = Observation::default();
+    let mut names = Vec::new();
+    for (name, (device, load)) in ["a", "b", "c"].into_iter().zip(members) {
+        let mut one = seen(device, vec![load.clone()], false);
+        one.intervals.iter_mut().for_each(|interval| name.clone_into(&mut interval.device));
+        whole.intervals.append(&mut one.intervals);
+        whole.contexts = one.contexts;
+        whole.devices.push(ObservedDevice { name: name.to_owned(), ..ObservedDevice::default() });
+        names.push(name.to_owned());
+    }
+    whole.intervals.sort_by_key(|interval| interval.begin_ns);
+    whole.paths.push(ObservedPath {
+        path: "/srv/db".to_owned(),
+        filesystem: None,
+        volumes: vec![Volume {
+            name: "12-34".to_owned(),
+            kind: VolumeKind::Btrfs,
+            level: Some("raid0".to_owned()),
+            members: names.clone(),
+        }],
+        devices: names,
+    });
+    whole
+}
+
+fn diagnosed(observation: &Observation, profile: Option<&FittedProfile>) -> Diagnosis {
+    let options = DiagnoseOptions { chosen: true, ..DiagnoseOptions::default() };
+    diagnose(observation, &|_| profile, &options)
+}
+
+fn of<'d>(diagnosis: &'d Diagnosis, name: &str) -> &'d Episode {
+    let device = diagnosis.devices.iter().find(|one| one.device == name).unwrap();
+    device.episodes.iter().max_by_key(|episode| episode.duration_ns).unwrap()
+}
+
+#[test]
+fn a_member_that_takes_far_longer_than_its_siblings_is_named_without_a_profile() {
+    let load = || reads(0, 60, 400);
+    let found = diagnosed(&stripe(&[(EIGHT, load()), (SLOW, load()), (EIGHT, load())]), None);
+    let slow = of(&found, "b");
+    assert_eq!((slow.verdict, slow.confidence), (Verdict::Slow, Confidence::Certain), "{slow:#?}");
+    assert!(has_cause(slow, CauseCode::SlowestMember));
+    for words in ["b takes", "the btrfs raid0 waits for its slowest member"] {
+        assert!(slow.claim.contains(words), "{}", slow.claim);
+    }
+    let advised = |name: &str| {
+        let device = found.devices.iter().find(|one| one.device == name).unwrap();
+        device.advice.iter().map(|it| it.strategy).collect::<Vec<_>>()
+    };
+    assert_eq!(advised("b"), [Strategy::Restore]);
+    for sibling in ["a", "c"] {
+        let other = of(&found, sibling);
+        assert_eq!(other.verdict, Verdict::NotTheDisk, "{other:#?}");
+        assert!(other.claim.contains("waits for b"), "{}", other.claim);
+        assert!(has_rival(other, Verdict::Slow));
+        assert_eq!(advised(sibling), []);
+    }
+}
+
+#[test]
+fn members_that_are_alike_or_not_comparable_are_not_held_against_each_other() {
+    let load = || reads(0, 60, 400);
+    let large = || {
+        crate::staged::load(0, 60, |spec| {
+            spec.asked.rate_iops = Some(400);
+            *spec = std::mem::take(spec).with_bs(1 << 20);
+        })
+    };
+    for members in [
+        [(EIGHT, load()), (EIGHT, load())],
+        // More is asked of the slow one.
+        [(EIGHT, reads(0, 60, 200)), (SLOW, load())],
+        // Its requests are larger.
+        [(EIGHT, load()), (SLOW, large())],
+        // Nothing is asked of its sibling.
+        [(EIGHT, reads(0, 20, 1)), (SLOW, reads(0, 20, 1))],
+    ] {
+        let found = diagnosed(&stripe(&members), None);
+        for name in ["a", "b"] {
+            let episode = of(&found, name);
+            assert_eq!(episode.verdict, Verdict::NotEnoughEvidence, "{episode:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_capped_member_is_what_its_sibling_waits_for() {
+    let mut capped = closed(0, 60, 32);
+    capped.limits.extend(GroupLimit::of("riops", 400));
+    let mut observation = stripe(&[(EIGHT, reads(0, 60, 400)), (EIGHT, capped)]);
+    // The limits of a simulated machine hold for 0:0.
+    for (device, numbers) in observation.devices.iter_mut().zip(["9:9", "0:0"]) {
+        device.facts =
+            Some(DeviceFacts { major_minor: numbers.to_owned(), ..DeviceFacts::default() });
+    }
+    let found = diagnosed(&observation, None);
+    let held = of(&found, "b");
+    assert_eq!(held.verdict, Verdict::Capped, "{held:#?}");
+    assert!(held.claim.contains("the btrfs raid0 waits for b"), "{}", held.claim);
+    assert_eq!(of(&found, "a").verdict, Verdict::NotTheDisk);
+}
+
+#[test]
+fn a_member_with_a_profile_keeps_the_verdict_of_that_and_the_siblings_are_its_cause() {
+    let load = || reads(0, 60, 400);
+    let mut observation = stripe(&[(EIGHT, load()), (SLOW, load())]);
+    // A simulated device is known by its name.
+    let known = format!("sim:{EIGHT}");
+    for interval in observation.intervals.iter_mut().filter(|it| it.device == "b") {
+        interval.device.clone_from(&known);
+    }
+    observation.devices[1].name.clone_from(&known);
+    observation.paths[0].volumes[0].members[1].clone_from(&known);
+    let found = diagnosed(&observation, Some(&EIGHT_PROFILE));
+    let slow = of(&found, &known);
+    assert!(slow.verdict.is_slow() && slow.calibrated.is_some(), "{slow:#?}");
+    for code in [CauseCode::SlowestMember, CauseCode::ServiceSlower] {
+        assert!(has_cause(slow, code), "{slow:#?}");
+    }
+}
