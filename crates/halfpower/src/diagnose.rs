@@ -61,6 +61,10 @@ pub(crate) struct DiagnoseArgs {
     /// Print all that is known, also of devices that are well.
     #[arg(long, help_heading = "Results")]
     pub(crate) verbose: bool,
+    /// Print a ticket for another team, in Markdown: when and where, what is excluded, what it costs,
+    /// what is asked, and the commands that show it.
+    #[arg(long, help_heading = "Results", conflicts_with_all = ["json", "verbose"])]
+    pub(crate) for_ticket: bool,
     /// Writes both splits of the latency, interval by interval, to a CSV file.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
@@ -94,7 +98,11 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     } else {
         report::diagnosis
     };
-    let text = output::documents(arguments.save.json, &diagnoses, story)?;
+    let tickets = |one: &Diagnosis| report::markdown(&report::tickets(&report::diagnosis(one)));
+    let text = match arguments.for_ticket {
+        true => diagnoses.iter().map(tickets).collect(),
+        false => output::documents(arguments.save.json, &diagnoses, story)?,
+    };
     let written = csv.map(|file| file.finish(&rows));
     output::print(&text)?;
     written.transpose()?;

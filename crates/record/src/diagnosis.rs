@@ -9,7 +9,8 @@
 
 use crate::schema::word;
 use crate::{
-    Change, ComparedCondition, Confidence, Estimate, Evidence, Finding, Measured, Mix, Offered,
+    Change, ComparedCondition, Confidence, DeviceFacts, Estimate, Evidence, Finding, Measured, Mix,
+    Offered,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -203,6 +204,15 @@ pub struct Alternative {
     pub decided_by: String,
 }
 
+/// A verdict that the figures rule out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Excluded {
+    /// Which.
+    pub verdict: Verdict,
+    /// The figures that rule it out, in a sentence or more.
+    pub because: String,
+}
+
 /// Why a device is slow, overloaded or held back: what advice rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -302,6 +312,9 @@ pub struct Episode {
     pub evidence: Vec<Evidence>,
     /// What else the evidence allows.
     pub alternatives: Vec<Alternative>,
+    /// What it rules out. A verdict in neither list could not be tested.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excluded: Vec<Excluded>,
     /// Why it is so, as far as that shows.
     pub causes: Vec<Cause>,
     /// The counters.
@@ -490,6 +503,9 @@ pub struct DeviceDiagnosis {
     pub device: String,
     /// Model, where the source tells.
     pub model: Option<String>,
+    /// What the machine says of it; null for sources that do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<DeviceFacts>,
     /// The profile that it was held against, or why there is none.
     pub profile: Measured<MatchedProfile>,
     /// Observed time.

@@ -10,6 +10,7 @@
 //! the document.
 
 mod advice;
+mod handover;
 mod overview;
 
 use crate::chart::{Axis, Chart, Form, Point, Series, ends, xs};
@@ -17,6 +18,7 @@ use crate::number;
 use crate::page::Tone;
 use crate::story::{Alternative, Badge, Cell, Story, bracketed, confidence, prefix};
 use advice::{advice, answers};
+use handover::{commands, handover};
 use overview::{NO_INTERVAL, is_idle, matters, overview, rank};
 use record::{
     Activity, Confidence, DeviceDiagnosis, Diagnosis, Episode, MatchedBy, Moment, Unit, Verdict,
@@ -59,15 +61,19 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
         Story::new("Diagnosis", subject, simulated).saved(&diagnosis.id, &diagnosis.findings);
     story.unfold = "--verbose";
     if let [only] = diagnosis.devices.as_slice() {
-        tell_device(&mut story, only, "");
+        tell_device(&mut story, diagnosis, only, "");
+        commands(&mut story, diagnosis, &[only]);
     } else {
         let devices = diagnosis.devices.iter();
         let (idle, mut devices): (Vec<_>, Vec<_>) = devices.partition(|device| is_idle(device));
         devices.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
         overview(&mut story, &devices, &idle);
-        let (ill, well): (Vec<_>, Vec<_>) = devices.into_iter().partition(|it| matters(it));
-        ill.into_iter().for_each(|device| tell_device(&mut story, device, &device.device));
-        well.into_iter().for_each(|device| fold_device(&mut story, device));
+        let ill = devices.iter().filter(|device| matters(device)).count();
+        // Where all are well, the first says what to do.
+        let (told, folded) = devices.split_at(ill.max(1).min(devices.len()));
+        told.iter().for_each(|it| tell_device(&mut story, diagnosis, it, &it.device));
+        folded.iter().for_each(|device| fold_device(&mut story, diagnosis, device));
+        commands(&mut story, diagnosis, told);
     }
     story.list("Left out", "", &diagnosis.left_out);
     story.condition("observation", &diagnosis.observation_id);
@@ -76,7 +82,7 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
 }
 
 /// What is said of a device; `subject` is its name where there are several.
-fn tell_device(story: &mut Story, device: &DeviceDiagnosis, subject: &str) {
+fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosis, subject: &str) {
     let place = shown(device).and_then(|index| Some((index, device.episodes.get(index)?)));
     story.condition(if subject.is_empty() { "profile" } else { subject }, profile(device));
     let Some((index, main)) = place else {
@@ -112,6 +118,7 @@ fn tell_device(story: &mut Story, device: &DeviceDiagnosis, subject: &str) {
     let notes = device.notes.iter();
     let notes = notes.map(|note| format!("{} [{}]", note.claim.trim(), note.code.name()));
     story.list(&title("Beware"), "", &notes.collect::<Vec<String>>());
+    handover(story, diagnosis, device, main, subject);
     story.charts.extend(over_time(device));
     if subject.is_empty() {
         figures(main, |name, value| story.fact(name, value));
@@ -119,9 +126,9 @@ fn tell_device(story: &mut Story, device: &DeviceDiagnosis, subject: &str) {
 }
 
 /// A device that is well, of several: all that is said of it in one folded section.
-fn fold_device(story: &mut Story, device: &DeviceDiagnosis) {
+fn fold_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosis) {
     let mut own = Story::default();
-    tell_device(&mut own, device, "");
+    tell_device(&mut own, diagnosis, device, "");
     story.charts.append(&mut own.charts);
     for badge in own.badges {
         let section = story.fold(format!("{}: {}", device.device, badge.words));

@@ -38,7 +38,7 @@ fn states(claim: &str, evidence: &Evidence) -> bool {
 }
 
 /// A number with its unit; units that have a format of their own get it.
-fn number_text(evidence: &Evidence) -> String {
+pub(crate) fn number_text(evidence: &Evidence) -> String {
     let value = evidence.value;
     match evidence.unit.as_str() {
         "ns" => number::time(value),

@@ -74,7 +74,7 @@ pub use trace::{
 };
 pub use trial::trial;
 pub use validation::{predicted, validation};
-pub use view::{findings_text, markdown, summary, terminal};
+pub use view::{findings_text, markdown, summary, terminal, tickets};
 pub use watch::{
     PastMoment, SortBy, WatchData, WatchRow, WatchVerdict, WatchView, watch_header, watch_line,
     watch_order, watch_screen,

@@ -85,7 +85,7 @@ fn span(observation: &Observation) -> String {
 }
 
 /// A moment in UTC to the second.
-fn moment(ns: u64) -> String {
+pub(crate) fn moment(ns: u64) -> String {
     let time = jiff::Timestamp::from_nanosecond(ns.into()).unwrap_or_default();
     time.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }

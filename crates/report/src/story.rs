@@ -320,6 +320,8 @@ pub struct Section {
     pub blocks: Vec<Block>,
     /// Whether it is detail that a page folds away and a terminal only names.
     pub fold: bool,
+    /// The subject of a [`Badge`] in whose ticket it stands; none where no other team needs it.
+    pub ticket: Option<String>,
 }
 
 impl Section {

@@ -110,7 +110,7 @@ fn device_kind(device: &DeviceFacts) -> &'static str {
     }
 }
 
-fn device_line(device: &DeviceFacts) -> String {
+pub(crate) fn device_line(device: &DeviceFacts) -> String {
     let known = |field: &Option<String>| field.clone().filter(|text| !text.trim().is_empty());
     let name = if device.name == device.disk || device.name.is_empty() {
         device.disk.clone()

@@ -76,7 +76,7 @@ pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[Stri
 }
 
 /// What programs wait for beside the disk, each with its figure.
-fn elsewhere(segment: &Segment<'_>) -> Vec<Cause> {
+pub(super) fn elsewhere(segment: &Segment<'_>) -> Vec<Cause> {
     let found = [processors_busy, stopped, stolen, memory_short].map(|look| look(segment));
     found.into_iter().flatten().collect()
 }

@@ -9,7 +9,7 @@ use record::{format_iops, format_rate};
 
 const INTERVALS_MIN: usize = 6;
 const REQUESTS_MIN: f64 = 20.0;
-const VARIATION_MAX: f64 = 0.02;
+pub(crate) const VARIATION_MAX: f64 = 0.02;
 const POISSON_SHARE_MAX: f64 = 0.5;
 const BY_CHANCE: f64 = 0.005;
 
@@ -45,24 +45,36 @@ pub(crate) fn moves(values: &[f64]) -> Option<f64> {
     Some((squares / (count - 1.0)).sqrt() / mean)
 }
 
+/// All but the first and the last, and the mean of their counts, where that is enough to tell a
+/// constant rate.
+fn inner(series: &[IntervalTotals]) -> Option<(&[IntervalTotals], f64)> {
+    let inner = series.get(1..series.len().checked_sub(1)?)?;
+    let counts: f64 = inner.iter().map(|one| one.all.count()).sum();
+    let mean_count = counts / inner.len().max(1) as f64;
+    (inner.len() >= INTERVALS_MIN && mean_count >= REQUESTS_MIN).then_some((inner, mean_count))
+}
+
+fn rates(series: &[IntervalTotals]) -> Vec<f64> {
+    series.iter().map(IntervalTotals::iops).collect()
+}
+
+/// By what share of it the rate varies from interval to interval; `None` of too few.
+pub(crate) fn variation(series: &[IntervalTotals]) -> Option<f64> {
+    moves(&rates(inner(series)?.0))
+}
+
 /// What the rate or the throughput of these intervals is pinned to.
 pub(crate) fn pinned(series: &[IntervalTotals]) -> Option<ConstantRate> {
-    let inner = series.get(1..series.len().checked_sub(1)?)?;
-    if inner.len() < INTERVALS_MIN {
-        return None;
-    }
+    let (inner, mean_count) = inner(series)?;
     let seconds: f64 = inner.iter().map(|one| one.seconds).sum();
-    let counts: f64 = inner.iter().map(|one| one.all.count()).sum();
-    let mean_count = counts / inner.len() as f64;
-    if mean_count < REQUESTS_MIN {
-        return None;
-    }
     let by_chance = stats::chi_square_per_degree(BY_CHANCE, inner.len() - 1).sqrt();
     let most = (POISSON_SHARE_MAX.min(by_chance) / mean_count.sqrt()).min(VARIATION_MAX);
     let still = |values: &[f64]| moves(values).is_some_and(|cv| cv < most);
-    let rates: Vec<f64> = inner.iter().map(IntervalTotals::iops).collect();
-    if still(&rates) {
-        return Some(ConstantRate { per_s: counts / seconds, bytes: false });
+    if still(&rates(inner)) {
+        return Some(ConstantRate {
+            per_s: mean_count * inner.len() as f64 / seconds,
+            bytes: false,
+        });
     }
     let throughputs: Option<Vec<f64>> = inner.iter().map(IntervalTotals::bytes_per_s).collect();
     let throughputs = throughputs?;

@@ -27,21 +27,21 @@ const STEP_MAX_REL: f64 = 0.25;
 /// Slow from this many times the expectation on.
 pub(crate) const SLOW_FROM: f64 = 1.2;
 /// Between these the other answer is named as well.
-const SLOW_DOUBT: (f64, f64) = (1.12, 1.35);
+pub(super) const SLOW_DOUBT: (f64, f64) = (1.12, 1.35);
 /// Faster than this share of all expectations: it is another device, or a cache.
 const FIT_FROM: f64 = 0.67;
 /// Overloaded where a request takes this many times what a lone one takes.
-const WAITS_FROM: f64 = 3.0;
+pub(super) const WAITS_FROM: f64 = 3.0;
 /// Between these the other answer is named as well.
-const WAITS_DOUBT: (f64, f64) = (2.0, 4.0);
+pub(super) const WAITS_DOUBT: (f64, f64) = (2.0, 4.0);
 /// Or where the rate reaches this share of the largest.
-const NEAR_MAXIMUM: f64 = 0.9;
+pub(super) const NEAR_MAXIMUM: f64 = 0.9;
 /// Below this share of the largest rate there is no load worth the name.
 pub(crate) const MUCH_TO_SPARE: f64 = 0.2;
 /// Between these the other answer is named as well.
 const SPARE_DOUBT: (f64, f64) = (0.17, 0.24);
 /// Share of time that tasks wait for I/O beyond the device's busy time: something else holds them.
-const PRESSURE_BEYOND: f64 = 0.2;
+pub(super) const PRESSURE_BEYOND: f64 = 0.2;
 /// The same where it is the only sign.
 const PRESSURE_ALONE: f64 = 0.5;
 /// A rate within these shares of a limit has reached it.
@@ -330,13 +330,13 @@ impl Segment<'_> {
     }
 
     /// Share of time that tasks wait for I/O beyond the time that the device is busy.
-    fn pressure_beyond(&self) -> Option<f64> {
+    pub(super) fn pressure_beyond(&self) -> Option<f64> {
         let (some, busy) = self.around.io_some.zip(self.tally.utilization())?;
         Some(some - busy)
     }
 
     /// Whether the tracer saw requests wait before they were started.
-    fn waits_before(&self) -> bool {
+    pub(super) fn waits_before(&self) -> bool {
         let (Some(traced), Some(latency)) = (&self.around.traced, self.tally.latency_ns()) else {
             return false;
         };

@@ -16,6 +16,7 @@ mod busy_time_test;
 mod causes;
 mod constant_rate;
 mod cross_segment;
+mod excluded;
 mod expected;
 mod fitted_profile;
 mod hits;
@@ -330,6 +331,7 @@ impl<'a> Subject<'a> {
         DeviceDiagnosis {
             device: self.device.name.clone(),
             model: self.device.facts.as_ref().and_then(|facts| facts.model.clone()),
+            facts: self.device.facts.clone(),
             profile: self.profile.clone(),
             duration_ns: (whole.seconds * 1e9) as u64,
             shares: shares(&episodes),
@@ -369,6 +371,7 @@ impl<'a> Subject<'a> {
             claim: judgement.claim.clone(),
             evidence: judgement.evidence.clone(),
             alternatives: judgement.alternatives.clone(),
+            excluded: excluded::excluded(segment, judgement),
             causes: one.causes.clone(),
             numbers: tally.numbers(),
             response_ci95_rel: segment.latency_error(),

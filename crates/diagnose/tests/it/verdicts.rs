@@ -6,8 +6,8 @@ use crate::staged::{
 };
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use record::{
-    CauseCode, Change, Confidence, Figure, Measured, NoteCode, Observation, ObservedDevice,
-    Pattern, Strategy, Verdict,
+    CauseCode, Change, Confidence, Episode, Figure, Measured, NoteCode, Observation,
+    ObservedDevice, Pattern, Strategy, Verdict,
 };
 use std::sync::LazyLock;
 
@@ -54,6 +54,37 @@ fn a_device_slower_than_its_profile_is_slow_at_any_load() {
             assert!((1.3..1.7).contains(&over), "{device} at {rate}: {over}");
         }
     }
+}
+
+#[test]
+fn what_a_figure_rules_out_is_named_with_that_figure_and_is_no_alternative() {
+    let slow = "mmc,servers=8,service=1500us";
+    let both = [Verdict::Slow, Verdict::Overloaded];
+    for (device, load, out) in [
+        (EIGHT, reads(0, 60, 3_000), &both[..]),
+        (EIGHT, closed(0, 60, 64), &both[..1]),
+        (slow, reads(0, 60, 3_000), &both[1..]),
+        (slow, closed(0, 60, 64), &[]),
+    ] {
+        let observed = seen(device, vec![load], false);
+        let found = diagnosed(&observed, Some(&EIGHT_PROFILE));
+        let episode = longest(&found);
+        for verdict in out {
+            let because = episode.excluded.iter().find(|one| one.verdict == *verdict);
+            let because = &because.unwrap_or_else(|| panic!("{verdict:?}: {episode:#?}")).because;
+            assert!(because.contains(|letter: char| letter.is_ascii_digit()), "{because}");
+        }
+        for one in &episode.excluded {
+            assert_ne!(one.verdict, episode.verdict);
+            assert!(!has_rival(episode, one.verdict), "{episode:#?}");
+        }
+        assert!(both.iter().all(|one| out.contains(one) || !rules_out(episode, *one)));
+        assert_eq!(longest(&diagnosed(&observed, None)).excluded, []);
+    }
+}
+
+fn rules_out(episode: &Episode, verdict: Verdict) -> bool {
+    episode.excluded.iter().any(|one| one.verdict == verdict)
 }
 
 #[test]

@@ -84,12 +84,30 @@ fn the_page_gives_the_verdict_first_the_rivals_behind_it_and_fits_eighty_columns
     let place = |words: &str| page.find(words).unwrap_or_else(|| panic!("{words:?}: {page}"));
     assert!(place("OVERLOADED") < place("Episodes"), "{page}");
     assert!(page.contains("`--verbose`") && !page.contains("utilization law"), "{page}");
-    assert!(place("shallower queue") < place("predicted"), "{page}");
+    assert!(place("do first") < place("predicted"), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     assert!(!page.contains('…'), "{page}");
     let paced = diagnose(folder.path(), EIGHT, &["rate-iops=1000"], "").expect(0).stdout;
     assert!(paced.contains("NOT THE DISK") && paced.contains("or capped:"), "{paced}");
     assert!(paced.contains("Leave the disk alone"), "{paced}");
+}
+
+#[test]
+fn a_ticket_begins_with_the_verdict_and_its_command_gives_the_same() {
+    let folder = with_profile();
+    let more = "--profile last --for-ticket";
+    let ended = diagnose(folder.path(), EIGHT, &["iodepth=32 limit=1000"], more).expect(0);
+    let ticket = ended.stdout;
+    assert!(ticket.starts_with("## CAPPED"), "{ticket}");
+    let command = ticket.lines().find_map(|line| line.strip_prefix("- `halfpower diagnose "));
+    let words =
+        command.and_then(|line| line.strip_suffix('`')).unwrap_or_else(|| panic!("{ticket}"));
+    let db = folder.path().join("db");
+    let again = format!("diagnose {words} --for-ticket --db {}", db.display());
+    assert_eq!(halfpower(&again).expect(0).stdout, ticket);
+    for other in ["--json", "--verbose"] {
+        halfpower(&format!("{again} {other}")).refuses(2, &[other]);
+    }
 }
 
 #[test]

@@ -4,9 +4,11 @@
 mod markdown;
 pub(crate) mod table;
 mod terminal;
+mod ticket;
 
 pub use markdown::markdown;
 pub use terminal::{findings_text, terminal};
+pub use ticket::tickets;
 
 use crate::story::Story;
 use serde_json::{Value, json};

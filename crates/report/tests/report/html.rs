@@ -36,7 +36,7 @@ fn hostile_story() -> Story {
         Block::Text(bad(), Tone::Plain),
         Block::Item(bad()),
     ];
-    let section = Section { title: bad(), remark: bad(), blocks, fold: false };
+    let section = Section { title: bad(), remark: bad(), blocks, fold: false, ticket: Some(bad()) };
     let mut rows = charts::rows();
     rows.y.names = vec![bad(), bad(), bad()];
     Story {

@@ -4,7 +4,7 @@
 use crate::common;
 use crate::report::{self, Action, Block, Cell, Column, Section, Side, Story, Style, Table, Tone};
 use record::{
-    Activity, Bytes, Comparison, Confidence, Diagnosis, Estimate, Finding, FindingCode,
+    Activity, Bytes, Comparison, Confidence, Diagnosis, Estimate, Excluded, Finding, FindingCode,
     Observation, PriceDocument, PriceRow, SavedDocument, Severity, Verdict,
 };
 use serde_json::json;
@@ -296,6 +296,62 @@ fn of_several_devices_the_idle_share_a_line_and_the_well_are_folded() {
 }
 
 #[test]
+fn a_ticket_begins_with_the_claim_and_says_nothing_that_the_page_does_not() {
+    let mut excluding = diagnosis();
+    let episode = &mut excluding.devices[1].episodes[0];
+    episode.excluded =
+        vec![Excluded { verdict: Verdict::Capped, because: "The rate varies by 9 %.".to_owned() }];
+    episode.begin_ns = 1_764_001_800_000_000_000;
+    let story = report::diagnosis(&excluding);
+    let tickets = report::tickets(&story);
+    let text = report::markdown(&tickets);
+    assert!(text.starts_with("## SLOW (likely, or overloaded): sdb: "), "{text}");
+    let mut from = 0;
+    for words in [
+        "**The claim of slow.**",
+        "2025-11-24 16:30:00 to 2025-11-24 16:30:30 UTC: 30.0 s",
+        "What it costs the users",
+        "latency 22.0 ms at 30 IOPS",
+        "Evidence",
+        "capped: The rate varies by 9 %.",
+        "overloaded: The queue. To decide: A longer look.",
+        "Look at the log.",
+        "To repeat it",
+    ] {
+        let place = text[from..].find(words);
+        from += place.unwrap_or_else(|| panic!("{words} after {from}: {text}"));
+    }
+    assert!(!text.contains("healthy") && !text.contains("nothing fits"), "{text}");
+    let page = bare(&report::terminal(&story.unfolded(), &Style::default()));
+    for section in &tickets[0].sections {
+        for block in &section.blocks {
+            let Block::Row(name, text) = block else { continue };
+            let said = text.split(" To decide: ").all(|part| page.contains(&bare(part)));
+            assert!(said, "{}: {name}: {text}", section.title);
+        }
+    }
+}
+
+#[test]
+fn a_ticket_of_machines_that_are_well_is_one_and_shows_hostile_names_as_text() {
+    let mut well = diagnosis();
+    well.devices.truncate(1);
+    well.devices.push(well.devices[0].clone());
+    for device in &mut well.devices {
+        device.device = "<img src=x>\u{1b}[2J".to_owned();
+    }
+    well.host = Some("[a](javascript:b)".to_owned());
+    let tickets = report::tickets(&report::diagnosis(&well));
+    assert_eq!(tickets.len(), 1);
+    let text = report::markdown(&tickets);
+    let outside_code: String = text.lines().filter(|line| !line.starts_with("- `")).collect();
+    for markup in [" <img", "[a]("] {
+        assert!(!outside_code.contains(markup), "{markup:?}: {text}");
+    }
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
 fn text_from_outside_becomes_no_markup() {
     let hostile = "<img src=x> [a](javascript:b) `c` | **d** \u{1b}[2J".to_owned();
     let story = Story {
@@ -314,6 +370,7 @@ fn text_from_outside_becomes_no_markup() {
             remark: hostile.clone(),
             blocks: vec![Block::Item(hostile.clone())],
             fold: false,
+            ticket: None,
         }],
         ..Story::default()
     };

@@ -1,0 +1,119 @@
+//! What the evidence rules out, each with the figures that do so: the first question of whoever gets
+//! a diagnosis handed over. A verdict is ruled out where its own test is failed with room to spare. One
+//! that came near its threshold is an alternative, and one for which the source lacks the figures is
+//! neither.
+
+use super::causes;
+use super::constant_rate::{VARIATION_MAX, variation};
+use super::judge::{
+    Judgement, NEAR_MAXIMUM, PRESSURE_BEYOND, SLOW_DOUBT, SLOW_FROM, Segment, WAITS_DOUBT,
+    WAITS_FROM,
+};
+use crate::words::{percent, times};
+use record::{Excluded, Verdict, format_nanos};
+
+/// The verdicts that the figures of a segment rule out.
+pub(super) fn excluded(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Excluded> {
+    let verdict = judgement.verdict;
+    let found = match verdict {
+        Verdict::NotEnoughEvidence => return Vec::new(),
+        _ => [
+            (Verdict::Slow, not_slow(segment)),
+            (Verdict::Overloaded, not_overloaded(segment)),
+            (Verdict::Capped, not_capped(segment)),
+            (Verdict::NotTheDisk, not_elsewhere(segment)),
+        ],
+    };
+    let fine = matches!(verdict, Verdict::Healthy | Verdict::NotTheDisk);
+    let open = |other: Verdict| {
+        let mut possible = judgement.alternatives.iter().map(|one| one.verdict).chain([verdict]);
+        possible.any(|one| {
+            one == other
+                || one == Verdict::SlowAndOverloaded
+                    && matches!(other, Verdict::Slow | Verdict::Overloaded)
+        })
+    };
+    let found = found
+        .into_iter()
+        .filter(|(other, _)| !(open(*other) || fine && *other == Verdict::NotTheDisk));
+    found.filter_map(|(verdict, because)| Some(Excluded { verdict, because: because? })).collect()
+}
+
+fn not_slow(segment: &Segment<'_>) -> Option<String> {
+    let (look, latency) = segment.best_look()?;
+    let expected = look.expected_ns(segment.by_rate());
+    let ratio = latency / expected.max(1.0);
+    (ratio < SLOW_DOUBT.0).then(|| {
+        format!(
+            "Requests take {}, {} the {} that the profile expects; slow begins at {}.",
+            format_nanos(latency),
+            times(ratio),
+            format_nanos(expected),
+            times(SLOW_FROM)
+        )
+    })
+}
+
+fn not_overloaded(segment: &Segment<'_>) -> Option<String> {
+    let (look, latency) = segment.best_look()?;
+    let slower = (latency / look.expected_ns(segment.by_rate()).max(1.0)).max(1.0);
+    // A device that is slower does less: of what it can do now.
+    let (waits, of_now) = (look.wait_ratio(), segment.tally.iops() / look.max_iops * slower);
+    (waits < WAITS_DOUBT.0 && of_now < NEAR_MAXIMUM).then(|| {
+        format!(
+            "At this concurrency a request takes {} what a lone one takes, and the rate is {} of \
+             the largest; overloaded begins at {} or {}.",
+            times(waits),
+            percent(of_now),
+            times(WAITS_FROM),
+            percent(NEAR_MAXIMUM)
+        )
+    })
+}
+
+fn not_capped(segment: &Segment<'_>) -> Option<String> {
+    let varies = variation(segment.series).filter(|varies| *varies >= VARIATION_MAX);
+    let varies = varies.map(|varies| {
+        format!(
+            "The rate varies by {} between intervals; a cap makes it constant.",
+            percent(varies)
+        )
+    });
+    let beyond = segment.pressure_beyond();
+    if beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) || segment.waits_before() {
+        return None;
+    }
+    // A device that is busy nearly all the time leaves no time in which anything else could show.
+    let busy = segment.tally.utilization().filter(|busy| busy + PRESSURE_BEYOND <= 1.0);
+    let waited = segment.around.io_some.zip(busy).map(|(waited, busy)| {
+        format!(
+            "Tasks waited for I/O {} of the time, and the device was busy {}: nothing above it \
+             holds them.",
+            percent(waited),
+            percent(busy)
+        )
+    });
+    sentences([varies, waited])
+}
+
+/// Processors, the host and memory, as far as they are known.
+fn not_elsewhere(segment: &Segment<'_>) -> Option<String> {
+    if !causes::elsewhere(segment).is_empty() {
+        return None;
+    }
+    let around = &segment.around;
+    // Without the processors' time the rest says little.
+    let idle = percent(around.idle?);
+    let steal = around
+        .steal
+        .map(|steal| format!("The host took {} of the CPU time of this machine.", percent(steal)));
+    let memory = around
+        .memory_some
+        .map(|waited| format!("Tasks waited for memory {} of the time.", percent(waited)));
+    sentences([Some(format!("The processors had {idle} of their time left.")), steal, memory])
+}
+
+fn sentences<const N: usize>(known: [Option<String>; N]) -> Option<String> {
+    let known: Vec<String> = known.into_iter().flatten().collect();
+    (!known.is_empty()).then(|| known.join(" "))
+}

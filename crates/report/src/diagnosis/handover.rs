@@ -1,0 +1,131 @@
+//! What another team has to know before it believes a diagnosis: when and where, the evidence, what it
+//! excludes and by which figure, what it costs the users, and how to see the same.
+
+use super::advice::in_short;
+use super::told;
+use crate::finding::number_text;
+use crate::number;
+use crate::observation::moment;
+use crate::story::{Section, Story, bracketed, prefix};
+use crate::target::device_line;
+use record::{DeviceDiagnosis, Diagnosis, Episode, shell_word};
+
+/// The source of counters that were read on the machine itself.
+const LIVE: &str = "live";
+/// Times before this (2001-09-09) are since the beginning of a recording that tells no dates.
+const DATES_FROM_NS: u64 = 1_000_000_000_000_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The sections of a device; `subject` is its name where there are several.
+pub(super) fn handover(
+    story: &mut Story,
+    diagnosis: &Diagnosis,
+    device: &DeviceDiagnosis,
+    main: &Episode,
+    subject: &str,
+) {
+    when_and_where(part(story, subject, "When and where"), diagnosis, device, main);
+    costs(part(story, subject, "What it costs the users"), device, main);
+    let section = part(story, subject, "Evidence");
+    main.evidence.iter().for_each(|one| section.row(&one.what, number_text(one)));
+    main.causes.iter().for_each(|cause| section.row("cause", &cause.claim));
+    if !main.excluded.is_empty() {
+        let section = part(story, subject, "Excluded");
+        main.excluded.iter().for_each(|one| section.row(told(one.verdict).0, &one.because));
+    }
+}
+
+/// A folded section that belongs to a ticket.
+fn part<'s>(story: &'s mut Story, subject: &str, title: &str) -> &'s mut Section {
+    let section = story.fold(prefix(subject) + title);
+    section.ticket = Some(subject.to_owned());
+    section
+}
+
+fn when_and_where(
+    section: &mut Section,
+    diagnosis: &Diagnosis,
+    device: &DeviceDiagnosis,
+    main: &Episode,
+) {
+    let end = main.begin_ns.saturating_add(main.duration_ns);
+    let length = number::duration(main.duration_ns);
+    let share = (device.episodes.len() > 1)
+        .then(|| format!("{} of the time observed", number::percent(main.share_of_time)));
+    let time = if main.begin_ns >= DATES_FROM_NS {
+        format!("{} to {} UTC", moment(main.begin_ns), moment(end))
+    } else {
+        let second = |ns: u64| number::duration(ns);
+        format!("{} to {} after the beginning", second(main.begin_ns), second(end))
+    };
+    section.row("when", format!("{time}: {length}{}", bracketed(share, "")));
+    section.row(
+        "device",
+        match &device.facts {
+            Some(facts) => device_line(facts),
+            None => format!("{} (the source tells no model or serial number)", device.device),
+        },
+    );
+    section.row("machine", diagnosis.host.as_deref().unwrap_or("unknown to the source"));
+    let intervals = number::counted(f64::from(main.intervals), "interval");
+    section.row("counters", format!("{}, {intervals}", diagnosis.source));
+}
+
+/// The latency of now against that of the profile and of the first remedy.
+fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
+    let Some(latency) = main.numbers.latency_ns else {
+        return section.text("Unknown: the source tells no latencies.");
+    };
+    let error = main.response_ci95_rel.map(|error| format!(" {}", number::interval(error)));
+    section.row(
+        "now",
+        format!(
+            "latency {}{} at {}",
+            number::time(latency),
+            error.unwrap_or_default(),
+            number::per_second(main.numbers.iops)
+        ),
+    );
+    match &main.calibrated {
+        Some(split) => {
+            let expected = number::with_interval(&split.expected_ns, number::time);
+            let ratio = number::digits(split.latency_ratio);
+            let alone = number::time(split.unloaded_ns);
+            let text = format!(
+                "latency {expected} at this queue depth (now {ratio} times that), {alone} at QD 1"
+            );
+            section.row("by the profile", text);
+        }
+        None => section.row("by the profile", "unknown: no profile fits"),
+    }
+    if let Some(remedy) = device.advice.first() {
+        section.row("with the remedy", in_short(remedy));
+    }
+}
+
+/// The commands that show the same: from the counters as kept, and on the machine.
+pub(super) fn commands(story: &mut Story, diagnosis: &Diagnosis, devices: &[&DeviceDiagnosis]) {
+    let mut profiles = devices.iter().filter_map(|device| device.profile.value());
+    let profile =
+        profiles.next().filter(|first| profiles.all(|it| it.profile_id == first.profile_id));
+    // A profile that fits is found without being named; naming it keeps a newer one out.
+    let profile = profile.map(|profile| format!(" --profile {}", profile.profile_id));
+    let profile = profile.unwrap_or_default();
+    let names: Vec<String> = devices.iter().map(|device| shell_word(&device.device)).collect();
+    let names = names.join(" ");
+    let longest = devices.iter().map(|device| device.duration_ns).max().unwrap_or(0);
+    let seconds = (longest / SECOND_NS).max(1);
+    match diagnosis.source.as_str() {
+        LIVE => {
+            let id = &diagnosis.observation_id;
+            story.commands.push(format!("halfpower diagnose {id}{profile}"));
+            story.commands.push(format!("halfpower diagnose {names} --for {seconds}s{profile}"));
+            story.commands.push(format!("iostat -dxy {names} 1 {seconds}"));
+        }
+        "simulated" => {
+            let id = &diagnosis.observation_id;
+            story.commands.push(format!("halfpower diagnose {id}{profile}"));
+        }
+        _ => story.commands.push(format!("halfpower diagnose FILE{profile}")),
+    }
+}

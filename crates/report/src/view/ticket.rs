@@ -1,0 +1,54 @@
+//! A story as a ticket for another team: the claim first, then when and where, what it costs, the
+//! evidence, what that excludes, what else is possible and how to decide it, what is asked, and the
+//! commands that show it.
+//!
+//! A ticket says nothing that the story does not: it leaves out, puts in another order, and says what is
+//! asked. So it is a story again, and every view serves it.
+
+use crate::story::{Action, Badge, Section, Story, joined, prefix, sentence};
+
+/// What is asked: the first advice, and these as another way.
+const ASKED: usize = 3;
+
+/// Conditions by which the document is found again; others may name what is not the reader's.
+const MADE_OF: [&str; 3] = ["observation", "version", "id"];
+
+/// A ticket for each verdict that stands by itself; of what is well, for the first.
+#[must_use]
+pub fn tickets(story: &Story) -> Vec<Story> {
+    let own: Vec<&Badge> = story.verdicts().collect();
+    let badges = if own.is_empty() { story.badges.iter().take(1).collect() } else { own };
+    badges.into_iter().map(|badge| ticket(story, badge)).collect()
+}
+
+fn ticket(story: &Story, badge: &Badge) -> Story {
+    let subject = format!("{}{}", prefix(&badge.subject), story.subject);
+    let mut ticket = Story::new(&badge.words, subject, story.simulated);
+    ticket.headline.clone_from(&badge.because);
+    let own = |section: &&Section| section.ticket.as_ref() == Some(&badge.subject);
+    let open = |section: &Section| {
+        let title = section.title.strip_prefix(&prefix(&badge.subject)).unwrap_or(&section.title);
+        Section { title: title.to_owned(), fold: false, ..section.clone() }
+    };
+    ticket.sections.extend(story.sections.iter().filter(own).map(open));
+    if !badge.alternatives.is_empty() {
+        let section = ticket.section("What else it may be", "");
+        for other in &badge.alternatives {
+            section
+                .row(&other.what, format!("{} To decide: {}", other.because, other.how_to_check));
+        }
+    }
+    let section = ticket.section("What we ask of you", "");
+    let asked = story.actions.iter().filter(|action| action.subject == badge.subject);
+    asked.take(ASKED).for_each(|action| section.item(asking(action)));
+    let made_of = |(name, _): &&(String, String)| MADE_OF.contains(&name.as_str());
+    ticket.conditions.extend(story.conditions.iter().filter(made_of).cloned());
+    ticket.commands.clone_from(&story.commands);
+    ticket
+}
+
+fn asking(action: &Action) -> String {
+    let details = action.details.iter().filter(|(name, _)| name != "cause");
+    let details = details.map(|(name, text)| sentence([format!("{name}: {text}")], ""));
+    joined(std::iter::once(action.what.clone()).chain(details), " ", |words| words)
+}
