@@ -64,6 +64,10 @@ impl ThreadedRun<'_> {
         self,
         open: &Opening<E>,
     ) -> Result<Measurement, TrialError> {
+        // A stop that came before is one, however late a busy machine begins.
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(TrialError::Interrupted);
+        }
         let plan = &self.plan;
         let workload = &*plan.workload;
         let mut crew = Crew::start(plan, open)?;
