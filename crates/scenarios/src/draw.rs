@@ -29,10 +29,21 @@ const OPEN_DEPTH: u32 = 256;
 const FINE: [Verdict; 2] = [Healthy, NotTheDisk];
 /// Around a fifth of the largest rate the two meet.
 const SPARE: (f64, f64) = (0.14, 0.27);
-/// What makes room for a load that is too large.
-const MORE: [Strategy; 5] = [MoreDisks, DiskArray, FasterDisks, CachedDisks, ShallowerQueue];
+/// What makes room for a load that is too large. A shallower queue does not where work arrives by
+/// itself: it would wait elsewhere.
+const MORE: [Strategy; 4] = [MoreDisks, DiskArray, FasterDisks, CachedDisks];
+/// The same where a program keeps a drive's queue full: a drive does more, if little, the more
+/// requests it may choose from.
+const MORE_OR_LESS: [Strategy; 5] =
+    [MoreDisks, DiskArray, FasterDisks, CachedDisks, ShallowerQueue];
 /// What helps a reader who waits behind a writer.
 const ASIDE: [Strategy; 4] = [ShallowerQueue, MoveNeighbour, Scheduler, DirectIo];
+
+/// What helps where work that comes by itself is too much: room, or reads ahead of most of it.
+fn room(read_percent: u8) -> Vec<Strategy> {
+    let order = (read_percent < 100).then_some(Scheduler);
+    MORE.into_iter().chain(order).collect()
+}
 
 /// Draws a case of a kind, or its opposite.
 type Draw = fn(&mut Dice, bool) -> Case;
@@ -273,8 +284,7 @@ fn depth_alone(dice: &mut Dice, opposite: bool) -> Case {
         return well(dice, device, loads, &[Healthy], &[]);
     }
     let loads = vec![closed(device, "program", many(dice, device), percent)];
-    // A drive does more, if little, the more of them it may choose from.
-    let advice = if device.alike() { &[ShallowerQueue][..] } else { &MORE };
+    let advice = if device.alike() { &[ShallowerQueue][..] } else { &MORE_OR_LESS };
     well(dice, device, loads, &[Overloaded], advice)
 }
 
@@ -469,7 +479,7 @@ fn light_on_bad(dice: &mut Dice, opposite: bool) -> Case {
     let percent = reads(dice, device);
     let rate = dice.between(0.94, 0.97) * device.largest_per_s;
     let loads = vec![open(device, "service", rate, percent)];
-    well(dice, device, loads, &[Overloaded], &MORE)
+    well(dice, device, loads, &[Overloaded], &room(percent))
 }
 
 fn application_bound(dice: &mut Dice, opposite: bool) -> Case {
@@ -605,7 +615,7 @@ fn slow_and_a_neighbour(dice: &mut Dice, opposite: bool) -> Case {
         open(device, "service", ours * largest, percent),
         middle(device, open(device, "neighbour", (total - ours) * largest, percent)),
     ];
-    let advice = [&MORE[..], &[MoveNeighbour]].concat();
+    let advice = [room(percent), vec![MoveNeighbour]].concat();
     slow_in_the_middle(dice, device, (!opposite).then_some(factor), loads, &advice)
 }
 

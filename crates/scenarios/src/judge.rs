@@ -19,6 +19,9 @@ const COVERED: f64 = 0.8;
 pub struct Score {
     /// The verdict on most of the stretch that the case is about.
     pub verdict: Option<Verdict>,
+    /// How sure the verdict on most of each stretch was, and whether it was right; without those
+    /// that there is not enough evidence.
+    pub called: Vec<(Confidence, bool)>,
     /// Whether all stretches of all disks got a right one.
     pub right: bool,
     /// Whether some got a wrong one without doubt.
@@ -39,6 +42,7 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
     let of = |disk: usize| diagnosis.devices.iter().find(|found| found.device == name(disk));
     let mut score = Score {
         verdict: None,
+        called: Vec::new(),
         right: true,
         confidently_wrong: false,
         gave_up: false,
@@ -55,8 +59,13 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
             let episodes = found.episodes.iter().filter(|episode| holds(expect, episode));
             episodes.map(|episode| share(expect, episode)).sum()
         };
-        if index == 0 {
-            score.verdict = longest(expect, found);
+        if let Some((verdict, confidence)) = longest(expect, found) {
+            if index == 0 {
+                score.verdict = Some(verdict);
+            }
+            if verdict != Verdict::NotEnoughEvidence {
+                score.called.push((confidence, expect.verdicts.contains(&verdict)));
+            }
         }
         score.right &= share_where(is_right) >= COVERED;
         score.confidently_wrong |= share_where(is_confidently_wrong) > 1.0 - COVERED;
@@ -81,13 +90,13 @@ fn share(expect: &Expect, episode: &Episode) -> f64 {
     (end.min(to) - begin.max(from)).max(0.0) / (to - from).max(1.0)
 }
 
-/// The verdict on most of a stretch.
-fn longest(expect: &Expect, found: &DeviceDiagnosis) -> Option<Verdict> {
-    let mut times: BTreeMap<Verdict, f64> = BTreeMap::new();
+/// The verdict on most of a stretch, and how sure it is there.
+fn longest(expect: &Expect, found: &DeviceDiagnosis) -> Option<(Verdict, Confidence)> {
+    let mut times: BTreeMap<(Verdict, Confidence), f64> = BTreeMap::new();
     for episode in &found.episodes {
-        *times.entry(episode.verdict).or_default() += share(expect, episode);
+        *times.entry((episode.verdict, episode.confidence)).or_default() += share(expect, episode);
     }
-    times.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(verdict, _)| verdict)
+    times.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(called, _)| called)
 }
 
 fn names_a_right_one(expect: &Expect, episode: &Episode) -> bool {

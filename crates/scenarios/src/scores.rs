@@ -6,7 +6,7 @@ use crate::case::{Case, Kind};
 use crate::judge::{Score, judge};
 use crate::profiles::Profiles;
 use crate::stage::{name, staged};
-use record::Verdict;
+use record::{Confidence, Verdict};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -115,6 +115,8 @@ pub struct Scores {
     pub inside: usize,
     /// Draws with an expected note, and those in which it was there.
     pub expected_notes: (usize, usize),
+    /// By how sure a verdict was: the right ones, and all.
+    pub called: BTreeMap<Confidence, (usize, usize)>,
     verdicts: BTreeMap<Verdict, usize>,
     /// Those of each kind and of its opposite.
     matrix: BTreeMap<(Kind, bool), Self>,
@@ -147,6 +149,11 @@ impl Scores {
         self.inside += usize::from(outcome.as_ref().is_some_and(|outcome| outcome.inside));
         self.expected_notes.0 += usize::from(expected);
         self.expected_notes.1 += usize::from(expected && score.expected_note_named);
+        for (confidence, right) in &score.called {
+            let called = self.called.entry(*confidence).or_default();
+            called.0 += usize::from(*right);
+            called.1 += 1;
+        }
         if let Some(verdict) = score.verdict {
             *self.verdicts.entry(verdict).or_default() += 1;
         }
@@ -198,6 +205,10 @@ impl Scores {
 
     fn shares(&self) -> String {
         let (noted, notes) = (self.expected_notes.1, self.expected_notes.0);
+        let called = |confidence| self.called.get(&confidence).copied().unwrap_or_default();
+        let certain = called(Confidence::Certain);
+        let likely = called(Confidence::Likely);
+        let possible = called(Confidence::Possible);
         [
             ("right verdict and right first advice", self.right, self.draws, "95"),
             ("right verdict", self.verdict_right, self.draws, ""),
@@ -205,6 +216,9 @@ impl Scores {
             ("not enough evidence, though there is", self.gave_up, self.with_evidence, "10"),
             ("advice that came within its interval", self.inside, self.carried_out, "90"),
             ("expected notes that were there", noted, notes, ""),
+            ("right of the verdicts called certain", certain.0, certain.1, "99.5"),
+            ("right of the verdicts called likely", likely.0, likely.1, "85 to 95"),
+            ("right of the verdicts called possible", possible.0, possible.1, ""),
         ]
         .map(|(what, part, of, goal)| {
             let share = 100.0 * part as f64 / of.max(1) as f64;

@@ -44,7 +44,7 @@ const QUEUE_KEPT: f64 = 0.3;
 /// Or whose means over intervals vary by less than this share at most, and than what chance makes so
 /// seldom.
 const MEANS_KEPT: f64 = 0.5;
-const KEPT_BY_CHANCE: f64 = 0.01;
+const KEPT_BY_CHANCE: f64 = 0.001;
 /// It comes by itself where its means vary by more than the first and by less than the second of these
 /// times that.
 const QUEUE_CHANCE: (f64, f64) = (0.5, 3.0);
@@ -178,7 +178,7 @@ fn upkeep(
     let open = OpenQueue::new(present, enough, total.all.count() / busy_s.max(1e-9));
     let chance = open.as_wide_as(seen).moves(step_s, busy_s, count);
     let calm = moves_mostly(&depths).unwrap_or(moved);
-    // Chance makes less than this share of so few intervals once in a hundred times.
+    // Chance makes less than this share of so few intervals once in a thousand times.
     let by_chance = stats::chi_square_per_degree(KEPT_BY_CHANCE, depths.len() - 1).sqrt();
     if calm <= by_chance.min(MEANS_KEPT) * chance {
         return LoopKind::Steady(calm, chance);
