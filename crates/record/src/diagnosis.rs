@@ -10,7 +10,7 @@
 use crate::schema::word;
 use crate::{
     Change, ComparedCondition, Confidence, DeviceFacts, Estimate, Evidence, Finding, Measured, Mix,
-    Offered,
+    Offered, OpKind,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -317,6 +317,8 @@ pub struct Episode {
     pub excluded: Vec<Excluded>,
     /// Why it is so, as far as that shows.
     pub causes: Vec<Cause>,
+    /// Reads and writes apart; empty where there was one of them alone, or no profile of both.
+    pub operations: Vec<OperationVerdict>,
     /// The counters.
     pub numbers: Numbers,
     /// Half-width of the 95 % interval of the latency as a share of it, from how it moved
@@ -332,6 +334,23 @@ pub struct Episode {
     pub extrapolated: Vec<String>,
     /// The load that advice is about; null without a profile that fits.
     pub load: Option<EpisodeLoad>,
+}
+
+/// What is the matter with one operation of an episode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationVerdict {
+    /// Which.
+    pub op: OpKind,
+    /// What is the matter with it.
+    pub verdict: Verdict,
+    /// Requests per second.
+    pub iops: f64,
+    /// Mean latency in nanoseconds.
+    pub latency_ns: f64,
+    /// The mean that the profile expects of it beside the other operation.
+    pub expected_ns: f64,
+    /// Whether its rate or throughput was the same in every interval.
+    pub constant: bool,
 }
 
 /// How much of the time had a verdict.

@@ -46,7 +46,8 @@ pub use cost_fit::{COST_FIT_SCHEMA, CostFit, CostLine, CostModel, CostPoint};
 pub use diagnosis::{
     Activity, Alternative, Calibrated, Cause, CauseCode, DIAGNOSIS_SCHEMA, DeviceDiagnosis,
     Diagnosis, Effect, Episode, EpisodeLoad, Excluded, MatchedBy, MatchedProfile, Misleading,
-    Moment, Note, NoteCode, Numbers, Remedy, Strategy, UtilizationLaw, Verdict, VerdictShare,
+    Moment, Note, NoteCode, Numbers, OperationVerdict, Remedy, Strategy, UtilizationLaw, Verdict,
+    VerdictShare,
 };
 pub use estimate::{Estimate, Measured, NORMAL_95};
 pub use experiment::{

@@ -21,7 +21,8 @@ use advice::{advice, answers};
 use handover::{commands, handover};
 use overview::{NO_INTERVAL, is_idle, matters, overview, rank};
 use record::{
-    Activity, Confidence, DeviceDiagnosis, Diagnosis, Episode, MatchedBy, Moment, Unit, Verdict,
+    Activity, Confidence, DeviceDiagnosis, Diagnosis, Episode, MatchedBy, Moment, OperationVerdict,
+    Unit, Verdict,
 };
 
 /// Episodes that are listed; of more the worst and the longest.
@@ -221,6 +222,24 @@ fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
             tell(name, value);
         }
     }
+    // Where both are as all of them are, they need no lines of their own.
+    if episode.operations.iter().any(|one| one.verdict != episode.verdict) {
+        for one in &episode.operations {
+            tell(one.op.plural(), operation(one));
+        }
+    }
+}
+
+/// `slow: 41.0 ms, where 2.10 ms are expected; 300 IOPS, the same in every interval`.
+fn operation(one: &OperationVerdict) -> String {
+    let constant = if one.constant { ", the same in every interval" } else { "" };
+    format!(
+        "{}: {}, where {} is expected; {}{constant}",
+        told(one.verdict).0,
+        number::time(one.latency_ns),
+        number::time(one.expected_ns),
+        number::per_second(one.iops)
+    )
 }
 
 /// The profile that a device is compared with, or why there is none.

@@ -1,15 +1,15 @@
 //! Why a segment is as it was judged, as far as that shows. A cause is found or it is not; several
 //! may hold at once. What only a tracer sees is silent without one.
 
+use super::by_operation::{OPERATION_SLOW, apart};
 use super::expected::Expectation;
 use super::judge::{IN_SCHEDULER, Judgement, Number, STEAL_MATTERS, Segment, numbers};
 use super::outstanding::ExcessQueue;
 use crate::words::percent;
-use record::{Cause, CauseCode, OpKind, Verdict, format_bytes, format_count, format_nanos};
+use record::{Cause, CauseCode, Verdict, format_bytes, format_count, format_nanos};
 
-/// Slower by operation: one is this much over what is expected, the other not by that much.
-const OP_SLOWER: f64 = 1.3;
-const OP_FINE: f64 = 1.15;
+/// Where one operation alone is slower, the other takes no more than this over what is expected.
+const OPERATION_FINE: f64 = 1.15;
 /// Bursts: busy less than this share of the time, with this much waiting while busy.
 pub(crate) const BURST_BUSY: f64 = 0.6;
 /// Reads behind writes: writes are this share of the work, reads wait this many times their own.
@@ -178,11 +178,11 @@ fn memory_short(segment: &Segment<'_>) -> Option<Cause> {
 }
 
 fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
-    let ratio = |op: OpKind| Some(segment.tally.op(op).latency_ns()? / look.by_op[op as usize]?);
-    let (reads, writes) = (ratio(OpKind::Read), ratio(OpKind::Write));
+    let [reads, writes] = apart(segment).map_or([None; 2], |both| both.map(|one| Some(one.over)));
     let over = latency / look.expected_ns(segment.by_rate()).max(1.0);
     let alone = |slow: Option<f64>, fine: Option<f64>| {
-        slow.is_some_and(|ratio| ratio >= OP_SLOWER) && fine.is_some_and(|ratio| ratio <= OP_FINE)
+        slow.is_some_and(|ratio| ratio >= OPERATION_SLOW)
+            && fine.is_some_and(|ratio| ratio <= OPERATION_FINE)
     };
     let (code, what) = if alone(writes, reads) {
         (CauseCode::WritesSlower, "Writes take longer than expected, reads do not.")

@@ -243,10 +243,7 @@ impl FittedProfile {
             sequential_share: share,
             unloaded_ns: closed.unloaded_latency_ns.value,
             at_concurrency: self.widened(&closed.latency_ns),
-            by_op: [
-                closed.read_latency_ns.map(|estimate| estimate.value),
-                closed.write_latency_ns.map(|estimate| estimate.value),
-            ],
+            by_op: self.divided(&mix, closed.latency_ns.value, open.as_ref()),
             bend: bend.unwrap_or(1.0),
             quickest_ns: mix.classes.iter().map(quickest).sum(),
             scatter_rel: None,
@@ -255,6 +252,33 @@ impl FittedProfile {
             extrapolated: closed.extrapolated,
             mix,
         })
+    }
+
+    /// A latency of a mix as that of its reads and that of its writes, which no model tells of a number
+    /// in progress: as they divide at that rate, where open loads were measured; else they wait alike,
+    /// and differ by what they take alone.
+    fn divided(&self, mix: &Mix, latency_ns: f64, open: Option<&Prediction>) -> [Option<f64>; 2] {
+        let by_rate = |open: &Prediction| {
+            let part = |of: Option<Estimate>| Some(latency_ns * of?.value / open.latency_ns.value);
+            Some([part(open.read_latency_ns)?, part(open.write_latency_ns)?])
+        };
+        let alone = |op: OpKind| {
+            let mut classes = mix.classes.clone();
+            classes.retain(|class| class.op == op);
+            let share: f64 = classes.iter().map(|class| class.share).sum();
+            if classes.is_empty() {
+                return None;
+            }
+            classes.iter_mut().for_each(|class| class.share /= share);
+            let one = self.at_depth(&Mix { classes }, 1.0).ok()?;
+            Some((share, one.unloaded_latency_ns.value))
+        };
+        let by_waits = || {
+            let (reads, writes) = (alone(OpKind::Read)?, alone(OpKind::Write)?);
+            let mean = reads.0 * reads.1 + writes.0 * writes.1;
+            Some([reads, writes].map(|(_, alone)| (latency_ns - mean).max(0.0) + alone))
+        };
+        open.and_then(by_rate).or_else(by_waits).map_or([None; 2], |both| both.map(Some))
     }
 
     /// A constant number in flight at the device, in the times that its counters show.

@@ -7,6 +7,7 @@
 //! own profile.
 
 use super::busy_time_test::BusyTimeTest;
+use super::by_operation::apart;
 use super::constant_rate::{ConstantRate, pinned};
 use super::expected::{Expectation, SegmentFacts, nearest};
 use super::interval_totals::{IntervalTotals, ratio_error};
@@ -482,6 +483,7 @@ impl Segment<'_> {
         let mut judgement = self.conclude(&measure);
         self.rivals_of_place(&mut judgement, &measure);
         self.rivals_of_pin(&mut judgement, &measure, pin);
+        self.rivals_of_one_operation(&mut judgement);
         self.rivals_of_counters(&mut judgement, &measure);
         self.rivals_of_the_scheduler(&mut judgement);
         self.rivals_of_changes(&mut judgement);
@@ -688,6 +690,33 @@ impl Segment<'_> {
             "A limit of the provider or of a control group at that rate, pressure stall \
              information, or a trial of our own at another rate.",
         );
+    }
+
+    /// What happens to reads or to writes alone.
+    fn rivals_of_one_operation(&self, judgement: &mut Judgement) {
+        let Some([reads, writes]) = apart(self) else { return };
+        let (one, other) = if reads.slow { (reads, writes) } else { (writes, reads) };
+        if !one.slow || other.slow {
+            return;
+        }
+        if one.constant.is_some() && other.constant.is_none() {
+            if judgement.verdict.is_slow() {
+                judgement.confidence = Confidence::Possible;
+            }
+            judgement.against(
+                Verdict::Capped,
+                format!("{} A limit on them alone does that.", one.because()),
+                "A limit of the provider or of a control group on that operation, or a trial of our \
+                 own at another rate.",
+            );
+        }
+        if !judgement.verdict.is_slow() {
+            judgement.against(
+                Verdict::Slow,
+                format!("{} The mean over both hides that.", one.because()),
+                "A trial of that operation alone, beside the profile's.",
+            );
+        }
     }
 
     /// What the counters hide or may hide.

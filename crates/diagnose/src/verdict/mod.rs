@@ -13,6 +13,7 @@
 mod advice;
 mod alike;
 mod busy_time_test;
+mod by_operation;
 mod causes;
 mod constant_rate;
 mod cross_segment;
@@ -373,6 +374,7 @@ impl<'a> Subject<'a> {
             alternatives: judgement.alternatives.clone(),
             excluded: excluded::excluded(segment, judgement),
             causes: one.causes.clone(),
+            operations: by_operation::by_operation(segment, judgement),
             numbers: tally.numbers(),
             response_ci95_rel: segment.latency_error(),
             utilization_law: tally.utilization_law(),

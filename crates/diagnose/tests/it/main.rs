@@ -7,6 +7,7 @@ extern crate halfpower_diagnose as diagnose;
 mod advice;
 mod built_devices;
 mod busy_machine;
+mod by_operation;
 mod changed_conditions;
 mod comes_and_goes;
 mod counters;

@@ -22,7 +22,8 @@ fn beside(target: &LoopDevice, other: &LoopDevice, rw: &str) -> Trial {
     let mut other = Running::start(command);
     other.wait_for("measure ...");
     other.wait_for_transfers();
-    let trial = trial(0, &format!("{} --io-size 4m --runtime 60s", target.path().display()));
+    // So long that the other one gets a processor meanwhile, however many want one.
+    let trial = trial(0, &format!("{} --io-size 128m --runtime 60s", target.path().display()));
     other.kill();
     trial
 }

@@ -23,6 +23,7 @@ fn diagnosis() -> Diagnosis {
             "confidence": "likely", "claim": format!("The claim of {verdict}."), "evidence": [],
             "alternatives": alternatives,
             "causes": [{"code": "service_slower", "claim": "The cause.", "evidence": []}],
+            "operations": [],
             "numbers": numbers, "response_ci95_rel": null, "utilization_law": null,
             "calibrated": null,
             "misleading": {"disk_time_percent": 66.0, "queue_length": null, "svctm_ns": null,

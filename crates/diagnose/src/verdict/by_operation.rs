@@ -1,0 +1,105 @@
+//! Reads and writes, each by itself. A mean over both hides what happens to the fewer of them: a
+//! limit on writes alone, or a write cache that is gone, looks like a somewhat slower device.
+
+use super::constant_rate::{ConstantRate, pinned};
+use super::expected::Expectation;
+use super::interval_totals::{IntervalTotals, ratio_error};
+use super::judge::{Judgement, REQUESTS_MIN, Segment};
+use crate::words::times;
+use record::{OpKind, OperationVerdict, Verdict, format_nanos};
+
+/// An operation is slow from this many times its expectation on, which is known less well than that of
+/// both together.
+pub(crate) const OPERATION_SLOW: f64 = 1.3;
+
+/// One operation of a segment, held against the profile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operation {
+    pub(crate) op: OpKind,
+    latency_ns: f64,
+    expected_ns: f64,
+    iops: f64,
+    /// Latency over expectation, without what processors take to wake up.
+    pub(crate) over: f64,
+    pub(crate) slow: bool,
+    /// The rate, where it is the same in every interval.
+    pub(crate) constant: Option<ConstantRate>,
+}
+
+/// Both operations, reads first; `None` unless both were asked for often enough and the profile knows
+/// both.
+pub(crate) fn apart(segment: &Segment<'_>) -> Option<[Operation; 2]> {
+    let (look, _) = segment.best_look()?;
+    Some([of(segment, look, OpKind::Read)?, of(segment, look, OpKind::Write)?])
+}
+
+fn of(segment: &Segment<'_>, look: &Expectation, op: OpKind) -> Option<Operation> {
+    let tally = segment.tally.op(op);
+    let latency_ns = tally.latency_ns().filter(|_| tally.count() >= REQUESTS_MIN)?;
+    let expected_ns = look.by_op[op as usize].filter(|expected| *expected > 0.0)? * look.bend;
+    let alone: Vec<IntervalTotals> =
+        segment.series.iter().map(|one| IntervalTotals { all: *one.op(op), ..*one }).collect();
+    let parts: Vec<(f64, f64)> =
+        alone.iter().filter_map(|one| Some((one.all.time_ns?, one.all.count()))).collect();
+    let error = ratio_error(&parts).unwrap_or(1.0).hypot(look.error_rel());
+    let over = (latency_ns - segment.waking_ns).max(expected_ns.min(latency_ns)) / expected_ns;
+    Some(Operation {
+        op,
+        latency_ns,
+        expected_ns,
+        iops: tally.count() / segment.tally.seconds.max(1e-9),
+        over,
+        slow: over >= OPERATION_SLOW && over * (1.0 - error.min(0.9)) > 1.0,
+        constant: pinned(&alone),
+    })
+}
+
+impl Operation {
+    /// What happens to it, as a sentence.
+    pub(crate) fn because(&self) -> String {
+        let name = match self.op {
+            OpKind::Read => "Reads",
+            OpKind::Write => "Writes",
+        };
+        let mut text = format!(
+            "{name} take {}, {} the {} that the profile expects of them here",
+            format_nanos(self.latency_ns),
+            times(self.over),
+            format_nanos(self.expected_ns)
+        );
+        if let Some(constant) = &self.constant {
+            text.push_str(&format!(", at the same {} in every interval", constant.text()));
+        }
+        text + "."
+    }
+
+    /// Its own verdict beside that on both.
+    fn verdict(&self, whole: &Judgement) -> Verdict {
+        let limited = whole.limit.as_ref().is_some_and(|limit| limit.limited.op() == self.op);
+        let full = matches!(whole.verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
+        match (limited, self.slow, full) {
+            (true, ..) => Verdict::Capped,
+            (_, true, true) => Verdict::SlowAndOverloaded,
+            (_, true, false) => Verdict::Slow,
+            (_, false, true) => Verdict::Overloaded,
+            (_, false, false) if whole.verdict == Verdict::NotTheDisk => Verdict::NotTheDisk,
+            (_, false, false) => Verdict::Healthy,
+        }
+    }
+}
+
+/// The verdicts on reads and on writes; none where there is only one verdict to give.
+pub(crate) fn by_operation(segment: &Segment<'_>, whole: &Judgement) -> Vec<OperationVerdict> {
+    if whole.verdict == Verdict::NotEnoughEvidence {
+        return Vec::new();
+    }
+    let told = |one: Operation| OperationVerdict {
+        op: one.op,
+        verdict: one.verdict(whole),
+        iops: one.iops,
+        latency_ns: one.latency_ns,
+        expected_ns: one.expected_ns,
+        constant: one.constant.is_some(),
+    };
+    apart(segment).map(|both| both.map(told).into()).unwrap_or_default()
+}

@@ -1,0 +1,59 @@
+//! Reads and writes apart.
+
+use crate::staged::{EIGHT, EIGHT_PROFILE, diagnosed, has_rival, load, longest, reads, seen};
+use record::{Observation, OpKind, Verdict};
+
+/// Many reads and a few writes, both well within what the device does.
+fn mixed() -> Observation {
+    let writes = load(0, 60, |spec| {
+        spec.asked.rate_iops = Some(300);
+        spec.asked.read_percent = 0;
+    });
+    seen(EIGHT, vec![reads(0, 60, 3_000), writes], false)
+}
+
+/// The same with writes that take so many times as long, at this rate.
+fn writes_held(times: f64, per_s: Option<f64>) -> Observation {
+    let mut observation = mixed();
+    for interval in &mut observation.intervals {
+        let writes = &mut interval.write;
+        if let (Some(rate), Some(per_s)) = (&mut writes.per_s, per_s) {
+            rate.value = per_s;
+        }
+        if let Some(latency) = &mut writes.latency_ns {
+            latency.value *= times;
+        }
+    }
+    observation
+}
+
+#[test]
+fn writes_alone_that_take_too_long_are_told_beside_reads_that_do_not() {
+    let found = diagnosed(&writes_held(6.0, None), Some(&EIGHT_PROFILE));
+    let episode = longest(&found);
+    let [reads, writes] = &episode.operations[..] else { panic!("{episode:#?}") };
+    assert_eq!((reads.op, writes.op), (OpKind::Read, OpKind::Write));
+    assert!(!reads.verdict.is_slow() && writes.verdict.is_slow(), "{:#?}", episode.operations);
+    assert!(writes.latency_ns > 3.0 * writes.expected_ns && !writes.constant, "{writes:?}");
+    // Over both, 300 of 3,300 requests hardly move the mean.
+    assert!(episode.verdict.is_slow() || has_rival(episode, Verdict::Slow), "{episode:#?}");
+    assert!(!has_rival(episode, Verdict::Capped), "they come as chance brings them: {episode:#?}");
+}
+
+#[test]
+fn slow_writes_at_a_constant_rate_beside_reads_that_move_may_be_capped() {
+    let found = diagnosed(&writes_held(40.0, Some(300.0)), Some(&EIGHT_PROFILE));
+    let episode = longest(&found);
+    assert!(episode.operations[1].constant && !episode.operations[0].constant);
+    assert!(has_rival(episode, Verdict::Capped), "{episode:#?}");
+}
+
+#[test]
+fn operations_that_are_both_as_expected_change_nothing() {
+    let found = diagnosed(&mixed(), Some(&EIGHT_PROFILE));
+    let episode = longest(&found);
+    assert!(episode.operations.iter().all(|one| one.verdict == episode.verdict), "{episode:#?}");
+    assert!(!has_rival(episode, Verdict::Slow) && !has_rival(episode, Verdict::Capped));
+    let alone = diagnosed(&seen(EIGHT, vec![reads(0, 60, 3_000)], false), Some(&EIGHT_PROFILE));
+    assert!(longest(&alone).operations.is_empty(), "there are no writes");
+}
