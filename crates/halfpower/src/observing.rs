@@ -5,7 +5,7 @@ use crate::progress::Progress;
 use clap::Args;
 use kernel::Roots;
 use kernel::live::Selection;
-use observe::{Recorded, Schedule, Source};
+use observe::{Depth, Recorded, Schedule, Source};
 use record::Nanos;
 use session::{Display, StopFlag, VERSION};
 use std::path::PathBuf;
@@ -44,6 +44,9 @@ pub(crate) struct SamplingArgs {
     /// Trace single requests at the block layer, too (as root; costs a few microseconds each).
     #[arg(long)]
     pub(crate) trace: bool,
+    /// Do not count requests and fsyncs by process, which is done as root.
+    #[arg(long)]
+    pub(crate) no_processes: bool,
     /// Where procfs is mounted; another place than /proc is for containers that see the host's.
     #[arg(long, value_name = "DIR", default_value = "/proc", help_heading = "Source")]
     pub(crate) procfs: PathBuf,
@@ -65,7 +68,8 @@ impl SamplingArgs {
             ));
         }
         let selection = Selection { named: named.to_vec(), partitions: all, unused: all };
-        Ok(Source::open(&self.roots(), selection, self.trace)?)
+        let depth = Depth { processes: !self.no_processes, requests: self.trace };
+        Ok(Source::open(&self.roots(), selection, depth)?)
     }
 
     /// Refuses a length of less than an interval.

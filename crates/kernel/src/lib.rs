@@ -23,4 +23,4 @@ pub use linux::probe::RealProbe;
 pub use linux::roots::Roots;
 pub use linux::soaker::{Calibration, SoakSpan, SoakTap, Soaker, SoakerError};
 pub use linux::unsafe_calls::{PerfEventAttributes, checked, own_descriptor, perf_event_open};
-pub use linux::{changed_setting, device, filesystem, live, mounts, roots as read};
+pub use linux::{changed_setting, device, filesystem, live, mounts, process, roots as read};

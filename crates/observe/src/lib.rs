@@ -16,4 +16,4 @@ mod source;
 
 pub use pace::Pace;
 pub use recorder::{Recorded, Recorder, Schedule};
-pub use source::{Sample, Source};
+pub use source::{Depth, Sample, Source};

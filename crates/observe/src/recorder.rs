@@ -208,4 +208,5 @@ fn is_idle(interval: &Interval) -> bool {
         && none(interval.discards_per_s)
         && none(interval.flushes_per_s)
         && interval.traced.as_ref().is_none_or(|traced| *traced == Traced::default())
+        && interval.processes.as_ref().is_none_or(Vec::is_empty)
 }

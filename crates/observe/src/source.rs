@@ -1,6 +1,8 @@
-//! The sampler of counters and, where the user asked for it, the tracer of single requests.
+//! The sampler of counters, who uses the disks where that may be counted, and, where the user asked
+//! for it, the tracer of single requests.
 //!
-//! A tracer that cannot run is a finding, not a failure: the counters answer most questions without
+//! Counting by process takes privileges that most who watch a disk do not have, so that it is
+//! silent where it may not. A tracer that cannot run is a finding, not a failure: the counters answer most questions without
 //! it. The tracer follows the disks that are there at the start; disks that come later have counters
 //! only. Rejected: a new tracer for each interval, which would lose the requests in flight at
 //! every boundary.
@@ -13,7 +15,7 @@ use record::{
 };
 use std::collections::HashMap;
 use std::sync::Arc;
-use tracer::{Tracer, request_disks};
+use tracer::{Issuers, Tracer, TracerError, request_disks};
 
 /// One sample of all devices.
 #[derive(Clone, Debug, Default)]
@@ -36,11 +38,21 @@ pub struct Sample {
     pub findings: Vec<Finding>,
 }
 
+/// How much is asked of the kernel beside the counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Depth {
+    /// Who asks for what, where privileges allow it.
+    pub processes: bool,
+    /// What happens to each request.
+    pub requests: bool,
+}
+
 /// Where samples come from.
 #[derive(Debug)]
 pub struct Source {
     sampler: Sampler,
     tracer: Option<Tracer>,
+    issuers: Option<Issuers>,
     /// Names of the traced disks, by their device numbers.
     traced: HashMap<(u32, u32), String>,
     impossible: ImpossibleFigures,
@@ -48,32 +60,47 @@ pub struct Source {
 }
 
 impl Source {
-    /// Takes the first reading of the counters, and starts the tracer if `trace` is set.
+    /// Takes the first reading of the counters, and starts what is asked for beside them.
     ///
     /// # Errors
     /// If the counters cannot be read, or a selected device is not among them.
-    pub fn open(roots: &Roots, selection: Selection, trace: bool) -> Result<Self, KernelError> {
+    pub fn open(roots: &Roots, selection: Selection, depth: Depth) -> Result<Self, KernelError> {
         let sampler = Sampler::new(roots.clone(), selection)?;
         let (traced, impossible) = (HashMap::new(), ImpossibleFigures::default());
-        let mut source = Self { sampler, tracer: None, traced, impossible, findings: Vec::new() };
-        if trace {
-            source.start_tracer(roots);
+        let findings = Vec::new();
+        let mut source =
+            Self { sampler, tracer: None, issuers: None, traced, impossible, findings };
+        let devices = source.devices();
+        let disks = request_disks(roots, devices.iter().map(|device| device.name.as_str()));
+        let numbers: Vec<(u32, u32)> = disks.iter().map(|&(_, number)| number).collect();
+        source.traced = disks.into_iter().map(|(name, number)| (number, name)).collect();
+        if depth.requests {
+            source.start_tracer(roots, &numbers);
+        }
+        if depth.processes {
+            source.start_issuers(roots, &numbers);
         }
         Ok(source)
     }
 
-    fn start_tracer(&mut self, roots: &Roots) {
-        let devices = self.devices();
-        let disks = request_disks(roots, devices.iter().map(|device| device.name.as_str()));
-        let numbers: Vec<(u32, u32)> = disks.iter().map(|&(_, number)| number).collect();
-        match Tracer::open(roots, &numbers, true) {
+    fn start_issuers(&mut self, roots: &Roots, numbers: &[(u32, u32)]) {
+        match Issuers::open(roots, numbers) {
+            Ok(issuers) => self.issuers = Some(issuers),
+            Err(
+                TracerError::NotPermitted(_) | TracerError::NoSupport(_) | TracerError::NoDevices,
+            ) => {}
+            Err(error) => self.findings.push(not_counted(&error)),
+        }
+    }
+
+    fn start_tracer(&mut self, roots: &Roots, numbers: &[(u32, u32)]) {
+        match Tracer::open(roots, numbers) {
             Ok(tracer) => {
                 let missing = |lack: &_| {
                     let claim = format!("Tracer: {lack}.");
                     Finding::note(FindingCode::FiguresMissing, claim, "")
                 };
                 self.findings.extend(tracer.lacks.iter().map(missing));
-                self.traced = disks.into_iter().map(|(name, number)| (number, name)).collect();
                 self.tracer = Some(tracer);
             }
             Err(error) => self.findings.push(not_traced(&error)),
@@ -90,9 +117,7 @@ impl Source {
         match self.tracer.as_mut().map(Tracer::read) {
             Some(Ok(traced)) => {
                 for (number, traced) in traced {
-                    let name = self.traced.get(&number);
-                    let own = intervals.iter_mut().find(|one| Some(&one.device) == name);
-                    if let Some(interval) = own {
+                    if let Some(interval) = of_device(&mut intervals, self.traced.get(&number)) {
                         interval.traced = Some(traced);
                     }
                 }
@@ -100,6 +125,20 @@ impl Source {
             Some(Err(error)) => {
                 self.tracer = None;
                 self.findings.push(not_traced(&error));
+            }
+            None => {}
+        }
+        match self.issuers.as_mut().map(Issuers::read) {
+            Some(Ok(issuers)) => {
+                for (number, processes) in issuers {
+                    if let Some(interval) = of_device(&mut intervals, self.traced.get(&number)) {
+                        interval.processes = Some(processes);
+                    }
+                }
+            }
+            Some(Err(error)) => {
+                self.issuers = None;
+                self.findings.push(not_counted(&error));
             }
             None => {}
         }
@@ -141,11 +180,24 @@ impl Source {
     }
 }
 
+/// The interval of a device, where it has one.
+fn of_device<'a>(intervals: &'a mut [Interval], name: Option<&String>) -> Option<&'a mut Interval> {
+    intervals.iter_mut().find(|one| Some(&one.device) == name)
+}
+
+fn not_counted(why: &dyn std::fmt::Display) -> Finding {
+    Finding::note(
+        FindingCode::FiguresMissing,
+        format!("Requests were not counted by process: {why}."),
+        "who uses the disks is not known; the counters are unaffected",
+    )
+}
+
 fn not_traced(why: &dyn std::fmt::Display) -> Finding {
     Finding::warning(
         FindingCode::FiguresMissing,
         format!("Requests were not traced: {why}."),
-        "queue and device time of single requests, their order and who asked are not known; the \
+        "queue and device time of single requests, their order are not known; the \
          counters are unaffected: `halfpower doctor` says what the tracer needs",
     )
 }

@@ -9,8 +9,8 @@
 
 use crate::schema::word;
 use crate::{
-    Change, ComparedCondition, Confidence, DeviceFacts, Estimate, Evidence, Finding, Measured, Mix,
-    Offered, OpKind,
+    Change, ComparedCondition, Confidence, DeviceFacts, Estimate, Evidence, Finding, IoGroup,
+    Measured, Mix, Offered, OpKind,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -231,8 +231,11 @@ pub enum CauseCode {
     Bursts,
     /// Writes fill the device and reads wait behind them.
     WritesInFront,
-    /// One of several processes issues most of the requests.
+    /// One of several groups of processes issues most of the requests, bytes or flushes.
     Neighbour,
+    /// Programs flush often: they wait for the file system and for the device's cache, in which no
+    /// counter of reads and writes is.
+    ManyFlushes,
     /// Other devices of the observation have much to spare.
     HotDevice,
     /// A control group's limit is reached.
@@ -268,7 +271,14 @@ impl CauseCode {
     /// Whether it lies beside the disk, which is then not to blame for what programs wait for.
     #[must_use]
     pub fn is_elsewhere(self) -> bool {
-        matches!(self, Self::ProcessorsBusy | Self::MemoryShort | Self::StolenTime | Self::CpuQuota)
+        matches!(
+            self,
+            Self::ProcessorsBusy
+                | Self::MemoryShort
+                | Self::StolenTime
+                | Self::CpuQuota
+                | Self::ManyFlushes
+        )
     }
 
     /// The name as in JSON.
@@ -330,6 +340,9 @@ pub struct Episode {
     pub calibrated: Option<Calibrated>,
     /// What others would print.
     pub misleading: Misleading,
+    /// Who used the device, the busiest first; empty where that was not counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<IoGroup>,
     /// What the profile did not measure and the expectation therefore extrapolated.
     pub extrapolated: Vec<String>,
     /// The load that advice is about; null without a profile that fits.

@@ -6,7 +6,7 @@
 //! `null`, never zero. Rejected: one type per source with a trait over them, which would let the
 //! conclusions depend on where the numbers came from.
 
-use crate::{CgroupLimit, DeviceFacts, Finding, HistogramSnapshot, ObservedPath};
+use crate::{CgroupLimit, DeviceFacts, Finding, HistogramSnapshot, ObservedPath, ProcessIo};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -88,8 +88,6 @@ pub struct Traced {
     pub before_start_ns: HistogramSnapshot,
     /// Events that were lost, so that the figures are low.
     pub lost: u64,
-    /// Requests per process, the most first: (process id, name, requests). Empty unless asked for.
-    pub processes: Vec<(u32, String, u64)>,
 }
 
 /// One device during one stretch of time.
@@ -111,6 +109,9 @@ pub struct Interval {
     pub discards_per_s: Option<Figure>,
     /// Cache flushes per second.
     pub flushes_per_s: Option<Figure>,
+    /// Mean time of a flush; null without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_latency_ns: Option<Figure>,
     /// Share of time with at least one request in flight, 0 to 1.
     pub busy_share: Option<Figure>,
     /// Mean requests in flight.
@@ -121,6 +122,9 @@ pub struct Interval {
     pub splits_per_s: Option<Figure>,
     /// What the tracer saw; null where none ran.
     pub traced: Option<Traced>,
+    /// Who asked for what, the busiest first; null where that was not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<Vec<ProcessIo>>,
 }
 
 /// What the system as a whole went through during a stretch of time. Null is "not known".

@@ -20,6 +20,7 @@ mod facts;
 mod finding;
 mod histogram;
 mod interval;
+mod issuers;
 mod limits;
 mod load;
 mod path;
@@ -67,6 +68,7 @@ pub use interval::{
     Context, CpuStops, Figure, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice,
     OpInterval, Quality, Traced, TracedOp, WakeUp,
 };
+pub use issuers::{IoGroup, Owner, OwnerKind, ProcessIo, io_groups};
 pub use limits::{
     Advertised, Binding, BusPoint, BusTest, CacheEvidence, ComponentKind, Growth, HalfPower,
     HitRow, HitTest, LIMITS_SCHEMA, LimitsRun, MemoryRow, MemoryTest, MemoryTests, NamedRate,

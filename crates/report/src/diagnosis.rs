@@ -14,6 +14,7 @@ mod handover;
 mod overview;
 
 use crate::chart::{Axis, Chart, Form, Point, Series, ends, xs};
+use crate::issuers;
 use crate::number;
 use crate::page::Tone;
 use crate::story::{Alternative, Badge, Cell, Story, bracketed, confidence, prefix};
@@ -110,6 +111,10 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     }
     for clause in &main.extrapolated {
         section.row("extrapolated", clause);
+    }
+    if !main.groups.is_empty() {
+        let who = issuers::rows("", main.groups.clone());
+        issuers::table(story.section(title("Who uses it"), ""), who);
     }
     if device.episodes.len() > 1 {
         episodes(story, device, title("Episodes"));

@@ -17,6 +17,7 @@ mod csv;
 mod diagnosis;
 mod finding;
 mod html;
+mod issuers;
 mod limits;
 mod list;
 mod number;

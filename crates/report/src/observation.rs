@@ -7,6 +7,7 @@
 //! matter of a diagnosis, which is a document of its own.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, points, xs, ys};
+use crate::issuers::issuers;
 use crate::number::{self, counted, duration};
 use crate::page::Tone;
 use crate::plots::thinned;
@@ -45,6 +46,7 @@ pub fn observation(observation: &Observation) -> Story {
     };
     story.fact("span", span(observation));
     devices(&mut story, observation);
+    issuers(&mut story, observation);
     traced(&mut story, observation);
     if let Some((_, name)) = by_requests.get(DEVICES) {
         story.left_out.push(format!(

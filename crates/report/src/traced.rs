@@ -6,12 +6,9 @@
 
 use crate::number::{self, counted};
 use crate::page::Tone;
-use crate::story::{Cell, Columns, Story, joined};
+use crate::story::{Cell, Columns, Story};
 use record::{HistogramSnapshot, Interval, Observation, OpKind, Traced, TracedOp};
 use stats::weighted_mean;
-use std::collections::BTreeMap;
-
-const MOST_PROCESSES: usize = 5;
 
 /// One operation of one device.
 pub(crate) struct Row {
@@ -82,7 +79,6 @@ pub(crate) fn traced(story: &mut Story, observation: &Observation) {
             number::count(count as f64)
         ),
     });
-    section.row("requests by process", processes(&observation.intervals));
     if lost > 0 {
         section.text(format!("{} lost: the counts are low", counted(lost as f64, "request")));
     }
@@ -101,19 +97,4 @@ fn together(ops: &[&TracedOp]) -> TracedOp {
         sequential_share: weighted_mean(shares),
         ..TracedOp::default()
     }
-}
-
-/// Who asked for most, where that was traced.
-fn processes(intervals: &[Interval]) -> String {
-    let mut requests: BTreeMap<(u32, &str), u64> = BTreeMap::new();
-    for traced in intervals.iter().filter_map(|interval| interval.traced.as_ref()) {
-        for (process, name, count) in &traced.processes {
-            *requests.entry((*process, name)).or_default() += count;
-        }
-    }
-    let mut rows: Vec<((u32, &str), u64)> = requests.into_iter().collect();
-    rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    joined(rows.into_iter().take(MOST_PROCESSES), ", ", |((process, name), count)| {
-        format!("{name} ({process}) {}", number::count(count as f64))
-    })
 }

@@ -11,8 +11,8 @@
 use engine::{Completion, DeviceSample, Engine, EngineError, Submission, Wait};
 use record::{
     Arrival, CgroupLimit, Change, Context, Figure, HistogramSnapshot, Interval, LimitedIo, Nanos,
-    OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval, OpKind, RaidLevel, Traced,
-    TracedOp, Workload, bucket_index, hex_digest,
+    OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval, OpKind, ProcessIo, RaidLevel,
+    Traced, TracedOp, Workload, bucket_index, hex_digest,
 };
 use simdisk::{
     AnyDevice, Raid, SimClock, SimEngine, SimHost, SimSpec, VolumeSpec, run_until_blocked,
@@ -243,7 +243,8 @@ struct Tracer {
     ends: VecDeque<u64>,
     sizes: [BTreeMap<u32, u64>; 2],
     adjacent: [u64; 2],
-    by_load: BTreeMap<usize, u64>,
+    /// What each load did, as a process.
+    by_load: BTreeMap<usize, ProcessIo>,
 }
 
 impl Tracer {
@@ -252,7 +253,13 @@ impl Tracer {
         let op = usize::from(request.op == OpKind::Write);
         let end = request.offset + u64::from(request.bytes);
         *self.sizes[op].entry(bucket_index(u64::from(request.bytes)) as u32).or_default() += 1;
-        *self.by_load.entry(load).or_default() += 1;
+        let own = self.by_load.entry(load).or_default();
+        let (count, bytes) = match request.op {
+            OpKind::Read => (&mut own.reads, &mut own.read_bytes),
+            OpKind::Write => (&mut own.writes, &mut own.write_bytes),
+        };
+        *count += 1;
+        *bytes += u64::from(request.bytes);
         if let Some(known) = self.ends.iter().position(|&known| known == request.offset) {
             self.adjacent[op] += 1;
             self.ends.remove(known);
@@ -263,7 +270,21 @@ impl Tracer {
         }
     }
 
-    fn take(&mut self, loads: &[ScenarioLoad]) -> Traced {
+    /// The loads as processes, the busiest first.
+    fn take_processes(&mut self, loads: &[ScenarioLoad]) -> Vec<ProcessIo> {
+        let by_load = std::mem::take(&mut self.by_load).into_iter();
+        let process = |(load, own): (usize, ProcessIo)| ProcessIo {
+            process: Some(load as u32 + 1),
+            processes: 1,
+            name: loads[load].name.clone(),
+            ..own
+        };
+        let mut processes: Vec<ProcessIo> = by_load.map(process).collect();
+        processes.sort_by_key(|one| (std::cmp::Reverse(one.reads + one.writes), one.process));
+        processes
+    }
+
+    fn take(&mut self) -> Traced {
         let mut op = |index: usize| {
             let buckets = std::mem::take(&mut self.sizes[index]).into_iter().collect();
             let request_bytes = HistogramSnapshot { buckets };
@@ -276,12 +297,7 @@ impl Tracer {
             }
         };
         let (read, write) = (op(0), op(1));
-        let by_load = std::mem::take(&mut self.by_load).into_iter();
-        let mut processes: Vec<(u32, String, u64)> = by_load
-            .map(|(load, count)| (load as u32 + 1, loads[load].name.clone(), count))
-            .collect();
-        processes.sort_by_key(|&(id, _, count)| (std::cmp::Reverse(count), id));
-        Traced { read, write, processes, ..Traced::default() }
+        Traced { read, write, ..Traced::default() }
     }
 }
 
@@ -443,7 +459,12 @@ impl<'a> ScenarioRun<'a> {
             latency_ns: (ios > 0.0).then(|| Figure::measured(time / ios, 0.0)),
         };
         let busy = (after.device.busy_ns - before.device.busy_ns) as f64 / length.0 as f64;
-        let traced = self.tracer.as_ref().map(|it| it.borrow_mut().take(&self.scenario.loads));
+        let loads = &self.scenario.loads;
+        let seen = self.tracer.as_ref().map(|it| {
+            let mut tracer = it.borrow_mut();
+            (tracer.take(), tracer.take_processes(loads))
+        });
+        let (traced, processes) = seen.unzip();
         self.intervals.push(Interval {
             device: after.device.device.clone(),
             begin_ns: before.at.0,
@@ -455,6 +476,7 @@ impl<'a> ScenarioRun<'a> {
             concurrency: Some(Figure::derived(both.2 / length.0 as f64, 0.0)),
             in_flight: Some(Figure::measured(f64::from(in_flight), 1.0)),
             traced,
+            processes,
             ..Interval::default()
         });
         let context = self.context(before.at, length, busy, writes.1);

@@ -4,6 +4,7 @@
 use super::by_operation::{OPERATION_SLOW, apart};
 use super::expected::Expectation;
 use super::judge::{IN_SCHEDULER, Judgement, Number, STEAL_MATTERS, Segment, numbers};
+use super::neighbours::NeighbourBy;
 use super::outstanding::ExcessQueue;
 use crate::words::percent;
 use record::{Cause, CauseCode, Verdict, format_bytes, format_count, format_nanos};
@@ -17,9 +18,6 @@ const WRITES_WORK: f64 = 0.6;
 const READS_WAIT: f64 = 2.5;
 /// Fewest reads that count as waiting, however few they are among the requests.
 const READS_MIN: f64 = 50.0;
-/// A process with more than this share of the requests, and others with at least that much.
-const NEIGHBOUR_SHARE: f64 = 0.55;
-const OTHERS_SHARE: f64 = 0.02;
 /// Rate over the largest one from which on more disks are the matter.
 const NEAR: f64 = 0.8;
 /// Saturation below which another device can take load.
@@ -55,8 +53,9 @@ pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[Stri
     let overloaded = matches!(verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
     let harmed = slow || overloaded;
     let may_be_capped = judgement.alternatives.iter().any(|one| one.verdict == Verdict::Capped);
+    let beside = overloaded || segment.waits_beside();
     // In this order; each where the first says so.
-    let found: [(bool, Option<Cause>); 12] = [
+    let found: [(bool, Option<Cause>); 13] = [
         (slow, Some(slower(segment, look, latency))),
         (slow, partial_blocks(segment)),
         (slow && may_be_capped, pinned_rate(judgement)),
@@ -64,20 +63,22 @@ pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[Stri
         (overloaded, near_maximum(segment, look)),
         (overloaded, bursts(segment, look)),
         (overloaded, writes_in_front(segment, look)),
-        (overloaded, neighbour(segment)),
+        (beside, neighbour(segment)),
+        (harmed, flushes(segment)),
         (overloaded, hot(spare)),
         (!harmed, one_at_a_time(segment, look)),
         (harmed, small_sequential(segment)),
         (harmed, split(segment)),
     ];
-    let beside = if harmed { Vec::new() } else { elsewhere(segment) };
+    let other = if harmed { Vec::new() } else { elsewhere(segment) };
     let found = found.into_iter().filter(|(asked, _)| *asked).filter_map(|(_, cause)| cause);
-    beside.into_iter().chain(found).collect()
+    other.into_iter().chain(found).collect()
 }
 
 /// What programs wait for beside the disk, each with its figure.
 pub(super) fn elsewhere(segment: &Segment<'_>) -> Vec<Cause> {
-    let found = [processors_busy, stopped, stolen, memory_short].map(|look| look(segment));
+    let looks = [processors_busy, stopped, stolen, memory_short, flushes];
+    let found = looks.map(|look| look(segment));
     found.into_iter().flatten().collect()
 }
 
@@ -257,12 +258,21 @@ fn writes_in_front(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
 }
 
 fn neighbour(segment: &Segment<'_>) -> Option<Cause> {
-    let traced = segment.around.traced.as_ref()?;
-    let (id, name, share) = traced.most_active()?;
-    let claim = format!("Process {id} ({name}) issues {} of the requests.", percent(share));
-    let numbers = [("its share of the requests", share, "share")];
-    let beside = share >= NEIGHBOUR_SHARE && 1.0 - share >= OTHERS_SHARE;
-    beside.then(|| cause(CauseCode::Neighbour, claim, &numbers))
+    let neighbour = segment.neighbour()?;
+    let of_requests = percent(neighbour.requests_share);
+    let claim = format!("{}; {of_requests} of the requests.", segment.told(neighbour.group));
+    let what = match neighbour.by {
+        NeighbourBy::Flushes => "its share of the flushes",
+        NeighbourBy::Requests => "its share of the requests",
+        NeighbourBy::Bytes => "its share of the bytes",
+    };
+    Some(cause(CauseCode::Neighbour, claim, &[(what, neighbour.share, "share")]))
+}
+
+fn flushes(segment: &Segment<'_>) -> Option<Cause> {
+    let flushes = segment.many_flushes()?;
+    let claim = format!("Flushes are many: {}. {}", flushes.sentence(), segment.who_flushes());
+    Some(cause(CauseCode::ManyFlushes, claim, &flushes.numbers()))
 }
 
 fn hot(spare: &[String]) -> Option<Cause> {

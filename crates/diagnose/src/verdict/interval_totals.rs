@@ -41,6 +41,9 @@ pub(crate) struct IntervalTotals {
     pub(crate) in_flight: Option<f64>,
     pub(crate) splits: Option<f64>,
     pub(crate) discards: Option<f64>,
+    pub(crate) flushes: Option<f64>,
+    /// Sum of their times, in nanoseconds.
+    pub(crate) flush_ns: Option<f64>,
     /// Whether latencies of both operations together may hold those of discards.
     pub(crate) times_may_hold_discards: bool,
 }
@@ -118,6 +121,9 @@ impl IntervalTotals {
             step_ns: if apart.time_ns.is_some() { apart.step_ns } else { together.step_ns },
         };
         let discards = value(interval.discards_per_s);
+        let flushes = value(interval.flushes_per_s).map(|rate| rate * seconds);
+        let no_flush = flushes.filter(|&count| count == 0.0);
+        let flush_ns = flushes.zip(value(interval.flush_latency_ns)).map(|(count, ns)| count * ns);
         let busy_s = value(interval.busy_share).map(|share| share.min(1.0) * seconds);
         let in_steps = interval.busy_share.is_some_and(|figure| figure.resolution > 0.0);
         let ticks_s = if in_steps { TICK_S * all.count() } else { 0.0 };
@@ -133,6 +139,8 @@ impl IntervalTotals {
             in_flight: value(interval.in_flight),
             splits: value(interval.splits_per_s).map(|rate| rate * seconds),
             discards: discards.map(|rate| rate * seconds),
+            flushes,
+            flush_ns: flush_ns.or(no_flush),
             times_may_hold_discards: apart.time_ns.is_none() && together.time_ns.is_some(),
         };
         // Without it a request that waits all of the interval would not show.
@@ -178,6 +186,8 @@ impl IntervalTotals {
             in_flight: other.in_flight,
             splits: sum(self.splits, other.splits),
             discards: sum(self.discards, other.discards),
+            flushes: sum(self.flushes, other.flushes),
+            flush_ns: sum(self.flush_ns, other.flush_ns),
             times_may_hold_discards: self.times_may_hold_discards || other.times_may_hold_discards,
         }
     }

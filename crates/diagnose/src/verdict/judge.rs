@@ -11,11 +11,12 @@ use super::by_operation::apart;
 use super::constant_rate::{ConstantRate, pinned};
 use super::expected::{Expectation, SegmentFacts, nearest};
 use super::interval_totals::{IntervalTotals, ratio_error};
+use super::neighbours::NeighbourBy;
 use super::outstanding::ExcessQueue;
 use super::system_context::SystemContext;
 use crate::words::{changed, percent, times};
 use record::{
-    Alternative, Calibrated, Cause, ComparedCondition, Confidence, DeviceFacts, Evidence,
+    Alternative, Calibrated, Cause, ComparedCondition, Confidence, DeviceFacts, Evidence, IoGroup,
     LimitedIo, NORMAL_95, Verdict, format_nanos,
 };
 use std::ops::Range;
@@ -150,6 +151,14 @@ impl Judgement {
         self.alternatives.push(Alternative { verdict, because, decided_by });
     }
 
+    /// Adds an alternative, or what else speaks for it where it is there already.
+    fn also_against(&mut self, verdict: Verdict, because: String, decided_by: &str) {
+        match self.alternatives.iter_mut().find(|known| known.verdict == verdict) {
+            Some(known) => known.because = format!("{} {because}", known.because),
+            None => self.against(verdict, because, decided_by),
+        }
+    }
+
     /// Another verdict in place of this one, which stays an alternative.
     pub(crate) fn replaced(
         &mut self,
@@ -274,7 +283,7 @@ impl Segment<'_> {
         let demanded = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) || self.waits_before();
         let confidence = if demanded && !beside { Confidence::Certain } else { Confidence::Likely };
         let done = if beside && self.process_at(limit).is_some() {
-            ", and that is what one of the processes does"
+            ", and that is what one of the programs does"
         } else if beside {
             ", and tasks wait for what the device does not do"
         } else {
@@ -316,15 +325,17 @@ impl Segment<'_> {
         Some(judgement)
     }
 
-    /// What a process does over a limit, where that is about the whole of it.
+    /// What a program or group does over a limit, where that is about the whole of it.
     fn process_at(&self, limit: &record::CgroupLimit) -> Option<f64> {
-        let op = self.tally.op(limit.limited.op());
-        let size = if limit.limited.is_bytes() { op.request_bytes()? } else { 1.0 };
-        let per_s = |count: f64| count * size / self.tally.seconds.max(1e-9);
-        let processes = &self.around.traced.as_ref()?.processes;
-        let shares = processes
+        let op = limit.limited.op();
+        let per_s = |group: &IoGroup| match limit.limited.is_bytes() {
+            true => group.op_bytes_per_s(op),
+            false => group.per_s(op),
+        };
+        let groups = &self.around.users.as_ref()?.groups;
+        let shares = groups
             .iter()
-            .map(|(_, _, count)| per_s(*count) / limit.limit_per_s.max(1) as f64)
+            .map(|group| per_s(group) / limit.limit_per_s.max(1) as f64)
             .filter(|share| (AT_LIMIT.0..=AT_LIMIT.1).contains(share));
         let off = |share: &f64| libm::fabs(libm::log(*share));
         shares.min_by(|a, b| off(a).total_cmp(&off(b)))
@@ -487,6 +498,8 @@ impl Segment<'_> {
         self.rivals_of_counters(&mut judgement, &measure);
         self.rivals_of_the_scheduler(&mut judgement);
         self.rivals_of_changes(&mut judgement);
+        self.rivals_of_neighbours(&mut judgement);
+        self.rivals_of_flushes(&mut judgement);
         judgement
     }
 
@@ -807,6 +820,50 @@ impl Segment<'_> {
             Verdict::NotEnoughEvidence,
             format!("The profile was made under other conditions: {told}."),
             "A new profile with the settings of now, or a trial with those of then.",
+        );
+    }
+
+    /// Who shares the device: as many in progress are expected to take that long, and a program that
+    /// would be alone without the others sees a slower disk all the same.
+    fn rivals_of_neighbours(&self, judgement: &mut Judgement) {
+        let Some(neighbour) = self.neighbour() else { return };
+        let flushes = neighbour.by == NeighbourBy::Flushes;
+        let fine = matches!(judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
+        let told = self.told(neighbour.group);
+        let because = if fine && self.waits_beside() {
+            let Some((look, latency)) = self.best_look() else { return };
+            format!(
+                "Requests take {} what a lone one takes, beside {told}.",
+                times(latency / look.unloaded_ns.max(1.0))
+            )
+        } else if judgement.verdict.is_slow() && flushes {
+            format!("Requests wait while the device flushes, which no profile holds: {told}.")
+        } else {
+            return;
+        };
+        judgement.also_against(
+            Verdict::Overloaded,
+            because,
+            "The same while that program is stopped, or limited (io.max).",
+        );
+    }
+
+    /// Flushes: whoever waits for one, or for the journal behind it, waits above the device.
+    fn rivals_of_flushes(&self, judgement: &mut Judgement) {
+        if judgement.verdict == Verdict::NotTheDisk {
+            return;
+        }
+        let Some(flushes) = self.many_flushes() else { return };
+        judgement.also_against(
+            Verdict::NotTheDisk,
+            format!(
+                "Programs may wait for the file system's journal or for a flush, which the latency \
+                 of reads and writes does not hold: {}. {}",
+                flushes.sentence(),
+                self.who_flushes()
+            ),
+            "Latency of fsync, and of reads, in the program; the same with the flushing program on \
+             another file system.",
         );
     }
 

@@ -26,6 +26,7 @@ mod judge;
 mod load;
 mod matching;
 mod members;
+mod neighbours;
 mod notes;
 mod outstanding;
 mod profile_set;
@@ -62,6 +63,8 @@ const RETURNS_MIN: usize = 3;
 const BODY_MIN: (usize, usize) = (3, 4);
 /// Rest: fewer requests per second than [`IDLE_IOPS`], and busy for less than this share of the time.
 const IDLE_BUSY: f64 = 0.01;
+/// Groups of processes that an episode names.
+const GROUPS_MAX: usize = 8;
 /// From this share of the largest rate on an episode is called busy.
 const BUSY_SATURATION: f64 = 0.5;
 /// Parallel devices: from this many requests side by side on.
@@ -380,6 +383,14 @@ impl<'a> Subject<'a> {
             utilization_law: tally.utilization_law(),
             calibrated,
             misleading: tally.misleading(),
+            groups: segment
+                .around
+                .users
+                .iter()
+                .flat_map(|it| &it.groups)
+                .take(GROUPS_MAX)
+                .cloned()
+                .collect(),
             extrapolated: best.map(|(look, _)| look.extrapolated.clone()).unwrap_or_default(),
             load: load::load(one, self.reference),
         }

@@ -7,6 +7,7 @@ use super::expected::Expectation;
 use super::fitted_profile::FittedProfile;
 use super::judge::Judged;
 use super::load::load;
+use super::neighbours::{NeighbourBy, NeighbourGroup};
 use crate::words::percent;
 use record::{
     CauseCode, Change, Confidence, EpisodeLoad, RaidLevel, Strategy, format_bytes, format_count,
@@ -58,6 +59,21 @@ impl<'a> Case<'a> {
     }
 }
 
+impl Case<'_> {
+    fn neighbour(&self) -> Option<NeighbourGroup<'_>> {
+        self.judged.segment.neighbour()
+    }
+
+    fn move_away(&self, neighbour: &NeighbourGroup<'_>) -> String {
+        format!(
+            "Move {} to another disk, or limit it (io.max, io.weight): {}, {} of the requests.",
+            neighbour.group.label(),
+            self.judged.segment.figures(neighbour.group),
+            percent(neighbour.requests_share)
+        )
+    }
+}
+
 /// What to do in words, and as a change.
 type Proposal = (String, Option<Change>);
 
@@ -84,7 +100,7 @@ const fn row(
     Row { strategy, causes, fixes, by_rate: false, propose, unpredicted: "", words: ["", "", ""] }
 }
 
-pub(super) const ROWS: [Row; 21] = [
+pub(super) const ROWS: [Row; 22] = [
     row(
         Strategy::Restore,
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
@@ -271,15 +287,22 @@ pub(super) const ROWS: [Row; 21] = [
         (writes >= 0.5).then(|| (action.to_owned(), Some(Change::Independent)))
     }),
     row(Strategy::MoveNeighbour, &[CauseCode::Neighbour], Fixes::Load, |case| {
-        let traced = case.judged.segment.around.traced.as_ref()?;
-        let (id, name, share) = traced.most_active()?;
-        let action = format!(
-            "Move process {id} ({name}) to another disk, or limit it (io.max, io.weight): it issues {} \
-             of the requests.",
-            percent(share)
-        );
-        Some((action, Some(Change::Without { share, process: Some(id) })))
+        let neighbour = case.neighbour().filter(|it| it.by != NeighbourBy::Flushes)?;
+        let (share, process) = (neighbour.requests_share, neighbour.group.process);
+        Some((case.move_away(&neighbour), Some(Change::Without { share, process })))
     }),
+    Row {
+        unpredicted: "no profile holds what flushes take from other requests",
+        words: [
+            "the others wait for its flushes, not for the device itself",
+            "what moves gets less, or another disk; or it flushes less often (group commits)",
+            "pause it: latency of the others falls",
+        ],
+        ..row(Strategy::MoveNeighbour, &[CauseCode::Neighbour], Fixes::Load, |case| {
+            let neighbour = case.neighbour().filter(|it| it.by == NeighbourBy::Flushes)?;
+            Some((case.move_away(&neighbour), None))
+        })
+    },
     Row {
         words: [
             "the other device is as fast as this one, and the data can be divided",

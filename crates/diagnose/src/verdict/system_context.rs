@@ -2,11 +2,11 @@
 //! Contexts have intervals of their own; a segment takes from each as much as it overlaps. What
 //! holds requests back above the disk shows here or nowhere.
 
+use super::neighbours::DeviceUsers;
 use record::{
     CgroupLimit, Context, CpuStops, HistogramSnapshot, Interval, Traced, TracedOp, bucket_mid,
 };
 use stats::weighted_mean;
-use std::collections::BTreeMap;
 
 /// Share of the processors' time below which nothing of it is left.
 const PROCESSORS_FULL: f64 = 0.05;
@@ -34,6 +34,8 @@ pub(crate) struct SystemContext {
     /// Limits that held at any time of it, each once.
     pub(crate) limits: Vec<CgroupLimit>,
     pub(crate) traced: Option<TracedSums>,
+    /// Who used the device, where that was counted.
+    pub(crate) users: Option<DeviceUsers>,
 }
 
 #[derive(Clone, Debug)]
@@ -48,8 +50,6 @@ pub(crate) struct TracedSums {
     /// Mean time from there to its completion.
     pub(crate) device_ns: f64,
     pub(crate) requests: f64,
-    /// Requests per process, the most first.
-    pub(crate) processes: Vec<(u32, String, f64)>,
 }
 
 impl SystemContext {
@@ -88,6 +88,7 @@ impl SystemContext {
             memory_bytes: mean(&|context| context.memory_available_bytes.map(|bytes| bytes as f64)),
             limits,
             traced: TracedSums::of(intervals),
+            users: DeviceUsers::of(intervals),
         }
     }
 
@@ -114,13 +115,6 @@ fn most_stopped(overlaps: &[(&Context, f64)]) -> Option<CpuStops> {
 }
 
 impl TracedSums {
-    /// The process with the most requests: its id, its name, its share of them.
-    pub(crate) fn most_active(&self) -> Option<(u32, &str, f64)> {
-        let total: f64 = self.processes.iter().map(|(_, _, count)| count).sum();
-        let (id, name, count) = self.processes.first()?;
-        Some((*id, name, count / total.max(1.0)))
-    }
-
     fn of(intervals: &[&Interval]) -> Option<Self> {
         let traced: Vec<&Traced> =
             intervals.iter().filter_map(|interval| interval.traced.as_ref()).collect();
@@ -133,13 +127,6 @@ impl TracedSums {
         let waits = || traced.iter().map(|one| &one.before_start_ns);
         let waited: f64 = waits().map(|times| times.count() as f64).sum();
         let waited_ns: f64 = waits().map(total_ns).sum();
-        let mut sums: BTreeMap<(u32, &String), f64> = BTreeMap::new();
-        for (id, name, count) in traced.iter().flat_map(|one| &one.processes) {
-            *sums.entry((*id, name)).or_default() += *count as f64;
-        }
-        let mut processes: Vec<_> =
-            sums.into_iter().map(|((id, name), count)| (id, name.clone(), count)).collect();
-        processes.sort_by(|a, b| b.2.total_cmp(&a.2));
         Some(Self {
             sequential: weighted_mean(
                 ops().filter_map(|op| Some((op.sequential_share?, requests(op).max(1.0)))),
@@ -148,7 +135,6 @@ impl TracedSums {
             queue_ns: mean_ns(|op| &op.queue_ns),
             device_ns: mean_ns(|op| &op.device_ns),
             requests: ops().map(requests).sum(),
-            processes,
         })
     }
 }

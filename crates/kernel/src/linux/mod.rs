@@ -16,6 +16,7 @@ pub mod mounts;
 pub(crate) mod path;
 mod perf;
 pub(crate) mod probe;
+pub mod process;
 mod processors;
 pub mod roots;
 pub(crate) mod soaker;

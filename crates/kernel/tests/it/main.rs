@@ -14,6 +14,7 @@ mod filesystem;
 mod live;
 mod mounts;
 mod probe;
+mod process;
 mod processors;
 mod roots;
 mod soaker;

@@ -66,6 +66,8 @@ fn an_interval_holds_the_rates_sizes_and_times_between_two_readings() {
     assert_eq!(seen.read.latency_ns.unwrap().resolution, 5_000.0);
     assert_eq!(total_ms(&seen, seen.busy_share), 12.0);
     assert_eq!((total(seen.discards_per_s), total(seen.flushes_per_s)), (2.0, 10.0));
+    // 25 ms of ten flushes.
+    assert_eq!(seen.flush_latency_ns.map(|figure| figure.value), Some(2.5e6));
     assert_eq!(value(seen.in_flight), 4.0);
     // 355 ms in all, of which 30 were discards and 25 flushes.
     assert_eq!(total_ms(&seen, seen.concurrency), 300.0);

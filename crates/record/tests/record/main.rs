@@ -7,5 +7,6 @@
 
 mod estimate;
 mod histogram;
+mod issuers;
 mod tables;
 mod units;

@@ -11,9 +11,9 @@ use crate::page::{Page, Span, Tone};
 use crate::story::{Cell, Table, bracketed, doubt};
 use crate::traced::{self, op_of};
 use crate::view::table;
-use crate::{diagnosis, number};
+use crate::{diagnosis, issuers, number};
 use ratatui::layout::Rect;
-use record::{Figure, Interval, OpInterval, OpKind, Traced, format_bytes};
+use record::{Figure, Interval, OpInterval, OpKind, Traced, format_bytes, io_groups};
 
 const LABEL: usize = 11;
 /// Columns beside a sparkline for its scale.
@@ -41,6 +41,9 @@ pub(super) fn pane(area: Rect, data: &WatchData, row: &WatchRow, whole: bool) ->
         curve::print(pane, row, profile);
     }
     if whole {
+        if let Some(interval) = &row.interval {
+            users(pane, interval);
+        }
         if let Some(traced) = row.interval.as_ref().and_then(|interval| interval.traced.as_ref()) {
             pane.blank();
             tracer(pane, traced);
@@ -247,9 +250,15 @@ fn tracer(pane: &mut Page, traced: &Traced) {
         let text = format!("{} events were lost: the figures are low", traced.lost);
         pane.line(vec![label(""), Span::new(text, Tone::Warn)]);
     }
-    for (id, name, requests) in traced.processes.iter().take(5) {
-        let text = format!("{name} ({id}) {requests} requests");
-        pane.line(vec![label("process"), Span::plain(text)]);
+}
+
+/// Who used the device in the interval.
+fn users(pane: &mut Page, interval: &Interval) {
+    let Some(processes) = &interval.processes else { return };
+    let groups = io_groups(processes, interval.duration_ns as f64 / 1e9);
+    if !groups.is_empty() {
+        pane.line(vec![Span::new("  Who uses it", Tone::Strong)]);
+        table::print(&Table::of(issuers::rows("", groups), issuers::columns), pane);
     }
 }
 

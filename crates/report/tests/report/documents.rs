@@ -108,7 +108,14 @@ fn histogram(values: &[u64]) -> HistogramSnapshot {
 }
 
 fn observed(traced: Option<Traced>) -> String {
-    let interval = Interval { device: "sda".into(), duration_ns: 1, traced, ..Interval::default() };
+    let processes = traced.is_some().then(|| vec![common::process(7, "a\u{1b}b", 2)]);
+    let interval = Interval {
+        device: "sda".into(),
+        duration_ns: 1_000_000_000,
+        traced,
+        processes,
+        ..Interval::default()
+    };
     let device = ObservedDevice { name: "sda".into(), ..ObservedDevice::default() };
     let observed =
         Observation { devices: vec![device], intervals: vec![interval], ..Observation::default() };
@@ -125,15 +132,18 @@ fn what_was_traced_is_told_with_both_parts_and_without_a_tracer_nothing_is() {
         sequential_share: Some(0.5),
         ..TracedOp::default()
     };
-    traced.processes = vec![(7, "a\u{1b}b".into(), 2)];
     let text = observed(Some(traced));
-    let row: Vec<&str> =
-        text.lines().find(|line| line.contains("reads")).unwrap().split_whitespace().collect();
+    let row: Vec<&str> = text
+        .lines()
+        .find(|line| line.contains("sda") && line.contains("reads"))
+        .unwrap()
+        .split_whitespace()
+        .collect();
     assert_eq!((row[0], row[1], row[2]), ("sda", "reads", "2"));
     assert!(row.ends_with(&["50", "%"]), "{row:?}");
     assert!(!text.contains("writes  "), "{text}");
     assert!(text.contains("3 requests lost"), "{text}");
-    assert!(text.contains("(7) 2") && !text.contains('\u{1b}'), "{text}");
+    assert!(text.contains("(7) in db.service") && !text.contains('\u{1b}'), "{text}");
     assert!(text.contains("none waited"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }

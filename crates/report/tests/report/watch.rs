@@ -235,12 +235,14 @@ fn what_a_tracer_saw_is_shown_with_its_distribution_and_the_processes() {
         sequential_share: Some(0.25),
         ..TracedOp::default()
     };
-    let processes = vec![(4711, "mysqld\x1b[2J".to_owned(), 900)];
-    let traced = Traced { read: traced, lost: 3, processes, ..Traced::default() };
-    data.rows[0].interval.as_mut().unwrap().traced = Some(traced);
+    let traced = Traced { read: traced, lost: 3, ..Traced::default() };
+    let interval = data.rows[0].interval.as_mut().unwrap();
+    interval.traced = Some(traced);
+    interval.processes = Some(vec![common::process(4711, "mysqld\x1b[2J", 900)]);
     let text = screen(&data, &WatchView { detail: true, ..plain() }, (100, 60));
     assert_snapshot("watch_traced_100x60", &text);
-    for words in ["in device", "25 %", "mysqld\\x1b[2J (4711) 900 requests", "3 events were lost"] {
+    for words in ["in device", "25 %", "mysqld\\x1b[2J (4711) in db.service", "3 events were lost"]
+    {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
 }

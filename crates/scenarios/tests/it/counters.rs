@@ -110,9 +110,9 @@ fn a_tracer_tells_streams_from_random_requests() {
             spec.asked.numjobs = 4;
         })];
         let observation = seen("md1,service=1ms", loads);
-        let traced = observation.intervals[5].traced.clone().unwrap();
-        assert_eq!(traced.processes.len(), 1);
-        traced.read.sequential_share.unwrap()
+        let interval = &observation.intervals[5];
+        assert_eq!(interval.processes.as_ref().unwrap().len(), 1);
+        interval.traced.as_ref().unwrap().read.sequential_share.unwrap()
     };
     assert!(share(record::Pattern::Sequential) > 0.99);
     assert!(share(record::Pattern::Random) < 0.01);

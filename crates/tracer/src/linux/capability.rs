@@ -1,6 +1,7 @@
 //! Whether requests can be traced here.
 
-use super::tracer::{TRACEFS, Tracer, request_disks};
+use super::events::TRACEFS;
+use super::tracer::{Tracer, request_disks};
 use kernel::Roots;
 use record::{Capability, DeviceFacts};
 
@@ -27,7 +28,7 @@ fn tracepoints(roots: &Roots) -> Capability {
 fn tracer(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
     let disks = request_disks(roots, disk.map(|disk| disk.disk.as_str()));
     let numbers: Vec<(u32, u32)> = disks.iter().map(|&(_, number)| number).collect();
-    let (available, detail) = match Tracer::open(roots, &numbers, true) {
+    let (available, detail) = match Tracer::open(roots, &numbers) {
         Ok(tracer) if tracer.lacks.is_empty() => (true, "works".to_owned()),
         Ok(tracer) => (true, format!("works; {}", tracer.lacks.join("; "))),
         Err(error) => (false, error.to_string()),

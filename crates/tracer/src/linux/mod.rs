@@ -2,11 +2,14 @@
 
 mod assembler;
 mod capability;
+mod events;
 mod format;
+mod issuers;
 mod layout;
 mod programs;
 mod syscalls;
 mod tracer;
 
 pub use capability::capabilities;
+pub use issuers::Issuers;
 pub use tracer::{Tracer, TracerError, request_disks};

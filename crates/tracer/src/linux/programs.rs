@@ -10,7 +10,7 @@
 //! |---|---|
 //! | block_bio_queue | notes the time of the bio |
 //! | block_getrq | the wait since then: throttling by rq-qos (io.cost, write-back throttling), want of free tags |
-//! | block_io_start (6.5; before it block_getrq) | notes the start of the request, and who |
+//! | block_io_start (6.5; before it block_getrq) | notes the start of the request |
 //! | block_rq_issue | notes the last issue; compares its sector with the last ends |
 //! | block_rq_complete | counts queue time, device time and size; a part of a request moves its entry on |
 //! | block_bio_frontmerge, block_bio_backmerge, block_rq_merge | moves or forgets entries |
@@ -23,28 +23,26 @@ use super::assembler::{
 };
 use super::format::{Format, Place};
 use super::layout;
-use super::syscalls::Map;
+use super::syscalls::{Map, MapKind};
 use Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
+use rustix::io::Errno;
 
 /// Ends of requests that are remembered for each device, to tell interleaved streams from random
 /// requests.
 pub(super) const STREAMS: usize = 16;
-/// Bytes of the name of a process.
-pub(super) const NAME_BYTES: usize = 16;
+/// The letter before that of the operation of a request that flushes the device's cache first.
+pub(super) const FLUSH_FIRST: i32 = b'F' as i32;
 /// Devices that are told apart by comparisons in the program; more of them by a map.
-pub(super) const COMPARED: usize = 24;
+const COMPARED: usize = 24;
 
 /// Bytes of keys and values of the maps.
 pub(super) const KEY_BYTES: usize = 16;
 pub(super) const REQUEST_BYTES: usize = 24;
 pub(super) const ENDS_BYTES: usize = (STREAMS + 1) * 8;
-pub(super) const PROCESS_BYTES: usize = 8 + NAME_BYTES;
 
 /// What the programs look up and count in.
 #[derive(Debug)]
 pub(super) struct Maps {
-    /// Device number to slot.
-    pub(super) slots: Map,
     /// Bio to the time when it was queued.
     pub(super) queued: Map,
     /// Request to start, issue, sectors.
@@ -53,16 +51,67 @@ pub(super) struct Maps {
     pub(super) ends: Map,
     /// Slot to counts.
     pub(super) counts: Map,
-    /// Slot and process to requests and name.
-    pub(super) processes: Option<Map>,
 }
 
 /// What the programs are made for.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) maps: Maps,
-    /// Device numbers as the kernel has them, with the slot of the device.
-    pub(super) devices: Vec<(u32, u32)>,
+    pub(super) devices: Devices,
+}
+
+/// Numbers of devices as the kernel has them, each with the slot of its disk.
+#[derive(Debug)]
+pub(super) struct Devices {
+    numbers: Vec<(u32, u32)>,
+    /// The same as a map, for programs that compare with too many.
+    slots: Map,
+}
+
+impl Devices {
+    pub(super) fn new(numbers: Vec<(u32, u32)>, processors: usize) -> Result<Self, Errno> {
+        let slots = Map::new(MapKind::Hash, 4, 4, numbers.len(), processors)?;
+        for (number, slot) in &numbers {
+            slots.set(&number.to_ne_bytes(), &slot.to_ne_bytes())?;
+        }
+        Ok(Self { numbers, slots })
+    }
+
+    /// `R7` becomes the slot of the device of the event at `R6`, or the program goes to `out`. Uses
+    /// `R0` to `R4` and four bytes of the stack.
+    pub(super) fn find_slot(&self, code: &mut Assembler, device: Place, key: i16, out: Label) {
+        code.load(device.width, R1, R6, device.offset);
+        if self.numbers.len() > COMPARED {
+            code.store(Width::Four, R10, key, R1);
+            look_up(code, &self.slots, key, out);
+            code.load(Width::Four, R7, R0, 0);
+            return;
+        }
+        let found = code.label();
+        for &(number, slot) in &self.numbers {
+            code.set(R7, slot as i32);
+            code.jump_if(R1, When::Equal, number as i32, found);
+        }
+        code.jump(out);
+        code.bind(found);
+    }
+}
+
+/// `R8` becomes 0 for reads and 1 for writes, or the program goes to `out`. The letter of the
+/// operation is the first, or the second behind that of a preceding flush. Uses `R1`.
+pub(super) fn find_operation(code: &mut Assembler, at: i16, out: Label) {
+    let (plain, read, known) = (code.label(), code.label(), code.label());
+    code.load(Width::One, R1, R6, at);
+    code.jump_if(R1, When::NotEqual, FLUSH_FIRST, plain);
+    code.load(Width::One, R1, R6, at + 1);
+    code.bind(plain);
+    code.jump_if(R1, When::Equal, i32::from(b'R'), read);
+    code.set(R8, 1);
+    code.jump_if(R1, When::Equal, i32::from(b'W'), known);
+    code.jump(out);
+    code.bind(read);
+    code.set(R8, 0);
+    code.bind(known);
 }
 
 // The stack frame, below its end. Keys are (slot and operation, sector).
@@ -71,13 +120,12 @@ const KEY: i16 = -16;
 const SECTORS: i16 = -24;
 const ISSUE: i16 = -32;
 const START: i16 = -40;
-/// A second key, or (slot, process).
+/// A second key.
 const OTHER_SECTOR: i16 = -48;
 const OTHER_KEY: i16 = -56;
 const SLOT: i16 = -64;
 const DEVICE_TIME: i16 = -72;
 const QUEUE_TIME: i16 = -80;
-const PROCESS: i16 = -104;
 
 /// A program in the making, and where it ends early.
 struct Program<'a> {
@@ -97,8 +145,8 @@ impl<'a> Program<'a> {
         let out = code.label();
         let mut program = Self { plan, code, out };
         program.code.set(R6, R1);
-        program.find_slot(device);
-        program.find_operation(operation);
+        plan.devices.find_slot(&mut program.code, device, SLOT, out);
+        find_operation(&mut program.code, operation, out);
         let code = &mut program.code;
         code.set(R1, R7);
         code.compute(Arithmetic::ShiftLeft, R1, 1);
@@ -109,41 +157,6 @@ impl<'a> Program<'a> {
         code.call(KernelFunction::Nanoseconds);
         code.set(R9, R0);
         Ok(program)
-    }
-
-    fn find_slot(&mut self, device: Place) {
-        let Self { plan, code, out } = self;
-        code.load(device.width, R1, R6, device.offset);
-        if plan.devices.len() > COMPARED {
-            code.store(Width::Four, R10, SLOT, R1);
-            look_up(code, &plan.maps.slots, SLOT, *out);
-            code.load(Width::Four, R7, R0, 0);
-            return;
-        }
-        let found = code.label();
-        for &(number, slot) in &plan.devices {
-            code.set(R7, slot as i32);
-            code.jump_if(R1, When::Equal, number as i32, found);
-        }
-        code.jump(*out);
-        code.bind(found);
-    }
-
-    /// The letter of the operation is the first, or the second behind that of a preceding flush.
-    fn find_operation(&mut self, at: i16) {
-        let Self { code, out, .. } = self;
-        let (plain, read, known) = (code.label(), code.label(), code.label());
-        code.load(Width::One, R1, R6, at);
-        code.jump_if(R1, When::NotEqual, i32::from(b'F'), plain);
-        code.load(Width::One, R1, R6, at + 1);
-        code.bind(plain);
-        code.jump_if(R1, When::Equal, i32::from(b'R'), read);
-        code.set(R8, 1);
-        code.jump_if(R1, When::Equal, i32::from(b'W'), known);
-        code.jump(*out);
-        code.bind(read);
-        code.set(R8, 0);
-        code.bind(known);
     }
 
     fn finish(mut self) -> Result<Vec<u64>, ProgramError> {
@@ -167,42 +180,24 @@ impl<'a> Program<'a> {
         self.code.compute(Arithmetic::Add, R0, R1);
     }
 
-    /// Notes the start of the request in `R9`, and who.
+    /// Notes the start of the request in `R9`.
     fn note_start(&mut self) {
-        let Self { plan, code, out } = self;
+        let Self { plan, code, .. } = self;
         code.store(Width::Eight, R10, START, R9);
         code.store(Width::Eight, R10, ISSUE, 0);
         code.store(Width::Eight, R10, SECTORS, 0);
         update(code, &plan.maps.requests, KEY, START);
-        let Some(processes) = &plan.maps.processes else { return };
-        let (unknown, done) = (code.label(), code.label());
-        code.call(KernelFunction::ProcessAndThread);
-        code.compute(Arithmetic::ShiftRight, R0, 32);
-        code.store(Width::Eight, R10, OTHER_KEY, R7);
-        code.store(Width::Eight, R10, OTHER_SECTOR, R0);
-        look_up(code, processes, OTHER_KEY, unknown);
-        code.set(R1, 1);
-        code.add_shared(R0, 0, R1);
-        code.jump(done);
-        code.bind(unknown);
-        code.store(Width::Eight, R10, PROCESS, 1);
-        address(code, R1, PROCESS + 8);
-        code.set(R2, NAME_BYTES as i32);
-        code.call(KernelFunction::ProcessName);
-        code.jump_if(R0, When::NotEqual, 0, *out);
-        update(code, processes, OTHER_KEY, PROCESS);
-        code.bind(done);
     }
 }
 
 /// `register = ` address of a place on the stack.
-fn address(code: &mut Assembler, register: Register, place: i16) {
+pub(super) fn address(code: &mut Assembler, register: Register, place: i16) {
     code.set(register, R10);
     code.compute(Arithmetic::Add, register, i32::from(place));
 }
 
 /// `R0 = ` address of the entry of the key on the stack; goes to `absent` where there is none.
-fn look_up(code: &mut Assembler, map: &Map, key: i16, absent: Label) {
+pub(super) fn look_up(code: &mut Assembler, map: &Map, key: i16, absent: Label) {
     code.set_map(R1, map.number());
     address(code, R2, key);
     code.call(KernelFunction::MapLookup);
@@ -210,7 +205,7 @@ fn look_up(code: &mut Assembler, map: &Map, key: i16, absent: Label) {
 }
 
 /// Sets the entry of the key on the stack to the value there.
-fn update(code: &mut Assembler, map: &Map, key: i16, value: i16) {
+pub(super) fn update(code: &mut Assembler, map: &Map, key: i16, value: i16) {
     code.set_map(R1, map.number());
     address(code, R2, key);
     address(code, R3, value);
@@ -301,6 +296,7 @@ impl Event {
     pub(super) fn program(self, plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
         let length = || format.number("nr_sector").ok_or(ProgramError::Field("nr_sector"));
         let mut program = Program::begin(plan, format)?;
+        program.leave_without_data(length()?);
         let code = &mut program.code;
         match self {
             Self::BioQueue => {
@@ -327,6 +323,13 @@ impl Event {
 }
 
 impl Program<'_> {
+    /// A flush alone is a write without data until the block layer makes a request of another kind
+    /// of it: as a write it is never issued.
+    fn leave_without_data(&mut self, length: Place) {
+        self.code.load(length.width, R1, R6, length.offset);
+        self.code.jump_if(R1, When::Equal, 0, self.out);
+    }
+
     fn end_wait(&mut self) {
         let Self { plan, code, out } = self;
         look_up(code, &plan.maps.queued, KEY, *out);

@@ -1,34 +1,22 @@
 //! Opening, attaching and reading the tracer.
 
-use super::format::Format;
-use super::programs::{Event, Maps, Plan};
+use super::events::{Attached, Events};
+use super::programs::{Devices, Event, Maps, Plan};
 use super::syscalls::{Map, MapKind};
-use super::{layout, programs, syscalls};
+use super::{layout, programs};
 use kernel::Roots;
 use kernel::device::partitions;
 use kernel::read::{cpu_list, device_numbers, link_name, text};
 use record::Traced;
-use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 /// Requests and bios in progress that can be followed at once.
 const IN_PROGRESS: usize = 65_536;
-/// Processes that can be told apart.
-const PROCESSES: usize = 8_192;
-/// Processes that are named in one reading of a device.
-const NAMED: usize = 20;
 /// Memory for counts, all processors together.
 const COUNT_BYTES: usize = 256 << 20;
-/// Where tracefs may be mounted, below sysfs.
-pub(super) const TRACEFS: [&str; 2] = ["kernel/tracing", "kernel/debug/tracing"];
 
 /// Major and minor number of a device.
-type DeviceNumber = (u32, u32);
-
-/// Process, name and requests since the last reading.
-type Processes = Vec<(u32, String, u64)>;
+pub(super) type DeviceNumber = (u32, u32);
 
 /// Why there is no tracer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -82,7 +70,7 @@ pub enum TracerError {
 }
 
 impl TracerError {
-    fn of(what: &'static str, cause: Errno) -> Self {
+    pub(super) fn of(what: &'static str, cause: Errno) -> Self {
         match cause {
             Errno::PERM | Errno::ACCESS => Self::NotPermitted(what),
             Errno::NOSYS => Self::NoSupport(what),
@@ -96,10 +84,9 @@ impl TracerError {
 pub struct Tracer {
     devices: Vec<Followed>,
     plan: Plan,
-    /// The programs and what attaches them, which end with them.
-    attached: Vec<OwnedFd>,
+    /// The programs, which end with them.
+    attached: Vec<Attached>,
     roots: Roots,
-    known: BTreeMap<Vec<u8>, u64>,
     /// What this kernel does not tell, and what is lost with it.
     pub lacks: Vec<String>,
 }
@@ -131,16 +118,11 @@ impl Followed {
 }
 
 impl Tracer {
-    /// Follows the requests of disks, given by their numbers, from now on. With `per_process`,
-    /// counts who asked for them, too.
+    /// Follows the requests of disks, given by their numbers, from now on.
     ///
     /// # Errors
     /// If the privileges, the kernel's support or a device's requests are missing.
-    pub fn open(
-        roots: &Roots,
-        devices: &[DeviceNumber],
-        per_process: bool,
-    ) -> Result<Self, TracerError> {
+    pub fn open(roots: &Roots, devices: &[DeviceNumber]) -> Result<Self, TracerError> {
         if devices.is_empty() {
             return Err(TracerError::NoDevices);
         }
@@ -149,21 +131,18 @@ impl Tracer {
         if devices.len() > most.max(1) {
             return Err(TracerError::TooMany { count: devices.len(), most: most.max(1) });
         }
-        let mut numbers = Vec::new();
-        for (slot, &device) in (0..).zip(devices) {
-            numbers.extend(numbers_of(roots, device)?.into_iter().map(|number| (number, slot)));
-        }
+        let numbers = slot_numbers(roots, devices)?;
         let events = Events::find(roots)?;
-        let maps = make_maps(devices.len(), numbers.len(), processors, per_process)
-            .map_err(|cause| TracerError::of("making a BPF map", cause))?;
-        let plan = Plan { maps, devices: numbers };
-        fill(&plan, devices.len()).map_err(|cause| TracerError::of("a BPF map", cause))?;
+        let failed = |cause| TracerError::of("making a BPF map", cause);
+        let devices_of = Devices::new(numbers, processors).map_err(failed)?;
+        let maps = make_maps(devices.len(), processors).map_err(failed)?;
+        let plan = Plan { maps, devices: devices_of };
+        fill(&plan, devices.len()).map_err(failed)?;
         let mut tracer = Self {
             devices: Vec::new(),
             plan,
             attached: Vec::new(),
             roots: roots.clone(),
-            known: BTreeMap::new(),
             lacks: Vec::new(),
         };
         tracer.attach_all(&events)?;
@@ -202,21 +181,8 @@ impl Tracer {
     }
 
     fn attach(&mut self, events: &Events, event: Event) -> Result<(), TracerError> {
-        let name = event.name();
-        let unusable = |why: String| TracerError::Event { event: name, why };
-        let format = events.format(name).map_err(unusable)?;
-        let code =
-            event.program(&self.plan, &format).map_err(|error| unusable(error.to_string()))?;
-        let program = syscalls::load_program(&code).map_err(|(cause, log)| match cause {
-            Errno::PERM => TracerError::NotPermitted("loading a BPF program"),
-            cause => {
-                let why = log.lines().rev().take(6).collect::<Vec<_>>().join(" | ");
-                TracerError::Rejected { event: name, cause, why }
-            }
-        })?;
-        let attached = syscalls::attach(format.id, &program)
-            .map_err(|cause| TracerError::of("attaching to a tracepoint", cause))?;
-        self.attached.extend([attached, program]);
+        let program = |format: &_| event.program(&self.plan, format);
+        self.attached.push(events.attach("block", event.name(), program)?);
         Ok(())
     }
 
@@ -227,7 +193,6 @@ impl Tracer {
     /// If the kernel does not give the counts.
     pub fn read(&mut self) -> Result<Vec<(DeviceNumber, Traced)>, TracerError> {
         let failed = |cause| TracerError::of("reading a BPF map", cause);
-        let mut processes = self.read_processes().map_err(failed)?;
         let mut words = Vec::new();
         let mut answers = Vec::with_capacity(self.devices.len());
         for (slot, device) in self.devices.iter_mut().enumerate() {
@@ -249,78 +214,39 @@ impl Tracer {
                 write: layout::operation(&news[layout::OP_WORDS..layout::BEFORE]),
                 before_start_ns: layout::times(&news[layout::BEFORE..]),
                 lost,
-                processes: processes.remove(&(slot as u64)).unwrap_or_default(),
             };
             answers.push((device.number, traced));
         }
         Ok(answers)
     }
+}
 
-    /// Requests per process since the last call, by slot, the most first.
-    fn read_processes(&mut self) -> Result<BTreeMap<u64, Processes>, Errno> {
-        let mut found: BTreeMap<u64, Processes> = BTreeMap::new();
-        let Some(map) = &self.plan.maps.processes else { return Ok(found) };
-        let mut known = BTreeMap::new();
-        let (mut key, mut words) = (map.next_key(None)?, Vec::new());
-        // New processes may come while this goes on; the kernel begins anew where a key is gone.
-        for _ in 0..2 * PROCESSES {
-            let Some(this) = key else { break };
-            if map.get(&this, &mut words).is_ok()
-                && let [count, name @ ..] = words.as_slice()
-                && let ([slot, process], _) = this.as_chunks()
-            {
-                let (slot, process) = (u64::from_ne_bytes(*slot), u64::from_ne_bytes(*process));
-                let old = self.known.get(&this).copied().unwrap_or(0);
-                // Forgotten and seen again, it begins at one.
-                let new = if *count >= old { count - old } else { *count };
-                if new > 0 && !known.contains_key(&this) {
-                    let process = (process as u32, process_name(name), new);
-                    found.entry(slot).or_default().push(process);
-                }
-                known.insert(this.clone(), *count);
-            }
-            key = map.next_key(Some(&this))?;
-        }
-        self.known = known;
-        for list in found.values_mut() {
-            list.sort_by_key(|&(process, _, count)| (std::cmp::Reverse(count), process));
-            list.truncate(NAMED);
-        }
-        Ok(found)
+/// The numbers under which events of these disks come, each with the place of its disk.
+pub(super) fn slot_numbers(
+    roots: &Roots,
+    devices: &[DeviceNumber],
+) -> Result<Vec<(u32, u32)>, TracerError> {
+    let mut numbers = Vec::new();
+    for (slot, &device) in (0..).zip(devices) {
+        numbers.extend(numbers_of(roots, device)?.into_iter().map(|number| (number, slot)));
     }
+    Ok(numbers)
 }
 
-fn process_name(words: &[u64]) -> String {
-    let bytes = words.iter().flat_map(|word| word.to_ne_bytes());
-    let bytes: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn make_maps(
-    devices: usize,
-    numbers: usize,
-    processors: usize,
-    per_process: bool,
-) -> Result<Maps, Errno> {
-    use programs::{ENDS_BYTES, KEY_BYTES, PROCESS_BYTES, REQUEST_BYTES};
+fn make_maps(devices: usize, processors: usize) -> Result<Maps, Errno> {
+    use programs::{ENDS_BYTES, KEY_BYTES, REQUEST_BYTES};
     let map = |kind, key, value, entries| Map::new(kind, key, value, entries, processors);
     let recent = MapKind::ForgettingHash;
-    let processes = per_process.then(|| map(recent, KEY_BYTES, PROCESS_BYTES, PROCESSES));
     Ok(Maps {
-        slots: map(MapKind::Hash, 4, 4, numbers)?,
         queued: map(recent, KEY_BYTES, 8, IN_PROGRESS)?,
         requests: map(recent, KEY_BYTES, REQUEST_BYTES, IN_PROGRESS)?,
         ends: map(MapKind::Array, 4, ENDS_BYTES, devices)?,
         counts: map(MapKind::ProcessorArray, 4, layout::WORDS * 8, devices)?,
-        processes: processes.transpose()?,
     })
 }
 
 /// Enters what the programs expect to find.
 fn fill(plan: &Plan, devices: usize) -> Result<(), Errno> {
-    for (number, slot) in &plan.devices {
-        plan.maps.slots.set(&number.to_ne_bytes(), &slot.to_ne_bytes())?;
-    }
     // No request begins at the last sector of all; the counter of replacements is 0.
     let mut none = vec![0xFF; programs::ENDS_BYTES];
     none[programs::STREAMS * 8..].fill(0);
@@ -340,40 +266,6 @@ pub fn request_disks<'a>(
         Some((name.to_owned(), number))
     };
     names.into_iter().filter_map(numbers).collect()
-}
-
-/// Where the events of the block layer are described.
-struct Events {
-    directory: PathBuf,
-    /// Keeps a mount of our own.
-    _mount: Option<OwnedFd>,
-}
-
-impl Events {
-    fn find(roots: &Roots) -> Result<Self, TracerError> {
-        let mut places = TRACEFS.iter().map(|place| roots.sys.join(place).join("events/block"));
-        if let Some(directory) = places.find(|place| place.join("block_rq_issue/format").exists()) {
-            return Ok(Self { directory, _mount: None });
-        }
-        let mount = syscalls::private_tracefs().map_err(|cause| match cause {
-            Errno::NODEV => TracerError::NoSupport("tracefs"),
-            cause => TracerError::of("tracefs", cause),
-        })?;
-        let directory = PathBuf::from(format!("/proc/self/fd/{}/events/block", mount.as_raw_fd()));
-        if !directory.exists() {
-            return Err(TracerError::NoSupport("block tracepoints"));
-        }
-        Ok(Self { directory, _mount: Some(mount) })
-    }
-
-    fn format(&self, event: &str) -> Result<Format, String> {
-        let path = self.directory.join(event).join("format");
-        let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => "this kernel has none".to_owned(),
-            _ => error.to_string(),
-        })?;
-        Format::parse(&text).ok_or_else(|| "its format cannot be read".to_owned())
-    }
 }
 
 /// A device number as the kernel has it inside.
@@ -401,7 +293,7 @@ fn in_flight(roots: &Roots, (major, minor): DeviceNumber) -> u64 {
 }
 
 /// Processors that the kernel reserves memory for: `0-7`, or `0,2-3`.
-fn possible_processors(roots: &Roots) -> usize {
+pub(super) fn possible_processors(roots: &Roots) -> usize {
     let line = text(&roots.sys.join("devices/system/cpu/possible")).unwrap_or_default();
     cpu_list(&line).last().map_or(1, |&last| last as usize + 1)
 }

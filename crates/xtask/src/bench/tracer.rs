@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     println!("  {}", target.description);
     let roots = Roots::default();
     let number = kernel::device::numbers(std::fs::metadata(&target.path)?.rdev());
-    if let Err(error) = Tracer::open(&roots, &[number], false) {
+    if let Err(error) = Tracer::open(&roots, &[number]) {
         return Ok(Report::skipped("tracer", &error.to_string()));
     }
     let binary = context.binary.as_path();
@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context) -> Result<Report> {
     };
     let plain = |load: Load| run(load, Plant::Nothing);
     let traced = |load: Load| {
-        let _tracer = Tracer::open(&roots, &[number], false)?;
+        let _tracer = Tracer::open(&roots, &[number])?;
         plain(load)
     };
     let count = context.pairs(PAIRS);

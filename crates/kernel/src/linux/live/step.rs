@@ -83,8 +83,8 @@ struct Elapsed {
     write: Option<f64>,
     busy: Option<f64>,
     weighted: Option<f64>,
-    /// Of discards and flushes together.
-    others: f64,
+    discards: Option<f64>,
+    flushes: Option<f64>,
 }
 
 fn elapsed(times: &mut [Wrapping; 6], line: &DiskstatsLine) -> Elapsed {
@@ -95,8 +95,8 @@ fn elapsed(times: &mut [Wrapping; 6], line: &DiskstatsLine) -> Elapsed {
         write: step(line.writes.time_ms),
         busy: step(line.busy_ms),
         weighted: step(line.weighted_ms),
-        others: step(line.discards.and_then(|discards| discards.time_ms)).unwrap_or(0.0)
-            + step(line.flushes.map(|(_, time_ms)| time_ms)).unwrap_or(0.0),
+        discards: step(line.discards.and_then(|discards| discards.time_ms)),
+        flushes: step(line.flushes.map(|(_, time_ms)| time_ms)),
     }
 }
 
@@ -148,13 +148,19 @@ fn interval(
         merges: add(read.merges, write.merges),
         time_ms: add(read.time_ms, write.time_ms),
     };
-    let count = |before: u64, now: u64| {
-        Figure::measured(now.saturating_sub(before) as f64 / seconds, 1.0 / seconds)
-    };
+    let per_s = |count: u64| Figure::measured(count as f64 / seconds, 1.0 / seconds);
     let step = 1.0 / milliseconds;
+    let others = times.discards.unwrap_or(0.0) + times.flushes.unwrap_or(0.0);
+    let discards = before.discards.zip(now.discards);
+    let discards = discards.map(|(old, new)| new.ios.saturating_sub(old.ios));
+    let flushes = before.flushes.zip(now.flushes).map(|(old, new)| new.0.saturating_sub(old.0));
+    let each_flush = |time_ms: f64| {
+        let count = flushes.filter(|count| *count > 0)? as f64;
+        Some(Figure::derived(time_ms * MS_NS / count, MS_NS / count))
+    };
     let concurrency = |weighted_ms: f64| {
-        let figure = if times.others > 0.0 { Figure::derived } else { Figure::measured };
-        figure((weighted_ms - times.others).max(0.0) / milliseconds, step)
+        let figure = if others > 0.0 { Figure::derived } else { Figure::measured };
+        figure((weighted_ms - others).max(0.0) / milliseconds, step)
     };
     Interval {
         device: now.device.clone(),
@@ -163,8 +169,9 @@ fn interval(
         read: op(read, seconds),
         write: op(write, seconds),
         all: op(all, seconds),
-        discards_per_s: before.discards.zip(now.discards).map(|(old, new)| count(old.ios, new.ios)),
-        flushes_per_s: before.flushes.zip(now.flushes).map(|(old, new)| count(old.0, new.0)),
+        discards_per_s: discards.map(per_s),
+        flushes_per_s: flushes.map(per_s),
+        flush_latency_ns: times.flushes.and_then(each_flush),
         // A request that ends after a long time brings all of its busy time at once.
         busy_share: times.busy.map(|ms| Figure::measured((ms / milliseconds).min(1.0), step)),
         concurrency: times.weighted.map(concurrency),

@@ -11,7 +11,9 @@ pub use trial::{
     clean_trial, failing_trial, open_loop_trial, trial_with_intervals, trial_without_device,
 };
 
-use record::{Bytes, HistogramSnapshot, Nanos, OpKind, Pattern, SizeShare, Workload, bucket_index};
+use record::{
+    Bytes, HistogramSnapshot, Nanos, OpKind, Pattern, ProcessIo, SizeShare, Workload, bucket_index,
+};
 
 const KIB: u64 = 1024;
 const GIB: u64 = 1 << 30;
@@ -36,6 +38,20 @@ pub fn histogram(mean_ns: f64) -> HistogramSnapshot {
     ];
     let at = |share: f64, count| (bucket_index((mean_ns * share) as u64) as u32, count);
     HistogramSnapshot { buckets: shape.map(|(share, count)| at(share, count)).to_vec() }
+}
+
+/// A process of a service that reads.
+pub fn process(id: u32, name: &str, reads: u64) -> ProcessIo {
+    ProcessIo {
+        process: Some(id),
+        processes: 1,
+        name: name.to_owned(),
+        group: Some("/system.slice/db.service".to_owned()),
+        reads,
+        read_bytes: reads * 16 * KIB,
+        fsyncs: reads / 10,
+        ..ProcessIo::default()
+    }
 }
 
 pub fn workload(op: OpKind, pattern: Pattern, bytes: u64, depth: u32) -> Workload {
