@@ -26,6 +26,7 @@ pub use cells::{aggregate, counts};
 pub use characterise::{Characterise, characterise};
 pub use compare::{
     CompareOptions, SCHEDULER, Side, SideError, TraceObservation, changed_since, compare,
+    settings_told,
 };
 pub use depth::{DEFAULT_KNEE_GAIN, deep_enough, depth_curves, enough, rates};
 pub use expect::expectations;

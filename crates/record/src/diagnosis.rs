@@ -10,7 +10,7 @@
 use crate::schema::word;
 use crate::{
     Change, ComparedCondition, Confidence, DeviceFacts, Estimate, Evidence, Finding, IoGroup,
-    Measured, Mix, Offered, OpKind,
+    Measured, Mix, Offered, OpKind, PathMap,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -579,6 +579,10 @@ pub struct Diagnosis {
     pub host: Option<String>,
     /// One for each device that is not part of another.
     pub devices: Vec<DeviceDiagnosis>,
+    /// The way to each path or device, layer by layer, with the causes on it; empty where the source
+    /// tells nothing of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathMap>,
     /// Devices of the observation that were left out, and why.
     pub left_out: Vec<String>,
     /// Findings of the observation: what its source lacks, resets, broken lines.

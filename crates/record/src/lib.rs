@@ -75,7 +75,7 @@ pub use limits::{
     PathComponent, ProcessorCache, Sizing,
 };
 pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
-pub use path::{ObservedPath, Volume, VolumeKind};
+pub use path::{LayerKind, ObservedPath, PathLayer, PathMap, Volume, VolumeKind};
 pub use plausible::{
     ImpossibleFigures, MOST_BYTES_PER_S, MOST_PER_S, doubt_busy_counters, kernel_busy_doubt,
 };

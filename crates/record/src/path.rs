@@ -2,10 +2,12 @@
 //!
 //! An observation keeps what the kernel said of it when the observation began ([`ObservedPath`]): which
 //! file system, which volumes, which devices, down to the last that the kernel sees. A built device
-//! waits for its slowest member, so that all of them are needed. Rejected: the sentences of
+//! waits for its slowest member, so that all of them are needed. A diagnosis draws the way ([`PathMap`])
+//! and puts the cause on it, because what cannot be seen may be the cause as well. Rejected: the sentences of
 //! [`DeviceFacts::layers`](crate::DeviceFacts), which nothing can be concluded from.
 
-use crate::FilesystemFacts;
+use crate::schema::word;
+use crate::{CauseCode, FilesystemFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,4 +52,65 @@ pub struct ObservedPath {
     pub volumes: Vec<Volume>,
     /// Kernel names of all block devices, from the top: partitions, volumes and disks.
     pub devices: Vec<String>,
+}
+
+/// A layer on the way from a program to a medium, from the top.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum LayerKind {
+    /// Programs, and the limits of their control groups.
+    Program,
+    /// The file and its extents.
+    File,
+    /// The file system.
+    FileSystem,
+    /// The page cache and write-back.
+    PageCache,
+    /// A layer that is made of other devices.
+    Volume,
+    /// The I/O scheduler.
+    Scheduler,
+    /// The queue of the block layer and its tags.
+    Queue,
+    /// The device.
+    Device,
+    /// What the kernel does not see: a host, a network, the inside of a drive.
+    Below,
+}
+
+impl LayerKind {
+    /// The name as in JSON.
+    #[must_use]
+    pub fn name(self) -> String {
+        word(self)
+    }
+}
+
+/// What is known of a layer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PathLayer {
+    /// Which.
+    pub kind: LayerKind,
+    /// Kernel names of the devices that it belongs to; empty where it belongs to the whole path.
+    pub devices: Vec<String>,
+    /// What it is now; null where it is out of sight.
+    pub now: Option<String>,
+    /// What it was when the profile was made, where that is something else; null where it is the
+    /// same, or not known.
+    pub at_profiling: Option<String>,
+    /// What it can explain.
+    pub can_explain: String,
+    /// Causes that were found in it, the worst first.
+    pub causes: Vec<CauseCode>,
+}
+
+/// The way from a program to a medium.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PathMap {
+    /// The path, or the name of the device.
+    pub path: String,
+    /// Its layers, from the top.
+    pub layers: Vec<PathLayer>,
 }

@@ -17,6 +17,7 @@ use crate::chart::{Axis, Chart, Form, Point, Series, ends, xs};
 use crate::issuers;
 use crate::number;
 use crate::page::Tone;
+use crate::path_map::path_maps;
 use crate::story::{Alternative, Badge, Cell, Story, bracketed, confidence, prefix};
 use advice::{advice, answers};
 use handover::{commands, handover};
@@ -77,6 +78,7 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
         folded.iter().for_each(|device| fold_device(&mut story, diagnosis, device));
         commands(&mut story, diagnosis, told);
     }
+    path_maps(&mut story, &diagnosis.paths);
     story.list("Left out", "", &diagnosis.left_out);
     story.condition("observation", &diagnosis.observation_id);
     story.written_by(&diagnosis.halfpower_version);

@@ -24,6 +24,7 @@ mod number;
 mod observation;
 mod page;
 mod papers;
+mod path_map;
 mod plot_files;
 mod plots;
 mod prediction;

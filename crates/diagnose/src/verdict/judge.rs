@@ -500,6 +500,7 @@ impl Segment<'_> {
         self.rivals_of_changes(&mut judgement);
         self.rivals_of_neighbours(&mut judgement);
         self.rivals_of_flushes(&mut judgement);
+        self.rivals_out_of_sight(&mut judgement);
         judgement
     }
 
@@ -867,6 +868,22 @@ impl Segment<'_> {
         );
     }
 
+    /// What lies below a virtual disk takes its time within that of the device.
+    pub(crate) fn rivals_out_of_sight(&self, judgement: &mut Judgement) {
+        let Some(facts) = self.facts.filter(|facts| is_hosted(facts)) else { return };
+        if judgement.verdict.is_slow() {
+            judgement.against(
+                Verdict::Capped,
+                format!(
+                    "{} is a virtual disk: a cap of the provider, a neighbour on the host or a network \
+                     below it is out of sight and looks the same.",
+                    facts.disk
+                ),
+                "The provider's or the host's own figures of this volume.",
+            );
+        }
+    }
+
     fn without_profile(&self, why: &str) -> Judgement {
         let judgement = Judgement::new(
             Verdict::NotEnoughEvidence,
@@ -918,6 +935,13 @@ fn quicker(look: &Expectation, latency: f64, most: f64, saturation: f64) -> Judg
         "A new profile.",
     );
     judgement
+}
+
+/// Whether a host and what it has lie below a device, out of sight of this kernel. Of a loop device
+/// and of disks in memory the kernel itself is what lies below.
+pub(crate) fn is_hosted(facts: &DeviceFacts) -> bool {
+    const OWN: [&str; 4] = ["loop", "zram", "brd", "null_blk"];
+    facts.virtual_disk && facts.driver.as_deref().is_none_or(|driver| !OWN.contains(&driver))
 }
 
 /// A segment held against its profile.

@@ -308,6 +308,9 @@ impl Judged<'_> {
                 self.causes.extend(pinned_rate(&self.judgement));
             }
         }
+        if by_siblings {
+            self.segment.rivals_out_of_sight(&mut self.judgement);
+        }
         let code = CauseCode::SlowestMember;
         self.causes.insert(0, Cause { code, claim, evidence: numbers(&evidence) });
     }

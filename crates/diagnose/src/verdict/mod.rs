@@ -5,7 +5,8 @@
 //! ([`interval_totals`]), put beside what was known of the system ([`system_context`]), held
 //! against the profile ([`expected`]) and judged ([`judge`]); then the segments are looked at
 //! together ([`cross_segment`]); causes follow ([`causes`]); members of an array are compared with
-//! each other ([`members`]); advice follows from the causes
+//! each other ([`members`]); advice follows from the causes,
+//! and a map shows in which layer of the path they lie ([`path_map`])
 //! ([`advice`]). What looks like trouble and is none is named beside ([`notes`]). Rejected: one
 //! verdict per observation (an average over a night), a score over many weak signs, thresholds in
 //! milliseconds.
@@ -29,6 +30,7 @@ mod members;
 mod neighbours;
 mod notes;
 mod outstanding;
+mod path_map;
 mod profile_set;
 mod remedies;
 mod segment;
@@ -126,6 +128,7 @@ pub fn diagnose<'p>(
         observation_id: observation.id.clone(),
         source: observation.source.clone(),
         host: observation.host.clone(),
+        paths: path_map::maps(observation, &subjects, &devices),
         devices,
         left_out,
         findings: observation.findings.clone(),

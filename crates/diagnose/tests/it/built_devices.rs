@@ -3,7 +3,7 @@
 use crate::staged::{EIGHT, EIGHT_PROFILE, closed, has_cause, has_rival, reads, seen};
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use record::{
-    CauseCode, Confidence, DeviceFacts, Diagnosis, Episode, Observation, ObservedDevice,
+    CauseCode, Confidence, DeviceFacts, Diagnosis, Episode, LayerKind, Observation, ObservedDevice,
     ObservedPath, Strategy, Verdict, Volume, VolumeKind,
 };
 use scenarios::{GroupLimit, ScenarioLoad};
@@ -131,4 +131,57 @@ fn a_member_with_a_profile_keeps_the_verdict_of_that_and_the_siblings_are_its_ca
     for code in [CauseCode::SlowestMember, CauseCode::ServiceSlower] {
         assert!(has_cause(slow, code), "{slow:#?}");
     }
+}
+
+#[test]
+fn the_map_of_a_path_has_every_layer_the_cause_in_its_place_and_what_is_out_of_sight() {
+    let load = || reads(0, 60, 400);
+    let mut observation = stripe(&[(EIGHT, load()), (SLOW, load())]);
+    for (device, driver) in observation.devices.iter_mut().zip(["virtio_blk", "loop"]) {
+        device.facts = Some(DeviceFacts {
+            disk: device.name.clone(),
+            driver: Some(driver.to_owned()),
+            virtual_disk: true,
+            scheduler: Some("none".to_owned()),
+            ..DeviceFacts::default()
+        });
+    }
+    let found = diagnosed(&observation, None);
+    let [map] = &found.paths[..] else { panic!("{:#?}", found.paths) };
+    assert_eq!(map.path, "/srv/db");
+    let of = |kind: LayerKind| map.layers.iter().filter(|it| it.kind == kind).collect::<Vec<_>>();
+    let kinds: Vec<LayerKind> = map.layers.iter().map(|layer| layer.kind).collect();
+    assert!(kinds.is_sorted(), "from the top: {kinds:?}");
+    assert_eq!(of(LayerKind::Volume)[0].now.as_deref(), Some("btrfs raid0 over a, b"));
+    let [shared] = of(LayerKind::Scheduler)[..] else { panic!("{map:#?}") };
+    assert_eq!((shared.devices.concat(), shared.now.as_deref()), ("ab".to_owned(), Some("none")));
+    let blamed: Vec<_> = map.layers.iter().filter(|layer| !layer.causes.is_empty()).collect();
+    let [blamed] = blamed[..] else { panic!("{map:#?}") };
+    assert_eq!((blamed.kind, blamed.devices.concat()), (LayerKind::Device, "b".to_owned()));
+    assert_eq!(blamed.causes, [CauseCode::SlowestMember]);
+    // Of the file nothing is seen, nor of the host below the virtual disk; loop devices have none.
+    let [below] = of(LayerKind::Below)[..] else { panic!("{map:#?}") };
+    assert_eq!((below.devices.concat(), &below.now), ("a".to_owned(), &None));
+    assert_eq!(of(LayerKind::File)[0].now, None);
+}
+
+#[test]
+fn a_cap_below_a_virtual_disk_is_an_alternative_to_its_own_slowness() {
+    let load = || reads(0, 60, 400);
+    let verdict_of = |driver: &str| {
+        let mut observation = stripe(&[(EIGHT, load()), (SLOW, load())]);
+        observation.devices[1].facts = Some(DeviceFacts {
+            disk: "b".to_owned(),
+            driver: Some(driver.to_owned()),
+            virtual_disk: true,
+            ..DeviceFacts::default()
+        });
+        let found = diagnosed(&observation, None);
+        let slow = of(&found, "b");
+        assert_eq!(slow.verdict, Verdict::Slow, "{slow:#?}");
+        let hidden = slow.alternatives.iter().find(|it| it.verdict == Verdict::Capped);
+        hidden.map(|hidden| hidden.because.clone())
+    };
+    assert!(verdict_of("virtio_blk").unwrap().contains("out of sight"));
+    assert_eq!(verdict_of("loop"), None);
 }

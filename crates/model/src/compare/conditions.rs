@@ -156,6 +156,14 @@ fn bytes(bytes: Bytes) -> String {
     format_bytes(bytes.0)
 }
 
+/// What a device is set to, by the names under which conditions are compared.
+#[must_use]
+pub fn settings_told(device: &DeviceFacts) -> Vec<(String, String)> {
+    let mut told = Conditions::default();
+    told.device(device);
+    told.entries.into_iter().map(|(what, values)| (what, values.join(", "))).collect()
+}
+
 /// What differs, in the order of the first, then what the second alone has.
 pub(super) fn differing(a: &Conditions, b: &Conditions) -> Vec<ComparedCondition> {
     let only_b = b.entries.iter().filter(|(what, _)| a.value(what).is_none());

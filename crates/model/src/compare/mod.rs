@@ -22,7 +22,7 @@ mod observed;
 mod rows;
 mod sides;
 
-pub use conditions::{SCHEDULER, changed_since};
+pub use conditions::{SCHEDULER, changed_since, settings_told};
 pub use sides::{Side, SideError, TraceObservation};
 
 use conditions::differing;

@@ -1,0 +1,299 @@
+//! The way from a program to a medium as a map: what each layer is now, what it was when the profile
+//! was made, what it can explain, and which causes lie in it. A layer that cannot be seen stands there
+//! as well, because it may be the cause. Rejected: a map of what is seen alone, on which the last
+//! layer seen takes the blame for all below it.
+
+use super::Subject;
+use super::judge::is_hosted;
+use super::system_context::SystemContext;
+use crate::words::percent;
+use record::{
+    CauseCode, CgroupLimit, DeviceDiagnosis, DeviceFacts, FilesystemFacts, LayerKind, Observation,
+    ObservedPath, PathLayer, PathMap, Profile, Volume, VolumeKind, format_bytes,
+};
+
+/// A file system with less free than this share is named as nearly full.
+const NEARLY_FULL: f64 = 0.1;
+/// Limits that are listed, at most.
+const LIMITS_MAX: usize = 3;
+
+/// A disk at the end of a path.
+struct Leaf<'a> {
+    name: &'a str,
+    facts: Option<&'a DeviceFacts>,
+    profile: Option<&'a Profile>,
+    around: SystemContext,
+    causes: Vec<CauseCode>,
+}
+
+/// The map of each path that the user named; without any, of each device that the kernel describes.
+pub(super) fn maps(
+    observation: &Observation,
+    subjects: &[Subject<'_>],
+    devices: &[DeviceDiagnosis],
+) -> Vec<PathMap> {
+    let leaves: Vec<Leaf<'_>> =
+        subjects.iter().zip(devices).map(|(subject, device)| leaf(subject, device)).collect();
+    let of = |path: &ObservedPath| {
+        let own = leaves.iter().filter(|leaf| path.devices.iter().any(|name| name == leaf.name));
+        PathMap { path: path.path.clone(), layers: layers(path, &own.collect::<Vec<_>>()) }
+    };
+    if !observation.paths.is_empty() {
+        return observation.paths.iter().map(of).collect();
+    }
+    let alone = |leaf: &Leaf<'_>| ObservedPath {
+        path: leaf.name.to_owned(),
+        filesystem: None,
+        volumes: Vec::new(),
+        devices: vec![leaf.name.to_owned()],
+    };
+    leaves.iter().filter(|leaf| leaf.facts.is_some()).map(|leaf| of(&alone(leaf))).collect()
+}
+
+fn leaf<'a>(subject: &'a Subject<'_>, device: &DeviceDiagnosis) -> Leaf<'a> {
+    let longest = || device.episodes.iter().max_by_key(|episode| episode.duration_ns);
+    let worst = device.worst.and_then(|worst| device.episodes.get(worst as usize));
+    let causes = worst.or_else(longest).map_or(&[][..], |episode| &episode.causes);
+    Leaf {
+        name: &subject.device.name,
+        facts: subject.device.facts.as_ref(),
+        profile: subject.reference.map(super::FittedProfile::profile),
+        around: SystemContext::of(&subject.intervals, &subject.observation.contexts),
+        causes: causes.iter().map(|cause| cause.code).collect(),
+    }
+}
+
+/// The layer that a cause lies in.
+fn layer_of(code: CauseCode, leaf: &Leaf<'_>) -> LayerKind {
+    match code {
+        CauseCode::ServiceSlower
+        | CauseCode::WritesSlower
+        | CauseCode::ReadsSlower
+        | CauseCode::RateNearMaximum
+        | CauseCode::SlowestMember => LayerKind::Device,
+        CauseCode::PinnedRate if leaf.facts.is_some_and(is_hosted) => LayerKind::Below,
+        CauseCode::PinnedRate => LayerKind::Device,
+        CauseCode::WritesInFront | CauseCode::SchedulerHolds => LayerKind::Scheduler,
+        CauseCode::SplitRequests => LayerKind::File,
+        CauseCode::PartialBlocks => LayerKind::FileSystem,
+        CauseCode::MemoryShort => LayerKind::PageCache,
+        CauseCode::DepthBeyondKnee
+        | CauseCode::Bursts
+        | CauseCode::Neighbour
+        | CauseCode::HotDevice
+        | CauseCode::CgroupLimit
+        | CauseCode::WaitsAbove
+        | CauseCode::OneAtATime
+        | CauseCode::SmallSequential
+        | CauseCode::ProcessorsBusy
+        | CauseCode::StolenTime
+        | CauseCode::CpuQuota => LayerKind::Program,
+    }
+}
+
+fn layers(path: &ObservedPath, leaves: &[&Leaf<'_>]) -> Vec<PathLayer> {
+    let profile = leaves.iter().find_map(|leaf| leaf.profile);
+    let around = leaves.first().map(|leaf| &leaf.around);
+    let mut layers = vec![
+        common(
+            LayerKind::Program,
+            leaves,
+            (around.and_then(|around| program(around, leaves)), profile.and_then(limits_then)),
+            "limits and quotas of its group, how much it asks for at once and how evenly",
+        ),
+        common(
+            LayerKind::File,
+            leaves,
+            (None, profile.and_then(extents_then)),
+            "fragments, holes, a few hot blocks",
+        ),
+        common(
+            LayerKind::FileSystem,
+            leaves,
+            (
+                path.filesystem.as_ref().map(|now| filesystem(now, true)),
+                profile.and_then(|profile| {
+                    Some(filesystem(profile.target.filesystem.as_ref()?, false))
+                }),
+            ),
+            "its journal, copy on write, compression, too little free space",
+        ),
+        common(
+            LayerKind::PageCache,
+            leaves,
+            (around.and_then(page_cache), None),
+            "reads from memory, bursts of write-back",
+        ),
+    ];
+    layers.extend(path.volumes.iter().map(|volume| volume_layer(volume, leaves)));
+    let per_device: [(LayerKind, &[&str], &str); 3] = [
+        (LayerKind::Scheduler, &[model::SCHEDULER], "requests that are held for those of others"),
+        (
+            LayerKind::Queue,
+            &["kernel's queue", "largest request", "merging off", "read-ahead"],
+            "full tags, split requests",
+        ),
+        (
+            LayerKind::Device,
+            &["model", "driver", "link", "write cache", "firmware"],
+            "its own time: wear, retries, rebuilds, a cache that is full",
+        ),
+    ];
+    for (kind, names, can_explain) in per_device {
+        layers.extend(grouped_layers(kind, leaves, names, can_explain));
+    }
+    for leaf in leaves.iter().filter(|leaf| leaf.facts.is_some()) {
+        let can_explain = if leaf.facts.is_some_and(is_hosted) {
+            "the host's queue and cache, a neighbour, a network, a cap of the provider"
+        } else if leaf.facts.is_some_and(|facts| facts.virtual_disk) {
+            continue;
+        } else {
+            "what goes on inside the drive: retries, garbage collection, its cache"
+        };
+        let causes = causes_in(LayerKind::Below, &[leaf]);
+        let devices = vec![leaf.name.to_owned()];
+        layers.push(layer(LayerKind::Below, devices, (None, None), can_explain, causes));
+    }
+    layers
+}
+
+/// Now, and when the profile was made.
+type Told = (Option<String>, Option<String>);
+
+fn layer(
+    kind: LayerKind,
+    devices: Vec<String>,
+    (now, then): Told,
+    can_explain: &str,
+    causes: Vec<CauseCode>,
+) -> PathLayer {
+    let at_profiling = then.filter(|then| Some(then) != now.as_ref());
+    PathLayer { kind, devices, now, at_profiling, can_explain: can_explain.to_owned(), causes }
+}
+
+/// A layer of the whole path.
+fn common(kind: LayerKind, leaves: &[&Leaf<'_>], told: Told, can_explain: &str) -> PathLayer {
+    layer(kind, Vec::new(), told, can_explain, causes_in(kind, leaves))
+}
+
+/// Causes of some devices that lie in a layer, each once.
+fn causes_in(kind: LayerKind, leaves: &[&Leaf<'_>]) -> Vec<CauseCode> {
+    let mut found = Vec::new();
+    for leaf in leaves {
+        for &code in leaf.causes.iter().filter(|&&code| layer_of(code, leaf) == kind) {
+            if !found.contains(&code) {
+                found.push(code);
+            }
+        }
+    }
+    found
+}
+
+fn limit_text(limit: &CgroupLimit) -> String {
+    let CgroupLimit { group, limited, major_minor, limit_per_s } = limit;
+    format!("{}={limit_per_s} of {group} on {major_minor}", limited.key())
+}
+
+fn limits_text(limits: &[CgroupLimit]) -> Option<String> {
+    let texts: Vec<String> = limits.iter().take(LIMITS_MAX).map(limit_text).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+/// Limits on the devices of the path, and what programs wait for.
+fn program(around: &SystemContext, leaves: &[&Leaf<'_>]) -> Option<String> {
+    let ours = |limit: &&CgroupLimit| {
+        let own =
+            |leaf: &&Leaf<'_>| leaf.facts.is_some_and(|it| it.major_minor == limit.major_minor);
+        leaves.iter().any(own)
+    };
+    let limits: Vec<CgroupLimit> = around.limits.iter().filter(ours).cloned().collect();
+    let waits = around.io_some.map(|share| format!("waits for I/O {} of the time", percent(share)));
+    let known = waits.is_some() || !around.limits.is_empty();
+    let limits = limits_text(&limits).or_else(|| known.then(|| "no I/O limit".to_owned()));
+    let told: Vec<String> = limits.into_iter().chain(waits).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+fn limits_then(profile: &Profile) -> Option<String> {
+    limits_text(&profile.environment.as_ref()?.cgroup_limits)
+}
+
+fn extents_then(profile: &Profile) -> Option<String> {
+    let count = profile.target.extents.as_ref()?.count;
+    Some(record::counted(count as f64, "extent"))
+}
+
+/// Kind and options, and whether it is nearly full.
+fn filesystem(facts: &FilesystemFacts, now: bool) -> String {
+    let mut text = format!("{}, {}", facts.kind, facts.options);
+    let free = facts.free_bytes.0 as f64 / facts.size_bytes.0.max(1) as f64;
+    if now && free < NEARLY_FULL {
+        text.push_str(&format!("; {} free", percent(free)));
+    }
+    text
+}
+
+fn page_cache(around: &SystemContext) -> Option<String> {
+    let written = around.writeback_bytes?;
+    Some(format!("{} under write-back on average", format_bytes(written as u64)))
+}
+
+fn volume_layer(volume: &Volume, leaves: &[&Leaf<'_>]) -> PathLayer {
+    let on = volume.members.join(", ");
+    let level = volume.level.as_ref().map(|level| format!("{level} ")).unwrap_or_default();
+    let now = match (volume.kind, volume.members.is_empty()) {
+        (VolumeKind::Btrfs, _) => format!("btrfs {level}over {on}"),
+        (VolumeKind::Loop, false) => format!("{}: a file on {on}", volume.name),
+        (VolumeKind::Loop, true) => {
+            let own = leaves.iter().find(|leaf| leaf.name == volume.name);
+            let file = own.and_then(|leaf| leaf.facts?.loop_file.as_ref()?.on.clone());
+            let on = file.unwrap_or_else(|| "what no disk holds".to_owned());
+            format!("{}: a file on {on}", volume.name)
+        }
+        _ => format!("{}: {level}on {on}", volume.name),
+    };
+    let can_explain = if volume.members.len() > 1 {
+        "its slowest member, a rebuild, parity"
+    } else if volume.kind == VolumeKind::Loop {
+        "the page cache and the file system of the file"
+    } else {
+        "encryption, snapshots, thin provisioning"
+    };
+    layer(LayerKind::Volume, vec![volume.name.clone()], (Some(now), None), can_explain, Vec::new())
+}
+
+/// A layer for each device; those of which the same is told share one.
+fn grouped_layers(
+    kind: LayerKind,
+    leaves: &[&Leaf<'_>],
+    names: &[&str],
+    can_explain: &str,
+) -> Vec<PathLayer> {
+    let mut layers: Vec<PathLayer> = Vec::new();
+    for leaf in leaves {
+        let then = leaf.profile.and_then(|profile| profile.target.device.as_ref());
+        let told = (settings(leaf.facts, names), settings(then, names));
+        let devices = vec![leaf.name.to_owned()];
+        let own = layer(kind, devices, told, can_explain, causes_in(kind, &[leaf]));
+        let alike = |known: &&mut PathLayer| {
+            (&known.now, &known.at_profiling, &known.causes)
+                == (&own.now, &own.at_profiling, &own.causes)
+        };
+        match layers.iter_mut().find(alike) {
+            Some(known) => known.devices.extend(own.devices),
+            None => layers.push(own),
+        }
+    }
+    layers
+}
+
+/// Some settings of a device, by the names under which conditions are compared.
+fn settings(facts: Option<&DeviceFacts>, names: &[&str]) -> Option<String> {
+    let told = model::settings_told(facts?);
+    let chosen = told.iter().filter(|(what, _)| names.contains(&what.as_str()));
+    let texts: Vec<String> = match names {
+        [_] => chosen.map(|(_, value)| value.clone()).collect(),
+        _ => chosen.map(|(what, value)| format!("{what} {value}")).collect(),
+    };
+    (!texts.is_empty()).then(|| texts.join(", "))
+}

@@ -1,0 +1,52 @@
+//! The way from a program to a medium, a row for each layer; the cause is marked on it.
+
+use crate::story::Story;
+use record::{LayerKind, PathLayer, PathMap};
+
+/// The marker of a layer in which a cause was found.
+const CAUSE: &str = "> ";
+
+/// Draws the maps of a diagnosis: a single one, or of several those with a cause. What each layer can
+/// explain is folded, but for those out of sight.
+pub(crate) fn path_maps(story: &mut Story, maps: &[PathMap]) {
+    let has_cause = |map: &&PathMap| map.layers.iter().any(|layer| !layer.causes.is_empty());
+    for map in maps.iter().filter(|map| maps.len() == 1 || has_cause(map)) {
+        let title = format!("Path of {}, from program to medium", map.path);
+        let remark = if has_cause(&map) { "> marks where a cause lies" } else { "" };
+        let section = story.section(title, remark);
+        map.layers.iter().for_each(|layer| section.row(&name(layer), text(layer)));
+        let section = story.fold(format!("What each layer of {} can explain", map.path));
+        map.layers.iter().for_each(|layer| section.row(&name(layer), &layer.can_explain));
+    }
+}
+
+fn name(layer: &PathLayer) -> String {
+    let mark = if layer.causes.is_empty() { "" } else { CAUSE };
+    let kind = match layer.kind {
+        LayerKind::Program => "program",
+        LayerKind::File => "file",
+        LayerKind::FileSystem => "file system",
+        LayerKind::PageCache => "page cache",
+        LayerKind::Volume => "volume",
+        LayerKind::Scheduler => "scheduler",
+        LayerKind::Queue => "queue",
+        LayerKind::Device => "device",
+        LayerKind::Below => "below it",
+    };
+    format!("{mark}{kind}")
+}
+
+fn text(layer: &PathLayer) -> String {
+    // A volume says its name by itself, and the whole path has none.
+    let of = match layer.kind {
+        LayerKind::Volume => String::new(),
+        _ => crate::story::prefix(&layer.devices.join(", ")),
+    };
+    let now = match &layer.now {
+        Some(now) => now.clone(),
+        None => format!("out of sight: {}", layer.can_explain),
+    };
+    let then = layer.at_profiling.as_ref().map(|then| format!("; at profiling {then}"));
+    let causes = layer.causes.iter().map(|code| format!(" [{}]", code.name()));
+    format!("{of}{now}{}{}", then.unwrap_or_default(), causes.collect::<String>())
+}
