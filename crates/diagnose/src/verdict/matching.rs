@@ -4,6 +4,7 @@
 
 use super::fitted_profile::FittedProfile;
 use record::{DeviceFacts, LoopFile, MatchedBy, ObservedDevice, Profile, format_bytes};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A size may differ by this share: partitions, units, reserved blocks.
@@ -67,9 +68,15 @@ fn choice(why: &str) -> Fit {
 fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
     // What several devices do together is no measure of one of them, nor of others together.
     let together = seen.leaves.len() > 1 || measured.leaves.len() > 1;
-    if together && seen.leaves != measured.leaves {
+    if together {
+        let names = |device: &DeviceFacts| device.leaves.iter().cloned().collect::<BTreeSet<_>>();
         let (own, theirs) = (disks(seen), disks(measured));
-        return Fit::Not(format!("it is {own}, the profile is of {theirs}"));
+        return if names(seen) == names(measured) {
+            let doubt = format!("only the names of its devices agree ({own})");
+            Fit::Of(MatchedBy::Name, Some(doubt))
+        } else {
+            Fit::Not(format!("it is {own}, the profile is of {theirs}"))
+        };
     }
     let facts = [
         ("model", &seen.model, &measured.model),

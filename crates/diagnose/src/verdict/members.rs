@@ -62,7 +62,7 @@ pub(super) fn built(observation: &Observation, subjects: &[Subject<'_>]) -> Vec<
 }
 
 /// The one disk below a device; `None` of a device that is built of several.
-fn leaf<'o>(observation: &'o Observation, name: &str) -> Option<&'o str> {
+pub(super) fn leaf<'o>(observation: &'o Observation, name: &str) -> Option<&'o str> {
     let device = observation.devices.iter().find(|device| device.name == name)?;
     match (&device.partition_of, device.built_of.as_slice()) {
         (Some(whole), _) => leaf(observation, whole),

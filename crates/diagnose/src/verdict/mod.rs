@@ -36,6 +36,7 @@ mod remedies;
 mod segment;
 mod system_context;
 mod wakeup_latency;
+mod whole;
 
 pub use fitted_profile::FittedProfile;
 pub use matching::{Fit, fit};
@@ -89,6 +90,8 @@ pub fn diagnose<'p>(
     profile_of: &dyn Fn(&ObservedDevice) -> Option<&'p FittedProfile>,
     options: &DiagnoseOptions,
 ) -> Diagnosis {
+    let with_wholes = whole::with_wholes(observation, profile_of, options);
+    let observation = with_wholes.as_ref().unwrap_or(observation);
     let (mut subjects, mut left_out) = (Vec::new(), Vec::new());
     for device in &observation.devices {
         if let Some(whole) = &device.partition_of {

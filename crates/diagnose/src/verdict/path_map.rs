@@ -36,7 +36,12 @@ pub(super) fn maps(
         subjects.iter().zip(devices).map(|(subject, device)| leaf(subject, device)).collect();
     let of = |path: &ObservedPath| {
         let own = leaves.iter().filter(|leaf| path.devices.iter().any(|name| name == leaf.name));
-        PathMap { path: path.path.clone(), layers: layers(path, &own.collect::<Vec<_>>()) }
+        let within = |name: &String| path.devices.contains(name);
+        let whole = leaves.iter().find(|leaf| {
+            let built_of = leaf.facts.map_or(&[][..], |facts| &facts.leaves);
+            built_of.len() > 1 && built_of.iter().all(within)
+        });
+        PathMap { path: path.path.clone(), layers: layers(path, &own.collect::<Vec<_>>(), whole) }
     };
     if !observation.paths.is_empty() {
         return observation.paths.iter().map(of).collect();
@@ -91,8 +96,8 @@ fn layer_of(code: CauseCode, leaf: &Leaf<'_>) -> LayerKind {
     }
 }
 
-fn layers(path: &ObservedPath, leaves: &[&Leaf<'_>]) -> Vec<PathLayer> {
-    let profile = leaves.iter().find_map(|leaf| leaf.profile);
+fn layers(path: &ObservedPath, leaves: &[&Leaf<'_>], whole: Option<&Leaf<'_>>) -> Vec<PathLayer> {
+    let profile = whole.or(leaves.first().copied()).and_then(|leaf| leaf.profile);
     let around = leaves.first().map(|leaf| &leaf.around);
     let mut layers = vec![
         common(

@@ -185,3 +185,37 @@ fn a_cap_below_a_virtual_disk_is_an_alternative_to_its_own_slowness() {
     assert!(verdict_of("virtio_blk").unwrap().contains("out of sight"));
     assert_eq!(verdict_of("loop"), None);
 }
+
+#[test]
+fn the_whole_is_compared_with_a_profile_of_the_whole_and_its_members_are_not() {
+    let load = || reads(0, 60, 1_500);
+    // Members of four servers: together the eight of the profile.
+    let half = |time: &str| format!("mmc,servers=4,service={time}");
+    let profile_of_both = {
+        let mut profile = EIGHT_PROFILE.profile().clone();
+        profile.simulated = false;
+        profile.target.device = Some(DeviceFacts {
+            disk: "a".to_owned(),
+            leaves: vec!["b".to_owned(), "a".to_owned()],
+            ..DeviceFacts::default()
+        });
+        FittedProfile::new(profile)
+    };
+    for (time, slow) in [("1ms", false), ("2ms", true)] {
+        let device = half(time);
+        let mut observation = stripe(&[(device.as_str(), load()), (device.as_str(), load())]);
+        for device in &mut observation.devices {
+            device.facts =
+                Some(DeviceFacts { disk: device.name.clone(), ..DeviceFacts::default() });
+        }
+        let found =
+            diagnose(&observation, &|_| Some(&profile_of_both), &DiagnoseOptions::default());
+        let whole = of(&found, "a and b");
+        assert_eq!(whole.verdict.is_slow(), slow, "{whole:#?}");
+        assert!((whole.numbers.iops / 3_000.0 - 1.0).abs() < 0.05, "{whole:#?}");
+        assert_eq!(of(&found, "a").verdict, Verdict::NotEnoughEvidence);
+    }
+    // A profile of a member says nothing of the whole.
+    let observation = stripe(&[(EIGHT, load()), (EIGHT, load())]);
+    assert_eq!(diagnosed(&observation, Some(&EIGHT_PROFILE)).devices.len(), 2);
+}
