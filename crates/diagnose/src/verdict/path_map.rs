@@ -80,7 +80,7 @@ fn layer_of(code: CauseCode, leaf: &Leaf<'_>) -> LayerKind {
         CauseCode::PinnedRate => LayerKind::Device,
         CauseCode::WritesInFront | CauseCode::SchedulerHolds => LayerKind::Scheduler,
         CauseCode::SplitRequests => LayerKind::File,
-        CauseCode::PartialBlocks => LayerKind::FileSystem,
+        CauseCode::PartialBlocks | CauseCode::ManyFlushes => LayerKind::FileSystem,
         CauseCode::MemoryShort => LayerKind::PageCache,
         CauseCode::DepthBeyondKnee
         | CauseCode::Bursts
