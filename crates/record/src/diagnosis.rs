@@ -9,8 +9,8 @@
 
 use crate::schema::word;
 use crate::{
-    Change, ComparedCondition, Confidence, DeviceFacts, Estimate, Evidence, Finding, IoGroup,
-    Measured, Mix, Offered, OpKind, PathMap,
+    CauseCode, Change, ComparedCondition, Confidence, DeviceFacts, Estimate, Evidence, Finding,
+    IoGroup, Measured, Mix, Offered, OpKind, PathMap,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -211,81 +211,6 @@ pub struct Excluded {
     pub verdict: Verdict,
     /// The figures that rule it out, in a sentence or more.
     pub because: String,
-}
-
-/// Why a device is slow, overloaded or held back: what advice rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CauseCode {
-    /// Single requests take longer than the profile says.
-    ServiceSlower,
-    /// Writes do, reads do not.
-    WritesSlower,
-    /// Reads do, writes do not.
-    ReadsSlower,
-    /// A constant queue depth beyond the one from which on the rate hardly grows.
-    DepthBeyondKnee,
-    /// The rate is near the largest of its mix.
-    RateNearMaximum,
-    /// Requests come in bursts, with rest between.
-    Bursts,
-    /// Writes fill the device and reads wait behind them.
-    WritesInFront,
-    /// One of several groups of processes issues most of the requests, bytes or flushes.
-    Neighbour,
-    /// Programs flush often: they wait for the file system and for the device's cache, in which no
-    /// counter of reads and writes is.
-    ManyFlushes,
-    /// Other devices of the observation have much to spare.
-    HotDevice,
-    /// A control group's limit is reached.
-    CgroupLimit,
-    /// The rate is pinned to a constant that is below what the device can do.
-    PinnedRate,
-    /// Requests wait before any disk counter starts.
-    WaitsAbove,
-    /// Requests wait in the I/O scheduler, which the disk counters hold, while the device has time
-    /// left.
-    SchedulerHolds,
-    /// One request is outstanding at a time, all the time.
-    OneAtATime,
-    /// Adjacent requests that are small.
-    SmallSequential,
-    /// Requests are split in two or more.
-    SplitRequests,
-    /// Writes are no whole blocks of the device.
-    PartialBlocks,
-    /// It takes far longer than the other members of the built device, which wait for it.
-    SlowestMember,
-    /// Programs wait for a processor.
-    ProcessorsBusy,
-    /// Programs wait for memory.
-    MemoryShort,
-    /// The host took CPU time from this machine.
-    StolenTime,
-    /// A control group used up its CPU time and was stopped.
-    CpuQuota,
-}
-
-impl CauseCode {
-    /// Whether it lies beside the disk, which is then not to blame for what programs wait for.
-    #[must_use]
-    pub fn is_elsewhere(self) -> bool {
-        matches!(
-            self,
-            Self::ProcessorsBusy
-                | Self::MemoryShort
-                | Self::StolenTime
-                | Self::CpuQuota
-                | Self::ManyFlushes
-        )
-    }
-
-    /// The name as in JSON.
-    #[must_use]
-    pub fn name(self) -> String {
-        word(self)
-    }
 }
 
 /// A cause that was found.

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod capability;
+mod cause;
 mod comparison;
 mod cost_fit;
 mod diagnosis;
@@ -39,16 +40,16 @@ mod workload;
 mod zones;
 
 pub use capability::Capability;
+pub use cause::CauseCode;
 pub use comparison::{
     COMPARISON_SCHEMA, ComparedCell, ComparedCondition, ComparedGroup, ComparedKind,
     ComparedMetric, ComparedRow, ComparedSide, ComparedUnit, ComparedVerdict, Comparison,
 };
 pub use cost_fit::{COST_FIT_SCHEMA, CostFit, CostLine, CostModel, CostPoint};
 pub use diagnosis::{
-    Activity, Alternative, Calibrated, Cause, CauseCode, DIAGNOSIS_SCHEMA, DeviceDiagnosis,
-    Diagnosis, Effect, Episode, EpisodeLoad, Excluded, MatchedBy, MatchedProfile, Misleading,
-    Moment, Note, NoteCode, Numbers, OperationVerdict, Remedy, Strategy, UtilizationLaw, Verdict,
-    VerdictShare,
+    Activity, Alternative, Calibrated, Cause, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Effect,
+    Episode, EpisodeLoad, Excluded, MatchedBy, MatchedProfile, Misleading, Moment, Note, NoteCode,
+    Numbers, OperationVerdict, Remedy, Strategy, UtilizationLaw, Verdict, VerdictShare,
 };
 pub use estimate::{Estimate, Measured, NORMAL_95};
 pub use experiment::{

@@ -33,6 +33,7 @@ mod outstanding;
 mod path_map;
 mod profile_set;
 mod remedies;
+mod rivals;
 mod segment;
 mod system_context;
 mod wakeup_latency;

@@ -163,12 +163,12 @@ fn layers(path: &ObservedPath, leaves: &[&Leaf<'_>], whole: Option<&Leaf<'_>>) -
 }
 
 /// Now, and when the profile was made.
-type Told = (Option<String>, Option<String>);
+type NowAndThen = (Option<String>, Option<String>);
 
 fn layer(
     kind: LayerKind,
     devices: Vec<String>,
-    (now, then): Told,
+    (now, then): NowAndThen,
     can_explain: &str,
     causes: Vec<CauseCode>,
 ) -> PathLayer {
@@ -177,7 +177,7 @@ fn layer(
 }
 
 /// A layer of the whole path.
-fn common(kind: LayerKind, leaves: &[&Leaf<'_>], told: Told, can_explain: &str) -> PathLayer {
+fn common(kind: LayerKind, leaves: &[&Leaf<'_>], told: NowAndThen, can_explain: &str) -> PathLayer {
     layer(kind, Vec::new(), told, can_explain, causes_in(kind, leaves))
 }
 

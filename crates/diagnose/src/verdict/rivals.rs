@@ -1,0 +1,135 @@
+//! What layers that the counters do not tell apart may do to a verdict: each is a named alternative.
+
+use super::by_operation::apart;
+use super::judge::{BY_SHARE, Judgement, Segment, is_hosted};
+use super::neighbours::NeighbourBy;
+use crate::words::{changed, times};
+use record::{Confidence, Verdict};
+
+impl Segment<'_> {
+    /// What happens to reads or to writes alone.
+    pub(crate) fn rivals_of_one_operation(&self, judgement: &mut Judgement) {
+        let Some([reads, writes]) = apart(self) else { return };
+        let (one, other) = if reads.slow { (reads, writes) } else { (writes, reads) };
+        if !one.slow || other.slow {
+            return;
+        }
+        if one.constant.is_some() && other.constant.is_none() {
+            if judgement.verdict.is_slow() {
+                judgement.confidence = Confidence::Possible;
+            }
+            judgement.against(
+                Verdict::Capped,
+                format!("{} A limit on them alone does that.", one.because()),
+                "A limit of the provider or of a control group on that operation, or a trial of our \
+                 own at another rate.",
+            );
+        }
+        if !judgement.verdict.is_slow() {
+            judgement.against(
+                Verdict::Slow,
+                format!("{} The mean over both hides that.", one.because()),
+                "A trial of that operation alone, beside the profile's.",
+            );
+        }
+    }
+
+    /// A scheduler that serves by weight or class, or that the profile was made without: the wait in
+    /// it looks like a slow or a full device.
+    pub(crate) fn rivals_of_the_scheduler(&self, judgement: &mut Judgement) {
+        let harmed = judgement.verdict.is_slow() || judgement.verdict == Verdict::Overloaded;
+        let Some(scheduler) = self.scheduler().filter(|_| harmed) else { return };
+        let was = self.changed.iter().find(|changed| changed.what == model::SCHEDULER);
+        let because = match was.and_then(|was| was.a.as_ref()) {
+            Some(was) => format!(
+                "The I/O scheduler is {scheduler} and was {was} when the profile was made: requests \
+                 may wait in it for others, within these counters."
+            ),
+            None if BY_SHARE.contains(&scheduler) => format!(
+                "The I/O scheduler {scheduler} serves by weight and class: requests of one program \
+                 may wait in it for those of another, within these counters."
+            ),
+            None => return,
+        };
+        let decided_by = if self.around.traced.is_some() {
+            "The same with the scheduler of the profile."
+        } else {
+            "The tracer's time before the issue to the device (as root), or the same with the \
+             scheduler of the profile."
+        };
+        judgement.against(Verdict::Capped, because, decided_by);
+    }
+
+    /// What is not as it was when the profile was made: then it is no profile of what is there.
+    pub(crate) fn rivals_of_changes(&self, judgement: &mut Judgement) {
+        let told = changed(self.changed.iter().filter(|one| one.what != model::SCHEDULER));
+        if !judgement.verdict.is_slow() || told.is_empty() {
+            return;
+        }
+        judgement.against(
+            Verdict::NotEnoughEvidence,
+            format!("The profile was made under other conditions: {told}."),
+            "A new profile with the settings of now, or a trial with those of then.",
+        );
+    }
+
+    /// Who shares the device: as many in progress are expected to take that long, and a program that
+    /// would be alone without the others sees a slower disk all the same.
+    pub(crate) fn rivals_of_neighbours(&self, judgement: &mut Judgement) {
+        let Some(neighbour) = self.neighbour() else { return };
+        let flushes = neighbour.by == NeighbourBy::Flushes;
+        let fine = matches!(judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
+        let told = self.told(neighbour.group);
+        let because = if fine && self.waits_beside() {
+            let Some((look, latency)) = self.best_look() else { return };
+            format!(
+                "Requests take {} what a lone one takes, beside {told}.",
+                times(latency / look.unloaded_ns.max(1.0))
+            )
+        } else if judgement.verdict.is_slow() && flushes {
+            format!("Requests wait while the device flushes, which no profile holds: {told}.")
+        } else {
+            return;
+        };
+        judgement.also_against(
+            Verdict::Overloaded,
+            because,
+            "The same while that program is stopped, or limited (io.max).",
+        );
+    }
+
+    /// Flushes: whoever waits for one, or for the journal behind it, waits above the device.
+    pub(crate) fn rivals_of_flushes(&self, judgement: &mut Judgement) {
+        if judgement.verdict == Verdict::NotTheDisk {
+            return;
+        }
+        let Some(flushes) = self.many_flushes() else { return };
+        judgement.also_against(
+            Verdict::NotTheDisk,
+            format!(
+                "Programs may wait for the file system's journal or for a flush, which the latency \
+                 of reads and writes does not hold: {}. {}",
+                flushes.sentence(),
+                self.who_flushes()
+            ),
+            "Latency of fsync, and of reads, in the program; the same with the flushing program on \
+             another file system.",
+        );
+    }
+
+    /// What lies below a virtual disk takes its time within that of the device.
+    pub(crate) fn rivals_out_of_sight(&self, judgement: &mut Judgement) {
+        let Some(facts) = self.facts.filter(|facts| is_hosted(facts)) else { return };
+        if judgement.verdict.is_slow() {
+            judgement.against(
+                Verdict::Capped,
+                format!(
+                    "{} is a virtual disk: a cap of the provider, a neighbour on the host or a network \
+                     below it is out of sight and looks the same.",
+                    facts.disk
+                ),
+                "The provider's or the host's own figures of this volume.",
+            );
+        }
+    }
+}
