@@ -3,7 +3,7 @@
 
 use super::constant_rate::{ConstantRate, pinned};
 use super::expected::Expectation;
-use super::interval_totals::{IntervalTotals, ratio_error};
+use super::interval_totals::{IntervalTotals, latency_error};
 use super::judge::{Judgement, REQUESTS_MIN, Segment};
 use crate::words::times;
 use record::{OpKind, OperationVerdict, Verdict, format_nanos};
@@ -39,10 +39,8 @@ fn of(segment: &Segment<'_>, look: &Expectation, op: OpKind) -> Option<Operation
     let expected_ns = look.by_op[op as usize].filter(|expected| *expected > 0.0)? * look.bend;
     let alone: Vec<IntervalTotals> =
         segment.series.iter().map(|one| IntervalTotals { all: *one.op(op), ..*one }).collect();
-    let parts: Vec<(f64, f64)> =
-        alone.iter().filter_map(|one| Some((one.all.time_ns?, one.all.count()))).collect();
-    let error = ratio_error(&parts).unwrap_or(1.0).hypot(look.error_rel());
-    let over = (latency_ns - segment.waking_ns).max(expected_ns.min(latency_ns)) / expected_ns;
+    let error = latency_error(&alone).unwrap_or(1.0).hypot(look.error_rel());
+    let over = segment.over(latency_ns, expected_ns);
     Some(Operation {
         op,
         latency_ns,

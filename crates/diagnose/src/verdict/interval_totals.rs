@@ -276,6 +276,14 @@ impl IntervalTotals {
     }
 }
 
+/// Half-width of the 95 % interval of the mean latency of a series, as a share of it; `None` of fewer than
+/// three intervals that tell one.
+pub(crate) fn latency_error(series: &[IntervalTotals]) -> Option<f64> {
+    let parts: Vec<(f64, f64)> =
+        series.iter().filter_map(|one| Some((one.all.time_ns?, one.all.count()))).collect();
+    ratio_error(&parts)
+}
+
 /// Half-width of the 95 % interval of all of the first over all of the second, as a share of it: a
 /// linearised ratio (Cochran 1977, section 6.4). `None` of fewer than three.
 pub(crate) fn ratio_error(parts: &[(f64, f64)]) -> Option<f64> {

@@ -9,7 +9,7 @@
 use super::busy_time_test::BusyTimeTest;
 use super::constant_rate::{ConstantRate, pinned};
 use super::expected::{Expectation, SegmentFacts, nearest};
-use super::interval_totals::{IntervalTotals, ratio_error};
+use super::interval_totals::{IntervalTotals, latency_error};
 use super::outstanding::ExcessQueue;
 use super::system_context::SystemContext;
 use crate::words::{percent, times};
@@ -208,12 +208,14 @@ impl Segment<'_> {
 
     /// Half-width of the 95 % interval of the latency as a share of it.
     pub(crate) fn latency_error(&self) -> Option<f64> {
-        let parts: Vec<(f64, f64)> = self
-            .series
-            .iter()
-            .filter_map(|one| Some((one.all.time_ns?, one.all.count())))
-            .collect();
-        ratio_error(&parts)
+        latency_error(self.series)
+    }
+
+    /// A latency over an expectation, without what processors take to wake up: what takes longer than
+    /// expected may take as much longer as that.
+    pub(crate) fn over(&self, latency_ns: f64, expected_ns: f64) -> f64 {
+        let expected_ns = expected_ns.max(1.0);
+        (latency_ns - self.waking_ns).max(expected_ns.min(latency_ns)) / expected_ns
     }
 
     /// The verdict on this segment by itself.
@@ -461,12 +463,7 @@ impl Segment<'_> {
             return self.without_profile("the source tells no latencies");
         };
         let by_rate = self.by_rate();
-        // What takes longer than expected may take as much longer as processors take to wake up.
-        let over = |look: &Expectation| {
-            let expected = look.expected_ns(by_rate).max(1.0);
-            let awake = (latency - self.waking_ns).max(expected.min(latency));
-            awake / expected
-        };
+        let over = |look: &Expectation| self.over(latency, look.expected_ns(by_rate));
         let least = looks.iter().map(over).fold(f64::INFINITY, f64::min);
         let most = looks.iter().map(over).fold(0.0, f64::max);
         let saturation = self.tally.iops() / look.max_iops;
