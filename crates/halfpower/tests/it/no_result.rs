@@ -1,10 +1,7 @@
 //! What the system denies: exit code 4, and a message with path, cause and remedy.
 
-use crate::program::{halfpower, halfpower_in, names, program, program_under, run};
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
+use crate::program::{halfpower, halfpower_in, names, program, program_under, run, unprivileged};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use testkit::{Mounted, disk_folder, requires};
 
 #[test]
@@ -15,17 +12,6 @@ fn a_missing_target_is_named() {
             .refuses(4, &["no/such/place", "No such file", "check the path"]);
     }
     assert_eq!(names(folder.path()), [""; 0]);
-}
-
-/// The program as a user without rights, from a folder where that user can reach it.
-pub(crate) fn unprivileged(folder: &Path) -> Command {
-    let copy = folder.join("halfpower");
-    std::fs::copy(env!("CARGO_BIN_EXE_halfpower"), &copy).unwrap();
-    std::fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(copy);
-    command.env_remove("HALFPOWER_DB").env("XDG_DATA_HOME", "/proc/none");
-    command
 }
 
 #[test]

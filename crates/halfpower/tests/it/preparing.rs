@@ -1,6 +1,6 @@
 //! What is done before the measured run: `--precondition` and `--drop-cache`.
 
-use crate::program::{found, halfpower, program, run, trial};
+use crate::program::{found, halfpower, program, run, trial, unprivileged};
 use record::{Bytes, DropCache, FindingCode};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -81,12 +81,9 @@ fn dropping_all_caches_says_that_it_takes_root() {
     let path = cached_file(folder.path());
     let open = Command::new("chmod").arg("-R").arg("a+rwX").arg(folder.path()).status();
     assert!(open.unwrap().success());
-    let binary = folder.path().join("halfpower");
-    std::fs::copy(program().get_program(), &binary).unwrap();
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary);
     let words = format!("run {} --cache all --drop-cache drop-caches --no-save", path.display());
-    run(command, &words).refuses(4, &["drop_caches", "root", "--drop-cache dontneed"]);
+    run(unprivileged(folder.path()), &words)
+        .refuses(4, &["drop_caches", "root", "--drop-cache dontneed"]);
 }
 
 /// A control group of version 1 or 2 with a limit on memory, gone when it is dropped.

@@ -1,11 +1,13 @@
 //! The program as a child process: started, watched, signalled, ended if it hangs.
 
 use record::{Finding, FindingCode, Profile, Trial};
-use std::fs::File;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use testkit::install_program;
 
 /// Longer than any command here takes on a slow and busy machine: what takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -70,6 +72,16 @@ pub(crate) fn program_under(words: &str) -> Command {
     let mut parts = words.split_whitespace();
     let mut command = cleaned(Command::new(parts.next().unwrap()));
     command.args(parts).arg(env!("CARGO_BIN_EXE_halfpower"));
+    command
+}
+
+/// The program as a user without rights, copied to a folder where that user can reach it.
+pub(crate) fn unprivileged(folder: &Path) -> Command {
+    let copy = folder.join("halfpower");
+    install_program(Path::new(env!("CARGO_BIN_EXE_halfpower")), &copy).unwrap();
+    std::fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
+    let mut command = cleaned(Command::new("setpriv"));
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(copy);
     command
 }
 

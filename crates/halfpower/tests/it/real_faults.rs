@@ -1,9 +1,10 @@
 //! Faults of real file systems and devices: nothing hangs, and nothing is called clean that was not.
 
-use crate::program::{Outcome, Running, found, halfpower, program, program_under, run};
+use crate::program::{
+    Outcome, Running, found, halfpower, program, program_under, run, unprivileged,
+};
 use record::{DirectionResult, EndedBy, FindingCode, Trial};
-use std::fs::{File, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -276,16 +277,16 @@ fn more_targets_than_files_may_be_open_are_refused_with_limit_and_need() {
 fn a_tiny_limit_of_locked_memory_is_told_with_the_need_and_the_run_goes_on() {
     requires!(Root, Disk, Setpriv);
     let folder = tempfile::tempdir().unwrap();
-    let copy = folder.path().join("halfpower");
-    std::fs::copy(env!("CARGO_BIN_EXE_halfpower"), &copy).unwrap();
-    std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     std::fs::write(folder.path().join("data"), vec![7; 16 << 20]).unwrap();
     File::open(folder.path().join("data")).unwrap().sync_all().unwrap();
     let trial = |limit: &str| {
+        let limited = unprivileged(folder.path());
         let mut command = Command::new("prlimit");
-        command.arg(format!("--memlock={limit}")).args(["setpriv", "--reuid=65534"]);
-        command.args(["--regid=65534", "--clear-groups"]).arg(&copy);
-        command.env_remove("HALFPOWER_DB").env("XDG_DATA_HOME", "/proc/none");
+        command.arg(format!("--memlock={limit}")).arg(limited.get_program());
+        command
+            .args(limited.get_args())
+            .env_remove("HALFPOWER_DB")
+            .env("XDG_DATA_HOME", "/proc/none");
         command.current_dir(folder.path());
         let words = "run data --cache all --bs 64k --iodepth 32 --runtime 200ms --no-save --json";
         run(command, words).expect(0).trial()

@@ -4,8 +4,7 @@
 //! but the danger itself is in the way; `devices.rs` shows the opposite, where the same command
 //! writes.
 
-use crate::no_result::unprivileged;
-use crate::program::{halfpower, halfpower_in, names, run};
+use crate::program::{halfpower, halfpower_in, names, run, unprivileged};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

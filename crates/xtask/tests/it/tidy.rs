@@ -2,7 +2,6 @@
 //! they stand. The documented commands of the repository need the binary, and are checked by
 //! `cargo xtask tidy`.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -194,9 +193,9 @@ esac
 
 /// What a page gives, and what it is afterwards.
 fn checked(page: &str, bless: bool) -> (Vec<String>, String) {
-    let folder = repository(&[("page.md", page), ("stand-in", BINARY)]);
+    let folder = repository(&[("page.md", page), ("script", BINARY)]);
     let binary = folder.path().join("stand-in");
-    std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).unwrap();
+    testkit::install_program(&folder.path().join("script"), &binary).unwrap();
     let problems = xtask::commands::check(folder.path(), &binary, bless).unwrap();
     let lines = problems.iter().map(|it| format!("{} {}", it.line, it.what)).collect();
     (lines, std::fs::read_to_string(folder.path().join("page.md")).unwrap())
