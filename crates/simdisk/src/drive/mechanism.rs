@@ -264,27 +264,33 @@ impl Drive {
         if window == 1 && !(admit_runs && self.writes.dirty()) {
             return Some(Choice::Waiting(0));
         }
+        let head = self.mechanism.head;
+        let here_ns = self.geometry.angle_ns(now_ns);
+        let cost = |first: u64, place: &Place| match self.spec.order {
+            Order::Arrival => 0,
+            // What lies behind the head wraps around, and so comes last.
+            Order::Elevator => first.wrapping_sub(head),
+            Order::Soonest => {
+                let (arm_ns, rotate_ns) = self.position(here_ns, first, place);
+                arm_ns + rotate_ns
+            }
+        };
         let waiting = self.waiting[..window].iter().enumerate();
         let runs = runs.iter().enumerate().filter(|(_, run)| admit_runs && run.ready > run.first);
         let place = |run: &Run| self.geometry.place(run.first);
-        let mut all = waiting
+        let all = waiting
             .map(|(index, waiting)| (Choice::Waiting(index), waiting.first, waiting.place))
             .chain(runs.map(|(index, run)| (Choice::Run(index), run.first, place(run))));
-        let chosen = match self.spec.order {
-            Order::Arrival => all.next(),
-            Order::Elevator => {
-                let head = self.mechanism.head;
-                all.min_by_key(|&(_, first, _)| (first < head, first))
+        // A loop: `min_by_key` carries each candidate along without a branch, which takes half as
+        // long again with 32 of them.
+        let (mut best, mut least) = (None, 0);
+        for (choice, first, place) in all {
+            let cost = cost(first, &place);
+            if best.is_none() || cost < least {
+                (best, least) = (Some(choice), cost);
             }
-            Order::Soonest => {
-                let here_ns = self.geometry.angle_ns(now_ns);
-                all.min_by_key(|(_, first, place)| {
-                    let (arm_ns, rotate_ns) = self.position(here_ns, *first, place);
-                    arm_ns + rotate_ns
-                })
-            }
-        };
-        chosen.map(|(choice, ..)| choice)
+        }
+        best
     }
 
     fn begin(&mut self, now_ns: u64, index: usize) {
