@@ -16,6 +16,7 @@ pub mod commands;
 mod contest;
 mod diagnosis_eval;
 mod diagnosis_eval_real;
+mod kills;
 pub mod pairs;
 mod place;
 pub mod tidy;
@@ -42,6 +43,8 @@ usage: cargo xtask VERB [flags]
   diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
   diagnosis-eval --real [--on-disk] [--draws ROUNDS] [--first SEED] [--binary BINARY]
                           the diagnosis against cases with a known truth
+  kills [--kills N] [--first SEED] [--binary BINARY]
+                          what the program leaves behind when it is killed at random moments
   burner                  the upper bound of processor cost against a known one";
 
 /// A verb: its name, its switches, its flags with a value, and what it does.
@@ -52,7 +55,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 8] =
+const VERBS: [Verb; 9] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -63,6 +66,7 @@ const VERBS: [Verb; 8] =
         ("burner", &["--burn"], &[], |flags| {
             if flags.has("--burn") { burner::burn() } else { burner::run() }
         }),
+        ("kills", &[], &kills::VALUES, kills::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
     ];
 
