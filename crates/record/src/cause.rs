@@ -31,6 +31,8 @@ pub enum CauseCode {
     HotDevice,
     /// A control group's limit is reached.
     CgroupLimit,
+    /// More is asked for than the provider lets through, as the volume itself counts.
+    ProviderLimit,
     /// The rate is pinned to a constant that is below what the device can do.
     PinnedRate,
     /// Requests wait before any disk counter starts.
@@ -38,6 +40,8 @@ pub enum CauseCode {
     /// Requests wait in the I/O scheduler, which the disk counters hold, while the device has time
     /// left.
     SchedulerHolds,
+    /// The device serves nothing for a moment now and then, which the mean hides.
+    StandsStill,
     /// One request is outstanding at a time, all the time.
     OneAtATime,
     /// Adjacent requests that are small.

@@ -254,6 +254,10 @@ pub struct Episode {
     pub causes: Vec<Cause>,
     /// Reads and writes apart; empty where there was one of them alone, or no profile of both.
     pub operations: Vec<OperationVerdict>,
+    /// Its slowest requests; null without a tracer, or where too few requests were seen or the
+    /// profile has no load like it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<Tail>,
     /// The counters.
     pub numbers: Numbers,
     /// Half-width of the 95 % interval of the latency as a share of it, from how it moved
@@ -272,6 +276,36 @@ pub struct Episode {
     pub extrapolated: Vec<String>,
     /// The load that advice is about; null without a profile that fits.
     pub load: Option<EpisodeLoad>,
+}
+
+/// The slowest requests of an episode at the device, by the tracer, beside those of the profile.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tail {
+    /// Share of the requests that is quicker, 0 to 1: 0.999, or 0.99 where there are too few.
+    pub share: f64,
+    /// Time at the device that this share does not exceed, nanoseconds.
+    pub latency_ns: f64,
+    /// The same by the profile under this load.
+    pub expected_ns: f64,
+    /// Requests that took at least twice as long as expected of the slowest.
+    pub longer: u64,
+    /// All requests.
+    pub requests: u64,
+    /// Intervals with such requests.
+    pub intervals: u32,
+    /// All intervals that were traced.
+    pub of_intervals: u32,
+}
+
+impl Tail {
+    /// It is long from this many times the expected one on.
+    pub const LONG_FROM: f64 = 2.0;
+
+    /// Whether it is longer than the profile's.
+    #[must_use]
+    pub fn is_long(&self) -> bool {
+        self.latency_ns >= Self::LONG_FROM * self.expected_ns
+    }
 }
 
 /// What is the matter with one operation of an episode.
@@ -326,6 +360,8 @@ pub enum NoteCode {
     ConditionsChanged,
     /// The source lacks figures that a conclusion needs.
     FiguresMissing,
+    /// No single request was timed, so that the slowest ones are not known.
+    MeansOnly,
 }
 
 impl NoteCode {

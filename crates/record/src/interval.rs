@@ -122,9 +122,62 @@ pub struct Interval {
     pub splits_per_s: Option<Figure>,
     /// What the tracer saw; null where none ran.
     pub traced: Option<Traced>,
+    /// How long more was asked for than the provider lets through, by the volume's own log; null of
+    /// volumes without one, and where it was read less than a second before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_limit: Option<OverLimit>,
     /// Who asked for what, the busiest first; null where that was not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<Vec<ProcessIo>>,
+}
+
+/// Shares of an interval, 0 to 1, in which more was asked for than a limit of the provider lets
+/// through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OverLimit {
+    /// Requests: that of the volume.
+    pub volume_iops: f64,
+    /// Throughput: that of the volume.
+    pub volume_bytes: f64,
+    /// Requests: that of the machine, for all of its volumes.
+    pub machine_iops: f64,
+    /// Throughput: that of the machine, likewise.
+    pub machine_bytes: f64,
+}
+
+impl OverLimit {
+    /// Each share with what is limited, in words.
+    #[must_use]
+    pub fn each(&self) -> [(&'static str, f64); 4] {
+        [
+            ("IOPS of the volume", self.volume_iops),
+            ("throughput of the volume", self.volume_bytes),
+            ("IOPS of the machine", self.machine_iops),
+            ("throughput of the machine", self.machine_bytes),
+        ]
+    }
+
+    /// The largest share, with what is limited.
+    #[must_use]
+    pub fn largest(&self) -> (&'static str, f64) {
+        let each = self.each().into_iter();
+        each.reduce(|most, next| if next.1 > most.1 { next } else { most }).unwrap_or(("", 0.0))
+    }
+
+    /// Means of several over their times.
+    #[must_use]
+    pub fn mean(all: &[(Self, f64)]) -> Option<Self> {
+        let whole: f64 = all.iter().map(|(_, time)| time).sum();
+        let mean = |of: fn(&Self) -> f64| {
+            all.iter().map(|(one, time)| of(one) * time).sum::<f64>() / whole
+        };
+        (whole > 0.0).then(|| Self {
+            volume_iops: mean(|one| one.volume_iops),
+            volume_bytes: mean(|one| one.volume_bytes),
+            machine_iops: mean(|one| one.machine_iops),
+            machine_bytes: mean(|one| one.machine_bytes),
+        })
+    }
 }
 
 /// What the system as a whole went through during a stretch of time. Null is "not known".

@@ -49,7 +49,7 @@ pub use cost_fit::{COST_FIT_SCHEMA, CostFit, CostLine, CostModel, CostPoint};
 pub use diagnosis::{
     Activity, Alternative, Calibrated, Cause, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Effect,
     Episode, EpisodeLoad, Excluded, MatchedBy, MatchedProfile, Misleading, Moment, Note, NoteCode,
-    Numbers, OperationVerdict, Remedy, Strategy, UtilizationLaw, Verdict, VerdictShare,
+    Numbers, OperationVerdict, Remedy, Strategy, Tail, UtilizationLaw, Verdict, VerdictShare,
 };
 pub use estimate::{Estimate, Measured, NORMAL_95};
 pub use experiment::{
@@ -67,7 +67,7 @@ pub use histogram::{
 };
 pub use interval::{
     Context, CpuStops, Figure, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice,
-    OpInterval, Quality, Traced, TracedOp, WakeUp,
+    OpInterval, OverLimit, Quality, Traced, TracedOp, WakeUp,
 };
 pub use issuers::{IoGroup, Owner, OwnerKind, ProcessIo, io_groups};
 pub use limits::{

@@ -32,6 +32,8 @@ pub enum Kind {
     Misaligned,
     /// Everything stands still again and again. Opposite: it does not.
     Failing,
+    /// A device that stands still for moments, which the mean hides. Opposite: one that does not.
+    StandsStill,
     /// Little load on a bad device. Opposite: much load on a fine one.
     LightOnBad,
     /// The program is what limits. Opposite: the same program with many requests outstanding.

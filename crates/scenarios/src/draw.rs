@@ -49,7 +49,7 @@ fn room(read_percent: u8) -> Vec<Strategy> {
 type Draw = fn(&mut Dice, bool) -> Case;
 
 /// The kinds by name on the command line.
-const KINDS: [(Kind, &str, Draw); 20] = [
+const KINDS: [(Kind, &str, Draw); 21] = [
     (Kind::Healthy, "healthy", healthy),
     (Kind::Slower, "slower", slower),
     (Kind::OneWriter, "one-writer", one_writer),
@@ -62,6 +62,7 @@ const KINDS: [(Kind, &str, Draw); 20] = [
     (Kind::TurnsRandom, "turns-random", turns_random),
     (Kind::Misaligned, "misaligned", misaligned),
     (Kind::Failing, "failing", failing),
+    (Kind::StandsStill, "stands-still", stands_still),
     (Kind::LightOnBad, "light-on-bad", light_on_bad),
     (Kind::ApplicationBound, "application-bound", application_bound),
     (Kind::HotDisk, "hot-disk", hot_disk),
@@ -464,6 +465,25 @@ fn failing(dice: &mut Dice, opposite: bool) -> Case {
     if !opposite {
         case.disks[0].is = format!("{},stall={stall}ms,stall-every={every}s", device.text());
         case.expects[0].verdicts = vec![Slow, SlowAndOverloaded];
+        case.advice = vec![Restore];
+    }
+    case
+}
+
+/// A device that stands still for some 25 service times, so seldom that the mean hardly shows it and
+/// so often that one request in a thousand does. A program keeps half of its servers busy.
+fn stands_still(dice: &mut Dice, opposite: bool) -> Case {
+    let device = dice.pick(&PARALLEL);
+    let (times, seldom) = (dice.between(20.0, 30.0), dice.between(12.0, 25.0));
+    let depth = device.side / 2;
+    let loads = vec![closed(device, "program", depth, reads(dice, device))];
+    let mut case = well(dice, device, loads, &[Healthy], &[]);
+    case.traced = true;
+    if !opposite {
+        let stall_ms = times * 1e3 / device.lone_per_s;
+        let (stall, every) = (stall_ms.round(), (stall_ms * seldom).round());
+        case.disks[0].is = format!("{},stall={stall}ms,stall-every={every}ms", device.text());
+        case.expects[0].verdicts = vec![Slow];
         case.advice = vec![Restore];
     }
     case

@@ -242,6 +242,8 @@ fn limited(load: &ScenarioLoad) -> (Workload, bool) {
 struct Tracer {
     ends: VecDeque<u64>,
     sizes: [BTreeMap<u32, u64>; 2],
+    /// Times from the program's request to its completion, by operation.
+    times: [BTreeMap<u32, u64>; 2],
     adjacent: [u64; 2],
     /// What each load did, as a process.
     by_load: BTreeMap<usize, ProcessIo>,
@@ -285,13 +287,16 @@ impl Tracer {
     }
 
     fn take(&mut self) -> Traced {
+        let snapshot = |counts: &mut BTreeMap<u32, u64>| HistogramSnapshot {
+            buckets: std::mem::take(counts).into_iter().collect(),
+        };
         let mut op = |index: usize| {
-            let buckets = std::mem::take(&mut self.sizes[index]).into_iter().collect();
-            let request_bytes = HistogramSnapshot { buckets };
+            let request_bytes = snapshot(&mut self.sizes[index]);
             let (adjacent, all) =
                 (std::mem::take(&mut self.adjacent[index]), request_bytes.count());
             TracedOp {
                 request_bytes,
+                device_ns: snapshot(&mut self.times[index]),
                 sequential_share: (all > 0).then(|| adjacent as f64 / all as f64),
                 ..TracedOp::default()
             }
@@ -306,14 +311,20 @@ impl Tracer {
 struct Seen {
     engine: SimEngine,
     load: usize,
+    room: Rc<RefCell<SimHost>>,
     tracer: Option<Rc<RefCell<Tracer>>>,
+    /// Operation and begin of what is under way, by slot.
+    under_way: BTreeMap<u32, (OpKind, Nanos)>,
 }
 
 impl Engine for Seen {
     fn prepare(&mut self, requests: &[Submission]) {
         if let Some(tracer) = &self.tracer {
-            let mut tracer = tracer.borrow_mut();
-            requests.iter().for_each(|request| tracer.see(self.load, request));
+            let (mut tracer, now) = (tracer.borrow_mut(), self.room.borrow().now());
+            for request in requests {
+                tracer.see(self.load, request);
+                self.under_way.insert(request.slot, (request.request.op, now));
+            }
         }
         self.engine.prepare(requests);
     }
@@ -323,7 +334,17 @@ impl Engine for Seen {
     }
 
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
-        self.engine.wait(ask, done)
+        let before = done.len();
+        self.engine.wait(ask, done)?;
+        if let Some(tracer) = &self.tracer {
+            let (mut tracer, now) = (tracer.borrow_mut(), self.room.borrow().now());
+            for ended in &done[before..] {
+                let Some((op, begin)) = self.under_way.remove(&ended.slot) else { continue };
+                let bucket = bucket_index(now.since(begin).0) as u32;
+                *tracer.times[op as usize].entry(bucket).or_default() += 1;
+            }
+        }
+        Ok(())
     }
 
     fn features(&self) -> Vec<String> {
@@ -370,7 +391,8 @@ impl<'a> ScenarioRun<'a> {
                 // 53 bits of it, as elsewhere.
                 let seed = derive_seed(scenario.seed, index as u64 + 1) >> 11;
                 let (engine, tracer) = (SimEngine::new(room, place), tracer.clone());
-                let engine = Seen { engine, load: index, tracer };
+                let (own_room, under_way) = (Rc::clone(room), BTreeMap::new());
+                let engine = Seen { engine, load: index, room: own_room, tracer, under_way };
                 workers.push(Some(sim_worker(
                     room,
                     engine,

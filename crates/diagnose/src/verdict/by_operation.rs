@@ -4,7 +4,7 @@
 use super::constant_rate::{ConstantRate, pinned};
 use super::expected::Expectation;
 use super::interval_totals::{IntervalTotals, latency_error};
-use super::judge::{Judgement, REQUESTS_MIN, Segment};
+use super::judge::{Judgement, REQUESTS_MIN, RestsOn, Segment};
 use crate::words::times;
 use record::{OpKind, OperationVerdict, Verdict, format_nanos};
 
@@ -73,7 +73,8 @@ impl Operation {
 
     /// Its own verdict beside that on both.
     fn verdict(&self, whole: &Judgement) -> Verdict {
-        let limited = whole.limit.as_ref().is_some_and(|limit| limit.limited.op() == self.op);
+        let limited =
+            matches!(&whole.rests_on, RestsOn::Limit(limit) if limit.limited.op() == self.op);
         let full = matches!(whole.verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
         match (limited, self.slow, full) {
             (true, ..) => Verdict::Capped,

@@ -3,9 +3,10 @@
 
 use super::by_operation::{OPERATION_SLOW, apart};
 use super::expected::Expectation;
-use super::judge::{IN_SCHEDULER, Judgement, Number, STEAL_MATTERS, Segment, numbers};
+use super::judge::{IN_SCHEDULER, Judgement, Number, RestsOn, STEAL_MATTERS, Segment, numbers};
 use super::neighbours::NeighbourBy;
 use super::outstanding::ExcessQueue;
+use super::tails::sentence;
 use crate::words::percent;
 use record::{Cause, CauseCode, Verdict, format_bytes, format_count, format_nanos};
 
@@ -49,14 +50,16 @@ pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[Stri
     let Some((look, latency)) = segment.best_look().filter(|_| evident) else {
         return elsewhere(segment);
     };
-    let slow = verdict.is_slow();
+    let by_tail = judgement.rests_on == RestsOn::Tail;
+    let slow = verdict.is_slow() && !by_tail;
     let overloaded = matches!(verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
-    let harmed = slow || overloaded;
+    let harmed = verdict.is_slow() || overloaded;
     let may_be_capped = judgement.alternatives.iter().any(|one| one.verdict == Verdict::Capped);
     let beside = overloaded || segment.waits_beside();
     // In this order; each where the first says so.
-    let found: [(bool, Option<Cause>); 13] = [
+    let found: [(bool, Option<Cause>); 14] = [
         (slow, Some(slower(segment, look, latency))),
+        (harmed, stands_still(segment)),
         (slow, partial_blocks(segment)),
         (slow && may_be_capped, pinned_rate(judgement)),
         (overloaded, deep(segment)),
@@ -83,13 +86,20 @@ pub(super) fn elsewhere(segment: &Segment<'_>) -> Vec<Cause> {
 }
 
 fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
-    if let Some(limit) = &judgement.limit {
+    if let RestsOn::Limit(limit) = &judgement.rests_on {
         let (what, per_s, group) = (limit.limited.key(), limit.limit_per_s, &limit.group);
         let claim = format!("The limit {what}={per_s} of the control group {group:?}.");
         let unit = if limit.limited.is_bytes() { "bytes/s" } else { "IOPS" };
         return cause(CauseCode::CgroupLimit, claim, &[("limit", per_s as f64, unit)]);
     }
-    if let Some(held) = in_scheduler(segment, judgement) {
+    if let Some(over) =
+        segment.around.over_limit.filter(|_| judgement.rests_on == RestsOn::VolumeLog)
+    {
+        let (what, share) = over.largest();
+        let claim = format!("The provider's limit of the {what}.");
+        return cause(CauseCode::ProviderLimit, claim, &[("time over it", share, "share")]);
+    }
+    if let Some(held) = in_scheduler(segment).filter(|_| judgement.rests_on == RestsOn::Scheduler) {
         return held;
     }
     pinned_rate(judgement).unwrap_or_else(|| {
@@ -99,9 +109,8 @@ fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
     })
 }
 
-/// The scheduler that holds requests, by what the verdict rests on.
-fn in_scheduler(segment: &Segment<'_>, judgement: &Judgement) -> Option<Cause> {
-    judgement.evidence.iter().find(|one| one.what == IN_SCHEDULER)?;
+/// The scheduler that holds requests.
+fn in_scheduler(segment: &Segment<'_>) -> Option<Cause> {
     let waited = segment.around.traced.as_ref()?.queue_ns;
     let scheduler = segment.facts?.scheduler.as_deref()?;
     let claim =
@@ -196,6 +205,16 @@ fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
     numbers.extend(reads.map(|ratio| ("reads, over the expected", ratio, "")));
     numbers.extend(writes.map(|ratio| ("writes, over the expected", ratio, "")));
     cause(code, what.to_owned(), &numbers)
+}
+
+/// A few requests that take far longer than the profile's slowest.
+fn stands_still(segment: &Segment<'_>) -> Option<Cause> {
+    let tail = segment.long_tail()?;
+    let numbers = [
+        ("slowest requests, over the expected", tail.latency_ns / tail.expected_ns, ""),
+        ("intervals with such requests", f64::from(tail.intervals), ""),
+    ];
+    Some(cause(CauseCode::StandsStill, sentence(tail), &numbers))
 }
 
 /// More outstanding than helps, unless they come by themselves.

@@ -6,8 +6,8 @@
 use super::causes;
 use super::constant_rate::{VARIATION_MAX, variation};
 use super::judge::{
-    Judgement, NEAR_MAXIMUM, PRESSURE_BEYOND, SLOW_DOUBT, SLOW_FROM, Segment, WAITS_DOUBT,
-    WAITS_FROM,
+    Judgement, NEAR_MAXIMUM, OVER_AT_ALL, PRESSURE_BEYOND, SLOW_DOUBT, SLOW_FROM, Segment,
+    WAITS_DOUBT, WAITS_FROM,
 };
 use crate::words::{percent, times};
 use record::{Excluded, Verdict, format_nanos};
@@ -43,7 +43,7 @@ fn not_slow(segment: &Segment<'_>) -> Option<String> {
     let (look, latency) = segment.best_look()?;
     let expected = look.expected_ns(segment.by_rate());
     let ratio = latency / expected.max(1.0);
-    (ratio < SLOW_DOUBT.0).then(|| {
+    let mean = (ratio < SLOW_DOUBT.0).then(|| {
         format!(
             "Requests take {}, {} the {} that the profile expects; slow begins at {}.",
             format_nanos(latency),
@@ -51,7 +51,16 @@ fn not_slow(segment: &Segment<'_>) -> Option<String> {
             format_nanos(expected),
             times(SLOW_FROM)
         )
-    })
+    })?;
+    let tail = segment.tail.as_ref().filter(|tail| !tail.is_long()).map(|tail| {
+        format!(
+            "Of the slowest, one in {:.0} takes {} or more at the device, {} by the profile.",
+            1.0 / (1.0 - tail.share),
+            format_nanos(tail.latency_ns),
+            format_nanos(tail.expected_ns)
+        )
+    });
+    sentences([Some(mean), tail])
 }
 
 fn not_overloaded(segment: &Segment<'_>) -> Option<String> {
@@ -79,6 +88,16 @@ fn not_capped(segment: &Segment<'_>) -> Option<String> {
             percent(varies)
         )
     });
+    let over = segment.around.over_limit.map(|over| over.largest().1);
+    if over.is_some_and(|share| share >= OVER_AT_ALL) {
+        return None;
+    }
+    let told = over.map(|share| {
+        format!(
+            "By the volume's own log the provider's limits were exceeded {} of the time.",
+            percent(share)
+        )
+    });
     let beyond = segment.pressure_beyond();
     if beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) || segment.waits_before() {
         return None;
@@ -93,7 +112,7 @@ fn not_capped(segment: &Segment<'_>) -> Option<String> {
             percent(busy)
         )
     });
-    sentences([varies, waited])
+    sentences([told, varies, waited])
 }
 
 /// Processors, the host and memory, as far as they are known.

@@ -14,8 +14,8 @@ use super::outstanding::ExcessQueue;
 use super::system_context::SystemContext;
 use crate::words::{percent, times};
 use record::{
-    Alternative, Calibrated, Cause, ComparedCondition, Confidence, DeviceFacts, Evidence, IoGroup,
-    LimitedIo, NORMAL_95, Verdict, format_nanos,
+    Alternative, Calibrated, Cause, CgroupLimit, ComparedCondition, Confidence, DeviceFacts,
+    Evidence, NORMAL_95, Tail, Verdict, format_nanos,
 };
 use std::ops::Range;
 
@@ -43,18 +43,18 @@ const SPARE_DOUBT: (f64, f64) = (0.17, 0.24);
 /// Share of time that tasks wait for I/O beyond the device's busy time: something else holds them.
 pub(super) const PRESSURE_BEYOND: f64 = 0.2;
 /// The same where it is the only sign.
-const PRESSURE_ALONE: f64 = 0.5;
-/// A rate within these shares of a limit has reached it.
-const AT_LIMIT: (f64, f64) = (0.93, 1.05);
+pub(super) const PRESSURE_ALONE: f64 = 0.5;
 /// Share of requests that wait before any counter starts, and how long against the latency.
 const HELD_SHARE: f64 = 0.1;
-const HELD_TIMES: f64 = 0.5;
-/// The number that a verdict on the scheduler rests on.
+pub(super) const HELD_TIMES: f64 = 0.5;
+/// How long requests wait there.
 pub(crate) const IN_SCHEDULER: &str = "wait in the scheduler";
 /// Schedulers that divide a device by weight or class.
 pub(crate) const BY_SHARE: [&str; 2] = ["bfq", "cfq"];
 /// Expectations this far apart depend on whether requests were sequential.
 const PLACE_MATTERS: f64 = 1.25;
+/// Share of the time over a provider's limit below which that does not matter.
+pub(super) const OVER_AT_ALL: f64 = 0.01;
 /// Steal that can explain slowness.
 pub(crate) const STEAL_MATTERS: f64 = 0.05;
 /// A profile that knows a time only to this share is an alternative by itself.
@@ -80,6 +80,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) waking_ns: f64,
     /// Conditions that are others than when the profile was made.
     pub(crate) changed: &'a [ComparedCondition],
+    /// Its slowest requests beside those of the profile, where single ones were timed.
+    pub(crate) tail: Option<Tail>,
 }
 
 #[derive(Debug)]
@@ -97,9 +99,23 @@ pub(crate) struct Judgement {
     pub(crate) claim: String,
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) alternatives: Vec<Alternative>,
-    /// The limit that is reached, where one is.
-    pub(crate) limit: Option<record::CgroupLimit>,
+    pub(crate) rests_on: RestsOn,
     pub(crate) pin: Option<ConstantRate>,
+}
+
+/// What a verdict follows from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum RestsOn {
+    /// Means of the counters, or waits above them.
+    Means,
+    /// A limit that is reached.
+    Limit(CgroupLimit),
+    /// The wait in the I/O scheduler.
+    Scheduler,
+    /// What the volume says of its provider's limits.
+    VolumeLog,
+    /// The slowest requests.
+    Tail,
 }
 
 /// What a number is, its value and its unit.
@@ -115,14 +131,14 @@ pub(crate) fn numbers(numbers: &[Number]) -> Vec<Evidence> {
 }
 
 impl Judgement {
-    fn new(verdict: Verdict, confidence: Confidence, claim: String) -> Self {
+    pub(super) fn new(verdict: Verdict, confidence: Confidence, claim: String) -> Self {
         Self {
             verdict,
             confidence,
             claim,
             evidence: Vec::new(),
             alternatives: Vec::new(),
-            limit: None,
+            rests_on: RestsOn::Means,
             pin: None,
         }
     }
@@ -167,6 +183,7 @@ impl Judgement {
     ) {
         let before = std::mem::replace(&mut self.verdict, verdict);
         (self.confidence, self.claim) = (Confidence::Likely, claim);
+        self.rests_on = RestsOn::Means;
         self.alternatives.retain(|alternative| alternative.verdict != verdict);
         self.against(before, because, decided_by);
     }
@@ -220,125 +237,19 @@ impl Segment<'_> {
 
     /// The verdict on this segment by itself.
     pub(crate) fn judge(&self) -> Judgement {
-        let pin = pinned(self.series);
+        let constant = pinned(self.series);
+        // A provider's limit that the volume's own log does not count is none.
+        let counted = self.around.over_limit.is_none_or(|over| over.largest().1 >= OVER_AT_ALL);
+        let pin = constant.filter(|_| counted);
         let mut judgement = self
-            .held_by_a_limit(pin.as_ref())
+            .held_by_a_limit(constant.as_ref())
+            .or_else(|| self.held_by_the_provider())
             .or_else(|| self.held_before_counting())
             .or_else(|| self.too_little())
             .or_else(|| self.held_in_the_scheduler())
             .unwrap_or_else(|| self.against_profile(pin.as_ref()));
         judgement.pin = pin;
         judgement
-    }
-
-    /// A control group's limit that is reached.
-    fn held_by_a_limit(&self, pin: Option<&ConstantRate>) -> Option<Judgement> {
-        let rate_of = |tally: &IntervalTotals, limited: LimitedIo| {
-            let op = tally.op(limited.op());
-            let sum = if limited.is_bytes() { op.bytes } else { op.requests };
-            sum.map(|sum| sum / tally.seconds.max(1e-9))
-        };
-        let rate = |limited| rate_of(&self.tally, limited);
-        // A machine that stalls now and then is at its limit between: half of the time counts.
-        let usual = |limited| {
-            let each = self.series.iter().map(|one| rate_of(one, limited));
-            let mut rates = each.collect::<Option<Vec<f64>>>()?;
-            rates.sort_by(f64::total_cmp);
-            rates.get(rates.len() / 2).copied()
-        };
-        let ours = |limit: &&record::CgroupLimit| {
-            self.facts.is_none_or(|facts| facts.major_minor == limit.major_minor)
-        };
-        let beyond = self.pressure_beyond();
-        // Where tasks wait most of the time for what the device does not do, others may do more
-        // beside a group that is at its limit.
-        let complete_batch = beyond.is_some_and(|beyond| beyond > PRESSURE_ALONE);
-        let most = if complete_batch { f64::INFINITY } else { AT_LIMIT.1 };
-        let reached = |limit: &record::CgroupLimit| {
-            let of_limit = |per_s: f64| per_s / limit.limit_per_s.max(1) as f64;
-            let share = of_limit(rate(limit.limited)?);
-            if share < AT_LIMIT.0 && beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) {
-                let usually = of_limit(usual(limit.limited)?);
-                return (AT_LIMIT.0..=AT_LIMIT.1).contains(&usually).then_some(usually);
-            }
-            (AT_LIMIT.0..=most).contains(&share).then_some(share)
-        };
-        let near = |share: f64| libm::fabs(libm::log(share));
-        let limits = || self.around.limits.iter().filter(ours);
-        let by_process = || {
-            let found = limits().filter_map(|limit| Some((limit, self.process_at(limit)?)));
-            found.min_by(|a, b| near(a.1).total_cmp(&near(b.1)))
-        };
-        let (limit, share) = limits()
-            .filter_map(|limit| Some((limit, reached(limit)?)))
-            .min_by(|a, b| near(a.1).total_cmp(&near(b.1)))
-            .filter(|(_, share)| *share <= AT_LIMIT.1 || by_process().is_none())
-            .or_else(by_process)?;
-        let total = rate(limit.limited)? / limit.limit_per_s.max(1) as f64;
-        let beside = total > AT_LIMIT.1;
-        if beyond.is_some_and(|beyond| beyond <= PRESSURE_BEYOND) && pin.is_none() && !beside {
-            // Nobody waits longer than the device works: the load happens to be that large.
-            return None;
-        }
-        let demanded = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) || self.waits_before();
-        let confidence = if demanded && !beside { Confidence::Certain } else { Confidence::Likely };
-        let done = if beside && self.process_at(limit).is_some() {
-            ", and that is what one of the programs does"
-        } else if beside {
-            ", and tasks wait for what the device does not do"
-        } else {
-            ", and that is what is done"
-        };
-        let (per_s, bytes) = (limit.limit_per_s as f64, limit.limited.is_bytes());
-        let allowed = ConstantRate { per_s, bytes };
-        let mut judgement = Judgement::new(
-            Verdict::Capped,
-            confidence,
-            format!(
-                "The control group {:?} may do {} ({}){done}.",
-                limit.group,
-                allowed.text(),
-                limit.limited.key()
-            ),
-        )
-        .with("rate over the limit", share, "share");
-        if let Some(beyond) = beyond {
-            judgement =
-                judgement.with("waiting for I/O beyond the device's busy time", beyond, "share");
-        }
-        if beside {
-            judgement.against(
-                Verdict::NotTheDisk,
-                "Others do requests beside the group; how much of the rate is the group's is not \
-                 told.",
-                "The group's own counters (io.stat), or its io.pressure.",
-            );
-        }
-        if !demanded {
-            judgement.against(
-                Verdict::NotTheDisk,
-                "The program may ask for no more than that by itself.",
-                "Pressure stall information, or the tracer's waits before a request is started.",
-            );
-        }
-        judgement.limit = Some(limit.clone());
-        Some(judgement)
-    }
-
-    /// What a program or group does over a limit, where that is about the whole of it.
-    fn process_at(&self, limit: &record::CgroupLimit) -> Option<f64> {
-        let op = limit.limited.op();
-        let per_s = |group: &IoGroup| match limit.limited.is_bytes() {
-            true => group.op_bytes_per_s(op),
-            false => group.per_s(op),
-        };
-        let groups = &self.around.users.as_ref()?.groups;
-        let shares = groups
-            .iter()
-            .map(|group| per_s(group) / limit.limit_per_s.max(1) as f64)
-            .filter(|share| (AT_LIMIT.0..=AT_LIMIT.1).contains(share));
-        let off = |share: &f64| libm::fabs(libm::log(*share));
-        shares.min_by(|a, b| off(a).total_cmp(&off(b)))
     }
 
     /// Share of time that tasks wait for I/O beyond the time that the device is busy.
@@ -356,74 +267,9 @@ impl Segment<'_> {
         traced.waited.0 >= HELD_SHARE * requests && traced.waited.1 >= HELD_TIMES * latency
     }
 
-    /// Waits before the counters start that full tags do not explain.
-    fn held_before_counting(&self) -> Option<Judgement> {
-        if !self.waits_before() {
-            return None;
-        }
-        let traced = self.around.traced.as_ref()?;
-        let full = self.facts.and_then(|facts| facts.nr_requests).is_some_and(|tags| {
-            self.tally.concurrency().is_some_and(|present| present >= 0.9 * tags as f64)
-        });
-        if full {
-            return None;
-        }
-        let mut judgement = Judgement::new(
-            Verdict::Capped,
-            Confidence::Likely,
-            format!(
-                "Requests wait {} on average before the disk's counters start: something above the \
-                 device holds them.",
-                format_nanos(traced.waited.1)
-            ),
-        )
-        .with("wait before the start", traced.waited.1, "ns")
-        .with("requests that waited", traced.waited.0, "");
-        judgement.against(
-            Verdict::Overloaded,
-            "The device may have refused more requests at once than the counters show.",
-            "The device's tags in use (nr_requests and queue/nr_hw_queues).",
-        );
-        Some(judgement)
-    }
-
     /// The I/O scheduler that orders requests, where there is one.
     pub(crate) fn scheduler(&self) -> Option<&str> {
         self.facts?.scheduler.as_deref().filter(|scheduler| *scheduler != "none")
-    }
-
-    /// Most of a request's time passes before the device gets it, and the device has time left: the
-    /// scheduler keeps it idle for somebody else, or serves others first. Its wait lies within the
-    /// disk counters, so that only the tracer tells it from a slow device.
-    fn held_in_the_scheduler(&self) -> Option<Judgement> {
-        let scheduler = self.scheduler()?;
-        let traced = self.around.traced.as_ref()?;
-        let (look, latency) = self.best_look()?;
-        let saturation = self.tally.iops() / look.max_iops;
-        let device_fine = traced.device_ns < WAITS_DOUBT.0 * look.unloaded_ns;
-        let held = traced.queue_ns >= HELD_TIMES * latency && saturation < NEAR_MAXIMUM;
-        if traced.requests < REQUESTS_MIN || !held || !device_fine {
-            return None;
-        }
-        let claim = format!(
-            "Requests wait {} in the I/O scheduler ({scheduler}) and take {} at the device, where a \
-             lone one takes {}; the rate is {} of the largest. The scheduler holds them, not the \
-             device.",
-            format_nanos(traced.queue_ns),
-            format_nanos(traced.device_ns),
-            format_nanos(look.unloaded_ns),
-            percent(saturation)
-        );
-        let mut judgement = Judgement::new(Verdict::Capped, Confidence::Likely, claim)
-            .with(IN_SCHEDULER, traced.queue_ns, "ns")
-            .with("time at the device", traced.device_ns, "ns")
-            .with("rate over the largest of this mix", saturation, "share");
-        judgement.against(
-            Verdict::Overloaded,
-            "They may come in bursts, which any scheduler has to queue.",
-            "The same with the scheduler none, or shorter intervals.",
-        );
-        Some(judgement)
     }
 
     fn too_little(&self) -> Option<Judgement> {
@@ -491,10 +337,12 @@ impl Segment<'_> {
         self.rivals_of_pin(&mut judgement, &measure, pin);
         self.rivals_of_one_operation(&mut judgement);
         self.rivals_of_counters(&mut judgement, &measure);
+        self.rivals_of_the_tail(&mut judgement);
         self.rivals_of_the_scheduler(&mut judgement);
         self.rivals_of_changes(&mut judgement);
         self.rivals_of_neighbours(&mut judgement);
         self.rivals_of_flushes(&mut judgement);
+        self.rivals_of_the_provider(&mut judgement);
         self.rivals_out_of_sight(&mut judgement);
         judgement
     }

@@ -3,7 +3,7 @@
 //! device that is slower than its profile is the profiled one on a slower clock.
 
 use super::fitted_profile::FittedProfile;
-use super::judge::{Judged, SLOW_FROM};
+use super::judge::{Judged, RestsOn, SLOW_FROM};
 use super::outstanding::{constant_depth, kept_up, partly_kept_up};
 use record::{EpisodeLoad, Offered, Verdict};
 
@@ -16,10 +16,11 @@ pub(crate) fn load(one: &Judged<'_>, reference: Option<&FittedProfile>) -> Optio
     let depth = reference.outstanding(&look.mix, totals.concurrency()? / busy.unwrap_or(1.0));
     let iops = totals.iops();
     let ratio = (latency / look.expected_ns(false).max(1.0)).max(1.0);
+    let limited = matches!(one.judgement.rests_on, RestsOn::Limit(_));
     let slowdown = match one.judgement.verdict {
         Verdict::Slow | Verdict::SlowAndOverloaded => ratio,
         // What a limit above the device lets through may be slow as well.
-        Verdict::Capped if one.judgement.limit.is_some() && ratio >= SLOW_FROM => ratio,
+        Verdict::Capped if limited && ratio >= SLOW_FROM => ratio,
         _ => 1.0,
     };
     let partly = partly_kept_up(series) || segment.deep.is_some_and(|deep| deep.may_be_kept());

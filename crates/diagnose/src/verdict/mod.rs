@@ -21,6 +21,7 @@ mod cross_segment;
 mod excluded;
 mod expected;
 mod fitted_profile;
+mod held;
 mod hits;
 mod interval_totals;
 mod judge;
@@ -36,6 +37,7 @@ mod remedies;
 mod rivals;
 mod segment;
 mod system_context;
+mod tails;
 mod wakeup_latency;
 mod whole;
 
@@ -232,6 +234,7 @@ impl<'a> Subject<'a> {
             around,
             known,
             deep: None,
+            tail: None,
             waking_ns: 0.0,
             changed: self.profile.value().map_or(&[], |profile| &profile.differences),
         };
@@ -292,7 +295,13 @@ impl<'a> Subject<'a> {
     }
 
     fn segments(&self) -> Vec<Segment<'_>> {
-        self.ranges().into_iter().map(|range| self.segment(range)).collect()
+        let with_tail = |range: Range<usize>| {
+            let mut segment = self.segment(range);
+            let intervals = &self.intervals[self.body(&segment.range)];
+            segment.tail = self.reference.and_then(|it| tails::tail(intervals, &segment, it));
+            segment
+        };
+        self.ranges().into_iter().map(with_tail).collect()
     }
 
     fn judged<'s>(
@@ -385,6 +394,7 @@ impl<'a> Subject<'a> {
             excluded: excluded::excluded(segment, judgement),
             causes: one.causes.clone(),
             operations: by_operation::by_operation(segment, judgement),
+            tail: segment.tail,
             numbers: tally.numbers(),
             response_ci95_rel: segment.latency_error(),
             utilization_law: tally.utilization_law(),

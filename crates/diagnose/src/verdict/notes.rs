@@ -6,6 +6,7 @@
 use super::causes::SPLITS_SHARE;
 use super::interval_totals::IntervalTotals;
 use super::judge::{Judged, Number, REQUESTS_MIN, STEAL_MATTERS, numbers};
+use super::tails::SHARES;
 use crate::words::{changed, percent, times};
 use record::{MatchedProfile, Note, NoteCode, ObservedDevice, Verdict, format_bytes, format_nanos};
 
@@ -30,6 +31,19 @@ const DISCARDS_SHARE: f64 = 0.05;
 
 fn note(code: NoteCode, claim: String, evidence: &[Number]) -> Note {
     Note { code, claim, evidence: numbers(evidence) }
+}
+
+/// What is well by its means may still stand still for moments.
+fn means_only(judged: &[Judged<'_>]) -> Option<Note> {
+    let fine = |one: &Judged<'_>| {
+        let verdict = one.judgement.verdict;
+        let told = one.segment.tail.is_some_and(|tail| tail.share >= SHARES[0]);
+        matches!(verdict, Verdict::Healthy | Verdict::NotTheDisk) && !told
+    };
+    let claim = "A mean hides a device that stands still for moments now and then, and no single \
+                 request was timed, or too few, or the profile has no load like this. Live and as \
+                 root, --trace times each.";
+    judged.iter().any(fine).then(|| note(NoteCode::MeansOnly, claim.to_owned(), &[]))
 }
 
 pub(crate) fn notes(
@@ -64,6 +78,7 @@ pub(crate) fn notes(
         splits(whole),
         busy_doubt.or_else(|| busy_cut(whole)),
         missing(whole),
+        means_only(judged),
     ];
     notes.into_iter().flatten().collect()
 }

@@ -71,13 +71,17 @@ fn leaf<'a>(subject: &'a Subject<'_>, device: &DeviceDiagnosis) -> Leaf<'a> {
 /// The layer that a cause lies in.
 fn layer_of(code: CauseCode, leaf: &Leaf<'_>) -> LayerKind {
     match code {
-        CauseCode::PinnedRate if leaf.facts.is_some_and(is_hosted) => LayerKind::Below,
+        CauseCode::PinnedRate | CauseCode::StandsStill if leaf.facts.is_some_and(is_hosted) => {
+            LayerKind::Below
+        }
         CauseCode::ServiceSlower
         | CauseCode::WritesSlower
         | CauseCode::ReadsSlower
         | CauseCode::RateNearMaximum
         | CauseCode::PinnedRate
+        | CauseCode::StandsStill
         | CauseCode::SlowestMember => LayerKind::Device,
+        CauseCode::ProviderLimit => LayerKind::Below,
         CauseCode::WritesInFront | CauseCode::SchedulerHolds => LayerKind::Scheduler,
         CauseCode::SplitRequests => LayerKind::File,
         CauseCode::PartialBlocks | CauseCode::ManyFlushes => LayerKind::FileSystem,

@@ -5,7 +5,7 @@
 
 use super::expected::Expectation;
 use super::fitted_profile::FittedProfile;
-use super::judge::Judged;
+use super::judge::{Judged, RestsOn};
 use super::load::load;
 use super::neighbours::{NeighbourBy, NeighbourGroup};
 use crate::words::percent;
@@ -100,7 +100,7 @@ const fn row(
     Row { strategy, causes, fixes, by_rate: false, propose, unpredicted: "", words: ["", "", ""] }
 }
 
-pub(super) const ROWS: [Row; 22] = [
+pub(super) const ROWS: [Row; 23] = [
     row(
         Strategy::Restore,
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
@@ -119,6 +119,21 @@ pub(super) const ROWS: [Row; 22] = [
                       it.";
         Some((action.to_owned(), Some(Change::AsProfiled)))
     }),
+    Row {
+        unpredicted: "the mean hardly changes; of the slowest requests no model knows the cause",
+        words: [
+            "the device, or what lies below it, stands still by itself",
+            "time to look",
+            "the tail under this load is that of the profile",
+        ],
+        ..row(Strategy::Restore, &[CauseCode::StandsStill], Fixes::Device, |_| {
+            let action = "Find out what makes it stand still: resets and time-outs in the kernel log, \
+                          discards (fstrim, mount option discard), collection of free blocks in a full \
+                          SSD, a limit whose credit is used up, a snapshot or a neighbour below a \
+                          virtual disk. `halfpower watch --trace` shows when.";
+            Some((action.to_owned(), None))
+        })
+    },
     Row {
         unpredicted: "no profile of this member says how fast it should be",
         words: [
@@ -152,20 +167,30 @@ pub(super) const ROWS: [Row; 22] = [
         by_rate: true,
         ..row(
             Strategy::RaiseCap,
-            &[CauseCode::CgroupLimit, CauseCode::WaitsAbove, CauseCode::PinnedRate],
+            &[
+                CauseCode::CgroupLimit,
+                CauseCode::ProviderLimit,
+                CauseCode::WaitsAbove,
+                CauseCode::PinnedRate,
+            ],
             Fixes::Device,
             |case| {
-                let found = case.judged.judgement.limit.as_ref();
-                let action = found.map_or_else(
-                    || {
-                        "Find the cap (control group, provider's volume type, hypervisor) and raise it."
-                            .to_owned()
-                    },
-                    |limit| {
+                let action = match &case.judged.judgement.rests_on {
+                    RestsOn::Limit(limit) => {
                         let (what, per_s, group) = (limit.limited.key(), limit.limit_per_s, &limit.group);
                         format!("Raise {what}={per_s} of the control group {group:?}.")
-                    },
-                );
+                    }
+                    RestsOn::VolumeLog => {
+                        let over = case.judged.segment.around.over_limit?;
+                        format!(
+                            "Raise the limit of the {} with the provider (another volume type, more \
+                             provisioned, a larger machine).",
+                            over.largest().0
+                        )
+                    }
+                    _ => "Find the cap (control group, provider's volume type, hypervisor) and raise it."
+                        .to_owned(),
+                };
                 Some((action, Some(Change::Uncapped)))
             },
         )

@@ -1,9 +1,9 @@
 //! What layers that the counters do not tell apart may do to a verdict: each is a named alternative.
 
 use super::by_operation::apart;
-use super::judge::{BY_SHARE, Judgement, Segment, is_hosted};
+use super::judge::{BY_SHARE, Judgement, OVER_AT_ALL, Segment, is_hosted};
 use super::neighbours::NeighbourBy;
-use crate::words::{changed, times};
+use crate::words::{changed, percent, times};
 use record::{Confidence, Verdict};
 
 impl Segment<'_> {
@@ -62,7 +62,9 @@ impl Segment<'_> {
 
     /// What is not as it was when the profile was made: then it is no profile of what is there.
     pub(crate) fn rivals_of_changes(&self, judgement: &mut Judgement) {
-        let told = changed(self.changed.iter().filter(|one| one.what != model::SCHEDULER));
+        // A scheduler that is there now has its own alternative; one that is gone is a change.
+        let by_itself = |what: &str| what == model::SCHEDULER && self.scheduler().is_some();
+        let told = changed(self.changed.iter().filter(|one| !by_itself(&one.what)));
         if !judgement.verdict.is_slow() || told.is_empty() {
             return;
         }
@@ -117,15 +119,33 @@ impl Segment<'_> {
         );
     }
 
+    /// A provider's limit that is exceeded for a part of the time, by the volume's own log.
+    pub(crate) fn rivals_of_the_provider(&self, judgement: &mut Judgement) {
+        let Some((what, share)) = self.around.over_limit.map(|over| over.largest()) else { return };
+        if share >= OVER_AT_ALL {
+            judgement.also_against(
+                Verdict::Capped,
+                format!(
+                    "By the volume's own log more was asked for than the provider lets through {} of \
+                     the time ({what}): bursts wait for that.",
+                    percent(share)
+                ),
+                "The log second by second (record), beside the latency.",
+            );
+        }
+    }
+
     /// What lies below a virtual disk takes its time within that of the device.
     pub(crate) fn rivals_out_of_sight(&self, judgement: &mut Judgement) {
         let Some(facts) = self.facts.filter(|facts| is_hosted(facts)) else { return };
+        // What the volume's own log rules out is no cap.
+        let cap = if self.around.over_limit.is_some() { "" } else { "a cap of the provider, " };
         if judgement.verdict.is_slow() {
             judgement.against(
                 Verdict::Capped,
                 format!(
-                    "{} is a virtual disk: a cap of the provider, a neighbour on the host or a network \
-                     below it is out of sight and looks the same.",
+                    "{} is a virtual disk: {cap}a neighbour on the host or a network below it is out \
+                     of sight and looks the same.",
                     facts.disk
                 ),
                 "The provider's or the host's own figures of this volume.",

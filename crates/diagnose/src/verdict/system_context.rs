@@ -4,7 +4,8 @@
 
 use super::neighbours::DeviceUsers;
 use record::{
-    CgroupLimit, Context, CpuStops, HistogramSnapshot, Interval, Traced, TracedOp, bucket_mid,
+    CgroupLimit, Context, CpuStops, HistogramSnapshot, Interval, OverLimit, Traced, TracedOp,
+    bucket_mid,
 };
 use stats::weighted_mean;
 
@@ -34,6 +35,8 @@ pub(crate) struct SystemContext {
     /// Limits that held at any time of it, each once.
     pub(crate) limits: Vec<CgroupLimit>,
     pub(crate) traced: Option<TracedSums>,
+    /// How long the provider's limits were exceeded, where the volume tells.
+    pub(crate) over_limit: Option<OverLimit>,
     /// Who used the device, where that was counted.
     pub(crate) users: Option<DeviceUsers>,
 }
@@ -88,6 +91,7 @@ impl SystemContext {
             memory_bytes: mean(&|context| context.memory_available_bytes.map(|bytes| bytes as f64)),
             limits,
             traced: TracedSums::of(intervals),
+            over_limit: over_limit(intervals),
             users: DeviceUsers::of(intervals),
         }
     }
@@ -96,6 +100,11 @@ impl SystemContext {
     pub(crate) fn processors_full(&self) -> bool {
         self.idle.is_some_and(|idle| idle < PROCESSORS_FULL)
     }
+}
+
+fn over_limit(intervals: &[&Interval]) -> Option<OverLimit> {
+    let told = |interval: &&Interval| Some((interval.over_limit?, interval.duration_ns as f64));
+    OverLimit::mean(&intervals.iter().filter_map(told).collect::<Vec<_>>())
 }
 
 /// The group that was stopped in the largest share of its periods, on average over all contexts.

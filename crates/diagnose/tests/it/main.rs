@@ -13,11 +13,13 @@ mod comes_and_goes;
 mod counters;
 mod findings;
 mod neighbours;
+mod provider_limits;
 mod rules;
 mod settings;
 mod staged;
 #[path = "../../../model/tests/it/synthetic.rs"]
 mod synthetic;
+mod tails;
 mod trials;
 mod verdicts;
 

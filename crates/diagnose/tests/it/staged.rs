@@ -1,7 +1,7 @@
 //! A profile and observations of simulated devices, whose truth is known.
 
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
-use plan::{CheckPlan, CheckSettings};
+use plan::{CheckPlan, CheckSettings, DiagnosisPlan, Plan};
 use record::{
     Bytes, CauseCode, DeviceDiagnosis, EngineName, Episode, Nanos, Observation, Strategy, Target,
     TargetKind, Verdict,
@@ -20,8 +20,20 @@ const AREA: Bytes = Bytes(2 << 30);
 pub(crate) const EIGHT: &str = "mmc,servers=8,service=1ms";
 pub(crate) static EIGHT_PROFILE: LazyLock<FittedProfile> = LazyLock::new(|| profiled(EIGHT));
 
+/// The same with open loads among its trials.
+pub(crate) static EIGHT_FOR_DIAGNOSIS: LazyLock<FittedProfile> =
+    LazyLock::new(|| profiled_by(EIGHT, DiagnosisPlan::new, 600));
+
 /// What `check` finds of a device in a minute.
 pub(crate) fn profiled(device: &str) -> FittedProfile {
+    profiled_by(device, CheckPlan::new, 60)
+}
+
+fn profiled_by<P: Plan>(
+    device: &str,
+    plan: fn(CheckSettings) -> Option<P>,
+    seconds: u64,
+) -> FittedProfile {
     let spec = SimSpec::parse(device).unwrap();
     let area = AREA.min(spec.size());
     let target = Target {
@@ -32,11 +44,11 @@ pub(crate) fn profiled(device: &str) -> FittedProfile {
         filesystem: None,
         extents: None,
     };
-    let mut plan = CheckPlan::new(CheckSettings {
+    let mut plan = plan(CheckSettings {
         area,
         engine: EngineName::Sim,
         alignment: 1,
-        budget: Nanos(60 * SECOND),
+        budget: Nanos(seconds * SECOND),
         write: true,
         full: false,
         target_rel: 0.05,

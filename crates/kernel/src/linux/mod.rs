@@ -21,3 +21,4 @@ mod processors;
 pub mod roots;
 pub(crate) mod soaker;
 pub(crate) mod unsafe_calls;
+pub(crate) mod volume_log;

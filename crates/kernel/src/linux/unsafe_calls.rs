@@ -1,7 +1,7 @@
 //! Every call of this crate that the compiler cannot check, wrapped so that its callers are safe.
 //!
 //! rustix gives safe forms of nearly all that is needed. What is left: the identity of an ATA
-//! drive, `getrusage`, the idle policy and perf events.
+//! drive, a log page of an NVMe device, `getrusage`, the idle policy and perf events.
 
 use rustix::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use rustix::io::Errno;
@@ -20,6 +20,57 @@ pub(crate) fn ata_identity(device: impl AsFd) -> Result<[u16; ATA_WORDS], Errno>
     // bit pattern is valid in it.
     unsafe { ioctl(device, Updater::<HDIO_GET_IDENTITY, _>::new(&mut words)) }?;
     Ok(words)
+}
+
+/// Bytes of a log page that are asked for.
+pub(crate) const LOG_BYTES: usize = 4096;
+/// The ioctl of include/uapi/linux/nvme_ioctl.h, and the command "Get Log Page" of the NVMe base
+/// specification.
+const NVME_IOCTL_ADMIN_CMD: Opcode = 0xC048_4E41;
+const GET_LOG_PAGE: u8 = 0x02;
+/// Longest time that the device may take, in milliseconds.
+const ADMIN_TIMEOUT_MS: u32 = 1_000;
+
+/// `struct nvme_passthru_cmd`.
+#[repr(C)]
+#[derive(Default)]
+struct NvmeCommand {
+    opcode: u8,
+    flags: u8,
+    reserved: u16,
+    namespace: u32,
+    words_2_and_3: [u32; 2],
+    metadata: u64,
+    data: u64,
+    metadata_bytes: u32,
+    data_bytes: u32,
+    words_10_to_15: [u32; 6],
+    timeout_ms: u32,
+    result: u32,
+}
+
+const _: () = assert!(size_of::<NvmeCommand>() == 72);
+
+/// A log page of the first namespace of an NVMe device. A device that has no such page leaves it
+/// zero or fails.
+pub(crate) fn nvme_log_page(device: impl AsFd, page: u8) -> Result<[u8; LOG_BYTES], Errno> {
+    let mut bytes = [0; LOG_BYTES];
+    // Words of four bytes but one, above the number of the page.
+    let asked = ((LOG_BYTES as u32 / 4 - 1) << 16) | u32::from(page);
+    let mut command = NvmeCommand {
+        opcode: GET_LOG_PAGE,
+        namespace: 1,
+        data: bytes.as_mut_ptr() as u64,
+        data_bytes: LOG_BYTES as u32,
+        words_10_to_15: [asked, 0, 0, 0, 0, 0],
+        timeout_ms: ADMIN_TIMEOUT_MS,
+        ..NvmeCommand::default()
+    };
+    // SAFETY: the command is live and of the size that the opcode names; the kernel writes its last
+    // field, and `data_bytes` bytes at most to the live array that `data` points to, before it
+    // returns. Every bit pattern is valid in both. A descriptor of another kind fails with ENOTTY.
+    unsafe { ioctl(device, Updater::<NVME_IOCTL_ADMIN_CMD, _>::new(&mut command)) }?;
+    Ok(bytes)
 }
 
 /// User and system time of the whole process in microseconds.

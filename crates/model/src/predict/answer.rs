@@ -13,9 +13,7 @@ use super::errors::rms_near;
 use super::open::Load;
 use super::{PredictError, Predictor, describe, errors};
 use crate::queueing::{birth_death, mg1_response, mm1_response};
-use record::{
-    Estimate, Mix, MixClass, ModelName, NORMAL_95, Offered, OpKind, Prediction, bucket_mid,
-};
+use record::{Estimate, Mix, ModelName, NORMAL_95, Offered, OpKind, Prediction};
 
 /// Least half-width of an interval, as a ratio: histograms and counters are no better.
 const LEAST_REL: f64 = 0.01;
@@ -212,36 +210,8 @@ impl Predictor {
         Some((square / (mean * mean) - 1.0).max(0.0))
     }
 
-    /// 99th percentile of a mix: the classes' own distributions at the nearest load that was
-    /// measured, each extrapolated to the mean that is predicted for its operation.
+    /// 99th percentile of a mix at a share of saturation.
     pub(super) fn p99(&self, mix: &Mix, rho: f64) -> Option<f64> {
-        let (capacity, open) = (&self.capacity, &self.open);
-        let own_ns = |class: &MixClass| {
-            let own = Mix::one(class.op, class.locality, class.bytes);
-            open.latency(capacity, Load { mix: &own, rho, wait_factor: 1.0 })
-        };
-        let mut weights: Vec<(f64, f64)> = Vec::new();
-        for class in &mix.classes {
-            let (histogram, mean) = open.shape(class, rho)?;
-            let of_op = open.latency_of(capacity, Load { mix, rho, wait_factor: 1.0 }, class.op)?;
-            let ops = mix.share(|other| other.op == class.op);
-            let same = mix.classes.iter().filter(|other| other.op == class.op);
-            let plain: Option<f64> =
-                same.map(|other| Some(other.share / ops * own_ns(other)?)).sum();
-            let stretch = own_ns(class)? / mean * of_op / plain?;
-            let count = histogram.count() as f64;
-            weights.extend(histogram.buckets.iter().map(|&(index, requests)| {
-                (bucket_mid(index as usize) * stretch, class.share * requests as f64 / count)
-            }));
-        }
-        weights.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut below = 0.0;
-        weights
-            .iter()
-            .find(|(_, weight)| {
-                below += weight;
-                below >= 0.99
-            })
-            .map(|&(time, _)| time)
+        self.open_latencies(mix, rho)?.percentile(0.99)
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! [`table`] has times per request by operation, place, size and depth; [`capacity`] makes mixes of
 //! them; [`open`] has what open loads saw beyond theory; [`answer`] puts them together;
-//! [`device_time_share`] has what of a time the device's own counters see.
+//! [`device_time_share`] has what of a time the device's own counters see; [`tail`] has how the slowest
+//! requests compare with the mean.
 
 mod answer;
 mod capacity;
@@ -24,6 +25,7 @@ mod sheet;
 mod slo;
 mod stall_smoothing;
 mod table;
+mod tail;
 
 pub use document::{DriftNow, PredictQuestion};
 pub use drift_factors::DriftFactors;

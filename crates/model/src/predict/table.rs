@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 
 /// The largest depth of a row.
 pub(crate) const DEEPEST: usize = 256;
+/// Up to how many times as deep or as shallow a loop's latencies spread alike.
+const NEAR_DEPTH: f64 = 3.0;
 
 /// One request size.
 #[derive(Clone, Debug)]
@@ -30,6 +32,8 @@ pub(crate) struct Row {
     pub(crate) rel: f64,
     /// Squared coefficient of variation of the latency at depth 1, where it was measured.
     pub(crate) scv: Option<f64>,
+    /// Latencies by depth, as measured.
+    latencies: Vec<(u32, HistogramSnapshot)>,
 }
 
 impl Row {
@@ -261,6 +265,21 @@ impl Table {
         rising((1..=self.deepest().max(1)).map(|depth| self.mean_ns(classes, depth)))
     }
 
+    /// The latencies of a class at the nearest size and all depths near one that were measured, the
+    /// nearest first; none where each depth is more than [`NEAR_DEPTH`] times as large or as small.
+    pub(crate) fn latencies(&self, class: &MixClass, depth: f64) -> Vec<&HistogramSnapshot> {
+        let rows = self.kind(class.op, class.locality).map_or(&[][..], |kind| &kind.rows);
+        let Some(row) = rows.iter().min_by_key(|row| doublings_between(row.bytes, class.bytes))
+        else {
+            return Vec::new();
+        };
+        let off = |measured: u32| libm::fabs(libm::log(f64::from(measured) / depth.max(1.0)));
+        let mut near: Vec<_> =
+            row.latencies.iter().filter(|it| off(it.0) <= libm::log(NEAR_DEPTH)).collect();
+        near.sort_by(|a, b| off(a.0).total_cmp(&off(b.0)));
+        near.into_iter().map(|(_, histogram)| histogram).collect()
+    }
+
     /// Squared coefficient of variation of the time of a lone request of a class.
     pub(crate) fn scv(&self, class: &MixClass) -> Option<f64> {
         let rows = &self.rows_for(class.op, class.locality)?.rows;
@@ -292,8 +311,8 @@ fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {
     // A device that loses rate at depth keeps its best one: whoever runs it stops there.
     let last = *rates.last()?;
     rates.resize((measured_depth as usize).clamp(rates.len(), DEEPEST), last);
-    let alone =
-        cells.iter().find(|cell| cell.workload.depth == 1 && only_size(cell) == Some(bytes));
+    let of_size = cells.iter().filter(|cell| only_size(cell) == Some(bytes));
+    let alone = of_size.clone().find(|cell| cell.workload.depth == 1);
     Some(Row {
         bytes,
         rates,
@@ -303,6 +322,7 @@ fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {
             .last()
             .map_or(1.0, |point| NORMAL_95 * point.se / point.rate.max(f64::MIN_POSITIVE)),
         scv: alone.and_then(|cell| variation(&cell.histogram)),
+        latencies: of_size.map(|cell| (cell.workload.depth, cell.histogram.clone())).collect(),
     })
 }
 

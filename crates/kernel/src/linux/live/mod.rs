@@ -26,6 +26,7 @@ use crate::linux::device::{keeps_counters, whole_disk};
 use crate::linux::diskstats::{DiskstatsLine, lines};
 use crate::linux::path::{directory, observed_path};
 use crate::linux::roots::{Roots, text};
+use crate::linux::volume_log::VolumeLog;
 use context::ContextReader;
 use notes::Notes;
 use record::{Context, Finding, Interval, ObservedDevice, ObservedPath, WakeUp};
@@ -92,6 +93,8 @@ impl Shown {
 struct Tracked {
     reading: Reading,
     device: Arc<ObservedDevice>,
+    /// What the volume itself counts, where it does.
+    log: Option<VolumeLog>,
     at: Moment,
     /// Of its line in the file.
     position: usize,
@@ -308,7 +311,12 @@ impl Sampler {
             tracked.look_whether_counted(&self.roots);
         }
         let counted = counted_before && tracked.counted();
-        self.shown.holds(tracked).then(|| if counted { interval } else { bare(interval) })
+        if !self.shown.holds(tracked) {
+            return None;
+        }
+        let over_limit = tracked.log.as_mut().and_then(|log| log.advance(now.monotonic_ns));
+        let interval = if counted { interval } else { bare(interval) };
+        Some(Interval { over_limit, ..interval })
     }
 
     /// Drops what was not in the last reading.
@@ -350,7 +358,9 @@ struct Round {
 impl Tracked {
     fn new(roots: &Roots, line: DiskstatsLine, round: &Round, release: Option<&str>) -> Self {
         let device = Arc::new(topology::describe(roots, &line, release));
-        Self { reading: Reading::first(line), device, at: round.now, position: round.position }
+        let whole = device.facts.as_ref().filter(|_| device.partition_of.is_none());
+        let log = whole.and_then(|facts| VolumeLog::open(roots, facts, round.now.monotonic_ns));
+        Self { reading: Reading::first(line), device, log, at: round.now, position: round.position }
     }
 
     /// Whether the kernel keeps counters for it, as far as is known.

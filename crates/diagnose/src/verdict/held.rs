@@ -1,0 +1,231 @@
+//! What holds requests back above the device or below it: a limit of a control group or a provider,
+//! the I/O scheduler, or something before any counter starts.
+
+use super::constant_rate::ConstantRate;
+use super::interval_totals::IntervalTotals;
+use super::judge::{
+    HELD_TIMES, IN_SCHEDULER, Judgement, NEAR_MAXIMUM, PRESSURE_ALONE, PRESSURE_BEYOND,
+    REQUESTS_MIN, RestsOn, Segment, WAITS_DOUBT,
+};
+use crate::words::percent;
+use record::{CgroupLimit, Confidence, IoGroup, LimitedIo, Verdict, format_nanos};
+
+/// A rate within these shares of a limit has reached it.
+const AT_LIMIT: (f64, f64) = (0.93, 1.05);
+/// Share of the time over a provider's limit from which on that is what holds requests, and from which
+/// on nothing else matters.
+const OVER_MOST: f64 = 0.2;
+const OVER_NEARLY_ALWAYS: f64 = 0.5;
+
+/// What a rate is of a limit.
+fn of_limit(limit: &CgroupLimit, per_s: f64) -> f64 {
+    per_s / limit.limit_per_s.max(1) as f64
+}
+
+/// How far a share lies off one.
+fn off(share: f64) -> f64 {
+    libm::fabs(libm::log(share))
+}
+
+impl Segment<'_> {
+    /// A control group's limit that is reached.
+    pub(super) fn held_by_a_limit(&self, pin: Option<&ConstantRate>) -> Option<Judgement> {
+        let (limit, share) = self.limit_reached()?;
+        let total = of_limit(limit, rate(&self.tally, limit.limited)?);
+        let (beyond, beside) = (self.pressure_beyond(), total > AT_LIMIT.1);
+        if beyond.is_some_and(|beyond| beyond <= PRESSURE_BEYOND) && pin.is_none() && !beside {
+            // Nobody waits longer than the device works: the load happens to be that large.
+            return None;
+        }
+        let demanded = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) || self.waits_before();
+        let confidence = if demanded && !beside { Confidence::Certain } else { Confidence::Likely };
+        let done = if beside && self.group_at(limit).is_some() {
+            ", and that is what one of the programs does"
+        } else if beside {
+            ", and tasks wait for what the device does not do"
+        } else {
+            ", and that is what is done"
+        };
+        let (per_s, bytes) = (limit.limit_per_s as f64, limit.limited.is_bytes());
+        let allowed = ConstantRate { per_s, bytes }.text();
+        let (group, key) = (&limit.group, limit.limited.key());
+        let claim = format!("The control group {group:?} may do {allowed} ({key}){done}.");
+        let mut judgement = Judgement::new(Verdict::Capped, confidence, claim).with(
+            "rate over the limit",
+            share,
+            "share",
+        );
+        if let Some(beyond) = beyond {
+            let what = "waiting for I/O beyond the device's busy time";
+            judgement = judgement.with(what, beyond, "share");
+        }
+        if beside {
+            judgement.against(
+                Verdict::NotTheDisk,
+                "Others do requests beside the group; how much of the rate is the group's is not \
+                 told.",
+                "The group's own counters (io.stat), or its io.pressure.",
+            );
+        }
+        if !demanded {
+            judgement.against(
+                Verdict::NotTheDisk,
+                "The program may ask for no more than that by itself.",
+                "Pressure stall information, or the tracer's waits before a request is started.",
+            );
+        }
+        judgement.rests_on = RestsOn::Limit(limit.clone());
+        Some(judgement)
+    }
+
+    /// The limit on this device that is reached, by all of its requests or by one group's, with what
+    /// is done of it.
+    fn limit_reached(&self) -> Option<(&CgroupLimit, f64)> {
+        let ours = |limit: &&CgroupLimit| {
+            self.facts.is_none_or(|facts| facts.major_minor == limit.major_minor)
+        };
+        let limits = || self.around.limits.iter().filter(ours);
+        let nearest =
+            |found: Vec<(_, f64)>| found.into_iter().min_by(|a, b| off(a.1).total_cmp(&off(b.1)));
+        let by_all = limits().filter_map(|limit| Some((limit, self.all_at(limit)?)));
+        let by_group =
+            || nearest(limits().filter_map(|it| Some((it, self.group_at(it)?))).collect());
+        nearest(by_all.collect())
+            .filter(|(_, share)| *share <= AT_LIMIT.1 || by_group().is_none())
+            .or_else(by_group)
+    }
+
+    /// What all requests are of a limit, where they have reached it.
+    fn all_at(&self, limit: &CgroupLimit) -> Option<f64> {
+        let beyond = self.pressure_beyond();
+        let share = of_limit(limit, rate(&self.tally, limit.limited)?);
+        if share < AT_LIMIT.0 && beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) {
+            // A machine that stalls now and then is at its limit between: half of the time counts.
+            let each = self.series.iter().map(|one| rate(one, limit.limited));
+            let mut rates = each.collect::<Option<Vec<f64>>>()?;
+            rates.sort_by(f64::total_cmp);
+            let usual = of_limit(limit, *rates.get(rates.len() / 2)?);
+            return (AT_LIMIT.0..=AT_LIMIT.1).contains(&usual).then_some(usual);
+        }
+        // Where tasks wait most of the time for what the device does not do, others may do more
+        // beside a group that is at its limit.
+        let others = beyond.is_some_and(|beyond| beyond > PRESSURE_ALONE);
+        let most = if others { f64::INFINITY } else { AT_LIMIT.1 };
+        (AT_LIMIT.0..=most).contains(&share).then_some(share)
+    }
+
+    /// What a program or group does over a limit, where that is about the whole of it.
+    fn group_at(&self, limit: &CgroupLimit) -> Option<f64> {
+        let op = limit.limited.op();
+        let per_s = |group: &IoGroup| match limit.limited.is_bytes() {
+            true => group.op_bytes_per_s(op),
+            false => group.per_s(op),
+        };
+        let groups = &self.around.users.as_ref()?.groups;
+        let shares = groups.iter().map(|group| of_limit(limit, per_s(group)));
+        let reached = shares.filter(|share| (AT_LIMIT.0..=AT_LIMIT.1).contains(share));
+        reached.min_by(|a, b| off(*a).total_cmp(&off(*b)))
+    }
+
+    /// The volume's own log of how long more was asked for than its provider lets through.
+    pub(super) fn held_by_the_provider(&self) -> Option<Judgement> {
+        let over = self.around.over_limit?;
+        let (what, share) = over.largest();
+        if share < OVER_MOST {
+            return None;
+        }
+        let claim = format!(
+            "More was asked for than the provider lets through {} of the time ({what}), by the \
+             volume's own log.",
+            percent(share)
+        );
+        let most = share >= OVER_NEARLY_ALWAYS;
+        let confidence = if most { Confidence::Certain } else { Confidence::Likely };
+        let mut judgement = Judgement::new(Verdict::Capped, confidence, claim);
+        for (what, share) in over.each() {
+            judgement = judgement.with(what, share, "share of the time over it");
+        }
+        if !most {
+            judgement.against(
+                Verdict::Overloaded,
+                "The rest of the time the limit was not reached, and requests may wait for the device.",
+                "The latency in the seconds in which the log counts nothing.",
+            );
+        }
+        judgement.rests_on = RestsOn::VolumeLog;
+        Some(judgement)
+    }
+
+    /// Waits before the counters start that full tags do not explain.
+    pub(super) fn held_before_counting(&self) -> Option<Judgement> {
+        if !self.waits_before() {
+            return None;
+        }
+        let traced = self.around.traced.as_ref()?;
+        let full = self.facts.and_then(|facts| facts.nr_requests).is_some_and(|tags| {
+            self.tally.concurrency().is_some_and(|present| present >= 0.9 * tags as f64)
+        });
+        if full {
+            return None;
+        }
+        let mut judgement = Judgement::new(
+            Verdict::Capped,
+            Confidence::Likely,
+            format!(
+                "Requests wait {} on average before the disk's counters start: something above the \
+                 device holds them.",
+                format_nanos(traced.waited.1)
+            ),
+        )
+        .with("wait before the start", traced.waited.1, "ns")
+        .with("requests that waited", traced.waited.0, "");
+        judgement.against(
+            Verdict::Overloaded,
+            "The device may have refused more requests at once than the counters show.",
+            "The device's tags in use (nr_requests and queue/nr_hw_queues).",
+        );
+        Some(judgement)
+    }
+
+    /// Most of a request's time passes before the device gets it, and the device has time left: the
+    /// scheduler keeps it idle for somebody else, or serves others first. Its wait lies within the
+    /// disk counters, so that only the tracer tells it from a slow device.
+    pub(super) fn held_in_the_scheduler(&self) -> Option<Judgement> {
+        let scheduler = self.scheduler()?;
+        let traced = self.around.traced.as_ref()?;
+        let (look, latency) = self.best_look()?;
+        let saturation = self.tally.iops() / look.max_iops;
+        let device_fine = traced.device_ns < WAITS_DOUBT.0 * look.unloaded_ns;
+        let held = traced.queue_ns >= HELD_TIMES * latency && saturation < NEAR_MAXIMUM;
+        if traced.requests < REQUESTS_MIN || !held || !device_fine {
+            return None;
+        }
+        let claim = format!(
+            "Requests wait {} in the I/O scheduler ({scheduler}) and take {} at the device, where a \
+             lone one takes {}; the rate is {} of the largest. The scheduler holds them, not the \
+             device.",
+            format_nanos(traced.queue_ns),
+            format_nanos(traced.device_ns),
+            format_nanos(look.unloaded_ns),
+            percent(saturation)
+        );
+        let mut judgement = Judgement::new(Verdict::Capped, Confidence::Likely, claim)
+            .with(IN_SCHEDULER, traced.queue_ns, "ns")
+            .with("time at the device", traced.device_ns, "ns")
+            .with("rate over the largest of this mix", saturation, "share");
+        judgement.rests_on = RestsOn::Scheduler;
+        judgement.against(
+            Verdict::Overloaded,
+            "They may come in bursts, which any scheduler has to queue.",
+            "The same with the scheduler none, or shorter intervals.",
+        );
+        Some(judgement)
+    }
+}
+
+/// What a limit counts, per second.
+fn rate(tally: &IntervalTotals, limited: LimitedIo) -> Option<f64> {
+    let op = tally.op(limited.op());
+    let sum = if limited.is_bytes() { op.bytes } else { op.requests };
+    sum.map(|sum| sum / tally.seconds.max(1e-9))
+}

@@ -1,0 +1,128 @@
+//! The slowest requests, which means hide: a device that stands still for a moment now and then has
+//! the latency that is expected of it and is what programs wait for.
+//!
+//! Only a tracer times single requests. What it saw at the device is held against the slowest of the
+//! profile's own requests under a load like this. It is long from twice as much on, and in at least
+//! two intervals, as one event may be anything. A program that keeps its queue constant cannot make
+//! such a tail; bursts of one that does not can, which no mean tells apart.
+
+use super::expected::Expectation;
+use super::fitted_profile::FittedProfile;
+use super::judge::{Judgement, RestsOn, Segment};
+use crate::words::{percent, times};
+use record::{HistogramSnapshot, Interval, Offered, Tail, Verdict, bucket_mid, format_nanos};
+
+/// Shares of the requests that are quicker than the slowest ones, the preferred first.
+pub(super) const SHARES: [f64; 2] = [0.999, 0.99];
+/// Fewest intervals with long requests.
+const INTERVALS_MIN: u32 = 2;
+
+/// The tail of a segment with these intervals.
+pub(super) fn tail(
+    intervals: &[&Interval],
+    segment: &Segment<'_>,
+    reference: &FittedProfile,
+) -> Option<Tail> {
+    let each: Vec<HistogramSnapshot> = intervals
+        .iter()
+        .filter_map(|interval| interval.traced.as_ref())
+        .map(|traced| traced.read.device_ns.merged(&traced.write.device_ns))
+        .collect();
+    let all = each.iter().fold(HistogramSnapshot::default(), |sum, next| sum.merged(next));
+    let (look, _) = segment.best_look()?;
+    SHARES.into_iter().find_map(|share| {
+        let latency_ns = all.percentile(share)?;
+        let expected_ns = expected_ns(segment, reference, look, share)?;
+        let longer_in = |times: &HistogramSnapshot| -> u64 {
+            let long = |bucket: u32| bucket_mid(bucket as usize) >= Tail::LONG_FROM * expected_ns;
+            let buckets = times.buckets.iter().filter(|(bucket, _)| long(*bucket));
+            buckets.map(|(_, requests)| requests).sum()
+        };
+        let intervals = each.iter().filter(|times| longer_in(times) > 0).count();
+        Some(Tail {
+            share,
+            latency_ns,
+            expected_ns,
+            longer: longer_in(&all),
+            requests: all.count(),
+            intervals: u32::try_from(intervals).unwrap_or(u32::MAX),
+            of_intervals: u32::try_from(each.len()).unwrap_or(u32::MAX),
+        })
+    })
+}
+
+/// The time that the profile's requests do not exceed in such a share, under a load like this.
+fn expected_ns(
+    segment: &Segment<'_>,
+    reference: &FittedProfile,
+    look: &Expectation,
+    share: f64,
+) -> Option<f64> {
+    let busy = segment.busy().filter(|busy| *busy > 0.0).unwrap_or(1.0);
+    let offered = if segment.known.constant {
+        Offered::Depth(reference.outstanding(&look.mix, segment.tally.concurrency()? / busy))
+    } else {
+        Offered::PoissonPerS(segment.tally.iops())
+    };
+    let ratio = reference.predictor().tail_ratio(&look.mix, offered, share)?;
+    Some(ratio * look.expected_ns(segment.by_rate()))
+}
+
+impl Segment<'_> {
+    /// The tail, where it is longer than the profile's.
+    pub(crate) fn long_tail(&self) -> Option<&Tail> {
+        self.tail.as_ref().filter(|tail| tail.is_long() && tail.intervals >= INTERVALS_MIN)
+    }
+
+    /// A mean that is as expected, with requests among it that are not.
+    pub(crate) fn rivals_of_the_tail(&self, judgement: &mut Judgement) {
+        let Some(tail) = self.long_tail() else { return };
+        let fine = matches!(judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
+        if judgement.verdict.is_slow() || judgement.verdict == Verdict::Capped {
+            return;
+        }
+        let because = sentence(tail);
+        const DECIDED_BY: &str = "The device's own log, or a trial of our own at this load, whose \
+                                  slowest requests lie side by side in time.";
+        if fine && self.known.constant {
+            let claim = format!(
+                "{because} The mean is as expected, and the program keeps its queue constant: the \
+                 device stands still now and then."
+            );
+            judgement.replaced(
+                Verdict::Slow,
+                claim,
+                "The mean latency is as expected; who asks for nothing more is served well.",
+                "What the program can bear.",
+            );
+            judgement.rests_on = RestsOn::Tail;
+        } else {
+            let because = format!(
+                "{because} The device may stand still now and then; bursts of the program do the \
+                 same."
+            );
+            judgement.against(Verdict::Slow, because, DECIDED_BY);
+        }
+        judgement.against(
+            Verdict::Capped,
+            "A limit with credit, which holds requests back when that is used up, makes such a tail.",
+            "A limit of the provider or of a control group; the tail at half of the rate.",
+        );
+    }
+}
+
+/// A tail in words.
+pub(super) fn sentence(tail: &Tail) -> String {
+    format!(
+        "One request in {:.0} takes {} or more at the device, {} the {} of the profile; {} of all, in \
+         {} of {} intervals, take over {}.",
+        1.0 / (1.0 - tail.share),
+        format_nanos(tail.latency_ns),
+        times(tail.latency_ns / tail.expected_ns),
+        format_nanos(tail.expected_ns),
+        percent(tail.longer as f64 / tail.requests.max(1) as f64),
+        tail.intervals,
+        tail.of_intervals,
+        format_nanos(Tail::LONG_FROM * tail.expected_ns)
+    )
+}

@@ -1,0 +1,119 @@
+//! How the slowest requests of a mix compare with its mean, by the profile's own requests.
+//!
+//! A closed loop has the latencies of the nearest measured size and the depths about its own; arrivals
+//! by chance those of the nearest open loads, as bursts make a tail of their own. Models predict means; of a tail
+//! only its shape is taken, so that a device whose every request is slower has no longer tail.
+
+use super::Predictor;
+use super::open::Load;
+use record::{HistogramSnapshot, Mix, Offered, bucket_mid};
+
+/// Fewest requests beyond a percentile that make it more than noise.
+const BEYOND_MIN: f64 = 10.0;
+/// With so many expected beyond a percentile, the largest time of all lies above it 95 times in 100.
+const BOUND_MIN: f64 = 3.0;
+
+/// Latencies with their weights, by rising latency.
+pub(super) struct Latencies {
+    weighted: Vec<(f64, f64)>,
+    /// Squared share of each class over its requests, summed: one over as many requests of one class
+    /// as would tell as much (Kish).
+    per_request: f64,
+}
+
+impl Latencies {
+    /// Of histograms, each with what its latencies are multiplied by and its share of the requests.
+    pub(super) fn of<'a>(
+        parts: impl IntoIterator<Item = (&'a HistogramSnapshot, f64, f64)>,
+    ) -> Self {
+        let (mut weighted, mut per_request) = (Vec::new(), 0.0);
+        for (histogram, stretch, share) in parts {
+            let each = share / histogram.count() as f64;
+            per_request += share * each;
+            weighted.extend(histogram.buckets.iter().map(|&(index, requests)| {
+                (bucket_mid(index as usize) * stretch, each * requests as f64)
+            }));
+        }
+        weighted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Self { weighted, per_request }
+    }
+
+    /// The latency that a share of the requests does not exceed.
+    pub(super) fn percentile(&self, share: f64) -> Option<f64> {
+        let mut below = 0.0;
+        let found = self.weighted.iter().find(|(_, weight)| {
+            below += weight;
+            below >= share
+        });
+        found.map(|&(time, _)| time)
+    }
+
+    fn mean(&self) -> f64 {
+        let (time, weight) = self
+            .weighted
+            .iter()
+            .fold((0.0, 0.0), |sum, (time, weight)| (sum.0 + time * weight, sum.1 + weight));
+        time / weight
+    }
+}
+
+impl Predictor {
+    /// The latency that a share (0 to 1) of a mix's requests does not exceed, over their mean. Where
+    /// fewer than ten requests lie beyond it, it is the largest latency, which is no less; `None` with
+    /// fewer than three, and where the profile has no load like it.
+    #[must_use]
+    pub fn tail_ratio(&self, mix: &Mix, offered: Offered, share: f64) -> Option<f64> {
+        let latencies = match offered {
+            Offered::Depth(depth) => self.closed_latencies(mix, depth)?,
+            Offered::PoissonPerS(rate) => {
+                self.open_latencies(mix, rate / self.max_rate(mix).ok()?.value)?
+            }
+            Offered::ConstantPerS(_) => return None,
+        };
+        let beyond = (1.0 - share) / latencies.per_request + 1e-6;
+        let latency = match beyond {
+            BEYOND_MIN.. => latencies.percentile(share)?,
+            BOUND_MIN.. => latencies.weighted.last()?.0,
+            _ => return None,
+        };
+        Some(latency / latencies.mean()).filter(|ratio| *ratio > 0.0)
+    }
+
+    /// Each class has the mean of the nearest depth, and the shape of all that are near: one of them
+    /// rarely has the requests that a tail takes.
+    fn closed_latencies(&self, mix: &Mix, depth: f64) -> Option<Latencies> {
+        let mut parts = Vec::new();
+        for class in &mix.classes {
+            let near = self.capacity.table.latencies(class, depth);
+            let mean_of = |histogram| Latencies::of([(histogram, 1.0, 1.0)]).mean();
+            let mean = mean_of(*near.first()?);
+            let all: u64 = near.iter().map(|histogram| histogram.count()).sum();
+            parts.extend(near.into_iter().map(|histogram| {
+                let share = class.share * histogram.count() as f64 / all as f64;
+                (histogram, mean / mean_of(histogram), share)
+            }));
+        }
+        Some(Latencies::of(parts))
+    }
+
+    /// The classes' own distributions at the nearest load that was measured, each extrapolated to the
+    /// mean that is predicted for its operation.
+    pub(super) fn open_latencies(&self, mix: &Mix, rho: f64) -> Option<Latencies> {
+        let (capacity, open) = (&self.capacity, &self.open);
+        let own_ns = |class: &record::MixClass| {
+            let own = Mix::one(class.op, class.locality, class.bytes);
+            open.latency(capacity, Load { mix: &own, rho, wait_factor: 1.0 })
+        };
+        let mut parts = Vec::new();
+        for class in &mix.classes {
+            let (histogram, mean) = open.shape(class, rho)?;
+            let of_op = open.latency_of(capacity, Load { mix, rho, wait_factor: 1.0 }, class.op)?;
+            let ops = mix.share(|other| other.op == class.op);
+            let same = mix.classes.iter().filter(|other| other.op == class.op);
+            let plain: Option<f64> =
+                same.map(|other| Some(other.share / ops * own_ns(other)?)).sum();
+            parts.push((histogram, own_ns(class)? / mean * of_op / plain?, class.share));
+        }
+        Some(Latencies::of(parts))
+    }
+}
