@@ -48,7 +48,7 @@ pub fn profile_findings(profile: &Profile, trials: &[Trial], omitted: Omitted) -
     .collect();
     findings.extend(profile.service_time_fits.iter().filter_map(fit_poor));
     findings.extend(profile.depth_curves.iter().filter_map(knee_not_reached));
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    findings.sort_by_cached_key(|finding| std::cmp::Reverse(finding.severity));
     findings
 }
 
@@ -134,7 +134,7 @@ fn cache(profile: &Profile) -> Option<Finding> {
                 && workload.only_op() == Some(OpKind::Read)
         })
         .collect();
-    reads.sort_by_key(|cell| cell.workload.max_bs());
+    reads.sort_by_cached_key(|cell| cell.workload.max_bs());
     let of = |pattern| reads.iter().filter(move |cell| cell.workload.pattern == pattern);
     of(Pattern::Hit).find_map(|hit| {
         let same_size = |random: &&&Cell| random.workload.bs == hit.workload.bs;

@@ -40,7 +40,7 @@ const FACTS: [FindingCode; 3] =
 pub fn trial_findings(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
     let mut findings = rolled_up(trials, already);
     findings.extend([unsteady(trials), thin_cells(trials), steal(trials)].into_iter().flatten());
-    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
+    findings.sort_by_cached_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
     findings
 }
 
@@ -185,7 +185,7 @@ fn thin_cells(trials: &[Trial]) -> Option<Finding> {
         .map(|(_, trials)| (trials.iter().map(|one| one.completed()).sum(), &trials[0].workload))
         .filter(|(ios, _)| *ios < FEW_REQUESTS)
         .collect();
-    thin.sort_by_key(|(ios, _)| *ios);
+    thin.sort_by_cached_key(|(ios, _)| *ios);
     let (fewest, _) = thin.first()?;
     let names = thin.iter().take(CELLS_NAMED);
     let mut names: Vec<String> =

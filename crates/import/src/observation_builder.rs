@@ -141,8 +141,8 @@ impl ObservationBuilder {
             })
             .collect();
         let assumed_times = self.assumed_times();
-        self.intervals.sort_by_key(|interval| interval.begin_ns);
-        self.contexts.sort_by_key(|context| context.begin_ns);
+        self.intervals.sort_by_cached_key(|interval| interval.begin_ns);
+        self.contexts.sort_by_cached_key(|context| context.begin_ns);
         let mut observation = Observation {
             schema: OBSERVATION_SCHEMA.to_owned(),
             source: self.source.to_owned(),

@@ -13,6 +13,7 @@ use record::{
     BusPoint, BusTest, Bytes, CacheEvidence, Estimate, Growth, HitRow, HitTest, Measured, Nanos,
     OpKind, Pattern, ServiceTimeFit, Trial,
 };
+use stats::Ordered;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Re-reads that are so many times as fast as first reads come from a cache, as in a profile.
@@ -46,7 +47,7 @@ pub fn rates(answers: &[Answer], purpose: Purpose) -> Vec<(Estimate, &Trial)> {
         .into_values()
         .filter_map(|(visits, trial)| Some((stats::visits_mean(&visits)?, trial)))
         .collect();
-    rates.sort_by(|a, b| b.0.value.total_cmp(&a.0.value));
+    rates.sort_by_cached_key(|one| Ordered(-one.0.value));
     rates
 }
 

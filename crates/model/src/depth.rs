@@ -81,7 +81,7 @@ pub(crate) fn depth_points(cells: &[&Cell], bs_bytes: u64) -> Vec<DepthPoint> {
         })
         .collect();
     // Stable, so that `dedup` keeps the first of equals.
-    points.sort_by_key(|point| point.depth);
+    points.sort_by_cached_key(|point| point.depth);
     points.dedup_by_key(|point| point.depth);
     points
 }

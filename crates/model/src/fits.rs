@@ -11,6 +11,7 @@
 
 use crate::size::{direct, only_size};
 use record::{Cell, LeftOut, OpKind, Pattern, ServiceTimeFit};
+use stats::Ordered;
 
 /// Relative error of a straight line as a model of a device, one standard deviation.
 const MODEL_ERROR_REL: f64 = 0.03;
@@ -70,7 +71,7 @@ fn depth_one_points(cells: &[Cell], op: OpKind, pattern: Pattern) -> Vec<stats::
             Some(stats::Point { x: only_size(cell)? as f64, y, se })
         })
         .collect();
-    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    points.sort_by_cached_key(|one| Ordered(one.x));
     points.dedup_by(|a, b| a.x == b.x);
     points
 }

@@ -46,7 +46,7 @@ pub fn service_rates(measured: &[(u32, f64)]) -> Vec<f64> {
         .copied()
         .filter(|&(depth, rate)| depth > 0 && rate > 0.0 && rate.is_finite())
         .collect();
-    points.sort_by_key(|&(depth, _)| depth);
+    points.sort_by_cached_key(|&(depth, _)| depth);
     let mut rates = Vec::with_capacity(points.last().map_or(0, |&(depth, _)| depth as usize));
     let (mut from_depth, mut from_rate) = (0, 0.0);
     for (depth, rate) in points {

@@ -45,7 +45,7 @@ fn size_curve(cells: &[&Cell], op: OpKind, pattern: Pattern, depth: u32) -> Opti
         })
         .collect();
     // Stable, so that of two cells with one size the first in the design counts.
-    points.sort_by_key(|point| point.bytes);
+    points.sort_by_cached_key(|point| point.bytes);
     points.dedup_by_key(|point| point.bytes);
     let half_of_max_bytes_per_s =
         largest(cells.iter().copied(), |cell| cell.bytes_per_s)?.value / 2.0;

@@ -122,7 +122,7 @@ impl<E> Recorder<E> {
     /// Saves the observation, with its intervals in order of time: a joined interval began before
     /// others that were added earlier.
     fn save(&mut self) -> Result<(), E> {
-        self.observation.intervals.sort_by_key(|interval| interval.begin_ns);
+        self.observation.intervals.sort_by_cached_key(|interval| interval.begin_ns);
         self.last.clear();
         self.unsaved_ns = 0;
         (self.save)(&self.observation)

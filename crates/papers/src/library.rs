@@ -19,6 +19,7 @@ use crate::expression::Expression;
 use crate::quote::Quote;
 use crate::row::{Chart, Class, Paper, Point, Row, Verdict};
 use crate::tolerance::{SINGLE, Tolerance};
+use stats::Ordered;
 use std::collections::BTreeMap;
 
 /// The files of one paper, as they lie in `data/`.
@@ -329,7 +330,7 @@ fn published_series(files: &Files) -> Result<Published, String> {
         }
     }
     for (_, points) in series.values_mut() {
-        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        points.sort_by_cached_key(|one| Ordered(one.0));
     }
     Ok(series)
 }

@@ -215,7 +215,7 @@ impl DiagnosisPlan {
     /// goes on to take.
     fn fill_buffers_last(&mut self) {
         let Visits { cells, queue, .. } = &mut self.visits;
-        queue.make_contiguous().sort_by_key(|&index| {
+        queue.make_contiguous().sort_by_cached_key(|&index| {
             let workload = &cells[index].workload;
             fills_buffers(workload).then_some(workload.read_percent)
         });

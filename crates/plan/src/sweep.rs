@@ -323,7 +323,7 @@ fn reached(cells: &[ExperimentCell], visits: &[Visit<'_>], design: &Design) -> V
                 .filter(|cell| of_any_size(cell) == levels)
                 .filter_map(|cell| Some((bytes(&cell.levels)?, cell.bytes_per_s.value)))
                 .collect();
-            points.sort_by_key(|(bytes, _)| *bytes);
+            points.sort_by_cached_key(|(bytes, _)| *bytes);
             let smallest = |share: f64| {
                 let reaches = points.iter().find(|(_, rate)| *rate >= share * maximum);
                 reaches.map(|(bytes, _)| *bytes)

@@ -15,7 +15,7 @@ use record::{
     ComparedKind, ComparedMetric, ComparedRow, ComparedSide, ComparedUnit, ComparedVerdict,
     Comparison, Unit,
 };
-use stats::grouped;
+use stats::{Ordered, grouped};
 
 const CONDITIONS: usize = 24;
 const NAMED: usize = 4;
@@ -155,7 +155,7 @@ fn named(story: &mut Story, comparison: &Comparison) {
         let all = rows_of_cells(comparison);
         let mut found: Vec<_> = all.filter(|(_, row)| row.verdict == kind).collect();
         let size = |row: &ComparedRow| row.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-        found.sort_by(|(_, a), (_, b)| size(b).total_cmp(&size(a)));
+        found.sort_by_cached_key(|(_, one)| Ordered(-size(one)));
         for (label, row) in found.iter().take(NAMED) {
             story.fact(format!("{} of {}", word(row.metric), short(label)), summary(row));
         }

@@ -26,6 +26,7 @@ use record::{
     Activity, Confidence, DeviceDiagnosis, Diagnosis, Episode, MatchedBy, Moment, OperationVerdict,
     Tail, Unit, Verdict,
 };
+use stats::Ordered;
 
 /// Episodes that are listed; of more the worst and the longest.
 const EPISODES_MAX: usize = 16;
@@ -69,7 +70,7 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
     } else {
         let devices = diagnosis.devices.iter();
         let (idle, mut devices): (Vec<_>, Vec<_>) = devices.partition(|device| is_idle(device));
-        devices.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+        devices.sort_by_cached_key(|one| Ordered(rank(one)));
         overview(&mut story, &devices, &idle);
         let ill = devices.iter().filter(|device| matters(device)).count();
         // Where all are well, the first says what to do.
@@ -318,7 +319,7 @@ fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: String) {
         "expected: latency at that queue depth; of max: share of the largest rate of this mix";
     let section = story.section(title, remark);
     let mut listed: Vec<usize> = (0..device.episodes.len()).collect();
-    listed.sort_by_key(|&index| {
+    listed.sort_by_cached_key(|&index| {
         std::cmp::Reverse((is_worst(device, index), device.episodes[index].duration_ns))
     });
     listed.truncate(EPISODES_MAX);

@@ -14,7 +14,7 @@ use crate::plots::thinned;
 use crate::story::{Cell, Story, capital, named};
 use crate::traced::traced;
 use record::{Figure, Interval, Observation, ObservedDevice, Unit};
-use stats::weighted_mean;
+use stats::{Ordered, weighted_mean};
 
 /// Devices in one plot: the busiest.
 const DEVICES: usize = 6;
@@ -37,7 +37,7 @@ pub fn observation(observation: &Observation) -> Story {
         .iter()
         .map(|device| (requests(observation, &device.name), device.name.as_str()))
         .collect();
-    by_requests.sort_by(|a, b| b.0.total_cmp(&a.0));
+    by_requests.sort_by_cached_key(|one| Ordered(-one.0));
     story.headline = match by_requests.first() {
         Some((requests, name)) if *requests > 0.0 => {
             format!("The busiest device is {name} with {}.", counted(requests.round(), "request"))
@@ -127,7 +127,7 @@ fn devices(story: &mut Story, observation: &Observation) {
     let is_idle =
         |row: &Row<'_>| row.own.iter().all(|it| rate(it).map(|rate| rate.value) == Some(0.0));
     let (idle, mut rows): (Vec<Row<'_>>, Vec<Row<'_>>) = rows.partition(is_idle);
-    rows.sort_by(|a, b| b.rate.unwrap_or(0.0).total_cmp(&a.rate.unwrap_or(0.0)));
+    rows.sort_by_cached_key(|one| Ordered(-one.rate.unwrap_or(0.0)));
     let left_out = rows.len().saturating_sub(MOST_DEVICES);
     rows.truncate(MOST_DEVICES);
     let with_io = |row: &Row<'_>| {
@@ -250,7 +250,7 @@ fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<C
         Some(resolved(rate(interval)?.value, &latency(interval)?))
     });
     for each in &mut series {
-        each.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        each.points.sort_by_cached_key(|one| Ordered(one.x));
         let every = each.points.len().div_ceil(POINTS).max(1);
         each.points = each.points.drain(..).step_by(every).collect();
     }

@@ -438,7 +438,7 @@ impl Story {
     /// Findings, the worst first.
     pub(crate) fn sorted_findings(&self) -> Vec<&Finding> {
         let mut sorted: Vec<&Finding> = self.findings.iter().collect();
-        sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        sorted.sort_by_cached_key(|finding| std::cmp::Reverse(finding.severity));
         sorted
     }
 

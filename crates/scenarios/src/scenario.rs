@@ -282,7 +282,8 @@ impl Tracer {
             ..own
         };
         let mut processes: Vec<ProcessIo> = by_load.map(process).collect();
-        processes.sort_by_key(|one| (std::cmp::Reverse(one.reads + one.writes), one.process));
+        processes
+            .sort_by_cached_key(|one| (std::cmp::Reverse(one.reads + one.writes), one.process));
         processes
     }
 

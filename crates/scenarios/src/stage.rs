@@ -121,6 +121,6 @@ fn together(observations: Vec<Observation>) -> Observation {
             context.cgroup_limits.extend(another.cgroup_limits);
         }
     }
-    whole.intervals.sort_by_key(|interval| interval.begin_ns);
+    whole.intervals.sort_by_cached_key(|interval| interval.begin_ns);
     whole
 }

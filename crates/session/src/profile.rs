@@ -52,7 +52,7 @@ pub fn profile(
     findings.extend(diagnose::profile_findings(&profile, trials, omitted));
     let of_trials = diagnose::trial_findings(trials, &findings);
     findings.extend(of_trials);
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    findings.sort_by_cached_key(|finding| std::cmp::Reverse(finding.severity));
     profile.findings = findings;
     Ok(profile)
 }

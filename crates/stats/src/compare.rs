@@ -30,6 +30,7 @@
 //! permutations establish nothing at 5 %); the false-discovery rate of Benjamini and Hochberg (a gate
 //! must not fail on one row in twenty that it flags).
 
+use crate::Ordered;
 use crate::quantile::{f_tail, student_t_two_sided};
 use crate::{all_finite, mean, mean_and_variance, squares, student_t_quantile};
 use libm::{exp, fabs, log, sqrt};
@@ -176,7 +177,7 @@ impl LogRatio {
 #[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
-    order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
+    order.sort_by_cached_key(|&one| Ordered(p_values[one]));
     let mut adjusted = vec![1.0; p_values.len()];
     let mut largest: f64 = 0.0;
     for (rank, &row) in order.iter().enumerate() {

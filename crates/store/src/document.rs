@@ -385,7 +385,7 @@ impl Store {
             found.extend(self.rows(&sql, &[], |row| Ok((row.get(0)?, kind, row.get(1)?)))?);
         }
         let alone = |kind: &str| kind == Trial::KIND && kinds.len() > 1;
-        found.sort_by_key(|(row, kind, _)| (alone(kind), std::cmp::Reverse(*row)));
+        found.sort_by_cached_key(|(row, kind, _)| (alone(kind), std::cmp::Reverse(*row)));
         Ok(found.into_iter().nth(back).map(|(_, kind, id)| (kind, id)))
     }
 

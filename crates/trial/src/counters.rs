@@ -7,6 +7,7 @@ use record::{
     ComponentUse, CpuCost, DeviceCounters, EndedBy, EngineName, Nanos, OpKind, PhaseUse, Workload,
     format_nanos,
 };
+use stats::Ordered;
 
 /// The counters may be read later than the boundaries by this part of the time between them, or by a
 /// millisecond: more, and what they saw is not what the jobs did.
@@ -114,7 +115,7 @@ fn shown_of(kind: &str, members: Vec<ComponentUse>) -> Vec<ComponentUse> {
         return members;
     }
     let mut by_share: Vec<usize> = (0..members.len()).collect();
-    by_share.sort_by(|&a, &b| members[b].busy_share.total_cmp(&members[a].busy_share));
+    by_share.sort_by_cached_key(|&one| Ordered(-members[one].busy_share));
     let mut busiest = by_share[..BUSIEST_SHOWN].to_vec();
     busiest.sort_unstable();
     let mut shown: Vec<ComponentUse> = busiest.iter().map(|&one| members[one].clone()).collect();

@@ -74,7 +74,7 @@ fn pairs<'a>(
             Some(Pair { cached, device, use_device, decided })
         })
         .collect();
-    pairs.sort_by_key(Pair::bytes);
+    pairs.sort_by_cached_key(Pair::bytes);
     pairs
 }
 

@@ -87,7 +87,7 @@ pub(super) fn of_stripes(experiment: &Experiment, op: &str) -> Option<Advice> {
 /// The largest size at which buffered is faster and the smallest at which it is slower, if the first
 /// lies below the second at all sizes that can be told.
 fn crossing(mut effects: Vec<AtSize<'_>>, miss: f64) -> Option<[AtSize<'_>; 2]> {
-    effects.sort_by_key(|(size, _)| *size);
+    effects.sort_by_cached_key(|(size, _)| *size);
     let is = |effect, sign| tell(effect, miss).is_some_and(|told| told.sign == sign);
     let below = effects.iter().rposition(|(_, effect)| is(effect, Sign::More))?;
     let above = effects.iter().position(|(_, effect)| is(effect, Sign::Less))?;

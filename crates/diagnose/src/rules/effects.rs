@@ -5,7 +5,7 @@
 
 use crate::words::{percent, times};
 use record::{Advice, EffectMeasure, Estimate, ExperimentEffect};
-use stats::LogRatio;
+use stats::{LogRatio, Ordered};
 
 /// A change below this share is none, however certain.
 const MATTERS_REL: f64 = 0.03;
@@ -98,7 +98,7 @@ pub(super) fn judge(rule: &Rule, effects: &[ExperimentEffect]) -> Option<Advice>
     let miss = WRONG / looked_at.len().max(1) as f64;
     let mut told: Vec<StatedEffect> =
         looked_at.iter().filter_map(|effect| tell(effect, miss)).collect();
-    told.sort_by(|a, b| distance(b.effect).total_cmp(&distance(a.effect)));
+    told.sort_by_cached_key(|one| Ordered(-distance(one.effect)));
     let mut signs = vec![Sign::Less, Sign::More, Sign::Same];
     signs.retain(|sign| told.iter().any(|told| told.sign == *sign));
     let strongest = told.iter().find(|told| told.sign != Sign::Same);

@@ -27,7 +27,7 @@ pub(super) fn outstanding_per_disk(experiment: &Experiment, op: &str) -> Option<
             && points.iter().any(|(depth, _)| *depth == disks + 1)
             && points.iter().any(|(depth, _)| *depth > disks + 1)
     })?;
-    points.sort_by_key(|(depth, _)| *depth);
+    points.sort_by_cached_key(|(depth, _)| *depth);
     let (_, best) = points.iter().max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))?;
     let (rule_depth, by_rule) = *points.iter().find(|(depth, _)| *depth == disks + 1)?;
     let (enough, chosen) = *points.iter().find(|(_, rate)| rate.value >= ENOUGH * best.value)?;

@@ -97,7 +97,7 @@ impl<'a> ProfileFacts<'a> {
     pub(super) fn enough_bytes(&self, op: OpKind) -> Result<(u64, String), String> {
         let mut sizes: Vec<(u64, f64)> =
             self.streams_alone(op).map(|(cell, bytes)| (bytes, cell.bytes_per_s.value)).collect();
-        sizes.sort_by_key(|&(bytes, _)| bytes);
+        sizes.sort_by_cached_key(|&(bytes, _)| bytes);
         if sizes.len() < 3 {
             return Err(format!(
                 "the profile has no three sizes of sequential {}s one at a time; `check --full` \

@@ -12,6 +12,7 @@ use crate::words::times;
 use record::{
     Cause, CauseCode, Confidence, Observation, Verdict, VolumeKind, format_iops, format_nanos,
 };
+use stats::Ordered;
 use std::ops::Range;
 
 /// A member is the slowest from this many times the latency of its siblings on.
@@ -233,7 +234,7 @@ fn slowest(
         .iter()
         .filter_map(|(place, tally)| Some((tally.latency_ns()?, *place, tally.iops())))
         .collect();
-    others.sort_by(|a, b| a.0.total_cmp(&b.0));
+    others.sort_by_cached_key(|one| Ordered(one.0));
     let &(sibling_ns, sibling, sibling_iops) = others.get(others.len() / 2)?;
     let error = one.segment.latency_error().unwrap_or(0.0).min(0.9);
     let far = own_ns * (1.0 - error) >= FAR * sibling_ns && sibling_ns > 0.0;

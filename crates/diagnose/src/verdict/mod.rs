@@ -55,7 +55,7 @@ use record::{
     MatchedProfile, Measured, Moment, Observation, ObservedDevice, Verdict, VerdictShare,
     hex_digest,
 };
-use stats::grouped;
+use stats::{Ordered, grouped};
 use std::ops::Range;
 use system_context::SystemContext;
 
@@ -460,7 +460,7 @@ fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {
             .into_iter()
             .map(of)
             .collect();
-    shares.sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
+    shares.sort_by_cached_key(|one| Ordered(-one.share_of_time));
     shares
 }
 

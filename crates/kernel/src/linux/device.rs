@@ -78,7 +78,7 @@ pub fn device_of_mount(
     };
     let layer = format!("a btrfs file system on {}", members.join(", "));
     // The source of the mount gives the name.
-    members.sort_by_key(|member| *member != facts.name);
+    members.sort_by_cached_key(|member| *member != facts.name);
     let directory = |member: &String| fs::canonicalize(roots.sys.join("class/block").join(member));
     let directories: Vec<PathBuf> = members.iter().flat_map(directory).collect();
     described(roots, &directories, vec![layer]).or(Some(facts))

@@ -21,7 +21,7 @@ pub fn caches(roots: &Roots) -> Vec<ProcessorCache> {
     let Ok(entries) = std::fs::read_dir(&folder) else { return Vec::new() };
     let mut caches: Vec<ProcessorCache> =
         entries.flatten().filter_map(|entry| cache(&entry.path())).collect();
-    caches.sort_by_key(|cache| (cache.level, cache.bytes));
+    caches.sort_by_cached_key(|cache| (cache.level, cache.bytes));
     caches
 }
 

@@ -194,7 +194,7 @@ impl Side {
         let most = rates.clone().map(<[_]>::len).max().unwrap_or(0);
         let by_block = |values: &[(u32, f64)]| {
             let mut values = values.to_vec();
-            values.sort_by_key(|(block, _)| *block);
+            values.sort_by_cached_key(|(block, _)| *block);
             values.into_iter().map(|(_, value)| value).collect()
         };
         let whole: Vec<Vec<f64>> =

@@ -15,6 +15,7 @@ use super::table::{DEEPEST, mix_of};
 use crate::curve::straight;
 use crate::size::only_size;
 use record::{Arrival, Cell, Estimate, Locality, Mix, Offered, OpKind, Prediction};
+use stats::Ordered;
 use std::collections::BTreeMap;
 
 /// Distance between loads over which their shares resemble each other; see [`place`].
@@ -72,7 +73,7 @@ impl DeviceTimeShare {
             }
         }
         for loops in inside.curves.values_mut() {
-            loops.sort_by(|a, b| a.depth.total_cmp(&b.depth));
+            loops.sort_by_cached_key(|one| Ordered(one.depth));
             // More outstanding in the program are not fewer at the device.
             let mut most = 0.0;
             for one in loops {

@@ -66,7 +66,7 @@ impl PredictQuestion {
             let known = |model: &ModelName| *model != ModelName::Calibrated || open;
             let others = ModelName::ALL.into_iter().filter(|model| *model != advised);
             predictions.extend(others.filter(known).filter_map(|model| near(model, offered).ok()));
-            predictions.sort_by_key(|prediction| prediction.model);
+            predictions.sort_by_cached_key(|prediction| prediction.model);
         }
         let answer = |&objective: &Objective| {
             let at = predictor.highest_rate(level, &self.mix, objective);

@@ -11,6 +11,7 @@
 use super::Predictor;
 use super::open::{OpenLoad, OpenTable};
 use record::{ModelAccuracy, ModelName, NORMAL_95, Offered};
+use stats::Ordered;
 
 /// One server's models are shown and never advised by: on a device that works in parallel they are
 /// wrong by construction, and on others the load-dependent one is the same.
@@ -67,7 +68,7 @@ pub(super) fn held_out(
     let mut scored: Vec<(f64, ModelAccuracy)> =
         ModelName::ALL.into_iter().filter_map(|model| scored(model, &trials)).collect();
     // Stable: of equals the simpler one.
-    scored.sort_by(|a, b| a.0.total_cmp(&b.0));
+    scored.sort_by_cached_key(|one| Ordered(one.0));
     let mut errors: Vec<ModelAccuracy> = scored.into_iter().map(|(_, error)| error).collect();
     let calibrated = errors.iter().position(|error| error.model == ModelName::Calibrated);
     if let (Some(at), Some(first)) = (calibrated, best(errors.iter().map(|error| error.model)))

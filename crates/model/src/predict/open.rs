@@ -22,6 +22,7 @@ use super::table::{Rows, Table, doublings_between, mix_of};
 use crate::curve::straight;
 use crate::queueing::birth_death_latency;
 use record::{Arrival, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind};
+use stats::Ordered;
 use std::collections::BTreeSet;
 
 /// Share of the time alone that the yardstick of kappa grows by up to saturation: where servers are
@@ -319,7 +320,7 @@ fn open_rows(table: &Table, cells: &[(MixClass, f64, &OpenLoad<'_>)]) -> Vec<Ope
     let sizes: BTreeSet<u64> = cells.iter().map(|(class, ..)| class.bytes).collect();
     let row = |bytes: u64| {
         let mut of_size: Vec<_> = cells.iter().filter(|(class, ..)| class.bytes == bytes).collect();
-        of_size.sort_by(|a, b| a.1.total_cmp(&b.1));
+        of_size.sort_by_cached_key(|one| Ordered(one.1));
         let (class, lightest, load) = of_size.first()?;
         let waited = prior(table, class) * chain_ns(table, class, *lightest)?;
         let light = load.latency_ns;

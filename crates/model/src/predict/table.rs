@@ -11,6 +11,7 @@ use record::{
     Arrival, CacheMode, Cell, HistogramSnapshot, Locality, Mix, MixClass, NORMAL_95, OpKind,
     Pattern, Workload, bucket_mid,
 };
+use stats::Ordered;
 use std::collections::BTreeSet;
 
 /// The largest depth of a row.
@@ -276,7 +277,7 @@ impl Table {
         let off = |measured: u32| libm::fabs(libm::log(f64::from(measured) / depth.max(1.0)));
         let mut near: Vec<_> =
             row.latencies.iter().filter(|it| off(it.0) <= libm::log(NEAR_DEPTH)).collect();
-        near.sort_by(|a, b| off(a.0).total_cmp(&off(b.0)));
+        near.sort_by_cached_key(|one| Ordered(off(one.0)));
         near.into_iter().map(|(_, histogram)| histogram).collect()
     }
 

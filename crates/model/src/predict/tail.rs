@@ -7,6 +7,7 @@
 use super::Predictor;
 use super::open::Load;
 use record::{HistogramSnapshot, Mix, Offered, bucket_mid};
+use stats::Ordered;
 
 /// Fewest requests beyond a percentile that make it more than noise.
 const BEYOND_MIN: f64 = 10.0;
@@ -34,7 +35,7 @@ impl Latencies {
                 (bucket_mid(index as usize) * stretch, each * requests as f64)
             }));
         }
-        weighted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        weighted.sort_by_cached_key(|one| Ordered(one.0));
         Self { weighted, per_request }
     }
 

@@ -134,7 +134,7 @@ fn places(tests: &MemoryTests) -> Vec<(String, u64)> {
         .filter(|row| row.place != SHIFTS && row.threads == 1)
         .map(|row| (row.place.clone(), row.buffer_bytes.0))
         .collect();
-    places.sort_by_key(|(_, bytes)| *bytes);
+    places.sort_by_cached_key(|(_, bytes)| *bytes);
     places.dedup();
     places
 }

@@ -8,6 +8,7 @@ use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, extremes, point
 use crate::number;
 use crate::story::{capital, prefix};
 use record::{Trial, Unit};
+use stats::Ordered;
 use std::collections::BTreeMap;
 
 const POINTS: usize = 256;
@@ -124,7 +125,7 @@ const NEAR: f64 = 0.1;
 /// How the level moved between trials, each against the mean of its own cell.
 pub(crate) fn visits(mut visits: Vec<(&'static str, Point)>) -> Option<Chart> {
     visits.retain(|(_, visit)| visit.y.is_finite());
-    visits.sort_by(|(_, a), (_, b)| a.x.total_cmp(&b.x));
+    visits.sort_by_cached_key(|(_, visit)| Ordered(visit.x));
     if visits.len() < VISITS {
         return None;
     }

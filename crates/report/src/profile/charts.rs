@@ -15,6 +15,7 @@ use record::{
     DepthCurve, Estimate, HistogramSnapshot, OpKind, Pattern, Profile, ServiceTimeFit, SizeCurve,
     Trial, Unit, format_bytes,
 };
+use stats::Ordered;
 use std::collections::{BTreeMap, BTreeSet};
 
 const OVER_VISITS: &str = "Error bars: 95 % confidence interval over the visits of each cell.";
@@ -242,7 +243,7 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
             Point::estimate(bytes as f64, &cell.latency_ns).remark(remark)
         });
         let mut cells: Vec<Point> = cells.collect();
-        cells.sort_by(|a, b| a.x.total_cmp(&b.x));
+        cells.sort_by_cached_key(|one| Ordered(one.x));
         series.push(Series::new(&name, Form::Marks, cells));
         series.push(Series::new(format!("line of {name}"), Form::Trace, line(fit)));
     }

@@ -10,7 +10,7 @@ use super::{Set, SetCell};
 use crate::plots::op_word;
 use crate::story::joined;
 use record::{CacheMode, OpKind, Workload};
-use stats::grouped;
+use stats::{Ordered, grouped};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Curves that one plot holds.
@@ -80,7 +80,7 @@ pub(super) fn abscissae(set: &Set<'_>) -> Vec<Abscissa> {
     if found.iter().any(|abscissa| abscissa.values.len() > 2) {
         found.retain(|abscissa| abscissa.values.len() > 2);
     }
-    found.sort_by_key(|abscissa| abscissa.meaning);
+    found.sort_by_cached_key(|abscissa| abscissa.meaning);
     found
 }
 
@@ -143,7 +143,7 @@ pub(super) fn arrange<'s>(set: &'s Set<'s>, abscissa: &Abscissa) -> (Vec<Plot<'s
         left_out += plot.curves.len() - plot.curves.len().div_ceil(every);
         plot.curves = plot.curves.drain(..).step_by(every).collect();
         for curve in &mut plot.curves {
-            curve.cells.sort_by(|a, b| a.0.total_cmp(&b.0));
+            curve.cells.sort_by_cached_key(|one| Ordered(one.0));
         }
     }
     (plots, left_out)

@@ -10,6 +10,7 @@ use crate::number;
 use crate::plots::distribution;
 use crate::story::{capital, prefix};
 use record::{Estimate, HistogramSnapshot, Unit};
+use stats::Ordered;
 
 /// Plots of a set, at most; the rest is said.
 const CHARTS: usize = 24;
@@ -181,7 +182,7 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     };
     let mut reaching: Vec<(f64, &str)> =
         series.iter().filter_map(|s| Some((from(s)?, s.name.as_str()))).collect();
-    reaching.sort_by(|a, b| a.0.total_cmp(&b.0));
+    reaching.sort_by_cached_key(|one| Ordered(one.0));
     // A single size says nothing of larger ones.
     let curves = series.iter().filter(|series| series.points.len() > 1 || from(series).is_some());
     let curves = curves.count();

@@ -396,7 +396,8 @@ fn effects(story: &mut Story, experiment: &Experiment) {
         };
         if listed.len() > EFFECTS_LISTED {
             let mut changes: Vec<f64> = listed.iter().map(|effect| change(effect)).collect();
-            changes.sort_by(|a, b| b.total_cmp(a));
+            changes.sort_by(f64::total_cmp);
+            changes.reverse();
             let least = changes[EFFECTS_LISTED - 1];
             listed.retain(|effect| unknown || change(effect) >= least);
             listed.truncate(EFFECTS_LISTED);

@@ -12,6 +12,7 @@ use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number;
 use crate::story::joined;
 use record::{ComponentUse, Unit};
+use stats::Ordered;
 
 /// Components that are shown one by one.
 const SHOWN: usize = 6;
@@ -23,7 +24,7 @@ const PHASE_SHARE_MIN: f64 = 0.005;
 /// All of them, the busiest first.
 pub(super) fn text(components: &[ComponentUse]) -> String {
     let mut busiest: Vec<&ComponentUse> = components.iter().collect();
-    busiest.sort_by(|a, b| b.busy_share.total_cmp(&a.busy_share));
+    busiest.sort_by_cached_key(|one| Ordered(-one.busy_share));
     let (shown, rest) = busiest.split_at(busiest.len().min(SHOWN));
     let mut list = joined(shown, "; ", |component| {
         let units =

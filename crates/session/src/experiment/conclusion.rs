@@ -35,7 +35,7 @@ pub fn conclude(
         // The measuring time of a check; here each trial has its own.
         finding.remedy = finding.remedy.replace("--budget", "--runtime");
     }
-    experiment.findings.sort_by_key(|finding| Reverse(finding.severity));
+    experiment.findings.sort_by_cached_key(|finding| Reverse(finding.severity));
     experiment.advice = diagnose::advise_experiment(experiment);
     Ok(())
 }

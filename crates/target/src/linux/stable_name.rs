@@ -59,7 +59,7 @@ fn links(roots: &Roots, kernel: &str) -> Vec<String> {
     links.retain(|link| {
         fs::read_link(folder.join(link)).is_ok_and(|target| base_name(&target) == kernel)
     });
-    links.sort_by_key(|link| BARE_IDS.iter().any(|begin| link.starts_with(begin)));
+    links.sort_by_cached_key(|link| BARE_IDS.iter().any(|begin| link.starts_with(begin)));
     links
 }
 

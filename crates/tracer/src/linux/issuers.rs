@@ -206,7 +206,7 @@ impl Issuers {
 
 /// The busiest first; those behind them together by program and group.
 fn shorten(list: &mut Vec<ProcessIo>) {
-    list.sort_by_key(|row| (Reverse(row.reads + row.writes + row.fsyncs), row.process));
+    list.sort_by_cached_key(|row| (Reverse(row.reads + row.writes + row.fsyncs), row.process));
     let mut rest: BTreeMap<(String, Option<String>, bool), ProcessIo> = BTreeMap::new();
     for row in list.drain(list.len().min(NAMED)..) {
         let key = (row.name.clone(), row.group.clone(), row.kernel_thread);

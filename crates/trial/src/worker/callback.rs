@@ -12,6 +12,8 @@ use engine::{Clock, Completion, Engine, EngineError, Wait};
 pub const CALLBACK_DEPTH_MAX: u32 = 1_000;
 
 impl<E: Engine, C: Clock> Worker<E, C> {
+    // For the same reason as that of `step_paced`.
+    #[inline(never)]
     pub(super) fn step_callback(&mut self, posting: bool) -> Result<Step, EngineError> {
         if !self.free.is_empty() && !self.stopping {
             self.refill()?;

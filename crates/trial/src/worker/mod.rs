@@ -322,7 +322,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     }
 
     /// Hands `prepared` to the engine and starts the clocks of its requests.
-    #[inline]
+    // The release is linked for size, and the linker's inliner would leave what runs once a batch
+    // of the closed loop in functions of their own: 1 % of the null engine's time.
+    #[inline(always)]
     fn start(&mut self) -> Result<(), EngineError> {
         if self.control.limited() {
             self.claim();
@@ -412,7 +414,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     /// Books every completion of `done` at one reading of the clock; `RELEASE`: their slots are
     /// free again at once; `OPEN`: latencies count from the intended arrival.
-    #[inline]
+    #[inline(always)]
     fn account<const RELEASE: bool, const OPEN: bool>(&mut self) {
         let now = self.clock.now();
         self.now = now;
@@ -449,7 +451,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     }
 
     /// Books what completed in full, of a job that reads and writes; how many.
-    #[inline]
+    #[inline(always)]
     fn book<const OPEN: bool>(&mut self, now: Nanos) -> usize {
         let mut sums = [BatchSums::default(); 2];
         for (turn, completion) in self.done.iter().enumerate() {
@@ -473,7 +475,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     }
 
     /// The same for a job of one direction, with the choice out of the loop.
-    #[inline]
+    #[inline(always)]
     fn book_only<const OPEN: bool>(&mut self, now: Nanos, op: OpKind) -> usize {
         let direction = op as usize;
         let mut sums = BatchSums::default();

@@ -179,7 +179,7 @@ impl Sampler {
     pub fn devices(&self) -> Vec<Arc<ObservedDevice>> {
         let mut shown: Vec<&Tracked> =
             self.present().filter(|tracked| self.shown.holds(tracked)).collect();
-        shown.sort_by_key(|tracked| tracked.position);
+        shown.sort_by_cached_key(|tracked| tracked.position);
         shown.into_iter().map(|tracked| Arc::clone(&tracked.device)).collect()
     }
 
