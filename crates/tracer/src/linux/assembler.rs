@@ -1,8 +1,7 @@
 //! A small assembler for the kernel's BPF machine: typed instructions, and labels for jumps.
 //!
 //! The field offsets, device numbers and map descriptors of the machine at hand are constants of
-//! the programs, so that there is no object file to relocate and no type information of the kernel
-//! needed. Rejected: a C program compiled by clang and a BPF crate (a tool chain and a large
+//! the programs, so that there is no object file to relocate. Rejected: a C program compiled by clang and a BPF crate (a tool chain and a large
 //! dependency for three loads, a compare and a map update).
 //! Source: the kernel's Documentation/bpf/standardization/instruction-set.rst.
 
@@ -44,6 +43,14 @@ impl Width {
             _ => None,
         }
     }
+}
+
+/// Where a field is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// From the beginning of what it is a field of.
+    pub(super) offset: i16,
+    pub(super) width: Width,
 }
 
 /// Arithmetic in 64 bits.
@@ -93,7 +100,6 @@ impl From<Register> for Operand {
 pub(super) enum KernelFunction {
     MapLookup = 1,
     MapUpdate = 2,
-    MapDelete = 3,
     Nanoseconds = 5,
     ProcessAndThread = 14,
     ProcessName = 16,
@@ -150,6 +156,11 @@ impl Assembler {
     /// `target = *(base + offset)`.
     pub(super) fn load(&mut self, width: Width, target: Register, base: Register, offset: i16) {
         self.push(LOAD_MEMORY | width as u8, target as u8, base as u8, offset, 0);
+    }
+
+    /// `target = ` the field of what `base` points to.
+    pub(super) fn load_place(&mut self, target: Register, base: Register, place: Place) {
+        self.load(place.width, target, base, place.offset);
     }
 
     /// `*(base + offset) = source`.

@@ -2,7 +2,7 @@
 
 use super::assembler::ProgramError;
 use super::format::Format;
-use super::syscalls;
+use super::syscalls::{self, AttachTo};
 use super::tracer::TracerError;
 use kernel::Roots;
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -17,6 +17,25 @@ pub(super) const TRACEFS: [&str; 2] = ["kernel/tracing", "kernel/debug/tracing"]
 pub(super) struct Attached {
     _event: OwnedFd,
     _program: OwnedFd,
+}
+
+/// Runs a program at each event of a kind.
+pub(super) fn attach(
+    event: &'static str,
+    at: AttachTo,
+    code: Result<Vec<u64>, ProgramError>,
+) -> Result<Attached, TracerError> {
+    let code = code.map_err(|error| TracerError::Event { event, why: error.to_string() })?;
+    let program = syscalls::load_program(at, &code).map_err(|(cause, log)| match cause {
+        Errno::PERM => TracerError::NotPermitted("loading a BPF program"),
+        cause => {
+            let why = log.lines().rev().take(6).collect::<Vec<_>>().join(" | ");
+            TracerError::Rejected { event, cause, why }
+        }
+    })?;
+    let attached = syscalls::attach(at, &program)
+        .map_err(|cause| TracerError::of("attaching to a tracepoint", cause))?;
+    Ok(Attached { _event: attached, _program: program })
 }
 
 /// Where the events are described.
@@ -62,16 +81,6 @@ impl Events {
     ) -> Result<Attached, TracerError> {
         let unusable = |why: String| TracerError::Event { event, why };
         let format = self.format(group, event).map_err(unusable)?;
-        let code = program(&format).map_err(|error| unusable(error.to_string()))?;
-        let program = syscalls::load_program(&code).map_err(|(cause, log)| match cause {
-            Errno::PERM => TracerError::NotPermitted("loading a BPF program"),
-            cause => {
-                let why = log.lines().rev().take(6).collect::<Vec<_>>().join(" | ");
-                TracerError::Rejected { event, cause, why }
-            }
-        })?;
-        let attached = syscalls::attach(format.id, &program)
-            .map_err(|cause| TracerError::of("attaching to a tracepoint", cause))?;
-        Ok(Attached { _event: attached, _program: program })
+        attach(event, AttachTo::Format(format.id), program(&format))
     }
 }

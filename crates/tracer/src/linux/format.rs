@@ -5,7 +5,7 @@
 //! a program may read, is as good as missing. Rejected: offsets by kernel version, which
 //! distributions do not keep to.
 
-use super::assembler::Width;
+use super::assembler::{Place, Width};
 
 /// The first bytes of an event are the kernel's; programs may not read them.
 const HEAD_BYTES: usize = 8;
@@ -17,13 +17,6 @@ struct Field {
     name: String,
     offset: usize,
     bytes: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    /// From the beginning of the event.
-    pub(super) offset: i16,
-    pub(super) width: Width,
 }
 
 /// An event's number and its fields.

@@ -19,7 +19,7 @@ use super::assembler::{
 };
 use super::events::{Attached, Events};
 use super::format::Format;
-use super::programs::{Devices, FLUSH_FIRST, address, find_operation, look_up, update};
+use super::programs::{Devices, address, look_up, update};
 use super::syscalls::{Map, MapKind};
 use super::tracer::{DeviceNumber, TracerError, possible_processors, slot_numbers};
 use Register::{R0, R1, R2, R3, R6, R7, R8, R10};
@@ -36,6 +36,8 @@ const PROCESSES: usize = 8_192;
 /// Processes that have a row of their own in one reading of a device; the rest are together by
 /// program and group.
 const NAMED: usize = 32;
+/// The letter before that of the operation of a request that flushes the device's cache first.
+const FLUSH_FIRST: i32 = b'F' as i32;
 /// Bytes of a sector in events.
 const SECTOR_BYTES: u64 = 512;
 
@@ -285,10 +287,11 @@ fn request_program(
     let mut code = Assembler::default();
     let (out, no_data) = (code.label(), code.label());
     code.set(R6, R1);
-    devices.find_slot(&mut code, device, SLOT, out);
+    code.load_place(R1, R6, device);
+    devices.find_slot(&mut code, SLOT, out);
     find_operation(&mut code, operation, out);
     find_entry(&mut code, map, R7, out);
-    code.load(length.width, R2, R6, length.offset);
+    code.load_place(R2, R6, length);
     code.jump_if(R2, When::Equal, 0, no_data);
     code.compute(Arithmetic::ShiftLeft, R8, 3);
     code.set(R1, R0);
@@ -306,12 +309,29 @@ fn request_program(
     code.finish()
 }
 
+/// `R8` becomes 0 for reads and 1 for writes, or the program goes to `out`. The letter of the
+/// operation is the first, or the second behind that of a preceding flush. Uses `R1`.
+fn find_operation(code: &mut Assembler, at: i16, out: Label) {
+    let (plain, read, known) = (code.label(), code.label(), code.label());
+    code.load(Width::One, R1, R6, at);
+    code.jump_if(R1, When::NotEqual, FLUSH_FIRST, plain);
+    code.load(Width::One, R1, R6, at + 1);
+    code.bind(plain);
+    code.jump_if(R1, When::Equal, i32::from(b'R'), read);
+    code.set(R8, 1);
+    code.jump_if(R1, When::Equal, i32::from(b'W'), known);
+    code.jump(out);
+    code.bind(read);
+    code.set(R8, 0);
+    code.bind(known);
+}
+
 /// Where a file system takes an fsync: adds it to what the process did on that device.
 fn fsync_program(map: &Map, format: &Format) -> Result<Vec<u64>, ProgramError> {
     let device = format.number("dev").ok_or(ProgramError::Field("dev"))?;
     let mut code = Assembler::default();
     let out = code.label();
-    code.load(device.width, R7, R1, device.offset);
+    code.load_place(R7, R1, device);
     find_entry(&mut code, map, R7, out);
     code.set(R3, 1);
     code.add_shared(R0, 0, R3);

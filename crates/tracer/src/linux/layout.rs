@@ -26,7 +26,8 @@ pub(super) const SIZE: usize = DEVICE + TIME_BUCKETS;
 pub(super) const ISSUED: usize = SIZE + SIZE_BUCKETS;
 pub(super) const SEQUENTIAL: usize = ISSUED + 1;
 pub(super) const UNMATCHED: usize = SEQUENTIAL + 1;
-pub(super) const OP_WORDS: usize = UNMATCHED + 1;
+pub(super) const REQUEUED: usize = UNMATCHED + 1;
+pub(super) const OP_WORDS: usize = REQUEUED + 1;
 /// The waits, after both operations.
 pub(super) const BEFORE: usize = 2 * OP_WORDS;
 /// Words of a device's block.

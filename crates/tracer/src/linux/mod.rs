@@ -9,6 +9,7 @@ mod layout;
 mod programs;
 mod syscalls;
 mod tracer;
+mod types;
 
 pub use capability::capabilities;
 pub use issuers::Issuers;

@@ -1,51 +1,57 @@
 //! The programs themselves: what is noted at each event of a request's life.
 //!
-//! A request is known by device, operation and first sector from its start to its completion; a bio
-//! by the same from when it is queued until it gets its request. Events come on whatever processor,
-//! so that what is in progress is in maps that all share; finished figures go to counts of the
-//! processor's own. A program that an interrupt finds another one running is left out by the
-//! kernel; a completion without its request is counted.
+//! The kernel itself keeps in a request when it began and what it is; a program reads that where the
+//! kernel's type information says that it is. What the kernel does not keep for every disk is when
+//! the request was issued: that is noted by the request's tag, which is its own until it ends. So
+//! there is nothing to look up by a key, nothing to move when requests are merged, and nothing
+//! to forget. A wait before a request is noted by the bio's first sector.
+//!
+//! Events come on whatever processor, so that what is in progress is in maps that all share; finished
+//! figures go to counts of the processor's own. A program that an interrupt finds another one
+//! running is left out by the kernel; a completion without its issue is counted.
 //!
 //! | event | what is done |
 //! |---|---|
 //! | block_bio_queue | notes the time of the bio |
 //! | block_getrq | the wait since then: throttling by rq-qos (io.cost, write-back throttling), want of free tags |
-//! | block_io_start (6.5; before it block_getrq) | notes the start of the request |
-//! | block_rq_issue | notes the last issue; compares its sector with the last ends |
-//! | block_rq_complete | counts queue time, device time and size; a part of a request moves its entry on |
-//! | block_bio_frontmerge, block_bio_backmerge, block_rq_merge | moves or forgets entries |
+//! | block_rq_issue | notes the time and the size; compares the sector with the last ends |
+//! | block_rq_complete | counts queue time, device time and size |
+//! | block_rq_requeue | counts an issue that was none |
 //!
 //! Throttling by control groups (io.max, blkio.throttle) is before block_bio_queue up to Linux
 //! 6.18.
 
 use super::assembler::{
-    Arithmetic, Assembler, KernelFunction, Label, Operand, ProgramError, Register, When, Width,
+    Arithmetic, Assembler, KernelFunction, Label, Operand, Place, ProgramError, Register, When,
+    Width,
 };
-use super::format::{Format, Place};
 use super::layout;
 use super::syscalls::{Map, MapKind};
+use super::types::{KernelTypes, Tracepoint};
 use Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
 use rustix::io::Errno;
 
 /// Ends of requests that are remembered for each device, to tell interleaved streams from random
 /// requests.
 pub(super) const STREAMS: usize = 16;
-/// The letter before that of the operation of a request that flushes the device's cache first.
-pub(super) const FLUSH_FIRST: i32 = b'F' as i32;
 /// Devices that are told apart by comparisons in the program; more of them by a map.
 const COMPARED: usize = 24;
 
-/// Bytes of keys and values of the maps.
-pub(super) const KEY_BYTES: usize = 16;
-pub(super) const REQUEST_BYTES: usize = 24;
+/// Bios that wait for their requests and can be told apart: a power of two.
+pub(super) const BIOS: usize = 16_384;
+
+/// Bytes of values of the maps.
+pub(super) const ENTRY_BYTES: usize = 16;
 pub(super) const ENDS_BYTES: usize = (STREAMS + 1) * 8;
 
 /// What the programs look up and count in.
 #[derive(Debug)]
 pub(super) struct Maps {
-    /// Bio to the time when it was queued.
-    pub(super) queued: Map,
-    /// Request to start, issue, sectors.
+    /// Place of a bio to its slot and sector, and the time when it was queued.
+    pub(super) bios: Map,
+    /// Slot to where its requests begin in `requests`, and its tags in a hardware queue.
+    pub(super) tags: Map,
+    /// Tag of a queue of a disk to the time of its issue, 0 for none, and its bytes.
     pub(super) requests: Map,
     /// Slot to the last ends, and which is to be replaced next.
     pub(super) ends: Map,
@@ -53,11 +59,74 @@ pub(super) struct Maps {
     pub(super) counts: Map,
 }
 
+/// Where the kernel keeps what the programs read of a request or a bio.
+#[derive(Debug)]
+pub(super) struct Fields {
+    request: DataFields,
+    bio: DataFields,
+    major: Place,
+    first_minor: Place,
+    start: Place,
+    tag: Place,
+    hardware_queue: Place,
+    queue_number: Place,
+}
+
+/// What a request and a bio have in common.
+#[derive(Debug)]
+struct DataFields {
+    /// From the one to its disk, pointer by pointer.
+    disk: Vec<Place>,
+    operation: Place,
+    bytes: Place,
+    sector: Place,
+}
+
+impl Fields {
+    /// Those of the running kernel, or the name of one that is missing.
+    pub(super) fn find(types: &KernelTypes) -> Result<Self, &'static str> {
+        let place =
+            |structure: &str, field: &'static str| types.place(structure, field).ok_or(field);
+        // Linux up to 5.15 and up to 5.11 led from a request and from a bio to the disk at once.
+        let disk = |first: (&str, &str), second: (&str, &str), at_once: (&str, &'static str)| {
+            let path = [first, second].map(|(structure, field)| types.place(structure, field));
+            match path {
+                [Some(first), Some(second)] => Ok(vec![first, second]),
+                _ => place(at_once.0, at_once.1).map(|place| vec![place]),
+            }
+        };
+        let request_disk =
+            disk(("request", "q"), ("request_queue", "disk"), ("request", "rq_disk"))?;
+        let bio_disk = disk(("bio", "bi_bdev"), ("block_device", "bd_disk"), ("bio", "bi_disk"))?;
+        Ok(Self {
+            request: DataFields {
+                disk: request_disk,
+                operation: place("request", "cmd_flags")?,
+                bytes: place("request", "__data_len")?,
+                sector: place("request", "__sector")?,
+            },
+            bio: DataFields {
+                disk: bio_disk,
+                operation: place("bio", "bi_opf")?,
+                bytes: place("bio", "bi_iter.bi_size")?,
+                sector: place("bio", "bi_iter.bi_sector")?,
+            },
+            major: place("gendisk", "major")?,
+            first_minor: place("gendisk", "first_minor")?,
+            start: place("request", "start_time_ns")?,
+            tag: place("request", "tag")?,
+            hardware_queue: place("request", "mq_hctx")?,
+            queue_number: place("blk_mq_hw_ctx", "queue_num")?,
+        })
+    }
+}
+
 /// What the programs are made for.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) maps: Maps,
     pub(super) devices: Devices,
+    pub(super) fields: Fields,
 }
 
 /// Numbers of devices as the kernel has them, each with the slot of its disk.
@@ -77,10 +146,9 @@ impl Devices {
         Ok(Self { numbers, slots })
     }
 
-    /// `R7` becomes the slot of the device of the event at `R6`, or the program goes to `out`. Uses
+    /// `R7` becomes the slot of the device whose number is in `R1`, or the program goes to `out`. Uses
     /// `R0` to `R4` and four bytes of the stack.
-    pub(super) fn find_slot(&self, code: &mut Assembler, device: Place, key: i16, out: Label) {
-        code.load(device.width, R1, R6, device.offset);
+    pub(super) fn find_slot(&self, code: &mut Assembler, key: i16, out: Label) {
         if self.numbers.len() > COMPARED {
             code.store(Width::Four, R10, key, R1);
             look_up(code, &self.slots, key, out);
@@ -97,35 +165,16 @@ impl Devices {
     }
 }
 
-/// `R8` becomes 0 for reads and 1 for writes, or the program goes to `out`. The letter of the
-/// operation is the first, or the second behind that of a preceding flush. Uses `R1`.
-pub(super) fn find_operation(code: &mut Assembler, at: i16, out: Label) {
-    let (plain, read, known) = (code.label(), code.label(), code.label());
-    code.load(Width::One, R1, R6, at);
-    code.jump_if(R1, When::NotEqual, FLUSH_FIRST, plain);
-    code.load(Width::One, R1, R6, at + 1);
-    code.bind(plain);
-    code.jump_if(R1, When::Equal, i32::from(b'R'), read);
-    code.set(R8, 1);
-    code.jump_if(R1, When::Equal, i32::from(b'W'), known);
-    code.jump(out);
-    code.bind(read);
-    code.set(R8, 0);
-    code.bind(known);
-}
+// The stack frame, below its end.
+const SLOT: i16 = -8;
+const PLACE: i16 = -16;
+const BYTES: i16 = -24;
 
-// The stack frame, below its end. Keys are (slot and operation, sector).
-const SECTOR: i16 = -8;
-const KEY: i16 = -16;
-const SECTORS: i16 = -24;
-const ISSUE: i16 = -32;
-const START: i16 = -40;
-/// A second key.
-const OTHER_SECTOR: i16 = -48;
-const OTHER_KEY: i16 = -56;
-const SLOT: i16 = -64;
-const DEVICE_TIME: i16 = -72;
-const QUEUE_TIME: i16 = -80;
+/// The operation's part of its word, and the two that carry data.
+const OPERATION: i32 = 0xFF;
+const WRITE: i32 = 1;
+/// Bits of a sector's number in the name of a bio, above which is its slot.
+const SECTOR_BITS: i32 = 52;
 
 /// A program in the making, and where it ends early.
 struct Program<'a> {
@@ -135,28 +184,45 @@ struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Leaves with anything but reads and writes of the devices. Then `R6` is the event, `R7` the
-    /// slot, `R8` 0 for reads and 1 for writes, `R9` the time, and the key is on the stack.
-    fn begin(plan: &'a Plan, format: &Format) -> Result<Self, ProgramError> {
-        let device = format.number("dev").ok_or(ProgramError::Field("dev"))?;
-        let sector = format.number("sector").ok_or(ProgramError::Field("sector"))?;
-        let operation = format.array("rwbs", 2).ok_or(ProgramError::Field("rwbs"))?;
+    /// `R6` becomes the request or bio of the event and `R9` the argument `second`.
+    fn new(plan: &'a Plan, point: Tracepoint, second: Option<u32>) -> Self {
         let mut code = Assembler::default();
         let out = code.label();
-        let mut program = Self { plan, code, out };
-        program.code.set(R6, R1);
-        plan.devices.find_slot(&mut program.code, device, SLOT, out);
-        find_operation(&mut program.code, operation, out);
-        let code = &mut program.code;
-        code.set(R1, R7);
-        code.compute(Arithmetic::ShiftLeft, R1, 1);
-        code.compute(Arithmetic::Add, R1, R8);
-        code.store(Width::Eight, R10, KEY, R1);
-        code.load(sector.width, R1, R6, sector.offset);
-        code.store(Width::Eight, R10, SECTOR, R1);
-        code.call(KernelFunction::Nanoseconds);
-        code.set(R9, R0);
-        Ok(program)
+        let argument = |number: u32| (number * 8) as i16;
+        code.load(Width::Eight, R6, R1, argument(point.argument));
+        if let Some(number) = second {
+            code.load(Width::Eight, R9, R1, argument(number));
+        }
+        Self { plan, code, out }
+    }
+
+    /// Leaves with anything but reads and writes of the devices. `R7` becomes the slot, `R8` 0 for
+    /// reads and 1 for writes.
+    fn choose(&mut self, fields: &DataFields) {
+        let Self { plan, code, out } = self;
+        code.set(R1, R6);
+        for place in &fields.disk {
+            code.load_place(R1, R1, *place);
+        }
+        code.load_place(R2, R1, plan.fields.first_minor);
+        code.load_place(R1, R1, plan.fields.major);
+        code.compute(Arithmetic::ShiftLeft, R1, 20);
+        code.compute(Arithmetic::Add, R1, R2);
+        plan.devices.find_slot(code, SLOT, *out);
+        code.load_place(R8, R6, fields.operation);
+        code.compute(Arithmetic::And, R8, OPERATION);
+        code.jump_if(R8, When::Above, WRITE, *out);
+        // A flush alone is a write without data until the block layer makes a request of another
+        // kind of it.
+        code.load_place(R1, R6, fields.bytes);
+        code.jump_if(R1, When::Equal, 0, *out);
+        code.store(Width::Four, R10, SLOT, R7);
+    }
+
+    /// `R9` becomes the time.
+    fn read_clock(&mut self) {
+        self.code.call(KernelFunction::Nanoseconds);
+        self.code.set(R9, R0);
     }
 
     fn finish(mut self) -> Result<Vec<u64>, ProgramError> {
@@ -168,7 +234,6 @@ impl<'a> Program<'a> {
     /// `R0` becomes the device's counts on this processor, or the program ends.
     fn find_counts(&mut self) {
         let Self { plan, code, out } = self;
-        code.store(Width::Four, R10, SLOT, R7);
         look_up(code, &plan.maps.counts, SLOT, *out);
     }
 
@@ -180,13 +245,37 @@ impl<'a> Program<'a> {
         self.code.compute(Arithmetic::Add, R0, R1);
     }
 
-    /// Notes the start of the request in `R9`.
-    fn note_start(&mut self) {
-        let Self { plan, code, .. } = self;
-        code.store(Width::Eight, R10, START, R9);
-        code.store(Width::Eight, R10, ISSUE, 0);
-        code.store(Width::Eight, R10, SECTORS, 0);
-        update(code, &plan.maps.requests, KEY, START);
+    /// `R0` becomes the entry of the request `R6`, or the program ends. Uses `R1` to `R4`.
+    fn find_request(&mut self) {
+        let Self { plan, code, out } = self;
+        look_up(code, &plan.maps.tags, SLOT, *out);
+        code.load(Width::Eight, R2, R0, 8);
+        code.load_place(R3, R6, plan.fields.tag);
+        // Without a tag this is a large number.
+        code.jump_if(R3, When::AtLeast, R2, *out);
+        code.load_place(R1, R6, plan.fields.hardware_queue);
+        code.load_place(R1, R1, plan.fields.queue_number);
+        code.compute(Arithmetic::Multiply, R1, R2);
+        code.compute(Arithmetic::Add, R1, R3);
+        code.load(Width::Eight, R2, R0, 0);
+        code.compute(Arithmetic::Add, R1, R2);
+        code.store(Width::Four, R10, PLACE, R1);
+        look_up(code, &plan.maps.requests, PLACE, *out);
+    }
+
+    /// `R8` becomes the name of the bio `R6` and `R0` its entry, or the program ends. Uses `R1` to
+    /// `R4`.
+    fn find_bio(&mut self) {
+        let Self { plan, code, out } = self;
+        code.load_place(R8, R6, plan.fields.bio.sector);
+        // Sectors of a page would share their eighth.
+        code.set(R1, R8);
+        code.compute(Arithmetic::ShiftRight, R1, 3);
+        code.compute(Arithmetic::And, R1, BIOS as i32 - 1);
+        code.store(Width::Four, R10, PLACE, R1);
+        code.compute(Arithmetic::ShiftLeft, R7, SECTOR_BITS);
+        code.compute(Arithmetic::Add, R8, R7);
+        look_up(code, &plan.maps.bios, PLACE, *out);
     }
 }
 
@@ -211,13 +300,6 @@ pub(super) fn update(code: &mut Assembler, map: &Map, key: i16, value: i16) {
     address(code, R3, value);
     code.set(R4, 0);
     code.call(KernelFunction::MapUpdate);
-}
-
-/// Forgets the entry of the key on the stack.
-fn delete(code: &mut Assembler, map: &Map, key: i16) {
-    code.set_map(R1, map.number());
-    address(code, R2, key);
-    code.call(KernelFunction::MapDelete);
 }
 
 /// `*(base + word) += amount`; this processor's own, so no atomic step. Uses `R2`.
@@ -261,111 +343,89 @@ fn record(code: &mut Assembler, base: Register, word: usize, largest_shift: u32)
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
     BioQueue,
-    /// A bio gets its request: ends its wait where that is measured; where there is no event of the
-    /// start of requests, it stands for it.
-    Getrq {
-        waits: bool,
-        starts: bool,
-    },
-    IoStart,
+    /// A bio gets its request.
+    Getrq,
     Issue,
     Complete,
-    /// A bio went into a request behind its end.
-    BackMerge,
-    /// A bio went into a request before its beginning, which is known by the bio's sector from now
-    /// on.
-    FrontMerge,
-    /// A request was put behind another one and is none of its own any more.
-    RequestMerge,
+    Requeue,
 }
 
 impl Event {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::BioQueue => "block_bio_queue",
-            Self::Getrq { .. } => "block_getrq",
-            Self::IoStart => "block_io_start",
+            Self::Getrq => "block_getrq",
             Self::Issue => "block_rq_issue",
             Self::Complete => "block_rq_complete",
-            Self::BackMerge => "block_bio_backmerge",
-            Self::FrontMerge => "block_bio_frontmerge",
-            Self::RequestMerge => "block_rq_merge",
+            Self::Requeue => "block_rq_requeue",
         }
     }
 
-    pub(super) fn program(self, plan: &Plan, format: &Format) -> Result<Vec<u64>, ProgramError> {
-        let length = || format.number("nr_sector").ok_or(ProgramError::Field("nr_sector"));
-        let mut program = Program::begin(plan, format)?;
-        program.leave_without_data(length()?);
-        let code = &mut program.code;
+    /// The kernel's name of what the event is of.
+    pub(super) fn structure(self) -> &'static str {
         match self {
-            Self::BioQueue => {
-                code.store(Width::Eight, R10, START, R9);
-                update(code, &plan.maps.queued, KEY, START);
-            }
-            Self::Getrq { waits, starts } => {
-                if starts {
-                    program.note_start();
-                }
-                if waits {
-                    program.end_wait();
-                }
-            }
-            Self::IoStart => program.note_start(),
-            Self::Issue => program.issue(length()?),
-            Self::Complete => program.complete(length()?),
-            Self::BackMerge => delete(code, &plan.maps.queued, KEY),
-            Self::FrontMerge => program.front_merge(length()?),
-            Self::RequestMerge => delete(code, &plan.maps.requests, KEY),
+            Self::BioQueue | Self::Getrq => "bio",
+            Self::Issue | Self::Complete | Self::Requeue => "request",
+        }
+    }
+
+    pub(super) fn program(self, plan: &Plan, point: Tracepoint) -> Result<Vec<u64>, ProgramError> {
+        // Behind the request come the status and the bytes that are done.
+        let second = matches!(self, Self::Complete).then_some(point.argument + 2);
+        let mut program = Program::new(plan, point, second);
+        match self {
+            Self::BioQueue => program.queue_bio(),
+            Self::Getrq => program.end_wait(),
+            Self::Issue => program.issue(),
+            Self::Complete => program.complete(),
+            Self::Requeue => program.requeue(),
         }
         program.finish()
     }
 }
 
 impl Program<'_> {
-    /// A flush alone is a write without data until the block layer makes a request of another kind
-    /// of it: as a write it is never issued.
-    fn leave_without_data(&mut self, length: Place) {
-        self.code.load(length.width, R1, R6, length.offset);
-        self.code.jump_if(R1, When::Equal, 0, self.out);
+    fn queue_bio(&mut self) {
+        self.choose(&self.plan.fields.bio);
+        self.read_clock();
+        self.find_bio();
+        self.code.store(Width::Eight, R0, 0, R8);
+        self.code.store(Width::Eight, R0, 8, R9);
     }
 
     fn end_wait(&mut self) {
-        let Self { plan, code, out } = self;
-        look_up(code, &plan.maps.queued, KEY, *out);
+        self.choose(&self.plan.fields.bio);
+        self.read_clock();
+        self.find_bio();
+        let Self { code, out, .. } = self;
         code.load(Width::Eight, R1, R0, 0);
+        code.jump_if(R1, When::NotEqual, R8, *out);
+        code.load(Width::Eight, R1, R0, 8);
+        code.jump_if(R1, When::Equal, 0, *out);
         // Clocks of processors may differ by a hair.
         code.jump_if(R1, When::Above, R9, *out);
         code.compute(Arithmetic::Subtract, R9, R1);
-        delete(code, &plan.maps.queued, KEY);
+        code.store(Width::Eight, R0, 8, 0);
         self.find_counts();
         self.code.set(R1, R9);
         record(&mut self.code, R0, layout::BEFORE, layout::TIME_SHIFT);
     }
 
-    fn issue(&mut self, length: Place) {
-        let (plan, out) = (self.plan, self.out);
-        let code = &mut self.code;
-        let (unknown, first) = (code.label(), code.label());
-        code.load(length.width, R6, R6, length.offset);
-        code.store(Width::Eight, R10, SECTORS, R6);
-        look_up(code, &plan.maps.requests, KEY, unknown);
-        code.load(Width::Eight, R1, R0, 8);
-        code.store(Width::Eight, R0, 8, R9);
-        code.store(Width::Eight, R0, 16, R6);
-        // It was issued before and put back: counted already.
-        code.jump_if(R1, When::NotEqual, 0, out);
-        code.jump(first);
-        code.bind(unknown);
-        code.store(Width::Eight, R10, START, 0);
-        code.store(Width::Eight, R10, ISSUE, R9);
-        update(code, &plan.maps.requests, KEY, START);
-        code.bind(first);
+    fn issue(&mut self) {
+        let fields = &self.plan.fields.request;
+        self.choose(fields);
+        self.read_clock();
+        self.find_request();
+        let Self { plan, code, out } = self;
+        code.store(Width::Eight, R0, 0, R9);
+        code.load_place(R1, R6, fields.bytes);
+        code.store(Width::Eight, R0, 8, R1);
         // R9 becomes the first sector and R6 the one behind the last.
-        code.load(Width::Eight, R9, R10, SECTOR);
-        code.compute(Arithmetic::Add, R6, R9);
-        code.store(Width::Four, R10, SLOT, R7);
-        look_up(code, &plan.maps.ends, SLOT, out);
+        code.load_place(R9, R6, fields.sector);
+        code.compute(Arithmetic::ShiftRight, R1, 9);
+        code.set(R6, R9);
+        code.compute(Arithmetic::Add, R6, R1);
+        look_up(code, &plan.maps.ends, SLOT, *out);
         let (matched, counted) = (code.label(), code.label());
         let places: Vec<Label> = (0..STREAMS).map(|_| code.label()).collect();
         for (index, &place) in places.iter().enumerate() {
@@ -397,73 +457,58 @@ impl Program<'_> {
         add(code, R0, layout::SEQUENTIAL, R9);
     }
 
-    fn complete(&mut self, length: Place) {
+    fn complete(&mut self) {
+        let fields = &self.plan.fields.request;
+        self.choose(fields);
+        // A part of it is done; it ends with the rest.
+        self.code.load_place(R1, R6, fields.bytes);
+        self.code.jump_if(R1, When::Above, R9, self.out);
+        self.read_clock();
+        self.find_request();
         let (plan, out) = (self.plan, self.out);
         let code = &mut self.code;
-        let (unmatched, forgotten, partial) = (code.label(), code.label(), code.label());
-        code.load(length.width, R6, R6, length.offset);
-        look_up(code, &plan.maps.requests, KEY, unmatched);
+        let (unmatched, later, none, timed) =
+            (code.label(), code.label(), code.label(), code.label());
         code.load(Width::Eight, R1, R0, 0);
+        code.jump_if(R1, When::Equal, 0, unmatched);
+        code.store(Width::Eight, R0, 0, 0);
         code.load(Width::Eight, R2, R0, 8);
-        code.load(Width::Eight, R3, R0, 16);
-        code.store(Width::Eight, R10, START, R1);
-        code.store(Width::Eight, R10, ISSUE, R2);
-        code.store(Width::Eight, R10, SECTORS, R3);
-        // Its issue was not seen.
-        code.jump_if(R2, When::Equal, 0, forgotten);
-        code.jump_if(R3, When::Above, R6, partial);
-        code.compute(Arithmetic::Subtract, R9, R2);
-        code.store(Width::Eight, R10, DEVICE_TIME, R9);
-        code.compute(Arithmetic::Subtract, R2, R1);
-        code.store(Width::Eight, R10, QUEUE_TIME, R2);
-        delete(code, &plan.maps.requests, KEY);
+        code.store(Width::Eight, R10, BYTES, R2);
+        // Clocks of processors may differ by a hair.
+        code.jump_if(R9, When::AtLeast, R1, later);
+        code.set(R9, R1);
+        code.bind(later);
+        code.compute(Arithmetic::Subtract, R9, R1);
+        // R6 becomes the queue time, or -1 where the kernel keeps no start.
+        code.load_place(R2, R6, plan.fields.start);
+        code.set(R6, 0);
+        code.jump_if(R2, When::Equal, 0, none);
+        code.jump_if(R2, When::Above, R1, timed);
+        code.set(R6, R1);
+        code.compute(Arithmetic::Subtract, R6, R2);
+        code.jump(timed);
+        code.bind(none);
+        code.set(R6, -1);
+        code.bind(timed);
         self.find_operation_counts();
         let code = &mut self.code;
-        code.load(Width::Eight, R1, R10, DEVICE_TIME);
+        code.set(R1, R9);
         record(code, R0, layout::DEVICE, layout::TIME_SHIFT);
-        code.load(Width::Eight, R1, R10, SECTORS);
+        code.load(Width::Eight, R1, R10, BYTES);
+        code.compute(Arithmetic::ShiftRight, R1, 9);
         record(code, R0, layout::SIZE, layout::SIZE_SHIFT);
-        // Its start was not seen.
-        code.load(Width::Eight, R1, R10, START);
-        code.jump_if(R1, When::Equal, 0, out);
-        code.load(Width::Eight, R1, R10, QUEUE_TIME);
+        code.jump_if(R6, When::Equal, -1, out);
+        code.set(R1, R6);
         record(code, R0, layout::QUEUE, layout::TIME_SHIFT);
         code.jump(out);
-
-        // The kernel now calls the rest of it by its own first sector.
-        code.bind(partial);
-        code.compute(Arithmetic::Subtract, R3, R6);
-        code.store(Width::Eight, R10, SECTORS, R3);
-        delete(code, &plan.maps.requests, KEY);
-        code.load(Width::Eight, R1, R10, SECTOR);
-        code.compute(Arithmetic::Add, R1, R6);
-        code.store(Width::Eight, R10, SECTOR, R1);
-        update(code, &plan.maps.requests, KEY, START);
-        code.jump(out);
-
-        code.bind(forgotten);
-        delete(code, &plan.maps.requests, KEY);
         code.bind(unmatched);
         self.find_operation_counts();
-        let code = &mut self.code;
-        add(code, R0, layout::UNMATCHED, 1);
+        add(&mut self.code, R0, layout::UNMATCHED, 1);
     }
 
-    fn front_merge(&mut self, length: Place) {
-        let Self { plan, code, out } = self;
-        delete(code, &plan.maps.queued, KEY);
-        code.load(length.width, R6, R6, length.offset);
-        code.load(Width::Eight, R1, R10, SECTOR);
-        code.compute(Arithmetic::Add, R1, R6);
-        code.store(Width::Eight, R10, OTHER_SECTOR, R1);
-        code.load(Width::Eight, R1, R10, KEY);
-        code.store(Width::Eight, R10, OTHER_KEY, R1);
-        look_up(code, &plan.maps.requests, OTHER_KEY, *out);
-        for (word, place) in [START, ISSUE, SECTORS].into_iter().enumerate() {
-            code.load(Width::Eight, R1, R0, (word * 8) as i16);
-            code.store(Width::Eight, R10, place, R1);
-        }
-        delete(code, &plan.maps.requests, OTHER_KEY);
-        update(code, &plan.maps.requests, KEY, START);
+    fn requeue(&mut self) {
+        self.choose(&self.plan.fields.request);
+        self.find_operation_counts();
+        add(&mut self.code, R0, layout::REQUEUED, 1);
     }
 }

@@ -60,18 +60,31 @@ struct ProgramLoad {
     log: u64,
     kernel_version: u32,
     flags: u32,
+    name: [u8; 16],
+    interface: u32,
+    attach_kind: u32,
+    /// Of the program itself, which has no types, functions or lines of a source.
+    source: [u32; 9],
+    attach_type: u32,
+    attach_program: u32,
+    padding: u32,
 }
 
 const _: () = assert!(size_of::<MapElement>() == 32);
-const _: () = assert!(size_of::<ProgramLoad>() == 48);
+const _: () = assert!(size_of::<ProgramLoad>() == 120);
+const _: () = assert!(std::mem::offset_of!(ProgramLoad, attach_type) == 108);
 
 const MAP_CREATE: libc::c_int = 0;
 const MAP_LOOKUP: libc::c_int = 1;
 const MAP_UPDATE: libc::c_int = 2;
 const MAP_NEXT_KEY: libc::c_int = 4;
 const PROGRAM_LOAD: libc::c_int = 5;
+const RAW_TRACEPOINT_OPEN: libc::c_int = 17;
 /// `BPF_PROG_TYPE_TRACEPOINT`.
 const TRACEPOINT_PROGRAM: u32 = 5;
+/// `BPF_PROG_TYPE_TRACING`, with the arguments of a tracepoint (`BPF_TRACE_RAW_TP`).
+const TRACING_PROGRAM: u32 = 26;
+const TRACE_RAW_TRACEPOINT: u32 = 23;
 /// Room for what the verifier says of a program that it rejects.
 const LOG_BYTES: usize = 64 << 10;
 /// The verifier says what it needs for a diagnosis, without each state.
@@ -79,6 +92,24 @@ const LOG_LEVEL: u32 = 1;
 /// Functions for timing were for programs with a GPL-compatible licence only in older kernels; the
 /// programs that this crate makes are given under both.
 const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
+
+#[repr(C)]
+struct RawTracepointOpen {
+    /// None: the program knows where it belongs.
+    name: u64,
+    program: u32,
+    padding: u32,
+}
+
+/// What a program is made for and attached to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AttachTo {
+    /// An event by the number in its format file: the program gets the fields listed there.
+    Format(u64),
+    /// An event by its type: the program gets the arguments of the kernel's own call, which spares
+    /// the kernel to put the fields together.
+    Type(u32),
+}
 
 /// # Safety
 /// `attributes` must be what the command takes, and every address in it valid for what the command
@@ -163,11 +194,15 @@ impl Map {
     }
 }
 
-/// Loads a program for tracepoints. An error comes with what the verifier said.
-pub(super) fn load_program(code: &[u64]) -> Result<OwnedFd, (Errno, String)> {
+/// Loads a program for an event. An error comes with what the verifier said.
+pub(super) fn load_program(at: AttachTo, code: &[u64]) -> Result<OwnedFd, (Errno, String)> {
+    let (kind, attach_kind, attach_type) = match at {
+        AttachTo::Format(_) => (TRACEPOINT_PROGRAM, 0, 0),
+        AttachTo::Type(type_id) => (TRACING_PROGRAM, TRACE_RAW_TRACEPOINT, type_id),
+    };
     let load = |log: &mut [u8]| {
         let mut attributes = ProgramLoad {
-            kind: TRACEPOINT_PROGRAM,
+            kind,
             instructions: code.len() as u32,
             code: code.as_ptr() as u64,
             license: LICENSE.as_ptr() as u64,
@@ -176,6 +211,13 @@ pub(super) fn load_program(code: &[u64]) -> Result<OwnedFd, (Errno, String)> {
             log: if log.is_empty() { 0 } else { log.as_mut_ptr() as u64 },
             kernel_version: 0,
             flags: 0,
+            name: [0; 16],
+            interface: 0,
+            attach_kind,
+            source: [0; 9],
+            attach_type,
+            attach_program: 0,
+            padding: 0,
         };
         // SAFETY: the code is `instructions` words long, the licence ends with a zero byte, and the
         // log has room for `log_bytes`; the command returns a new descriptor.
@@ -203,7 +245,13 @@ const SET_PROGRAM: libc::c_ulong = 0x4004_2408;
 const ENABLE: libc::c_ulong = 0x2400;
 
 /// Runs a program whenever a tracepoint is passed, on any processor, until the event is dropped.
-pub(super) fn attach(tracepoint: u64, program: impl AsFd) -> Result<OwnedFd, Errno> {
+pub(super) fn attach(at: AttachTo, program: impl AsFd) -> Result<OwnedFd, Errno> {
+    let AttachTo::Format(tracepoint) = at else {
+        let program = program.as_fd().as_raw_fd() as u32;
+        let mut attributes = RawTracepointOpen { name: 0, program, padding: 0 };
+        // SAFETY: the command reads a descriptor number, and returns a new descriptor.
+        return unsafe { own(bpf(RAW_TRACEPOINT_OPEN, &mut attributes)?) };
+    };
     let attributes = PerfEventAttributes::of(TYPE_TRACEPOINT, tracepoint);
     // A program is run for the whole tracepoint; the processor is only that of the event.
     let (any_process, first_processor) = (-1, 0);

@@ -1,19 +1,18 @@
 //! Opening, attaching and reading the tracer.
 
-use super::events::{Attached, Events};
-use super::programs::{Devices, Event, Maps, Plan};
-use super::syscalls::{Map, MapKind};
+use super::events::{Attached, attach};
+use super::programs::{Devices, Event, Fields, Maps, Plan};
+use super::syscalls::{AttachTo, Map, MapKind};
+use super::types::KernelTypes;
 use super::{layout, programs};
 use kernel::Roots;
 use kernel::device::partitions;
-use kernel::read::{cpu_list, device_numbers, link_name, text};
+use kernel::read::{cpu_list, device_numbers, link_name, names, number, text};
 use record::Traced;
 use rustix::io::Errno;
 
-/// Requests and bios in progress that can be followed at once.
-const IN_PROGRESS: usize = 65_536;
-/// Memory for counts, all processors together.
-const COUNT_BYTES: usize = 256 << 20;
+/// Memory for counts, all processors together, and for requests in progress.
+const BYTES_MAX: usize = 256 << 20;
 
 /// Major and minor number of a device.
 pub(super) type DeviceNumber = (u32, u32);
@@ -98,6 +97,8 @@ struct Followed {
     counts: Vec<u64>,
     /// Requests that were in progress when the tracer began: their ends have no beginning.
     at_start: u64,
+    /// Requests issued, not completed and not in progress, at the last reading.
+    vanished: u64,
     /// Events that are known to be lost, and were said to be.
     lost: u64,
 }
@@ -105,12 +106,15 @@ struct Followed {
 impl Followed {
     /// Requests more that were lost. The kernel leaves a program out where it interrupts another
     /// one, and what it counts of that is too little: so a request is lost that was issued and
-    /// neither completed nor is still in progress, or whose completion knows no issue. Requests in
-    /// progress at one moment differ from those at another, so this is late rather than too much.
+    /// neither completed nor is still in progress, or whose completion knows no issue. What is in
+    /// progress is read at another moment than the counts: only what is missing at two readings in
+    /// a row is lost.
     fn lost(&mut self, in_flight: u64) -> u64 {
         let sum = |word: usize| self.counts[word] + self.counts[layout::OP_WORDS + word];
         let completed: u64 = (layout::DEVICE..layout::DEVICE + layout::TIME_BUCKETS).map(sum).sum();
-        let vanished = sum(layout::ISSUED).saturating_sub(completed + in_flight);
+        let once = sum(layout::ISSUED).saturating_sub(sum(layout::REQUEUED));
+        let now = once.saturating_sub(completed + in_flight);
+        let vanished = now.min(std::mem::replace(&mut self.vanished, now));
         let unmatched = sum(layout::UNMATCHED).saturating_sub(self.at_start);
         let all = self.lost.max(vanished).max(unmatched);
         all - std::mem::replace(&mut self.lost, all)
@@ -127,17 +131,32 @@ impl Tracer {
             return Err(TracerError::NoDevices);
         }
         let processors = possible_processors(roots);
-        let most = COUNT_BYTES / (layout::WORDS * 8 * processors);
-        if devices.len() > most.max(1) {
-            return Err(TracerError::TooMany { count: devices.len(), most: most.max(1) });
+        let tags: Vec<Tags> = devices.iter().map(|&number| tags_of(roots, number)).collect();
+        let bytes = |tags: &Tags| {
+            layout::WORDS * 8 * processors + tags.queues * tags.each * programs::ENTRY_BYTES
+        };
+        let mut left = BYTES_MAX;
+        let fits = |tags: &&Tags| {
+            left.checked_sub(bytes(tags)).is_some_and(|rest| {
+                left = rest;
+                true
+            })
+        };
+        let most = tags.iter().take_while(fits).count().max(1);
+        if devices.len() > most {
+            return Err(TracerError::TooMany { count: devices.len(), most });
         }
         let numbers = slot_numbers(roots, devices)?;
-        let events = Events::find(roots)?;
+        let types = KernelTypes::read(roots)?;
+        let fields = Fields::find(&types).map_err(|field| TracerError::Event {
+            event: Event::Complete.name(),
+            why: format!("the kernel's type information has no usable {field}"),
+        })?;
         let failed = |cause| TracerError::of("making a BPF map", cause);
         let devices_of = Devices::new(numbers, processors).map_err(failed)?;
-        let maps = make_maps(devices.len(), processors).map_err(failed)?;
-        let plan = Plan { maps, devices: devices_of };
-        fill(&plan, devices.len()).map_err(failed)?;
+        let maps = make_maps(&tags, processors).map_err(failed)?;
+        let plan = Plan { maps, devices: devices_of, fields };
+        fill(&plan, &tags).map_err(failed)?;
         let mut tracer = Self {
             devices: Vec::new(),
             plan,
@@ -145,44 +164,37 @@ impl Tracer {
             roots: roots.clone(),
             lacks: Vec::new(),
         };
-        tracer.attach_all(&events)?;
-        let followed = |&number| {
-            let at_start = in_flight(roots, number);
-            Followed { number, counts: vec![0; layout::WORDS], at_start, lost: 0 }
-        };
-        tracer.devices = devices.iter().map(followed).collect();
+        tracer.attach_all(&types)?;
+        for (slot, &number) in devices.iter().enumerate() {
+            let in_flight = in_flight(roots, number);
+            let counts = tracer.plan.counts(slot)?;
+            // Ends were seen before beginnings were.
+            let unmatched =
+                counts[layout::UNMATCHED] + counts[layout::OP_WORDS + layout::UNMATCHED];
+            let at_start = in_flight + unmatched;
+            tracer.devices.push(Followed { number, counts, at_start, vanished: 0, lost: 0 });
+        }
         Ok(tracer)
     }
 
-    /// Attaches the programs, those of the end first: a beginning without an end would be kept.
-    fn attach_all(&mut self, events: &Events) -> Result<(), TracerError> {
-        self.attach(events, Event::Complete)?;
-        self.attach(events, Event::Issue)?;
-        let starts = self.attach(events, Event::IoStart).is_ok();
-        let mut waits = self.attach(events, Event::BioQueue);
-        if starts {
-            let getrq = Event::Getrq { waits: true, starts: false };
-            waits = waits.and_then(|()| self.attach(events, getrq));
-        } else {
-            self.attach(events, Event::Getrq { waits: waits.is_ok(), starts: true })?;
-            let lack = "the kernel has no block_io_start: requests start when they are allocated";
-            self.lacks.push(lack.to_owned());
+    /// Attaches the programs, those of the end first: a beginning whose end is not seen would be lost.
+    fn attach_all(&mut self, types: &KernelTypes) -> Result<(), TracerError> {
+        for needed in [Event::Complete, Event::Requeue, Event::Issue] {
+            self.attach(types, needed)?;
         }
-        if let Err(error) = waits {
+        let waits = self.attach(types, Event::Getrq);
+        if let Err(error) = waits.and_then(|()| self.attach(types, Event::BioQueue)) {
             self.lacks.push(format!("waits before a request are not seen: {error}"));
-        }
-        // Old kernels merge requests without a word.
-        for event in [Event::FrontMerge, Event::BackMerge, Event::RequestMerge] {
-            if let Err(error) = self.attach(events, event) {
-                self.lacks.push(format!("requests that were merged late may be missing: {error}"));
-            }
         }
         Ok(())
     }
 
-    fn attach(&mut self, events: &Events, event: Event) -> Result<(), TracerError> {
-        let program = |format: &_| event.program(&self.plan, format);
-        self.attached.push(events.attach("block", event.name(), program)?);
+    fn attach(&mut self, types: &KernelTypes, event: Event) -> Result<(), TracerError> {
+        let why = || "this kernel has none".to_owned();
+        let missing = || TracerError::Event { event: event.name(), why: why() };
+        let point = types.tracepoint(event.name(), event.structure()).ok_or_else(missing)?;
+        let code = event.program(&self.plan, point);
+        self.attached.push(attach(event.name(), AttachTo::Type(point.type_id), code)?);
         Ok(())
     }
 
@@ -192,16 +204,10 @@ impl Tracer {
     /// # Errors
     /// If the kernel does not give the counts.
     pub fn read(&mut self) -> Result<Vec<(DeviceNumber, Traced)>, TracerError> {
-        let failed = |cause| TracerError::of("reading a BPF map", cause);
-        let mut words = Vec::new();
         let mut answers = Vec::with_capacity(self.devices.len());
         for (slot, device) in self.devices.iter_mut().enumerate() {
             let in_flight = in_flight(&self.roots, device.number);
-            self.plan.maps.counts.get(&(slot as u32).to_ne_bytes(), &mut words).map_err(failed)?;
-            let mut sums = vec![0_u64; layout::WORDS];
-            for copy in words.chunks_exact(layout::WORDS) {
-                sums.iter_mut().zip(copy).for_each(|(sum, word)| *sum += word);
-            }
+            let sums = self.plan.counts(slot)?;
             let news: Vec<u64> = sums
                 .iter()
                 .zip(&device.counts)
@@ -221,6 +227,20 @@ impl Tracer {
     }
 }
 
+impl Plan {
+    /// What was counted of a device until now, over all processors.
+    fn counts(&self, slot: usize) -> Result<Vec<u64>, TracerError> {
+        let mut words = Vec::new();
+        let read = self.maps.counts.get(&(slot as u32).to_ne_bytes(), &mut words);
+        read.map_err(|cause| TracerError::of("reading a BPF map", cause))?;
+        let mut sums = vec![0_u64; layout::WORDS];
+        for copy in words.chunks_exact(layout::WORDS) {
+            sums.iter_mut().zip(copy).for_each(|(sum, word)| *sum += word);
+        }
+        Ok(sums)
+    }
+}
+
 /// The numbers under which events of these disks come, each with the place of its disk.
 pub(super) fn slot_numbers(
     roots: &Roots,
@@ -233,24 +253,48 @@ pub(super) fn slot_numbers(
     Ok(numbers)
 }
 
-fn make_maps(devices: usize, processors: usize) -> Result<Maps, Errno> {
-    use programs::{ENDS_BYTES, KEY_BYTES, REQUEST_BYTES};
-    let map = |kind, key, value, entries| Map::new(kind, key, value, entries, processors);
-    let recent = MapKind::ForgettingHash;
+/// The tags of a disk's requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tags {
+    queues: usize,
+    /// In one hardware queue.
+    each: usize,
+}
+
+fn tags_of(roots: &Roots, (major, minor): DeviceNumber) -> Tags {
+    let directory = roots.sys.join(format!("dev/block/{major}:{minor}/mq"));
+    let queues = names(&directory);
+    let tags = |queue: &String| number(&directory.join(queue).join("nr_tags"));
+    let each = queues.iter().filter_map(tags).max().unwrap_or(0);
+    Tags { queues: queues.len().max(1), each: (each as usize).max(1) }
+}
+
+fn make_maps(tags: &[Tags], processors: usize) -> Result<Maps, Errno> {
+    use programs::{BIOS, ENDS_BYTES, ENTRY_BYTES};
+    let array = |value, entries| Map::new(MapKind::Array, 4, value, entries, processors);
+    let requests = tags.iter().map(|tags| tags.queues * tags.each).sum();
     Ok(Maps {
-        queued: map(recent, KEY_BYTES, 8, IN_PROGRESS)?,
-        requests: map(recent, KEY_BYTES, REQUEST_BYTES, IN_PROGRESS)?,
-        ends: map(MapKind::Array, 4, ENDS_BYTES, devices)?,
-        counts: map(MapKind::ProcessorArray, 4, layout::WORDS * 8, devices)?,
+        bios: array(ENTRY_BYTES, BIOS)?,
+        tags: array(ENTRY_BYTES, tags.len())?,
+        requests: array(ENTRY_BYTES, requests)?,
+        ends: array(ENDS_BYTES, tags.len())?,
+        counts: Map::new(MapKind::ProcessorArray, 4, layout::WORDS * 8, tags.len(), processors)?,
     })
 }
 
 /// Enters what the programs expect to find.
-fn fill(plan: &Plan, devices: usize) -> Result<(), Errno> {
+fn fill(plan: &Plan, tags: &[Tags]) -> Result<(), Errno> {
     // No request begins at the last sector of all; the counter of replacements is 0.
     let mut none = vec![0xFF; programs::ENDS_BYTES];
     none[programs::STREAMS * 8..].fill(0);
-    (0..devices as u32).try_for_each(|slot| plan.maps.ends.set(&slot.to_ne_bytes(), &none))
+    let mut begin = 0;
+    for (slot, tags) in (0_u32..).zip(tags) {
+        plan.maps.ends.set(&slot.to_ne_bytes(), &none)?;
+        let entry = [begin, tags.each as u64].map(u64::to_ne_bytes);
+        plan.maps.tags.set(&slot.to_ne_bytes(), entry.as_flattened())?;
+        begin += (tags.queues * tags.each) as u64;
+    }
+    Ok(())
 }
 
 /// Those of the named devices whose requests can be followed, with their numbers: whole disks that
@@ -318,13 +362,22 @@ mod tests {
 
     #[test]
     fn a_request_is_lost_once_and_those_in_progress_are_not() {
-        let mut device =
-            Followed { number: (8, 0), counts: vec![0; layout::WORDS], at_start: 2, lost: 0 };
-        device.counts[layout::ISSUED] = 10;
+        let mut device = Followed {
+            number: (8, 0),
+            counts: vec![0; layout::WORDS],
+            at_start: 2,
+            vanished: 0,
+            lost: 0,
+        };
+        device.counts[layout::ISSUED] = 12;
+        device.counts[layout::REQUEUED] = 2;
         device.counts[layout::DEVICE + 70] = 6;
         device.counts[layout::UNMATCHED] = 2;
         assert_eq!(device.lost(4), 0);
-        assert_eq!(device.lost(1), 3);
+        // The load may have grown since what is in progress was read.
+        assert_eq!(device.lost(0), 0);
+        assert_eq!(device.lost(4), 0);
+        assert_eq!((device.lost(1), device.lost(1)), (0, 3));
         assert_eq!(device.lost(1), 0);
         device.counts[layout::DEVICE + 70] = 10;
         assert_eq!(device.lost(0), 0);
