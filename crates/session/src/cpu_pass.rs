@@ -149,6 +149,14 @@ pub fn add_upper_bound(
         trial.findings.push(unmeasured("too few slices of the pass completed requests"));
         return Ok(end);
     };
+    if starved(&upper, cpu.lower_us_per_io) {
+        let busy = upper.baseline_share * 100.0;
+        trial.findings.push(unmeasured(&format!(
+            "with {busy:.0} % of the processors in use by others, the load took its time from them \
+             and not from the soakers"
+        )));
+        return Ok(end);
+    }
     cpu.upper_us_per_io = Some(upper.us_per_io.value);
     cpu.upper_method = Some(format!(
         "a soaker of idle priority on every processor; {} blocks of slices without, with, with, \
@@ -306,6 +314,13 @@ fn upper(
         );
     }
     Some(CpuUpper { doubts, ..found })
+}
+
+/// Whether the soakers lost less than what was charged to the load, beyond the error: then others
+/// lost the rest, and no bound follows. `lower` is that of the trial, in µs per request.
+fn starved(found: &CpuUpper, lower: Option<f64>) -> bool {
+    let charged = found.lower_us_per_io.map_or(lower, |of_pass| Some(of_pass.low));
+    charged.is_some_and(|charged| found.us_per_io.high < charged)
 }
 
 /// The cost per request of one block by the soakers and by what was charged to us, in µs.

@@ -55,6 +55,20 @@ fn what_makes_the_bound_unsure_is_said_and_nothing_is_on_a_quiet_machine() {
 }
 
 #[test]
+fn a_bound_below_what_was_charged_is_none() {
+    let with = |upper: f64, charged: Option<f64>| CpuUpper {
+        us_per_io: Estimate::symmetric(upper, 0.1, 6),
+        lower_us_per_io: charged.map(|charged| Estimate::symmetric(charged, 0.1, 6)),
+        ..found(0.0, 0.97, 0.0)
+    };
+    assert!(starved(&with(0.0, Some(1.0)), Some(1.0)));
+    assert!(!starved(&with(0.9, Some(1.0)), Some(1.0)), "within the errors");
+    assert!(!starved(&with(5.0, Some(1.0)), Some(1.0)));
+    // Where the pass does not know what was charged, the trial does.
+    assert!(starved(&with(0.0, None), Some(1.0)) && !starved(&with(0.0, None), None));
+}
+
+#[test]
 fn a_pass_over_real_soakers_has_a_bound_an_interval_and_the_change_of_the_rate() {
     let soaker = Soaker::start(&Roots::default()).unwrap();
     let calibration = soaker.calibrate(Duration::from_millis(50));

@@ -8,7 +8,9 @@
 //! depends on the clock alone.
 //!
 //! The rate of an undisturbed soaker is its calibration: the second best of many slices of some
-//! milliseconds (their edges are not sharp), before and after. A soaker changes what it watches:
+//! milliseconds (their edges are not sharp), before and after. It is per CPU time of the soaker's own,
+//! which a machine that is never idle leaves some of; per time of the clock such a machine would
+//! seem to be a slow one. A soaker changes what it watches:
 //! processors no longer sleep, and their clock may rise or fall. Rejected: nice 19 instead of the
 //! idle policy (takes 1.5 % from its neighbours), and the idle time of /proc/stat alone (sampled by
 //! the tick on most kernels, and blind to steal).
@@ -16,12 +18,12 @@
 use crate::linux::clock::now_ns;
 use crate::linux::processors::{allowed, doubts, listed};
 use crate::linux::roots::{Roots, accounting, cpu_ticks};
-use crate::linux::unsafe_calls::set_idle_policy;
+use crate::linux::unsafe_calls::{set_idle_policy, thread_cpu_ns};
 use record::{KernelAccounting, Nanos};
 use rustix::io::Errno;
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::{CpuSet, Pid, gettid, sched_setaffinity};
 use rustix::time::ClockId;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -33,6 +35,13 @@ const CHUNK: u32 = 1_024;
 /// Length of a slice of a calibration.
 const SLICE: Duration = Duration::from_millis(10);
 const MIN_SLICES: u32 = 5;
+/// Less CPU time than this gives no rate: the count moves in steps of 2 µs.
+const OWN_MIN_NS: u64 = 200_000;
+/// A slice counts by itself from this on; the edges then weigh little.
+const OWN_SLICE_NS: u64 = 5_000_000;
+/// CPU time that may pass while it and the count are read: a hundredth of a slice.
+const SKEW_NS: u64 = 100_000;
+const SKEW_TRIES: u32 = 5;
 
 /// Why no soaker could be started.
 #[derive(Debug, thiserror::Error)]
@@ -76,9 +85,15 @@ struct Shared {
 impl Shared {
     fn reading(&self) -> SoakSpan {
         // The counts stand as near to the time as can be; /proc is read after both.
+        let counts = self.counts();
+        SoakSpan { kernel_ticks: cpu_ticks(&self.roots), ..counts }
+    }
+
+    /// Without the kernel's own account, which takes some time to read.
+    fn counts(&self) -> SoakSpan {
         let length = Nanos(now_ns(ClockId::Monotonic));
         let loops = self.counts.iter().map(|count| count.0.load(Ordering::Relaxed)).collect();
-        SoakSpan { length, loops, kernel_ticks: cpu_ticks(&self.roots) }
+        SoakSpan { length, loops, kernel_ticks: None }
     }
 }
 
@@ -87,6 +102,8 @@ pub struct Soaker {
     shared: Arc<Shared>,
     cpus: BTreeSet<u32>,
     threads: Vec<JoinHandle<()>>,
+    /// Their numbers, in the order of the processors.
+    numbers: Vec<Pid>,
 }
 
 impl Soaker {
@@ -105,7 +122,7 @@ impl Soaker {
         let shared =
             Arc::new(Shared { roots: roots.clone(), stop: AtomicBool::new(false), counts });
         // From here on, an early return drops the soaker, which ends the threads made so far.
-        let mut soaker = Self { shared, cpus, threads: Vec::new() };
+        let mut soaker = Self { shared, cpus, threads: Vec::new(), numbers: Vec::new() };
         let (started, starts) = mpsc::channel();
         for (index, &cpu) in soaker.cpus.iter().enumerate() {
             let (shared, started) = (Arc::clone(&soaker.shared), started.clone());
@@ -116,9 +133,12 @@ impl Soaker {
             soaker.threads.push(thread);
         }
         // Each thread holds a sender as long as it lives, so the messages are counted.
+        let mut numbers = BTreeMap::new();
         for (cpu, outcome) in starts.iter().take(soaker.cpus.len()) {
-            outcome.map_err(|cause| SoakerError::Refused { cpu, cause })?;
+            let number = outcome.map_err(|cause| SoakerError::Refused { cpu, cause })?;
+            numbers.insert(cpu, number);
         }
+        soaker.numbers = numbers.into_values().collect();
         Ok(soaker)
     }
 
@@ -134,23 +154,44 @@ impl Soaker {
         self.shared.reading()
     }
 
-    /// What each soaker does when nobody disturbs it, from slices over about `length`; the machine
-    /// should be idle.
+    /// What each soaker does when nobody disturbs it, from slices over about `length`. A soaker that
+    /// did not run at all has no rate.
     #[must_use]
     pub fn calibrate(&self, length: Duration) -> Calibration {
         let slices = (length.as_nanos() / SLICE.as_nanos()).max(u128::from(MIN_SLICES));
-        let first = self.reading();
+        let first = self.reading_with_own();
         let mut last = first.clone();
         let mut rates: Vec<Vec<f64>> = vec![Vec::new(); self.cpus.len()];
         for _ in 0..slices {
             std::thread::sleep(SLICE);
-            let now = self.reading();
-            for (rates, rate) in rates.iter_mut().zip(now.since(&last).rates()) {
-                rates.push(rate);
+            let now = self.reading_with_own();
+            for (rates, rate) in rates.iter_mut().zip(own_rates(&last, &now, OWN_SLICE_NS)) {
+                rates.extend(rate);
             }
             last = now;
         }
-        Calibration::of(&rates, &last.since(&first))
+        for (rates, rate) in rates.iter_mut().zip(own_rates(&first, &last, OWN_MIN_NS)) {
+            if rates.is_empty() {
+                rates.extend(rate);
+            }
+        }
+        Calibration::of(&rates, &last.0.since(&first.0))
+    }
+
+    /// The counts, and the CPU time of each soaker at the same moment.
+    fn reading_with_own(&self) -> (SoakSpan, Vec<u64>) {
+        let own = || -> Vec<u64> {
+            self.numbers.iter().map(|&thread| thread_cpu_ns(thread).unwrap_or(0)).collect()
+        };
+        let mut tries = 0;
+        loop {
+            let (before, counts, after) = (own(), self.shared.counts(), own());
+            tries += 1;
+            let pairs = || before.iter().zip(&after);
+            if tries == SKEW_TRIES || pairs().all(|(before, after)| after - before < SKEW_NS) {
+                return (counts, pairs().map(|(&a, &b)| a.midpoint(b)).collect());
+            }
+        }
     }
 
     /// What makes the count unsure on this machine, each a clause.
@@ -170,13 +211,31 @@ impl Drop for Soaker {
     }
 }
 
+/// Loops per second of each soaker's own CPU time between two readings; `None` with less than `least`
+/// ns of it.
+fn own_rates(
+    (before, own_before): &(SoakSpan, Vec<u64>),
+    (after, own_after): &(SoakSpan, Vec<u64>),
+    least: u64,
+) -> Vec<Option<f64>> {
+    let loops = after.since(before).loops;
+    let own = own_after.iter().zip(own_before).map(|(after, before)| after.saturating_sub(*before));
+    let rate = |(loops, own): (u64, u64)| (own >= least).then(|| loops as f64 / own as f64 * 1e9);
+    loops.into_iter().zip(own).map(rate).collect()
+}
+
 /// The life of a soaker's thread.
-fn live(shared: &Shared, index: usize, cpu: u32, started: &mpsc::Sender<(u32, Result<(), Errno>)>) {
+fn live(
+    shared: &Shared,
+    index: usize,
+    cpu: u32,
+    started: &mpsc::Sender<(u32, Result<Pid, Errno>)>,
+) {
     let mut set = CpuSet::new();
     set.set(cpu as usize);
     let ready = sched_setaffinity(None, &set).and_then(|()| set_idle_policy());
     // The receiver waits for every thread; were it gone, the stop flag would be set.
-    let _ = started.send((cpu, ready));
+    let _ = started.send((cpu, ready.map(|()| gettid())));
     if ready.is_err() {
         return;
     }
@@ -242,7 +301,8 @@ impl SoakSpan {
         let missing = self
             .rates()
             .zip(&calibration.loops_per_s)
-            .map(|(rate, &full)| if full > 0.0 { 1.0 - rate / full } else { 0.0 });
+            // One that never ran was kept off by others.
+            .map(|(rate, &full)| if full > 0.0 { 1.0 - rate / full } else { 1.0 });
         missing.sum::<f64>() * self.length.0 as f64
     }
 

@@ -43,6 +43,33 @@ fn a_calibration_is_the_second_best_slice_and_tells_of_disturbance() {
 }
 
 #[test]
+fn a_soaker_s_rate_is_that_of_its_own_time_however_little_others_leave() {
+    // The second got 3 % of a second, the third nothing.
+    let before = (reading(1_000, &[50, 7, 9]), vec![0, 1_000, 4_000]);
+    let after = (reading(2_000, &[1_050, 37, 9]), vec![1_000_000_000, 30_001_000, 4_000]);
+    let rates = own_rates(&before, &after, OWN_MIN_NS);
+    assert_eq!(rates[0], Some(1_000.0));
+    assert!((rates[1].unwrap() - 1_000.0).abs() < 1e-6);
+    assert_eq!(rates[2], None);
+    assert_eq!(own_rates(&before, &after, 100_000_000)[1], None);
+    let known = rates.into_iter().map(|rate| rate.into_iter().collect()).collect::<Vec<_>>();
+    let calibration = Calibration::of(&known, &after.0.since(&before.0));
+    assert!((calibration.disturbed_share - (0.97 + 1.0) / 3.0).abs() < 1e-6, "{calibration:?}");
+}
+
+#[test]
+fn a_thread_s_cpu_time_moves_while_it_works() {
+    // Beyond the kernel's largest number (`PID_MAX_LIMIT`).
+    const NO_THREAD: i32 = 1 << 22;
+    let own = || thread_cpu_ns(gettid()).unwrap();
+    let before = own();
+    while own() < before + 1_000_000 {
+        black_box(before);
+    }
+    assert_eq!(thread_cpu_ns(Pid::from_raw(NO_THREAD).unwrap()), None);
+}
+
+#[test]
 fn calibrations_are_compared_by_the_processor_that_moved_most() {
     let (before, after) = (calibration(&[100.0, 200.0]), calibration(&[102.0, 190.0]));
     assert!((before.change_rel(&after) - 0.05).abs() < 1e-9);
