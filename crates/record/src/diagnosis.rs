@@ -285,8 +285,12 @@ pub struct Tail {
     pub share: f64,
     /// Time at the device that this share does not exceed, nanoseconds.
     pub latency_ns: f64,
-    /// The same by the profile under this load.
+    /// What the slowest are held against, nanoseconds: what `expected_share` of the profile's requests
+    /// does not exceed under this load.
     pub expected_ns: f64,
+    /// `share`; or less, where the profile has too few requests for that; null where it has none like
+    /// them, and exponential times with the expected mean stand for it.
+    pub expected_share: Option<f64>,
     /// Requests that took at least twice as long as expected of the slowest.
     pub longer: u64,
     /// All requests.
@@ -301,10 +305,22 @@ impl Tail {
     /// It is long from this many times the expected one on.
     pub const LONG_FROM: f64 = 2.0;
 
-    /// Whether it is longer than the profile's.
+    /// Whether it is longer than what it is held against.
     #[must_use]
     pub fn is_long(&self) -> bool {
         self.latency_ns >= Self::LONG_FROM * self.expected_ns
+    }
+
+    /// Whether like is held against like.
+    #[must_use]
+    pub fn is_alike(&self) -> bool {
+        self.expected_share == Some(self.share)
+    }
+
+    /// Whether it is as it should be: not long, by the profile's own requests.
+    #[must_use]
+    pub fn is_fine(&self) -> bool {
+        self.expected_share.is_some() && !self.is_long()
     }
 }
 

@@ -241,9 +241,15 @@ fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
 
 /// `p99.9 19.3 ms, by the profile 4.50 ms; 0.5 % of the requests, in 30 of 60 intervals, over 9.00 ms`.
 fn slowest(tail: &Tail) -> String {
+    let name = |share: f64| format!("p{}", number::digits(100.0 * share));
+    let by_profile = match tail.expected_share {
+        Some(_) if tail.is_alike() => "by the profile".to_owned(),
+        Some(share) => format!("by the profile {}", name(share)),
+        None => "of exponential times".to_owned(),
+    };
     let mut text = format!(
-        "p{} {}, by the profile {}",
-        number::digits(100.0 * tail.share),
+        "{} {}, {by_profile} {}",
+        name(tail.share),
         number::time(tail.latency_ns),
         number::time(tail.expected_ns)
     );

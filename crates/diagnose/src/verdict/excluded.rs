@@ -9,6 +9,7 @@ use super::judge::{
     Judgement, NEAR_MAXIMUM, OVER_AT_ALL, PRESSURE_BEYOND, SLOW_DOUBT, SLOW_FROM, Segment,
     WAITS_DOUBT, WAITS_FROM,
 };
+use super::tails::held_against;
 use crate::words::{percent, times};
 use record::{Excluded, Verdict, format_nanos};
 
@@ -52,12 +53,13 @@ fn not_slow(segment: &Segment<'_>) -> Option<String> {
             times(SLOW_FROM)
         )
     })?;
-    let tail = segment.tail.as_ref().filter(|tail| !tail.is_long()).map(|tail| {
+    let tail = segment.tail.as_ref().filter(|tail| tail.is_fine()).map(|tail| {
         format!(
-            "Of the slowest, one in {:.0} takes {} or more at the device, {} by the profile.",
+            "Of the slowest, one in {:.0} takes {} or more at the device, {} {}.",
             1.0 / (1.0 - tail.share),
             format_nanos(tail.latency_ns),
-            format_nanos(tail.expected_ns)
+            times(tail.latency_ns / tail.expected_ns),
+            held_against(tail)
         )
     });
     sentences([Some(mean), tail])

@@ -37,7 +37,10 @@ fn note(code: NoteCode, claim: String, evidence: &[Number]) -> Note {
 fn means_only(judged: &[Judged<'_>]) -> Option<Note> {
     let fine = |one: &Judged<'_>| {
         let verdict = one.judgement.verdict;
-        let told = one.segment.tail.is_some_and(|tail| tail.share >= SHARES[0]);
+        let told = one
+            .segment
+            .tail
+            .is_some_and(|tail| tail.share >= SHARES[0] && tail.expected_share.is_some());
         matches!(verdict, Verdict::Healthy | Verdict::NotTheDisk) && !told
     };
     let claim = "A mean hides a device that stands still for moments now and then, and no single \

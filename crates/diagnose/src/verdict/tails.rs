@@ -5,6 +5,10 @@
 //! profile's own requests under a load like this. It is long from twice as much on, and in at least
 //! two intervals, as one event may be anything. A program that keeps its queue constant cannot make
 //! such a tail; bursts of one that does not can, which no mean tells apart.
+//!
+//! A profile rarely has the requests for one in a thousand. What is not twice as long as one in a
+//! hundred of the profile's is not long; what is may be. Where the profile has no requests like
+//! these, exponential times stand for them, and no tail rules the device out.
 
 use super::expected::Expectation;
 use super::fitted_profile::FittedProfile;
@@ -14,6 +18,10 @@ use record::{HistogramSnapshot, Interval, Offered, Tail, Verdict, bucket_mid, fo
 
 /// Shares of the requests that are quicker than the slowest ones, the preferred first.
 pub(super) const SHARES: [f64; 2] = [0.999, 0.99];
+/// Fewest requests beyond a share that is told.
+const BEYOND_MIN: f64 = 10.0;
+/// The difference of two shares is not exact.
+const ROUNDING: f64 = 1e-6;
 /// Fewest intervals with long requests.
 const INTERVALS_MIN: u32 = 2;
 
@@ -30,9 +38,8 @@ pub(super) fn tail(
         .collect();
     let all = each.iter().fold(HistogramSnapshot::default(), |sum, next| sum.merged(next));
     let (look, _) = segment.best_look()?;
-    SHARES.into_iter().find_map(|share| {
-        let latency_ns = all.percentile(share)?;
-        let expected_ns = expected_ns(segment, reference, look, share)?;
+    let enough = |share: &f64| all.count() as f64 * (1.0 - share) >= BEYOND_MIN - ROUNDING;
+    let held = |share: f64, (expected_share, expected_ns): (Option<f64>, f64)| {
         let longer_in = |times: &HistogramSnapshot| -> u64 {
             let long = |bucket: u32| bucket_mid(bucket as usize) >= Tail::LONG_FROM * expected_ns;
             let buckets = times.buckets.iter().filter(|(bucket, _)| long(*bucket));
@@ -41,14 +48,27 @@ pub(super) fn tail(
         let intervals = each.iter().filter(|times| longer_in(times) > 0).count();
         Some(Tail {
             share,
-            latency_ns,
+            latency_ns: all.percentile(share)?,
             expected_ns,
+            expected_share,
             longer: longer_in(&all),
             requests: all.count(),
             intervals: u32::try_from(intervals).unwrap_or(u32::MAX),
             of_intervals: u32::try_from(each.len()).unwrap_or(u32::MAX),
         })
-    })
+    };
+    let expected = |share| Some((Some(share), expected_ns(segment, reference, look, share)?));
+    let seen: Vec<f64> = SHARES.into_iter().filter(enough).collect();
+    let alike = seen.iter().find_map(|&share| held(share, expected(share)?));
+    if alike.as_ref().is_some_and(|tail| tail.is_long() || tail.share == SHARES[0]) {
+        return alike;
+    }
+    let most = *seen.first()?;
+    let bound = SHARES.into_iter().filter(|share| *share < most).find_map(expected);
+    let exponential = || (None, -(1.0 - most).ln() * look.expected_ns(segment.by_rate()));
+    alike
+        .filter(|tail| tail.share == most)
+        .or_else(|| held(most, bound.unwrap_or_else(exponential)))
 }
 
 /// The time that the profile's requests do not exceed in such a share, under a load like this.
@@ -71,12 +91,17 @@ fn expected_ns(
 impl Segment<'_> {
     /// The tail, where it is longer than the profile's.
     pub(crate) fn long_tail(&self) -> Option<&Tail> {
+        self.perhaps_long_tail().filter(|tail| tail.is_alike())
+    }
+
+    /// The tail, where it is longer than what it is held against.
+    fn perhaps_long_tail(&self) -> Option<&Tail> {
         self.tail.as_ref().filter(|tail| tail.is_long() && tail.intervals >= INTERVALS_MIN)
     }
 
     /// A mean that is as expected, with requests among it that are not.
     pub(crate) fn rivals_of_the_tail(&self, judgement: &mut Judgement) {
-        let Some(tail) = self.long_tail() else { return };
+        let Some(tail) = self.perhaps_long_tail() else { return };
         let fine = matches!(judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
         if judgement.verdict.is_slow() || judgement.verdict == Verdict::Capped {
             return;
@@ -84,7 +109,15 @@ impl Segment<'_> {
         let because = sentence(tail);
         const DECIDED_BY: &str = "The device's own log, or a trial of our own at this load, whose \
                                   slowest requests lie side by side in time.";
-        if fine && self.known.constant {
+        if !tail.is_alike() {
+            let because =
+                format!("{because} The profile has too few requests to tell what is usual.");
+            judgement.against(
+                Verdict::Slow,
+                because,
+                "A profile with longer trials (`check --budget`), or the device's own log.",
+            );
+        } else if fine && self.known.constant {
             let claim = format!(
                 "{because} The mean is as expected, and the program keeps its queue constant: the \
                  device stands still now and then."
@@ -114,15 +147,27 @@ impl Segment<'_> {
 /// A tail in words.
 pub(super) fn sentence(tail: &Tail) -> String {
     format!(
-        "One request in {:.0} takes {} or more at the device, {} the {} of the profile; {} of all, in \
-         {} of {} intervals, take over {}.",
+        "One request in {:.0} takes {} or more at the device, {} {}; {} of all, in {} of {} intervals, \
+         take over {}.",
         1.0 / (1.0 - tail.share),
         format_nanos(tail.latency_ns),
         times(tail.latency_ns / tail.expected_ns),
-        format_nanos(tail.expected_ns),
+        held_against(tail),
         percent(tail.longer as f64 / tail.requests.max(1) as f64),
         tail.intervals,
         tail.of_intervals,
         format_nanos(Tail::LONG_FROM * tail.expected_ns)
     )
+}
+
+/// What a tail is compared with.
+pub(super) fn held_against(tail: &Tail) -> String {
+    let expected = format_nanos(tail.expected_ns);
+    match tail.expected_share {
+        Some(_) if tail.is_alike() => format!("the {expected} of the profile"),
+        Some(share) => {
+            format!("the {expected} that one in {:.0} of the profile takes", 1.0 / (1.0 - share))
+        }
+        None => format!("the {expected} of exponential times with the expected mean"),
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::staged::{
     EIGHT, EIGHT_FOR_DIAGNOSIS, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause,
-    has_rival, longest, reads, seen,
+    has_rival, longest, profiled, reads, seen,
 };
 use record::{CauseCode, DeviceDiagnosis, NoteCode, Strategy, Verdict};
 
@@ -64,4 +64,24 @@ fn without_single_requests_a_page_says_that_means_hide_it() {
     let episode = longest(&found);
     assert_eq!((episode.verdict, episode.tail), (Verdict::Healthy, None), "{episode:#?}");
     assert!(has_note(&found, NoteCode::MeansOnly), "{:?}", found.notes);
+}
+
+#[test]
+fn where_the_profile_has_too_few_requests_a_tail_that_may_be_long_is_an_alternative() {
+    const SLOW: &str = "mmc,servers=4,service=4ms";
+    let profile = profiled(SLOW);
+    let of = |device: &str| diagnosed(&seen(device, vec![closed(0, 60, 2)], true), Some(&profile));
+    let stands_still = of(&format!("{SLOW},stall=100ms,stall-every=2s"));
+    let episode = longest(&stands_still);
+    let tail = episode.tail.unwrap();
+    assert_eq!((tail.share, tail.expected_share), (0.999, Some(0.99)));
+    assert!(
+        has_rival(episode, Verdict::Slow) && has_rival(episode, Verdict::Capped),
+        "{episode:#?}"
+    );
+    let fine = of(SLOW);
+    let episode = longest(&fine);
+    assert_eq!(episode.verdict, Verdict::Healthy, "{episode:#?}");
+    // One in a thousand of exponential times is 1.5 times one in a hundred.
+    assert!(episode.tail.unwrap().is_fine() && !has_rival(episode, Verdict::Slow), "{episode:#?}");
 }
