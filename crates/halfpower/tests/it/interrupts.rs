@@ -92,7 +92,7 @@ fn an_interrupt_in_the_warm_up_of_a_run_leaves_no_half_trial() {
 fn an_interrupt_in_the_middle_of_a_check_keeps_the_finished_trials_and_leaves_no_file() {
     requires!(Disk);
     for (signal, milliseconds) in [("INT", 0), ("TERM", 300)] {
-        let words = "check . --size 256m --budget 5s";
+        let words = "check . --size 16m --budget 5s";
         let later = Duration::from_millis(milliseconds);
         let (ended, database) = interrupted(words, signal, "repeats ...", later);
         let path = database.path().join("kept.db");
@@ -115,7 +115,7 @@ fn an_interrupted_check_that_saves_nothing_prints_what_it_measured_and_says_so()
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let mut command = program();
-    let words = "check . --size 64m --budget 10s --no-save --json";
+    let words = "check . --size 16m --budget 10s --no-save --json";
     command.current_dir(folder.path()).args(words.split_whitespace());
     let mut running = Running::start(command);
     // A busy machine has no time left for repeats.

@@ -19,14 +19,15 @@ fn a_rate_at_the_limit_of_a_control_group_is_told_and_one_without_a_limit_is_not
         let mut command = group.entered();
         command.arg(env!("CARGO_BIN_EXE_halfpower"));
         let path = device.path().display();
-        run(command, &format!("run {path} --runtime 1s --no-save --json")).expect(0).trial()
+        run(command, &format!("run {path} --runtime 2s --no-save --json")).expect(0).trial()
     };
     assert_silent(&measure());
-    group.limit(device.path(), Throttle::ReadIops, 400).unwrap();
+    // One in 25 ms: a busy machine too lets the program and the device's thread run so often.
+    group.limit(device.path(), Throttle::ReadIops, 40).unwrap();
     let limited = measure();
     assert_alone(&limited, FindingCode::CgroupLimit, Severity::Warning);
     let iops = limited.result.read.unwrap().iops;
-    assert!((300.0..=500.0).contains(&iops), "{iops}");
+    assert!((30.0..=50.0).contains(&iops), "{iops}");
     // Far above what the device does it is worth knowing, and no more.
     group.limit(device.path(), Throttle::ReadIops, 50_000_000).unwrap();
     assert_alone(&measure(), FindingCode::CgroupLimit, Severity::Info);
