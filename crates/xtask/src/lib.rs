@@ -16,6 +16,7 @@ pub mod commands;
 mod contest;
 mod diagnosis_eval;
 mod diagnosis_eval_real;
+mod fuzz;
 mod kills;
 pub mod pairs;
 mod place;
@@ -45,6 +46,8 @@ usage: cargo xtask VERB [flags]
                           the diagnosis against cases with a known truth
   kills [--kills N] [--first SEED] [--binary BINARY]
                           what the program leaves behind when it is killed at random moments
+  fuzz [--only READER] [--seconds N] [--first SEED] [--binary B]
+                          whatever comes from outside, twisted at random
   burner                  the upper bound of processor cost against a known one";
 
 /// A verb: its name, its switches, its flags with a value, and what it does.
@@ -55,7 +58,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 9] =
+const VERBS: [Verb; 10] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -66,6 +69,7 @@ const VERBS: [Verb; 9] =
         ("burner", &["--burn"], &[], |flags| {
             if flags.has("--burn") { burner::burn() } else { burner::run() }
         }),
+        ("fuzz", &fuzz::SWITCHES, &fuzz::VALUES, fuzz::run),
         ("kills", &[], &kills::VALUES, kills::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
     ];

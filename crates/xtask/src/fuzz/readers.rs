@@ -1,0 +1,231 @@
+//! What is tried: each reader with the inputs to begin with, and what it does with one.
+
+use crate::place;
+use anyhow::{Context, Result, ensure};
+use record::{Diagnosis, Experiment, LimitsRun, Observation, Profile, Trial};
+use report::{Story, Style};
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// One of them.
+pub(super) struct Reader {
+    pub(super) name: &'static str,
+    pub(super) corpus: fn(&Path) -> Result<Vec<Vec<u8>>>,
+    /// Reads an input: how it behaved, or a fault other than a panic. The path is the program's.
+    pub(super) read: fn(&[u8], &Path) -> Result<String, String>,
+}
+
+pub(super) const READERS: [Reader; 6] = [
+    Reader { name: "importers", corpus: samples, read: import },
+    Reader { name: "documents", corpus: documents, read: document },
+    Reader { name: "designs", corpus: designs, read: design },
+    Reader { name: "simulated", corpus: simulated, read: simulated_device },
+    Reader { name: "loads", corpus: loads, read: load },
+    Reader { name: "commands", corpus: commands, read: command },
+];
+
+/// All files of a folder of the repository with this ending.
+fn files(folder: &str, ending: &str) -> Result<Vec<Vec<u8>>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(place::root().join(folder)).context(folder.to_owned())? {
+        let path = entry?.path();
+        if path.is_file() && path.to_string_lossy().ends_with(ending) {
+            found.push(std::fs::read(path)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Words of the documentation that begin in this way, up to a blank or a quote.
+fn words_of_docs(begin: &str) -> Result<Vec<Vec<u8>>> {
+    let mut found = Vec::new();
+    for page in files("docs", ".md")?.into_iter().chain(files(".", "README.md")?) {
+        let page = String::from_utf8(page)?;
+        let ends = |sign: char| sign.is_whitespace() || "`'\"|)".contains(sign);
+        let words = page.split(ends).filter(|word| word.starts_with(begin));
+        found.extend(words.map(|word| word.as_bytes()[begin.len()..].to_vec()));
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// Lines of examples in the documentation and in the help that call the program.
+fn examples() -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for page in files("docs", ".md")?.into_iter().chain(files(".", "README.md")?) {
+        let page = String::from_utf8(page)?;
+        let lines = page.lines().filter_map(|line| line.trim().split_once("halfpower "));
+        found.extend(lines.map(|(_, words)| words.replace('`', "")));
+    }
+    Ok(found)
+}
+
+fn samples(_: &Path) -> Result<Vec<Vec<u8>>> {
+    files("crates/import/tests/samples", "")
+}
+
+/// Makes every form of a page; which lines the terminal's has.
+fn show(story: &Story) -> String {
+    let one = std::slice::from_ref(story);
+    let forms = [report::markdown(one), report::report_html(one)];
+    let text = report::terminal(story, &Style::default());
+    let lines = text.lines().filter_map(|line| line.split_whitespace().next());
+    format!("{} forms: {}", forms.len(), lines.collect::<Vec<_>>().join(" "))
+}
+
+fn import(bytes: &[u8], _: &Path) -> Result<String, String> {
+    let options = import::Options { interval_ns: Some(1_000_000_000), ..Default::default() };
+    let observations = match import::read(&[bytes], None, &options) {
+        Ok(observations) => observations,
+        Err(error) => return Ok(error.to_string()),
+    };
+    let mut behaviour = String::new();
+    for observation in observations {
+        show(&report::observation(&observation));
+        let found =
+            diagnose::diagnose(&observation, &|_| None, &diagnose::DiagnoseOptions::default());
+        behaviour += &show(&report::diagnosis(&found));
+        for finding in &observation.findings {
+            behaviour += &format!("{:?} ", finding.code);
+        }
+    }
+    Ok(behaviour)
+}
+
+/// What the program prints as JSON of simulated devices.
+fn documents(binary: &Path) -> Result<Vec<Vec<u8>>> {
+    const DEVICE: &str = "sim:mmc,servers=4,service=1ms";
+    let load = "rw=randread rate-iops=900 arrival=poisson";
+    let commands: [&[&str]; 5] = [
+        &["run", DEVICE, "--runtime", "1s"],
+        &["check", DEVICE, "--budget", "20s"],
+        &["sweep", "friedman", DEVICE, "--runtime", "100ms", "--set", "bs=4k,64k"],
+        &["limits", DEVICE, "--budget", "20s"],
+        &["diagnose", DEVICE, "--load", load],
+    ];
+    let mut found = Vec::new();
+    for words in commands {
+        let ended = Command::new(binary).args(words).args(["--json", "--no-save"]).output()?;
+        ensure!(!ended.stdout.is_empty(), "{words:?}: {}", String::from_utf8_lossy(&ended.stderr));
+        found.push(ended.stdout);
+    }
+    Ok(found)
+}
+
+fn document(bytes: &[u8], _: &Path) -> Result<String, String> {
+    let tries = [
+        shown::<Trial>(bytes, report::trial),
+        shown::<Profile>(bytes, |profile| report::profile(profile, &[])),
+        shown::<Experiment>(bytes, |experiment| report::experiment(experiment, &[])),
+        shown::<LimitsRun>(bytes, report::limits),
+        shown::<Diagnosis>(bytes, report::diagnosis),
+        shown::<Observation>(bytes, report::observation),
+    ];
+    Ok(tries.into_iter().flatten().collect())
+}
+
+fn shown<D: DeserializeOwned>(bytes: &[u8], story: fn(&D) -> Story) -> Option<String> {
+    Some(show(&story(&serde_json::from_slice(bytes).ok()?)))
+}
+
+fn designs(_: &Path) -> Result<Vec<Vec<u8>>> {
+    files("crates/workload/designs", ".toml")
+}
+
+fn design(bytes: &[u8], _: &Path) -> Result<String, String> {
+    let read = workload::Design::parse("fuzz", &String::from_utf8_lossy(bytes));
+    Ok(read.map_or_else(|error| error.to_string(), |_| "read".to_owned()))
+}
+
+fn simulated(_: &Path) -> Result<Vec<Vec<u8>>> {
+    words_of_docs("sim:")
+}
+
+fn simulated_device(bytes: &[u8], _: &Path) -> Result<String, String> {
+    let text = String::from_utf8_lossy(bytes);
+    let spec = match simdisk::SimSpec::parse(&text) {
+        Ok(spec) => spec,
+        Err(error) => return Ok(error.to_string()),
+    };
+    Ok(format!("read, {} B", spec.size().0))
+}
+
+fn loads(_: &Path) -> Result<Vec<Vec<u8>>> {
+    let words = ["rw=randread rate-iops=900 arrival=poisson", "iodepth=8 from=1s for=3s limit=100"];
+    Ok(words.map(|words| words.as_bytes().to_vec()).to_vec())
+}
+
+fn load(bytes: &[u8], _: &Path) -> Result<String, String> {
+    let read = scenarios::LoadWords::parse(&String::from_utf8_lossy(bytes));
+    Ok(read.map_or_else(|error| error, |load| format!("read, {} flags", load.flags.len().min(3))))
+}
+
+/// A command may take this long; then it is ended, and nothing is wrong with that.
+const COMMAND: Duration = Duration::from_secs(3);
+const POLL: Duration = Duration::from_millis(2);
+
+fn commands(_: &Path) -> Result<Vec<Vec<u8>>> {
+    let missing = testkit::Capability::Root.missing();
+    ensure!(
+        missing.is_none(),
+        "the program is tried as a user without rights, which root can become"
+    );
+    Ok(examples()?.into_iter().map(String::into_bytes).collect())
+}
+
+/// Runs the program as nobody in an empty folder that is gone afterwards.
+fn command(bytes: &[u8], binary: &Path) -> Result<String, String> {
+    let text = String::from_utf8_lossy(bytes).replace('\0', "");
+    let failed = |error: std::io::Error| error.to_string();
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let work = folder.path().join("work");
+    let copy: PathBuf = std::env::temp_dir().join("halfpower-fuzzed");
+    if !copy.exists() {
+        testkit::install_program(binary, &copy).map_err(failed)?;
+    }
+    let open = |path: &Path, mode| {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+    };
+    std::fs::create_dir(&work).and_then(|()| open(folder.path(), 0o755)).map_err(failed)?;
+    open(&work, 0o777).map_err(failed)?;
+    let errors = std::fs::File::create(folder.path().join("errors")).map_err(failed)?;
+    let mut child = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&copy)
+        .args(text.split_whitespace())
+        .current_dir(&work)
+        .env("HOME", &work)
+        .env("HALFPOWER_DB", work.join("fuzz.db"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(errors)
+        .spawn()
+        .map_err(failed)?;
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(failed)? {
+            break Some(status);
+        }
+        if begin.elapsed() > COMMAND {
+            child.kill().and_then(|()| child.wait()).map_err(failed)?;
+            break None;
+        }
+        std::thread::sleep(POLL);
+    };
+    let said = std::fs::read(folder.path().join("errors")).map_err(failed)?;
+    let said = String::from_utf8_lossy(&said);
+    if let Some(line) = said.lines().find(|line| line.contains("panicked at")) {
+        return Err(line.to_owned());
+    }
+    match status {
+        None => Ok("it went on".to_owned()),
+        Some(status) => match status.code() {
+            Some(code) => Ok(format!("{code} {}", said.lines().next().unwrap_or_default())),
+            None => Err(format!("ended by {status}: {said}")),
+        },
+    }
+}
