@@ -8,7 +8,7 @@ use crate::traps::{
 use record::{EngineName, FindingCode, Severity, Trial};
 use std::path::Path;
 use std::process::Command;
-use testkit::{LoopDevice, Throttle, ThrottledGroup, Zram, requires};
+use testkit::{LoopDevice, Throttle, ThrottledGroup, Zram, requires, skip};
 
 #[test]
 fn a_rate_at_the_limit_of_a_control_group_is_told_and_one_without_a_limit_is_not() {
@@ -22,12 +22,20 @@ fn a_rate_at_the_limit_of_a_control_group_is_told_and_one_without_a_limit_is_not
         run(command, &format!("run {path} --runtime 2s --no-save --json")).expect(0).trial()
     };
     assert_silent(&measure());
-    // One in 25 ms: a busy machine too lets the program and the device's thread run so often.
-    group.limit(device.path(), Throttle::ReadIops, 40).unwrap();
+    const LIMIT: u64 = 40;
+    group.limit(device.path(), Throttle::ReadIops, LIMIT).unwrap();
     let limited = measure();
+    let iops = limited.result.read.as_ref().unwrap().iops;
+    // The kernel hands a limit out in lumps of 100 ms, of which a run of 2 s may hold one more.
+    assert!(iops <= 1.06 * LIMIT as f64, "{iops}");
+    if iops < 0.95 * LIMIT as f64 {
+        let name = "a_rate_at_the_limit_of_a_control_group_is_told_and_one_without_a_limit_is_not";
+        return skip(
+            name,
+            "the machine stood still for a part of the run: it did not reach the limit",
+        );
+    }
     assert_alone(&limited, FindingCode::CgroupLimit, Severity::Warning);
-    let iops = limited.result.read.unwrap().iops;
-    assert!((30.0..=50.0).contains(&iops), "{iops}");
     // Far above what the device does it is worth knowing, and no more.
     group.limit(device.path(), Throttle::ReadIops, 50_000_000).unwrap();
     assert_alone(&measure(), FindingCode::CgroupLimit, Severity::Info);
