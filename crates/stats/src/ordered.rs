@@ -3,7 +3,8 @@
 
 use std::cmp::Ordering;
 
-/// A number as a key to sort by, in the order of [`f64::total_cmp`]: for `sort_by_cached_key`, which shares one sort among all that have the same type of key.
+/// A number as a key to sort by, in the order of [`f64::total_cmp`]: for `sort_by_cached_key`, which
+/// shares one sort among all that have the same type of key.
 #[derive(Clone, Copy, Debug)]
 pub struct Ordered(pub f64);
 

@@ -48,7 +48,7 @@ pub use profile_set::ProfileSet;
 use alike::{IDLE_IOPS, alike, same_load};
 use expected::{Answers, SegmentFacts, nearest};
 use interval_totals::IntervalTotals;
-use judge::{Judged, Segment};
+use judge::{Judged, SLOW_FROM, Segment};
 use outstanding::ExcessQueue;
 use record::{
     Activity, Confidence, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Episode, Interval,
@@ -441,13 +441,17 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Whether a device had much to spare in a segment.
+/// Whether a device had much to spare in a segment, and was not slow: it would do no good there.
 fn much_to_spare(segment: &Segment<'_>) -> Spare {
     let idle = segment.tally.utilization().is_some_and(|busy| busy < 0.2);
-    let quiet = segment.best_look().is_some_and(|(look, _)| {
+    let look = segment.best_look();
+    let quiet = look.is_some_and(|(look, _)| {
         segment.tally.iops() / look.max_iops < causes::SPARE && look.wait_ratio() < 2.0
     });
-    (segment.time.clone(), idle || quiet)
+    let slow = look.is_some_and(|(look, latency_ns)| {
+        latency_ns >= SLOW_FROM * look.expected_ns(segment.by_rate())
+    });
+    (segment.time.clone(), (idle || quiet) && !slow)
 }
 
 fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {

@@ -12,17 +12,8 @@ const SLOW: &str = "mmc,servers=8,service=8ms";
 
 /// What was seen of members of a btrfs raid0, named a, b, c, ...
 fn stripe(members: &[(&str, ScenarioLoad)]) -> Observation {
-    let mut whole = Observation::default();
-    let mut names = Vec::new();
-    for (name, (device, load)) in ["a", "b", "c"].into_iter().zip(members) {
-        let mut one = seen(device, vec![load.clone()], false);
-        one.intervals.iter_mut().for_each(|interval| name.clone_into(&mut interval.device));
-        whole.intervals.append(&mut one.intervals);
-        whole.contexts = one.contexts;
-        whole.devices.push(ObservedDevice { name: name.to_owned(), ..ObservedDevice::default() });
-        names.push(name.to_owned());
-    }
-    whole.intervals.sort_by_key(|interval| interval.begin_ns);
+    let mut whole = side_by_side(members);
+    let names: Vec<String> = whole.devices.iter().map(|device| device.name.clone()).collect();
     whole.paths.push(ObservedPath {
         path: "/srv/db".to_owned(),
         filesystem: None,
@@ -37,6 +28,20 @@ fn stripe(members: &[(&str, ScenarioLoad)]) -> Observation {
     whole
 }
 
+/// What was seen of devices of their own, named a, b, c, ...
+fn side_by_side(devices: &[(&str, ScenarioLoad)]) -> Observation {
+    let mut whole = Observation::default();
+    for (name, (device, load)) in ["a", "b", "c"].into_iter().zip(devices) {
+        let mut one = seen(device, vec![load.clone()], false);
+        one.intervals.iter_mut().for_each(|interval| name.clone_into(&mut interval.device));
+        whole.intervals.append(&mut one.intervals);
+        whole.contexts = one.contexts;
+        whole.devices.push(ObservedDevice { name: name.to_owned(), ..ObservedDevice::default() });
+    }
+    whole.intervals.sort_by_key(|interval| interval.begin_ns);
+    whole
+}
+
 fn diagnosed(observation: &Observation, profile: Option<&FittedProfile>) -> Diagnosis {
     let options = DiagnoseOptions { chosen: true, ..DiagnoseOptions::default() };
     diagnose(observation, &|_| profile, &options)
@@ -45,6 +50,25 @@ fn diagnosed(observation: &Observation, profile: Option<&FittedProfile>) -> Diag
 fn of<'d>(diagnosis: &'d Diagnosis, name: &str) -> &'d Episode {
     let device = diagnosis.devices.iter().find(|one| one.device == name).unwrap();
     device.episodes.iter().max_by_key(|episode| episode.duration_ns).unwrap()
+}
+
+#[test]
+fn load_is_moved_to_a_device_that_has_time_left_and_not_to_one_that_is_slow() {
+    let advised = |other: &str| {
+        let seen = side_by_side(&[(EIGHT, reads(0, 60, 7_600)), (other, reads(0, 60, 100))]);
+        let found = diagnosed(&seen, Some(&EIGHT_PROFILE));
+        let busy = of(&found, "a");
+        assert_eq!(busy.verdict, Verdict::Overloaded, "{busy:#?}");
+        let device = found.devices.iter().find(|one| one.device == "a").unwrap();
+        (
+            has_cause(busy, CauseCode::HotDevice),
+            device.advice.iter().map(|it| it.strategy).collect(),
+        )
+    };
+    let (hot, advice): (bool, Vec<Strategy>) = advised(EIGHT);
+    assert!(hot && advice.contains(&Strategy::LoadBalancing), "{advice:?}");
+    let (hot, advice) = advised(SLOW);
+    assert!(!hot && !advice.contains(&Strategy::LoadBalancing), "{advice:?}");
 }
 
 #[test]

@@ -194,8 +194,8 @@ fn layers_finds_what_a_loop_device_takes_over_and_nothing_between_two_equal_disk
     // CPU time, because waiting for the loop's own threads is a matter of what else runs.
     let cost = |second: &Path| {
         let pair = undisturbed(&format!(
-            "layers {} {} --size 32m --runtime 100ms --set until-precision= --set rw=randread \
-             --set bs=256k --set iodepth=1 --blocks 16",
+            "layers {} {} --size 32m --runtime 60s --set io-size=256m --set until-precision= \
+             --set rw=randread --set bs=256k --set iodepth=1 --blocks 8",
             bare.path().display(),
             second.display()
         ));

@@ -123,7 +123,8 @@ mod tests {
         assert_ne!(first, inputs(2));
         assert!(first.iter().all(|input| input.len() <= 400));
         let different: std::collections::BTreeSet<_> = first.iter().collect();
-        assert!(different.len() > 400, "{}", different.len());
+        // A third of them begin with nothing, where few changes do anything.
+        assert!(different.len() > 300, "{}", different.len());
     }
 
     #[test]
