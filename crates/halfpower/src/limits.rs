@@ -48,7 +48,7 @@ pub(crate) struct LimitsArgs {
     /// network, bus, link or device. Once for each.
     #[arg(long, value_name = "NAME=RATE", value_parser = Stated::parse)]
     pap: Vec<Stated>,
-    /// Time for the trials [default: 30s; 180s of virtual time].
+    /// Time for the trials; with less, memory is visited less often [default: 30s; 180s of virtual time].
     #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
     /// Size of the test file [default: 512 MiB].
@@ -169,7 +169,7 @@ fn memory(
     if arguments.no_memory {
         return Ok(Measured::not("--no-memory"));
     }
-    let settings = memory::Settings::new(seed);
+    let settings = memory::Settings::new(arguments.budget, seed);
     let outcome = memory::measure(&Roots::default(), &settings, stop, &mut |share, what| {
         driver.display.show("memory", share, what);
     });

@@ -10,7 +10,7 @@ use super::loops::{
 };
 use super::{Job, caches, device_read_bytes, huge_pages, jobs};
 use kernel::Roots;
-use record::{Bytes, MemoryRow, MemoryTest, MemoryTests};
+use record::{Bytes, MemoryRow, MemoryTest, MemoryTests, Nanos};
 use rustix::fs::MemfdFlags;
 use std::fs::File;
 use std::hint::black_box;
@@ -27,6 +27,9 @@ const CALL_BYTES: usize = 64 << 10;
 const BATCH_BYTES: u64 = 4 << 20;
 /// The null loop runs for this part of a visit.
 const NULL_PART: u32 = 4;
+/// Fewest and most visits of each test, and the budget that allows one.
+const ROUNDS: (u32, u32) = (2, 5);
+const ROUND_NS: u64 = 6_000_000_000;
 const PAGE_BYTES: usize = 4_096;
 const WORD_BYTES: usize = 8;
 
@@ -66,12 +69,17 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// On all processors, for about 10 s.
+    /// On all processors, for 10 s and more where caches are large; with less than half a minute for all
+    /// trials in fewer rounds.
     #[must_use]
-    pub fn new(seed: u64) -> Self {
+    pub fn new(budget: Option<Nanos>, seed: u64) -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);
-        Self { threads, visit: Duration::from_millis(25), rounds: 5, seed }
+        let rounds = budget.map_or(ROUNDS.1, |budget| {
+            let rounds = budget.0 / ROUND_NS;
+            u32::try_from(rounds).map_or(ROUNDS.1, |rounds| rounds.clamp(ROUNDS.0, ROUNDS.1))
+        });
+        Self { threads, visit: Duration::from_millis(25), rounds, seed }
     }
 }
 
