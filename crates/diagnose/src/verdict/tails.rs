@@ -59,16 +59,14 @@ pub(super) fn tail(
     };
     let expected = |share| Some((Some(share), expected_ns(segment, reference, look, share)?));
     let seen: Vec<f64> = SHARES.into_iter().filter(enough).collect();
+    let most = *seen.first()?;
     let alike = seen.iter().find_map(|&share| held(share, expected(share)?));
-    if alike.as_ref().is_some_and(|tail| tail.is_long() || tail.share == SHARES[0]) {
+    if alike.as_ref().is_some_and(|tail| tail.is_long() || tail.share == most) {
         return alike;
     }
-    let most = *seen.first()?;
     let bound = SHARES.into_iter().filter(|share| *share < most).find_map(expected);
     let exponential = || (None, -(1.0 - most).ln() * look.expected_ns(segment.by_rate()));
-    alike
-        .filter(|tail| tail.share == most)
-        .or_else(|| held(most, bound.unwrap_or_else(exponential)))
+    held(most, bound.unwrap_or_else(exponential))
 }
 
 /// The time that the profile's requests do not exceed in such a share, under a load like this.

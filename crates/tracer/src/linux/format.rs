@@ -68,6 +68,7 @@ fn field(line: &str) -> Option<Field> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stats::SplitMix64;
 
     /// `block_rq_issue` of Linux 6.18.
     const ISSUE: &str = "name: block_rq_issue\nID: 2104\nformat:\n\
@@ -112,13 +113,8 @@ mod tests {
 
     #[test]
     fn broken_text_never_panics_and_never_gives_a_place_outside() {
-        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-        let mut draw = |below: usize| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state % below as u64) as usize
-        };
+        let mut numbers = SplitMix64::new(1);
+        let mut draw = |below: usize| numbers.below(below as u64) as usize;
         for _ in 0..testkit::draws(2_000, 20_000) {
             let mut bytes = ISSUE.as_bytes().to_vec();
             for _ in 0..=draw(6) {

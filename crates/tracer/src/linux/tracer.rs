@@ -103,6 +103,11 @@ struct Followed {
     lost: u64,
 }
 
+/// A count of reads and of writes together.
+fn of_both(counts: &[u64], word: usize) -> u64 {
+    counts[word] + counts[layout::OP_WORDS + word]
+}
+
 impl Followed {
     /// Requests more that were lost. The kernel leaves a program out where it interrupts another
     /// one, and what it counts of that is too little: so a request is lost that was issued and
@@ -110,7 +115,7 @@ impl Followed {
     /// progress is read at another moment than the counts: only what is missing at two readings in
     /// a row is lost.
     fn lost(&mut self, in_flight: u64) -> u64 {
-        let sum = |word: usize| self.counts[word] + self.counts[layout::OP_WORDS + word];
+        let sum = |word: usize| of_both(&self.counts, word);
         let completed: u64 = (layout::DEVICE..layout::DEVICE + layout::TIME_BUCKETS).map(sum).sum();
         let once = sum(layout::ISSUED).saturating_sub(sum(layout::REQUEUED));
         let now = once.saturating_sub(completed + in_flight);
@@ -169,9 +174,7 @@ impl Tracer {
             let in_flight = in_flight(roots, number);
             let counts = tracer.plan.counts(slot)?;
             // Ends were seen before beginnings were.
-            let unmatched =
-                counts[layout::UNMATCHED] + counts[layout::OP_WORDS + layout::UNMATCHED];
-            let at_start = in_flight + unmatched;
+            let at_start = in_flight + of_both(&counts, layout::UNMATCHED);
             tracer.devices.push(Followed { number, counts, at_start, vanished: 0, lost: 0 });
         }
         Ok(tracer)

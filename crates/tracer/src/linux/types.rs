@@ -213,6 +213,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stats::SplitMix64;
 
     /// A file of types, put together as the kernel's documentation says.
     #[derive(Default)]
@@ -300,13 +301,8 @@ mod tests {
     #[test]
     fn a_broken_file_never_panics_and_never_ends_in_a_loop() {
         let whole = made();
-        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-        let mut draw = |below: usize| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state % below as u64) as usize
-        };
+        let mut numbers = SplitMix64::new(1);
+        let mut draw = |below: usize| numbers.below(below as u64) as usize;
         let mut read = 0;
         for _ in 0..testkit::draws(5_000, 50_000) {
             let mut bytes = whole.clone();

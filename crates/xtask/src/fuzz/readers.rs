@@ -7,6 +7,7 @@ use report::{Story, Style};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// One of them.
@@ -38,11 +39,16 @@ fn files(folder: &str, ending: &str) -> Result<Vec<Vec<u8>>> {
     Ok(found)
 }
 
+/// The pages of the documentation.
+fn pages() -> Result<Vec<String>> {
+    let pages = files("docs", ".md")?.into_iter().chain(files(".", "README.md")?);
+    pages.map(|page| Ok(String::from_utf8(page)?)).collect()
+}
+
 /// Words of the documentation that begin in this way, up to a blank or a quote.
 fn words_of_docs(begin: &str) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
-    for page in files("docs", ".md")?.into_iter().chain(files(".", "README.md")?) {
-        let page = String::from_utf8(page)?;
+    for page in pages()? {
         let ends = |sign: char| sign.is_whitespace() || "`'\"|)".contains(sign);
         let words = page.split(ends).filter(|word| word.starts_with(begin));
         found.extend(words.map(|word| word.as_bytes()[begin.len()..].to_vec()));
@@ -52,11 +58,10 @@ fn words_of_docs(begin: &str) -> Result<Vec<Vec<u8>>> {
     Ok(found)
 }
 
-/// Lines of examples in the documentation and in the help that call the program.
+/// Lines of examples in the documentation that call the program.
 fn examples() -> Result<Vec<String>> {
     let mut found = Vec::new();
-    for page in files("docs", ".md")?.into_iter().chain(files(".", "README.md")?) {
-        let page = String::from_utf8(page)?;
+    for page in pages()? {
         let lines = page.lines().filter_map(|line| line.trim().split_once("halfpower "));
         found.extend(lines.map(|(_, words)| words.replace('`', "")));
     }
@@ -183,8 +188,10 @@ fn command(bytes: &[u8], binary: &Path) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(failed)?;
     let work = folder.path().join("work");
     let copy: PathBuf = std::env::temp_dir().join("halfpower-fuzzed");
-    if !copy.exists() {
-        testkit::install_program(binary, &copy).map_err(failed)?;
+    // Once in this process: what an earlier one left may be of another build.
+    static INSTALLED: OnceLock<bool> = OnceLock::new();
+    if !INSTALLED.get_or_init(|| testkit::install_program(binary, &copy).is_ok()) {
+        return Err(format!("cannot be copied to {}", copy.display()));
     }
     let open = |path: &Path, mode| {
         use std::os::unix::fs::PermissionsExt;
