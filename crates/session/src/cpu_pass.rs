@@ -144,17 +144,24 @@ pub fn add_upper_bound(
     let mut doubts = pass.soaker.doubts();
     doubts.extend(found.doubt());
     let buffered_writes = trial.workload.writes() && trial.workload.cache == CacheMode::All;
-    let upper = upper(&pass.blocks, &[pass.before, after], rate, doubts, buffered_writes);
-    let (Some(upper), Measured::Value(cpu)) = (upper, &mut trial.cpu) else {
-        trial.findings.push(unmeasured("too few slices of the pass completed requests"));
+    // What makes a bound unsure explains as well why there is none.
+    let none = |why: String, doubts: &[String]| {
+        let all: Vec<String> = std::iter::once(why).chain(doubts.iter().cloned()).collect();
+        unmeasured(&all.join("; "))
+    };
+    let found = upper(&pass.blocks, &[pass.before, after], rate, &doubts, buffered_writes);
+    let (Some(upper), Measured::Value(cpu)) = (found, &mut trial.cpu) else {
+        let why = "too few slices of the pass completed requests".to_owned();
+        trial.findings.push(none(why, &doubts));
         return Ok(end);
     };
     if starved(&upper, cpu.lower_us_per_io) {
         let busy = upper.baseline_share * 100.0;
-        trial.findings.push(unmeasured(&format!(
+        let others = format!(
             "with {busy:.0} % of the processors in use by others, the load took its time from them \
              and not from the soakers"
-        )));
+        );
+        trial.findings.push(none(others, &upper.doubts));
         return Ok(end);
     }
     cpu.upper_us_per_io = Some(upper.us_per_io.value);
@@ -280,7 +287,7 @@ fn upper(
     blocks: &[Block],
     [before, after]: &[Calibration; 2],
     trial_rate: f64,
-    mut doubts: Vec<String>,
+    known_doubts: &[String],
     buffered_writes: bool,
 ) -> Option<CpuUpper> {
     let calibration = before.best(after);
@@ -306,6 +313,7 @@ fn upper(
         kernel: load.kernel(),
         doubts: Vec::new(),
     };
+    let mut doubts = known_doubts.to_vec();
     doubts.extend(seen_doubts(&found));
     if buffered_writes {
         doubts.push(

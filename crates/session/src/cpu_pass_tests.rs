@@ -83,12 +83,12 @@ fn a_pass_over_real_soakers_has_a_bound_an_interval_and_the_change_of_the_rate()
     };
     let blocks: Vec<Block> = (0..3).map(|_| block(100)).collect();
     let calibrations = [calibration.clone(), calibration];
-    let found = upper(&blocks, &calibrations, 5_000.0, Vec::new(), true).unwrap();
+    let found = upper(&blocks, &calibrations, 5_000.0, &[], true).unwrap();
     assert_eq!((found.ios, found.cpus), (300, soaker.cpus()));
     assert!((found.lower_us_per_io.unwrap().value - 5.0).abs() < 1e-9);
     let difference = found.elsewhere_us_per_io.unwrap().value;
     assert!((found.us_per_io.value - 5.0 - difference).abs() < 1e-6);
     assert!(found.us_per_io.low <= found.us_per_io.value);
     assert!(found.doubts.iter().any(|doubt| doubt.contains("written to the disk later")));
-    assert!(upper(&blocks[..1], &calibrations, 1.0, Vec::new(), false).is_none());
+    assert!(upper(&blocks[..1], &calibrations, 1.0, &[], false).is_none());
 }

@@ -228,13 +228,16 @@ fn a_quota_of_processor_time_makes_the_upper_bound_unsure_and_no_quota_does_not(
         let words = format!("run {} --runtime 500ms --cpu-upper", device.path().display());
         let words = format!("{words} --no-save --json");
         let trial = run(group.entered(quota_us), &words).expect(0).trial();
+        if let Some(why) = trial.cpu.reason() {
+            testkit::skip(name, why);
+            return None;
+        }
         let unsure = |it: &&record::Finding| it.code == FindingCode::CpuBoundUnsure;
         let claims = trial.findings.iter().filter(unsure).map(|it| it.claim.as_str());
-        claims.collect::<Vec<_>>().join(" ")
+        Some(claims.collect::<Vec<_>>().join(" "))
     };
     // A machine that does other things gives doubts of its own, but not this one.
-    let limited = doubts(180_000);
+    let (Some(limited), Some(free)) = (doubts(180_000), doubts(-1)) else { return };
     assert!(limited.contains("quota allows 1.80 processors"), "{limited}");
-    let free = doubts(-1);
     assert!(!free.contains("quota"), "{free}");
 }
