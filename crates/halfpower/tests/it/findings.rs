@@ -89,7 +89,8 @@ fn the_requests_of_others_are_told_and_a_quiet_device_is_not_accused() {
     requires!(Root, Loop);
     let device = LoopDevice::new(64 << 20).unwrap();
     let path = device.path().display();
-    let measure = || trial(0, &format!("{path} --io-size 4m --runtime 60s"));
+    // Long enough that on a full machine the other program has its turn as well.
+    let measure = || trial(0, &format!("{path} --rate-iops 500 --io-size 4m --runtime 60s"));
     let quiet = measure();
     assert!(!found(&quiet.findings, FindingCode::ForeignIo), "{:?}", quiet.findings);
     let mut other = program();
