@@ -209,12 +209,11 @@ fn verdict(found: &DeviceDiagnosis) -> Option<WatchVerdict> {
     let episode = found.episodes.last()?;
     let place = u32::try_from(found.episodes.len() - 1).ok()?;
     let advice = found.advice.iter().filter(|advice| advice.episode == place);
-    let alternatives = episode.alternatives.iter();
     Some(WatchVerdict {
         verdict: episode.verdict,
         confidence: episode.confidence,
         claim: episode.claim.clone(),
-        alternatives: alternatives.map(|alternative| alternative.because.clone()).collect(),
+        alternatives: episode.told().map(|other| other.because.clone()).collect(),
         advice: advice.map(|advice| advice.action.clone()).collect(),
     })
 }

@@ -9,8 +9,8 @@
 
 use crate::schema::word;
 use crate::{
-    CauseCode, Change, ComparedCondition, Confidence, DeviceFacts, Estimate, Evidence, Finding,
-    IoGroup, Measured, Mix, Offered, OpKind, PathMap,
+    CauseCode, Change, ComparedCondition, Confidence, DeviceFacts, Doubt, Estimate, Evidence,
+    Finding, IoGroup, Measured, Mix, Offered, OpKind, PathMap,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -198,6 +198,10 @@ pub enum Activity {
 pub struct Alternative {
     /// What it would make of the device.
     pub verdict: Verdict,
+    /// What leaves it open: the first reason, where there are several.
+    pub doubt: Doubt,
+    /// How probable it is, 0 to 1, beside the verdict and the other alternatives.
+    pub probability: f64,
     /// What it says, a sentence.
     pub because: String,
     /// What would decide.
@@ -239,8 +243,11 @@ pub struct Episode {
     pub activity: Activity,
     /// What is the matter.
     pub verdict: Verdict,
-    /// How sure that is. With alternatives it is never certain.
+    /// How sure that is: certain from a probability of 0.995 on, likely from 0.7 on.
     pub confidence: Confidence,
+    /// How probable the verdict is, 0 to 1: its share among scenarios drawn at random in which the
+    /// evidence leaves the same alternatives open.
+    pub probability: f64,
     /// The verdict in a sentence, with its numbers.
     pub claim: String,
     /// What it rests on.
@@ -276,6 +283,33 @@ pub struct Episode {
     pub extrapolated: Vec<String>,
     /// The load that advice is about; null without a profile that fits.
     pub load: Option<EpisodeLoad>,
+}
+
+impl Episode {
+    /// From this probability on an alternative is named beside the verdict, where room is for a few words.
+    const NEAR: f64 = 0.1;
+    /// From this probability on it is told at all.
+    const TOLD: f64 = 0.01;
+    /// From this many times the probability of the verdict on an alternative is as good as it.
+    const AS_GOOD: f64 = 0.4;
+
+    /// Alternatives that explain the evidence about as well as the verdict does.
+    pub fn as_good(&self) -> impl Iterator<Item = &Alternative> {
+        let least = Self::AS_GOOD * self.probability;
+        self.alternatives.iter().filter(move |other| other.probability >= least)
+    }
+
+    /// Alternatives that a page has room for. Those that are less probable are in the document alone.
+    pub fn told(&self) -> impl Iterator<Item = &Alternative> {
+        self.alternatives.iter().filter(|other| other.probability >= Self::TOLD)
+    }
+
+    /// Alternatives that are less probable than those as good, and too probable to stay in the small print.
+    pub fn near(&self) -> impl Iterator<Item = &Alternative> {
+        let most = Self::AS_GOOD * self.probability;
+        let near = move |probability: f64| (Self::NEAR..most).contains(&probability);
+        self.alternatives.iter().filter(move |other| near(other.probability))
+    }
 }
 
 /// The slowest requests of an episode at the device, by the tracer, beside those of the profile.

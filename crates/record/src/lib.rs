@@ -15,6 +15,7 @@ mod cause;
 mod comparison;
 mod cost_fit;
 mod diagnosis;
+mod doubt;
 mod estimate;
 mod experiment;
 mod facts;
@@ -51,6 +52,7 @@ pub use diagnosis::{
     Episode, EpisodeLoad, Excluded, MatchedBy, MatchedProfile, Misleading, Moment, Note, NoteCode,
     Numbers, OperationVerdict, Remedy, Strategy, Tail, UtilizationLaw, Verdict, VerdictShare,
 };
+pub use doubt::Doubt;
 pub use estimate::{Estimate, Measured, NORMAL_95};
 pub use experiment::{
     DoneTrial, EXPERIMENT_SCHEMA, EffectMeasure, Experiment, ExperimentCell, ExperimentEffect,

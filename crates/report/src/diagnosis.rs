@@ -23,8 +23,8 @@ use advice::{advice, answers};
 use handover::{commands, handover};
 use overview::{NO_INTERVAL, is_idle, matters, overview, rank};
 use record::{
-    Activity, Confidence, DeviceDiagnosis, Diagnosis, Episode, MatchedBy, Moment, OperationVerdict,
-    Tail, Unit, Verdict,
+    Activity, DeviceDiagnosis, Diagnosis, Episode, MatchedBy, Moment, OperationVerdict, Tail, Unit,
+    Verdict,
 };
 use stats::Ordered;
 
@@ -157,15 +157,12 @@ fn fold_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     }
 }
 
-/// The verdict with what it shares its place with: where the confidence is "possible", its
-/// alternatives are as good.
+/// The verdict, and alternatives that are as good.
 fn verdict_text(episode: &Episode) -> String {
     let mut words = told(episode.verdict).0.to_owned();
-    if episode.confidence == Confidence::Possible {
-        for alternative in &episode.alternatives {
-            words.push_str(" or ");
-            words.push_str(told(alternative.verdict).0);
-        }
+    for alternative in episode.as_good() {
+        words.push_str(" or ");
+        words.push_str(told(alternative.verdict).0);
     }
     words
 }
@@ -178,11 +175,9 @@ fn badge(device: &DeviceDiagnosis, main: &Episode, subject: &str) -> Badge {
     let time = share
         .filter(|_| device.episodes.len() > 1)
         .map(|share| format!("{} of the time", number::percent(share.share_of_time)));
-    // What is as good as the verdict is in its words already.
-    let open = main.alternatives.iter().filter(|_| main.confidence != Confidence::Possible);
-    let open = open.map(|other| format!("or {}", told(other.verdict).0));
+    let open = main.near().map(|other| format!("or {}", told(other.verdict).0));
     let support = bracketed(sure.into_iter().chain(time).chain(open), ", ");
-    let alternatives = main.alternatives.iter().map(|other| Alternative {
+    let alternatives = main.told().map(|other| Alternative {
         what: told(other.verdict).0.to_owned(),
         because: other.because.clone(),
         how_to_check: other.decided_by.clone(),

@@ -2,7 +2,7 @@
 
 use crate::devices::Device;
 use crate::scenario::{Array, GroupLimit};
-use record::{NoteCode, Strategy, Verdict};
+use record::{DeviceFacts, NoteCode, Strategy, Verdict};
 use workload::Spec;
 
 /// Kinds of cases. Each has an opposite of its own.
@@ -51,6 +51,26 @@ pub enum Kind {
     /// Two at once: a slow device and a load that comes, a slow disk beside a hot one, a tenant at
     /// its limit beside one without. Opposite: one of the two, or neither.
     Together,
+    /// As slow as what is just called slow, or just not. Opposite: a device as profiled that is
+    /// observed for moments only.
+    Slightly,
+    /// About a fifth of the largest rate. Opposite: a tenth.
+    HardlyLoaded,
+    /// Requests wait about as long as what is just called overloaded. Opposite: they do not wait.
+    HardlyWaits,
+    /// Slower, and set up otherwise than when it was profiled: either the one is due to the other, or
+    /// not. Opposite: the same, with nothing changed.
+    OtherSettings,
+    /// The I/O scheduler holds requests within the counters. Opposite: the device is slower.
+    HeldByScheduler,
+    /// A virtual disk that the host holds back. Opposite: one that is slower itself.
+    Hosted,
+    /// A limit above the counters of which nothing tells. Opposite: a program that asks at a constant
+    /// rate.
+    UnseenLimit,
+    /// A program that asks for just what its limit lets through. Opposite: one that asks for more, and
+    /// whose waits no pressure counts.
+    JustAllowed,
 }
 
 /// A load, before it is built.
@@ -68,6 +88,8 @@ pub struct Load {
     pub limits: Vec<GroupLimit>,
     /// Whether it is the page cache.
     pub write_back: bool,
+    /// Whether pressure does not count its waits at a limit, as those of asynchronous I/O.
+    pub uncounted: bool,
 }
 
 /// A disk of a case.
@@ -83,6 +105,17 @@ pub struct Disk {
     pub loads: Vec<Load>,
     /// Whether there is a profile of it, of when it was well.
     pub profiled: bool,
+    /// How it was set up when it was profiled, and how it is now; `None` where nothing tells.
+    pub facts: Option<Box<[DeviceFacts; 2]>>,
+    /// Share of the latency for which the I/O scheduler holds a request.
+    pub in_scheduler: f64,
+}
+
+impl Disk {
+    /// A disk of which nothing but its loads is known.
+    pub(crate) fn new(device: Device, is: String, loads: Vec<Load>) -> Self {
+        Self { device, is, array: None, loads, profiled: true, facts: None, in_scheduler: 0.0 }
+    }
 }
 
 /// What the verdict on a stretch of time has to be.
@@ -118,10 +151,16 @@ pub struct Case {
     pub interval_s: u64,
     /// Whether a tracer runs.
     pub traced: bool,
+    /// Whether nothing but the counters of the disks is told, as by another tool's recording.
+    pub bare: bool,
+    /// Whether the limits of control groups are out of sight.
+    pub limits_unseen: bool,
     /// Right verdicts.
     pub expects: Vec<Expect>,
     /// Right first advice; empty where none has to be given.
     pub advice: Vec<Strategy>,
+    /// Whether no advice is right as well.
+    pub may_be_silent: bool,
     /// The note that has to be there: something looks like trouble and is none.
     pub expected_note: Option<NoteCode>,
 }

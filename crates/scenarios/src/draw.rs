@@ -2,15 +2,19 @@
 //!
 //! Loads are shares of what a device does at ease: at most half of it where it has to be fine, at
 //! least 0.93 of its largest rate, or several times as many outstanding as it serves side by side,
-//! where it has to be overloaded. A slower device takes at least 1.5 times as long. Between lie the
-//! cases on which people disagree; they are not drawn.
+//! where it has to be overloaded. A slower device takes at least 1.5 times as long. What lies
+//! between is drawn by [`crate::unclear`].
 
-use crate::case::{Case, Disk, Expect, Kind, Load};
+use crate::building::{
+    FINE, MORE, at_ease, bad_at_ease, closed, expect, fine, one, open, reads, room, well,
+};
+use crate::case::{Case, Expect, Kind, Load};
 use crate::devices::{
     ALL, DRIVES, Device, FLASH, MAY_SLOW, PARALLEL, PARITY, QUEUES, SIZED, STRIPED,
 };
 use crate::dice::Dice;
 use crate::scenario::GroupLimit;
+use crate::unclear;
 use record::Strategy::{
     self, Alignment, CachedDisks, DeeperQueue, DirectIo, DiskArray, FasterDisks, LoadBalancing,
     MoreDisks, MoveNeighbour, RaiseCap, Restore, Scheduler, ShallowerQueue,
@@ -18,20 +22,8 @@ use record::Strategy::{
 use record::Verdict::{
     self, Capped, Healthy, NotEnoughEvidence, NotTheDisk, Overloaded, Slow, SlowAndOverloaded,
 };
-use record::{Arrival, Bytes, EngineName, LimitedIo, Nanos, NoteCode, OpKind, Pattern, Workload};
-use workload::Spec;
+use record::{Bytes, LimitedIo, Nanos, NoteCode, OpKind, Pattern};
 
-/// The area of every load and every profile.
-pub(crate) const AREA: Bytes = Bytes(2 << 30);
-/// Most requests that an open load may have outstanding.
-const OPEN_DEPTH: u32 = 256;
-/// Both of a device that is as profiled and not asked for too much.
-const FINE: [Verdict; 2] = [Healthy, NotTheDisk];
-/// Around a fifth of the largest rate the two meet.
-const SPARE: (f64, f64) = (0.14, 0.27);
-/// What makes room for a load that is too large. A shallower queue does not where work arrives by
-/// itself: it would wait elsewhere.
-const MORE: [Strategy; 4] = [MoreDisks, DiskArray, FasterDisks, CachedDisks];
 /// The same where a program keeps a drive's queue full: a drive does more, if little, the more
 /// requests it may choose from.
 const MORE_OR_LESS: [Strategy; 5] =
@@ -39,17 +31,11 @@ const MORE_OR_LESS: [Strategy; 5] =
 /// What helps a reader who waits behind a writer.
 const ASIDE: [Strategy; 4] = [ShallowerQueue, MoveNeighbour, Scheduler, DirectIo];
 
-/// What helps where work that comes by itself is too much: room, or reads ahead of most of it.
-fn room(read_percent: u8) -> Vec<Strategy> {
-    let order = (read_percent < 100).then_some(Scheduler);
-    MORE.into_iter().chain(order).collect()
-}
-
 /// Draws a case of a kind, or its opposite.
 type Draw = fn(&mut Dice, bool) -> Case;
 
 /// The kinds by name on the command line.
-const KINDS: [(Kind, &str, Draw); 21] = [
+const KINDS: [(Kind, &str, Draw); 29] = [
     (Kind::Healthy, "healthy", healthy),
     (Kind::Slower, "slower", slower),
     (Kind::OneWriter, "one-writer", one_writer),
@@ -71,6 +57,14 @@ const KINDS: [(Kind, &str, Draw); 21] = [
     (Kind::TooLittle, "too-little", too_little),
     (Kind::SlowAndDeep, "slow-and-deep", slow_and_deep),
     (Kind::Together, "together", together),
+    (Kind::Slightly, "slightly", unclear::slightly),
+    (Kind::HardlyLoaded, "hardly-loaded", unclear::hardly_loaded),
+    (Kind::HardlyWaits, "hardly-waits", unclear::hardly_waits),
+    (Kind::OtherSettings, "other-settings", unclear::other_settings),
+    (Kind::HeldByScheduler, "held-by-scheduler", unclear::held_by_scheduler),
+    (Kind::Hosted, "hosted", unclear::hosted),
+    (Kind::UnseenLimit, "unseen-limit", unclear::unseen_limit),
+    (Kind::JustAllowed, "just-allowed", unclear::just_allowed),
 ];
 
 impl Kind {
@@ -106,106 +100,6 @@ pub fn draw_of(kind: Kind, seed: u64) -> Case {
     let opposite = dice.flip();
     let case = KINDS[kind as usize].2(&mut dice, opposite);
     Case { seed, kind, opposite, ..case }
-}
-
-/// A load on a device, all of the time; random requests, at a rate if one is set.
-fn load(device: Device, name: &str, read_percent: u8, change: impl FnOnce(&mut Spec)) -> Load {
-    let asked = Workload { engine: EngineName::Sim, read_percent, ..Workload::default() };
-    let mut spec = Spec { size: Some(AREA), ..Spec::of(asked) };
-    change(&mut spec);
-    if spec.asked.rate_iops.is_some() {
-        spec.arrival = Some(Arrival::Poisson);
-        spec.asked.iodepth = OPEN_DEPTH;
-    }
-    let (name, to_s) = (name.to_owned(), device.seconds);
-    Load { name, spec, from_s: 0, to_s, limits: Vec::new(), write_back: false }
-}
-
-/// Random requests at a rate.
-fn open(device: Device, name: &str, rate: f64, read_percent: u8) -> Load {
-    let rate_iops = Some((rate.round() as u64).max(1));
-    load(device, name, read_percent, |spec| spec.asked.rate_iops = rate_iops)
-}
-
-/// Random requests, so many outstanding.
-fn closed(device: Device, name: &str, depth: u32, read_percent: u8) -> Load {
-    load(device, name, read_percent, |spec| spec.asked.iodepth = depth.max(1))
-}
-
-impl Load {
-    fn during(self, from_s: u64, to_s: u64) -> Self {
-        Self { from_s, to_s, ..self }
-    }
-}
-
-/// A share of reads that the device takes without other figures.
-fn reads(dice: &mut Dice, device: Device) -> u8 {
-    if device.alike() { dice.pick(&[100, 100, 70, 50, 20]) } else { 100 }
-}
-
-/// A case with one disk, all of whose time has one verdict.
-fn one(
-    dice: &mut Dice,
-    device: Device,
-    is: String,
-    loads: Vec<Load>,
-    verdicts: &[Verdict],
-    advice: &[Strategy],
-) -> Case {
-    let seconds = device.seconds;
-    Case {
-        seed: 0,
-        kind: Kind::Healthy,
-        opposite: false,
-        disks: vec![Disk { device, is, array: None, loads, profiled: true }],
-        seconds,
-        interval_s: if seconds >= 60 && dice.flip() { 2 } else { 1 },
-        traced: dice.flip(),
-        expects: vec![expect(0, 0, seconds, verdicts)],
-        advice: advice.to_vec(),
-        expected_note: None,
-    }
-}
-
-/// The same on a device as profiled.
-fn well(
-    dice: &mut Dice,
-    device: Device,
-    loads: Vec<Load>,
-    verdicts: &[Verdict],
-    advice: &[Strategy],
-) -> Case {
-    one(dice, device, device.text(), loads, verdicts, advice)
-}
-
-fn expect(disk: usize, from_s: u64, to_s: u64, verdicts: &[Verdict]) -> Expect {
-    Expect { disk, from_s, to_s, verdicts: verdicts.to_vec(), undecided: Vec::new() }
-}
-
-/// Verdicts on a rate that a fine device bears.
-fn fine(device: Device, rate: f64) -> &'static [Verdict] {
-    let share = rate / device.largest_per_s;
-    if share < SPARE.0 {
-        &[NotTheDisk]
-    } else if share > SPARE.1 {
-        &[Healthy]
-    } else {
-        &FINE
-    }
-}
-
-/// A fine device under an open load of this share of what it does at ease.
-fn at_ease(dice: &mut Dice, device: Device, share: f64) -> Case {
-    let rate = (share * device.ease_per_s()).max(3.0);
-    let loads = vec![open(device, "service", rate, reads(dice, device))];
-    well(dice, device, loads, fine(device, rate), &[])
-}
-
-/// The same on a device that is this many times slower.
-fn bad_at_ease(dice: &mut Dice, device: Device, factor: f64, share: f64) -> Case {
-    let rate = (share * device.ease_per_s() / factor).max(3.0);
-    let loads = vec![open(device, "service", rate, reads(dice, device))];
-    one(dice, device, device.slower(factor), loads, &[Slow], &[Restore])
 }
 
 fn healthy(dice: &mut Dice, opposite: bool) -> Case {
@@ -335,7 +229,7 @@ fn token_bucket(dice: &mut Dice, opposite: bool) -> Case {
     let cap = share * device.largest_per_s;
     let depth = many(dice, device);
     let below = dice.between(0.3, 0.6) * cap;
-    let seen_below = dice.pick(&[true, true, false]);
+    let seen_below = dice.whole(1, 4) > 1;
     let third = device.seconds / 3;
     let begin = if seen_below { third } else { 0 };
     let mut loads = vec![closed(device, "program", depth, percent).during(begin, device.seconds)];
@@ -390,11 +284,17 @@ fn write_back(dice: &mut Dice, opposite: bool) -> Case {
     let depth = many(dice, device);
     let mut flush = middle(device, closed(device, "writer", depth, 0));
     flush.write_back = !opposite;
+    // A program that waits for them (fsync) looks the same; one in ten does.
+    let waits = !opposite && dice.whole(1, 10) == 1;
     let (verdicts, advice): (&[_], &[_]) =
         if opposite { (&[Overloaded], &[ShallowerQueue]) } else { (&FINE, &[]) };
     let mut case = well(dice, device, vec![flush], verdicts, advice);
     let third = case.seconds / 3;
     (case.expects[0].from_s, case.expects[0].to_s) = (third, 2 * third);
+    if waits {
+        case.expects[0].verdicts = vec![Overloaded];
+        case.may_be_silent = true;
+    }
     case.expected_note = (!opposite).then_some(NoteCode::WriteBackBursts);
     case
 }
@@ -478,13 +378,21 @@ fn stands_still(dice: &mut Dice, opposite: bool) -> Case {
     let depth = device.side / 2;
     let loads = vec![closed(device, "program", depth, reads(dice, device))];
     let mut case = well(dice, device, loads, &[Healthy], &[]);
-    case.traced = true;
+    case.traced = dice.pick(&[true, true, false]);
     if !opposite {
         let stall_ms = times * 1e3 / device.lone_per_s;
         let (stall, every) = (stall_ms.round(), (stall_ms * seldom).round());
         case.disks[0].is = format!("{},stall={stall}ms,stall-every={every}ms", device.text());
         case.expects[0].verdicts = vec![Slow];
+        // Few profiles have the requests to tell what is usual of one in a thousand.
+        case.expects[0].undecided = FINE.to_vec();
+        case.may_be_silent = true;
         case.advice = vec![Restore];
+        // A limit with credit that is used up makes the same tail; one in ten is one.
+        if dice.whole(1, 10) == 1 {
+            case.expects[0].verdicts = vec![Capped];
+            case.expects[0].undecided.extend([Slow]);
+        }
     }
     case
 }
@@ -581,8 +489,8 @@ fn no_profile(dice: &mut Dice, opposite: bool) -> Case {
         return case;
     }
     if other {
-        // The profile is of a device that is four times as slow.
-        case.disks[0].is = device.slower(0.25);
+        // The profile is of a slower device.
+        case.disks[0].is = device.slower(dice.between(0.25, 0.6));
     } else {
         case.disks[0].profiled = false;
     }

@@ -7,21 +7,25 @@
 
 use crate::case::{Case, Expect};
 use crate::stage::name;
-use record::{Confidence, DeviceDiagnosis, Diagnosis, Episode, Strategy, Verdict};
-use std::collections::BTreeMap;
+use record::{Confidence, DeviceDiagnosis, Diagnosis, Doubt, Episode, Strategy, Verdict};
 
 const SECOND: f64 = 1e9;
 /// Share of the time that right verdicts have to cover.
 const COVERED: f64 = 0.8;
+/// What is held impossible counts as this, so that one such draw does not count for all.
+const LEAST_PROBABILITY: f64 = 1e-3;
 
 /// How a diagnosis did.
 #[derive(Clone, Debug)]
 pub struct Score {
     /// The verdict on most of the stretch that the case is about.
     pub verdict: Option<Verdict>,
-    /// How sure the verdict on most of each stretch was, and whether it was right; without those
-    /// that there is not enough evidence.
-    pub called: Vec<(Confidence, bool)>,
+    /// How sure the verdict on most of each stretch was; without those that there is not enough
+    /// evidence.
+    pub called: Vec<Called>,
+    /// How little was expected of what is true: the mean over stretches of -ln of the probability that
+    /// the diagnosis gives to the right verdicts.
+    pub surprise: f64,
     /// Whether all stretches of all disks got a right one.
     pub right: bool,
     /// Whether some got a wrong one without doubt.
@@ -36,6 +40,19 @@ pub struct Score {
     pub expected_note_named: bool,
 }
 
+/// How sure a verdict was.
+#[derive(Clone, Debug)]
+pub struct Called {
+    /// In a word.
+    pub confidence: Confidence,
+    /// As a number, 0 to 1.
+    pub probability: f64,
+    /// Whether the verdict was right.
+    pub right: bool,
+    /// Alternatives, how probable each was, and whether it was the right one.
+    pub open: Vec<(Doubt, f64, bool)>,
+}
+
 /// Holds a diagnosis against its case.
 #[must_use]
 pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
@@ -43,6 +60,7 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
     let mut score = Score {
         verdict: None,
         called: Vec::new(),
+        surprise: 0.0,
         right: true,
         confidently_wrong: false,
         gave_up: false,
@@ -59,13 +77,13 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
             let episodes = found.episodes.iter().filter(|episode| holds(expect, episode));
             episodes.map(|episode| share(expect, episode)).sum()
         };
-        if let Some((verdict, confidence)) = longest(expect, found) {
+        if let Some(episode) = longest(expect, found) {
+            score.surprise += surprise(expect, episode) / case.expects.len() as f64;
             if index == 0 {
-                score.verdict = Some(verdict);
+                score.verdict = Some(episode.verdict);
             }
-            if verdict != Verdict::NotEnoughEvidence {
-                score.called.push((confidence, expect.verdicts.contains(&verdict)));
-            }
+            let evident = episode.verdict != Verdict::NotEnoughEvidence;
+            score.called.extend(evident.then(|| called(expect, episode)));
         }
         score.right &= share_where(is_right) >= COVERED;
         score.confidently_wrong |= share_where(is_confidently_wrong) > 1.0 - COVERED;
@@ -76,7 +94,7 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
         of(0).is_some_and(|found| found.notes.iter().any(|note| note.code == expected_note))
     });
     score.advice_right = match &score.first {
-        None => case.advice.is_empty(),
+        None => case.advice.is_empty() || case.may_be_silent,
         Some(first) => case.advice.contains(first),
     };
     score
@@ -90,13 +108,33 @@ fn share(expect: &Expect, episode: &Episode) -> f64 {
     (end.min(to) - begin.max(from)).max(0.0) / (to - from).max(1.0)
 }
 
-/// The verdict on most of a stretch, and how sure it is there.
-fn longest(expect: &Expect, found: &DeviceDiagnosis) -> Option<(Verdict, Confidence)> {
-    let mut times: BTreeMap<(Verdict, Confidence), f64> = BTreeMap::new();
-    for episode in &found.episodes {
-        *times.entry((episode.verdict, episode.confidence)).or_default() += share(expect, episode);
+/// The episode that covers most of a stretch.
+fn longest<'a>(expect: &Expect, found: &'a DeviceDiagnosis) -> Option<&'a Episode> {
+    let covered = |episode: &&Episode| share(expect, episode) > 0.0;
+    let episodes = found.episodes.iter().filter(covered);
+    episodes.max_by(|a, b| share(expect, a).total_cmp(&share(expect, b)))
+}
+
+/// -ln of the probability that is given to the right verdicts of a stretch.
+fn surprise(expect: &Expect, episode: &Episode) -> f64 {
+    let alternatives = episode.alternatives.iter().map(|other| (other.verdict, other.probability));
+    let all = alternatives.chain([(episode.verdict, episode.probability)]);
+    let right: f64 =
+        all.filter(|(verdict, _)| expect.verdicts.contains(verdict)).map(|(_, share)| share).sum();
+    -right.clamp(LEAST_PROBABILITY, 1.0).ln()
+}
+
+fn called(expect: &Expect, episode: &Episode) -> Called {
+    let right = expect.verdicts.contains(&episode.verdict);
+    let open = episode.alternatives.iter().map(|other| {
+        (other.doubt, other.probability, !right && expect.verdicts.contains(&other.verdict))
+    });
+    Called {
+        confidence: episode.confidence,
+        probability: episode.probability,
+        right,
+        open: open.collect(),
     }
-    times.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(called, _)| called)
 }
 
 fn names_a_right_one(expect: &Expect, episode: &Episode) -> bool {

@@ -5,8 +5,8 @@
 //! tracer where one runs, and a profile of the device as it was. Each kind has an opposite that
 //! differs in one condition: a diagnosis that always cries wolf is as wrong as one that never does.
 //! The truth comes from how a case was built, never from the models on which the diagnosis rests:
-//! loads are shares of what queueing theory or a plain run says that a device can do, and stay away
-//! from the limits between two verdicts. Advice is carried out, and what was predicted is held
+//! loads are shares of what queueing theory or a plain run says that a device can do, and most stay away
+//! from the limits between two verdicts. Those that do not ask how sure a verdict is. Advice is carried out, and what was predicted is held
 //! against what came.
 //!
 //! Rejected: hand-made series of counters (they hold what their author believes), truths by
@@ -14,6 +14,7 @@
 //! and unsure in the rest is another thing than to be sure and wrong).
 #![forbid(unsafe_code)]
 
+mod building;
 mod carry_out;
 mod case;
 mod counterpart;
@@ -26,20 +27,23 @@ mod profiles;
 mod scenario;
 mod scores;
 mod stage;
+mod unclear;
 mod whatif;
+mod worth;
 
 pub use carry_out::Outcome;
 pub use case::{Case, Disk, Expect, Kind, Load};
 pub use counterpart::SimulatedDevice;
 pub use devices::Device;
 pub use draw::{draw, draw_of};
-pub use judge::{Score, judge};
+pub use judge::{Called, Score, judge};
 pub use load_words::LoadWords;
 pub use profiles::Profiles;
 pub use scenario::{Array, GroupLimit, Scenario, ScenarioLoad, observe};
 pub use scores::{Drawn, Scores, on_all_processors, run};
 pub use stage::{Staged, stage};
 pub use whatif::Simulation;
+pub use worth::{EvidenceKind, worth, worth_text};
 
 /// A case that could not be staged, which is a defect of its drawing.
 #[derive(Debug, thiserror::Error)]

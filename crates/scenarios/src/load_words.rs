@@ -91,6 +91,7 @@ impl LoadWords {
             end,
             limits,
             write_back: self.write_back,
+            uncounted: false,
         })
     }
 }

@@ -4,8 +4,8 @@
 //! it asks for. A slow device gets a longer check.
 
 use crate::ScenarioError;
+use crate::building::AREA;
 use crate::devices::Device;
-use crate::draw::AREA;
 use model::{Characterise, characterise};
 use plan::{CheckPlan, CheckSettings};
 use record::{EngineName, Profile, Target, TargetKind};

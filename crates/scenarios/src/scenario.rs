@@ -71,6 +71,8 @@ pub struct ScenarioLoad {
     pub limits: Vec<GroupLimit>,
     /// Whether it is the page cache writing back.
     pub write_back: bool,
+    /// Whether pressure does not count its waits at a limit, as those of asynchronous I/O.
+    pub uncounted: bool,
 }
 
 /// How devices are bound into one.
@@ -207,7 +209,8 @@ fn identity(scenario: &Scenario<'_>) -> String {
     let load = |load: &ScenarioLoad| {
         let (cell, begin, end) = (load.workload.cell(), load.begin.0, load.end.0);
         let limits = load.limits.iter().map(limit).collect::<Vec<_>>().join(",");
-        format!("{} {cell} {begin} {end} {limits} {}", load.name, load.write_back)
+        let (from_cache, uncounted) = (load.write_back, load.uncounted);
+        format!("{} {cell} {begin} {end} {limits} {from_cache} {uncounted}", load.name)
     };
     let loads: Vec<String> = scenario.loads.iter().map(load).collect();
     hex_digest(&format!(
@@ -279,6 +282,7 @@ impl Tracer {
             process: Some(load as u32 + 1),
             processes: 1,
             name: loads[load].name.clone(),
+            group: Some(format!("/{}", loads[load].name)),
             ..own
         };
         let mut processes: Vec<ProcessIo> = by_load.map(process).collect();
@@ -511,11 +515,11 @@ impl<'a> ScenarioRun<'a> {
         let end = begin.plus(length);
         let there = |load: &ScenarioLoad| load.begin < end && begin < load.end;
         let loads = || self.scenario.loads.iter().filter(|load| there(load));
-        let held = loads().any(|load| limited(load).1);
+        let held = loads().any(|load| limited(load).1 && !load.uncounted);
         let cgroup_limits = loads()
             .flat_map(|load| {
                 load.limits.iter().map(|limit| CgroupLimit {
-                    group: load.name.clone(),
+                    group: format!("/{}", load.name),
                     limited: limit.limited,
                     major_minor: "0:0".to_owned(),
                     limit_per_s: limit.per_s,

@@ -3,10 +3,10 @@
 use crate::ScenarioError;
 use crate::carry_out::{Outcome, carry_out};
 use crate::case::{Case, Kind};
-use crate::judge::{Score, judge};
+use crate::judge::{Called, Score, judge};
 use crate::profiles::Profiles;
 use crate::stage::{name, staged};
-use record::{Confidence, Verdict};
+use record::{Confidence, Doubt, Verdict};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -21,6 +21,8 @@ const COLUMNS: [(Verdict, &str); 7] = [
     (Verdict::Capped, "capped"),
     (Verdict::NotEnoughEvidence, "unkn."),
 ];
+/// Boundaries of stated probabilities.
+const STATED: [f64; 10] = [0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.995, 1.1];
 const LEGEND: &str = "fine: healthy; spare: not the disk; over: overloaded; both: slow and \
                       overloaded;\nunkn.: not enough evidence. right: verdicts and first advice. \
                       came: advice that came\ntrue, of that which was carried out.";
@@ -105,6 +107,8 @@ pub struct Scores {
     pub verdict_right: usize,
     /// Draws with a wrong verdict without doubt.
     pub confidently_wrong: usize,
+    /// Sum over draws of [`Score::surprise`].
+    pub surprise: f64,
     /// Draws in which evidence was called too little and was not.
     pub gave_up: usize,
     /// Draws with enough evidence.
@@ -115,8 +119,8 @@ pub struct Scores {
     pub inside: usize,
     /// Draws with an expected note, and those in which it was there.
     pub expected_notes: (usize, usize),
-    /// By how sure a verdict was: the right ones, and all.
-    pub called: BTreeMap<Confidence, (usize, usize)>,
+    /// How sure each verdict was.
+    pub called: Vec<Called>,
     verdicts: BTreeMap<Verdict, usize>,
     /// Those of each kind and of its opposite.
     matrix: BTreeMap<(Kind, bool), Self>,
@@ -143,17 +147,14 @@ impl Scores {
         self.right += usize::from(score.right && score.advice_right);
         self.verdict_right += usize::from(score.right);
         self.confidently_wrong += usize::from(score.confidently_wrong);
+        self.surprise += score.surprise;
         self.gave_up += usize::from(score.gave_up);
         self.with_evidence += usize::from(!unknown);
         self.carried_out += usize::from(outcome.is_some());
         self.inside += usize::from(outcome.as_ref().is_some_and(|outcome| outcome.inside));
         self.expected_notes.0 += usize::from(expected);
         self.expected_notes.1 += usize::from(expected && score.expected_note_named);
-        for (confidence, right) in &score.called {
-            let called = self.called.entry(*confidence).or_default();
-            called.0 += usize::from(*right);
-            called.1 += 1;
-        }
+        self.called.extend(score.called.iter().cloned());
         if let Some(verdict) = score.verdict {
             *self.verdicts.entry(verdict).or_default() += 1;
         }
@@ -205,7 +206,10 @@ impl Scores {
 
     fn shares(&self) -> String {
         let (noted, notes) = (self.expected_notes.1, self.expected_notes.0);
-        let called = |confidence| self.called.get(&confidence).copied().unwrap_or_default();
+        let called = |confidence| {
+            let all = || self.called.iter().filter(|one| one.confidence == confidence);
+            (all().filter(|one| one.right).count(), all().count())
+        };
         let certain = called(Confidence::Certain);
         let likely = called(Confidence::Likely);
         let possible = called(Confidence::Possible);
@@ -227,4 +231,39 @@ impl Scores {
         })
         .join("\n")
     }
+
+    /// How often verdicts of a probability were right, and how often the alternatives that each doubt
+    /// left open were: as text of at most 80 columns.
+    #[must_use]
+    pub fn reliability(&self) -> String {
+        let mut lines = vec![format!(
+            "{:30}{:>8}{:>10}{:>8}",
+            "probability of the verdict", "stated", "right", "of"
+        )];
+        for (low, high) in STATED.windows(2).map(|edge| (edge[0], edge[1])) {
+            let within = |one: &&Called| (low..high).contains(&one.probability);
+            let found: Vec<(f64, bool)> =
+                self.called.iter().filter(within).map(|one| (one.probability, one.right)).collect();
+            let label = format!("{low} to {}", high.min(1.0));
+            lines.extend(reliability_line(&label, &found));
+        }
+        lines.push(format!("{:30}", "alternative left open by"));
+        let mut doubts: BTreeMap<Doubt, Vec<(f64, bool)>> = BTreeMap::new();
+        for (doubt, probability, right) in self.called.iter().flat_map(|one| &one.open) {
+            doubts.entry(*doubt).or_default().push((*probability, *right));
+        }
+        lines.extend(
+            doubts.iter().filter_map(|(doubt, found)| reliability_line(&doubt.name(), found)),
+        );
+        lines.join("\n")
+    }
+}
+
+/// What was stated of some verdicts or alternatives, and what came; `None` of none.
+fn reliability_line(label: &str, found: &[(f64, bool)]) -> Option<String> {
+    let count = found.len() as f64;
+    let stated = found.iter().map(|(probability, _)| probability).sum::<f64>() / count;
+    let right = found.iter().filter(|(_, right)| *right).count() as f64 / count;
+    let (stated, right) = (100.0 * stated, 100.0 * right);
+    (count > 0.0).then(|| format!("{label:30}{stated:>6.1} %{right:>8.1} %{count:>8}"))
 }

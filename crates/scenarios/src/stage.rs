@@ -5,8 +5,12 @@ use crate::case::{Case, Disk, Load};
 use crate::profiles::Profiles;
 use crate::scenario::{Scenario, ScenarioLoad, observe};
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
-use record::{Diagnosis, Nanos, Observation, ObservedDevice};
+use record::{
+    Diagnosis, HistogramSnapshot, Nanos, Observation, ObservedDevice, TracedOp, bucket_index,
+    bucket_mid,
+};
 use simdisk::SimSpec;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use workload::derive_seed;
 
@@ -58,10 +62,18 @@ pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged, Scenari
         if let Some(profile) = profiles.of(&disk.device).filter(|_| disk.profiled) {
             let mut profile = profile.clone();
             profile.target.path = name(index);
+            profile.target.device = disk.facts.as_ref().map(|facts| facts[0].clone());
             fitting.push(FittedProfile::new(profile));
         }
     }
-    Ok(Staged { observation: together(observations), profiles: fitting })
+    let mut observation = together(observations);
+    if case.bare {
+        observation.contexts.clear();
+    }
+    if case.limits_unseen {
+        observation.contexts.iter_mut().for_each(|context| context.cgroup_limits.clear());
+    }
+    Ok(Staged { observation, profiles: fitting })
 }
 
 /// One disk of a case.
@@ -90,11 +102,29 @@ pub(crate) fn observed(
     let mut observation = observe(&scenario, "", &AtomicBool::new(false))?;
     for device in &mut observation.devices {
         device.name = name(index);
+        device.facts = disk.facts.as_ref().map(|facts| facts[1].clone());
     }
     for interval in &mut observation.intervals {
         interval.device = name(index);
+        for traced in interval.traced.iter_mut().filter(|_| disk.in_scheduler > 0.0) {
+            hold(&mut traced.read, disk.in_scheduler);
+            hold(&mut traced.write, disk.in_scheduler);
+        }
     }
     Ok(observation)
+}
+
+/// Lets a share of each request's time pass before its issue to the device.
+fn hold(op: &mut TracedOp, share: f64) {
+    let part = |share: f64| {
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+        for &(bucket, count) in &op.device_ns.buckets {
+            let part_ns = share * bucket_mid(bucket as usize);
+            *counts.entry(bucket_index(part_ns as u64) as u32).or_default() += count;
+        }
+        HistogramSnapshot { buckets: counts.into_iter().collect() }
+    };
+    (op.queue_ns, op.device_ns) = (part(share), part(1.0 - share));
 }
 
 fn scenario_load(load: &Load, device: &SimSpec) -> Result<ScenarioLoad, ScenarioError> {
@@ -105,6 +135,7 @@ fn scenario_load(load: &Load, device: &SimSpec) -> Result<ScenarioLoad, Scenario
         end: Nanos(load.to_s * SECOND),
         limits: load.limits.clone(),
         write_back: load.write_back,
+        uncounted: load.uncounted,
     })
 }
 

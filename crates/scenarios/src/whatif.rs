@@ -90,6 +90,7 @@ impl Simulation<'_> {
             end: duration,
             limits: Vec::new(),
             write_back: false,
+            uncounted: false,
         };
         let scenario = Scenario {
             device: &device.spec,

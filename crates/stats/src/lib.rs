@@ -33,7 +33,7 @@ pub use known::{FIRST_LOOK, known_to, long_enough};
 pub use line::{Line, Point, weighted_line};
 pub use median::{median, median_interval};
 pub use ordered::Ordered;
-pub use quantile::{chi_square_per_degree, normal_quantile, student_t_quantile};
+pub use quantile::{chi_square_per_degree, normal_quantile, normal_tail, student_t_quantile};
 pub use random::SplitMix64;
 pub use visits::{Look, MIN_VISITS, look, visits_mean, visits_se};
 

@@ -15,7 +15,8 @@ const ITERATIONS_MAX: u32 = 10_000;
 const DF_NEARLY_NORMAL: f64 = 1e6;
 
 /// Probability that a standard normal variable exceeds `x`.
-fn normal_tail(x: f64) -> f64 {
+#[must_use]
+pub fn normal_tail(x: f64) -> f64 {
     0.5 * erfc(x * FRAC_1_SQRT_2)
 }
 

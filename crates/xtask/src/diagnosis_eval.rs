@@ -6,13 +6,15 @@
 
 use crate::{arguments::Arguments, diagnosis_eval_real};
 use anyhow::{Context, Result};
-use scenarios::{Case, Drawn, Kind, Load, Profiles, Scores, draw, draw_of, stage};
+use scenarios::{
+    Case, Drawn, Kind, Load, Profiles, Scores, draw, draw_of, stage, worth, worth_text,
+};
 use serde_json::json;
 
 /// Draws, unless told otherwise.
 const DRAWS: u64 = 500;
 
-pub(crate) const SWITCHES: [&str; 3] = ["--json", "--real", "--on-disk"];
+pub(crate) const SWITCHES: [&str; 4] = ["--json", "--real", "--on-disk", "--worth"];
 pub(crate) const VALUES: [&str; 5] = ["--draws", "--first", "--kind", "--seed", "--binary"];
 
 /// Draws, judges and prints; whether the goals are reached.
@@ -33,13 +35,17 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let first: u64 = flags.value("--first")?.unwrap_or(1);
     let seeds = first..first + flags.value("--draws")?.unwrap_or(DRAWS);
     let cases: Vec<Case> = seeds.map(case).collect();
+    if flags.has("--worth") {
+        println!("{}", worth_text(&worth(&cases, &mut profiles)?));
+        return Ok(true);
+    }
     let drawn = scenarios::run(&cases, &mut profiles)?;
     let scores = Scores::of(&drawn);
     if flags.has("--json") {
         drawn.iter().for_each(|one| println!("{}", line(one)));
         return Ok(scores.reached());
     }
-    println!("{}", scores.text());
+    println!("{}\n\n{}", scores.text(), scores.reliability());
     for one in drawn.iter().filter(|one| failed(one)) {
         println!("{}", words(one));
     }

@@ -15,7 +15,7 @@ pub(crate) struct BusyTimeTest {
     /// Over what they would take one by one.
     pub(crate) times: f64,
     /// Half of its 95 % interval, as a share of it.
-    error_rel: f64,
+    pub(crate) error_rel: f64,
     busy: f64,
     alone_ns: f64,
 }
@@ -36,11 +36,6 @@ impl BusyTimeTest {
         let error_rel = ratio_error(&parts)?.hypot(slowest.error_rel());
         let times = busy_s * 1e9 / (total.all.count() * alone_ns).max(1.0);
         Some(Self { times, error_rel, busy, alone_ns })
-    }
-
-    /// Whether chance does not make as much.
-    pub(crate) fn is_sure(&self) -> bool {
-        self.times * (1.0 - self.error_rel.min(0.9)) > 1.0
     }
 
     pub(crate) fn sentence(&self) -> String {

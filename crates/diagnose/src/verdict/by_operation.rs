@@ -4,7 +4,8 @@
 use super::constant_rate::{ConstantRate, pinned};
 use super::expected::Expectation;
 use super::interval_totals::{IntervalTotals, latency_error};
-use super::judge::{Judgement, REQUESTS_MIN, RestsOn, Segment};
+use super::judge::{REQUESTS_MIN, Segment};
+use super::judgement::{Judgement, RestsOn};
 use crate::words::times;
 use record::{OpKind, OperationVerdict, Verdict, format_nanos};
 

@@ -3,7 +3,8 @@
 
 use super::by_operation::{OPERATION_SLOW, apart};
 use super::expected::Expectation;
-use super::judge::{IN_SCHEDULER, Judgement, Number, RestsOn, STEAL_MATTERS, Segment, numbers};
+use super::judge::{IN_SCHEDULER, STEAL_MATTERS, Segment};
+use super::judgement::{Judgement, Number, RestsOn, numbers};
 use super::neighbours::NeighbourBy;
 use super::outstanding::ExcessQueue;
 use super::tails::sentence;
@@ -54,7 +55,7 @@ pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[Stri
     let slow = verdict.is_slow() && !by_tail;
     let overloaded = matches!(verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
     let harmed = verdict.is_slow() || overloaded;
-    let may_be_capped = judgement.alternatives.iter().any(|one| one.verdict == Verdict::Capped);
+    let may_be_capped = judgement.open.iter().any(|one| one.verdict == Verdict::Capped);
     let beside = overloaded || segment.waits_beside();
     // In this order; each where the first says so.
     let found: [(bool, Option<Cause>); 14] = [

@@ -5,9 +5,10 @@
 
 use super::alike::{alike_in_time, same_load};
 use super::constant_rate::ConstantRate;
-use super::judge::{Judged, Judgement, Segment, numbers};
+use super::judge::{Judged, Segment};
+use super::judgement::{Judgement, numbers};
 use super::{causes, judge, notes};
-use record::{Confidence, Verdict};
+use record::{Doubt, Verdict};
 
 /// A pinned rate that other segments stay below by this share, being fast there.
 const BELOW_PIN: f64 = 0.8;
@@ -38,8 +39,7 @@ fn chance_pins(judged: &mut [Judged<'_>]) {
         if moved {
             let judgement = &mut judged[index].judgement;
             judgement.pin = None;
-            judgement.alternatives.retain(|alternative| alternative.verdict != Verdict::Capped);
-            judgement.confidence = Confidence::Likely;
+            judgement.open.retain(|open| open.verdict != Verdict::Capped);
         }
     }
 }
@@ -58,6 +58,7 @@ fn comes_and_goes(judged: &mut [Judged<'_>]) {
         let Some(verdict) = slow.map(|other| other.judgement.verdict) else { continue };
         judged[index].judgement.against(
             verdict,
+            Doubt::ComesAndGoes,
             "Under the same load the device was slow at another time: what makes it so may come and \
              go.",
             "The kernel log and SMART of that time, and a longer observation.",
@@ -101,6 +102,7 @@ fn pinned_rates(judged: &mut [Judged<'_>]) {
         judgement.replaced(
             Verdict::Capped,
             claim,
+            Doubt::SlowWhenDeep,
             "The device may be slower only where many requests wait.",
             "The provider's limit for this volume, or a trial of our own at that depth.",
         );
@@ -138,11 +140,13 @@ fn below_cap(judgement: &mut Judgement, pin: &ConstantRate) {
     judgement.replaced(
         Verdict::Healthy,
         claim,
+        Doubt::SlowBelowCap,
         "The device may be slower at this load as well.",
         "A trial of our own at depth 1.",
     );
     judgement.against(
         Verdict::Capped,
+        Doubt::CapBelow,
         "The cap costs time before it is reached.",
         "The provider's limit for this volume.",
     );
@@ -163,6 +167,7 @@ fn write_back(judged: &mut [Judged<'_>]) {
         one.judgement.replaced(
             if spare { Verdict::NotTheDisk } else { Verdict::Healthy },
             claim,
+            Doubt::WriteBack,
             "A program may wait for these writes (fsync, or readers in the same queue).",
             "Latencies of the program, or the tracer's list of processes.",
         );
@@ -192,6 +197,7 @@ fn late(judged: &mut [Judged<'_>]) {
         one.judgement.replaced(
             Verdict::NotTheDisk,
             claim,
+            Doubt::OwnBursts,
             "The programs may ask in bursts by themselves.",
             "The same while the processors have time left.",
         );

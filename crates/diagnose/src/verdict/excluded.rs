@@ -6,9 +6,10 @@
 use super::causes;
 use super::constant_rate::{VARIATION_MAX, variation};
 use super::judge::{
-    Judgement, NEAR_MAXIMUM, OVER_AT_ALL, PRESSURE_BEYOND, SLOW_DOUBT, SLOW_FROM, Segment,
-    WAITS_DOUBT, WAITS_FROM,
+    HARDLY_SLOW, HARDLY_WAITS, NEAR_MAXIMUM, OVER_AT_ALL, PRESSURE_BEYOND, SLOW_FROM, Segment,
+    WAITS_FROM,
 };
+use super::judgement::Judgement;
 use super::tails::held_against;
 use crate::words::{percent, times};
 use record::{Excluded, Verdict, format_nanos};
@@ -27,7 +28,7 @@ pub(super) fn excluded(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Excl
     };
     let fine = matches!(verdict, Verdict::Healthy | Verdict::NotTheDisk);
     let open = |other: Verdict| {
-        let mut possible = judgement.alternatives.iter().map(|one| one.verdict).chain([verdict]);
+        let mut possible = judgement.tested().chain([verdict]);
         possible.any(|one| {
             one == other
                 || one == Verdict::SlowAndOverloaded
@@ -44,9 +45,9 @@ fn not_slow(segment: &Segment<'_>) -> Option<String> {
     let (look, latency) = segment.best_look()?;
     let expected = look.expected_ns(segment.by_rate());
     let ratio = latency / expected.max(1.0);
-    let mean = (ratio < SLOW_DOUBT.0).then(|| {
+    let mean = (ratio < HARDLY_SLOW).then(|| {
         format!(
-            "Requests take {}, {} the {} that the profile expects; slow begins at {}.",
+            "Requests take {} on average, {} the {} that the profile expects; slow begins at {}.",
             format_nanos(latency),
             times(ratio),
             format_nanos(expected),
@@ -70,7 +71,7 @@ fn not_overloaded(segment: &Segment<'_>) -> Option<String> {
     let slower = (latency / look.expected_ns(segment.by_rate()).max(1.0)).max(1.0);
     // A device that is slower does less: of what it can do now.
     let (waits, of_now) = (look.wait_ratio(), segment.tally.iops() / look.max_iops * slower);
-    (waits < WAITS_DOUBT.0 && of_now < NEAR_MAXIMUM).then(|| {
+    (waits < HARDLY_WAITS && of_now < NEAR_MAXIMUM).then(|| {
         format!(
             "At this concurrency a request takes {} what a lone one takes, and the rate is {} of \
              the largest; overloaded begins at {} or {}.",

@@ -4,11 +4,12 @@
 use super::constant_rate::ConstantRate;
 use super::interval_totals::IntervalTotals;
 use super::judge::{
-    HELD_TIMES, IN_SCHEDULER, Judgement, NEAR_MAXIMUM, PRESSURE_ALONE, PRESSURE_BEYOND,
-    REQUESTS_MIN, RestsOn, Segment, WAITS_DOUBT,
+    HARDLY_WAITS, HELD_TIMES, IN_SCHEDULER, MUCH_TO_SPARE, NEAR_MAXIMUM, PRESSURE_ALONE,
+    PRESSURE_BEYOND, REQUESTS_MIN, Segment,
 };
+use super::judgement::{Judgement, RestsOn};
 use crate::words::percent;
-use record::{CgroupLimit, Confidence, IoGroup, LimitedIo, Verdict, format_nanos};
+use record::{CgroupLimit, Doubt, IoGroup, LimitedIo, OpKind, Verdict, format_nanos};
 
 /// A rate within these shares of a limit has reached it.
 const AT_LIMIT: (f64, f64) = (0.93, 1.05);
@@ -38,7 +39,6 @@ impl Segment<'_> {
             return None;
         }
         let demanded = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) || self.waits_before();
-        let confidence = if demanded && !beside { Confidence::Certain } else { Confidence::Likely };
         let done = if beside && self.group_at(limit).is_some() {
             ", and that is what one of the programs does"
         } else if beside {
@@ -50,18 +50,18 @@ impl Segment<'_> {
         let allowed = ConstantRate { per_s, bytes }.text();
         let (group, key) = (&limit.group, limit.limited.key());
         let claim = format!("The control group {group:?} may do {allowed} ({key}){done}.");
-        let mut judgement = Judgement::new(Verdict::Capped, confidence, claim).with(
-            "rate over the limit",
-            share,
-            "share",
-        );
+        let mut judgement =
+            Judgement::new(Verdict::Capped, claim).with("rate over the limit", share, "share");
         if let Some(beyond) = beyond {
             let what = "waiting for I/O beyond the device's busy time";
             judgement = judgement.with(what, beyond, "share");
         }
-        if beside {
+        let users = self.around.users.as_ref();
+        let told = users.is_some_and(|users| users.within(&limit.group, |_| 0.0).is_some());
+        if beside && !told {
             judgement.against(
-                Verdict::NotTheDisk,
+                self.fine(),
+                Doubt::OthersBesideGroup,
                 "Others do requests beside the group; how much of the rate is the group's is not \
                  told.",
                 "The group's own counters (io.stat), or its io.pressure.",
@@ -69,13 +69,23 @@ impl Segment<'_> {
         }
         if !demanded {
             judgement.against(
-                Verdict::NotTheDisk,
+                self.fine(),
+                Doubt::NoMoreAsked,
                 "The program may ask for no more than that by itself.",
                 "Pressure stall information, or the tracer's waits before a request is started.",
             );
         }
         judgement.rests_on = RestsOn::Limit(limit.clone());
         Some(judgement)
+    }
+
+    /// What a device is to be called that is as profiled, at this rate.
+    fn fine(&self) -> Verdict {
+        let saturation = self.best_look().map(|(look, _)| self.tally.iops() / look.max_iops);
+        match saturation.is_some_and(|share| share >= MUCH_TO_SPARE) {
+            true => Verdict::Healthy,
+            false => Verdict::NotTheDisk,
+        }
     }
 
     /// The limit on this device that is reached, by all of its requests or by one group's, with what
@@ -121,10 +131,16 @@ impl Segment<'_> {
             true => group.op_bytes_per_s(op),
             false => group.per_s(op),
         };
-        let groups = &self.around.users.as_ref()?.groups;
-        let shares = groups.iter().map(|group| of_limit(limit, per_s(group)));
-        let reached = shares.filter(|share| (AT_LIMIT.0..=AT_LIMIT.1).contains(share));
-        reached.min_by(|a, b| off(*a).total_cmp(&off(*b)))
+        let users = self.around.users.as_ref()?;
+        let reached = |share: &f64| (AT_LIMIT.0..=AT_LIMIT.1).contains(share);
+        // What the kernel writes for a group later counts for the group's limit, and not as its.
+        let all_seen = op == OpKind::Read || !users.written_for_others();
+        let own = users.within(&limit.group, per_s).filter(|_| all_seen);
+        if let Some(own) = own.map(|own| of_limit(limit, own)) {
+            return Some(own).filter(reached);
+        }
+        let shares = users.groups.iter().map(|group| of_limit(limit, per_s(group)));
+        shares.filter(reached).min_by(|a, b| off(*a).total_cmp(&off(*b)))
     }
 
     /// The volume's own log of how long more was asked for than its provider lets through.
@@ -139,15 +155,14 @@ impl Segment<'_> {
              volume's own log.",
             percent(share)
         );
-        let most = share >= OVER_NEARLY_ALWAYS;
-        let confidence = if most { Confidence::Certain } else { Confidence::Likely };
-        let mut judgement = Judgement::new(Verdict::Capped, confidence, claim);
+        let mut judgement = Judgement::new(Verdict::Capped, claim);
         for (what, share) in over.each() {
             judgement = judgement.with(what, share, "share of the time over it");
         }
-        if !most {
+        if share < OVER_NEARLY_ALWAYS {
             judgement.against(
                 Verdict::Overloaded,
+                Doubt::LimitPartOfTime,
                 "The rest of the time the limit was not reached, and requests may wait for the device.",
                 "The latency in the seconds in which the log counts nothing.",
             );
@@ -170,7 +185,6 @@ impl Segment<'_> {
         }
         let mut judgement = Judgement::new(
             Verdict::Capped,
-            Confidence::Likely,
             format!(
                 "Requests wait {} on average before the disk's counters start: something above the \
                  device holds them.",
@@ -181,6 +195,7 @@ impl Segment<'_> {
         .with("requests that waited", traced.waited.0, "");
         judgement.against(
             Verdict::Overloaded,
+            Doubt::FullTags,
             "The device may have refused more requests at once than the counters show.",
             "The device's tags in use (nr_requests and queue/nr_hw_queues).",
         );
@@ -195,7 +210,7 @@ impl Segment<'_> {
         let traced = self.around.traced.as_ref()?;
         let (look, latency) = self.best_look()?;
         let saturation = self.tally.iops() / look.max_iops;
-        let device_fine = traced.device_ns < WAITS_DOUBT.0 * look.unloaded_ns;
+        let device_fine = traced.device_ns < HARDLY_WAITS * look.unloaded_ns;
         let held = traced.queue_ns >= HELD_TIMES * latency && saturation < NEAR_MAXIMUM;
         if traced.requests < REQUESTS_MIN || !held || !device_fine {
             return None;
@@ -209,13 +224,14 @@ impl Segment<'_> {
             format_nanos(look.unloaded_ns),
             percent(saturation)
         );
-        let mut judgement = Judgement::new(Verdict::Capped, Confidence::Likely, claim)
+        let mut judgement = Judgement::new(Verdict::Capped, claim)
             .with(IN_SCHEDULER, traced.queue_ns, "ns")
             .with("time at the device", traced.device_ns, "ns")
             .with("rate over the largest of this mix", saturation, "share");
         judgement.rests_on = RestsOn::Scheduler;
         judgement.against(
             Verdict::Overloaded,
+            Doubt::BurstsInScheduler,
             "They may come in bursts, which any scheduler has to queue.",
             "The same with the scheduler none, or shorter intervals.",
         );

@@ -2,20 +2,21 @@
 //!
 //! In order: is the device held back from above; did it do enough to be judged; is there a profile
 //! that fits; did requests take longer than it allows; did they mostly wait; was there a load at
-//! all. A verdict with alternatives is never certain, and where two explanations are equally good
-//! the confidence says "possible". Thresholds are shares, never times: a device is slow against its
-//! own profile.
+//! all. Each further explanation is an alternative with its odds ([`super::odds`]). Thresholds are
+//! shares, never times: a device is slow against its own profile.
 
 use super::busy_time_test::BusyTimeTest;
 use super::constant_rate::{ConstantRate, pinned};
 use super::expected::{Expectation, SegmentFacts, nearest};
 use super::interval_totals::{IntervalTotals, latency_error};
+use super::judgement::Judgement;
+use super::odds;
 use super::outstanding::ExcessQueue;
 use super::system_context::SystemContext;
 use crate::words::{percent, times};
 use record::{
-    Alternative, Calibrated, Cause, CgroupLimit, ComparedCondition, Confidence, DeviceFacts,
-    Evidence, NORMAL_95, Tail, Verdict, format_nanos,
+    Calibrated, Cause, ComparedCondition, DeviceFacts, Doubt, NORMAL_95, Tail, Verdict,
+    format_nanos,
 };
 use std::ops::Range;
 
@@ -26,20 +27,18 @@ pub(crate) const REQUESTS_MIN: f64 = 50.0;
 const STEP_MAX_REL: f64 = 0.25;
 /// Slow from this many times the expectation on.
 pub(crate) const SLOW_FROM: f64 = 1.2;
-/// Between these the other answer is named as well.
-pub(super) const SLOW_DOUBT: (f64, f64) = (1.12, 1.35);
+/// Below this a latency is as expected.
+pub(super) const HARDLY_SLOW: f64 = 1.12;
 /// Faster than this share of all expectations: it is another device, or a cache.
 const FIT_FROM: f64 = 0.67;
 /// Overloaded where a request takes this many times what a lone one takes.
 pub(super) const WAITS_FROM: f64 = 3.0;
-/// Between these the other answer is named as well.
-pub(super) const WAITS_DOUBT: (f64, f64) = (2.0, 4.0);
+/// Below this one hardly waits.
+pub(super) const HARDLY_WAITS: f64 = 2.0;
 /// Or where the rate reaches this share of the largest.
 pub(super) const NEAR_MAXIMUM: f64 = 0.9;
 /// Below this share of the largest rate there is no load worth the name.
 pub(crate) const MUCH_TO_SPARE: f64 = 0.2;
-/// Between these the other answer is named as well.
-const SPARE_DOUBT: (f64, f64) = (0.17, 0.24);
 /// Share of time that tasks wait for I/O beyond the device's busy time: something else holds them.
 pub(super) const PRESSURE_BEYOND: f64 = 0.2;
 /// The same where it is the only sign.
@@ -57,8 +56,6 @@ const PLACE_MATTERS: f64 = 1.25;
 pub(super) const OVER_AT_ALL: f64 = 0.01;
 /// Steal that can explain slowness.
 pub(crate) const STEAL_MATTERS: f64 = 0.05;
-/// A profile that knows a time only to this share is an alternative by itself.
-const PROFILE_VAGUE: f64 = 0.35;
 
 /// A segment of time of one device, with all that is known of it.
 #[derive(Debug)]
@@ -74,6 +71,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) looks: Result<Vec<Expectation>, String>,
     pub(crate) known: SegmentFacts,
     pub(crate) facts: Option<&'a DeviceFacts>,
+    /// Whether the source tells nothing of the device, which is no simulated one.
+    pub(crate) unknown: bool,
     /// Its queue, where that is deeper than the device can use.
     pub(crate) deep: Option<ExcessQueue>,
     /// What processors that sleep between requests add to a latency at most.
@@ -89,104 +88,6 @@ pub(crate) struct Judged<'a> {
     pub(crate) segment: Segment<'a>,
     pub(crate) judgement: Judgement,
     pub(crate) causes: Vec<Cause>,
-}
-
-/// A verdict with what it rests on.
-#[derive(Clone, Debug)]
-pub(crate) struct Judgement {
-    pub(crate) verdict: Verdict,
-    pub(crate) confidence: Confidence,
-    pub(crate) claim: String,
-    pub(crate) evidence: Vec<Evidence>,
-    pub(crate) alternatives: Vec<Alternative>,
-    pub(crate) rests_on: RestsOn,
-    pub(crate) pin: Option<ConstantRate>,
-}
-
-/// What a verdict follows from.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum RestsOn {
-    /// Means of the counters, or waits above them.
-    Means,
-    /// A limit that is reached.
-    Limit(CgroupLimit),
-    /// The wait in the I/O scheduler.
-    Scheduler,
-    /// What the volume says of its provider's limits.
-    VolumeLog,
-    /// The slowest requests.
-    Tail,
-}
-
-/// What a number is, its value and its unit.
-pub(crate) type Number = (&'static str, f64, &'static str);
-
-pub(crate) fn numbers(numbers: &[Number]) -> Vec<Evidence> {
-    let evidence = |&(what, value, unit): &Number| Evidence {
-        what: what.to_owned(),
-        value,
-        unit: unit.to_owned(),
-    };
-    numbers.iter().map(evidence).collect()
-}
-
-impl Judgement {
-    pub(super) fn new(verdict: Verdict, confidence: Confidence, claim: String) -> Self {
-        Self {
-            verdict,
-            confidence,
-            claim,
-            evidence: Vec::new(),
-            alternatives: Vec::new(),
-            rests_on: RestsOn::Means,
-            pin: None,
-        }
-    }
-
-    pub(crate) fn with(mut self, what: &'static str, value: f64, unit: &'static str) -> Self {
-        self.evidence.extend(numbers(&[(what, value, unit)]));
-        self
-    }
-
-    /// Adds an alternative; what has one is not certain.
-    pub(crate) fn against(
-        &mut self,
-        verdict: Verdict,
-        because: impl Into<String>,
-        decided_by: &str,
-    ) {
-        if self.alternatives.iter().any(|known| known.verdict == verdict) {
-            return;
-        }
-        if self.confidence == Confidence::Certain {
-            self.confidence = Confidence::Likely;
-        }
-        let (because, decided_by) = (because.into(), decided_by.to_owned());
-        self.alternatives.push(Alternative { verdict, because, decided_by });
-    }
-
-    /// Adds an alternative, or what else speaks for it where it is there already.
-    pub(crate) fn also_against(&mut self, verdict: Verdict, because: String, decided_by: &str) {
-        match self.alternatives.iter_mut().find(|known| known.verdict == verdict) {
-            Some(known) => known.because = format!("{} {because}", known.because),
-            None => self.against(verdict, because, decided_by),
-        }
-    }
-
-    /// Another verdict in place of this one, which stays an alternative.
-    pub(crate) fn replaced(
-        &mut self,
-        verdict: Verdict,
-        claim: String,
-        because: &str,
-        decided_by: &str,
-    ) {
-        let before = std::mem::replace(&mut self.verdict, verdict);
-        (self.confidence, self.claim) = (Confidence::Likely, claim);
-        self.rests_on = RestsOn::Means;
-        self.alternatives.retain(|alternative| alternative.verdict != verdict);
-        self.against(before, because, decided_by);
-    }
 }
 
 impl Segment<'_> {
@@ -275,8 +176,7 @@ impl Segment<'_> {
     fn too_little(&self) -> Option<Judgement> {
         let count = self.tally.all.count();
         let nothing = |claim: String| {
-            Judgement::new(Verdict::NotEnoughEvidence, Confidence::Certain, claim)
-                .with("requests", count, "")
+            Judgement::new(Verdict::NotEnoughEvidence, claim).with("requests", count, "")
         };
         if count < REQUESTS_MIN {
             let claim = if count < 1.0 {
@@ -333,17 +233,17 @@ impl Segment<'_> {
             held: BusyTimeTest::of(self.series, looks).filter(|_| self.known.busy),
         };
         let mut judgement = self.conclude(&measure);
-        self.rivals_of_place(&mut judgement, &measure);
-        self.rivals_of_pin(&mut judgement, &measure, pin);
-        self.rivals_of_one_operation(&mut judgement);
-        self.rivals_of_counters(&mut judgement, &measure);
-        self.rivals_of_the_tail(&mut judgement);
-        self.rivals_of_the_scheduler(&mut judgement);
-        self.rivals_of_changes(&mut judgement);
-        self.rivals_of_neighbours(&mut judgement);
-        self.rivals_of_flushes(&mut judgement);
-        self.rivals_of_the_provider(&mut judgement);
-        self.rivals_out_of_sight(&mut judgement);
+        self.alternatives_of_place(&mut judgement, &measure);
+        self.alternatives_of_pin(&mut judgement, &measure, pin);
+        self.alternatives_of_one_operation(&mut judgement);
+        self.alternatives_of_counters(&mut judgement, &measure);
+        self.alternatives_of_the_tail(&mut judgement);
+        self.alternatives_of_the_scheduler(&mut judgement);
+        self.alternatives_of_changes(&mut judgement);
+        self.alternatives_of_neighbours(&mut judgement);
+        self.alternatives_of_flushes(&mut judgement);
+        self.alternatives_of_the_provider(&mut judgement);
+        self.alternatives_out_of_sight(&mut judgement);
         judgement
     }
 
@@ -351,77 +251,79 @@ impl Segment<'_> {
     fn conclude(&self, measure: &Measure) -> Judgement {
         let Measure { look, latency, over, saturation, error, held, .. } = *measure;
         // Too long for every mix that the counters allow, by more than chance allows.
-        let long = over >= SLOW_FROM && over * (1.0 - error.min(0.9)) > 1.0;
-        let holds = held.filter(|held| !long && held.times >= SLOW_FROM);
-        let beyond = long || holds.is_some_and(|held| held.is_sure());
+        let by_time = odds::slow(over, error);
+        let holds = held.filter(|held| by_time < 1.0 && held.times >= SLOW_FROM);
+        let by_busy = holds.map_or(0.0, |held| odds::slow(held.times, held.error_rel));
+        let slow = by_time.max(by_busy);
+        let beyond = slow >= 1.0;
         let over = holds.filter(|_| beyond).map_or(over, |held| over.max(held.times));
-        let waits = look.wait_ratio();
         // A device that is slower does less: what it does of what it can do now.
         let of_now = if beyond { saturation * over } else { saturation };
-        let overloaded = waits >= WAITS_FROM || of_now >= NEAR_MAXIMUM;
-        let verdict = match (beyond, overloaded) {
+        let overload = odds::overloaded(look.wait_ratio(), look.error_rel(), of_now);
+        let spare = odds::to_spare(saturation);
+        let called = |slow: bool, overloaded: bool| match (slow, overloaded) {
             (true, true) => Verdict::SlowAndOverloaded,
             (true, false) => Verdict::Slow,
             (false, true) => Verdict::Overloaded,
-            (false, false) if saturation < MUCH_TO_SPARE => Verdict::NotTheDisk,
+            (false, false) if spare >= 1.0 => Verdict::NotTheDisk,
             (false, false) => Verdict::Healthy,
         };
-        let mut judgement =
-            Judgement::new(verdict, Confidence::Likely, self.claim(verdict, measure, holds))
-                .with("latency", latency, "ns")
-                .with("expected at this concurrency", look.at_concurrency.value, "ns")
-                .with("expected at QD 1", look.unloaded_ns, "ns")
-                .with("rate over the largest of this mix", saturation, "share");
-        let far = !beyond || over >= SLOW_DOUBT.1;
-        if error < 0.1 && far && holds.is_none() {
-            judgement.confidence = Confidence::Certain;
-        }
+        let overloaded = overload >= 1.0;
+        let verdict = called(beyond, overloaded);
+        let mut judgement = Judgement::new(verdict, self.claim(verdict, measure, holds))
+            .with("latency", latency, "ns")
+            .with("expected at this concurrency", look.at_concurrency.value, "ns")
+            .with("expected at QD 1", look.unloaded_ns, "ns")
+            .with("rate over the largest of this mix", saturation, "share");
         if let Some(held) = holds {
             judgement = judgement.with("busy, over what requests at QD 1 make", held.times, "");
         }
         if beyond {
-            if over < SLOW_DOUBT.1 {
-                judgement.against(
-                    if overloaded { Verdict::Overloaded } else { Verdict::Healthy },
-                    format!("{} what is expected is near what still counts as such.", times(over)),
-                    "A longer observation, or a new profile.",
-                );
+            judgement.weighed(
+                called(false, overloaded),
+                (Doubt::NearSlow, 1.0 / slow),
+                format!(
+                    "{} what is expected is near what still counts as such, or known too little.",
+                    times(over)
+                ),
+                "A longer observation, or a new profile.",
+            );
+        } else {
+            if over < HARDLY_SLOW && measure.asleep >= SLOW_FROM {
+                let what = "what waking processors add at most";
+                judgement = judgement.with(what, self.waking_ns, "ns");
             }
-            return judgement;
+            let (doubt, because, decided_by) = self.may_be_slow(measure, by_busy, holds);
+            let odds = if doubt == Doubt::WakeUps { slow + odds::of(doubt) } else { slow };
+            judgement.weighed(called(true, overloaded), (doubt, odds), because, decided_by);
         }
-        if over < SLOW_DOUBT.0 && measure.asleep >= SLOW_FROM {
-            judgement = judgement.with("what waking processors add at most", self.waking_ns, "ns");
-        }
-        if let Some((because, decided_by)) = self.may_be_slow(measure, holds) {
-            let slow = if overloaded { Verdict::SlowAndOverloaded } else { Verdict::Slow };
-            judgement.against(slow, because, decided_by);
-        }
-        let spare = matches!(verdict, Verdict::Healthy | Verdict::NotTheDisk);
-        if spare && (SPARE_DOUBT.0..SPARE_DOUBT.1).contains(&saturation) {
-            let less = saturation < MUCH_TO_SPARE;
-            judgement.against(
-                if less { Verdict::Healthy } else { Verdict::NotTheDisk },
+        judgement.weighed(
+            called(beyond, !overloaded),
+            (Doubt::NearOverloaded, if overloaded { 1.0 / overload } else { overload }),
+            format!(
+                "A request takes {} what a lone one takes, and the rate is {} of the largest; from \
+                 {WAITS_FROM:.0} times or {} on that is called overloaded.",
+                times(look.wait_ratio()),
+                percent(of_now),
+                percent(NEAR_MAXIMUM)
+            ),
+            "What the program can bear.",
+        );
+        let other = match verdict {
+            Verdict::NotTheDisk => Some((Verdict::Healthy, 1.0 / spare)),
+            Verdict::Healthy => Some((Verdict::NotTheDisk, spare)),
+            _ => None,
+        };
+        if let Some((other, odds)) = other {
+            judgement.weighed(
+                other,
+                (Doubt::NearSpare, odds),
                 format!(
                     "The rate is {} of the largest; below {} the device has much to spare.",
                     percent(saturation),
                     percent(MUCH_TO_SPARE)
                 ),
                 "What the device could do for another load.",
-            );
-        }
-        if saturation < NEAR_MAXIMUM && (WAITS_DOUBT.0..WAITS_DOUBT.1).contains(&waits) {
-            let other = match (overloaded, saturation < MUCH_TO_SPARE) {
-                (true, _) => Verdict::Healthy,
-                (false, _) => Verdict::Overloaded,
-            };
-            judgement.against(
-                other,
-                format!(
-                    "A request takes {} what a lone one takes; from {WAITS_FROM:.0} times on that \
-                     is called overloaded.",
-                    times(waits)
-                ),
-                "What the program can bear.",
             );
         }
         judgement
@@ -431,35 +333,44 @@ impl Segment<'_> {
     fn may_be_slow(
         &self,
         measure: &Measure,
+        by_busy: f64,
         holds: Option<BusyTimeTest>,
-    ) -> Option<(String, &'static str)> {
-        let Measure { look, over, asleep, .. } = *measure;
-        if over >= SLOW_DOUBT.0 {
-            let over = times(over);
-            let because = format!(
-                "Requests take {over} what is expected, which is near what counts as slow."
-            );
-            return Some((because, "A longer observation, or a profile with narrower intervals."));
-        }
-        if asleep >= SLOW_FROM {
+    ) -> (Doubt, String, &'static str) {
+        let Measure { look, over, asleep, error, .. } = *measure;
+        if over < HARDLY_SLOW && asleep >= SLOW_FROM {
             let because = format!(
                 "Requests take {} what is expected of processors that are awake; here they sleep \
                  between requests, and waking up takes {} at most.",
                 times(asleep),
                 format_nanos(self.waking_ns)
             );
-            return Some((because, "The same while a processor is kept awake."));
+            return (Doubt::WakeUps, because, "The same while a processor is kept awake.");
         }
-        if let Some(held) = holds {
-            return Some((held.sentence(), "A longer observation."));
+        if let Some(held) = holds.filter(|_| by_busy > odds::slow(over, error)) {
+            return (Doubt::BusyTime, held.sentence(), "A longer observation.");
         }
-        let because = format!(
-            "The profile knows this time only to {} to {}.",
-            format_nanos(look.at_concurrency.low.max(0.0)),
-            format_nanos(look.at_concurrency.high)
-        );
-        let vague = look.error_rel() >= PROFILE_VAGUE;
-        vague.then_some((because, "A new profile, made while nothing else runs."))
+        if over >= HARDLY_SLOW {
+            let over = times(over);
+            let because = format!(
+                "Requests take {over} what is expected, which is near what counts as slow."
+            );
+            let decided_by = "A longer observation, or a profile with narrower intervals.";
+            return (Doubt::NearSlow, because, decided_by);
+        }
+        let because = if look.error_rel() >= 0.5 * error {
+            format!(
+                "The profile knows this time only to {} to {}.",
+                format_nanos(look.at_concurrency.low.max(0.0)),
+                format_nanos(look.at_concurrency.high)
+            )
+        } else {
+            format!("The latency varies: its mean is known to ±{} only.", percent(error))
+        };
+        (
+            Doubt::NearSlow,
+            because,
+            "A new profile, or a longer observation, while nothing else runs.",
+        )
     }
 
     fn claim(&self, verdict: Verdict, measure: &Measure, holds: Option<BusyTimeTest>) -> String {
@@ -499,7 +410,7 @@ impl Segment<'_> {
     }
 
     /// Whether requests were sequential is not told by counters.
-    fn rivals_of_place(&self, judgement: &mut Judgement, measure: &Measure) {
+    fn alternatives_of_place(&self, judgement: &mut Judgement, measure: &Measure) {
         let spread = measure.most / measure.least.max(1e-9);
         let slow_already = judgement.verdict.is_slow();
         // At the slow end the random requests explain the time by themselves: a slower device whose
@@ -511,6 +422,7 @@ impl Segment<'_> {
         if measure.most >= SLOW_FROM {
             judgement.against(
                 Verdict::Slow,
+                Doubt::SequentialUnknown,
                 format!(
                     "The time fits {} sequential requests; were there more of them, it would be up \
                      to {} what is expected.",
@@ -523,26 +435,50 @@ impl Segment<'_> {
     }
 
     /// A rate that does not move.
-    fn rivals_of_pin(
+    fn alternatives_of_pin(
         &self,
         judgement: &mut Judgement,
         measure: &Measure,
         pin: Option<&ConstantRate>,
     ) {
         let Some(pin) = pin else { return };
-        let slow = judgement.verdict.is_slow();
-        let means = if slow {
-            ", as behind a cap inside the device: slow or capped."
+        let (doubt, means) = if judgement.verdict.is_slow() {
+            let means = ", as behind a cap inside the device: slow or capped.";
+            (Doubt::ConstantRateSlow, means)
         } else if measure.saturation < NEAR_MAXIMUM {
-            ": capped above the counters, or paced by the application."
+            let means = ": capped above the counters, or paced by the application.";
+            let unpressed = self.pressure_beyond().is_some_and(|beyond| beyond <= PRESSURE_BEYOND);
+            let below = Doubt::ConstantRateBelowMaximum;
+            (if unpressed { Doubt::ConstantRateUnpressed } else { below }, means)
+        } else if self.facts.is_some_and(is_hosted) {
+            let means = ", and so is the largest of the profile: the device's limit may be a cap.";
+            (Doubt::ConstantRateAtMaximum, means)
         } else {
-            ", and so is the largest of the profile: the device's limit may be a cap."
+            return;
         };
-        if slow {
-            judgement.confidence = Confidence::Possible;
+        let pressed = self.pressure_beyond().is_some_and(|beyond| beyond > PRESSURE_ALONE);
+        if pressed && doubt == Doubt::ConstantRateBelowMaximum {
+            let claim = format!(
+                "The {} is the same in every interval ({}), and tasks wait {} of the time for I/O that \
+                 this device does not do: a limit above it lets no more through.",
+                pin.what(),
+                pin.text(),
+                percent(self.pressure_beyond().unwrap_or(0.0))
+            );
+            judgement.replaced(
+                Verdict::Capped,
+                claim,
+                Doubt::ConstantRatePressed,
+                "The tasks may wait for another device or a network file system, and the program \
+                 that uses this one paces itself.",
+                "Limits of the control groups and of the machine above; the tracer's waits before a \
+                 request is started (as root).",
+            );
+            return;
         }
         judgement.against(
             Verdict::Capped,
+            doubt,
             format!("The {} is the same in every interval ({}){means}", pin.what(), pin.text()),
             "A limit of the provider or of a control group at that rate, pressure stall \
              information, or a trial of our own at another rate.",
@@ -550,18 +486,20 @@ impl Segment<'_> {
     }
 
     /// What the counters hide or may hide.
-    fn rivals_of_counters(&self, judgement: &mut Judgement, measure: &Measure) {
+    fn alternatives_of_counters(&self, judgement: &mut Judgement, measure: &Measure) {
         let slow = judgement.verdict.is_slow();
         let discards = self.tally.discards.unwrap_or(0.0) > 0.05 * self.tally.all.count();
         let doubts = [
             (
                 self.by_rate(),
+                Doubt::NoBusyTime,
                 Verdict::Overloaded,
                 "Without a busy counter to believe, bursts look like slowness.",
                 "A source with busy time, or shorter intervals.",
             ),
             (
                 self.around.steal.is_some_and(|share| share > STEAL_MATTERS),
+                Doubt::Steal,
                 Verdict::NotTheDisk,
                 "The host took CPU time from this machine, and requests end only when it \
                  runs.",
@@ -569,6 +507,7 @@ impl Segment<'_> {
             ),
             (
                 self.around.processors_full(),
+                Doubt::ProcessorsFull,
                 Verdict::NotTheDisk,
                 "The processors were busy all the time, and requests end only when one attends to \
                  them.",
@@ -576,20 +515,21 @@ impl Segment<'_> {
             ),
             (
                 self.tally.times_may_hold_discards && discards,
+                Doubt::Discards,
                 Verdict::Healthy,
                 "The source's latencies hold those of discards.",
                 "A source that keeps them apart (iostat -x, node_exporter).",
             ),
         ];
-        for (_, verdict, because, decided_by) in doubts.into_iter().filter(|doubt| slow && doubt.0)
-        {
-            judgement.confidence = Confidence::Possible;
-            judgement.against(verdict, because, decided_by);
+        let doubts = doubts.into_iter().filter(|(there, ..)| slow && *there);
+        for (_, doubt, verdict, because, decided_by) in doubts {
+            judgement.against(verdict, doubt, because, decided_by);
         }
         let spare = judgement.verdict == Verdict::NotTheDisk || measure.saturation < 0.5;
         if !slow && spare && self.pressure_beyond().is_some_and(|beyond| beyond > PRESSURE_ALONE) {
             judgement.against(
                 Verdict::Capped,
+                Doubt::IoPressure,
                 format!(
                     "Tasks waited for I/O {} of the time, and this device was busy {}: a throttle \
                      above it, or another device or network file system.",
@@ -604,7 +544,6 @@ impl Segment<'_> {
     fn without_profile(&self, why: &str) -> Judgement {
         let judgement = Judgement::new(
             Verdict::NotEnoughEvidence,
-            Confidence::Certain,
             format!("No expectation to hold it against: {why}."),
         );
         let Some(split) = self.tally.utilization_law() else { return judgement };
@@ -627,11 +566,18 @@ fn quicker(look: &Expectation, latency: f64, most: f64, saturation: f64) -> Judg
              or the profile is of another device.",
             percent(most)
         );
-        return Judgement::new(Verdict::NotEnoughEvidence, Confidence::Likely, claim).with(
+        let mut judgement = Judgement::new(Verdict::NotEnoughEvidence, claim).with(
             "latency over the least expected",
             most,
             "share",
         );
+        judgement.against(
+            Verdict::Healthy,
+            Doubt::Quicker,
+            "A cache below the counters may serve them.",
+            "A new profile, or a trial over more than any cache holds.",
+        );
+        return judgement;
     }
     let spare = saturation < MUCH_TO_SPARE;
     let verdict = if spare { Verdict::NotTheDisk } else { Verdict::Healthy };
@@ -641,13 +587,14 @@ fn quicker(look: &Expectation, latency: f64, most: f64, saturation: f64) -> Judg
         percent(most),
         percent(saturation)
     );
-    let mut judgement = Judgement::new(verdict, Confidence::Likely, claim)
+    let mut judgement = Judgement::new(verdict, claim)
         .with("latency", latency, "ns")
         .with("latency over the least expected", most, "share")
         .with("quickest request of the profile", look.quickest_ns.unwrap_or(0.0), "ns")
         .with("rate over the largest of this mix", saturation, "share");
     judgement.against(
         Verdict::NotEnoughEvidence,
+        Doubt::Quicker,
         "The profile may be of another, slower device.",
         "A new profile.",
     );

@@ -3,7 +3,8 @@
 //! device that is slower than its profile is the profiled one on a slower clock.
 
 use super::fitted_profile::FittedProfile;
-use super::judge::{Judged, RestsOn, SLOW_FROM};
+use super::judge::{Judged, SLOW_FROM};
+use super::judgement::RestsOn;
 use super::outstanding::{constant_depth, kept_up, partly_kept_up};
 use record::{EpisodeLoad, Offered, Verdict};
 

@@ -6,11 +6,12 @@
 
 use super::causes::pinned_rate;
 use super::interval_totals::IntervalTotals;
-use super::judge::{Judged, Number, REQUESTS_MIN, numbers};
+use super::judge::{Judged, REQUESTS_MIN};
+use super::judgement::{Number, numbers};
 use super::{Subject, alike::same_kind};
 use crate::words::times;
 use record::{
-    Cause, CauseCode, Confidence, Observation, Verdict, VolumeKind, format_iops, format_nanos,
+    Cause, CauseCode, Doubt, Observation, Verdict, VolumeKind, format_iops, format_nanos,
 };
 use stats::Ordered;
 use std::ops::Range;
@@ -282,11 +283,10 @@ impl Judged<'_> {
         if by_siblings {
             (judgement.verdict, judgement.claim) = (Verdict::Slow, claim.clone());
             judgement.evidence = numbers(&evidence);
-            let clear = ratio >= CLEAR;
-            judgement.confidence = if clear { Confidence::Certain } else { Confidence::Likely };
-            if !clear {
+            if ratio < CLEAR {
                 judgement.against(
                     Verdict::NotTheDisk,
+                    Doubt::PlaceOnMember,
                     format!(
                         "{} what its sibling takes can be due to where its requests lie.",
                         times(ratio)
@@ -295,9 +295,9 @@ impl Judged<'_> {
                 );
             }
             if let Some(pin) = judgement.pin {
-                judgement.confidence = Confidence::Possible;
                 judgement.against(
                     Verdict::Capped,
+                    Doubt::ConstantRateSlow,
                     format!(
                         "The {} of {name} is the same in every interval ({}), as behind a cap.",
                         pin.what(),
@@ -310,7 +310,7 @@ impl Judged<'_> {
             }
         }
         if by_siblings {
-            self.segment.rivals_out_of_sight(&mut self.judgement);
+            self.segment.alternatives_out_of_sight(&mut self.judgement);
         }
         let code = CauseCode::SlowestMember;
         self.causes.insert(0, Cause { code, claim, evidence: numbers(&evidence) });
@@ -322,9 +322,9 @@ impl Judged<'_> {
         let judgement = &mut self.judgement;
         judgement.claim = format!("Requests take {takes} at {name}; {built} waits for {other}.");
         judgement.verdict = Verdict::NotTheDisk;
-        judgement.confidence = Confidence::Likely;
         judgement.against(
             Verdict::Slow,
+            Doubt::MemberUnknown,
             format!("Without a profile it is unknown whether {takes} is what {name} should take."),
             "A profile of this member.",
         );

@@ -13,6 +13,7 @@
 
 mod advice;
 mod alike;
+mod alternatives;
 mod busy_time_test;
 mod by_operation;
 mod causes;
@@ -25,16 +26,17 @@ mod held;
 mod hits;
 mod interval_totals;
 mod judge;
+mod judgement;
 mod load;
 mod matching;
 mod members;
 mod neighbours;
 mod notes;
+mod odds;
 mod outstanding;
 mod path_map;
 mod profile_set;
 mod remedies;
-mod rivals;
 mod segment;
 mod system_context;
 mod tails;
@@ -51,7 +53,7 @@ use interval_totals::IntervalTotals;
 use judge::{Judged, SLOW_FROM, Segment};
 use outstanding::ExcessQueue;
 use record::{
-    Activity, Confidence, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Episode, Interval,
+    Activity, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Doubt, Episode, Interval, MatchedBy,
     MatchedProfile, Measured, Moment, Observation, ObservedDevice, Verdict, VerdictShare,
     hex_digest,
 };
@@ -227,6 +229,8 @@ impl<'a> Subject<'a> {
         let mut segment = Segment {
             series,
             facts: self.device.facts.as_ref(),
+            unknown: self.device.facts.is_none()
+                && self.profile.value().is_some_and(|profile| profile.by != MatchedBy::Simulated),
             range,
             time: first.begin_ns..last.begin_ns.saturating_add(last.duration_ns),
             tally: IntervalTotals::over(intervals.iter().copied()),
@@ -316,13 +320,15 @@ impl<'a> Subject<'a> {
         };
         let mut judged: Vec<Judged<'_>> = segments.into_iter().map(judge).collect();
         cross_segment::together(&mut judged);
-        let doubtful = self.profile.value().is_some_and(|profile| profile.doubt.is_some());
+        let doubt = self.profile.value().and_then(|profile| profile.doubt.as_ref());
         for one in &mut judged {
-            let certain = one.judgement.confidence == Confidence::Certain;
-            let by_profile =
-                !matches!(one.judgement.verdict, Verdict::Capped | Verdict::NotEnoughEvidence);
-            if doubtful && certain && by_profile {
-                one.judgement.confidence = Confidence::Likely;
+            if let Some(doubt) = doubt.filter(|_| one.judgement.verdict != Verdict::Capped) {
+                one.judgement.against(
+                    Verdict::NotEnoughEvidence,
+                    Doubt::ProfileMatch,
+                    format!("The profile may be of another device: {doubt}."),
+                    "A new profile of this device.",
+                );
             }
             let spare = self.spare_elsewhere(&one.segment.time, spare);
             one.causes = causes::causes(&one.segment, &one.judgement, &spare);
@@ -387,10 +393,11 @@ impl<'a> Subject<'a> {
                 (false, false) => Activity::Quiet,
             },
             verdict: judgement.verdict,
-            confidence: judgement.confidence,
+            confidence: judgement.confidence(),
+            probability: judgement.probability(),
             claim: judgement.claim.clone(),
             evidence: judgement.evidence.clone(),
-            alternatives: judgement.alternatives.clone(),
+            alternatives: judgement.alternatives(),
             excluded: excluded::excluded(segment, judgement),
             causes: one.causes.clone(),
             operations: by_operation::by_operation(segment, judgement),

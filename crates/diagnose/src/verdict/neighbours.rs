@@ -9,7 +9,7 @@
 
 use super::judge::{REQUESTS_MIN, Segment};
 use record::{Interval, IoGroup, ProcessIo, format_count, format_nanos, io_groups};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A group with more than this share, and others with at least that much of the requests.
 const NEIGHBOUR_SHARE: f64 = 0.55;
@@ -26,6 +26,8 @@ pub(crate) struct DeviceUsers {
     pub(crate) groups: Vec<IoGroup>,
     /// Processes that flush, apart from those of the same program that never do.
     flushing: Vec<IoGroup>,
+    /// The same by the path of their control group, where it is known.
+    by_path: BTreeMap<String, Vec<IoGroup>>,
 }
 
 /// What makes a group a neighbour.
@@ -71,10 +73,35 @@ impl DeviceUsers {
             Some(process) => ids.contains(&process),
             None => flushes(row),
         };
+        let mut paths: BTreeMap<String, Vec<&ProcessIo>> = BTreeMap::new();
+        for row in rows() {
+            if let Some(path) = &row.group {
+                paths.entry(path.clone()).or_default().push(row);
+            }
+        }
         Some(Self {
             groups: io_groups(rows(), seconds),
             flushing: io_groups(rows().filter(flushing), seconds),
+            by_path: paths
+                .into_iter()
+                .map(|(path, rows)| (path, io_groups(rows, seconds)))
+                .collect(),
         })
+    }
+
+    /// What processes of a control group or below it do, as `of` counts it; `None` where none was seen.
+    pub(crate) fn within(&self, group: &str, of: impl Fn(&IoGroup) -> f64) -> Option<f64> {
+        let below = |path: &str| {
+            path.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let mut found = self.by_path.iter().filter(|(path, _)| below(path)).peekable();
+        found.peek()?;
+        Some(found.flat_map(|(_, groups)| groups).map(of).sum())
+    }
+
+    /// Whether the kernel writes for others, as write-back does.
+    pub(crate) fn written_for_others(&self) -> bool {
+        self.groups.iter().any(|group| group.kernel_thread && group.writes_per_s > 0.0)
     }
 
     fn programs(&self) -> impl Iterator<Item = &IoGroup> {
@@ -185,7 +212,7 @@ impl Flushes {
     }
 
     /// What stands behind the sentence.
-    pub(crate) fn numbers(&self) -> Vec<super::judge::Number> {
+    pub(crate) fn numbers(&self) -> Vec<super::judgement::Number> {
         let mut numbers = vec![("fsyncs", self.fsyncs_per_s, "1/s")];
         numbers.extend(self.device_per_s.map(|per_s| ("flushes of the device", per_s, "1/s")));
         numbers.extend(self.each_ns.map(|each_ns| ("latency of a flush", each_ns, "ns")));

@@ -5,8 +5,9 @@
 
 use super::causes::SPLITS_SHARE;
 use super::interval_totals::IntervalTotals;
-use super::judge::{Judged, Number, REQUESTS_MIN, STEAL_MATTERS, numbers};
-use super::tails::SHARES;
+use super::judge::{Judged, REQUESTS_MIN, STEAL_MATTERS};
+use super::judgement::{Number, numbers};
+use super::tails::MEANS_HIDE;
 use crate::words::{changed, percent, times};
 use record::{MatchedProfile, Note, NoteCode, ObservedDevice, Verdict, format_bytes, format_nanos};
 
@@ -37,16 +38,10 @@ fn note(code: NoteCode, claim: String, evidence: &[Number]) -> Note {
 fn means_only(judged: &[Judged<'_>]) -> Option<Note> {
     let fine = |one: &Judged<'_>| {
         let verdict = one.judgement.verdict;
-        let told = one
-            .segment
-            .tail
-            .is_some_and(|tail| tail.share >= SHARES[0] && tail.expected_share.is_some());
-        matches!(verdict, Verdict::Healthy | Verdict::NotTheDisk) && !told
+        matches!(verdict, Verdict::Healthy | Verdict::NotTheDisk) && !one.segment.tail_is_told()
     };
-    let claim = "A mean hides a device that stands still for moments now and then, and no single \
-                 request was timed, or too few, or the profile has no load like this. Live and as \
-                 root, --trace times each.";
-    judged.iter().any(fine).then(|| note(NoteCode::MeansOnly, claim.to_owned(), &[]))
+    let claim = format!("{MEANS_HIDE} Live and as root, --trace times each.");
+    judged.iter().any(fine).then(|| note(NoteCode::MeansOnly, claim, &[]))
 }
 
 pub(crate) fn notes(

@@ -5,7 +5,8 @@
 
 use super::expected::Expectation;
 use super::fitted_profile::FittedProfile;
-use super::judge::{Judged, RestsOn};
+use super::judge::Judged;
+use super::judgement::RestsOn;
 use super::load::load;
 use super::neighbours::{NeighbourBy, NeighbourGroup};
 use crate::words::percent;
@@ -336,7 +337,7 @@ pub(super) const ROWS: [Row; 23] = [
         ],
         ..row(Strategy::LoadBalancing, &[CauseCode::HotDevice], Fixes::Load, |case| {
             let action = "Move half of what this device does to one that has much to spare.";
-            let sure = case.judged.judgement.confidence != Confidence::Possible;
+            let sure = case.judged.judgement.confidence() != Confidence::Possible;
             sure.then(|| (action.to_owned(), Some(array(2, RaidLevel::Raid0))))
         })
     },

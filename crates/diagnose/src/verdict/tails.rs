@@ -12,12 +12,18 @@
 
 use super::expected::Expectation;
 use super::fitted_profile::FittedProfile;
-use super::judge::{Judgement, RestsOn, Segment};
+use super::judge::Segment;
+use super::judgement::{Judgement, RestsOn};
 use crate::words::{percent, times};
-use record::{HistogramSnapshot, Interval, Offered, Tail, Verdict, bucket_mid, format_nanos};
+use record::{
+    Doubt, HistogramSnapshot, Interval, Offered, Tail, Verdict, bucket_mid, format_nanos,
+};
 
 /// Shares of the requests that are quicker than the slowest ones, the preferred first.
-pub(super) const SHARES: [f64; 2] = [0.999, 0.99];
+const SHARES: [f64; 2] = [0.999, 0.99];
+/// What is open where nothing but means is known.
+pub(super) const MEANS_HIDE: &str = "A mean hides a device that stands still, or is held, for moments now and then, and no single \
+     request was timed, or too few, or the profile has no load like this.";
 /// Fewest requests beyond a share that is told.
 const BEYOND_MIN: f64 = 10.0;
 /// The difference of two shares is not exact.
@@ -97,10 +103,22 @@ impl Segment<'_> {
         self.tail.as_ref().filter(|tail| tail.is_long() && tail.intervals >= INTERVALS_MIN)
     }
 
+    /// Whether it is known how long the slowest requests take, and should.
+    pub(crate) fn tail_is_told(&self) -> bool {
+        let told = |tail: &Tail| tail.share >= SHARES[0] && tail.expected_share.is_some();
+        self.tail.as_ref().is_some_and(told)
+    }
+
     /// A mean that is as expected, with requests among it that are not.
-    pub(crate) fn rivals_of_the_tail(&self, judgement: &mut Judgement) {
-        let Some(tail) = self.perhaps_long_tail() else { return };
+    pub(crate) fn alternatives_of_the_tail(&self, judgement: &mut Judgement) {
         let fine = matches!(judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
+        if fine && !self.tail_is_told() {
+            let decided_by = "Live and as root, --trace times each request.";
+            for hidden in [Verdict::Slow, Verdict::Capped] {
+                judgement.against(hidden, Doubt::TailUnseen, MEANS_HIDE, decided_by);
+            }
+        }
+        let Some(tail) = self.perhaps_long_tail() else { return };
         if judgement.verdict.is_slow() || judgement.verdict == Verdict::Capped {
             return;
         }
@@ -112,6 +130,7 @@ impl Segment<'_> {
                 format!("{because} The profile has too few requests to tell what is usual.");
             judgement.against(
                 Verdict::Slow,
+                Doubt::TailUnknown,
                 because,
                 "A profile with longer trials (`check --budget`), or the device's own log.",
             );
@@ -123,6 +142,7 @@ impl Segment<'_> {
             judgement.replaced(
                 Verdict::Slow,
                 claim,
+                Doubt::MeanAsExpected,
                 "The mean latency is as expected; who asks for nothing more is served well.",
                 "What the program can bear.",
             );
@@ -132,10 +152,11 @@ impl Segment<'_> {
                 "{because} The device may stand still now and then; bursts of the program do the \
                  same."
             );
-            judgement.against(Verdict::Slow, because, DECIDED_BY);
+            judgement.against(Verdict::Slow, Doubt::Tail, because, DECIDED_BY);
         }
         judgement.against(
             Verdict::Capped,
+            Doubt::TailByCredit,
             "A limit with credit, which holds requests back when that is used up, makes such a tail.",
             "A limit of the provider or of a control group; the tail at half of the rate.",
         );

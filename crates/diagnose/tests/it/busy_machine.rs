@@ -2,8 +2,8 @@
 //! profiles that know little. Each with an opposite that differs in one condition.
 
 use crate::staged::{
-    EIGHT, EIGHT_PROFILE as PROFILE, closed, diagnosed, first_advice, has_cause, has_rival, load,
-    longest, reads, seen,
+    EIGHT, EIGHT_PROFILE as PROFILE, closed, diagnosed, first_advice, has_cause, load, longest,
+    may_be, reads, seen,
 };
 use diagnose::FittedProfile;
 use record::{
@@ -88,7 +88,7 @@ fn bursts_of_programs_that_wait_for_a_processor_are_not_the_disks() {
     let verdict = |left: f64| {
         let found = diagnosed(&idle(seen(EIGHT, bursts(), false), left), Some(&PROFILE));
         let episode = longest(&found).clone();
-        (episode.verdict, has_rival(&episode, Verdict::Overloaded))
+        (episode.verdict, may_be(&episode, Verdict::Overloaded))
     };
     assert_eq!(verdict(0.01), (Verdict::NotTheDisk, true));
     assert_eq!(verdict(0.6), (Verdict::Overloaded, false));
@@ -100,9 +100,9 @@ fn slowness_without_a_processor_to_spare_may_be_the_processors() {
     let found = diagnosed(&idle(slow(), 0.01), Some(&PROFILE));
     let episode = longest(&found);
     assert_eq!((episode.verdict, episode.confidence), (Verdict::Slow, Confidence::Possible));
-    assert!(has_rival(episode, Verdict::NotTheDisk));
+    assert!(may_be(episode, Verdict::NotTheDisk));
     let found = diagnosed(&idle(slow(), 0.6), Some(&PROFILE));
-    assert!(!has_rival(longest(&found), Verdict::NotTheDisk), "{:#?}", longest(&found));
+    assert!(!may_be(longest(&found), Verdict::NotTheDisk), "{:#?}", longest(&found));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_time_that_the_profile_hardly_knows_does_not_contradict_it() {
     let found = diagnosed(&seen, Some(&FittedProfile::new(vague)));
     let episode = longest(&found);
     assert_eq!(episode.verdict, Verdict::NotTheDisk, "{episode:#?}");
-    assert!(episode.confidence != Confidence::Certain && has_rival(episode, Verdict::Slow));
+    assert!(episode.confidence != Confidence::Certain && may_be(episode, Verdict::Slow));
 }
 
 /// A profile whose open loads were met by stalls at random knows what a load sees to a factor, and
@@ -184,7 +184,7 @@ fn what_sleeping_processors_take_to_wake_up_is_not_the_disks() {
         let wake_up = |(slept_ns, late_ns)| record::WakeUp { slept_ns, late_ns };
         observation.wake_ups = slept.into_iter().zip(late).map(wake_up).collect();
         let found = diagnosed(&observation, Some(&PROFILE));
-        (longest(&found).verdict, has_rival(longest(&found), Verdict::Slow))
+        (longest(&found).verdict, may_be(longest(&found), Verdict::Slow))
     };
     assert_eq!(verdict(1.4, 500_000), (Verdict::NotTheDisk, true));
     assert_eq!(verdict(1.4, 5_000), (Verdict::Slow, false));

@@ -2,13 +2,13 @@
 //! disk: each is a named doubt, a verdict where the tracer saw the wait, or a cause with its figure.
 
 use crate::staged::{
-    EIGHT, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause, has_rival, longest, profiled,
-    reads, seen,
+    EIGHT, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause, has_doubt, longest, may_be,
+    profiled, reads, seen,
 };
 use diagnose::{Fit, FittedProfile, fit};
 use record::{
-    CauseCode, Context, CpuStops, DeviceFacts, HistogramSnapshot, LoopFile, NoteCode, Observation,
-    Strategy, Traced, TracedOp, Verdict, bucket_index,
+    CauseCode, Context, CpuStops, DeviceFacts, Doubt, HistogramSnapshot, LoopFile, NoteCode,
+    Observation, Strategy, Traced, TracedOp, Verdict, bucket_index,
 };
 
 /// Facts of a device with this scheduler.
@@ -63,7 +63,7 @@ fn a_wait_in_the_scheduler_that_the_tracer_saw_is_not_the_devices() {
     let episode = longest(&found);
     assert_eq!(episode.verdict, Verdict::Capped, "{episode:#?}");
     assert!(has_cause(episode, CauseCode::SchedulerHolds));
-    assert!(has_rival(episode, Verdict::Overloaded), "bursts are not excluded");
+    assert!(may_be(episode, Verdict::Overloaded), "bursts are not excluded");
     assert_eq!(first_advice(&found), Some(Strategy::Scheduler));
     // The opposite: the same time, spent in the device.
     let found = diagnosed(&traced(waiting.clone(), 10_000, 3_000_000), Some(&profile));
@@ -81,7 +81,7 @@ fn a_full_device_is_overloaded_wherever_its_requests_wait() {
     let found = diagnosed(&traced(full, 7_000_000, 1_000_000), Some(&profile_with(bfq)));
     let episode = longest(&found);
     assert_eq!(episode.verdict, Verdict::Overloaded, "{episode:#?}");
-    assert!(has_rival(episode, Verdict::Capped), "bfq may serve others first");
+    assert!(may_be(episode, Verdict::Capped), "bfq may serve others first");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_scheduler_by_share_or_another_than_profiled_is_a_rival_and_mq_deadline_as_p
         let found = diagnosed(&observation, Some(&profile_with(facts(then))));
         let episode = longest(&found);
         assert_eq!(episode.verdict, Verdict::Slow, "{then} {now}: {episode:#?}");
-        assert_eq!(has_rival(episode, Verdict::Capped), rival, "{then} {now}: {episode:#?}");
+        assert_eq!(may_be(episode, Verdict::Capped), rival, "{then} {now}: {episode:#?}");
     }
 }
 
@@ -107,11 +107,11 @@ fn what_is_not_as_it_was_takes_the_certainty_from_slowness() {
     let waiting = seen(WAITING, vec![reads(0, 60, 500)], false);
     let then = facts("none");
     let same = diagnosed(&with(waiting.clone(), &then), Some(&profile_with(then.clone())));
-    assert!(!has_rival(longest(&same), Verdict::NotEnoughEvidence));
+    assert!(!has_doubt(longest(&same), Doubt::ConditionsChanged));
     let now = DeviceFacts { write_cache: Some("write back".to_owned()), ..then.clone() };
     let other = diagnosed(&with(waiting, &now), Some(&profile_with(then)));
     let episode = longest(&other);
-    assert!(has_rival(episode, Verdict::NotEnoughEvidence), "{episode:#?}");
+    assert!(has_doubt(episode, Doubt::ConditionsChanged), "{episode:#?}");
     assert!(other.notes.iter().any(|note| note.code == NoteCode::ConditionsChanged));
     let differences = &other.profile.value().unwrap().differences;
     assert_eq!(differences.len(), 1, "{differences:?}");

@@ -1,7 +1,7 @@
 //! Faults that come and go: devices that stand still now and then, and hours that tell of others.
 
 use crate::staged::{
-    EIGHT, EIGHT_PROFILE, at, closed, diagnosed, first_advice, has_rival, longest, profiled, reads,
+    EIGHT, EIGHT_PROFILE, at, closed, diagnosed, first_advice, longest, may_be, profiled, reads,
     seen,
 };
 use diagnose::FittedProfile;
@@ -26,7 +26,7 @@ fn a_device_that_stands_still_now_and_then_is_slow_though_its_queue_is_that_of_a
         assert_eq!(first_advice(&found), Some(Strategy::Restore), "{stalls}");
     }
     let found = diagnosed(&seen(ONE, vec![reads(0, 60, 18)], false), Some(&ONE_PROFILE));
-    let none = |verdict| !has_rival(longest(&found), verdict);
+    let none = |verdict| !may_be(longest(&found), verdict);
     assert!(matches!(longest(&found).verdict, Verdict::Healthy | Verdict::NotTheDisk));
     assert!(none(Verdict::Slow) && none(Verdict::SlowAndOverloaded), "{:#?}", longest(&found));
 }
@@ -43,7 +43,7 @@ fn a_device_is_not_busy_for_longer_because_its_requests_come_in_bursts() {
     let found = diagnosed(&seen(ONE, bursts, false), Some(&ONE_PROFILE));
     let episode = longest(&found);
     assert_eq!(episode.verdict, Verdict::Overloaded, "{episode:#?}");
-    assert!(!has_rival(episode, Verdict::SlowAndOverloaded), "{episode:#?}");
+    assert!(!may_be(episode, Verdict::SlowAndOverloaded), "{episode:#?}");
 }
 
 /// A thousand reads a second, four times as slow from one second to another.
@@ -67,10 +67,10 @@ fn where_the_same_load_was_slow_before_a_fine_hour_is_not_certain() {
     assert_eq!(at(&found, 15).verdict, Verdict::Slow, "{:#?}", found.episodes);
     let after = at(&found, 45);
     assert!(matches!(after.verdict, Verdict::Healthy | Verdict::NotTheDisk), "{after:#?}");
-    assert!(after.confidence != Confidence::Certain && has_rival(after, Verdict::Slow));
+    assert!(after.confidence != Confidence::Certain && may_be(after, Verdict::Slow));
 
     let found = diagnosed(&slow_between(0, 0), Some(&EIGHT_PROFILE));
-    assert!(!has_rival(at(&found, 45), Verdict::Slow), "{:#?}", at(&found, 45));
+    assert!(!may_be(at(&found, 45), Verdict::Slow), "{:#?}", at(&found, 45));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_rate_that_stands_still_by_chance_is_no_cap_where_it_was_as_slow_while_it_mo
             }
         }
         let found = diagnosed(&observation, Some(&EIGHT_PROFILE));
-        has_rival(at(&found, 59), Verdict::Capped)
+        may_be(at(&found, 59), Verdict::Capped)
     };
     assert!(capped(0), "a rate that never moves may be a cap");
     assert!(!capped(40));

@@ -1,8 +1,7 @@
 //! What a volume's own log says of its provider's limits.
 
 use crate::staged::{
-    EIGHT, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause, has_rival, longest, reads,
-    seen,
+    EIGHT, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause, longest, may_be, reads, seen,
 };
 use record::{CauseCode, Confidence, DeviceDiagnosis, OverLimit, Strategy, Verdict};
 
@@ -32,7 +31,7 @@ fn the_limit_of_the_machine_is_told_from_that_of_the_volume() {
     let episode = longest(&found);
     assert_eq!((episode.verdict, episode.confidence), (Verdict::Capped, Confidence::Likely));
     assert!(episode.claim.contains("throughput of the machine"), "{}", episode.claim);
-    assert!(has_rival(episode, Verdict::Overloaded), "the rest of the time: {episode:#?}");
+    assert!(may_be(episode, Verdict::Overloaded), "the rest of the time: {episode:#?}");
 }
 
 #[test]
@@ -40,7 +39,7 @@ fn a_limit_that_is_exceeded_now_and_then_is_an_alternative() {
     let found = told(0.05, 0.0);
     let episode = longest(&found);
     assert_eq!(episode.verdict, Verdict::Healthy, "{episode:#?}");
-    assert!(has_rival(episode, Verdict::Capped), "{episode:#?}");
+    assert!(may_be(episode, Verdict::Capped), "{episode:#?}");
 }
 
 #[test]
@@ -57,7 +56,7 @@ fn a_constant_rate_is_no_cap_where_the_log_counts_nothing() {
     // Four at a time on a device of constant times: the same rate in every interval.
     let mut observation = seen("mmc,servers=8,service=1ms,cv=0", vec![closed(0, 60, 4)], false);
     let capped = |observation: &record::Observation| {
-        has_rival(longest(&diagnosed(observation, Some(&EIGHT_PROFILE))), Verdict::Capped)
+        may_be(longest(&diagnosed(observation, Some(&EIGHT_PROFILE))), Verdict::Capped)
     };
     assert!(capped(&observation), "the rate alone cannot tell");
     let nothing = Some(OverLimit::default());

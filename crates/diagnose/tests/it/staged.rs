@@ -3,8 +3,8 @@
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use plan::{CheckPlan, CheckSettings, DiagnosisPlan, Plan};
 use record::{
-    Bytes, CauseCode, DeviceDiagnosis, EngineName, Episode, Nanos, Observation, Strategy, Target,
-    TargetKind, Verdict,
+    Bytes, CauseCode, DeviceDiagnosis, Doubt, EngineName, Episode, Nanos, Observation, Strategy,
+    Target, TargetKind, Verdict,
 };
 use scenarios::{Scenario, ScenarioLoad, observe};
 use simdisk::SimSpec;
@@ -77,6 +77,7 @@ pub(crate) fn load(from: u64, to: u64, change: impl FnOnce(&mut Spec)) -> Scenar
         end: Nanos(to * SECOND),
         limits: Vec::new(),
         write_back: false,
+        uncounted: false,
     }
 }
 
@@ -136,8 +137,14 @@ pub(crate) fn has_cause(episode: &Episode, code: CauseCode) -> bool {
     episode.causes.iter().any(|cause| cause.code == code)
 }
 
-pub(crate) fn has_rival(episode: &Episode, verdict: Verdict) -> bool {
-    episode.alternatives.iter().any(|alternative| alternative.verdict == verdict)
+/// Whether a verdict is an alternative that a page tells.
+pub(crate) fn may_be(episode: &Episode, verdict: Verdict) -> bool {
+    episode.told().any(|alternative| alternative.verdict == verdict)
+}
+
+/// Whether an alternative is left open by this.
+pub(crate) fn has_doubt(episode: &Episode, doubt: Doubt) -> bool {
+    episode.alternatives.iter().any(|alternative| alternative.doubt == doubt)
 }
 
 pub(crate) fn first_advice(device: &DeviceDiagnosis) -> Option<Strategy> {

@@ -1,7 +1,7 @@
 //! Staged cases, each with an opposite that differs in one condition and has its own verdict.
 
 use crate::staged::{
-    EIGHT, EIGHT_PROFILE, at, closed, diagnosed, first_advice, has_cause, has_rival, load, longest,
+    EIGHT, EIGHT_PROFILE, at, closed, diagnosed, first_advice, has_cause, load, longest, may_be,
     profiled, reads, seen,
 };
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
@@ -76,7 +76,7 @@ fn what_a_figure_rules_out_is_named_with_that_figure_and_is_no_alternative() {
         }
         for one in &episode.excluded {
             assert_ne!(one.verdict, episode.verdict);
-            assert!(!has_rival(episode, one.verdict), "{episode:#?}");
+            assert!(!may_be(episode, one.verdict), "{episode:#?}");
         }
         assert!(both.iter().all(|one| out.contains(one) || !rules_out(episode, *one)));
         assert_eq!(longest(&diagnosed(&observed, None)).excluded, []);
@@ -174,10 +174,10 @@ fn a_constant_rate_without_evidence_from_above_has_a_cap_as_its_rival() {
     let found = diagnosed(&seen(EIGHT, vec![paced], false), Some(&EIGHT_PROFILE));
     let episode = longest(&found);
     assert_eq!(episode.verdict, Verdict::NotTheDisk);
-    assert!(has_rival(episode, Verdict::Capped), "{episode:#?}");
+    assert!(may_be(episode, Verdict::Capped), "{episode:#?}");
     assert_ne!(episode.confidence, Confidence::Certain);
     let varied = diagnosed(&seen(EIGHT, vec![reads(0, 60, 1_000)], false), Some(&EIGHT_PROFILE));
-    assert!(!has_rival(longest(&varied), Verdict::Capped));
+    assert!(!may_be(longest(&varied), Verdict::Capped));
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_cap_inside_the_device_is_slow_or_capped_until_it_was_seen_to_be_fast_below(
     let found = diagnosed(&seen(capped, vec![closed(0, 60, 64)], false), Some(&free));
     let episode = longest(&found);
     assert_eq!(episode.confidence, Confidence::Possible, "{episode:#?}");
-    assert!(has_rival(episode, Verdict::Capped));
+    assert!(may_be(episode, Verdict::Capped));
     let loads = vec![reads(0, 30, 1_500), closed(30, 60, 64)];
     let found = diagnosed(&seen(capped, loads, false), Some(&free));
     let episode = at(&found, 45);
@@ -284,7 +284,7 @@ fn the_page_caches_writes_are_no_overload_and_a_programs_are() {
     };
     let found = flush(true);
     assert_eq!(at(&found, 25).verdict, Verdict::Healthy, "{:#?}", at(&found, 25));
-    assert!(has_rival(at(&found, 25), Verdict::Overloaded));
+    assert!(may_be(at(&found, 25), Verdict::Overloaded));
     assert!(found.notes.iter().any(|note| note.code == NoteCode::WriteBackBursts));
     assert_eq!(at(&flush(false), 25).verdict, Verdict::Overloaded);
 }
@@ -312,13 +312,13 @@ fn short_bursts_do_not_make_a_fine_device_slow() {
 fn steal_takes_the_certainty_from_slowness() {
     let mut observation = seen("mmc,servers=8,service=1500us", vec![reads(0, 60, 1_000)], false);
     let certain = diagnosed(&observation, Some(&EIGHT_PROFILE));
-    assert!(!has_rival(longest(&certain), Verdict::NotTheDisk));
+    assert!(!may_be(longest(&certain), Verdict::NotTheDisk));
     for context in &mut observation.contexts {
         context.steal_share = Some(0.2);
     }
     let found = diagnosed(&observation, Some(&EIGHT_PROFILE));
     assert_eq!(longest(&found).confidence, Confidence::Possible);
-    assert!(has_rival(longest(&found), Verdict::NotTheDisk));
+    assert!(may_be(longest(&found), Verdict::NotTheDisk));
     assert!(found.notes.iter().any(|note| note.code == NoteCode::Steal));
 }
 

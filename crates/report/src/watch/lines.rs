@@ -6,6 +6,7 @@
 //! outside are escaped and their blanks become underscores. Rejected: the screen's own columns, which
 //! change with its width.
 
+use super::words::open;
 use super::{WatchRow, table};
 use Entry::{Device, Number, Time, Verdict};
 
@@ -71,8 +72,7 @@ pub fn watch_line(row: &WatchRow, time: &str) -> String {
         },
         Verdict => match &row.verdict {
             None => "-".to_owned(),
-            Some(it) if it.alternatives.is_empty() => it.verdict.name(),
-            Some(it) => it.verdict.name() + "?",
+            Some(it) => format!("{}{}", it.verdict.name(), open(it)),
         },
     })
 }

@@ -1,12 +1,12 @@
 //! What the screen says in words: sums, the system, limits, the verdict, the past.
 
-use super::{PastMoment, WatchData, WatchRow, WatchView};
+use super::{PastMoment, WatchData, WatchRow, WatchVerdict, WatchView};
 use crate::diagnosis;
 use crate::number::{self, counted};
 use crate::page::{Span, Tone};
 use crate::target::limit_rate;
 use crate::trial::height;
-use record::{Context, Figure, Interval, format_bytes};
+use record::{Confidence, Context, Figure, Interval, format_bytes};
 
 /// Shares of time from which the pressure and the steal are marked.
 const MARKED_PRESSURE: f64 = 0.1;
@@ -95,8 +95,12 @@ pub(super) fn limits(data: &WatchData) -> Vec<String> {
 /// The verdict in as few words as a column has.
 pub(super) fn verdict(row: &WatchRow) -> String {
     let Some(verdict) = &row.verdict else { return String::new() };
-    let open = if verdict.alternatives.is_empty() { "" } else { "?" };
-    format!("{}{open}", diagnosis::told(verdict.verdict).0)
+    format!("{}{}", diagnosis::told(verdict.verdict).0, open(verdict))
+}
+
+/// What follows a verdict that is not certain.
+pub(super) fn open(verdict: &WatchVerdict) -> &'static str {
+    if verdict.confidence == Confidence::Certain { "" } else { "?" }
 }
 
 /// The latency of the past as a sparkline of at most `width` columns, the latest last.

@@ -20,7 +20,7 @@ fn diagnosis() -> Diagnosis {
         json!({
             "begin_ns": 0, "duration_ns": 30_000_000_000_u64, "intervals": 30,
             "share_of_time": 1.0, "activity": "quiet", "verdict": verdict,
-            "confidence": "likely", "claim": format!("The claim of {verdict}."), "evidence": [],
+            "confidence": "likely", "probability": 0.8, "claim": format!("The claim of {verdict}."), "evidence": [],
             "alternatives": alternatives,
             "causes": [{"code": "service_slower", "claim": "The cause.", "evidence": []}],
             "operations": [],
@@ -48,7 +48,7 @@ fn diagnosis() -> Diagnosis {
         })
     };
     let other = json!([
-        {"verdict": "overloaded", "because": "The queue.", "decided_by": "A longer look."}
+        {"verdict": "overloaded", "doubt": "near_slow", "probability": 0.2, "because": "The queue.", "decided_by": "A longer look."}
     ]);
     serde_json::from_value(json!({
         "schema": "halfpower/diagnosis/1", "halfpower_version": "0", "id": "d1", "time": null,

@@ -19,6 +19,7 @@ fn load(begin: u64, end: u64, change: impl FnOnce(&mut Spec)) -> ScenarioLoad {
         end: Nanos(end * SECOND),
         limits: Vec::new(),
         write_back: false,
+        uncounted: false,
     }
 }
 

@@ -1,25 +1,27 @@
 //! What layers that the counters do not tell apart may do to a verdict: each is a named alternative.
 
 use super::by_operation::apart;
-use super::judge::{BY_SHARE, Judgement, OVER_AT_ALL, Segment, is_hosted};
+use super::judge::{BY_SHARE, OVER_AT_ALL, Segment, is_hosted};
+use super::judgement::Judgement;
 use super::neighbours::NeighbourBy;
 use crate::words::{changed, percent, times};
-use record::{Confidence, Verdict};
+use record::{Doubt, Verdict};
+
+/// A smaller share of the latency in the scheduler is none that matters.
+const IN_SCHEDULER_LEAST: f64 = 0.1;
 
 impl Segment<'_> {
     /// What happens to reads or to writes alone.
-    pub(crate) fn rivals_of_one_operation(&self, judgement: &mut Judgement) {
+    pub(crate) fn alternatives_of_one_operation(&self, judgement: &mut Judgement) {
         let Some([reads, writes]) = apart(self) else { return };
         let (one, other) = if reads.slow { (reads, writes) } else { (writes, reads) };
         if !one.slow || other.slow {
             return;
         }
         if one.constant.is_some() && other.constant.is_none() {
-            if judgement.verdict.is_slow() {
-                judgement.confidence = Confidence::Possible;
-            }
             judgement.against(
                 Verdict::Capped,
+                Doubt::OneOperationConstant,
                 format!("{} A limit on them alone does that.", one.because()),
                 "A limit of the provider or of a control group on that operation, or a trial of our \
                  own at another rate.",
@@ -28,6 +30,7 @@ impl Segment<'_> {
         if !judgement.verdict.is_slow() {
             judgement.against(
                 Verdict::Slow,
+                Doubt::OneOperation,
                 format!("{} The mean over both hides that.", one.because()),
                 "A trial of that operation alone, beside the profile's.",
             );
@@ -36,19 +39,30 @@ impl Segment<'_> {
 
     /// A scheduler that serves by weight or class, or that the profile was made without: the wait in
     /// it looks like a slow or a full device.
-    pub(crate) fn rivals_of_the_scheduler(&self, judgement: &mut Judgement) {
+    pub(crate) fn alternatives_of_the_scheduler(&self, judgement: &mut Judgement) {
         let harmed = judgement.verdict.is_slow() || judgement.verdict == Verdict::Overloaded;
-        let Some(scheduler) = self.scheduler().filter(|_| harmed) else { return };
+        // Where the tracer sees that requests do not wait in it, they do not.
+        let waited = self.around.traced.as_ref().map(|traced| traced.queue_ns);
+        let waits = waited
+            .zip(self.tally.latency_ns())
+            .is_none_or(|(waited, latency)| waited >= IN_SCHEDULER_LEAST * latency);
+        let Some(scheduler) = self.scheduler().filter(|_| harmed && waits) else { return };
         let was = self.changed.iter().find(|changed| changed.what == model::SCHEDULER);
-        let because = match was.and_then(|was| was.a.as_ref()) {
-            Some(was) => format!(
-                "The I/O scheduler is {scheduler} and was {was} when the profile was made: requests \
-                 may wait in it for others, within these counters."
-            ),
-            None if BY_SHARE.contains(&scheduler) => format!(
-                "The I/O scheduler {scheduler} serves by weight and class: requests of one program \
-                 may wait in it for those of another, within these counters."
-            ),
+        let (doubt, because) = match was.and_then(|was| was.a.as_ref()) {
+            Some(was) => {
+                let because = format!(
+                    "The I/O scheduler is {scheduler} and was {was} when the profile was made: \
+                     requests may wait in it for others, within these counters."
+                );
+                (Doubt::SchedulerChanged, because)
+            }
+            None if BY_SHARE.contains(&scheduler) => {
+                let because = format!(
+                    "The I/O scheduler {scheduler} serves by weight and class: requests of one \
+                     program may wait in it for those of another, within these counters."
+                );
+                (Doubt::SchedulerByShare, because)
+            }
             None => return,
         };
         let decided_by = if self.around.traced.is_some() {
@@ -57,11 +71,11 @@ impl Segment<'_> {
             "The tracer's time before the issue to the device (as root), or the same with the \
              scheduler of the profile."
         };
-        judgement.against(Verdict::Capped, because, decided_by);
+        judgement.against(Verdict::Capped, doubt, because, decided_by);
     }
 
     /// What is not as it was when the profile was made: then it is no profile of what is there.
-    pub(crate) fn rivals_of_changes(&self, judgement: &mut Judgement) {
+    pub(crate) fn alternatives_of_changes(&self, judgement: &mut Judgement) {
         // A scheduler that is there now has its own alternative; one that is gone is a change.
         let by_itself = |what: &str| what == model::SCHEDULER && self.scheduler().is_some();
         let told = changed(self.changed.iter().filter(|one| !by_itself(&one.what)));
@@ -70,6 +84,7 @@ impl Segment<'_> {
         }
         judgement.against(
             Verdict::NotEnoughEvidence,
+            Doubt::ConditionsChanged,
             format!("The profile was made under other conditions: {told}."),
             "A new profile with the settings of now, or a trial with those of then.",
         );
@@ -77,37 +92,42 @@ impl Segment<'_> {
 
     /// Who shares the device: as many in progress are expected to take that long, and a program that
     /// would be alone without the others sees a slower disk all the same.
-    pub(crate) fn rivals_of_neighbours(&self, judgement: &mut Judgement) {
+    pub(crate) fn alternatives_of_neighbours(&self, judgement: &mut Judgement) {
         let Some(neighbour) = self.neighbour() else { return };
         let flushes = neighbour.by == NeighbourBy::Flushes;
         let fine = matches!(judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
         let told = self.told(neighbour.group);
-        let because = if fine && self.waits_beside() {
+        let (doubt, because) = if fine && self.waits_beside() {
             let Some((look, latency)) = self.best_look() else { return };
-            format!(
+            let because = format!(
                 "Requests take {} what a lone one takes, beside {told}.",
                 times(latency / look.unloaded_ns.max(1.0))
-            )
+            );
+            (Doubt::Neighbour, because)
         } else if judgement.verdict.is_slow() && flushes {
-            format!("Requests wait while the device flushes, which no profile holds: {told}.")
+            let because =
+                format!("Requests wait while the device flushes, which no profile holds: {told}.");
+            (Doubt::NeighbourFlushes, because)
         } else {
             return;
         };
         judgement.also_against(
             Verdict::Overloaded,
+            doubt,
             because,
             "The same while that program is stopped, or limited (io.max).",
         );
     }
 
     /// Flushes: whoever waits for one, or for the journal behind it, waits above the device.
-    pub(crate) fn rivals_of_flushes(&self, judgement: &mut Judgement) {
+    pub(crate) fn alternatives_of_flushes(&self, judgement: &mut Judgement) {
         if judgement.verdict == Verdict::NotTheDisk {
             return;
         }
         let Some(flushes) = self.many_flushes() else { return };
         judgement.also_against(
             Verdict::NotTheDisk,
+            Doubt::Flushes,
             format!(
                 "Programs may wait for the file system's journal or for a flush, which the latency \
                  of reads and writes does not hold: {}. {}",
@@ -120,11 +140,12 @@ impl Segment<'_> {
     }
 
     /// A provider's limit that is exceeded for a part of the time, by the volume's own log.
-    pub(crate) fn rivals_of_the_provider(&self, judgement: &mut Judgement) {
+    pub(crate) fn alternatives_of_the_provider(&self, judgement: &mut Judgement) {
         let Some((what, share)) = self.around.over_limit.map(|over| over.largest()) else { return };
         if share >= OVER_AT_ALL {
             judgement.also_against(
                 Verdict::Capped,
+                Doubt::ProviderLog,
                 format!(
                     "By the volume's own log more was asked for than the provider lets through {} of \
                      the time ({what}): bursts wait for that.",
@@ -136,13 +157,23 @@ impl Segment<'_> {
     }
 
     /// What lies below a virtual disk takes its time within that of the device.
-    pub(crate) fn rivals_out_of_sight(&self, judgement: &mut Judgement) {
+    pub(crate) fn alternatives_out_of_sight(&self, judgement: &mut Judgement) {
+        if self.unknown && judgement.verdict.is_slow() {
+            judgement.against(
+                Verdict::Capped,
+                Doubt::DeviceUnknown,
+                "The source tells no more of the device than its name: a host below it, a limit or a \
+                 scheduler above it is out of sight and looks the same.",
+                "The same observed live on its machine, with `halfpower diagnose`.",
+            );
+        }
         let Some(facts) = self.facts.filter(|facts| is_hosted(facts)) else { return };
         // What the volume's own log rules out is no cap.
         let cap = if self.around.over_limit.is_some() { "" } else { "a cap of the provider, " };
         if judgement.verdict.is_slow() {
             judgement.against(
                 Verdict::Capped,
+                Doubt::OutOfSight,
                 format!(
                     "{} is a virtual disk: {cap}a neighbour on the host or a network below it is out \
                      of sight and looks the same.",

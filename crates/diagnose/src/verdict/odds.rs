@@ -1,0 +1,156 @@
+//! How probable a verdict is beside what else its evidence allows.
+//!
+//! A verdict weighs 1 and each alternative its odds; the probability of one of them is its weight
+//! over the sum. The odds of an alternative are the likelihood of the evidence where it is true over
+//! that where the verdict is true, times how often either is. Where the evidence is a measurement
+//! near a boundary (slow, overloaded, much to spare), they are computed from its error. Where it
+//! is a yes or no, they are a row of [`of`]: set on drawn scenarios, judged on others that were never
+//! looked at, and for layers that no scenario has, a share that is admitted to be a guess of how often
+//! they are to blame. Rejected: one level of doubt for every alternative, which called 98 of 100
+//! right verdicts "likely".
+
+use super::judge::{MUCH_TO_SPARE, NEAR_MAXIMUM, SLOW_FROM, WAITS_FROM};
+use record::{Confidence, Doubt, NORMAL_95};
+use stats::normal_tail;
+use std::f64::consts::TAU;
+
+/// An alternative with smaller odds is not named.
+pub(super) const NAMED: f64 = 0.004;
+/// A verdict is certain from this probability on, and likely from the second on.
+const CERTAIN: f64 = 0.995;
+const LIKELY: f64 = 0.7;
+
+/// Before anything is measured: the share of devices that are slower than their profile.
+const SLOW_SHARE: f64 = 0.4;
+/// Such a device is slower by any factor up to this one, each as often by its logarithm.
+const SLOWEST: f64 = 10.0;
+/// What a model adds to the error of a latency that it expects, as a logarithm: the held-out error of
+/// expectations in ARCHITECTURE.md, and the standard deviation of devices that are as profiled.
+const MODEL_SD: f64 = 0.02;
+const AS_PROFILED_SD: f64 = 0.04;
+/// The same of how many times the latency of a lone request it takes, and of the largest rate.
+const WAITS_SD: f64 = 0.05;
+const RATE_SD: f64 = 0.03;
+const SPARE_SD: f64 = 0.02;
+
+/// How sure a verdict of this probability is.
+pub(super) fn confidence(probability: f64) -> Confidence {
+    if probability >= CERTAIN {
+        Confidence::Certain
+    } else if probability >= LIKELY {
+        Confidence::Likely
+    } else {
+        Confidence::Possible
+    }
+}
+
+/// Probability that a normal variable with this mean and standard deviation is above a boundary, all as
+/// logarithms.
+fn above(boundary: f64, mean: f64, sd: f64) -> f64 {
+    normal_tail((boundary - mean) / sd)
+}
+
+/// Standard deviation of a logarithm, from half of a 95 % interval as a share and what else adds to it.
+fn sd(error_rel: f64, beside: f64) -> f64 {
+    (error_rel / NORMAL_95).hypot(beside)
+}
+
+/// Odds that a device is slow (1.2 times its profile or more) whose requests take `times` what is
+/// expected, where that is known to `error_rel`, half of its 95 % interval as a share.
+pub(super) fn slow(times: f64, error_rel: f64) -> f64 {
+    let seen = libm::log(times.clamp(1.0 / SLOWEST, SLOWEST / 1.5));
+    let sd = sd(error_rel, MODEL_SD);
+    let around = sd.hypot(AS_PROFILED_SD);
+    let density = libm::exp(-0.5 * (seen / around).powi(2)) / (around * TAU.sqrt());
+    let from = |factor: f64| above(libm::log(factor), seen, sd);
+    let per_log = SLOW_SHARE / libm::log(SLOWEST);
+    let slow = per_log * (from(SLOW_FROM) - from(SLOWEST));
+    let hardly = per_log * (from(1.0) - from(SLOW_FROM));
+    slow / ((1.0 - SLOW_SHARE) * density + hardly).max(f64::MIN_POSITIVE)
+}
+
+/// Odds that a device is overloaded: at this concurrency a request takes `waits` times what a lone one
+/// takes, by a curve known to `error_rel`, and the rate is `of_maximum` of the largest.
+pub(super) fn overloaded(waits: f64, error_rel: f64, of_maximum: f64) -> f64 {
+    let least = |value: f64, boundary: f64, sd: f64| {
+        above(libm::log(boundary), libm::log(value.max(1e-9)), sd)
+    };
+    let by_waits = least(waits, WAITS_FROM, sd(error_rel, WAITS_SD));
+    let by_rate = least(of_maximum, NEAR_MAXIMUM, RATE_SD);
+    let neither = (1.0 - by_waits) * (1.0 - by_rate);
+    (1.0 - neither) / neither.max(1e-12)
+}
+
+/// Odds that a device has much to spare at this share of its largest rate.
+pub(super) fn to_spare(saturation: f64) -> f64 {
+    let more = above(libm::log(MUCH_TO_SPARE), libm::log(saturation.max(1e-9)), SPARE_SD);
+    (1.0 - more) / more.max(1e-12)
+}
+
+/// Odds of an alternative that a yes or no leaves open, over the verdict. (Those near a boundary are
+/// computed; their row is for evidence that cannot be weighed.)
+pub(super) fn of(doubt: Doubt) -> f64 {
+    use Doubt::*;
+    match doubt {
+        // Explains the evidence as well as the verdict does.
+        ConstantRateSlow | NoBusyTime | Steal | ProcessorsFull | Discards
+        | OneOperationConstant | SchedulerChanged | SchedulerByShare | ConditionsChanged
+        | TailUnknown => 1.0,
+        OutOfSight | NoMoreAsked | ConstantRateBelowMaximum => 0.45,
+        NeighbourFlushes | Tail => 0.5,
+        DeviceUnknown | OneOperation | ConstantRatePressed | ProviderLog | LimitPartOfTime
+        | PlaceOnMember | MemberUnknown | Neighbour => 0.3,
+        Flushes | OwnBursts | TailByCredit | ConstantRateUnpressed => 0.15,
+        IoPressure | OthersBesideGroup | SequentialUnknown | WakeUps | ProfileMatch | FullTags
+        | BurstsInScheduler | Quicker | ComesAndGoes | MeanAsExpected | NearSlow
+        | NearOverloaded | NearSpare | BusyTime => 0.1,
+        // Of each, slow and capped: no verdict on means alone is certain that nothing is wrong.
+        TailUnseen => 0.006,
+        ConstantRateAtMaximum | SlowWhenDeep | SlowBelowCap | CapBelow | WriteBack => 0.05,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(odds: f64) -> f64 {
+        odds / (1.0 + odds)
+    }
+
+    #[test]
+    fn slowness_is_as_sure_as_its_measurement() {
+        assert!(share(slow(1.0, 0.02)) < 1e-3 && share(slow(3.0, 0.02)) > 0.999);
+        let near = share(slow(SLOW_FROM, 0.02));
+        assert!((0.4..0.6).contains(&near), "{near}");
+        // The same factor from few requests is next to nothing.
+        assert!(share(slow(1.3, 0.02)) > 0.95 && share(slow(1.3, 0.8)) < 0.3);
+        // What is far beyond every factor that was thought of is slow, too.
+        assert!(share(slow(500.0, 0.05)) > 0.999);
+        for times in [0.3, 0.9, 1.0, 1.1, 1.2, 1.5, 2.0, 5.0] {
+            assert!(
+                slow(times, 0.1) <= slow(times * 1.01, 0.1),
+                "it grows with the latency: {times}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_boundary_leaves_both_sides_open_and_distance_from_it_none() {
+        assert!(
+            share(overloaded(1.2, 0.05, 0.4)) < NAMED && share(overloaded(6.0, 0.05, 0.4)) > 0.99
+        );
+        assert!((share(overloaded(WAITS_FROM, 0.05, 0.3)) - 0.5).abs() < 0.01);
+        assert!(share(overloaded(1.0, 0.05, 0.99)) > 0.99);
+        assert!((share(to_spare(MUCH_TO_SPARE)) - 0.5).abs() < 1e-9);
+        assert!(share(to_spare(0.1)) > 0.999 && share(to_spare(0.4)) < NAMED);
+    }
+
+    #[test]
+    fn an_alternative_that_explains_as_much_leaves_the_verdict_possible() {
+        let confidence_beside = |odds: f64| confidence(1.0 / (1.0 + odds));
+        assert_eq!(confidence_beside(of(Doubt::ConstantRateSlow)), Confidence::Possible);
+        assert_eq!(confidence_beside(of(Doubt::Neighbour)), Confidence::Likely);
+        assert_eq!(confidence_beside(0.0), Confidence::Certain);
+    }
+}

@@ -1,0 +1,116 @@
+//! What leaves another verdict open: the code of an alternative.
+
+use crate::schema::word;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why another verdict than the stated one is possible.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// The latency over the expected one is near what counts as slow, or not known well enough.
+    NearSlow,
+    /// The wait or the rate is near what counts as overloaded.
+    NearOverloaded,
+    /// The rate is near what counts as a load at all.
+    NearSpare,
+    /// Processors that sleep between requests add to the latency.
+    WakeUps,
+    /// The device is busy longer than its requests explain, as far as few intervals tell.
+    BusyTime,
+    /// The counters do not tell sequential from random requests.
+    SequentialUnknown,
+    /// The rate of a slow device is the same in every interval.
+    ConstantRateSlow,
+    /// The rate of a fine device is the same in every interval, below its largest.
+    ConstantRateBelowMaximum,
+    /// The same, while tasks wait for no more than the device does.
+    ConstantRateUnpressed,
+    /// The same, while tasks wait for what the device does not do: for another device, perhaps.
+    ConstantRatePressed,
+    /// The largest rate itself is the same in every interval.
+    ConstantRateAtMaximum,
+    /// There is no busy time to believe.
+    NoBusyTime,
+    /// The host took CPU time.
+    Steal,
+    /// The processors have no time left.
+    ProcessorsFull,
+    /// The latencies hold those of discards.
+    Discards,
+    /// Tasks wait for I/O that the device does not do.
+    IoPressure,
+    /// Reads or writes alone are slow.
+    OneOperation,
+    /// Reads or writes alone are slow, at a constant rate.
+    OneOperationConstant,
+    /// The I/O scheduler is another one than the profile's.
+    SchedulerChanged,
+    /// The I/O scheduler serves by weight and class.
+    SchedulerByShare,
+    /// Other conditions are not the profile's.
+    ConditionsChanged,
+    /// The profile is perhaps of another device.
+    ProfileMatch,
+    /// Requests are quicker than any of the profile's.
+    Quicker,
+    /// Another program uses the device as well.
+    Neighbour,
+    /// Another program flushes.
+    NeighbourFlushes,
+    /// Programs may wait for flushes, which no latency of reads and writes holds.
+    Flushes,
+    /// By the volume's own log the provider's limit was exceeded for a part of the time.
+    ProviderLog,
+    /// What lies below a virtual disk cannot be seen.
+    OutOfSight,
+    /// The source tells no more of the device than its name.
+    DeviceUnknown,
+    /// The slowest requests are longer than the profile's, which the program may have caused.
+    Tail,
+    /// They are long against what stands for a profile with too few requests.
+    TailUnknown,
+    /// No single request was timed, or too few, or the profile has no load like this: means hide a device
+    /// that stands still for moments.
+    TailUnseen,
+    /// A limit with credit makes such a tail.
+    TailByCredit,
+    /// The mean is as expected, and the slowest requests are not.
+    MeanAsExpected,
+    /// Under the same load the device was slow at another time.
+    ComesAndGoes,
+    /// A slower device may look like a cap that is reached.
+    SlowWhenDeep,
+    /// Below a cap the device may be slower by itself.
+    SlowBelowCap,
+    /// A cap takes time before it is reached.
+    CapBelow,
+    /// A program may wait for what the page cache writes back.
+    WriteBack,
+    /// Bursts may be the program's own and not those of full processors.
+    OwnBursts,
+    /// A member's requests may lie elsewhere than its siblings'.
+    PlaceOnMember,
+    /// There is no profile of a member.
+    MemberUnknown,
+    /// Others use the device beside the limited group.
+    OthersBesideGroup,
+    /// The limited program may ask for no more by itself.
+    NoMoreAsked,
+    /// The limit was not reached for a part of the time.
+    LimitPartOfTime,
+    /// The device may have refused more requests at once.
+    FullTags,
+    /// A scheduler has to queue what comes in bursts.
+    BurstsInScheduler,
+}
+
+impl Doubt {
+    /// The name as in JSON.
+    #[must_use]
+    pub fn name(self) -> String {
+        word(self)
+    }
+}
