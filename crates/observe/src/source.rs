@@ -14,6 +14,7 @@ use record::{
     WakeUp,
 };
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use tracer::{Issuers, Tracer, TracerError, request_disks};
 
@@ -51,6 +52,7 @@ pub struct Depth {
 #[derive(Debug)]
 pub struct Source {
     sampler: Sampler,
+    paths: Arc<[ObservedPath]>,
     tracer: Option<Tracer>,
     issuers: Option<Issuers>,
     /// Names of the traced disks, by their device numbers.
@@ -67,9 +69,9 @@ impl Source {
     pub fn open(roots: &Roots, selection: Selection, depth: Depth) -> Result<Self, KernelError> {
         let sampler = Sampler::new(roots.clone(), selection)?;
         let (traced, impossible) = (HashMap::new(), ImpossibleFigures::default());
-        let findings = Vec::new();
+        let (findings, paths) = (Vec::new(), with_layouts(roots, &sampler.paths()));
         let mut source =
-            Self { sampler, tracer: None, issuers: None, traced, impossible, findings };
+            Self { sampler, paths, tracer: None, issuers: None, traced, impossible, findings };
         let devices = source.devices();
         let disks = request_disks(roots, devices.iter().map(|device| device.name.as_str()));
         let numbers: Vec<(u32, u32)> = disks.iter().map(|&(_, number)| number).collect();
@@ -146,7 +148,7 @@ impl Source {
             intervals,
             context: self.sampler.context(),
             devices: self.devices(),
-            paths: self.sampler.paths(),
+            paths: Arc::clone(&self.paths),
             hidden: self.sampler.hidden(),
             wake_ups: self.sampler.wake_ups(),
             kernel: self.sampler.kernel(),
@@ -178,6 +180,20 @@ impl Source {
     pub fn show_all(&mut self, all: bool) {
         self.sampler.show(all, all);
     }
+}
+
+/// The same paths with how the files below them lie: of this machine alone, because the files of another
+/// one are not below its `/proc`.
+fn with_layouts(roots: &Roots, paths: &[ObservedPath]) -> Arc<[ObservedPath]> {
+    let here = *roots == Roots::default();
+    let with_layout = |path: &ObservedPath| {
+        let layout = target::layout(Path::new(&path.path));
+        ObservedPath {
+            layout: layout.filter(|_| here && path.filesystem.is_some()),
+            ..path.clone()
+        }
+    };
+    paths.iter().map(with_layout).collect()
 }
 
 /// The interval of a device, where it has one.

@@ -48,10 +48,17 @@ pub enum CauseCode {
     SmallSequential,
     /// Requests are split in two or more.
     SplitRequests,
+    /// Files are stored compressed: a request of a program is another one at the device, and takes CPU
+    /// time.
+    CompressedFiles,
+    /// Files lie in pieces that are about as small as the requests.
+    ScatteredFiles,
     /// Writes are no whole blocks of the device.
     PartialBlocks,
     /// It takes far longer than the other members of the built device, which wait for it.
     SlowestMember,
+    /// A volume above the device takes most of the time itself.
+    VolumeHolds,
     /// Programs wait for a processor.
     ProcessorsBusy,
     /// Programs wait for memory.
@@ -73,6 +80,8 @@ impl CauseCode {
                 | Self::StolenTime
                 | Self::CpuQuota
                 | Self::ManyFlushes
+                | Self::CompressedFiles
+                | Self::VolumeHolds
         )
     }
 

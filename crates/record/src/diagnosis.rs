@@ -467,6 +467,8 @@ pub enum Strategy {
     ReadAhead,
     /// Files written in full length before they are filled.
     Preallocation,
+    /// Files stored as they are, without compression.
+    Uncompressed,
     /// Requests on the device's block boundaries.
     Alignment,
     /// A higher cap.

@@ -60,6 +60,8 @@ pub enum Doubt {
     Neighbour,
     /// Another program flushes.
     NeighbourFlushes,
+    /// Files are stored compressed, which takes programs time beside the device.
+    CompressedFiles,
     /// Programs may wait for flushes, which no latency of reads and writes holds.
     Flushes,
     /// By the volume's own log the provider's limit was exceeded for a part of the time.

@@ -7,7 +7,7 @@
 //! [`DeviceFacts::layers`](crate::DeviceFacts), which nothing can be concluded from.
 
 use crate::schema::word;
-use crate::{CauseCode, FilesystemFacts};
+use crate::{Bytes, CauseCode, FilesystemFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,37 @@ pub struct Volume {
     pub members: Vec<String>,
 }
 
+/// How files lie on what is below them: of the file that was named, or of the largest in and below a
+/// directory, as far as a quick look finds them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileLayout {
+    /// Files that were looked at.
+    pub files: u32,
+    /// Their bytes, as far as they were looked at.
+    pub bytes: Bytes,
+    /// Extents that hold these.
+    pub extents: u64,
+    /// Bytes that are stored compressed.
+    pub compressed_bytes: Bytes,
+    /// Bytes without an extent or never written: they read as zeros, without the device.
+    pub absent_bytes: Bytes,
+}
+
+impl FileLayout {
+    /// Mean bytes of an extent; `None` without one.
+    #[must_use]
+    pub fn extent_bytes(&self) -> Option<f64> {
+        let held = self.bytes.0.saturating_sub(self.absent_bytes.0);
+        (self.extents > 0).then(|| held as f64 / self.extents as f64)
+    }
+
+    /// Share of the bytes that is compressed, 0 to 1.
+    #[must_use]
+    pub fn compressed_share(&self) -> f64 {
+        self.compressed_bytes.0 as f64 / self.bytes.0.max(1) as f64
+    }
+}
+
 /// A path that is observed, and what lies below it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObservedPath {
@@ -48,6 +79,9 @@ pub struct ObservedPath {
     pub path: String,
     /// Its file system; null for a device.
     pub filesystem: Option<FilesystemFacts>,
+    /// How its largest files lie; null for a device, and where the file system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<FileLayout>,
     /// What is made of other devices, from the top.
     pub volumes: Vec<Volume>,
     /// Kernel names of all block devices, from the top: partitions, volumes and disks.

@@ -17,6 +17,7 @@ pub use linux::descriptor::{direct_alignment, drop_clean_pages, reopen};
 pub use linux::drop_cache::{Area, drop_cache, resident_bytes, unwritten_bytes};
 pub use linux::extents::extents;
 pub use linux::handle::{Access, TargetHandle};
+pub use linux::layout::layout;
 pub use linux::open::open_target;
 pub use linux::rounding::{file_sizes, rounding_loss};
 pub use linux::testfile::{default_test_size, write_test_file};

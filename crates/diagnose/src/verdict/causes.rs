@@ -5,6 +5,7 @@ use super::by_operation::{OPERATION_SLOW, apart};
 use super::expected::Expectation;
 use super::judge::{IN_SCHEDULER, STEAL_MATTERS, Segment};
 use super::judgement::{Judgement, Number, RestsOn, numbers};
+use super::layout::{compression, files};
 use super::neighbours::NeighbourBy;
 use super::outstanding::ExcessQueue;
 use super::tails::sentence;
@@ -58,7 +59,7 @@ pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[Stri
     let may_be_capped = judgement.open.iter().any(|one| one.verdict == Verdict::Capped);
     let beside = overloaded || segment.waits_beside();
     // In this order; each where the first says so.
-    let found: [(bool, Option<Cause>); 14] = [
+    let found: [(bool, Option<Cause>); 16] = [
         (slow, Some(slower(segment, look, latency))),
         (harmed, stands_still(segment)),
         (slow, partial_blocks(segment)),
@@ -69,6 +70,8 @@ pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[Stri
         (overloaded, writes_in_front(segment, look)),
         (beside, neighbour(segment)),
         (harmed, flushes(segment)),
+        (harmed, compressed(segment)),
+        (harmed, scattered(segment)),
         (overloaded, hot(spare)),
         (!harmed, one_at_a_time(segment, look)),
         (harmed, small_sequential(segment)),
@@ -81,7 +84,7 @@ pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[Stri
 
 /// What programs wait for beside the disk, each with its figure.
 pub(super) fn elsewhere(segment: &Segment<'_>) -> Vec<Cause> {
-    let looks = [processors_busy, stopped, stolen, memory_short, flushes];
+    let looks = [processors_busy, stopped, stolen, memory_short, flushes, compressed];
     let found = looks.map(|look| look(segment));
     found.into_iter().flatten().collect()
 }
@@ -293,6 +296,30 @@ fn flushes(segment: &Segment<'_>) -> Option<Cause> {
     let flushes = segment.many_flushes()?;
     let claim = format!("Flushes are many: {}. {}", flushes.sentence(), segment.who_flushes());
     Some(cause(CauseCode::ManyFlushes, claim, &flushes.numbers()))
+}
+
+/// Files that are stored compressed.
+fn compressed(segment: &Segment<'_>) -> Option<Cause> {
+    let layout = segment.compressed()?;
+    let numbers = [
+        ("compressed", layout.compressed_share(), "share"),
+        ("mean extent", layout.extent_bytes().unwrap_or(0.0), "B"),
+    ];
+    Some(cause(CauseCode::CompressedFiles, compression(layout), &numbers))
+}
+
+/// Files in pieces about as small as the requests.
+fn scattered(segment: &Segment<'_>) -> Option<Cause> {
+    let (layout, piece, bytes) = segment.scattered()?;
+    let claim = format!(
+        "Of {}, each extent holds {} on average, and requests are of {}: one that goes on in the file \
+         goes to another place on the device.",
+        files(layout),
+        format_bytes(piece as u64),
+        format_bytes(bytes as u64)
+    );
+    let numbers = [("mean extent", piece, "B"), ("request size", bytes, "B")];
+    Some(cause(CauseCode::ScatteredFiles, claim, &numbers))
 }
 
 fn hot(spare: &[String]) -> Option<Cause> {

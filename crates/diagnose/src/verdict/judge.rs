@@ -15,7 +15,7 @@ use super::outstanding::ExcessQueue;
 use super::system_context::SystemContext;
 use crate::words::{percent, times};
 use record::{
-    Calibrated, Cause, ComparedCondition, DeviceFacts, Doubt, NORMAL_95, Tail, Verdict,
+    Calibrated, Cause, ComparedCondition, DeviceFacts, Doubt, FileLayout, NORMAL_95, Tail, Verdict,
     format_nanos,
 };
 use std::ops::Range;
@@ -77,6 +77,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) deep: Option<ExcessQueue>,
     /// What processors that sleep between requests add to a latency at most.
     pub(crate) waking_ns: f64,
+    /// How files lie on the device, where the user named a path to them.
+    pub(crate) layout: Option<&'a FileLayout>,
     /// Conditions that are others than when the profile was made.
     pub(crate) changed: &'a [ComparedCondition],
     /// Its slowest requests beside those of the profile, where single ones were timed.
@@ -242,6 +244,7 @@ impl Segment<'_> {
         self.alternatives_of_changes(&mut judgement);
         self.alternatives_of_neighbours(&mut judgement);
         self.alternatives_of_flushes(&mut judgement);
+        self.alternatives_of_compression(&mut judgement);
         self.alternatives_of_the_provider(&mut judgement);
         self.alternatives_out_of_sight(&mut judgement);
         judgement

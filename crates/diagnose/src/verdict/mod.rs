@@ -27,6 +27,7 @@ mod hits;
 mod interval_totals;
 mod judge;
 mod judgement;
+mod layout;
 mod load;
 mod matching;
 mod members;
@@ -40,6 +41,7 @@ mod remedies;
 mod segment;
 mod system_context;
 mod tails;
+mod volumes;
 mod wakeup_latency;
 mod whole;
 
@@ -119,6 +121,7 @@ pub fn diagnose<'p>(
         .collect();
     members::compare(&subjects, &mut judged, &members::built(observation, &subjects));
     members::below_files(observation, &subjects, &mut judged);
+    volumes::above(observation, &subjects, &mut judged);
     let devices: Vec<DeviceDiagnosis> = subjects
         .iter()
         .zip(&judged)
@@ -240,6 +243,12 @@ impl<'a> Subject<'a> {
             deep: None,
             tail: None,
             waking_ns: 0.0,
+            layout: self
+                .observation
+                .paths
+                .iter()
+                .filter(|path| path.devices.contains(&self.device.name))
+                .find_map(|path| path.layout.as_ref()),
             changed: self.profile.value().map_or(&[], |profile| &profile.differences),
         };
         segment.waking_ns = wakeup_latency::added_ns(&self.observation.wake_ups, &segment.tally);

@@ -30,6 +30,8 @@ const MODEL_SD: f64 = 0.02;
 const AS_PROFILED_SD: f64 = 0.04;
 /// The same of how many times the latency of a lone request it takes, and of the largest rate.
 const WAITS_SD: f64 = 0.05;
+/// What is not known of a whole curve does not move the ratio of two of its points.
+const CURVE_ERROR_MAX: f64 = 0.2;
 const RATE_SD: f64 = 0.03;
 const SPARE_SD: f64 = 0.02;
 
@@ -75,7 +77,7 @@ pub(super) fn overloaded(waits: f64, error_rel: f64, of_maximum: f64) -> f64 {
     let least = |value: f64, boundary: f64, sd: f64| {
         above(libm::log(boundary), libm::log(value.max(1e-9)), sd)
     };
-    let by_waits = least(waits, WAITS_FROM, sd(error_rel, WAITS_SD));
+    let by_waits = least(waits, WAITS_FROM, sd(error_rel.min(CURVE_ERROR_MAX), WAITS_SD));
     let by_rate = least(of_maximum, NEAR_MAXIMUM, RATE_SD);
     let neither = (1.0 - by_waits) * (1.0 - by_rate);
     (1.0 - neither) / neither.max(1e-12)
@@ -99,7 +101,7 @@ pub(super) fn of(doubt: Doubt) -> f64 {
         OutOfSight | NoMoreAsked | ConstantRateBelowMaximum => 0.45,
         NeighbourFlushes | Tail => 0.5,
         DeviceUnknown | OneOperation | ConstantRatePressed | ProviderLog | LimitPartOfTime
-        | PlaceOnMember | MemberUnknown | Neighbour => 0.3,
+        | PlaceOnMember | MemberUnknown | Neighbour | CompressedFiles => 0.3,
         Flushes | OwnBursts | TailByCredit | ConstantRateUnpressed => 0.15,
         IoPressure | OthersBesideGroup | SequentialUnknown | WakeUps | ProfileMatch | FullTags
         | BurstsInScheduler | Quicker | ComesAndGoes | MeanAsExpected | NearSlow

@@ -5,11 +5,12 @@
 
 use super::Subject;
 use super::judge::is_hosted;
+use super::layout::files;
 use super::system_context::SystemContext;
 use crate::words::percent;
 use record::{
-    CauseCode, CgroupLimit, DeviceDiagnosis, DeviceFacts, FilesystemFacts, LayerKind, Observation,
-    ObservedPath, PathLayer, PathMap, Profile, Volume, VolumeKind, format_bytes,
+    CauseCode, CgroupLimit, DeviceDiagnosis, DeviceFacts, FileLayout, FilesystemFacts, LayerKind,
+    Observation, ObservedPath, PathLayer, PathMap, Profile, Volume, VolumeKind, format_bytes,
 };
 
 /// A file system with less free than this share is named as nearly full.
@@ -49,6 +50,7 @@ pub(super) fn maps(
     let alone = |leaf: &Leaf<'_>| ObservedPath {
         path: leaf.name.to_owned(),
         filesystem: None,
+        layout: None,
         volumes: Vec::new(),
         devices: vec![leaf.name.to_owned()],
     };
@@ -83,8 +85,11 @@ fn layer_of(code: CauseCode, leaf: &Leaf<'_>) -> LayerKind {
         | CauseCode::SlowestMember => LayerKind::Device,
         CauseCode::ProviderLimit => LayerKind::Below,
         CauseCode::WritesInFront | CauseCode::SchedulerHolds => LayerKind::Scheduler,
-        CauseCode::SplitRequests => LayerKind::File,
-        CauseCode::PartialBlocks | CauseCode::ManyFlushes => LayerKind::FileSystem,
+        CauseCode::SplitRequests | CauseCode::ScatteredFiles => LayerKind::File,
+        CauseCode::PartialBlocks | CauseCode::ManyFlushes | CauseCode::CompressedFiles => {
+            LayerKind::FileSystem
+        }
+        CauseCode::VolumeHolds => LayerKind::Volume,
         CauseCode::MemoryShort => LayerKind::PageCache,
         CauseCode::DepthBeyondKnee
         | CauseCode::Bursts
@@ -113,7 +118,7 @@ fn layers(path: &ObservedPath, leaves: &[&Leaf<'_>], whole: Option<&Leaf<'_>>) -
         common(
             LayerKind::File,
             leaves,
-            (None, profile.and_then(extents_then)),
+            (path.layout.as_ref().map(layout_text), profile.and_then(extents_then)),
             "fragments, holes, a few hot blocks",
         ),
         common(
@@ -230,6 +235,24 @@ fn limits_then(profile: &Profile) -> Option<String> {
 fn extents_then(profile: &Profile) -> Option<String> {
     let count = profile.target.extents.as_ref()?.count;
     Some(record::counted(count as f64, "extent"))
+}
+
+/// `the 3 largest files, 1.21 GB: 12 extents of 101 MB; 80 % compressed`.
+fn layout_text(layout: &FileLayout) -> String {
+    let extents = record::counted(layout.extents as f64, "extent");
+    let mut text = format!("{}, {}: {extents}", files(layout), format_bytes(layout.bytes.0));
+    if let Some(bytes) = layout.extent_bytes() {
+        text.push_str(&format!(" of {}", format_bytes(bytes as u64)));
+    }
+    for (share, what) in [
+        (layout.compressed_share(), "compressed"),
+        (layout.absent_bytes.0 as f64 / layout.bytes.0.max(1) as f64, "holes or never written"),
+    ] {
+        if share >= 0.005 {
+            text.push_str(&format!("; {} {what}", percent(share)));
+        }
+    }
+    text
 }
 
 /// Kind and options, and whether it is nearly full.

@@ -101,7 +101,7 @@ const fn row(
     Row { strategy, causes, fixes, by_rate: false, propose, unpredicted: "", words: ["", "", ""] }
 }
 
-pub(super) const ROWS: [Row; 23] = [
+pub(super) const ROWS: [Row; 26] = [
     row(
         Strategy::Restore,
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
@@ -120,6 +120,20 @@ pub(super) const ROWS: [Row; 23] = [
                       it.";
         Some((action.to_owned(), Some(Change::AsProfiled)))
     }),
+    Row {
+        unpredicted: "what a volume does to a request is in no counter",
+        words: [
+            "the volume does more than hand requests on",
+            "time to look",
+            "the latency of the volume falls to that of its devices",
+        ],
+        ..row(Strategy::Restore, &[CauseCode::VolumeHolds], Fixes::Device, |_| {
+            let action = "Find out what the volume does to requests (`dmsetup table`, `dmsetup status`, \
+                          /proc/mdstat): encryption without free processors, a thin pool or snapshot \
+                          that copies, a cache, a rebuild, paths that are switched, a delay.";
+            Some((action.to_owned(), None))
+        })
+    },
     Row {
         unpredicted: "the mean hardly changes; of the slowest requests no model knows the cause",
         words: [
@@ -291,6 +305,33 @@ pub(super) const ROWS: [Row; 23] = [
             let action = "Defragment the files that are read in order (filefrag and e4defrag, \
                           xfs_fsr); `halfpower run FILE` counts a file's extents.";
             Some((action.to_owned(), Some(Change::RequestBytes(whole))))
+        })
+    },
+    Row {
+        unpredicted: "how well the data compress and what the program asks for is not in these counters",
+        words: [
+            "the data are read or written more often than they are worth compressing",
+            "room on the device, and writing these files once",
+            "the program's throughput, and the processor time of the kernel's workers",
+        ],
+        ..row(Strategy::Uncompressed, &[CauseCode::CompressedFiles], Fixes::Load, |_| {
+            let action = "Store the files that are used most without compression (btrfs: `btrfs property \
+                          set FILE compression none`), and write them again.";
+            Some((action.to_owned(), None))
+        })
+    },
+    Row {
+        unpredicted: "how the requests of a program lie in its files is not in these counters",
+        words: [
+            "the files are read or written in order",
+            "reading and writing these files once",
+            "count extents: with few per file, pieces are not the cause",
+        ],
+        ..row(Strategy::Defragmentation, &[CauseCode::ScatteredFiles], Fixes::Load, |case| {
+            case.judged.segment.scattered()?;
+            let action = "Defragment the files that are read in order (filefrag and e4defrag, \
+                          xfs_fsr, btrfs filesystem defragment).";
+            Some((action.to_owned(), None))
         })
     },
     Row {

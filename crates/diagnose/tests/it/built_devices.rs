@@ -1,6 +1,6 @@
 //! Members of a built device, each a simulated device whose truth is known, under one load.
 
-use crate::staged::{EIGHT, EIGHT_PROFILE, closed, has_cause, may_be, reads, seen};
+use crate::staged::{EIGHT, EIGHT_PROFILE, closed, has_cause, longest, may_be, reads, seen};
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use record::{
     CauseCode, Confidence, DeviceFacts, Diagnosis, Episode, LayerKind, Observation, ObservedDevice,
@@ -17,6 +17,7 @@ fn stripe(members: &[(&str, ScenarioLoad)]) -> Observation {
     whole.paths.push(ObservedPath {
         path: "/srv/db".to_owned(),
         filesystem: None,
+        layout: None,
         volumes: vec![Volume {
             name: "12-34".to_owned(),
             kind: VolumeKind::Btrfs,
@@ -242,4 +243,38 @@ fn the_whole_is_compared_with_a_profile_of_the_whole_and_its_members_are_not() {
     // A profile of a member says nothing of the whole.
     let observation = stripe(&[(EIGHT, load()), (EIGHT, load())]);
     assert_eq!(diagnosed(&observation, Some(&EIGHT_PROFILE)).devices.len(), 2);
+}
+
+/// A disk and a volume over it, at which requests take this many times as long.
+fn below_a_volume(times: f64) -> Observation {
+    let mut whole = side_by_side(&[(EIGHT, reads(0, 60, 300))]);
+    let above: Vec<_> = whole
+        .intervals
+        .iter()
+        .map(|interval| {
+            let mut above = interval.clone();
+            "dm-0".clone_into(&mut above.device);
+            for op in [&mut above.read, &mut above.write, &mut above.all] {
+                op.latency_ns.iter_mut().for_each(|figure| figure.value *= times);
+            }
+            above
+        })
+        .collect();
+    whole.intervals.extend(above);
+    whole.devices.push(ObservedDevice {
+        name: "dm-0".to_owned(),
+        built_of: vec!["a".to_owned()],
+        ..ObservedDevice::default()
+    });
+    whole
+}
+
+#[test]
+fn a_volume_that_holds_requests_itself_is_the_cause_and_the_disk_below_is_not_to_blame() {
+    for (times, holds) in [(10.0, true), (1.1, false)] {
+        let found = diagnosed(&below_a_volume(times), Some(&EIGHT_PROFILE));
+        let disk = found.devices.iter().find(|device| device.device == "a").unwrap();
+        assert_eq!(longest(disk).verdict, Verdict::NotTheDisk);
+        assert_eq!(has_cause(longest(disk), CauseCode::VolumeHolds), holds, "{times}");
+    }
 }

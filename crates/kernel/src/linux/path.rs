@@ -39,7 +39,7 @@ pub(crate) fn observed_path(
     }
     walk.devices.retain(|name| known(name));
     let (volumes, devices) = (walk.volumes, walk.devices);
-    ObservedPath { path: named.to_owned(), filesystem, volumes, devices }
+    ObservedPath { path: named.to_owned(), filesystem, layout: None, volumes, devices }
 }
 
 /// The directory of a device in sysfs.

@@ -157,6 +157,7 @@ fn strategy_words(strategy: Strategy) -> &'static str {
         Strategy::Scheduler => "I/O scheduler",
         Strategy::ReadAhead => "read-ahead",
         Strategy::Preallocation => "preallocation",
+        Strategy::Uncompressed => "without compression",
         Strategy::Alignment => "alignment",
         Strategy::RaiseCap => "raise the cap",
         Strategy::MoveNeighbour => "move the neighbour",

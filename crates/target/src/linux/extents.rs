@@ -39,11 +39,20 @@ pub fn extents(
     offset: Bytes,
     length: Bytes,
 ) -> Result<Option<Extents>, TargetError> {
+    mapped(file, (offset, length), true)
+}
+
+/// The same; without `sync`, of what is on the device, and nothing is written for it.
+pub(crate) fn mapped(
+    file: impl AsFd,
+    (offset, length): (Bytes, Bytes),
+    sync: bool,
+) -> Result<Option<Extents>, TargetError> {
     let area_end = offset.0.saturating_add(length.0);
     let mut map = Vec::new();
     let mut position = offset.0;
     while position < area_end {
-        let page = match fiemap_page(&file, position, area_end - position) {
+        let page = match fiemap_page(&file, position, area_end - position, sync) {
             Ok(page) => page,
             // Each file system has its own way to say that it has no map.
             Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::NOSYS | Errno::BADF) => {

@@ -7,6 +7,7 @@ pub(crate) mod drop_cache;
 pub(crate) mod extents;
 pub(crate) mod handle;
 mod in_use;
+pub(crate) mod layout;
 mod loops;
 pub(crate) mod open;
 pub(crate) mod rounding;

@@ -47,16 +47,18 @@ const FS_IOC_FIEMAP: Opcode = 0xC020_660B;
 /// Write dirty pages first, so that delayed allocation is over.
 const FIEMAP_FLAG_SYNC: u32 = 1;
 
-/// The extents that map `start..start + length` of a file, at most [`FIEMAP_PAGE`] of them.
+/// The extents that map `start..start + length` of a file, at most [`FIEMAP_PAGE`] of them. With `sync`
+/// what is not yet written has its place first, because it is written.
 pub(crate) fn fiemap_page(
     file: impl AsFd,
     start: u64,
     length: u64,
+    sync: bool,
 ) -> Result<Vec<FiemapExtent>, Errno> {
     let mut request = Box::new(FiemapRequest {
         start,
         length,
-        flags: FIEMAP_FLAG_SYNC,
+        flags: if sync { FIEMAP_FLAG_SYNC } else { 0 },
         mapped_extents: 0,
         extent_count: FIEMAP_PAGE as u32,
         reserved: 0,

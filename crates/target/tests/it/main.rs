@@ -4,6 +4,7 @@
 mod claim;
 mod devices;
 mod drop_cache;
+mod layout;
 mod open;
 mod rounding;
 mod testfile;

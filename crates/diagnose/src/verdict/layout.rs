@@ -1,0 +1,67 @@
+//! How files lie on a device: compression and fragments are below the program and above the device, and no
+//! counter of either shows them.
+
+use super::judge::Segment;
+use super::judgement::Judgement;
+use crate::words::percent;
+use record::{Doubt, FileLayout, Verdict, format_bytes};
+
+/// From this share of the bytes on, compression is what the files are.
+const MOSTLY: f64 = 0.5;
+/// Extents below this size are pieces.
+const PIECES_BELOW: f64 = (1 << 20) as f64;
+/// So many of a file at least: a few short ones at its ends are normal.
+const PIECES_MIN: u64 = 16;
+/// Requests of this share of a piece end with it; smaller ones do not care.
+const AS_LARGE: f64 = 0.25;
+
+impl Segment<'_> {
+    /// The layout of files that are mostly stored compressed.
+    pub(super) fn compressed(&self) -> Option<&FileLayout> {
+        self.layout.filter(|layout| layout.compressed_share() >= MOSTLY)
+    }
+
+    /// The layout of files in pieces, with their mean size and that of the requests, which they make as
+    /// small.
+    pub(super) fn scattered(&self) -> Option<(&FileLayout, f64, f64)> {
+        let layout = self.layout.filter(|_| self.compressed().is_none())?;
+        let (piece, bytes) = (layout.extent_bytes()?, self.tally.all.request_bytes()?);
+        let many = layout.extents >= PIECES_MIN * u64::from(layout.files);
+        (many && piece < PIECES_BELOW && bytes >= AS_LARGE * piece)
+            .then_some((layout, piece, bytes))
+    }
+
+    /// Compressed files keep processors busy, and the device does other requests than the program asked for.
+    pub(super) fn alternatives_of_compression(&self, judgement: &mut Judgement) {
+        let Some(layout) = self.compressed() else { return };
+        if judgement.verdict == Verdict::NotTheDisk {
+            return;
+        }
+        judgement.also_against(
+            Verdict::NotTheDisk,
+            Doubt::CompressedFiles,
+            format!("{} Programs may wait for that, and not for the device.", compression(layout)),
+            "The same with a copy that is not compressed; the processor time of the kernel's workers.",
+        );
+    }
+}
+
+/// `the 8 largest files`.
+pub(super) fn files(layout: &FileLayout) -> String {
+    match layout.files {
+        1 => "the file".to_owned(),
+        count => format!("the {count} largest files"),
+    }
+}
+
+/// What compression does, in a sentence.
+pub(super) fn compression(layout: &FileLayout) -> String {
+    let extent = layout.extent_bytes().unwrap_or(0.0);
+    format!(
+        "{} of the bytes of {} are stored compressed, in extents of {} on average: each is read or \
+         written as a whole, and takes CPU time.",
+        percent(layout.compressed_share()),
+        files(layout),
+        format_bytes(extent as u64)
+    )
+}
