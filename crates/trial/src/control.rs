@@ -2,7 +2,9 @@
 //!
 //! The planned end of the window is one atomic that anyone may lower; jobs load it once per step. A run
 //! by bytes or passes claims its requests from a common budget, a batch at a time, so that exactly the
-//! bytes asked for are transferred (rounded up to a request) whatever the number of jobs. Rejected:
+//! bytes asked for are transferred (rounded up to a request) whatever the number of jobs. Passes over several
+//! targets without a stripe have a budget for each target, because a job that gets more of the processor would
+//! else leave another target without its passes. Rejected:
 //! ending such a run at the completion that crosses the mark (it leaves requests in flight).
 
 use crate::{JobTotals, Stuck, Window};
@@ -16,7 +18,8 @@ pub struct Control {
     window: Window,
     end: AtomicU64,
     ended: Mutex<Option<EndedBy>>,
-    budget: Option<Budget>,
+    /// One, or one for each target; empty where nothing limits the bytes.
+    budgets: Vec<Budget>,
 }
 
 #[derive(Debug)]
@@ -28,8 +31,12 @@ struct Budget {
 
 /// Bytes of the targets' areas, together: a stripe's area goes over all of them.
 pub(crate) fn area_bytes(workload: &Workload) -> u64 {
-    let areas = if workload.stripe_bytes.is_some() { 1 } else { workload.targets.max(1) };
-    workload.size_bytes.0.saturating_mul(u64::from(areas))
+    workload.size_bytes.0.saturating_mul(areas(workload))
+}
+
+/// Areas that jobs have to themselves: of a stripe there is one, else one on each target.
+fn areas(workload: &Workload) -> u64 {
+    if workload.stripe_bytes.is_some() { 1 } else { u64::from(workload.targets.max(1)) }
 }
 
 /// Bytes that a run by bytes or passes transfers, and which rule says so; the lesser counts.
@@ -46,12 +53,16 @@ impl Control {
     /// For a run of `workload` in `window`.
     #[must_use]
     pub fn new(workload: &Workload, window: Window) -> Self {
-        let budget = byte_limit(workload).map(|(limit, rule)| Budget {
-            left: AtomicI64::new(i64::try_from(limit).unwrap_or(i64::MAX)),
-            exhausted: AtomicBool::new(false),
-            rule,
+        let budgets = byte_limit(workload).map_or_else(Vec::new, |(limit, rule)| {
+            let shares = if rule == EndedBy::Passes { areas(workload) } else { 1 };
+            let budget = |_| Budget {
+                left: AtomicI64::new(i64::try_from(limit / shares).unwrap_or(i64::MAX)),
+                exhausted: AtomicBool::new(false),
+                rule,
+            };
+            (0..shares).map(budget).collect()
         });
-        Self { window, end: AtomicU64::new(window.end.0), ended: Mutex::new(None), budget }
+        Self { window, end: AtomicU64::new(window.end.0), ended: Mutex::new(None), budgets }
     }
 
     /// The window as planned.
@@ -91,13 +102,14 @@ impl Control {
     /// Whether requests have to be claimed.
     #[inline]
     pub(crate) fn limited(&self) -> bool {
-        self.budget.is_some()
+        !self.budgets.is_empty()
     }
 
-    /// Claims `wanted` bytes for requests of the window; less than that is granted once, and then
-    /// the job is to hand over requests until they make up for what was granted, and no more.
-    pub(crate) fn claim(&self, wanted: u64) -> u64 {
-        let Some(budget) = &self.budget else { return wanted };
+    /// Claims `wanted` bytes for requests of a job in the window; less than that is granted once, and
+    /// then the job is to hand over requests until they make up for what was granted, and no more.
+    pub(crate) fn claim(&self, job: u32, wanted: u64) -> u64 {
+        let of_target = job as usize % self.budgets.len().max(1);
+        let Some(budget) = self.budgets.get(of_target) else { return wanted };
         let wanted_signed = i64::try_from(wanted).unwrap_or(i64::MAX);
         let left = budget.left.fetch_sub(wanted_signed, Ordering::Relaxed);
         if left <= wanted_signed {
@@ -109,8 +121,8 @@ impl Control {
     /// The rule whose bytes were all claimed.
     #[must_use]
     pub fn exhausted(&self) -> Option<EndedBy> {
-        let budget = self.budget.as_ref()?;
-        budget.exhausted.load(Ordering::Relaxed).then_some(budget.rule)
+        let all = self.budgets.iter().all(|budget| budget.exhausted.load(Ordering::Relaxed));
+        self.budgets.first().filter(|_| all).map(|budget| budget.rule)
     }
 
     /// When and why counting ended: by the clock, lowered or not, or with the last of the bytes
@@ -128,5 +140,31 @@ impl Control {
             }
             _ => (end, by),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Bytes;
+
+    fn control(targets: u32, stripe: bool) -> Control {
+        let mut workload = Workload { targets, size_bytes: Bytes(100), ..Workload::default() };
+        workload.stop.passes = Some(2);
+        workload.stripe_bytes = stripe.then_some(Bytes(10));
+        Control::new(&workload, Window { begin: Nanos(0), end: Nanos(1) })
+    }
+
+    #[test]
+    fn a_job_that_is_faster_leaves_other_targets_their_passes() {
+        let apart = control(2, false);
+        assert_eq!((apart.claim(0, 150), apart.claim(2, 150)), (150, 50), "jobs 0 and 2 share one");
+        assert_eq!((apart.claim(0, 10), apart.exhausted()), (0, None));
+        assert_eq!(apart.claim(1, 200), 200);
+        assert_eq!(apart.exhausted(), Some(EndedBy::Passes));
+        // A stripe is one area, whoever asks for it.
+        let stripe = control(2, true);
+        assert_eq!((stripe.claim(0, 150), stripe.claim(1, 150)), (150, 50));
+        assert_eq!(stripe.exhausted(), Some(EndedBy::Passes));
     }
 }

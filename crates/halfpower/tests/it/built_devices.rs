@@ -21,6 +21,18 @@ fn episode<'d>(diagnosis: &'d Diagnosis, device: &LoopDevice) -> &'d Episode {
     longest.unwrap_or_else(|| panic!("{found:#?}"))
 }
 
+/// Whether a machine that others kept busy did less than a limit lets through, so that nothing shows it;
+/// the skip is told and counted.
+fn stood_still(test: &str, found: &Diagnosis, held: &LoopDevice) -> bool {
+    let (done, allowed) = (episode(found, held).numbers.iops, LEG_IOPS as f64);
+    let less = done < 0.93 * allowed;
+    if less {
+        let why = format!("the machine stood still: {done:.0} of {allowed:.0} reads per second");
+        testkit::skip(test, &why);
+    }
+    less
+}
+
 /// What is said of a directory in a file system while a group reads a file in it at random.
 fn diagnosed_while_read(file_system: &Path, group: &ThrottledGroup) -> Diagnosis {
     let folder = file_system.join("db");
@@ -50,6 +62,9 @@ fn a_leg_of_a_stripe_that_is_held_back_is_named_and_the_other_is_not_blamed() {
     let group = ThrottledGroup::new().unwrap();
     group.limit(held.path(), Throttle::ReadIops, LEG_IOPS).unwrap();
     let found = diagnosed_while_read(disk.path(), &group);
+    if stood_still("a_leg_of_a_stripe_that_is_held_back", &found, &held) {
+        return;
+    }
     let leg = episode(&found, &held);
     assert_eq!(leg.verdict, Verdict::Capped, "{leg:#?}");
     assert!(leg.claim.contains(&format!("waits for {}", name(&held))), "{}", leg.claim);
@@ -71,6 +86,9 @@ fn a_leg_whose_file_lies_on_a_slower_disk_is_the_slowest_member_and_that_disk_is
     let group = ThrottledGroup::new().unwrap();
     group.limit(below.path(), Throttle::ReadIops, LEG_IOPS).unwrap();
     let found = diagnosed_while_read(disk.path(), &group);
+    if stood_still("a_leg_whose_file_lies_on_a_slower_disk", &found, &below) {
+        return;
+    }
     let leg = episode(&found, &slow);
     assert!(leg.causes.iter().any(|it| it.code == CauseCode::SlowestMember), "{leg:#?}");
     assert!(leg.verdict.is_slow(), "{leg:#?}");

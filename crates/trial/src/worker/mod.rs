@@ -147,6 +147,7 @@ pub struct Worker<E, C> {
     think: Think,
     log: Option<Box<VerifyLog>>,
     generations: Vec<u64>,
+    job: u32,
 }
 
 impl<E: Engine, C: Clock> Worker<E, C> {
@@ -209,6 +210,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             callback_depth: 0,
             generations: vec![0; if log.is_some() { depth } else { 0 }],
             log,
+            job: plan.job,
         }
     }
 
@@ -360,7 +362,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(())
     }
 
-    /// Leaves of `prepared` what the common budget of bytes allows; ends the job where that is
+    /// Leaves of `prepared` what the budget of bytes allows; ends the job where that is
     /// not all.
     #[cold]
     fn claim(&mut self) {
@@ -369,7 +371,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return;
         }
         let wanted: u64 = self.prepared.iter().map(|it| u64::from(it.request.bytes)).sum();
-        let granted = self.control.claim(wanted);
+        let granted = self.control.claim(self.job, wanted);
         if granted == wanted {
             return;
         }
