@@ -18,6 +18,7 @@ mod diagnosis_eval;
 mod diagnosis_eval_real;
 mod fuzz;
 mod kills;
+mod lab;
 pub mod pairs;
 mod place;
 pub mod tidy;
@@ -44,6 +45,8 @@ usage: cargo xtask VERB [flags]
   diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
   diagnosis-eval --real [--on-disk] [--draws ROUNDS] [--first SEED] [--binary BINARY]
                           the diagnosis against cases with a known truth
+  lab [--smoke] [--list] [--only CASE] [--binary BINARY]
+                          the diagnosis and the engines on layers of a guest machine (qemu)
   kills [--kills N] [--first SEED] [--binary BINARY]
                           what the program leaves behind when it is killed at random moments
   fuzz [--only READER] [--seconds N] [--first SEED] [--binary B]
@@ -58,7 +61,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 10] =
+const VERBS: [Verb; 11] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -70,6 +73,7 @@ const VERBS: [Verb; 10] =
             if flags.has("--burn") { burner::burn() } else { burner::run() }
         }),
         ("fuzz", &fuzz::SWITCHES, &fuzz::VALUES, fuzz::run),
+        ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
         ("kills", &[], &kills::VALUES, kills::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
     ];

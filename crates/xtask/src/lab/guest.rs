@@ -1,0 +1,172 @@
+//! The machine of the lab: Debian's kernel, and a root in memory with a shell, the tools of layers that a
+//! case stages, and the program.
+//!
+//! Packages are fetched and unpacked below the build folder, never installed: the machine that runs the
+//! lab keeps its kernel and its tools.
+
+use anyhow::{Context, Result, ensure};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Beside the kernel: a shell, software arrays, the device mapper and what that needs.
+const PACKAGES: [&str; 4] = ["busybox-static", "mdadm", "dmsetup", "libdevmapper1.02.1"];
+const KERNEL: &str = "linux-image-amd64";
+const INIT: &str = include_str!("init.sh");
+/// Where libraries of Debian lie.
+const LIBRARIES: &str = "lib/x86_64-linux-gnu";
+
+/// What guests are made of.
+pub(super) struct Guest {
+    folder: PathBuf,
+    binary: PathBuf,
+    /// Release of its kernel.
+    release: String,
+}
+
+impl Guest {
+    /// Fetches and unpacks what is not there yet.
+    pub(super) fn new(folder: PathBuf, binary: PathBuf) -> Result<Self> {
+        let (packages, unpacked) = (folder.join("packages"), folder.join("unpacked"));
+        std::fs::create_dir_all(&packages)?;
+        if !unpacked.is_dir() {
+            let kernel = kernel_package()?;
+            let mut fetch = Command::new("apt-get");
+            fetch.args(["-q", "download", &kernel]).args(PACKAGES).current_dir(&packages);
+            quiet(&mut fetch)?;
+            let partly = folder.join("unpacked-partly");
+            for package in std::fs::read_dir(&packages)? {
+                let package = package?.path();
+                if package.extension().is_some_and(|end| end == "deb") {
+                    quiet(Command::new("dpkg").arg("-x").arg(&package).arg(&partly))?;
+                }
+            }
+            std::fs::rename(&partly, &unpacked)?;
+        }
+        let modules = unpacked.join("lib/modules");
+        let mut releases = std::fs::read_dir(&modules)?;
+        let release = releases.next().context("the kernel's package holds no modules")??;
+        let release = release.file_name().to_string_lossy().into_owned();
+        if !modules.join(&release).join("modules.dep").is_file() {
+            let busybox = unpacked.join("bin/busybox");
+            quiet(Command::new(busybox).args(["depmod", "-b"]).arg(&unpacked).arg(&release))?;
+        }
+        Ok(Self { folder, binary, release })
+    }
+
+    pub(super) fn kernel(&self) -> PathBuf {
+        self.unpacked().join(format!("boot/vmlinuz-{}", self.release))
+    }
+
+    /// The root in memory for a case: its modules with what they need, and its script.
+    pub(super) fn initrd(&self, name: &str, modules: &[&str], script: &str) -> Result<PathBuf> {
+        let root = self.folder.join("root");
+        if root.exists() {
+            std::fs::remove_dir_all(&root)?;
+        }
+        for folder in ["bin", "sbin", "lib64", LIBRARIES] {
+            std::fs::create_dir_all(root.join(folder))?;
+        }
+        let unpacked = self.unpacked();
+        let busybox = unpacked.join("bin/busybox");
+        std::fs::copy(&busybox, root.join("bin/busybox"))?;
+        for (program, place) in [
+            (&self.binary, "bin/halfpower"),
+            (&unpacked.join("sbin/mdadm"), "sbin/mdadm"),
+            (&unpacked.join("sbin/dmsetup"), "sbin/dmsetup"),
+        ] {
+            std::fs::copy(program, root.join(place))
+                .with_context(|| program.display().to_string())?;
+            for library in self.libraries(program)? {
+                let name = library.file_name().context("a library without a name")?;
+                let loader = name.to_string_lossy().starts_with("ld-linux");
+                let place = root.join(if loader { "lib64" } else { LIBRARIES }).join(name);
+                std::fs::copy(&library, place)?;
+            }
+        }
+        self.modules(modules, &root)?;
+        let loaded = modules.iter().filter(|module| !module.starts_with('-'));
+        let list: String = loaded.map(|module| format!("{module}\n")).collect();
+        std::fs::write(root.join("modules"), list)?;
+        std::fs::write(root.join("case.sh"), script)?;
+        std::fs::write(root.join("init"), INIT)?;
+        quiet(Command::new("chmod").arg("755").arg(root.join("init")))?;
+        let image = self.folder.join(format!("{name}.cpio"));
+        let names = Command::new(&busybox)
+            .args(["find", "."])
+            .current_dir(&root)
+            .stdout(Stdio::piped())
+            .spawn()?
+            .stdout
+            .context("find has no output")?;
+        let mut archive = Command::new(&busybox);
+        archive.args(["cpio", "-o", "-H", "newc"]).current_dir(&root);
+        archive.stdin(names).stdout(File::create(&image)?).stderr(Stdio::null());
+        ensure!(archive.status()?.success(), "cannot make {}", image.display());
+        Ok(image)
+    }
+
+    fn unpacked(&self) -> PathBuf {
+        self.folder.join("unpacked")
+    }
+
+    /// The libraries of a program, as the loader finds them.
+    fn libraries(&self, program: &Path) -> Result<Vec<PathBuf>> {
+        let mut ldd = Command::new("ldd");
+        ldd.arg(program).env("LD_LIBRARY_PATH", self.unpacked().join(LIBRARIES));
+        let told = ldd.output().context("cannot run ldd")?;
+        let text = String::from_utf8_lossy(&told.stdout).into_owned();
+        let path = |line: &str| {
+            line.split_ascii_whitespace().find(|word| word.starts_with('/')).map(PathBuf::from)
+        };
+        ensure!(!text.contains("not found"), "{}: {text}", program.display());
+        Ok(text.lines().filter_map(path).collect())
+    }
+
+    /// Copies modules and those that they need.
+    fn modules(&self, names: &[&str], root: &Path) -> Result<()> {
+        let place = format!("lib/modules/{}", self.release);
+        let (from, to) = (self.unpacked().join(&place), root.join(&place));
+        let table = std::fs::read_to_string(from.join("modules.dep"))?;
+        let lines: Vec<(&str, &str)> =
+            table.lines().filter_map(|line| line.split_once(':')).collect();
+        let is = |path: &str, name: &str| {
+            let file = path.rsplit('/').next().unwrap_or(path);
+            file.trim_end_matches(".ko").replace('_', "-") == name.replace('_', "-")
+        };
+        let mut wanted = BTreeSet::new();
+        for module in names {
+            let name = module.trim_start_matches('-').split(' ').next().unwrap_or(module);
+            let (path, needs) = lines
+                .iter()
+                .find(|(path, _)| is(path, name))
+                .with_context(|| format!("this kernel has no module {name}"))?;
+            wanted.insert((*path).to_owned());
+            wanted.extend(needs.split_ascii_whitespace().map(str::to_owned));
+        }
+        for path in &wanted {
+            let copy = to.join(path);
+            std::fs::create_dir_all(copy.parent().context("a module without a folder")?)?;
+            std::fs::copy(from.join(path), copy)?;
+        }
+        std::fs::create_dir_all(&to)?;
+        std::fs::copy(from.join("modules.dep"), to.join("modules.dep"))?;
+        Ok(())
+    }
+}
+
+/// The package that Debian's newest kernel is in.
+fn kernel_package() -> Result<String> {
+    let told = Command::new("apt-cache").args(["depends", KERNEL]).output()?;
+    let text = String::from_utf8_lossy(&told.stdout).into_owned();
+    let name = text.lines().find_map(|line| line.trim().strip_prefix("Depends: "));
+    Ok(name.context("apt knows no kernel")?.to_owned())
+}
+
+/// Runs a command whose words matter only where it fails.
+fn quiet(command: &mut Command) -> Result<()> {
+    let told = command.output().with_context(|| format!("cannot run {command:?}"))?;
+    ensure!(told.status.success(), "{command:?}: {}", String::from_utf8_lossy(&told.stderr).trim());
+    Ok(())
+}

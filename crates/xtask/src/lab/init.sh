@@ -1,0 +1,90 @@
+#!/bin/busybox sh
+# The first process of a guest of the lab: mounts what programs expect, runs one case, and ends the machine.
+/bin/busybox --install -s /bin
+mkdir -p /proc /sys /dev /tmp /run /sbin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+mkdir -p /dev/shm
+mount -t tmpfs tmpfs /dev/shm
+mount -t tmpfs tmpfs /tmp
+mount -t tmpfs tmpfs /run
+mount -t tracefs tracefs /sys/kernel/tracing
+mount -t configfs configfs /sys/kernel/config
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+export PATH=/bin:/sbin HOME=/tmp TERM=dumb
+stty -F /dev/ttyS1 raw
+ip link set lo up
+
+# tell NAME CODE FILE: an answer for the host.
+tell() {
+    { echo "BEGIN $1 $2"; cat "$3"; echo; echo "END $1"; } > /dev/ttyS1
+}
+
+# say TEXT: what happens, for who reads along.
+say() {
+    echo "SAY $*" > /dev/ttyS1
+}
+
+# profile TARGET: what the device does when it is well.
+profile() {
+    say "profile of $1"
+    halfpower check "$1" --for-diagnosis --no-write --budget 60s --db /tmp/kept.db --json \
+        > /tmp/profile.json 2> /tmp/profile.err || { tell failed $? /tmp/profile.err; }
+}
+
+# load WORDS: a program that reads until it is ended.
+load() {
+    halfpower run "$@" --runtime 120s --no-save > /tmp/load.out 2>&1 &
+    loads="$loads $!"
+}
+
+# watch NAME TARGET: the diagnosis of what goes on.
+watch_it() {
+    say "diagnosis of $2"
+    sleep 3
+    profile=
+    [ -e /tmp/kept.db ] && profile="--profile last --db /tmp/kept.db"
+    halfpower diagnose "$2" --for 20s $profile --json \
+        > /tmp/found.json 2> /tmp/found.err
+    code=$?
+    [ -s /tmp/found.json ] || cp /tmp/found.err /tmp/found.json
+    tell "$1" $code /tmp/found.json
+    kill $loads
+    loads=
+}
+
+# run_it NAME WORDS: one run, which has to end by itself.
+run_it() {
+    name=$1
+    shift
+    timeout 90 halfpower run "$@" --no-save --json > /tmp/run.json 2> /tmp/run.err
+    code=$?
+    [ -s /tmp/run.json ] || cp /tmp/run.err /tmp/run.json
+    tell "$name" $code /tmp/run.json
+}
+
+# delayed NAME DEVICE MS: a device of the mapper that takes so long for each read.
+delayed() {
+    dmsetup create "$1" --table "0 $(blockdev --getsz "$2") delay $2 0 $3"
+    [ -e "/dev/mapper/$1" ] || dmsetup mknodes "$1"
+}
+
+# slower NAME DEVICE MS: the same device takes so long now.
+slower() {
+    dmsetup reload "$1" --table "0 $(blockdev --getsz "$2") delay $2 0 $3"
+    dmsetup suspend "$1"
+    dmsetup resume "$1"
+}
+
+while read -r module; do
+    # What a module is loaded with stands behind its name.
+    modprobe $module || say "no module $module"
+done < /modules
+sleep 1
+
+loads=
+. /case.sh
+say "done"
+sync
+poweroff -f
