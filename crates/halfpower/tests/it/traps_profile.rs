@@ -46,10 +46,10 @@ fn a_rate_that_still_grows_at_the_largest_depth_is_told_and_one_that_does_not_is
 #[test]
 fn a_small_part_of_the_device_is_told_once_and_a_large_one_is_not() {
     requires!(Root, Loop);
-    let device = LoopDevice::new(8 << 30).unwrap();
+    let device = LoopDevice::new(4 << 30).unwrap();
     let with =
         |size: &str| profile(0, &format!("{} --budget 5s --size {size}", device.path().display()));
-    let large = with("128m");
+    let large = with("450m");
     for code in [FindingCode::SmallArea, FindingCode::CacheSizedArea] {
         assert!(!found(&large.findings, code), "{:#?}", large.findings);
     }
