@@ -187,11 +187,9 @@ impl Source {
 fn with_layouts(roots: &Roots, paths: &[ObservedPath]) -> Arc<[ObservedPath]> {
     let here = *roots == Roots::default();
     let with_layout = |path: &ObservedPath| {
-        let layout = target::layout(Path::new(&path.path));
-        ObservedPath {
-            layout: layout.filter(|_| here && path.filesystem.is_some()),
-            ..path.clone()
-        }
+        let files = here && path.filesystem.is_some();
+        let layout = files.then(|| target::layout(Path::new(&path.path))).flatten();
+        ObservedPath { layout, ..path.clone() }
     };
     paths.iter().map(with_layout).collect()
 }

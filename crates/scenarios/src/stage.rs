@@ -29,11 +29,16 @@ impl Staged {
     /// The diagnosis of it.
     #[must_use]
     pub fn diagnosed(&self) -> Diagnosis {
+        self.diagnosis_of(&self.observation)
+    }
+
+    /// The diagnosis of other counters with the same profiles.
+    pub(crate) fn diagnosis_of(&self, observation: &Observation) -> Diagnosis {
         let options = DiagnoseOptions { without_series: true, ..DiagnoseOptions::default() };
         let of = |device: &ObservedDevice| {
             self.profiles.iter().find(|prepared| prepared.profile().target.path == device.name)
         };
-        diagnose(&self.observation, &of, &options)
+        diagnose(observation, &of, &options)
     }
 }
 

@@ -3,8 +3,8 @@
 //! what is called likely has to be right as often as that word means.
 
 use crate::building::{FINE, at_ease, bad_at_ease, closed, fine, open, room, well};
-use crate::case::Case;
-use crate::devices::QUEUES;
+use crate::case::{Case, Load};
+use crate::devices::{Device, QUEUES};
 use crate::dice::Dice;
 use crate::scenario::GroupLimit;
 use record::Strategy::{RaiseCap, Restore, Scheduler};
@@ -154,6 +154,23 @@ pub(crate) fn hosted(dice: &mut Dice, opposite: bool) -> Case {
     case
 }
 
+/// A limit of so many reads per second.
+fn reads_limited(per_s: f64) -> Vec<GroupLimit> {
+    vec![GroupLimit { limited: LimitedIo::of(OpKind::Read, false), per_s: per_s as u64 }]
+}
+
+/// A program that reads as fast as it may.
+fn asks_for_more(device: Device) -> Load {
+    closed(device, "program", 2 * device.side, 100)
+}
+
+/// A program that reads at a constant rate.
+fn paced(device: Device, rate: f64) -> Load {
+    let mut program = open(device, "program", rate, 100);
+    program.spec.arrival = Some(Arrival::Constant);
+    program
+}
+
 /// A program that asks for so much at equal distances, by itself or as a limit lets it through that is
 /// out of sight; with nothing but counters, with the pressure, or with pressure that does not count the
 /// waits.
@@ -164,18 +181,11 @@ pub(crate) fn unseen_limit(dice: &mut Dice, opposite: bool) -> Case {
         dice.pick(&[(true, false), (true, false), (false, false), (false, true)]);
     // How often a constant rate is a limit that is not seen is nobody's to measure.
     let capped = !opposite && (!bare && !uncounted || dice.between(0.0, 1.0) < 0.6);
-    let mut program = if capped {
-        closed(device, "program", 2 * device.side, 100)
+    let program = if capped {
+        Load { uncounted, limits: reads_limited(rate), ..asks_for_more(device) }
     } else {
-        open(device, "program", rate, 100)
+        paced(device, rate)
     };
-    if capped {
-        let limited = LimitedIo::of(OpKind::Read, false);
-        program.limits = vec![GroupLimit { limited, per_s: rate as u64 }];
-        program.uncounted = uncounted;
-    } else {
-        program.spec.arrival = Some(Arrival::Constant);
-    }
     let is_fine = fine(device, rate);
     let mut case = well(dice, device, vec![program], is_fine, &[RaiseCap]);
     (case.bare, case.limits_unseen, case.may_be_silent) = (bare, true, true);
@@ -188,18 +198,9 @@ pub(crate) fn unseen_limit(dice: &mut Dice, opposite: bool) -> Case {
 pub(crate) fn just_allowed(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&QUEUES);
     let limit = (dice.between(0.1, 0.5) * device.ease_per_s()).max(25.0).round();
-    let limits =
-        vec![GroupLimit { limited: LimitedIo::of(OpKind::Read, false), per_s: limit as u64 }];
     let rate = (dice.between(0.95, 1.0) * limit).floor();
-    let mut program = if opposite {
-        closed(device, "tenant", 2 * device.side, 100)
-    } else {
-        open(device, "tenant", rate, 100)
-    };
-    if !opposite {
-        program.spec.arrival = Some(Arrival::Constant);
-    }
-    (program.limits, program.uncounted) = (limits, true);
+    let program = if opposite { asks_for_more(device) } else { paced(device, rate) };
+    let program = Load { uncounted: true, limits: reads_limited(limit), ..program };
     let is_fine = fine(device, rate);
     let mut case = well(dice, device, vec![program], is_fine, &[RaiseCap]);
     case.may_be_silent = true;

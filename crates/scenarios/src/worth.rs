@@ -5,7 +5,8 @@ use crate::case::Case;
 use crate::judge::judge;
 use crate::profiles::Profiles;
 use crate::scores::{Drawn, Scores, on_all_processors};
-use crate::stage::{Staged, staged};
+use crate::stage::staged;
+use record::Observation;
 use std::sync::atomic::AtomicBool;
 
 /// A kind of evidence.
@@ -50,8 +51,7 @@ impl EvidenceKind {
     }
 
     /// Takes it from what a diagnosis gets; `from_s` and `to_s` are the stretch that is asked about.
-    fn leave_out(self, staged: &mut Staged, (from_s, to_s): (u64, u64)) {
-        let observation = &mut staged.observation;
+    fn leave_out(self, observation: &mut Observation, (from_s, to_s): (u64, u64)) {
         match self {
             Self::Tracer => {
                 for interval in &mut observation.intervals {
@@ -94,26 +94,25 @@ pub fn worth(
         profiles.make(&disk.device)?;
     }
     let known = &*profiles;
+    let kinds = || [None].into_iter().chain(EvidenceKind::ALL.map(Some));
     let of_case = |case: &Case| -> Result<Vec<Drawn>, ScenarioError> {
         let mut case = case.clone();
         case.expects.truncate(1);
         let stretch = case.expects.first().map_or((0, 0), |expect| (expect.from_s, expect.to_s));
-        let kinds = [None].into_iter().chain(EvidenceKind::ALL.map(Some));
-        kinds
-            .map(|kind| {
-                let mut staged = staged(&case, known)?;
-                if let Some(kind) = kind {
-                    kind.leave_out(&mut staged, stretch);
-                }
-                let score = judge(&case, &staged.diagnosed());
-                Ok(Drawn { case: case.clone(), score, outcome: None })
-            })
-            .collect()
+        let staged = staged(&case, known)?;
+        let without = |kind: Option<EvidenceKind>| {
+            let mut observation = staged.observation.clone();
+            if let Some(kind) = kind {
+                kind.leave_out(&mut observation, stretch);
+            }
+            let score = judge(&case, &staged.diagnosis_of(&observation));
+            Drawn { case: case.clone(), score, outcome: None }
+        };
+        Ok(kinds().map(without).collect())
     };
     let rows = on_all_processors(cases, &AtomicBool::new(false), of_case, |_| {});
     let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let kinds = [None].into_iter().chain(EvidenceKind::ALL.map(Some));
-    Ok(kinds
+    Ok(kinds()
         .enumerate()
         .map(|(at, kind)| {
             let column: Vec<Drawn> = rows.iter().filter_map(|row| row.get(at).cloned()).collect();

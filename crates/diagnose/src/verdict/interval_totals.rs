@@ -4,6 +4,7 @@
 //! and flushes are left out wherever the source keeps them apart.
 
 use record::{Figure, Interval, Misleading, Numbers, OpInterval, OpKind, UtilizationLaw};
+use std::ops::Range;
 
 /// The longest clock tick of a kernel, in seconds.
 const TICK_S: f64 = 0.01;
@@ -167,6 +168,16 @@ impl IntervalTotals {
     pub(crate) fn over<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> Self {
         let series: Vec<Self> = intervals.into_iter().map(Self::of).collect();
         Self::sum(&series).bounded()
+    }
+
+    /// Of the intervals whose middle lies in a time.
+    pub(crate) fn during<'a>(
+        intervals: impl IntoIterator<Item = &'a Interval>,
+        time: &Range<u64>,
+    ) -> Self {
+        let within =
+            |interval: &&Interval| time.contains(&(interval.begin_ns + interval.duration_ns / 2));
+        Self::over(intervals.into_iter().filter(within))
     }
 
     pub(crate) fn sum<'a>(series: impl IntoIterator<Item = &'a Self>) -> Self {

@@ -296,7 +296,8 @@ impl Segment<'_> {
                 let what = "what waking processors add at most";
                 judgement = judgement.with(what, self.waking_ns, "ns");
             }
-            let (doubt, because, decided_by) = self.may_be_slow(measure, by_busy, holds);
+            let (doubt, because, decided_by) =
+                self.may_be_slow(measure, holds.filter(|_| by_busy > by_time));
             let odds = if doubt == Doubt::WakeUps { slow + odds::of(doubt) } else { slow };
             judgement.weighed(called(true, overloaded), (doubt, odds), because, decided_by);
         }
@@ -332,11 +333,11 @@ impl Segment<'_> {
         judgement
     }
 
-    /// Why requests that take no longer than expected may do so all the same, and what decides that.
+    /// Why requests that take no longer than expected may do so all the same, and what decides that;
+    /// `holds` where the busy time says so more than the latency.
     fn may_be_slow(
         &self,
         measure: &Measure,
-        by_busy: f64,
         holds: Option<BusyTimeTest>,
     ) -> (Doubt, String, &'static str) {
         let Measure { look, over, asleep, error, .. } = *measure;
@@ -349,7 +350,7 @@ impl Segment<'_> {
             );
             return (Doubt::WakeUps, because, "The same while a processor is kept awake.");
         }
-        if let Some(held) = holds.filter(|_| by_busy > odds::slow(over, error)) {
+        if let Some(held) = holds {
             return (Doubt::BusyTime, held.sentence(), "A longer observation.");
         }
         if over >= HARDLY_SLOW {

@@ -152,7 +152,15 @@ fn held_up(
                 .members
                 .iter()
                 .filter(|&&other| other != member)
-                .map(|&other| (other, during(&subjects[other], &one.segment.time)))
+                .map(|&other| {
+                    (
+                        other,
+                        IntervalTotals::during(
+                            subjects[other].intervals.iter().copied(),
+                            &one.segment.time,
+                        ),
+                    )
+                })
                 .filter(|(_, tally)| comparable(&one.segment.tally, tally))
                 .collect();
             if 2 * siblings.len() < built.members.len() - 1 || siblings.is_empty() {
@@ -201,14 +209,6 @@ fn waiting(
         }
     }
     found
-}
-
-/// Sums of the intervals whose middle lies in a time.
-fn during(subject: &Subject<'_>, time: &Range<u64>) -> IntervalTotals {
-    let within = |interval: &&&record::Interval| {
-        time.contains(&(interval.begin_ns + interval.duration_ns / 2))
-    };
-    IntervalTotals::over(subject.intervals.iter().filter(within).copied())
 }
 
 /// Whether one time holds at least half of another.

@@ -53,13 +53,15 @@ fn is_below(observation: &Observation, disk: &str, volume: &ObservedDevice) -> b
 
 /// What shows that a volume holds requests in a time.
 fn held(observation: &Observation, volume: &ObservedDevice, time: &Range<u64>) -> Option<Cause> {
-    let own = during(observation, &volume.name, time);
-    let below: IntervalTotals = IntervalTotals::sum(
-        &volume.built_of.iter().map(|member| during(observation, member, time)).collect::<Vec<_>>(),
-    );
-    let one = volume.built_of.len() == 1;
-    let ops = [(OpKind::Read, true), (OpKind::Write, one)];
-    let latencies = ops.into_iter().filter(|(_, counts)| *counts).find_map(|(op, _)| {
+    let of = |name: &String| {
+        let own = observation.intervals.iter().filter(|interval| interval.device == *name);
+        IntervalTotals::during(own, time)
+    };
+    let own = of(&volume.name);
+    let below = IntervalTotals::sum(&volume.built_of.iter().map(of).collect::<Vec<_>>());
+    let ops: &[OpKind] =
+        if volume.built_of.len() == 1 { &[OpKind::Read, OpKind::Write] } else { &[OpKind::Read] };
+    let latencies = ops.iter().find_map(|&op| {
         let known = |of: &OpTally| of.latency_ns().filter(|_| of.count() >= REQUESTS_MIN);
         Some((op, known(own.op(op))?, known(below.op(op))?))
     });
@@ -77,12 +79,4 @@ fn held(observation: &Observation, volume: &ObservedDevice, time: &Range<u64>) -
     let evidence =
         [("latency of the volume", takes_ns, "ns"), ("latency below it", below_ns, "ns")];
     Some(Cause { code: CauseCode::VolumeHolds, claim, evidence: numbers(&evidence) })
-}
-
-/// Sums of the intervals of a device whose middle lies in a time.
-fn during(observation: &Observation, name: &str, time: &Range<u64>) -> IntervalTotals {
-    let within = observation.intervals.iter().filter(|interval| {
-        interval.device == name && time.contains(&(interval.begin_ns + interval.duration_ns / 2))
-    });
-    IntervalTotals::over(within)
 }

@@ -10,9 +10,9 @@ mod guest;
 
 use crate::{arguments::Arguments, place};
 use anyhow::{Context, Result};
-use cases::{CASES, Case, Expect};
+use cases::{CASES, Case, Expect, FAILED};
 use guest::Guest;
-use serde_json::Value;
+use record::Diagnosis;
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -60,17 +60,22 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     for case in CASES.iter().filter(wanted) {
         let begin = Instant::now();
         let answers = boot(&guest, case).with_context(|| case.name)?;
-        for (name, expect) in case.expects {
-            let outcome = match answers.get(*name) {
-                Some((code, text)) => judged(expect, *code, text),
-                None => Err("no answer".to_owned()),
-            };
+        let found = case.expects.iter().map(|(name, expect)| {
+            (*name, answer(&answers, name).and_then(|(_, text)| diagnosed(expect, text)))
+        });
+        let failed = case.engines.iter().map(|name| {
+            (*name, answer(&answers, name).and_then(|(code, text)| failed(code, text)))
+        });
+        for (name, outcome) in found.chain(failed) {
             all += 1;
             right += usize::from(outcome.is_ok());
             let mark = if outcome.is_ok() { "ok   " } else { "WRONG" };
-            println!("{mark} {:22} {name:18} {}", case.name, outcome.unwrap_or_else(|why| why));
+            println!("{mark} {:22} {name:10} {}", case.name, outcome.unwrap_or_else(|why| why));
         }
-        let expected = |name: &String| case.expects.iter().any(|(known, _)| known == name);
+        let expected = |name: &String| {
+            let mut names = case.expects.iter().map(|(known, _)| known).chain(case.engines);
+            names.any(|known| known == name)
+        };
         for (name, (code, text)) in answers.iter().filter(|(name, _)| !expected(name)) {
             println!("      {:22} {name} {code}: {}", case.name, text.trim());
         }
@@ -82,7 +87,8 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
 
 /// Runs a case in a guest until that ends.
 fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
-    let initrd = guest.initrd(case.name, case.modules, case.script)?;
+    let script = format!("engines='{}'\n{}", case.engines.join(" "), case.script);
+    let initrd = guest.initrd(case.name, case.modules, &script)?;
     let (console, told) = (initrd.with_extension("console"), initrd.with_extension("told"));
     let mut qemu = Command::new(QEMU);
     qemu.args(["-m", "1536", "-smp", "2", "-display", "none", "-no-reboot", "-nic", "none"]);
@@ -145,52 +151,36 @@ fn answers(text: &str) -> Answers {
     found
 }
 
-/// What came, and whether it is what had to come.
-fn judged(expect: &Expect, code: i32, text: &str) -> std::result::Result<String, String> {
-    match expect {
-        Expect::Found { device, verdicts, causes } => {
-            let Ok(found) = serde_json::from_str::<Value>(text) else {
-                return Err(format!("code {code}: {}", text.trim()));
-            };
-            diagnosed(&found, device, verdicts, causes)
-        }
-        Expect::Told(words) => {
-            let ended = matches!(code, 0 | 1 | 4);
-            let told = words.iter().find(|word| text.contains(**word));
-            match told.filter(|_| ended) {
-                Some(word) => Ok(format!("code {code}, {word}")),
-                None => Err(format!("code {code}: {}", text.lines().last().unwrap_or_default())),
-            }
-        }
+/// What came, where it is what had to come; else as an error.
+type Outcome = std::result::Result<String, String>;
+
+fn answer<'a>(answers: &'a Answers, name: &str) -> std::result::Result<(i32, &'a str), String> {
+    let found = answers.get(name).ok_or("no answer")?;
+    Ok((found.0, &found.1))
+}
+
+/// A run that ended by itself, and said in its findings or in its error that its device failed.
+fn failed(code: i32, text: &str) -> Outcome {
+    let ended = matches!(code, 0 | 1 | 4);
+    match FAILED.iter().find(|word| text.contains(**word)).filter(|_| ended) {
+        Some(word) => Ok(format!("code {code}, {word}")),
+        None => Err(format!("code {code}: {}", text.lines().last().unwrap_or_default())),
     }
 }
 
 /// The verdict on the longest stretch of a device.
-fn diagnosed(
-    found: &Value,
-    device: &str,
-    verdicts: &[&str],
-    causes: &[&str],
-) -> std::result::Result<String, String> {
-    let devices = found["devices"].as_array().into_iter().flatten();
-    let of = devices.clone().find(|one| one["device"] == device);
-    let Some(of) = of else {
-        let names: Vec<&str> = devices.filter_map(|one| one["device"].as_str()).collect();
-        return Err(format!("{device} is not among {}", names.join(", ")));
-    };
-    let episodes = of["episodes"].as_array().into_iter().flatten();
-    let Some(longest) = episodes.max_by_key(|episode| episode["duration_ns"].as_u64()) else {
-        return Err("nothing was seen".to_owned());
-    };
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (verdict, sure) = (text(&longest["verdict"]), text(&longest["confidence"]));
-    let list = |values: &Value, key: &str| -> Vec<String> {
-        values.as_array().into_iter().flatten().map(|one| text(&one[key])).collect()
-    };
-    let (open, why) = (list(&longest["alternatives"], "verdict"), list(&longest["causes"], "code"));
-    let told = format!("{verdict} ({sure}) or [{}]; {}", open.join(" "), why.join(" "));
-    let right = verdicts.contains(&verdict.as_str());
-    let caused =
-        causes.is_empty() || causes.iter().any(|cause| why.iter().any(|code| code == cause));
+fn diagnosed(expect: &Expect, text: &str) -> Outcome {
+    let found: Diagnosis = serde_json::from_str(text).map_err(|_| text.trim().to_owned())?;
+    let device = found.devices.iter().find(|one| one.device == expect.device);
+    let episodes = device.map_or(&[][..], |device| &device.episodes);
+    let longest = episodes.iter().max_by_key(|episode| episode.duration_ns);
+    let longest = longest.ok_or_else(|| format!("nothing was seen of {}", expect.device))?;
+    let (verdict, sure) = (longest.verdict.name(), longest.probability);
+    let open: Vec<String> = longest.alternatives.iter().map(|one| one.verdict.name()).collect();
+    let why: Vec<String> = longest.causes.iter().map(|cause| cause.code.name()).collect();
+    let told = format!("{verdict} ({sure:.3}) or [{}]; {}", open.join(" "), why.join(" "));
+    let right = expect.verdicts.contains(&verdict.as_str());
+    let caused = |cause: &&str| why.iter().any(|code| code == cause);
+    let caused = expect.causes.is_empty() || expect.causes.iter().any(caused);
     if right && caused { Ok(told) } else { Err(told) }
 }
