@@ -77,9 +77,8 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let profiles = arguments.save.keeping.profiles_for_devices(arguments.profile.as_deref())?;
     let mut store = arguments.save.store()?;
     let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
-    let (observations, interrupted) = observations(arguments, simulated, stop)?;
-    let mut diagnoses = Vec::new();
-    let mut rows = format!("{}\n", report::DIAGNOSIS_CSV_HEADER);
+    let (observations, interrupted, fresh) = observations(arguments, simulated, stop)?;
+    let (mut diagnoses, mut rows) = (Vec::new(), format!("{}\n", report::DIAGNOSIS_CSV_HEADER));
     for observation in &observations {
         let diagnosis = profiles.diagnose(observation, VERSION, false);
         if let Some(store) = &mut store {
@@ -93,12 +92,13 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
         rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));
         diagnoses.push(diagnosis);
     }
-    let story = if arguments.verbose {
-        |one: &Diagnosis| report::diagnosis(one).unfolded()
-    } else {
-        report::diagnosis
+    let story = |one: &Diagnosis| {
+        let story = report::diagnosis(one);
+        let unknown = if fresh { &*one.observation_id } else { "" };
+        let story = if store.is_some() { story } else { story.unsaved(unknown) };
+        if arguments.verbose { story.unfolded() } else { story }
     };
-    let tickets = |one: &Diagnosis| report::markdown(&report::tickets(&report::diagnosis(one)));
+    let tickets = |one: &Diagnosis| report::markdown(&report::tickets(&story(one)));
     let text = match arguments.for_ticket {
         true => diagnoses.iter().map(tickets).collect(),
         false => output::documents(arguments.save.json, &diagnoses, story)?,
@@ -112,12 +112,12 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     Ok(Verdict::Clean)
 }
 
-/// What is to be diagnosed, and whether the user ended its recording early.
+/// What is to be diagnosed, whether the user ended its recording early, and whether it was made now.
 fn observations(
     arguments: &DiagnoseArgs,
     simulated: bool,
     stop: &StopFlag,
-) -> anyhow::Result<(Vec<Observation>, bool)> {
+) -> anyhow::Result<(Vec<Observation>, bool, bool)> {
     arguments.sampling.check_length(arguments.length)?;
     if !simulated && (!arguments.load.is_empty() || arguments.steal > 0) {
         return Err(usage("--load and --steal are for simulated devices (sim:NAME)"));
@@ -126,15 +126,15 @@ fn observations(
         let [source] = arguments.sources.as_slice() else {
             return Err(usage("name one simulated device and nothing beside it"));
         };
-        return Ok((vec![simulate(source, arguments, stop)?], false));
+        return Ok((vec![simulate(source, arguments, stop)?], false, true));
     }
     if let Some(observations) = recordings::named(&arguments.sources, &arguments.save.keeping)? {
-        return Ok((observations, false));
+        return Ok((observations, false, false));
     }
     let source = arguments.sampling.source(&arguments.sources, false)?;
     let recorder = observing::recorder(arguments.save.store()?, source.host());
     let recorded = arguments.sampling.record(source, recorder, arguments.length, stop)?;
-    Ok((vec![recorded.observation], recorded.interrupted))
+    Ok((vec![recorded.observation], recorded.interrupted, true))
 }
 
 fn simulate(
@@ -160,7 +160,7 @@ fn simulate(
         duration: arguments.length,
         interval: arguments.sampling.interval,
         seed: arguments.seed,
-        traced: arguments.sampling.trace,
+        traced: arguments.sampling.trace == Some(true),
         steal_share: f64::from(arguments.steal) / 100.0,
     };
     Ok(observe(&scenario, VERSION, stop)?)

@@ -2,7 +2,7 @@
 
 use crate::failure::{interrupted, usage};
 use crate::progress::Progress;
-use clap::Args;
+use clap::{Args, builder::BoolishValueParser};
 use kernel::Roots;
 use kernel::live::Selection;
 use observe::{Depth, Recorded, Schedule, Source};
@@ -41,9 +41,10 @@ pub(crate) struct SamplingArgs {
     /// Length of an interval, at least 10ms.
     #[arg(long, value_name = "TIME", default_value = "1s")]
     pub(crate) interval: Nanos,
-    /// Trace single requests at the block layer, too (as root; costs a few microseconds each).
-    #[arg(long)]
-    pub(crate) trace: bool,
+    /// Time each request at the block layer: yes or no [default: where that is possible, as root].
+    #[arg(long, value_name = "yes|no", num_args = 0..=1, require_equals = true,
+        default_missing_value = "yes", value_parser = BoolishValueParser::new())]
+    pub(crate) trace: Option<bool>,
     /// Do not count requests and fsyncs by process, which is done as root.
     #[arg(long)]
     pub(crate) no_processes: bool,

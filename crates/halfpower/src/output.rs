@@ -148,7 +148,7 @@ pub(crate) fn document(
 pub(crate) fn documents<T: Serialize>(
     as_json: bool,
     documents: &[T],
-    story: fn(&T) -> Story,
+    story: impl Fn(&T) -> Story,
 ) -> anyhow::Result<String> {
     let text = |one| if as_json { json(one) } else { Ok(page(&story(one))) };
     let texts: Vec<String> = documents.iter().map(text).collect::<Result<_, _>>()?;

@@ -27,7 +27,7 @@ pub struct Sample {
     pub context: Context,
     /// The devices that are there now.
     pub devices: Vec<Arc<ObservedDevice>>,
-    /// What the user named, with all that lies below.
+    /// What the user named, with all that lies below, or what is built of several devices.
     pub paths: Arc<[ObservedPath]>,
     /// How many devices the selection leaves out.
     pub hidden: usize,
@@ -44,8 +44,9 @@ pub struct Sample {
 pub struct Depth {
     /// Who asks for what, where privileges allow it.
     pub processes: bool,
-    /// What happens to each request.
-    pub requests: bool,
+    /// What happens to each request: `None` asks where privileges and the kernel allow it, and says
+    /// nothing where they do not.
+    pub requests: Option<bool>,
 }
 
 /// Where samples come from.
@@ -67,17 +68,20 @@ impl Source {
     /// # Errors
     /// If the counters cannot be read, or a selected device is not among them.
     pub fn open(roots: &Roots, selection: Selection, depth: Depth) -> Result<Self, KernelError> {
+        // How files lie is looked at only where the user asks about them.
+        let named = !selection.named.is_empty();
         let sampler = Sampler::new(roots.clone(), selection)?;
         let (traced, impossible) = (HashMap::new(), ImpossibleFigures::default());
-        let (findings, paths) = (Vec::new(), with_layouts(roots, &sampler.paths()));
+        let (findings, paths) = (Vec::new(), with_layouts(roots, &sampler.paths(), named));
         let mut source =
             Self { sampler, paths, tracer: None, issuers: None, traced, impossible, findings };
         let devices = source.devices();
         let disks = request_disks(roots, devices.iter().map(|device| device.name.as_str()));
         let numbers: Vec<(u32, u32)> = disks.iter().map(|&(_, number)| number).collect();
         source.traced = disks.into_iter().map(|(name, number)| (number, name)).collect();
-        if depth.requests {
-            source.start_tracer(roots, &numbers);
+        // The counters of another machine's files are no requests of this kernel.
+        if depth.requests.unwrap_or(*roots == Roots::default()) {
+            source.start_tracer(roots, &numbers, depth.requests.is_some());
         }
         if depth.processes {
             source.start_issuers(roots, &numbers);
@@ -95,7 +99,7 @@ impl Source {
         }
     }
 
-    fn start_tracer(&mut self, roots: &Roots, numbers: &[(u32, u32)]) {
+    fn start_tracer(&mut self, roots: &Roots, numbers: &[(u32, u32)], asked: bool) {
         match Tracer::open(roots, numbers) {
             Ok(tracer) => {
                 let missing = |lack: &_| {
@@ -105,7 +109,7 @@ impl Source {
                 self.findings.extend(tracer.lacks.iter().map(missing));
                 self.tracer = Some(tracer);
             }
-            Err(error) => self.findings.push(not_traced(&error)),
+            Err(error) => self.findings.extend(asked.then(|| not_traced(&error))),
         }
     }
 
@@ -184,8 +188,8 @@ impl Source {
 
 /// The same paths with how the files below them lie: of this machine alone, because the files of another
 /// one are not below its `/proc`.
-fn with_layouts(roots: &Roots, paths: &[ObservedPath]) -> Arc<[ObservedPath]> {
-    let here = *roots == Roots::default();
+fn with_layouts(roots: &Roots, paths: &[ObservedPath], named: bool) -> Arc<[ObservedPath]> {
+    let here = named && *roots == Roots::default();
     let with_layout = |path: &ObservedPath| {
         let files = here && path.filesystem.is_some();
         let layout = files.then(|| target::layout(Path::new(&path.path))).flatten();

@@ -57,6 +57,11 @@ pub enum CauseCode {
     PartialBlocks,
     /// It takes far longer than the other members of the built device, which wait for it.
     SlowestMember,
+    /// The array that the device belongs to reads and writes it of its own: it rebuilds, checks or moves
+    /// its data.
+    ArrayRebuilds,
+    /// The array that the device belongs to lacks members, whose requests the others serve.
+    ArrayDegraded,
     /// A volume above the device takes most of the time itself.
     VolumeHolds,
     /// Programs wait for a processor.
@@ -82,6 +87,8 @@ impl CauseCode {
                 | Self::ManyFlushes
                 | Self::CompressedFiles
                 | Self::VolumeHolds
+                | Self::ArrayRebuilds
+                | Self::ArrayDegraded
         )
     }
 

@@ -243,7 +243,8 @@ pub struct Episode {
     pub activity: Activity,
     /// What is the matter.
     pub verdict: Verdict,
-    /// How sure that is: certain from a probability of 0.995 on, likely from 0.7 on.
+    /// How sure that is: certain from a probability of 0.995 on, almost certain from 0.95 on, likely from
+    /// 0.7 on.
     pub confidence: Confidence,
     /// How probable the verdict is, 0 to 1: its share among scenarios drawn at random in which the
     /// evidence leaves the same alternatives open.

@@ -50,6 +50,8 @@ pub enum Doubt {
     SchedulerChanged,
     /// The I/O scheduler serves by weight and class.
     SchedulerByShare,
+    /// Control groups share the device by weight, or one is promised a latency.
+    GroupShares,
     /// Other conditions are not the profile's.
     ConditionsChanged,
     /// The profile is perhaps of another device.

@@ -87,11 +87,47 @@ pub struct DeviceFacts {
     pub iostats: Option<bool>,
     /// Size of the cache in the drive, at least, where the drive tells.
     pub cache_bytes: Option<Bytes>,
+    /// How a software array (md) is; null for others, and for one without redundancy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<ArrayState>,
     /// What a loop device keeps its data in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loop_file: Option<LoopFile>,
     /// Other facts of layers on the way, one sentence each.
     pub layers: Vec<String>,
+}
+
+/// Name of the driver of [`DeviceFacts::export`].
+const EXPORT_DRIVER: &str = "nfs";
+
+impl DeviceFacts {
+    /// What is known of the export of a file server, as mounted by NFS.
+    #[must_use]
+    pub fn export(source: &str) -> Self {
+        Self {
+            name: source.to_owned(),
+            disk: source.to_owned(),
+            virtual_disk: true,
+            driver: Some(EXPORT_DRIVER.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// Whether it is the export of a file server.
+    #[must_use]
+    pub fn is_export(&self) -> bool {
+        self.driver.as_deref() == Some(EXPORT_DRIVER)
+    }
+}
+
+/// How an array of several devices is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ArrayState {
+    /// Members that it lacks.
+    pub missing: u32,
+    /// What it does of its own beside the requests of programs, in the kernel's word (`recover`,
+    /// `resync`, `check`, `balance`); null where nothing.
+    pub work: Option<String>,
 }
 
 /// The file below a loop device.
@@ -224,6 +260,48 @@ pub struct CgroupLimit {
     pub major_minor: String,
     /// The limit, in bytes or requests per second.
     pub limit_per_s: u64,
+}
+
+/// How the kernel divides a device among control groups.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ShareKind {
+    /// A weight of `io.cost` (`io.weight`), 1 to 10,000; 100 unless set.
+    Weight,
+    /// A weight of the scheduler bfq, 1 to 1,000; 100 unless set.
+    BfqWeight,
+    /// A latency that a group is promised, at the cost of others (`io.latency`), microseconds.
+    LatencyTarget,
+    /// Whether the model of costs divides the device by weight (`io.cost.qos`): 1.
+    Cost,
+}
+
+impl ShareKind {
+    /// The name of its file in version 2.
+    #[must_use]
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::Weight => "io.weight",
+            Self::BfqWeight => "io.bfq.weight",
+            Self::LatencyTarget => "io.latency",
+            Self::Cost => "io.cost.qos",
+        }
+    }
+}
+
+/// What a control group gets of a device where others want it too, if it is not what all get.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct CgroupShare {
+    /// The group.
+    pub group: String,
+    /// By which rule.
+    pub kind: ShareKind,
+    /// Device numbers that it holds for; null for all devices.
+    pub major_minor: Option<String>,
+    /// The weight or the target.
+    pub value: u64,
 }
 
 /// Conditions of a measurement.

@@ -25,6 +25,8 @@ pub enum Severity {
 pub enum Confidence {
     /// Follows from a count or a kernel statement.
     Certain,
+    /// A conclusion of measurements that leave little open.
+    AlmostCertain,
     /// A statistical or circumstantial conclusion.
     Likely,
     /// One of several explanations.

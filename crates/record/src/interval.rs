@@ -6,7 +6,9 @@
 //! `null`, never zero. Rejected: one type per source with a trait over them, which would let the
 //! conclusions depend on where the numbers came from.
 
-use crate::{CgroupLimit, DeviceFacts, Finding, HistogramSnapshot, ObservedPath, ProcessIo};
+use crate::{
+    CgroupLimit, CgroupShare, DeviceFacts, Finding, HistogramSnapshot, ObservedPath, ProcessIo,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -211,6 +213,9 @@ pub struct Context {
     pub writeback_bytes: Option<u64>,
     /// Limits that control groups set on devices, of the groups of the processes that do I/O.
     pub cgroup_limits: Vec<CgroupLimit>,
+    /// How devices are divided among control groups, where some get another share than the rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cgroup_shares: Vec<CgroupShare>,
     /// Control groups that were stopped because their CPU time was used up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_stops: Vec<CpuStops>,
@@ -272,8 +277,8 @@ pub struct Observation {
     pub kernel: Option<String>,
     /// The devices.
     pub devices: Vec<ObservedDevice>,
-    /// What the user named, with all that lies below; empty where all devices are observed, and for
-    /// sources that do not tell.
+    /// What the user named, with all that lies below. Where all devices are observed, the file systems
+    /// and arrays that are built of several; empty for sources that do not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<ObservedPath>,
     /// The intervals in order of time, and of the devices within one moment.

@@ -59,8 +59,8 @@ pub use experiment::{
     PlannedTrial, ReachedSizes,
 };
 pub use facts::{
-    CgroupLimit, DeviceFacts, Environment, Extents, FilesystemFacts, LimitedIo, LoopFile, Target,
-    TargetKind,
+    ArrayState, CgroupLimit, CgroupShare, DeviceFacts, Environment, Extents, FilesystemFacts,
+    LimitedIo, LoopFile, ShareKind, Target, TargetKind,
 };
 pub use finding::{Confidence, Evidence, Finding, FindingCode, Severity};
 pub use histogram::{

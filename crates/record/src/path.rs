@@ -7,7 +7,7 @@
 //! [`DeviceFacts::layers`](crate::DeviceFacts), which nothing can be concluded from.
 
 use crate::schema::word;
-use crate::{Bytes, CauseCode, FilesystemFacts};
+use crate::{ArrayState, Bytes, CauseCode, FilesystemFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +36,10 @@ pub struct Volume {
     pub kind: VolumeKind,
     /// How data are spread (`raid0`), where the kernel tells.
     pub level: Option<String>,
-    /// Kernel names of the devices right below; empty below a loop device whose file is in memory or
-    /// on a network.
+    /// How it is, where it is a btrfs (a software array says so in its device's facts).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<ArrayState>,
+    /// Names of the devices right below; empty below a loop device whose file is in memory.
     pub members: Vec<String>,
 }
 

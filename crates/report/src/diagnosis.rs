@@ -60,7 +60,7 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
         }
         many => format!("{} devices", many.len()),
     };
-    let subject = format!("{what}{host}, {} observed{source}", number::time(observed as f64));
+    let subject = format!("{what}{host}, {}{source}", number::time(observed as f64));
     let mut story =
         Story::new("Diagnosis", subject, simulated).saved(&diagnosis.id, &diagnosis.findings);
     story.unfold = "--verbose";

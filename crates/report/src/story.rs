@@ -23,6 +23,7 @@ pub fn severity(severity: Severity) -> (&'static str, Tone) {
 pub(crate) fn confidence(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Certain => "certain",
+        Confidence::AlmostCertain => "almost certain",
         Confidence::Likely => "likely",
         Confidence::Possible => "possible",
     }
@@ -485,6 +486,17 @@ impl Story {
         let section = self.section(title, "");
         section.fold = true;
         section
+    }
+
+    /// Without what only a saved document can be asked by: its id, and where it is not empty, the other
+    /// id with the commands that name it.
+    #[must_use]
+    pub fn unsaved(mut self, other: &str) -> Self {
+        let gone = |text: &str| !other.is_empty() && text.contains(other);
+        self.conditions.retain(|(name, text)| name != "id" && !gone(text));
+        self.commands.retain(|command| !gone(command));
+        self.id.clear();
+        self
     }
 
     /// A condition, unless it is empty.

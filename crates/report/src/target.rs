@@ -103,6 +103,7 @@ fn filesystem_line(filesystem: &FilesystemFacts, with_source: bool) -> String {
 /// `virtual disk`, `SSD`, `rotating disk` or `disk`, by what can be believed.
 fn device_kind(device: &DeviceFacts) -> &'static str {
     match (device.virtual_disk, device.rotational, device.rotational_trusted) {
+        _ if device.is_export() => "export of a file server",
         (true, ..) => "virtual disk",
         (false, Some(true), true) => "rotating disk",
         (false, Some(false), true) => "solid state",
@@ -119,7 +120,8 @@ pub(crate) fn device_line(device: &DeviceFacts) -> String {
     };
     let model: Vec<String> =
         [known(&device.vendor), known(&device.model)].into_iter().flatten().collect();
-    let mut parts = vec![device_kind(device).to_owned(), format_bytes(device.size_bytes.0)];
+    let mut parts = vec![device_kind(device).to_owned()];
+    parts.extend((device.size_bytes.0 > 0).then(|| format_bytes(device.size_bytes.0)));
     if !model.is_empty() {
         parts.insert(0, model.join(" "));
     }

@@ -9,7 +9,7 @@
 
 use super::fitted_profile::FittedProfile;
 use super::judge::Judged;
-use super::remedies::{Case, ROWS, Row};
+use super::remedies::{Case, Fixes, ROWS, Row};
 use model::PredictError;
 use model::whatif::{Setup, WhatIfError, words};
 use record::{Cause, Change, Effect, Measured, Remedy, Verdict};
@@ -33,13 +33,20 @@ impl Ranked {
 
 pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -> Vec<Remedy> {
     let mut all: Vec<Ranked> = Vec::new();
-    let evident = |one: &&Judged<'_>| one.judgement.verdict != Verdict::NotEnoughEvidence;
-    for (episode, one) in (0..).zip(judged).filter(|(_, one)| evident(one)) {
+    for (episode, one) in (0..).zip(judged) {
         let case = Case::new(one, reference);
-        let rows = one.causes.iter().flat_map(|cause| ROWS.iter().map(move |row| (row, cause)));
+        // What the kernel says of an array needs no other evidence.
+        let evident = one.judgement.verdict != Verdict::NotEnoughEvidence;
+        let rows = ROWS.iter().filter(|row| evident || row.fixes == Fixes::Array);
+        let rows = one.causes.iter().flat_map(|cause| rows.clone().map(move |row| (row, cause)));
         for found in rows.filter_map(|(row, cause)| case.remedy(row, cause, episode)) {
-            // The same strategy for several episodes is named once, where it gains most.
-            let same = |known: &&mut Ranked| known.remedy.strategy == found.remedy.strategy;
+            // The same strategy for several episodes is named once, where it gains most; what is to be
+            // done about an array is something else than about its disks.
+            let same = |known: &&mut Ranked| {
+                let of_arrays = [known.row, found.row].map(|row| row.fixes == Fixes::Array);
+                known.remedy.strategy == found.remedy.strategy
+                    && (of_arrays == [false; 2] || known.remedy.cause == found.remedy.cause)
+            };
             match all.iter_mut().find(same) {
                 Some(known) => {
                     known.seconds += found.seconds;

@@ -5,10 +5,10 @@ use super::judge::{BY_SHARE, OVER_AT_ALL, Segment, is_hosted};
 use super::judgement::Judgement;
 use super::neighbours::NeighbourBy;
 use crate::words::{changed, percent, times};
-use record::{Doubt, Verdict};
+use record::{CgroupShare, Doubt, ShareKind, Verdict};
 
-/// A smaller share of the latency in the scheduler is none that matters.
-const IN_SCHEDULER_LEAST: f64 = 0.1;
+/// A wait in the scheduler, or above the device, of a smaller share of the latency is none that matters.
+const WAITS_LEAST: f64 = 0.1;
 
 impl Segment<'_> {
     /// What happens to reads or to writes alone.
@@ -45,7 +45,7 @@ impl Segment<'_> {
         let waited = self.around.traced.as_ref().map(|traced| traced.queue_ns);
         let waits = waited
             .zip(self.tally.latency_ns())
-            .is_none_or(|(waited, latency)| waited >= IN_SCHEDULER_LEAST * latency);
+            .is_none_or(|(waited, latency)| waited >= WAITS_LEAST * latency);
         let Some(scheduler) = self.scheduler().filter(|_| harmed && waits) else { return };
         let was = self.changed.iter().find(|changed| changed.what == model::SCHEDULER);
         let (doubt, because) = match was.and_then(|was| was.a.as_ref()) {
@@ -72,6 +72,39 @@ impl Segment<'_> {
              scheduler of the profile."
         };
         judgement.against(Verdict::Capped, doubt, because, decided_by);
+    }
+
+    /// Control groups that share the device: the kernel holds requests of some back for others, above
+    /// every counter of the device.
+    pub(crate) fn alternatives_of_shares(&self, judgement: &mut Judgement) {
+        let Some(facts) = self.facts else { return };
+        let shares = self.around.shares_of(facts);
+        let rules = shares.iter().map(|share| share.kind);
+        let above = |kind: &ShareKind| matches!(kind, ShareKind::Cost | ShareKind::LatencyTarget);
+        let rule = rules.filter(above).max();
+        // The tracer sees requests that wait before they are started.
+        let waited = self.around.traced.as_ref().map(|traced| traced.waited_ns);
+        let waits = waited
+            .zip(self.tally.latency_ns())
+            .is_none_or(|(waited, latency)| waited >= WAITS_LEAST * latency);
+        let Some(rule) = rule.filter(|_| waits && judgement.verdict != Verdict::Capped) else {
+            return;
+        };
+        let what = match rule {
+            ShareKind::Cost => "divides it among control groups by weight",
+            _ => "promises a control group a latency",
+        };
+        judgement.also_against(
+            Verdict::Capped,
+            Doubt::GroupShares,
+            format!(
+                "{} {what} ({}): requests of the others may wait before any counter of the device \
+                 starts.",
+                rule.file(),
+                shares_text(&shares)
+            ),
+            "`cost.wait` in io.stat of the group, or the tracer's waits before a request is started.",
+        );
     }
 
     /// What is not as it was when the profile was made: then it is no profile of what is there.
@@ -168,6 +201,19 @@ impl Segment<'_> {
             );
         }
         let Some(facts) = self.facts.filter(|facts| is_hosted(facts)) else { return };
+        if facts.is_export() && judgement.verdict.is_slow() {
+            judgement.against(
+                Verdict::Capped,
+                Doubt::OutOfSight,
+                format!(
+                    "{} is the export of a file server: the network, a limit or other clients of the \
+                     server are out of sight and look the same.",
+                    facts.disk
+                ),
+                "`nfsiostat` (round trip against the whole call), and the same on the server.",
+            );
+            return;
+        }
         // What the volume's own log rules out is no cap.
         let cap = if self.around.over_limit.is_some() { "" } else { "a cap of the provider, " };
         if judgement.verdict.is_slow() {
@@ -183,4 +229,16 @@ impl Segment<'_> {
             );
         }
     }
+}
+
+/// `io.weight=10 of /light`, some of them.
+pub(super) fn shares_text(shares: &[&CgroupShare]) -> String {
+    const MOST: usize = 3;
+    let text = |share: &&CgroupShare| match share.kind {
+        ShareKind::Cost => format!("{} on", share.kind.file()),
+        kind => format!("{}={} of {}", kind.file(), share.value, share.group),
+    };
+    let texts: Vec<String> = shares.iter().take(MOST).map(text).collect();
+    let more = if shares.len() > MOST { ", ..." } else { "" };
+    format!("{}{more}", texts.join(", "))
 }

@@ -107,7 +107,7 @@ fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
         return held;
     }
     pinned_rate(judgement).unwrap_or_else(|| {
-        let waited = segment.around.traced.as_ref().map_or(0.0, |traced| traced.waited.1);
+        let waited = segment.around.traced.as_ref().map_or(0.0, |traced| traced.held.1);
         let claim = format!("Requests wait {} before the counters start.", format_nanos(waited));
         cause(CauseCode::WaitsAbove, claim, &[("wait", waited, "ns")])
     })
@@ -227,7 +227,7 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
     let enough = deep.enough;
     let all_the_time = if deep.is_kept() { " all the time" } else { "" };
     let claim = format!(
-        "The queue depth is {}{all_the_time}; {:.0} would give {} of the rate. {}",
+        "Queue depth is {}{all_the_time}; {:.0} would give {} of the rate. {}",
         format_count(deep.present),
         enough.depth,
         percent(enough.rate_share),

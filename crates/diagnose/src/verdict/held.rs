@@ -188,11 +188,11 @@ impl Segment<'_> {
             format!(
                 "Requests wait {} on average before the disk's counters start: something above the \
                  device holds them.",
-                format_nanos(traced.waited.1)
+                format_nanos(traced.held.1)
             ),
         )
-        .with("wait before the start", traced.waited.1, "ns")
-        .with("requests that waited", traced.waited.0, "");
+        .with("wait before the start", traced.held.1, "ns")
+        .with("requests that waited", traced.held.0, "");
         judgement.against(
             Verdict::Overloaded,
             Doubt::FullTags,

@@ -161,13 +161,13 @@ impl Segment<'_> {
         Some(some - busy)
     }
 
-    /// Whether the tracer saw requests wait before they were started.
+    /// Whether the tracer saw that requests were held before they were started.
     pub(super) fn waits_before(&self) -> bool {
         let (Some(traced), Some(latency)) = (&self.around.traced, self.tally.latency_ns()) else {
             return false;
         };
         let requests = traced.requests.max(self.tally.all.count());
-        traced.waited.0 >= HELD_SHARE * requests && traced.waited.1 >= HELD_TIMES * latency
+        traced.held.0 >= HELD_SHARE * requests && traced.held.1 >= HELD_TIMES * latency
     }
 
     /// The I/O scheduler that orders requests, where there is one.
@@ -241,6 +241,7 @@ impl Segment<'_> {
         self.alternatives_of_counters(&mut judgement, &measure);
         self.alternatives_of_the_tail(&mut judgement);
         self.alternatives_of_the_scheduler(&mut judgement);
+        self.alternatives_of_shares(&mut judgement);
         self.alternatives_of_changes(&mut judgement);
         self.alternatives_of_neighbours(&mut judgement);
         self.alternatives_of_flushes(&mut judgement);

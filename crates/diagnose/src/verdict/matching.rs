@@ -37,6 +37,11 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
     if profile.target.path == device.name && profile.simulated {
         return Fit::Of(MatchedBy::Simulated, None);
     }
+    let mounted = profile.target.filesystem.as_ref().map(|filesystem| &filesystem.source);
+    if mounted == Some(&device.name) && profile.target.device.is_none() {
+        // The export of a file server, by its name and that of the server.
+        return Fit::Of(MatchedBy::Name, None);
+    }
     match (&device.facts, &profile.target.device) {
         (Some(seen), Some(measured)) => by_facts(seen, measured, chosen),
         (None, Some(measured)) => by_name(&device.name, measured, chosen),

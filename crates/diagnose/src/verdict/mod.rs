@@ -14,6 +14,7 @@
 mod advice;
 mod alike;
 mod alternatives;
+mod arrays;
 mod busy_time_test;
 mod by_operation;
 mod causes;
@@ -122,6 +123,7 @@ pub fn diagnose<'p>(
     members::compare(&subjects, &mut judged, &members::built(observation, &subjects));
     members::below_files(observation, &subjects, &mut judged);
     volumes::above(observation, &subjects, &mut judged);
+    arrays::of_their_own(observation, &subjects, &mut judged);
     let devices: Vec<DeviceDiagnosis> = subjects
         .iter()
         .zip(&judged)

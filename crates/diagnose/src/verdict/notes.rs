@@ -40,7 +40,7 @@ fn means_only(judged: &[Judged<'_>]) -> Option<Note> {
         let verdict = one.judgement.verdict;
         matches!(verdict, Verdict::Healthy | Verdict::NotTheDisk) && !one.segment.tail_is_told()
     };
-    let claim = format!("{MEANS_HIDE} Live and as root, --trace times each.");
+    let claim = format!("{MEANS_HIDE} Live and as root, the tracer times each.");
     judged.iter().any(fine).then(|| note(NoteCode::MeansOnly, claim, &[]))
 }
 

@@ -6,8 +6,8 @@
 //! near a boundary (slow, overloaded, much to spare), they are computed from its error. Where it
 //! is a yes or no, they are a row of [`of`]: set on drawn scenarios, judged on others that were never
 //! looked at, and for layers that no scenario has, a share that is admitted to be a guess of how often
-//! they are to blame. Rejected: one level of doubt for every alternative, which called 98 of 100
-//! right verdicts "likely".
+//! they are to blame. Rejected: one level of doubt for every alternative, and one word from 0.7 up to
+//! certain, both of which called 98 of 100 right verdicts "likely".
 
 use super::judge::{MUCH_TO_SPARE, NEAR_MAXIMUM, SLOW_FROM, WAITS_FROM};
 use record::{Confidence, Doubt, NORMAL_95};
@@ -16,8 +16,10 @@ use std::f64::consts::TAU;
 
 /// An alternative with smaller odds is not named.
 pub(super) const NAMED: f64 = 0.004;
-/// A verdict is certain from this probability on, and likely from the second on.
+/// A verdict is certain from this probability on, almost certain from the second, and likely from the
+/// third.
 const CERTAIN: f64 = 0.995;
+const ALMOST_CERTAIN: f64 = 0.95;
 const LIKELY: f64 = 0.7;
 
 /// Before anything is measured: the share of devices that are slower than their profile.
@@ -39,6 +41,8 @@ const SPARE_SD: f64 = 0.02;
 pub(super) fn confidence(probability: f64) -> Confidence {
     if probability >= CERTAIN {
         Confidence::Certain
+    } else if probability >= ALMOST_CERTAIN {
+        Confidence::AlmostCertain
     } else if probability >= LIKELY {
         Confidence::Likely
     } else {
@@ -101,7 +105,7 @@ pub(super) fn of(doubt: Doubt) -> f64 {
         OutOfSight | NoMoreAsked | ConstantRateBelowMaximum => 0.45,
         NeighbourFlushes | Tail => 0.5,
         DeviceUnknown | OneOperation | ConstantRatePressed | ProviderLog | LimitPartOfTime
-        | PlaceOnMember | MemberUnknown | Neighbour | CompressedFiles => 0.3,
+        | PlaceOnMember | MemberUnknown | Neighbour | CompressedFiles | GroupShares => 0.3,
         Flushes | OwnBursts | TailByCredit | ConstantRateUnpressed => 0.15,
         IoPressure | OthersBesideGroup | SequentialUnknown | WakeUps | ProfileMatch | FullTags
         | BurstsInScheduler | Quicker | ComesAndGoes | MeanAsExpected | NearSlow

@@ -4,13 +4,16 @@
 //! layer seen takes the blame for all below it.
 
 use super::Subject;
+use super::alternatives::shares_text;
+use super::arrays::{state_of, state_text};
 use super::judge::is_hosted;
 use super::layout::files;
 use super::system_context::SystemContext;
 use crate::words::percent;
 use record::{
-    CauseCode, CgroupLimit, DeviceDiagnosis, DeviceFacts, FileLayout, FilesystemFacts, LayerKind,
-    Observation, ObservedPath, PathLayer, PathMap, Profile, Volume, VolumeKind, format_bytes,
+    ArrayState, CauseCode, CgroupLimit, CgroupShare, DeviceDiagnosis, DeviceFacts, FileLayout,
+    FilesystemFacts, LayerKind, Observation, ObservedPath, PathLayer, PathMap, Profile, Volume,
+    VolumeKind, format_bytes,
 };
 
 /// A file system with less free than this share is named as nearly full.
@@ -27,7 +30,7 @@ struct Leaf<'a> {
     causes: Vec<CauseCode>,
 }
 
-/// The map of each path that the user named; without any, of each device that the kernel describes.
+/// The map of each path that is observed, and of each device beside them that the kernel describes.
 pub(super) fn maps(
     observation: &Observation,
     subjects: &[Subject<'_>],
@@ -42,11 +45,12 @@ pub(super) fn maps(
             let built_of = leaf.facts.map_or(&[][..], |facts| &facts.leaves);
             built_of.len() > 1 && built_of.iter().all(within)
         });
-        PathMap { path: path.path.clone(), layers: layers(path, &own.collect::<Vec<_>>(), whole) }
+        let layers = layers(observation, path, &own.collect::<Vec<_>>(), whole);
+        PathMap { path: path.path.clone(), layers }
     };
-    if !observation.paths.is_empty() {
-        return observation.paths.iter().map(of).collect();
-    }
+    let paths = &observation.paths;
+    let on_a_path =
+        |leaf: &&Leaf<'_>| paths.iter().any(|it| it.devices.iter().any(|name| name == leaf.name));
     let alone = |leaf: &Leaf<'_>| ObservedPath {
         path: leaf.name.to_owned(),
         filesystem: None,
@@ -54,7 +58,11 @@ pub(super) fn maps(
         volumes: Vec::new(),
         devices: vec![leaf.name.to_owned()],
     };
-    leaves.iter().filter(|leaf| leaf.facts.is_some()).map(|leaf| of(&alone(leaf))).collect()
+    let described = leaves.iter().filter(|leaf| {
+        // A whole stands beside its parts, whose paths are drawn.
+        leaf.facts.is_some_and(|facts| facts.leaves.len() < 2) && !on_a_path(leaf)
+    });
+    paths.iter().map(of).chain(described.map(|leaf| of(&alone(leaf)))).collect()
 }
 
 fn leaf<'a>(subject: &'a Subject<'_>, device: &DeviceDiagnosis) -> Leaf<'a> {
@@ -89,7 +97,9 @@ fn layer_of(code: CauseCode, leaf: &Leaf<'_>) -> LayerKind {
         CauseCode::PartialBlocks | CauseCode::ManyFlushes | CauseCode::CompressedFiles => {
             LayerKind::FileSystem
         }
-        CauseCode::VolumeHolds => LayerKind::Volume,
+        CauseCode::VolumeHolds | CauseCode::ArrayRebuilds | CauseCode::ArrayDegraded => {
+            LayerKind::Volume
+        }
         CauseCode::MemoryShort => LayerKind::PageCache,
         CauseCode::DepthBeyondKnee
         | CauseCode::Bursts
@@ -105,7 +115,12 @@ fn layer_of(code: CauseCode, leaf: &Leaf<'_>) -> LayerKind {
     }
 }
 
-fn layers(path: &ObservedPath, leaves: &[&Leaf<'_>], whole: Option<&Leaf<'_>>) -> Vec<PathLayer> {
+fn layers(
+    observation: &Observation,
+    path: &ObservedPath,
+    leaves: &[&Leaf<'_>],
+    whole: Option<&Leaf<'_>>,
+) -> Vec<PathLayer> {
     let profile = whole.or(leaves.first().copied()).and_then(|leaf| leaf.profile);
     let around = leaves.first().map(|leaf| &leaf.around);
     let mut layers = vec![
@@ -139,7 +154,11 @@ fn layers(path: &ObservedPath, leaves: &[&Leaf<'_>], whole: Option<&Leaf<'_>>) -
             "reads from memory, bursts of write-back",
         ),
     ];
-    layers.extend(path.volumes.iter().map(|volume| volume_layer(volume, leaves)));
+    let volumes = path
+        .volumes
+        .iter()
+        .map(|volume| volume_layer(volume, state_of(observation, &volume.name), leaves));
+    layers.extend(volumes);
     let per_device: [(LayerKind, &[&str], &str); 3] = [
         (LayerKind::Scheduler, &[model::SCHEDULER], "requests that are held for those of others"),
         (
@@ -157,7 +176,9 @@ fn layers(path: &ObservedPath, leaves: &[&Leaf<'_>], whole: Option<&Leaf<'_>>) -
         layers.extend(grouped_layers(kind, leaves, names, can_explain));
     }
     for leaf in leaves.iter().filter(|leaf| leaf.facts.is_some()) {
-        let can_explain = if leaf.facts.is_some_and(is_hosted) {
+        let can_explain = if leaf.facts.is_some_and(DeviceFacts::is_export) {
+            "the network, the server, its disks, its other clients"
+        } else if leaf.facts.is_some_and(is_hosted) {
             "the host's queue and cache, a neighbour, a network, a cap of the provider"
         } else if leaf.facts.is_some_and(|facts| facts.virtual_disk) {
             continue;
@@ -224,7 +245,14 @@ fn program(around: &SystemContext, leaves: &[&Leaf<'_>]) -> Option<String> {
     let waits = around.io_some.map(|share| format!("waits for I/O {} of the time", percent(share)));
     let known = waits.is_some() || !around.limits.is_empty();
     let limits = limits_text(&limits).or_else(|| known.then(|| "no I/O limit".to_owned()));
-    let told: Vec<String> = limits.into_iter().chain(waits).collect();
+    let mut shares: Vec<&CgroupShare> = Vec::new();
+    for share in leaves.iter().filter_map(|leaf| leaf.facts).flat_map(|it| around.shares_of(it)) {
+        if !shares.contains(&share) {
+            shares.push(share);
+        }
+    }
+    let shares = (!shares.is_empty()).then(|| shares_text(&shares));
+    let told: Vec<String> = limits.into_iter().chain(shares).chain(waits).collect();
     (!told.is_empty()).then(|| told.join("; "))
 }
 
@@ -270,10 +298,10 @@ fn page_cache(around: &SystemContext) -> Option<String> {
     Some(format!("{} under write-back on average", format_bytes(written as u64)))
 }
 
-fn volume_layer(volume: &Volume, leaves: &[&Leaf<'_>]) -> PathLayer {
+fn volume_layer(volume: &Volume, state: Option<&ArrayState>, leaves: &[&Leaf<'_>]) -> PathLayer {
     let on = volume.members.join(", ");
     let level = volume.level.as_ref().map(|level| format!("{level} ")).unwrap_or_default();
-    let now = match (volume.kind, volume.members.is_empty()) {
+    let mut now = match (volume.kind, volume.members.is_empty()) {
         (VolumeKind::Btrfs, _) => format!("btrfs {level}over {on}"),
         (VolumeKind::Loop, false) => format!("{}: a file on {on}", volume.name),
         (VolumeKind::Loop, true) => {
@@ -291,7 +319,17 @@ fn volume_layer(volume: &Volume, leaves: &[&Leaf<'_>]) -> PathLayer {
     } else {
         "encryption, snapshots, thin provisioning"
     };
-    layer(LayerKind::Volume, vec![volume.name.clone()], (Some(now), None), can_explain, Vec::new())
+    if let Some(told) = state.map(state_text).filter(|told| !told.is_empty()) {
+        now.push_str(&format!("; {told}"));
+    }
+    let mut causes = causes_in(LayerKind::Volume, leaves);
+    causes.retain(|code| match code {
+        CauseCode::ArrayRebuilds => state.is_some_and(|state| state.work.is_some()),
+        CauseCode::ArrayDegraded => state.is_some_and(|state| state.missing > 0),
+        // A cause of a disk does not say which of several volumes above it holds requests.
+        _ => volume.kind != VolumeKind::Loop,
+    });
+    layer(LayerKind::Volume, vec![volume.name.clone()], (Some(now), None), can_explain, causes)
 }
 
 /// A layer for each device; those of which the same is told share one.

@@ -11,7 +11,8 @@ use super::load::load;
 use super::neighbours::{NeighbourBy, NeighbourGroup};
 use crate::words::percent;
 use record::{
-    CauseCode, Change, Confidence, EpisodeLoad, RaidLevel, Strategy, format_bytes, format_count,
+    Cause, CauseCode, Change, Confidence, EpisodeLoad, RaidLevel, Strategy, format_bytes,
+    format_count,
 };
 
 /// The next better disk takes so much less: Friedman's 20 to 30 %, in the middle.
@@ -35,6 +36,8 @@ const MEMORY_MIN: f64 = 1e9;
 /// What a strategy fixes, in the order of advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fixes {
+    /// An array that is not whole, as the kernel says.
+    Array,
     /// The device, or what is above it.
     Device,
     /// The load.
@@ -101,7 +104,7 @@ const fn row(
     Row { strategy, causes, fixes, by_rate: false, propose, unpredicted: "", words: ["", "", ""] }
 }
 
-pub(super) const ROWS: [Row; 26] = [
+pub(super) static ROWS: [Row; 28] = [
     row(
         Strategy::Restore,
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
@@ -135,6 +138,38 @@ pub(super) const ROWS: [Row; 26] = [
         })
     },
     Row {
+        unpredicted: "how the array's own requests lie among those of programs is in no counter",
+        words: [
+            "the array's own work is what the programs wait for",
+            "the array is without its redundancy for longer",
+            "latency falls within seconds; /proc/mdstat or `btrfs balance status` shows the slower pace",
+        ],
+        ..row(Strategy::Restore, &[CauseCode::ArrayRebuilds], Fixes::Array, |_| {
+            let action = "Let the array finish, or slow its own work down while programs need the \
+                          disks: /sys/block/mdX/md/sync_speed_max (KiB per second), `btrfs balance \
+                          pause`.";
+            Some((action.to_owned(), None))
+        })
+    },
+    Row {
+        unpredicted: "what a missing member would serve depends on where the data lie",
+        words: [
+            "the array lacks a member for good, and not for a reboot",
+            "a disk, and hours of rebuilding that take from the others",
+            "/proc/mdstat or `btrfs device usage` shows all members",
+        ],
+        ..row(Strategy::Restore, &[CauseCode::ArrayDegraded], Fixes::Array, |case| {
+            // One that rebuilds has its new member already.
+            let rebuilds = |cause: &Cause| cause.code == CauseCode::ArrayRebuilds;
+            if case.judged.causes.iter().any(rebuilds) {
+                return None;
+            }
+            let action = "Replace the missing member first: another failure may lose data (`mdadm \
+                          --manage /dev/mdX --add`, `btrfs replace`).";
+            Some((action.to_owned(), None))
+        })
+    },
+    Row {
         unpredicted: "the mean hardly changes; of the slowest requests no model knows the cause",
         words: [
             "the device, or what lies below it, stands still by itself",
@@ -145,7 +180,7 @@ pub(super) const ROWS: [Row; 26] = [
             let action = "Find out what makes it stand still: resets and time-outs in the kernel log, \
                           discards (fstrim, mount option discard), collection of free blocks in a full \
                           SSD, a limit whose credit is used up, a snapshot or a neighbour below a \
-                          virtual disk. `halfpower watch --trace` shows when.";
+                          virtual disk. `halfpower watch` as root shows when.";
             Some((action.to_owned(), None))
         })
     },
@@ -238,8 +273,8 @@ pub(super) const ROWS: [Row; 26] = [
             format!(" (At the device: {enough:.0} instead of {}.)", format_count(queue.present))
         };
         let action = format!(
-            "Use queue depth {depth:.0} instead of {}: in the program, or with nr_requests as a \
-             stopgap.{at_device}",
+            "Use queue depth {depth:.0} instead of {} in the program.{at_device} Until then nr_requests \
+             is a stopgap.",
             format_count(kept(queue.present))
         );
         Some((action, Some(Change::Depth(depth))))

@@ -113,7 +113,7 @@ impl Segment<'_> {
     pub(crate) fn alternatives_of_the_tail(&self, judgement: &mut Judgement) {
         let fine = matches!(judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
         if fine && !self.tail_is_told() {
-            let decided_by = "Live and as root, --trace times each request.";
+            let decided_by = "Live and as root, the tracer times each request.";
             for hidden in [Verdict::Slow, Verdict::Capped] {
                 judgement.against(hidden, Doubt::TailUnseen, MEANS_HIDE, decided_by);
             }

@@ -6,18 +6,22 @@
 //! what became of it: merged, split or twice. Of reads, and of writes where there is one device below: an
 //! array writes several times for one write. Rejected: the sum of times in progress, which merging makes
 //! several times as small below.
+//!
+//! A volume that took as much of the latency when the profile was made of it does what it is there for.
 
 use super::Subject;
 use super::interval_totals::{IntervalTotals, OpTally};
 use super::judge::{Judged, REQUESTS_MIN};
 use super::judgement::numbers;
 use super::members::leaf;
-use record::{Cause, CauseCode, Observation, ObservedDevice, OpKind, format_nanos};
+use record::{Cause, CauseCode, Observation, ObservedDevice, OpKind, Profile, format_nanos};
 use std::ops::Range;
 
 /// A volume holds requests from this many times the latency of its devices on. Striping over two devices
 /// waits for the slower one, which is less.
 const HOLDS: f64 = 2.5;
+/// And from this many times on what it did when the profile was made.
+const MORE_THAN_THEN: f64 = 1.5;
 
 /// Names the volumes that hold requests in the verdicts on the disks below them.
 pub(super) fn above(
@@ -30,8 +34,9 @@ pub(super) fn above(
             if !is_below(observation, &subject.device.name, volume) {
                 continue;
             }
+            let then = subject.reference.and_then(|it| then(observation, it.profile(), volume));
             for one in judged {
-                let holds = held(observation, volume, &one.segment.time);
+                let holds = held(observation, volume, &one.segment.time, then);
                 one.causes.extend(holds.filter(|_| !one.causes.iter().any(is_by_volume)));
             }
         }
@@ -46,13 +51,34 @@ fn is_by_volume(cause: &Cause) -> bool {
 fn is_below(observation: &Observation, disk: &str, volume: &ObservedDevice) -> bool {
     volume.built_of.iter().any(|member| {
         let device = || observation.devices.iter().find(|device| device.name == *member);
-        leaf(observation, member) == Some(disk)
+        member == disk
+            || leaf(observation, member) == Some(disk)
             || device().is_some_and(|it| it.name != volume.name && is_below(observation, disk, it))
     })
 }
 
-/// What shows that a volume holds requests in a time.
-fn held(observation: &Observation, volume: &ObservedDevice, time: &Range<u64>) -> Option<Cause> {
+/// How many times the latency of its devices a volume took at most when a profile was made of it, or of
+/// a volume above it: the median over its loads. `None` where the profile is of another device or does
+/// not tell.
+fn then(observation: &Observation, profile: &Profile, volume: &ObservedDevice) -> Option<f64> {
+    let device = profile.target.device.as_ref().filter(|device| !device.leaves.is_empty())?;
+    let profiled = observation.devices.iter().find(|one| one.name == device.name)?;
+    if profiled.name != volume.name && !is_below(observation, &volume.name, profiled) {
+        return None;
+    }
+    let shares = profile.cells.iter().filter_map(|cell| cell.device_share.value().copied());
+    let shares: Vec<f64> = shares.filter(|share| *share > 0.0).collect();
+    (!shares.is_empty()).then(|| stats::median(shares).recip())
+}
+
+/// What shows that a volume holds requests in a time; `then` is how many times the latency below it it
+/// took before.
+fn held(
+    observation: &Observation,
+    volume: &ObservedDevice,
+    time: &Range<u64>,
+    then: Option<f64>,
+) -> Option<Cause> {
     let of = |name: &String| {
         let own = observation.intervals.iter().filter(|interval| interval.device == *name);
         IntervalTotals::during(own, time)
@@ -65,10 +91,14 @@ fn held(observation: &Observation, volume: &ObservedDevice, time: &Range<u64>) -
         let known = |of: &OpTally| of.latency_ns().filter(|_| of.count() >= REQUESTS_MIN);
         Some((op, known(own.op(op))?, known(below.op(op))?))
     });
-    let (op, takes_ns, below_ns) = latencies.filter(|(_, own, below)| *own >= HOLDS * below)?;
+    let holds = HOLDS.max(then.map_or(0.0, |then| MORE_THAN_THEN * then));
+    let (op, takes_ns, below_ns) = latencies.filter(|(_, own, below)| *own >= holds * below)?;
     let (name, on) = (&volume.name, volume.built_of.join(", "));
+    let before = then.map_or_else(String::new, |then| {
+        format!(" When the profile was made it took at most {then:.1} times as long as below it.")
+    });
     let claim = format!(
-        "{} take {} at {name} and {} at {on} below it: {name} itself holds them.",
+        "{} take {} at {name} and {} at {on} below it: {name} itself holds them.{before}",
         match op {
             OpKind::Read => "Reads",
             OpKind::Write => "Writes",

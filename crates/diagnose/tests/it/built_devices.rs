@@ -3,11 +3,12 @@
 use crate::staged::{EIGHT, EIGHT_PROFILE, closed, has_cause, longest, may_be, reads, seen};
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use record::{
-    CauseCode, Confidence, DeviceFacts, Diagnosis, Episode, LayerKind, Observation, ObservedDevice,
-    ObservedPath, Strategy, Verdict, Volume, VolumeKind,
+    ArrayState, CauseCode, Confidence, DeviceFacts, Diagnosis, Episode, LayerKind, Measured,
+    Observation, ObservedDevice, ObservedPath, Strategy, Verdict, Volume, VolumeKind,
 };
 use scenarios::{GroupLimit, ScenarioLoad};
 
+const ARRAY_CAUSES: [CauseCode; 2] = [CauseCode::ArrayRebuilds, CauseCode::ArrayDegraded];
 const SLOW: &str = "mmc,servers=8,service=8ms";
 
 /// What was seen of members of a btrfs raid0, named a, b, c, ...
@@ -22,6 +23,7 @@ fn stripe(members: &[(&str, ScenarioLoad)]) -> Observation {
             name: "12-34".to_owned(),
             kind: VolumeKind::Btrfs,
             level: Some("raid0".to_owned()),
+            state: None,
             members: names.clone(),
         }],
         devices: names,
@@ -245,6 +247,72 @@ fn the_whole_is_compared_with_a_profile_of_the_whole_and_its_members_are_not() {
     assert_eq!(diagnosed(&observation, Some(&EIGHT_PROFILE)).devices.len(), 2);
 }
 
+#[test]
+fn an_array_that_works_of_its_own_or_lacks_members_is_the_cause_whoever_tells_its_state() {
+    let load = || reads(0, 60, 300);
+    let cases = [
+        (1, None, vec![CauseCode::ArrayDegraded]),
+        (0, Some("recover"), vec![CauseCode::ArrayRebuilds]),
+        (1, Some("recover"), vec![CauseCode::ArrayRebuilds, CauseCode::ArrayDegraded]),
+        (0, None, vec![]),
+    ];
+    for (missing, work, causes) in cases {
+        let state = ArrayState { missing, work: work.map(str::to_owned) };
+        let mut by_file_system = stripe(&[(EIGHT, load()), (EIGHT, load())]);
+        by_file_system.paths[0].volumes[0].state = Some(state.clone());
+        let mut by_device = side_by_side(&[(EIGHT, load()), (EIGHT, load())]);
+        let facts = DeviceFacts { array: Some(state), ..DeviceFacts::default() };
+        by_device.devices.push(ObservedDevice {
+            name: "md0".to_owned(),
+            facts: Some(facts),
+            built_of: vec!["a".to_owned(), "b".to_owned()],
+            ..ObservedDevice::default()
+        });
+        let seen = [by_file_system, by_device];
+        for (seen, profile) in
+            seen.iter().flat_map(|seen| [(seen, Some(&*EIGHT_PROFILE)), (seen, None)])
+        {
+            let found = diagnosed(seen, profile);
+            for name in ["a", "b"] {
+                let codes = of(&found, name).causes.iter().map(|cause| cause.code);
+                let told: Vec<CauseCode> =
+                    codes.filter(|code| ARRAY_CAUSES.contains(code)).collect();
+                assert_eq!(told, causes, "{:#?}", of(&found, name));
+                let device = found.devices.iter().find(|one| one.device == name).unwrap();
+                // Without evidence on the disk, too; and a rebuild is not asked for twice.
+                let advised: Vec<CauseCode> = device.advice.iter().map(|it| it.cause).collect();
+                assert_eq!(advised.first(), causes.first(), "{:#?}", device.advice);
+                let both = advised.contains(&ARRAY_CAUSES[0]) && advised.contains(&ARRAY_CAUSES[1]);
+                assert!(!both, "{:#?}", device.advice);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_an_array_reads_of_its_own_is_told_beside_what_programs_ask_for() {
+    let mut seen = side_by_side(&[(EIGHT, reads(0, 60, 300)), (EIGHT, reads(0, 60, 300))]);
+    let half: Vec<_> = seen.intervals.iter().filter(|one| one.device == "a").cloned().collect();
+    seen.intervals.extend(half.into_iter().map(|mut one| {
+        "md0".clone_into(&mut one.device);
+        one
+    }));
+    let state = ArrayState { missing: 0, work: Some("check".to_owned()) };
+    seen.devices.push(ObservedDevice {
+        name: "md0".to_owned(),
+        facts: Some(DeviceFacts { array: Some(state), ..DeviceFacts::default() }),
+        built_of: vec!["a".to_owned(), "b".to_owned()],
+        ..ObservedDevice::default()
+    });
+    let found = diagnosed(&seen, Some(&EIGHT_PROFILE));
+    let causes = &of(&found, "a").causes;
+    let own = causes.iter().find(|cause| cause.code == CauseCode::ArrayRebuilds).unwrap();
+    let figures: Vec<f64> = own.evidence.iter().map(|number| number.value).collect();
+    let [members, asked] = figures[..] else { panic!("{own:#?}") };
+    assert!((members / asked - 2.0).abs() < 0.1, "{own:#?}");
+    assert!(own.claim.contains("check under way"), "{}", own.claim);
+}
+
 /// A disk and a volume over it, at which requests take this many times as long.
 fn below_a_volume(times: f64) -> Observation {
     let mut whole = side_by_side(&[(EIGHT, reads(0, 60, 300))]);
@@ -276,5 +344,26 @@ fn a_volume_that_holds_requests_itself_is_the_cause_and_the_disk_below_is_not_to
         let disk = found.devices.iter().find(|device| device.device == "a").unwrap();
         assert_eq!(longest(disk).verdict, Verdict::NotTheDisk);
         assert_eq!(has_cause(longest(disk), CauseCode::VolumeHolds), holds, "{times}");
+    }
+}
+
+#[test]
+fn a_volume_that_takes_as_long_as_when_it_was_profiled_is_no_cause() {
+    for (share, holds) in [(0.1, false), (0.5, true)] {
+        let mut profile = EIGHT_PROFILE.profile().clone();
+        let leaves = vec!["a".to_owned()];
+        let device = DeviceFacts { name: "dm-0".to_owned(), leaves, ..DeviceFacts::default() };
+        profile.target.device = Some(device);
+        for cell in &mut profile.cells {
+            cell.device_share = Measured::Value(share);
+            // The device below is what it was.
+            cell.latency_ns.value /= share;
+            cell.latency_ns.low /= share;
+            cell.latency_ns.high /= share;
+        }
+        let profile = FittedProfile::new(profile);
+        let found = diagnosed(&below_a_volume(10.0), Some(&profile));
+        let disk = found.devices.iter().find(|device| device.device == "a").unwrap();
+        assert_eq!(has_cause(longest(disk), CauseCode::VolumeHolds), holds, "{share}");
     }
 }

@@ -7,8 +7,8 @@ use crate::staged::{
 };
 use diagnose::{Fit, FittedProfile, fit};
 use record::{
-    CauseCode, Context, CpuStops, DeviceFacts, Doubt, HistogramSnapshot, LoopFile, NoteCode,
-    Observation, Strategy, Traced, TracedOp, Verdict, bucket_index,
+    CauseCode, CgroupShare, Context, CpuStops, DeviceFacts, Doubt, HistogramSnapshot, LoopFile,
+    NoteCode, Observation, ShareKind, Strategy, Traced, TracedOp, Verdict, bucket_index,
 };
 
 /// Facts of a device with this scheduler.
@@ -190,4 +190,62 @@ fn what_programs_wait_for_beside_a_fine_disk_is_named_with_its_figure() {
     // The opposites: below the thresholds nothing is named.
     assert_eq!(named(|it| it.cpu_some_share = Some(0.2)), []);
     assert_eq!(named(|it| it.memory_some_share = Some(0.05)), []);
+}
+
+#[test]
+fn a_device_that_is_divided_among_control_groups_may_hold_some_back_above_its_counters() {
+    let none = DeviceFacts { major_minor: "8:0".to_owned(), ..facts("none") };
+    let profile = profile_with(none.clone());
+    let share = |kind, numbers: &str, value| CgroupShare {
+        group: "/light".to_owned(),
+        kind,
+        major_minor: Some(numbers.to_owned()),
+        value,
+    };
+    let shared = |shares: Vec<CgroupShare>| {
+        let mut observation = with(seen(EIGHT, vec![reads(0, 60, 500)], false), &none);
+        observation.contexts.iter_mut().for_each(|it| it.cgroup_shares.clone_from(&shares));
+        observation
+    };
+    for (kind, value, words) in [
+        (ShareKind::Cost, 1, "io.cost.qos on"),
+        (ShareKind::LatencyTarget, 10_000, "io.latency=10000 of /light"),
+    ] {
+        let here = shared(vec![share(kind, "8:0", value)]);
+        let found = diagnosed(&here, Some(&profile));
+        let episode = longest(&found);
+        assert!(has_doubt(episode, Doubt::GroupShares) && may_be(episode, Verdict::Capped));
+        assert!(episode.alternatives.iter().any(|one| one.because.contains(words)), "{episode:#?}");
+        // The tracer sees that nothing waits above; or it is another device's share.
+        let unseen = diagnosed(&traced(here, 10_000, 1_000_000), Some(&profile));
+        assert!(!has_doubt(longest(&unseen), Doubt::GroupShares));
+        let elsewhere = diagnosed(&shared(vec![share(kind, "8:16", value)]), Some(&profile));
+        assert!(!has_doubt(longest(&elsewhere), Doubt::GroupShares));
+    }
+    // A weight alone divides nothing.
+    let weighed = diagnosed(&shared(vec![share(ShareKind::Weight, "8:0", 10)]), Some(&profile));
+    assert!(!has_doubt(longest(&weighed), Doubt::GroupShares));
+}
+
+#[test]
+fn requests_are_held_above_the_device_where_they_wait_longer_than_for_a_processor() {
+    const QUICK: &str = "mmc,servers=8,service=100us";
+    let held = |share: f64, wait_ns: u64| {
+        let seen = seen(QUICK, vec![reads(0, 60, 500)], false);
+        let mut seen = traced(seen, 1_000, 100_000);
+        for interval in &mut seen.intervals {
+            let count = interval.all.per_s.map_or(0.0, |rate| rate.value);
+            let waits = times((count * share) as u64, wait_ns);
+            interval.traced.as_mut().unwrap().before_start_ns = waits;
+        }
+        diagnosed(&seen, None)
+    };
+    let throttled = held(0.2, 1_000_000);
+    assert_eq!(longest(&throttled).verdict, Verdict::Capped);
+    assert!(has_cause(longest(&throttled), CauseCode::WaitsAbove));
+    // All of them as long as other programs have the processor, or few of them for long.
+    for (share, wait_ns) in [(1.0, 200_000), (0.02, 1_000_000)] {
+        let found = held(share, wait_ns);
+        assert_ne!(longest(&found).verdict, Verdict::Capped, "{share} {wait_ns}");
+    }
 }

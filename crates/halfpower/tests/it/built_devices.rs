@@ -67,7 +67,7 @@ fn a_leg_of_a_stripe_that_is_held_back_is_named_and_the_other_is_not_blamed() {
     }
     let leg = episode(&found, &held);
     assert_eq!(leg.verdict, Verdict::Capped, "{leg:#?}");
-    assert!(leg.claim.contains(&format!("waits for {}", name(&held))), "{}", leg.claim);
+    assert!(leg.claim.contains(&format!("waits for {}", name(&held))), "{found:#?}");
     let other = episode(&found, &quick);
     assert!(!other.verdict.is_slow() && other.verdict != Verdict::Capped, "{other:#?}");
 }

@@ -35,6 +35,21 @@ fn longest(diagnosis: &Diagnosis) -> &Episode {
 }
 
 #[test]
+fn what_is_not_saved_is_not_offered_to_be_asked_for() {
+    let folder = with_profile();
+    let loads = ["rate-iops=3000 arrival=poisson"];
+    let unsaved = diagnose(folder.path(), EIGHT, &loads, "--no-save --verbose").expect(0).stdout;
+    for word in ["To repeat it", "repeat by", "report ID", "\n  id ", "observation "] {
+        assert!(!unsaved.contains(word), "{word:?} in {unsaved}");
+    }
+    let saved = diagnose(folder.path(), EIGHT, &loads, "").expect(0).stdout;
+    assert!(saved.contains("To repeat it") && saved.contains("report ID"), "{saved}");
+    // What was saved before can be asked for, also where the diagnosis of it is not saved.
+    let again = diagnose(folder.path(), "last", &[], "--no-save").expect(0).stdout;
+    assert!(again.contains("halfpower diagnose ") && !again.contains("\n  id "), "{again}");
+}
+
+#[test]
 fn a_fine_device_a_slow_one_and_an_overloaded_one_are_told_apart() {
     let folder = with_profile();
     let slow = "sim:mmc,servers=8,service=1500us";

@@ -7,7 +7,7 @@
 
 use crate::linux::mounts::{Mount, read_mounts};
 use crate::linux::roots::{Roots, text};
-use record::{CgroupLimit, DeviceFacts, LimitedIo};
+use record::{CgroupLimit, CgroupShare, DeviceFacts, LimitedIo, ShareKind};
 use std::path::{Path, PathBuf};
 
 /// The files of version 1 and what they limit.
@@ -71,6 +71,49 @@ pub(crate) fn group_limits(version: Version, directory: &Path, group: &Path) -> 
                     let (key, value) = word.split_once('=')?;
                     limit(LimitedIo::from_key(key)?, device, value)
                 }));
+            }
+        }
+    }
+    found
+}
+
+/// The weights and promises of one group that are not what every group has.
+pub(crate) fn group_shares(version: Version, directory: &Path, group: &Path) -> Vec<CgroupShare> {
+    const USUAL: u64 = 100;
+    let mut found = Vec::new();
+    let mut add = |kind, device: &str, value: Option<u64>| {
+        let major_minor = (device != "default").then(|| device.to_owned());
+        let group = group.to_string_lossy().into_owned();
+        found.extend(value.map(|value| CgroupShare { group, kind, major_minor, value }));
+    };
+    let words = |file: &str| -> Vec<Vec<String>> {
+        let lines = text(&directory.join(file)).unwrap_or_default();
+        let words = |line: &str| line.split_ascii_whitespace().map(str::to_owned).collect();
+        lines.lines().map(words).collect()
+    };
+    let of = |words: &[String], key: &str| -> Option<u64> {
+        words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('=')?.parse().ok())
+    };
+    let weight = |value: &str| value.parse().ok().filter(|weight| *weight != USUAL);
+    if version == Version::One {
+        for line in words("blkio.bfq.weight") {
+            add(ShareKind::BfqWeight, "default", line.last().and_then(|value| weight(value)));
+        }
+        return found;
+    }
+    // `default 100`, then `8:0 50` for single devices.
+    for kind in [ShareKind::Weight, ShareKind::BfqWeight] {
+        for line in words(kind.file()) {
+            if let [device, value] = line.as_slice() {
+                add(kind, device, weight(value));
+            }
+        }
+    }
+    // `8:0 target=10000`; `8:0 enable=1 ctrl=auto rpct=95.00 ...`, in the topmost group.
+    for (kind, key) in [(ShareKind::LatencyTarget, "target"), (ShareKind::Cost, "enable")] {
+        for line in words(kind.file()) {
+            if let Some((device, rest)) = line.split_first() {
+                add(kind, device, of(rest, key).filter(|value| *value > 0));
             }
         }
     }

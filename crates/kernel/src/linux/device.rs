@@ -10,7 +10,7 @@ use crate::linux::link::describe_attachment;
 use crate::linux::mounts::{Mount, mount_of, read_mounts};
 use crate::linux::roots::{Roots, base_name, device_numbers, names, number, text};
 use crate::linux::unsafe_calls::{ATA_WORDS, ata_identity};
-use record::{Bytes, DeviceFacts, LoopFile, format_bytes};
+use record::{ArrayState, Bytes, DeviceFacts, LoopFile, format_bytes};
 use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,11 +47,20 @@ fn described(roots: &Roots, named: &[PathBuf], layers: Vec<String>) -> Option<De
         disk: base_name(&first),
         leaves,
         layers: walk.layers,
+        array: array_state(&whole_disk(named)),
         loop_file: walk.loop_file,
         ..DeviceFacts::default()
     };
     describe_disk(roots, &first, &mut facts);
     Some(facts)
+}
+
+/// How a software array is; `None` for others, and for an array without redundancy.
+fn array_state(directory: &Path) -> Option<ArrayState> {
+    let array = directory.join("md");
+    let missing = number(&array.join("degraded"))? as u32;
+    let work = text(&array.join("sync_action"));
+    Some(ArrayState { missing, work: work.filter(|it| !matches!(it.as_str(), "idle" | "frozen")) })
 }
 
 /// The device that is mounted, by device number or else by the name of the source: some file

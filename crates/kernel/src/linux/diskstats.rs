@@ -55,6 +55,8 @@ pub(crate) struct DiskstatsLine {
     pub(crate) discards: Option<TransferCounters>,
     /// Flushes and their total ms.
     pub(crate) flushes: Option<(u64, u64)>,
+    /// Whether it stands for a mount from a file server, whose calls are counted.
+    pub(crate) remote: bool,
 }
 
 /// Each line of the file that is not empty.

@@ -28,6 +28,11 @@ pub struct Mount {
     pub source: String,
 }
 
+/// Whether a mount is the export of a file server whose calls the kernel counts.
+pub(crate) fn is_export(mount: &Mount) -> bool {
+    matches!(mount.kind.as_str(), "nfs" | "nfs4")
+}
+
 /// All mounts that we see; empty where the file is missing.
 pub fn read_mounts(roots: &Roots) -> Vec<Mount> {
     mounts_of_process(roots, "self")

@@ -7,9 +7,9 @@
 
 use crate::linux::device::{btrfs_members, btrfs_of, device_of_mount, numbers, whole_disk};
 use crate::linux::filesystem::locate_filesystem;
-use crate::linux::mounts::{Mount, mount_of, read_mounts};
-use crate::linux::roots::{Roots, base_name, names, text};
-use record::{FilesystemFacts, ObservedPath, Volume, VolumeKind};
+use crate::linux::mounts::{Mount, is_export, mount_of, read_mounts};
+use crate::linux::roots::{Roots, base_name, names, number, text};
+use record::{ArrayState, FilesystemFacts, ObservedPath, Volume, VolumeKind};
 use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -32,14 +32,27 @@ pub(crate) fn observed_path(
         walk.below_path(Path::new(named));
         filesystem = filesystem_of(roots, Path::new(named));
     }
-    let mut next = 0;
-    while let Some(name) = walk.devices.get(next).cloned() {
-        next += 1;
-        walk.below_device(&name);
+    walk.finish(named, filesystem, known)
+}
+
+/// The mounted file systems that are built of several devices themselves, which no device in the
+/// kernel's list stands for; each at one of its mount points.
+pub(crate) fn built_file_systems(roots: &Roots, known: &dyn Fn(&str) -> bool) -> Vec<ObservedPath> {
+    let mut found: Vec<ObservedPath> = Vec::new();
+    for mount in read_mounts(roots).iter().filter(|mount| mount.kind == "btrfs") {
+        let mut walk = Walk { roots, volumes: Vec::new(), devices: Vec::new() };
+        walk.below_mount(mount.device, Some(mount));
+        let Some(volume) = walk.volumes.first() else { continue };
+        let same = |path: &ObservedPath| path.volumes.iter().any(|it| it.name == volume.name);
+        if found.iter().any(same) {
+            continue;
+        }
+        // Of another machine's mounts only the lists are here.
+        let here = *roots == Roots::default();
+        let filesystem = here.then(|| filesystem_of(roots, &mount.point)).flatten();
+        found.push(walk.finish(&mount.point.to_string_lossy(), filesystem, known));
     }
-    walk.devices.retain(|name| known(name));
-    let (volumes, devices) = (walk.volumes, walk.devices);
-    ObservedPath { path: named.to_owned(), filesystem, layout: None, volumes, devices }
+    found
 }
 
 /// The directory of a device in sysfs.
@@ -47,6 +60,11 @@ pub(crate) fn directory(roots: &Roots, name: &str) -> Option<PathBuf> {
     // The kernel writes a slash in a name as an exclamation mark there (`cciss!c0d0`).
     let name = name.replace('/', "!");
     fs::canonicalize(roots.sys.join("class/block").join(name)).ok()
+}
+
+/// Whether a device is a software array (md).
+pub(crate) fn is_array(roots: &Roots, name: &str) -> bool {
+    directory(roots, name).is_some_and(|directory| directory.join("md").exists())
 }
 
 /// What a device is built of; a partition is built of nothing, its disk may be.
@@ -73,6 +91,23 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// Visits what lies below the devices that were met.
+    fn finish(
+        mut self,
+        named: &str,
+        filesystem: Option<FilesystemFacts>,
+        known: &dyn Fn(&str) -> bool,
+    ) -> ObservedPath {
+        let mut next = 0;
+        while let Some(name) = self.devices.get(next).cloned() {
+            next += 1;
+            self.below_device(&name);
+        }
+        self.devices.retain(|name| known(name));
+        let (volumes, devices) = (self.volumes, self.devices);
+        ObservedPath { path: named.to_owned(), filesystem, layout: None, volumes, devices }
+    }
+
     fn meet(&mut self, names: &[String]) {
         for name in names {
             if !self.devices.contains(name) {
@@ -81,15 +116,9 @@ impl Walk<'_> {
         }
     }
 
-    fn volume(
-        &mut self,
-        name: &str,
-        kind: VolumeKind,
-        level: Option<String>,
-        members: Vec<String>,
-    ) {
-        self.meet(&members);
-        self.volumes.push(Volume { name: name.to_owned(), kind, level, members });
+    fn volume(&mut self, volume: Volume) {
+        self.meet(&volume.members);
+        self.volumes.push(volume);
     }
 
     /// The device of a node, or those of the file system of a path; their names.
@@ -106,14 +135,29 @@ impl Walk<'_> {
 
     /// The devices of a file system.
     fn below_mount(&mut self, numbers: (u32, u32), mount: Option<&Mount>) -> Vec<String> {
-        let Some(facts) = device_of_mount(self.roots, numbers, mount) else { return Vec::new() };
+        let Some(facts) = device_of_mount(self.roots, numbers, mount) else {
+            // The export of a file server is a device by its name; the caller knows whether it counts.
+            let export = mount.filter(|mount| is_export(mount));
+            let source: Vec<String> =
+                export.map(|mount| mount.source.clone()).into_iter().collect();
+            self.meet(&source);
+            return source;
+        };
         let name = facts.name.replace('!', "/");
         let btrfs = btrfs_of(self.roots, &facts.name);
         let members = btrfs.as_ref().map(|id| btrfs_members(self.roots, id)).unwrap_or_default();
-        if let Some(id) = btrfs.filter(|_| members.len() > 1) {
+        let state = btrfs.as_ref().map(|id| btrfs_state(self.roots, id));
+        let several = members.len() > 1 || state.as_ref().is_some_and(|state| state.missing > 0);
+        if let Some(id) = btrfs.filter(|_| several) {
             let members: Vec<String> = members.iter().map(|it| it.replace('!', "/")).collect();
             let level = btrfs_level(self.roots, &id);
-            self.volume(&id, VolumeKind::Btrfs, level, members.clone());
+            self.volume(Volume {
+                name: id,
+                kind: VolumeKind::Btrfs,
+                level,
+                state,
+                members: members.clone(),
+            });
             return members;
         }
         self.meet(std::slice::from_ref(&name));
@@ -134,11 +178,13 @@ impl Walk<'_> {
                 (None, true) => VolumeKind::DeviceMapper,
                 (None, false) => VolumeKind::Other,
             };
-            return self.volume(name, kind, level, members);
+            let name = name.to_owned();
+            return self.volume(Volume { name, kind, level, state: None, members });
         }
         if let Some(file) = text(&disk.join("loop/backing_file")) {
             let members = self.below_file(&file);
-            self.volume(name, VolumeKind::Loop, None, members);
+            let (name, kind) = (name.to_owned(), VolumeKind::Loop);
+            self.volume(Volume { name, kind, level: None, state: None, members });
         }
     }
 
@@ -153,6 +199,18 @@ impl Walk<'_> {
         let Some(mount) = mount_of(&mounts, Path::new(printed), None) else { return Vec::new() };
         self.below_mount(mount.device, Some(mount))
     }
+}
+
+/// What a btrfs lacks, and what it does of its own.
+fn btrfs_state(roots: &Roots, id: &str) -> ArrayState {
+    let directory = roots.sys.join("fs/btrfs").join(id);
+    let members = directory.join("devinfo");
+    let lacks = |member: &String| number(&members.join(member).join("missing")) == Some(1);
+    let missing = names(&members).iter().filter(|member| lacks(member)).count();
+    // Nothing that reads or writes the members is under way in the others.
+    let quiet = ["none", "balance paused", "swap activate", "device add", "resize"];
+    let work = text(&directory.join("exclusive_operation"));
+    ArrayState { missing: missing as u32, work: work.filter(|it| !quiet.contains(&it.as_str())) }
 }
 
 /// How a btrfs spreads data: the profiles for which it has space.

@@ -3,7 +3,7 @@
 
 use kernel::Roots;
 use kernel::live::{Sampler, Selection, mount_points, wake_ups};
-use record::{FindingCode, Interval, ObservedPath, VolumeKind};
+use record::{ArrayState, FindingCode, Interval, ObservedPath, VolumeKind};
 use rustix::thread::current_timer_slack;
 use std::fmt::Write;
 use testkit::Fake;
@@ -378,6 +378,53 @@ fn btrfs(circle: bool) -> Fake {
         fake.sys_link("devices/pci/block/sdb/slaves/loop0", "devices/virtual/block/loop0");
     }
     fake
+}
+
+#[test]
+fn an_array_tells_what_it_lacks_and_what_it_does_of_its_own() {
+    let fake = stack();
+    let array = |fake: &Fake| {
+        let facts = kernel::device::device_of(&Roots::below(fake.root()), (9, 0));
+        facts.and_then(|facts| facts.array)
+    };
+    assert_eq!(array(&fake), None, "an array without redundancy");
+    let set = |degraded: &str, action: &str| {
+        fake.sys("devices/virtual/block/md0/md/degraded", degraded);
+        fake.sys("devices/virtual/block/md0/md/sync_action", action);
+    };
+    set("0", "idle");
+    assert_eq!(array(&fake), Some(ArrayState::default()));
+    set("1", "recover");
+    let recovers = ArrayState { missing: 1, work: Some("recover".to_owned()) };
+    assert_eq!(array(&fake), Some(recovers));
+
+    let fake = btrfs(false);
+    let state = |fake: &Fake| {
+        let (path, _) = meant(fake, fake.path("data").to_str().unwrap()).unwrap();
+        path.volumes[0].state.clone()
+    };
+    assert_eq!(state(&fake), Some(ArrayState::default()));
+    for (member, missing) in [(1, "0"), (2, "0"), (3, "1")] {
+        fake.sys(&format!("fs/btrfs/12-34/devinfo/{member}/missing"), missing);
+    }
+    fake.sys("fs/btrfs/12-34/exclusive_operation", "balance");
+    let balances = ArrayState { missing: 1, work: Some("balance".to_owned()) };
+    assert_eq!(state(&fake), Some(balances));
+    fake.sys("fs/btrfs/12-34/exclusive_operation", "balance paused");
+    assert_eq!(state(&fake), Some(ArrayState { missing: 1, work: None }));
+}
+
+#[test]
+fn a_file_system_of_several_devices_is_looked_at_also_where_nothing_is_named() {
+    let fake = btrfs(false);
+    let sampler =
+        Sampler::new(Roots::below(fake.root()), Selection { unused: true, ..Selection::default() });
+    let sampler = sampler.unwrap();
+    let [path] = &sampler.paths()[..] else { panic!("{:?}", sampler.paths()) };
+    assert_eq!(path.volumes[0].members, ["loop0", "sdb"]);
+    assert_eq!(path.devices, ["loop0", "sdb", "sda"]);
+    let shown = sampler.devices().len();
+    assert_eq!(shown, 4, "devices beside it are shown as well");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::number;
 use crate::observation::moment;
 use crate::story::{Section, Story, bracketed, prefix};
 use crate::target::device_line;
-use record::{DeviceDiagnosis, Diagnosis, Episode, shell_word};
+use record::{DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, shell_word};
 
 /// The source of counters that were read on the machine itself.
 const LIVE: &str = "live";
@@ -120,7 +120,14 @@ pub(super) fn commands(story: &mut Story, diagnosis: &Diagnosis, devices: &[&Dev
             let id = &diagnosis.observation_id;
             story.commands.push(format!("halfpower diagnose {id}{profile}"));
             story.commands.push(format!("halfpower diagnose {names} --for {seconds}s{profile}"));
-            story.commands.push(format!("iostat -dxy {names} 1 {seconds}"));
+            let export = |device: &&DeviceDiagnosis| {
+                device.facts.as_ref().is_some_and(DeviceFacts::is_export)
+            };
+            let other = match devices.iter().any(export) {
+                true => format!("nfsiostat 1 {seconds}"),
+                false => format!("iostat -dxy {names} 1 {seconds}"),
+            };
+            story.commands.push(other);
         }
         "simulated" => {
             let id = &diagnosis.observation_id;

@@ -193,12 +193,15 @@ fn end(page: &mut Page, story: &Story) {
     }
     let mut rows: Vec<(&str, &str, Tone)> =
         story.conditions.iter().map(|(name, text)| (&**name, &**text, Tone::Plain)).collect();
-    let how = match story.unfold {
-        "" => "`halfpower report ID`".to_owned(),
-        flag => format!("`{flag}`, or `halfpower report ID` for a page"),
+    let more = named(&more, FOLDS_MAX);
+    let text = match (story.unfold, story.id.is_empty()) {
+        (_, _) if more.is_empty() => String::new(),
+        ("", true) => String::new(),
+        (flag, true) => format!("`{flag}`: {more}"),
+        ("", false) => format!("`halfpower report ID`: {more}, plots"),
+        (flag, false) => format!("`{flag}`, or `halfpower report ID` for a page: {more}, plots"),
     };
-    let text = format!("{how}: {}, plots", named(&more, FOLDS_MAX));
-    if !more.is_empty() && !story.id.is_empty() {
+    if !text.is_empty() {
         rows.push(("more", &text, Tone::Faint));
     }
     let widest_row = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);

@@ -33,7 +33,7 @@ fn tracer(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
         Ok(tracer) => (true, format!("works; {}", tracer.lacks.join("; "))),
         Err(error) => (false, error.to_string()),
     };
-    let remedy = "--trace of record, watch and diagnose falls back to the counters: run as root, \
-                  on a disk that takes requests";
+    let remedy = "record, watch and diagnose fall back to the counters: run as root, on a disk that \
+                  takes requests";
     Capability::of("request tracer", available, detail, remedy)
 }

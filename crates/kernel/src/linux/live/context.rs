@@ -49,8 +49,7 @@ impl ContextReader {
         });
         let spent = ticks.and_then(accounting);
         let meminfo = text(&roots.proc.join("meminfo")).unwrap_or_default();
-        let (cgroup_limits, cpu_stops) = self.groups.read(roots, span);
-        Context {
+        let mut context = Context {
             begin_ns: span.begin_ns,
             duration_ns: span.duration_ns,
             io_some_share: stalled(0),
@@ -63,8 +62,9 @@ impl ContextReader {
             memory_cached_bytes: memory_field(&meminfo, "Cached"),
             dirty_bytes: memory_field(&meminfo, "Dirty"),
             writeback_bytes: memory_field(&meminfo, "Writeback"),
-            cgroup_limits,
-            cpu_stops,
-        }
+            ..Context::default()
+        };
+        self.groups.read(roots, span, &mut context);
+        context
     }
 }

@@ -1,4 +1,4 @@
-//! The I/O limits and the CPU quotas of all control groups that have processes.
+//! The I/O limits and shares and the CPU quotas of all control groups that have processes.
 //!
 //! A throttle holds a request before any counter of the disk starts, and which group a load runs in
 //! is not known to whoever watches a disk: so all groups are walked, and the limits of those that
@@ -7,10 +7,12 @@
 //! process for its group and its I/O (two files per process, and privileges).
 
 use super::step::Span;
-use crate::linux::cgroup::{CPU_CONTROLLER, IO_CONTROLLER, Version, group_limits, group_quota};
+use crate::linux::cgroup::{
+    CPU_CONTROLLER, IO_CONTROLLER, Version, group_limits, group_quota, group_shares,
+};
 use crate::linux::mounts::{Mount, read_mounts};
 use crate::linux::roots::{Roots, text};
-use record::{CgroupLimit, CpuStops};
+use record::{CgroupLimit, CgroupShare, Context, CpuStops, ShareKind};
 use std::path::{Path, PathBuf};
 
 /// Time after which the groups are walked again.
@@ -22,6 +24,7 @@ const MAX_GROUPS: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     limits: Vec<CgroupLimit>,
+    shares: Vec<CgroupShare>,
     quotas: Vec<Quota>,
     walked_ns: Option<u64>,
 }
@@ -37,13 +40,13 @@ struct Quota {
 }
 
 impl Groups {
-    /// The limits in force and the groups that were stopped since the last call; `span` says what
-    /// time it is.
-    pub(crate) fn read(&mut self, roots: &Roots, span: Span) -> (Vec<CgroupLimit>, Vec<CpuStops>) {
+    /// Fills in the limits and shares in force and the groups that were stopped since the last call;
+    /// the context's span says what time it is.
+    pub(crate) fn read(&mut self, roots: &Roots, span: Span, context: &mut Context) {
         let now_ns = span.begin_ns.saturating_add(span.duration_ns);
         // A clock that was set back makes the limits old, too.
         if self.walked_ns.is_none_or(|at| now_ns.checked_sub(at).is_none_or(|age| age > KEPT_NS)) {
-            self.limits = limits(roots);
+            (self.limits, self.shares) = of_io(roots);
             let mut known = quotas(roots);
             for quota in &mut known {
                 let before = self.quotas.iter().find(|one| one.directory == quota.directory);
@@ -52,8 +55,9 @@ impl Groups {
             self.quotas = known;
             self.walked_ns = Some(now_ns);
         }
-        let stops = self.quotas.iter_mut().filter_map(Quota::stops).collect();
-        (self.limits.clone(), stops)
+        context.cgroup_limits.clone_from(&self.limits);
+        context.cgroup_shares.clone_from(&self.shares);
+        context.cpu_stops = self.quotas.iter_mut().filter_map(Quota::stops).collect();
     }
 }
 
@@ -100,26 +104,33 @@ fn walk(roots: &Roots, controller: &str, mut visit: impl FnMut(Version, &Path, &
     }
 }
 
-/// The I/O limits of all groups of both versions.
-fn limits(roots: &Roots) -> Vec<CgroupLimit> {
-    let mut found = Vec::new();
+/// The I/O limits and shares of all groups of both versions.
+fn of_io(roots: &Roots) -> (Vec<CgroupLimit>, Vec<CgroupShare>) {
+    let (mut found, mut shares) = (Vec::new(), Vec::new());
     walk(roots, IO_CONTROLLER, |version, directory, group| {
         let mut limits = group_limits(version, directory, group);
+        let mut own = group_shares(version, directory, group);
         // `8:0 rbytes=0 wbytes=0 rios=0 wios=0 dbytes=0 dios=0`; without the file nothing is
         // known.
-        if !limits.is_empty()
+        if !(limits.is_empty() && own.is_empty())
             && let Some(counts) = text(&directory.join("io.stat"))
         {
-            limits.retain(|limit| counts.lines().any(|it| touched(it, &limit.major_minor)));
+            let did = |numbers: Option<&str>| counts.lines().any(|line| touched(line, numbers));
+            limits.retain(|limit| did(Some(&limit.major_minor)));
+            // Of the topmost group, whose rules are for the groups below, io.stat is another thing.
+            own.retain(|share| share.kind == ShareKind::Cost || did(share.major_minor.as_deref()));
         }
         found.extend(limits);
+        shares.extend(own);
     });
     // A tree that is mounted twice tells everything twice.
     found.sort_by_cached_key(|limit| {
         (limit.group.clone(), limit.major_minor.clone(), limit.limited, limit.limit_per_s)
     });
     found.dedup();
-    found
+    shares.sort();
+    shares.dedup();
+    (found, shares)
 }
 
 /// The groups with a quota of CPU time.
@@ -136,10 +147,11 @@ fn quotas(roots: &Roots) -> Vec<Quota> {
     found
 }
 
-/// Whether a line of io.stat says that the group did I/O on a device.
-fn touched(line: &str, major_minor: &str) -> bool {
+/// Whether a line of io.stat says that the group did I/O on a device, or on any.
+fn touched(line: &str, major_minor: Option<&str>) -> bool {
     let mut words = line.split_ascii_whitespace();
-    words.next() == Some(major_minor)
+    let device = words.next();
+    (major_minor.is_none() || device == major_minor)
         && words.any(|word| {
             let count = word.strip_prefix("rios=").or_else(|| word.strip_prefix("wios="));
             count.is_some_and(|count| count != "0")
@@ -162,8 +174,9 @@ mod tests {
         let limit = |rate: u32| fake.sys("fs/cgroup/g/io.max", &format!("8:0 riops={rate}\n"));
         let mut groups = Groups::default();
         let rate = |groups: &mut Groups, second| {
-            let (limits, _) = groups.read(&Roots::below(fake.root()), at(second));
-            limits.first().map(|limit| limit.limit_per_s)
+            let mut context = Context::default();
+            groups.read(&Roots::below(fake.root()), at(second), &mut context);
+            context.cgroup_limits.first().map(|limit| limit.limit_per_s)
         };
         limit(5);
         assert_eq!(rate(&mut groups, 100), Some(5));
@@ -172,6 +185,44 @@ mod tests {
         assert_eq!(rate(&mut groups, 111), Some(6));
         limit(7);
         assert_eq!(rate(&mut groups, 50), Some(7), "the clock was set back");
+    }
+
+    #[test]
+    fn shares_are_listed_where_a_group_gets_another_one_than_the_rest() {
+        let fake = Fake::new();
+        fake.proc(
+            "self/mountinfo",
+            "30 1 0:29 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n\
+             31 1 0:30 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n",
+        );
+        let set = |name: &str, text: &str| fake.sys(&format!("fs/cgroup/{name}"), text);
+        set("io.cost.qos", "8:0 enable=1 ctrl=auto rpct=95.00\n8:16 enable=0 ctrl=auto\n");
+        set("light/io.weight", "default 10\n8:0 20\n");
+        set("idle/io.weight", "default 700\n");
+        set("idle/io.stat", "8:0 rbytes=0 wbytes=0 rios=0 wios=0 dbytes=0 dios=0\n");
+        set("usual/io.weight", "default 100\n");
+        set("usual/io.bfq.weight", "default 100\n8:16 500\n");
+        set("db/io.latency", "8:0 target=10000\n");
+        set("blkio/one/cgroup.procs", "1\n");
+        set("blkio/one/blkio.bfq.weight", "250\n");
+        let mut context = Context::default();
+        Groups::default().read(&Roots::below(fake.root()), at(1), &mut context);
+        let told: Vec<(&str, ShareKind, Option<&str>, u64)> = context
+            .cgroup_shares
+            .iter()
+            .map(|it| (it.group.as_str(), it.kind, it.major_minor.as_deref(), it.value))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("/", ShareKind::Cost, Some("8:0"), 1),
+                ("/db", ShareKind::LatencyTarget, Some("8:0"), 10_000),
+                ("/light", ShareKind::Weight, None, 10),
+                ("/light", ShareKind::Weight, Some("8:0"), 20),
+                ("/one", ShareKind::BfqWeight, None, 250),
+                ("/usual", ShareKind::BfqWeight, Some("8:16"), 500),
+            ]
+        );
     }
 
     #[test]
@@ -186,7 +237,11 @@ mod tests {
         file("cpu.cfs_quota_us", "50000\n");
         file("cpu.cfs_period_us", "100000\n");
         let mut groups = Groups::default();
-        let mut stops = |second| groups.read(&Roots::below(fake.root()), at(second)).1;
+        let mut stops = |second| {
+            let mut context = Context::default();
+            groups.read(&Roots::below(fake.root()), at(second), &mut context);
+            context.cpu_stops
+        };
         stopped(100, 90);
         assert_eq!(stops(100), [], "what was before the first look is not told");
         stopped(110, 95);

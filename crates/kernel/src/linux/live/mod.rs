@@ -9,8 +9,11 @@
 //!
 //! Rejected: the `stat` file of each device (a system call and a moment of its own per device) and
 //! netlink events for hot-plug (the next read shows it).
+//!
+//! Mounts of NFS, which no line there stands for, follow from /proc/self/mountstats (`exports.rs`).
 
 mod context;
+mod exports;
 mod groups;
 mod notes;
 mod step;
@@ -24,7 +27,8 @@ use crate::error::KernelError;
 use crate::linux::clock::now_ns;
 use crate::linux::device::{keeps_counters, whole_disk};
 use crate::linux::diskstats::{DiskstatsLine, lines};
-use crate::linux::path::{directory, observed_path};
+use crate::linux::mounts::read_mounts;
+use crate::linux::path::{built_file_systems, directory, is_array, observed_path};
 use crate::linux::roots::{Roots, text};
 use crate::linux::volume_log::VolumeLog;
 use context::ContextReader;
@@ -34,6 +38,7 @@ use rustix::time::ClockId;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 use step::{Reading, Span};
 
@@ -59,6 +64,8 @@ pub struct Sampler {
     shown: Shown,
     release: Option<Arc<str>>,
     buffer: Vec<u8>,
+    /// The same of mounts.
+    mounts: Vec<u8>,
     tracked: HashMap<String, Tracked>,
     /// When the last reading was.
     read_at: Moment,
@@ -75,6 +82,8 @@ struct Shown {
     selection: Selection,
     /// What the names of the selection mean; empty for all devices.
     paths: Arc<[ObservedPath]>,
+    /// Without names: the file systems and arrays that are built of several devices.
+    built: Arc<[ObservedPath]>,
 }
 
 impl Shown {
@@ -84,7 +93,9 @@ impl Shown {
             return self.paths.iter().any(|path| path.devices.contains(&tracked.device.name));
         }
         let line = &tracked.reading.line;
-        (self.selection.partitions || tracked.device.partition_of.is_none())
+        // A part of an array is asked about with the array.
+        let part = || self.built.iter().any(|path| path.devices.contains(&tracked.device.name));
+        (self.selection.partitions || tracked.device.partition_of.is_none() || part())
             && (self.selection.unused || line.reads.ios + line.writes.ios > 0)
     }
 }
@@ -132,9 +143,10 @@ impl Sampler {
         let wake_ups = if roots.proc == Roots::default().proc { wake_ups() } else { &[] };
         let mut sampler = Self {
             roots,
-            shown: Shown { selection, paths: Arc::default() },
+            shown: Shown { selection, paths: Arc::default(), built: Arc::default() },
             release,
             buffer: Vec::new(),
+            mounts: Vec::new(),
             tracked: HashMap::new(),
             read_at: now,
             samples: 0,
@@ -187,10 +199,12 @@ impl Sampler {
         self.tracked.values().filter(|tracked| tracked.at == self.read_at)
     }
 
-    /// What the names of the selection mean, and what lies below each; empty without names.
+    /// What the names of the selection mean, and what lies below each; without names the file systems
+    /// and arrays that are built of several devices.
     #[must_use]
     pub fn paths(&self) -> Arc<[ObservedPath]> {
-        Arc::clone(&self.shown.paths)
+        let named = !self.shown.paths.is_empty();
+        Arc::clone(if named { &self.shown.paths } else { &self.shown.built })
     }
 
     /// Release of the kernel, where it tells.
@@ -225,25 +239,36 @@ impl Sampler {
 
     fn read(&mut self) -> Result<(), KernelError> {
         let path = self.roots.proc.join("diskstats");
-        self.buffer.clear();
-        // Opened anew each time: a descriptor would stay with what the path meant at the start.
-        File::open(&path)
-            .and_then(|mut file| file.read_to_end(&mut self.buffer))
-            .map(|_| ())
-            .map_err(|error| KernelError::io("read the counters in", &path, &error))
+        read_into(&mut self.buffer, &path)
+            .map_err(|error| KernelError::io("read the counters in", &path, &error))?;
+        // A kernel without NFS may have no such file, and then has no such mount.
+        let mounts = read_into(&mut self.mounts, &self.roots.proc.join("self/mountstats"));
+        if mounts.is_err() {
+            self.mounts.clear();
+        }
+        Ok(())
+    }
+
+    fn exports(&self) -> Vec<DiskstatsLine> {
+        exports::lines(&String::from_utf8_lossy(&self.mounts), || read_mounts(&self.roots))
     }
 
     /// Finds what lies below what the user named.
     fn choose(&mut self) -> Result<(), KernelError> {
         let named = &self.shown.selection.named;
+        let buffer = String::from_utf8_lossy(&self.buffer);
+        let lines: Vec<DiskstatsLine> = lines(&buffer).flatten().chain(self.exports()).collect();
+        let is_known = |name: &str| lines.iter().any(|line| line.device == name);
         if named.is_empty() {
+            let names = lines.iter().map(|line| line.device.as_str());
+            let arrays = names.filter(|name| is_array(&self.roots, name));
+            let arrays = arrays.map(|name| observed_path(&self.roots, name, &is_known));
+            let built = built_file_systems(&self.roots, &is_known);
+            self.shown.built = built.into_iter().chain(arrays).collect();
             return Ok(());
         }
-        let buffer = String::from_utf8_lossy(&self.buffer);
-        let lines: Vec<DiskstatsLine> = lines(&buffer).flatten().collect();
         let mut paths = Vec::with_capacity(named.len());
         for named in named {
-            let is_known = |name: &str| lines.iter().any(|line| line.device == name);
             let path = observed_path(&self.roots, named, &is_known);
             if path.devices.is_empty() {
                 let (named, known) = (named.clone(), known(&lines));
@@ -260,7 +285,8 @@ impl Sampler {
         let mut intervals = Vec::with_capacity(self.tracked.len());
         let buffer = std::mem::take(&mut self.buffer);
         let mut round = Round { now, rechecks: RECHECKED, position: 0, broken: 0, changed: false };
-        for line in lines(&String::from_utf8_lossy(&buffer)) {
+        let exports = self.exports();
+        for line in lines(&String::from_utf8_lossy(&buffer)).chain(exports.into_iter().map(Ok)) {
             match line {
                 Ok(line) => intervals.extend(self.advance(line, &mut round)),
                 Err(error) => {
@@ -342,6 +368,12 @@ impl Sampler {
             }
         }
     }
+}
+
+/// Opened anew each time: a descriptor would stay with what the path meant at the start.
+fn read_into(buffer: &mut Vec<u8>, path: &Path) -> std::io::Result<()> {
+    buffer.clear();
+    File::open(path).and_then(|mut file| file.read_to_end(buffer)).map(|_| ())
 }
 
 struct Round {

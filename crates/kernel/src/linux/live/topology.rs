@@ -8,10 +8,10 @@
 
 use crate::linux::device::{device_of, device_of_mount, whole_disk};
 use crate::linux::diskstats::DiskstatsLine;
-use crate::linux::mounts::read_mounts;
+use crate::linux::mounts::{is_export, read_mounts};
 use crate::linux::path::{built_of, directory};
 use crate::linux::roots::{Roots, base_name};
-use record::{ObservedDevice, kernel_busy_doubt};
+use record::{DeviceFacts, ObservedDevice, kernel_busy_doubt};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -22,6 +22,10 @@ pub(crate) fn describe(
     release: Option<&str>,
 ) -> ObservedDevice {
     let name = &line.device;
+    if line.remote {
+        let facts = DeviceFacts::export(name);
+        return ObservedDevice { name: name.clone(), facts: Some(facts), ..Default::default() };
+    }
     let built_of = built_of(roots, name);
     let busy_doubt = if built_of.is_empty() {
         line.busy_ms.and_then(|_| kernel_busy_doubt(release?))
@@ -61,7 +65,8 @@ pub fn mount_points(roots: &Roots) -> BTreeMap<String, PathBuf> {
     for mount in read_mounts(roots) {
         let read_only = mount.options.split(',').any(|option| option == "ro");
         let device = device_of_mount(roots, mount.device, Some(&mount));
-        let Some(facts) = device.filter(|_| !read_only) else { continue };
+        let export = || is_export(&mount).then(|| DeviceFacts::export(&mount.source));
+        let Some(facts) = device.or_else(export).filter(|_| !read_only) else { continue };
         for name in facts.leaves.into_iter().chain([facts.disk, facts.name]) {
             let known = found.entry(name).or_insert_with(|| mount.point.clone());
             if mount.point.as_os_str().len() < known.as_os_str().len() {

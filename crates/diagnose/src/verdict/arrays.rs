@@ -1,0 +1,114 @@
+//! Arrays that lack members, or that read and write their members of their own: a rebuild, a check, a
+//! balance. Neither is a fault of the disk that is slower or busier for it.
+//!
+//! The state is what the kernel said when the observation began. How much an array does of its own is
+//! the difference between what its members transferred and what it was asked for; merging does not
+//! change bytes. An array that writes several times for one write makes the same difference, so it is
+//! given of reads. Rejected: the load without the rebuild as a prediction, because its requests are large
+//! and in order, and lie among others.
+
+use super::Subject;
+use super::interval_totals::IntervalTotals;
+use super::judge::Judged;
+use super::judgement::{Number, numbers};
+use super::members::leaf;
+use record::{ArrayState, Cause, CauseCode, Observation, counted, format_bytes};
+use std::ops::Range;
+
+/// An array, how it is, and the disks right below it.
+struct Array<'o> {
+    name: &'o str,
+    state: &'o ArrayState,
+    members: &'o [String],
+}
+
+/// Those of an observation whose state is told.
+fn arrays(observation: &Observation) -> Vec<Array<'_>> {
+    let by_file_system = observation.paths.iter().flat_map(|path| &path.volumes);
+    let by_file_system = by_file_system.filter_map(|volume| {
+        Some(Array { name: &volume.name, state: volume.state.as_ref()?, members: &volume.members })
+    });
+    let software = observation.devices.iter().filter_map(|device| {
+        let state = device.facts.as_ref()?.array.as_ref()?;
+        Some(Array { name: &device.name, state, members: &device.built_of })
+    });
+    let mut found: Vec<Array<'_>> = Vec::new();
+    for array in by_file_system.chain(software) {
+        // Several paths may lead to one.
+        if found.iter().all(|known| known.name != array.name) {
+            found.push(array);
+        }
+    }
+    found
+}
+
+/// How a volume is, by its name.
+pub(super) fn state_of<'o>(observation: &'o Observation, name: &str) -> Option<&'o ArrayState> {
+    arrays(observation).into_iter().find(|array| array.name == name).map(|array| array.state)
+}
+
+/// `1 member missing, recover under way`; empty where all is well.
+pub(super) fn state_text(state: &ArrayState) -> String {
+    let missing = (state.missing > 0)
+        .then(|| format!("{} missing", counted(f64::from(state.missing), "member")));
+    let work = state.work.as_ref().map(|work| format!("{work} under way"));
+    missing.into_iter().chain(work).collect::<Vec<_>>().join(", ")
+}
+
+/// Names what arrays lack and do in the verdicts on the disks below them.
+pub(super) fn of_their_own(
+    observation: &Observation,
+    subjects: &[Subject<'_>],
+    judged: &mut [Vec<Judged<'_>>],
+) {
+    for array in arrays(observation) {
+        let is_member = |subject: &Subject<'_>| {
+            array.members.iter().any(|name| leaf(observation, name) == Some(&subject.device.name))
+        };
+        for (subject, judged) in subjects.iter().zip(judged.iter_mut()) {
+            for one in judged.iter_mut().filter(|_| is_member(subject)) {
+                one.causes.extend(rebuilds(observation, &array, &one.segment.time));
+                one.causes.extend(degraded(&array));
+            }
+        }
+    }
+}
+
+fn rebuilds(observation: &Observation, array: &Array<'_>, time: &Range<u64>) -> Option<Cause> {
+    let work = array.state.work.as_ref()?;
+    let read_per_s = |name: &str| {
+        let own = observation.intervals.iter().filter(|interval| interval.device == name);
+        let totals = IntervalTotals::during(own, time);
+        totals.read.bytes.filter(|_| totals.seconds > 0.0).map(|bytes| bytes / totals.seconds)
+    };
+    let name = array.name;
+    let mut claim = format!(
+        "{name} reads and writes its members beside what programs ask for ({work} under way when \
+         this began)."
+    );
+    let mut evidence: Vec<Number> = Vec::new();
+    let members: Option<f64> = array.members.iter().map(|member| read_per_s(member)).sum();
+    if let (Some(asked), Some(members)) = (read_per_s(name), members) {
+        let text = |per_s: f64| format_bytes(per_s as u64);
+        claim.push_str(&format!(
+            " They read {}/s; programs asked {name} for {}/s.",
+            text(members),
+            text(asked)
+        ));
+        evidence.push(("read by the members", members, "B/s"));
+        evidence.push(("read by programs", asked, "B/s"));
+    }
+    Some(Cause { code: CauseCode::ArrayRebuilds, claim, evidence: numbers(&evidence) })
+}
+
+fn degraded(array: &Array<'_>) -> Option<Cause> {
+    let missing = array.state.missing;
+    let claim = format!(
+        "{} lacks {}: the others serve its requests (with parity each of them takes part in every \
+         read of a missing block), and the next failure may lose data.",
+        array.name,
+        counted(f64::from(missing), "member")
+    );
+    let evidence = numbers(&[("missing members", f64::from(missing), "")]);
+    (missing > 0).then_some(Cause { code: CauseCode::ArrayDegraded, claim, evidence })
+}
