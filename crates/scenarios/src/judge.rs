@@ -28,8 +28,8 @@ pub struct Score {
     pub surprise: f64,
     /// Whether all stretches of all disks got a right one.
     pub right: bool,
-    /// Whether some got a wrong one without doubt.
-    pub confidently_wrong: bool,
+    /// Whether some got a wrong one that names no right one among its alternatives.
+    pub truth_unnamed: bool,
     /// Whether "not enough evidence" was said where there was enough.
     pub gave_up: bool,
     /// The first advice.
@@ -62,7 +62,7 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
         called: Vec::new(),
         surprise: 0.0,
         right: true,
-        confidently_wrong: false,
+        truth_unnamed: false,
         gave_up: false,
         first: None,
         advice_right: true,
@@ -86,7 +86,7 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
             score.called.extend(evident.then(|| called(expect, episode)));
         }
         score.right &= share_where(is_right) >= COVERED;
-        score.confidently_wrong |= share_where(is_confidently_wrong) > 1.0 - COVERED;
+        score.truth_unnamed |= share_where(leaves_truth_unnamed) > 1.0 - COVERED;
         score.gave_up |= share_where(gives_up) > 1.0 - COVERED;
     }
     score.first = of(0).and_then(|found| found.advice.first()).map(|remedy| remedy.strategy);
@@ -148,10 +148,9 @@ fn is_right(expect: &Expect, episode: &Episode) -> bool {
     undecided || expect.verdicts.contains(&episode.verdict)
 }
 
-fn is_confidently_wrong(expect: &Expect, episode: &Episode) -> bool {
+fn leaves_truth_unnamed(expect: &Expect, episode: &Episode) -> bool {
     !is_right(expect, episode)
         && episode.verdict != Verdict::NotEnoughEvidence
-        && episode.confidence != Confidence::Possible
         && !names_a_right_one(expect, episode)
 }
 

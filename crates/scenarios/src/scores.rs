@@ -105,8 +105,8 @@ pub struct Scores {
     pub right: usize,
     /// Draws with right verdicts.
     pub verdict_right: usize,
-    /// Draws with a wrong verdict without doubt.
-    pub confidently_wrong: usize,
+    /// Draws with a wrong verdict and no right one among its alternatives.
+    pub truth_unnamed: usize,
     /// Sum over draws of [`Score::surprise`].
     pub surprise: f64,
     /// Draws in which evidence was called too little and was not.
@@ -146,7 +146,7 @@ impl Scores {
         self.draws += 1;
         self.right += usize::from(score.right && score.advice_right);
         self.verdict_right += usize::from(score.right);
-        self.confidently_wrong += usize::from(score.confidently_wrong);
+        self.truth_unnamed += usize::from(score.truth_unnamed);
         self.surprise += score.surprise;
         self.gave_up += usize::from(score.gave_up);
         self.with_evidence += usize::from(!unknown);
@@ -165,7 +165,7 @@ impl Scores {
     pub fn reached(&self) -> bool {
         let share = |part: usize, of: usize, least: f64| part as f64 >= least * of as f64;
         share(self.right, self.draws, 0.95)
-            && self.confidently_wrong == 0
+            && self.truth_unnamed == 0
             && self.gave_up as f64 <= 0.1 * self.with_evidence as f64
             && share(self.inside, self.carried_out, 0.9)
     }
@@ -211,16 +211,23 @@ impl Scores {
             (all().filter(|one| one.right).count(), all().count())
         };
         let certain = called(Confidence::Certain);
+        let almost = called(Confidence::AlmostCertain);
         let likely = called(Confidence::Likely);
         let possible = called(Confidence::Possible);
         [
             ("right verdict and right first advice", self.right, self.draws, "95"),
             ("right verdict", self.verdict_right, self.draws, ""),
-            ("wrong verdict without doubt", self.confidently_wrong, self.draws, "0"),
+            (
+                "wrong verdict, the truth not among alternatives",
+                self.truth_unnamed,
+                self.draws,
+                "0",
+            ),
             ("not enough evidence, though there is", self.gave_up, self.with_evidence, "10"),
             ("advice that came within its interval", self.inside, self.carried_out, "90"),
             ("expected notes that were there", noted, notes, ""),
             ("right of the verdicts called certain", certain.0, certain.1, "99.5"),
+            ("right of the verdicts called almost certain", almost.0, almost.1, ""),
             ("right of the verdicts called likely", likely.0, likely.1, "85 to 95"),
             ("right of the verdicts called possible", possible.0, possible.1, ""),
         ]

@@ -126,9 +126,9 @@ pub fn worth(
 pub fn worth_text(worth: &[(Option<EvidenceKind>, Scores)]) -> String {
     let head = format!(
         "{:26}{:>8}{:>15}{:>15}{:>12}",
-        "without", "right", "certain", "wrong without", "surprise"
+        "without", "right", "certain", "truth unnamed", "surprise"
     );
-    let mut lines = vec![head, format!("{:49}{:>15}", "", "doubt")];
+    let mut lines = vec![head];
     for (kind, scores) in worth {
         let name = kind.map_or("(with all)", EvidenceKind::name);
         let certain =
@@ -139,7 +139,7 @@ pub fn worth_text(worth: &[(Option<EvidenceKind>, Scores)]) -> String {
         let surprise = scores.surprise / scores.draws.max(1) as f64;
         lines.push(format!(
             "{name:26}{:>8}{certain:>15}{:>15}{surprise:>12.4}",
-            scores.verdict_right, scores.confidently_wrong
+            scores.verdict_right, scores.truth_unnamed
         ));
     }
     lines.join("\n")

@@ -27,7 +27,7 @@ pub use mounted::{Mounted, disk_folder};
 pub use probe::{Capability, SADC};
 pub use program::install_program;
 pub use skip::{SKIP_LOG, TestLock, enter, skip};
-pub use state::{frozen, partition, read_only, swap_on};
+pub use state::{frozen, partition, read_only, scheduler, swap_on};
 pub use undo::{Folder, Undo, undo_left_over, undo_on_signals};
 
 /// Ends the test that it stands in, with a counted skip, unless the machine has everything named;

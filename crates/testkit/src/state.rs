@@ -38,6 +38,20 @@ pub fn read_only(device: &Path) -> Result<Undo> {
     set("read-only device", &["blockdev", "--setro"], &["blockdev", "--setrw"], device)
 }
 
+/// Gives a block device another I/O scheduler.
+///
+/// # Errors
+/// If the device has no queue of its own, or the kernel does not have the scheduler.
+pub fn scheduler(device: &Path, name: &str) -> Result<Undo> {
+    let file = device.file_name().unwrap_or_default().to_string_lossy();
+    let setting = format!("/sys/block/{file}/queue/scheduler");
+    let known = std::fs::read_to_string(&setting)?;
+    let now = known.split(['[', ']']).nth(1).unwrap_or("none").to_owned();
+    std::fs::write(&setting, name)?;
+    let back = format!("echo {now} > {setting}");
+    Ok(Undo::by(format!("scheduler of {file}"), &["sh", "-c", &back]))
+}
+
 /// Tells the kernel of a partition of so many sectors of 512 bytes without a table on the disk; its
 /// device, for a disk whose name ends in a number.
 ///

@@ -66,6 +66,13 @@ pub(crate) fn run() -> Result<bool> {
         step("tidy", || Ok((crate::tidy_all(false)?, Totals::default()))),
         step("bench smoke", || smoke("bench")),
         step("peers smoke", || smoke("peers")),
+        step("lab smoke", || {
+            // In a process of its own, whose skip is counted like that of a test.
+            let mut command = Command::new(std::env::current_exe()?);
+            let (good, _) =
+                plain(command.args(["lab", "--smoke"]).env(testkit::SKIP_LOG, &skip_log))?;
+            Ok((good, Totals { passed: u64::from(good), failed: 0 }))
+        }),
     ];
     // Root under a CI service, which sets `CI`.
     let strict = std::env::var("CI").is_ok_and(|value| value == "true")

@@ -4,6 +4,7 @@
 //! simulated device takes less time than starting a program would. `--seed` shows one case with its
 //! diagnosis, which is how a failure is looked at.
 
+use crate::judge::Tally;
 use crate::{arguments::Arguments, diagnosis_eval_real};
 use anyhow::{Context, Result};
 use scenarios::{
@@ -40,16 +41,35 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         return Ok(true);
     }
     let drawn = scenarios::run(&cases, &mut profiles)?;
-    let scores = Scores::of(&drawn);
     if flags.has("--json") {
         drawn.iter().for_each(|one| println!("{}", line(one)));
-        return Ok(scores.reached());
+        return Ok(Scores::of(&drawn).reached());
     }
+    Ok(print(&drawn).reached())
+}
+
+/// Prints how draws went, and those that failed; the scores.
+fn print(drawn: &[Drawn]) -> Scores {
+    let scores = Scores::of(drawn);
     println!("{}\n\n{}", scores.text(), scores.reliability());
     for one in drawn.iter().filter(|one| failed(one)) {
         println!("{}", words(one));
     }
-    Ok(scores.reached())
+    scores
+}
+
+/// Draws of all kinds by turns, printed and counted.
+pub(crate) fn tally(draws: u64, first: u64) -> Result<Tally> {
+    let cases: Vec<Case> = (first..first + draws).map(draw).collect();
+    let drawn = scenarios::run(&cases, &mut Profiles::default())?;
+    let scores = print(&drawn);
+    Ok(Tally {
+        draws: scores.draws,
+        right: scores.verdict_right,
+        asked: scores.draws,
+        advised: drawn.iter().filter(|one| one.score.advice_right).count(),
+        unnamed: scores.truth_unnamed,
+    })
 }
 
 fn failed(one: &Drawn) -> bool {
@@ -76,7 +96,7 @@ fn line(one: &Drawn) -> serde_json::Value {
         "device": one.case.disks.first().map(|disk| disk.is.clone()),
         "verdict": one.score.verdict.map(record::Verdict::name),
         "right": one.score.right,
-        "confidently_wrong": one.score.confidently_wrong,
+        "truth_unnamed": one.score.truth_unnamed,
         "gave_up": one.score.gave_up,
         "first_advice": one.score.first.map(record::Strategy::name),
         "advice_right": one.score.advice_right,
@@ -91,7 +111,7 @@ fn words(one: &Drawn) -> String {
     let mut what = Vec::new();
     if !score.right {
         let verdict = score.verdict.map_or_else(|| "none".to_owned(), record::Verdict::name);
-        let doubt = if score.confidently_wrong { " without doubt" } else { "" };
+        let doubt = if score.truth_unnamed { " without the truth beside it" } else { "" };
         what.push(format!("verdict {verdict}{doubt}"));
     }
     if !score.advice_right {

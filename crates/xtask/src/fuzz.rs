@@ -4,8 +4,9 @@
 //! and of time for each input; a panic, an abort or a hang is a fault, and its input is kept. The
 //! command line is tried on the program itself, without rights, in an empty folder. An input that
 //! makes a reader behave as none before it, by its words without their numbers, joins the corpus:
-//! that guides the search without a compiler's help. Rejected: cargo-fuzz, which needs a nightly
-//! compiler.
+//! that guides the search without a compiler's help. `--keep` adds the shorter ones to those that are
+//! committed (`crates/xtask/corpus`), with which every search begins. Rejected: cargo-fuzz, which needs a
+//! nightly compiler.
 
 mod mutations;
 mod readers;
@@ -22,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-pub(crate) const SWITCHES: [&str; 1] = ["--child"];
+pub(crate) const SWITCHES: [&str; 2] = ["--child", "--keep"];
 pub(crate) const VALUES: [&str; 4] = ["--only", "--seconds", "--first", "--binary"];
 /// For each reader, unless told otherwise.
 const SECONDS: u64 = 60;
@@ -32,6 +33,9 @@ const MEMORY: u64 = 1 << 30;
 const HANG_S: u32 = 20;
 /// Words that a reader repeats from its input are new behaviours without end.
 const CORPUS_MAX: usize = 2_000;
+/// Of the inputs that are committed: how long each is at most, and how many a reader has.
+const KEPT_BYTES: usize = 2 << 10;
+const KEPT_MAX: usize = 150;
 /// The largest input: faults of size are found by the numbers in it.
 const LARGEST: usize = 1 << 20;
 
@@ -59,6 +63,9 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     for reader in chosen {
         let faults = parent(reader, &binary, first, Duration::from_secs(seconds))?;
         fine &= faults == 0;
+        if flags.has("--keep") {
+            commit(reader)?;
+        }
     }
     Ok(fine)
 }
@@ -96,10 +103,45 @@ fn current(reader: &Reader) -> PathBuf {
     folder(reader).join("current")
 }
 
+/// Where the inputs of a reader are committed: a list of texts, whose letters are the bytes.
+fn committed(reader: &Reader) -> PathBuf {
+    place::root().join("crates/xtask/corpus").join(format!("{}.json", reader.name))
+}
+
+/// The inputs that are committed.
+fn kept(reader: &Reader) -> Result<Vec<Vec<u8>>> {
+    let path = committed(reader);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let texts: Vec<String> = serde_json::from_slice(&std::fs::read(&path)?)?;
+    let bytes = |text: &String| -> Result<Vec<u8>, _> { text.chars().map(u8::try_from).collect() };
+    texts.iter().map(bytes).collect::<Result<_, _>>().context(path.display().to_string())
+}
+
+/// Adds what was found to what is committed.
+fn commit(reader: &Reader) -> Result<()> {
+    let mut inputs = kept(reader)?;
+    for entry in std::fs::read_dir(folder(reader).join("corpus"))? {
+        inputs.push(std::fs::read(entry?.path())?);
+    }
+    inputs.retain(|input| input.len() <= KEPT_BYTES);
+    inputs.sort_by_key(|input| (input.len(), input.clone()));
+    inputs.dedup();
+    inputs.truncate(KEPT_MAX);
+    let text = |input: &Vec<u8>| input.iter().map(|&byte| char::from(byte)).collect();
+    let texts: Vec<String> = inputs.iter().map(text).collect();
+    let path = committed(reader);
+    std::fs::create_dir_all(path.parent().context("a file has a folder")?)?;
+    std::fs::write(path, format!("{}\n", serde_json::to_string_pretty(&texts)?))?;
+    Ok(())
+}
+
 /// Reads one input after the other; whether all went well.
 fn child(reader: &Reader, binary: &Path, seed: u64, length: Duration) -> Result<bool> {
     let mut corpus = (reader.corpus)(binary)?;
     ensure!(!corpus.is_empty(), "{} has no corpus", reader.name);
+    corpus.extend(kept(reader)?);
     for entry in std::fs::read_dir(folder(reader).join("corpus"))? {
         corpus.push(std::fs::read(entry?.path())?);
     }
@@ -182,6 +224,20 @@ fn without_numbers(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_committed_is_read_without_a_fault() {
+        let mut read = 0;
+        // Commands are runs of the program.
+        for reader in READERS.iter().filter(|reader| reader.name != "commands") {
+            for input in kept(reader).unwrap() {
+                let behaviour = (reader.read)(&input, Path::new(""));
+                assert!(behaviour.is_ok(), "{}: {behaviour:?} of {input:?}", reader.name);
+                read += 1;
+            }
+        }
+        assert!(read > 0, "a corpus is committed");
+    }
 
     #[test]
     fn behaviours_are_told_apart_by_words_and_not_by_numbers() {

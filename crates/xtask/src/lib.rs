@@ -17,12 +17,15 @@ mod contest;
 mod diagnosis_eval;
 mod diagnosis_eval_real;
 mod fuzz;
+mod judge;
+mod kept;
 mod kills;
 mod lab;
 pub mod pairs;
 mod place;
 pub mod tidy;
 mod validate;
+mod ward;
 
 use anyhow::{Result, bail};
 use arguments::Arguments;
@@ -43,13 +46,16 @@ usage: cargo xtask VERB [flags]
         [--databases FOLDER] [--without PART|all]
                           predictions against measurements, over all simulated devices
   diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
-  diagnosis-eval --real [--on-disk] [--draws ROUNDS] [--first SEED] [--binary BINARY]
+  diagnosis-eval --real [--on-disk] [--draws ROUNDS] [--first SEED] [--kind CASE]
+                 [--binary BINARY]
                           the diagnosis against cases with a known truth
-  lab [--smoke] [--list] [--only CASE] [--binary BINARY]
+  lab [--smoke] [--list] [--only CASE] [--no-keep] [--binary BINARY]
                           the diagnosis and the engines on layers of a guest machine (qemu)
+  ward [--draws N] [--rounds N] [--first SEED] [--no-keep] [--binary BINARY]
+                          all three: simulated draws, real devices, the lab; its table is kept
   kills [--kills N] [--first SEED] [--binary BINARY]
                           what the program leaves behind when it is killed at random moments
-  fuzz [--only READER] [--seconds N] [--first SEED] [--binary B]
+  fuzz [--only READER] [--seconds N] [--first SEED] [--keep] [--binary B]
                           whatever comes from outside, twisted at random
   burner                  the upper bound of processor cost against a known one";
 
@@ -61,7 +67,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 11] =
+const VERBS: [Verb; 12] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -74,6 +80,7 @@ const VERBS: [Verb; 11] =
         }),
         ("fuzz", &fuzz::SWITCHES, &fuzz::VALUES, fuzz::run),
         ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
+        ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
         ("kills", &[], &kills::VALUES, kills::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
     ];

@@ -32,7 +32,7 @@ fn a_few_draws_of_each_kind_are_judged_as_well_as_the_goals_ask() {
     let (draws, at_5, at_10) = testkit::draws((29, 4, 6), (174, 14, 25));
     assert_eq!(scores.draws, draws, "the limits are those of so many draws");
     assert!(scores.draws - scores.right <= at_5, "{text}");
-    assert_eq!(scores.confidently_wrong, 0, "{text}");
+    assert_eq!(scores.truth_unnamed, 0, "{text}");
     assert!(scores.gave_up <= at_10, "{text}");
     // Of fewer draws than all, so that the limit is a mild one.
     assert!(scores.carried_out - scores.inside <= at_10 / 2, "{text}");
@@ -124,12 +124,12 @@ fn a_diagnosis_with_another_devices_profile_loses() {
 }
 
 #[test]
-fn a_verdict_that_was_turned_round_is_confidently_wrong() {
+fn a_verdict_that_was_turned_round_leaves_truth_unnamed() {
     let case = (0..).map(|seed| draw_of(Kind::LightOnBad, seed)).find(|case| !case.opposite);
     let mut case = case.unwrap();
     let staged = stage(&case, &mut Profiles::default()).unwrap();
     assert!(judge(&case, &staged.diagnosed()).right);
     case.expects[0].verdicts = vec![Verdict::Capped];
     let score = judge(&case, &staged.diagnosed());
-    assert!(!score.right && score.confidently_wrong);
+    assert!(!score.right && score.truth_unnamed);
 }

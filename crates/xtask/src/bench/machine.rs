@@ -1,36 +1,8 @@
-//! What the figures belong to: this machine, these versions; and the processor they are bound to.
+//! The processor that figures are bound to.
 
-use crate::place;
 use anyhow::{Context, Result};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
-use serde_json::{Value, json};
-use std::process::Command;
-
-/// The first line that a command prints, if it succeeds.
-fn says(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).current_dir(place::root()).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
-}
-
-/// The machine and the versions of all that took part.
-pub(super) fn description() -> Value {
-    let environment = kernel::environment(&kernel::Roots::default(), None);
-    json!({
-        "machine": {
-            "cpu": environment.cpu,
-            "processors": std::thread::available_parallelism().map(usize::from).ok(),
-            "kernel": environment.kernel,
-            "virtualization": environment.virtualization,
-        },
-        "versions": {
-            "halfpower": says("git", &["describe", "--always", "--dirty"]),
-            "rustc": says("rustc", &["--version"]),
-            "fio": says("fio", &["--version"]),
-        },
-    })
-}
 
 /// The calling thread bound to one processor until this is dropped.
 pub(super) struct Pinned {

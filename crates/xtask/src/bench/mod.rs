@@ -20,7 +20,7 @@ mod truth;
 mod versus;
 
 use crate::arguments::Arguments;
-use crate::place;
+use crate::{kept, place};
 use anyhow::{Context as _, Result, ensure};
 use gate::Gate;
 use serde_json::{Value, json};
@@ -154,7 +154,9 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         }
         println!("  in {:.1} s", begin.elapsed().as_secs_f64());
         if options.keep {
-            keep(name, &report)?;
+            let gates = report.gates.iter().map(Gate::json).collect();
+            let parts = [("bench", json!(name)), ("gates", gates), ("details", report.details)];
+            kept::keep(name, &parts)?;
         }
     }
     if options.smoke {
@@ -165,23 +167,6 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         println!("not reached: {figure}");
     }
     Ok(missed.is_empty())
-}
-
-/// Writes the results where they are committed.
-fn keep(name: &str, report: &Report) -> Result<()> {
-    let mut document = machine::description();
-    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    document["bench"] = json!(name);
-    document["time"] = json!(now);
-    document["gates"] = report.gates.iter().map(Gate::json).collect();
-    document["details"] = report.details.clone();
-    let folder = place::root().join("benches/results");
-    std::fs::create_dir_all(&folder)?;
-    let path = folder.join(format!("{name}-{}.json", &now[..10]));
-    std::fs::write(&path, format!("{document:#}\n"))
-        .with_context(|| format!("cannot write {}", path.display()))?;
-    println!("  kept in {}", path.display());
-    Ok(())
 }
 
 #[cfg(test)]

@@ -3,28 +3,32 @@
 //! A script is for the shell of the guest, with the functions of `init.sh`. Each answer that it tells has a
 //! name; of a diagnosis the verdict on one device is asked for, of a run how it ended.
 
-/// What a diagnosis has to find: one of these verdicts on the device of this name, and one of these causes,
-/// where there are some.
-pub(super) struct Expect {
+use crate::judge::{Expect, SILENCE};
+
+/// A disk of the guest.
+pub(crate) struct Disk {
+    /// Its device in words of qemu: virtio (vda, vdb, …), a disk of a SCSI controller, an NVMe drive.
     pub(super) device: &'static str,
-    pub(super) verdicts: &'static [&'static str],
-    pub(super) causes: &'static [&'static str],
+    /// What lies behind it: how the host caches it, and limits.
+    pub(super) drive: &'static str,
 }
 
 /// A case.
-pub(super) struct Case {
+pub(crate) struct Case {
     pub(super) name: &'static str,
     /// Modules of the kernel with their parameters, loaded in this order; with `-` in front one that the
     /// script loads itself.
     pub(super) modules: &'static [&'static str],
-    /// Disks of the guest (virtio: vda, vdb, …), each with what qemu is to do to it.
-    pub(super) drives: &'static [&'static str],
+    /// Programs beside those that each guest has, by their place in Debian's packages.
+    pub(super) programs: &'static [&'static str],
+    pub(super) drives: &'static [Disk],
     pub(super) script: &'static str,
     /// Engines of `run` that are put to the fault: the script runs `$engines`, and each answers by its name
-    /// that it failed.
+    /// in words of `says`.
     pub(super) engines: &'static [&'static str],
-    /// By the name of the answer.
-    pub(super) expects: &'static [(&'static str, Expect)],
+    pub(super) says: &'static [&'static str],
+    /// Of a diagnosis, by the name of the answer: what has to be found of a device.
+    pub(super) expects: &'static [(&'static str, &'static str, Expect)],
     /// One that is quick, for a look whether the lab works.
     pub(super) smoke: bool,
 }
@@ -33,151 +37,313 @@ const FINE: &[&str] = &["healthy", "not_the_disk"];
 const SLOW: &[&str] = &["slow", "slow_and_overloaded"];
 const OVERLOADED: &[&str] = &["overloaded", "slow_and_overloaded"];
 const CAPPED: &[&str] = &["capped"];
+const SILENT: &[&str] = &[SILENCE];
+const RAISE: &[&str] = &["raise_cap"];
+const RESTORE: &[&str] = &["restore"];
+const SHALLOWER: &[&str] = &["shallower_queue"];
 /// A device whose size has become nothing transfers less than asked for, which is no error of a read.
-pub(super) const FAILED: &[&str] =
-    &["io_errors", "short_transfers", "Input/output error", "no request"];
+const FAILED: &[&str] = &["io_errors", "short_transfers", "Input/output error", "no request"];
+const SILENT_DEVICE: &[&str] = &["device_silent", "io_errors"];
+const CORRUPT: &[&str] = &["data_corrupt"];
 
-const fn found(device: &'static str, verdicts: &'static [&'static str]) -> Expect {
-    Expect { device, verdicts, causes: &[] }
+const fn found(verdicts: &'static [&'static str], advice: &'static [&'static str]) -> Expect {
+    Expect { verdicts, undecided: &[], causes: &[], advice }
 }
+
+const fn caused(expect: Expect, causes: &'static [&'static str]) -> Expect {
+    Expect { causes, ..expect }
+}
+
+const fn virtio(drive: &'static str) -> Disk {
+    Disk { device: "virtio-blk-pci", drive }
+}
+
+/// On the host: what the guest flushes may be lost with it.
+const UNSAFE: &str = "cache=unsafe";
 
 /// Those that can be put to a fault; mapped pages that were read once hide one that comes and goes.
 const ENGINES: &[&str] = &["io_uring", "libaio", "sync", "threads", "mmap"];
 const UNMAPPED: &[&str] = &["io_uring", "libaio", "sync", "threads"];
+
+/// Nothing that most cases do without.
+const NOTHING: Case = Case {
+    name: "",
+    modules: &[],
+    programs: &[],
+    drives: &[],
+    script: "",
+    engines: &[],
+    says: &[],
+    expects: &[],
+    smoke: false,
+};
 
 /// All of them.
 pub(super) const CASES: &[Case] = &[
     Case {
         name: "delay",
         modules: &["scsi_debug dev_size_mb=128 ndelay=500000 max_queue=32", "sd_mod", "dm-delay"],
-        drives: &[],
-        script: "sleep 2
-delayed slow /dev/sda 4
+        script: "delayed slow /dev/sda 4
 profile /dev/dm-0
 load /dev/dm-0 --rw randread --bs 4k --rate-iops 40 --arrival poisson
 watch_it same /dev/dm-0
 slower slow /dev/sda 16
 load /dev/dm-0 --rw randread --bs 4k --rate-iops 40 --arrival poisson
 watch_it slower /dev/dm-0",
-        engines: &[],
         expects: &[
-            ("same", found("sda", FINE)),
-            ("slower", Expect { device: "sda", verdicts: FINE, causes: &["volume_holds"] }),
+            ("same", "sda", found(FINE, SILENT)),
+            ("slower", "sda", caused(found(FINE, &[]), &["volume_holds"])),
         ],
         smoke: true,
+        ..NOTHING
     },
     Case {
         name: "depth",
-        modules: &["brd", "dm-delay", "null_blk nr_devices=1 gb=1 irqmode=2 completion_nsec=2000000 hw_queue_depth=16 submit_queues=1 queue_mode=2 memory_backed=1"],
-        drives: &[],
+        modules: &[
+            "null_blk nr_devices=1 gb=1 irqmode=2 completion_nsec=2000000 hw_queue_depth=16 submit_queues=1 queue_mode=2 memory_backed=1",
+        ],
         script: "profile /dev/nullb0
 load /dev/nullb0 --rw randread --bs 4k --iodepth 128
 watch_it deep /dev/nullb0
 load /dev/nullb0 --rw randread --bs 4k --iodepth 1
 watch_it alone /dev/nullb0",
-        engines: &[],
-        expects: &[("deep", found("nullb0", OVERLOADED)), ("alone", found("nullb0", FINE))],
-        smoke: false,
+        expects: &[
+            ("deep", "nullb0", found(OVERLOADED, SHALLOWER)),
+            ("alone", "nullb0", found(FINE, &["deeper_queue", SILENCE])),
+        ],
+        ..NOTHING
     },
     Case {
         name: "scsi-slower",
         modules: &["scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=32", "sd_mod"],
-        drives: &[],
-        script: "sleep 2
-profile /dev/sda
+        script: "profile /dev/sda
 load /dev/sda --rw randread --bs 4k --rate-iops 100 --arrival poisson
 watch_it same /dev/sda
 echo 9000000 > /sys/bus/pseudo/drivers/scsi_debug/ndelay
 load /dev/sda --rw randread --bs 4k --rate-iops 100 --arrival poisson
 watch_it slower /dev/sda",
-        engines: &[],
-        expects: &[("same", found("sda", FINE)), ("slower", found("sda", SLOW))],
-        smoke: false,
+        expects: &[
+            ("same", "sda", found(FINE, SILENT)),
+            ("slower", "sda", found(SLOW, RESTORE)),
+        ],
+        ..NOTHING
     },
     Case {
         name: "io-max",
         modules: &["scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=32", "sd_mod"],
-        drives: &[],
-        script: "sleep 2
-profile /dev/sda
-echo +io > /sys/fs/cgroup/cgroup.subtree_control
-mkdir /sys/fs/cgroup/tenant
+        script: "profile /dev/sda
+group tenant
 echo \"$(cat /sys/block/sda/dev) riops=60\" > /sys/fs/cgroup/tenant/io.max
-(echo 0 > /sys/fs/cgroup/tenant/cgroup.procs; exec halfpower run /dev/sda --rw randread --bs 4k --iodepth 8 --runtime 120s --no-save > /dev/null 2>&1) &
-loads=$!
+load_in tenant /dev/sda --rw randread --bs 4k --iodepth 8
 watch_it held /dev/sda
 load /dev/sda --rw randread --bs 4k --rate-iops 40 --arrival poisson
 watch_it below /dev/sda",
-        engines: &[],
-        expects: &[("held", found("sda", CAPPED)), ("below", found("sda", FINE))],
-        smoke: false,
+        expects: &[
+            ("held", "sda", found(CAPPED, RAISE)),
+            ("below", "sda", found(FINE, SILENT)),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "io-cost",
+        modules: &["scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=8", "sd_mod"],
+        script: "profile /dev/sda
+disk=$(cat /sys/block/sda/dev)
+echo \"$disk enable=1 ctrl=user rpct=90 rlat=20000 wpct=90 wlat=20000 min=50.00 max=100.00\" > /sys/fs/cgroup/io.cost.qos
+echo \"$disk ctrl=user model=linear rbps=40000000 rseqiops=2000 rrandiops=1500 wbps=40000000 wseqiops=2000 wrandiops=1500\" > /sys/fs/cgroup/io.cost.model
+group heavy
+group light
+echo 1000 > /sys/fs/cgroup/heavy/io.weight
+echo 10 > /sys/fs/cgroup/light/io.weight
+load_in heavy /dev/sda --rw randread --bs 4k --iodepth 16
+load_in light /dev/sda --rw randread --bs 4k --iodepth 4
+watch_it shared /dev/sda",
+        expects: &[(
+            "shared",
+            "sda",
+            found(
+                &["capped", "overloaded", "slow_and_overloaded"],
+                &["raise_cap", "shallower_queue", "move_neighbour", "scheduler"],
+            ),
+        )],
+        ..NOTHING
+    },
+    Case {
+        name: "nvme-capped",
+        modules: &["nvme"],
+        drives: &[Disk { device: "nvme", drive: "cache=unsafe,throttling.iops-total=400" }],
+        script: "profile /dev/nvme0n1
+load /dev/nvme0n1 --rw randread --bs 4k --iodepth 32
+watch_it deep /dev/nvme0n1
+load /dev/nvme0n1 --rw randread --bs 4k --rate-iops 60 --arrival poisson
+watch_it below /dev/nvme0n1",
+        expects: &[
+            (
+                "deep",
+                "nvme0n1",
+                found(
+                    &["overloaded", "capped", "slow_and_overloaded"],
+                    &["shallower_queue", "raise_cap"],
+                ),
+            ),
+            ("below", "nvme0n1", found(FINE, SILENT)),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "write-cache-off",
+        modules: &["virtio_scsi", "virtio_pci", "sd_mod"],
+        drives: &[Disk { device: "scsi-hd", drive: "cache=writeback" }],
+        script: "profile_writes /dev/sda lab0
+load /dev/sda --rw randwrite --bs 4k --rate-iops 30 --arrival poisson --destroy-data-on lab0
+watch_it same /dev/sda
+for disk in /sys/class/scsi_disk/*; do echo 'write through' > $disk/cache_type; done
+load /dev/sda --rw randwrite --bs 4k --rate-iops 30 --arrival poisson --destroy-data-on lab0
+watch_it off /dev/sda",
+        expects: &[
+            ("same", "sda", found(FINE, SILENT)),
+            // Without a cache a write waits for the medium, where the host's disk is no quicker.
+            ("off", "sda", found(&["slow", "slow_and_overloaded", "healthy", "not_the_disk"], &[])),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "thin-pool",
+        modules: &["crc32c_generic", "scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=32", "sd_mod", "dm-thin-pool"],
+        script: "dmsetup create meta --table '0 16384 linear /dev/sda 0'
+dmsetup create data --table '0 409600 linear /dev/sda 16384'
+dmsetup mknodes
+dmsetup create pool --table '0 409600 thin-pool /dev/mapper/meta /dev/mapper/data 128 0'
+dmsetup mknodes
+dmsetup message /dev/mapper/pool 0 'create_thin 0'
+dmsetup create thin --table '0 262144 thin /dev/mapper/pool 0'
+dmsetup mknodes
+dd if=/dev/zero of=/dev/mapper/thin bs=1M count=128 2> /dev/null
+profile /dev/mapper/thin
+load /dev/mapper/thin --rw randread --bs 4k --rate-iops 100 --arrival poisson
+watch_it same /dev/mapper/thin
+echo 9000000 > /sys/bus/pseudo/drivers/scsi_debug/ndelay
+load /dev/mapper/thin --rw randread --bs 4k --rate-iops 60 --arrival poisson
+watch_it slower /dev/mapper/thin",
+        expects: &[
+            ("same", "sda", found(FINE, SILENT)),
+            ("slower", "sda", found(SLOW, RESTORE)),
+        ],
+        ..NOTHING
     },
     Case {
         name: "raid0-throttled-leg",
         modules: &["virtio_blk", "virtio_pci", "raid0", "md-mod"],
-        drives: &["", "throttling.iops-total=60"],
-        script: "sleep 2
-mdadm --create /dev/md0 --run --level=0 --chunk=64 --raid-devices=2 /dev/vda /dev/vdb
+        drives: &[virtio(UNSAFE), virtio("cache=unsafe,throttling.iops-total=60")],
+        script: "mdadm --create /dev/md0 --run --level=0 --chunk=64 --raid-devices=2 /dev/vda /dev/vdb
 load /dev/md0 --rw randread --bs 4k --iodepth 4
 watch_it slower /dev/md0",
-        engines: &[],
         expects: &[(
             "slower",
-            Expect {
-                device: "vdb",
-                verdicts: &["slow", "slow_and_overloaded", "capped"],
-                causes: &["slowest_member"],
-            },
+            "vdb",
+            caused(found(&["slow", "slow_and_overloaded", "capped"], &[]), &["slowest_member"]),
         )],
-        smoke: false,
+        ..NOTHING
     },
     Case {
         name: "raid1-degraded",
-        modules: &["scsi_debug dev_size_mb=128 ndelay=2000000 num_tgts=2 max_queue=32", "sd_mod", "raid1", "md-mod"],
-        drives: &[],
-        script: "sleep 2
+        modules: &[
+            "scsi_debug dev_size_mb=64 ndelay=2000000 per_host_store=1 add_host=2 max_queue=32",
+            "sd_mod",
+            "raid1",
+            "md-mod",
+        ],
+        script: "profile /dev/sda
 mdadm --create /dev/md0 --run --assume-clean --level=1 --raid-devices=2 /dev/sda /dev/sdb
-profile /dev/md0
 mdadm /dev/md0 --fail /dev/sdb
 load /dev/md0 --rw randread --bs 4k --rate-iops 40 --arrival poisson
 watch_it degraded /dev/md0",
-        engines: &[],
-        expects: &[("degraded", found("sda", &["healthy", "not_the_disk", "not_enough_evidence"]))],
-        smoke: false,
+        expects: &[("degraded", "sda", caused(found(FINE, RESTORE), &["array_degraded"]))],
+        ..NOTHING
     },
     Case {
-        name: "raid1-rebuild",
-        modules: &["scsi_debug dev_size_mb=256 ndelay=2000000 num_tgts=2 max_queue=1", "sd_mod", "raid1", "md-mod"],
-        drives: &[],
-        script: "sleep 2
-profile /dev/sda
-echo 20000 > /proc/sys/dev/raid/speed_limit_min
-mdadm --create /dev/md0 --run --level=1 --raid-devices=2 /dev/sda /dev/sdb
+        name: "raid5-rebuild",
+        modules: &[
+            "crc32c_generic",
+            "scsi_debug dev_size_mb=96 ndelay=2000000 per_host_store=1 add_host=4 max_queue=2",
+            "sd_mod",
+            "raid456",
+            "md-mod",
+        ],
+        script: "profile /dev/sda
+mdadm --create /dev/md0 --run --assume-clean --level=5 --raid-devices=3 /dev/sda /dev/sdb /dev/sdc
+load /dev/md0 --rw randread --bs 4k --rate-iops 40 --arrival poisson
+watch_it same /dev/md0
+echo 500 > /proc/sys/dev/raid/speed_limit_min
+echo 3000 > /proc/sys/dev/raid/speed_limit_max
+mdadm /dev/md0 --fail /dev/sdc --remove /dev/sdc
+mdadm /dev/md0 --add /dev/sdd
 load /dev/md0 --rw randread --bs 4k --rate-iops 40 --arrival poisson
 watch_it rebuilding /dev/md0",
-        engines: &[],
-        expects: &[("rebuilding", found("sda", &["overloaded", "slow_and_overloaded", "slow"]))],
-        smoke: false,
+        expects: &[
+            ("same", "sda", found(FINE, SILENT)),
+            (
+                "rebuilding",
+                "sda",
+                caused(
+                    found(&["overloaded", "slow_and_overloaded", "healthy", "not_the_disk"], &[]),
+                    &["array_rebuilds"],
+                ),
+            ),
+        ],
+        ..NOTHING
     },
     Case {
         name: "bfq-idle-class",
         modules: &["scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=1", "sd_mod", "bfq"],
-        drives: &[],
-        script: "sleep 2
-profile /dev/sda
+        script: "profile /dev/sda
 echo bfq > /sys/block/sda/queue/scheduler
 load /dev/sda --rw randread --bs 4k --iodepth 4
 ionice -c 3 halfpower run /dev/sda --rw randread --bs 4k --iodepth 1 --runtime 120s --no-save > /dev/null 2>&1 &
 loads=\"$loads $!\"
 watch_it held /dev/sda",
-        engines: &[],
-        expects: &[("held", found("sda", &["overloaded", "capped", "slow_and_overloaded"]))],
-        smoke: false,
+        expects: &[(
+            "held",
+            "sda",
+            found(
+                &["overloaded", "capped", "slow_and_overloaded"],
+                &["shallower_queue", "scheduler", "move_neighbour"],
+            ),
+        )],
+        ..NOTHING
+    },
+    Case {
+        name: "nfs",
+        modules: &["crc32c_generic", "scsi_debug dev_size_mb=300 ndelay=1000 max_queue=32", "sd_mod", "ext4", "nfsd", "nfsv4", "sch_netem"],
+        programs: &["usr/sbin/rpc.mountd", "usr/sbin/exportfs", "usr/sbin/rpc.nfsd", "sbin/tc"],
+        script: "mkdir -p /export /mnt /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs
+mke2fs -q /dev/sda > /dev/null
+mount -t ext4 /dev/sda /export
+mountpoint -q /export || { echo 'no file system to export' > /tmp/why; tell failed 1 /tmp/why; }
+mount -t nfsd nfsd /proc/fs/nfsd
+echo '/export *(rw,sync,no_root_squash,insecure,no_subtree_check,fsid=0)' > /etc/exports
+: > /var/lib/nfs/etab
+: > /var/lib/nfs/rmtab
+exportfs -r
+rpc.nfsd -N 3 -V 4 -G 10 -L 10 8
+rpc.mountd -N 2 -N 3
+mount -t nfs4 -o vers=4.2,addr=127.0.0.1,clientaddr=127.0.0.1 127.0.0.1:/ /mnt
+tc qdisc add dev lo root netem delay 2ms limit 10000
+halfpower check /mnt --for-diagnosis --size 64m --budget 60s --db /tmp/kept.db --json > /tmp/profile.json 2> /tmp/profile.err || tell failed $? /tmp/profile.err
+load /mnt --size 64m --rw randread --bs 4k --rate-iops 40 --arrival poisson
+watch_it same /mnt
+tc qdisc change dev lo root netem delay 12ms limit 10000
+load /mnt --size 64m --rw randread --bs 4k --rate-iops 40 --arrival poisson
+watch_it slower /mnt",
+        expects: &[
+            ("same", "127.0.0.1:/", found(FINE, SILENT)),
+            ("slower", "127.0.0.1:/", found(SLOW, RESTORE)),
+        ],
+        ..NOTHING
     },
     Case {
         name: "fails-during-a-run",
         modules: &["brd rd_nr=1 rd_size=786432", "dm-mod"],
-        drives: &[],
         script: "for engine in $engines; do
     dmsetup create failing --table \"0 1572864 linear /dev/ram0 0\"
     dmsetup mknodes
@@ -187,13 +353,12 @@ watch_it held /dev/sda",
     dmsetup remove failing
 done",
         engines: ENGINES,
-        expects: &[],
-        smoke: false,
+        says: FAILED,
+        ..NOTHING
     },
     Case {
         name: "pulled-during-a-run",
         modules: &["-scsi_debug", "sd_mod"],
-        drives: &[],
         script: "for engine in $engines; do
     modprobe scsi_debug dev_size_mb=256 ndelay=1000000
     sleep 2
@@ -204,8 +369,8 @@ done",
     modprobe -r scsi_debug
 done",
         engines: ENGINES,
-        expects: &[],
-        smoke: false,
+        says: FAILED,
+        ..NOTHING
     },
     Case {
         name: "bad-sectors",
@@ -213,18 +378,16 @@ done",
             "sd_mod",
             "scsi_debug dev_size_mb=64 ndelay=50000 opts=2 medium_error_start=20000 medium_error_count=8",
         ],
-        drives: &[],
         script: "for engine in $engines; do
     run_it $engine /dev/sda --rw read --bs 64k --iodepth 4 --ioengine $engine --runtime 20s
 done",
         engines: ENGINES,
-        expects: &[],
-        smoke: false,
+        says: FAILED,
+        ..NOTHING
     },
     Case {
         name: "flaky",
         modules: &["brd rd_nr=1 rd_size=131072", "dm-flakey"],
-        drives: &[],
         script: "for engine in $engines; do
     dmsetup create flaky --table \"0 262144 flakey /dev/ram0 0 3 2\"
     dmsetup mknodes
@@ -232,7 +395,48 @@ done",
     dmsetup remove flaky
 done",
         engines: UNMAPPED,
-        expects: &[],
-        smoke: false,
+        says: FAILED,
+        ..NOTHING
+    },
+    Case {
+        name: "does-not-answer",
+        modules: &["sd_mod", "-scsi_debug"],
+        script: "for engine in $engines; do
+    modprobe scsi_debug dev_size_mb=64 ndelay=1000000
+    sleep 2
+    disk=$(ls /sys/block | grep ^sd)
+    echo 5 > /sys/block/$disk/device/timeout
+    (sleep 4; echo 1 > /sys/bus/pseudo/drivers/scsi_debug/every_nth; echo 4 > /sys/bus/pseudo/drivers/scsi_debug/opts) &
+    run_it $engine /dev/$disk --rw randread --bs 4k --iodepth 4 --ioengine $engine --runtime 8s --io-timeout 6s
+    wait
+    echo 0 > /sys/bus/pseudo/drivers/scsi_debug/opts
+    echo 0 > /sys/bus/pseudo/drivers/scsi_debug/every_nth
+    sleep 5
+    modprobe -r scsi_debug
+done",
+        engines: UNMAPPED,
+        says: SILENT_DEVICE,
+        ..NOTHING
+    },
+    Case {
+        name: "power-cut",
+        modules: &["brd rd_nr=2 rd_size=65536", "dm-snapshot"],
+        // From the middle of the run on the drive keeps in a cache what it says it has written.
+        script: "for engine in $engines; do
+    dd if=/dev/zero of=/dev/ram0 bs=1M count=64 conv=fsync 2> /dev/null
+    dmsetup create lies --table '0 131072 linear /dev/ram0 0'
+    dmsetup mknodes
+    (sleep 3; dmsetup reload lies --table '0 131072 snapshot /dev/ram0 /dev/ram1 N 16'; dmsetup suspend lies; dmsetup resume lies) &
+    run_it before-$engine /dev/dm-0 --rw write --bs 4k --iodepth 4 --ioengine $engine --passes 1 --runtime 60s --think-time 1500us --verify --seed 7 --destroy-data-on lies
+    wait
+    dmsetup remove lies
+    dmsetup create lies --table '0 131072 linear /dev/ram0 0'
+    dmsetup mknodes
+    run_it $engine /dev/dm-0 --rw read --bs 64k --ioengine $engine --passes 1 --runtime 60s --verify --seed 7
+    dmsetup remove lies
+done",
+        engines: UNMAPPED,
+        says: CORRUPT,
+        ..NOTHING
     },
 ];

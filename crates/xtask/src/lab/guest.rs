@@ -4,14 +4,33 @@
 //! Packages are fetched and unpacked below the build folder, never installed: the machine that runs the
 //! lab keeps its kernel and its tools.
 
+use super::cases::Case;
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Beside the kernel: a shell, software arrays, the device mapper and what that needs.
-const PACKAGES: [&str; 4] = ["busybox-static", "mdadm", "dmsetup", "libdevmapper1.02.1"];
+/// Beside the kernel: a shell, software arrays, the device mapper, a file server, the network, and what
+/// these need.
+const PACKAGES: [&str; 14] = [
+    "busybox-static",
+    "mdadm",
+    "dmsetup",
+    "libdevmapper1.02.1",
+    "nfs-kernel-server",
+    "nfs-common",
+    "libtirpc3",
+    "libtirpc-common",
+    "libevent-core-2.1-7",
+    "iproute2",
+    "libmnl0",
+    "libnsl2",
+    "libwrap0",
+    "libbpf1",
+];
+/// What each guest gets; a case may ask for more.
+const PROGRAMS: [&str; 2] = ["sbin/mdadm", "sbin/dmsetup"];
 const KERNEL: &str = "linux-image-amd64";
 const INIT: &str = include_str!("init.sh");
 /// Where libraries of Debian lie.
@@ -30,7 +49,12 @@ impl Guest {
     pub(super) fn new(folder: PathBuf, binary: PathBuf) -> Result<Self> {
         let (packages, unpacked) = (folder.join("packages"), folder.join("unpacked"));
         std::fs::create_dir_all(&packages)?;
-        if !unpacked.is_dir() {
+        let list = unpacked.join("list");
+        if std::fs::read_to_string(&list).ok() != Some(PACKAGES.concat()) {
+            for old in [&packages, &unpacked].into_iter().filter(|old| old.exists()) {
+                std::fs::remove_dir_all(old)?;
+            }
+            std::fs::create_dir_all(&packages)?;
             let kernel = kernel_package()?;
             let mut fetch = Command::new("apt-get");
             fetch.args(["-q", "download", &kernel]).args(PACKAGES).current_dir(&packages);
@@ -42,6 +66,7 @@ impl Guest {
                     quiet(Command::new("dpkg").arg("-x").arg(&package).arg(&partly))?;
                 }
             }
+            std::fs::write(partly.join("list"), PACKAGES.concat())?;
             std::fs::rename(&partly, &unpacked)?;
         }
         let modules = unpacked.join("lib/modules");
@@ -59,8 +84,9 @@ impl Guest {
         self.unpacked().join(format!("boot/vmlinuz-{}", self.release))
     }
 
-    /// The root in memory for a case: its modules with what they need, and its script.
-    pub(super) fn initrd(&self, name: &str, modules: &[&str], script: &str) -> Result<PathBuf> {
+    /// The root in memory for a case: its modules and programs with what they need, and its script.
+    pub(super) fn initrd(&self, case: &Case, script: &str) -> Result<PathBuf> {
+        let Case { name, modules, .. } = case;
         let root = self.folder.join("root");
         if root.exists() {
             std::fs::remove_dir_all(&root)?;
@@ -71,20 +97,23 @@ impl Guest {
         let unpacked = self.unpacked();
         let busybox = unpacked.join("bin/busybox");
         std::fs::copy(&busybox, root.join("bin/busybox"))?;
-        for (program, place) in [
-            (&self.binary, "bin/halfpower"),
-            (&unpacked.join("sbin/mdadm"), "sbin/mdadm"),
-            (&unpacked.join("sbin/dmsetup"), "sbin/dmsetup"),
-        ] {
-            std::fs::copy(program, root.join(place))
-                .with_context(|| program.display().to_string())?;
-            for library in self.libraries(program)? {
+        let programs = PROGRAMS.iter().chain(case.programs);
+        let mut programs: Vec<(PathBuf, PathBuf)> =
+            programs.map(|program| (unpacked.join(program), root.join(program))).collect();
+        programs.push((self.binary.clone(), root.join("bin/halfpower")));
+        for (program, place) in programs {
+            std::fs::create_dir_all(place.parent().context("a program without a folder")?)?;
+            std::fs::copy(&program, place).with_context(|| program.display().to_string())?;
+            for library in self.libraries(&program)? {
                 let name = library.file_name().context("a library without a name")?;
                 let loader = name.to_string_lossy().starts_with("ld-linux");
                 let place = root.join(if loader { "lib64" } else { LIBRARIES }).join(name);
                 std::fs::copy(&library, place)?;
             }
         }
+        // Which networks there are, for calls to servers.
+        std::fs::create_dir_all(root.join("etc"))?;
+        std::fs::copy(unpacked.join("etc/netconfig"), root.join("etc/netconfig"))?;
         self.modules(modules, &root)?;
         let loaded = modules.iter().filter(|module| !module.starts_with('-'));
         let list: String = loaded.map(|module| format!("{module}\n")).collect();
@@ -114,7 +143,9 @@ impl Guest {
     /// The libraries of a program, as the loader finds them.
     fn libraries(&self, program: &Path) -> Result<Vec<PathBuf>> {
         let mut ldd = Command::new("ldd");
-        ldd.arg(program).env("LD_LIBRARY_PATH", self.unpacked().join(LIBRARIES));
+        let unpacked = self.unpacked();
+        let folders = [unpacked.join(LIBRARIES), unpacked.join("usr").join(LIBRARIES)];
+        ldd.arg(program).env("LD_LIBRARY_PATH", std::env::join_paths(folders)?);
         let told = ldd.output().context("cannot run ldd")?;
         let text = String::from_utf8_lossy(&told.stdout).into_owned();
         let path = |line: &str| {

@@ -12,7 +12,7 @@ mount -t tmpfs tmpfs /run
 mount -t tracefs tracefs /sys/kernel/tracing
 mount -t configfs configfs /sys/kernel/config
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
-export PATH=/bin:/sbin HOME=/tmp TERM=dumb
+export PATH=/bin:/sbin:/usr/sbin HOME=/tmp TERM=dumb
 stty -F /dev/ttyS1 raw
 ip link set lo up
 
@@ -33,7 +33,28 @@ profile() {
         > /tmp/profile.json 2> /tmp/profile.err || { tell failed $? /tmp/profile.err; }
 }
 
-# load WORDS: a program that reads until it is ended.
+# profile_writes TARGET NAME: the same with writes, which its stable name allows.
+profile_writes() {
+    say "profile of $1"
+    halfpower check "$1" --for-diagnosis --destroy-data-on "$2" --budget 60s --db /tmp/kept.db --json \
+        > /tmp/profile.json 2> /tmp/profile.err || { tell failed $? /tmp/profile.err; }
+}
+
+# group NAME: a control group for I/O.
+group() {
+    echo +io > /sys/fs/cgroup/cgroup.subtree_control
+    mkdir "/sys/fs/cgroup/$1"
+}
+
+# load_in GROUP WORDS: a load in a control group.
+load_in() {
+    group=$1
+    shift
+    (echo 0 > /sys/fs/cgroup/$group/cgroup.procs; exec halfpower run "$@" --runtime 120s --no-save > /dev/null 2>&1) &
+    loads="$loads $!"
+}
+
+# load WORDS: a program that goes on until it is ended.
 load() {
     halfpower run "$@" --runtime 120s --no-save > /tmp/load.out 2>&1 &
     loads="$loads $!"
@@ -81,7 +102,8 @@ while read -r module; do
     # What a module is loaded with stands behind its name.
     modprobe $module || say "no module $module"
 done < /modules
-sleep 1
+# Disks are found in the background.
+sleep 3
 
 loads=
 . /case.sh

@@ -8,17 +8,19 @@
 mod cases;
 mod guest;
 
-use crate::{arguments::Arguments, place};
+use crate::judge::{Answer, Tally, judge};
+use crate::{arguments::Arguments, kept, place};
 use anyhow::{Context, Result};
-use cases::{CASES, Case, Expect, FAILED};
+use cases::{CASES, Case, Disk};
 use guest::Guest;
-use record::Diagnosis;
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use testkit::Undo;
 
-pub(crate) const SWITCHES: [&str; 2] = ["--smoke", "--list"];
+pub(crate) const SWITCHES: [&str; 3] = ["--smoke", "--list", "--no-keep"];
 pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
 const QEMU: &str = "qemu-system-x86_64";
 /// How long a case may take: ten times what it takes on two processors that emulate.
@@ -30,65 +32,149 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// What a guest told: code and text of each answer by its name.
 type Answers = BTreeMap<String, (i32, String)>;
+/// What came, where it is what had to come; else as an error.
+type Outcome = std::result::Result<String, String>;
+
+/// How an engine ended under a fault.
+pub(crate) struct Fault {
+    pub(crate) case: &'static str,
+    pub(crate) engine: &'static str,
+    pub(crate) ended: Outcome,
+}
+
+/// What came of the lab.
+#[derive(Default)]
+pub(crate) struct Lab {
+    pub(crate) tally: Tally,
+    pub(crate) faults: Vec<Fault>,
+}
 
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     if flags.has("--list") {
         CASES.iter().for_each(|case| println!("{}", case.name));
         return Ok(true);
     }
+    let only: Option<String> = flags.value("--only")?;
+    let smoke = flags.has("--smoke");
+    let wanted = |case: &Case| match &only {
+        Some(name) => case.name == name,
+        None => case.smoke || !smoke,
+    };
+    let binary = place::binary(flags.value("--binary")?, smoke)?;
+    let lab = match tally(binary, wanted)? {
+        Ok(lab) => lab,
+        Err(lacks) => {
+            testkit::skip("lab", &lacks);
+            return Ok(true);
+        }
+    };
+    println!("\n{}\n{}\n\n{}", Tally::heads(), lab.tally.line("lab"), lab.faults_text());
+    if only.is_none() && !smoke && !flags.has("--no-keep") {
+        kept::keep("lab", &[("verdicts", lab.tally.json()), ("faults", lab.faults_json())])?;
+    }
+    let fine = lab.faults.iter().all(|fault| fault.ended.is_ok());
+    // Of single cases each has to be right.
+    let all = lab.tally.right == lab.tally.draws;
+    Ok(fine && if smoke || only.is_some() { all } else { lab.tally.reached() })
+}
+
+/// Runs the cases that are wanted; the reason where the machine lacks what that takes.
+pub(crate) fn tally(
+    binary: PathBuf,
+    wanted: impl Fn(&Case) -> bool,
+) -> Result<std::result::Result<Lab, String>> {
     for program in [QEMU, "dpkg", "apt-get"] {
         let there = Command::new(program).arg("--version").stdout(Stdio::null()).status();
         if there.is_err() {
-            println!("SKIP lab: needs {program}");
-            return Ok(true);
+            return Ok(Err(format!("needs {program}")));
         }
     }
-    let only: Option<String> = flags.value("--only")?;
-    let binary = place::binary(flags.value("--binary")?, flags.has("--smoke"))?;
     let guest = match Guest::new(place::target_folder().join("lab"), binary) {
         Ok(guest) => guest,
-        Err(error) => {
-            println!("SKIP lab: {error:#}");
-            return Ok(true);
-        }
+        Err(error) => return Ok(Err(format!("{error:#}"))),
     };
-    let wanted = |case: &&Case| match &only {
-        Some(name) => case.name == name,
-        None => case.smoke || !flags.has("--smoke"),
-    };
-    let (mut right, mut all) = (0, 0);
-    for case in CASES.iter().filter(wanted) {
+    let mut lab = Lab::default();
+    for case in CASES.iter().filter(|case| wanted(case)) {
         let begin = Instant::now();
-        let answers = boot(&guest, case).with_context(|| case.name)?;
-        let found = case.expects.iter().map(|(name, expect)| {
-            (*name, answer(&answers, name).and_then(|(_, text)| diagnosed(expect, text)))
+        // One that cannot be staged here answers nothing.
+        let mut answers = boot(&guest, case).unwrap_or_else(|error| {
+            println!("       {:26} {error:#}", case.name);
+            Answers::new()
         });
-        let failed = case.engines.iter().map(|name| {
-            (*name, answer(&answers, name).and_then(|(code, text)| failed(code, text)))
-        });
-        for (name, outcome) in found.chain(failed) {
-            all += 1;
-            right += usize::from(outcome.is_ok());
-            let mark = if outcome.is_ok() { "ok   " } else { "WRONG" };
-            println!("{mark} {:22} {name:10} {}", case.name, outcome.unwrap_or_else(|why| why));
+        for (name, device, expect) in case.expects {
+            let found = answered(&mut answers, name).and_then(|(_, text)| {
+                let found = serde_json::from_str(&text).map_err(|_| text.trim().to_owned())?;
+                judge(&found, device, expect)
+            });
+            // What does not come is not right, and names nothing.
+            let answer = found.unwrap_or_else(|told| Answer {
+                told,
+                right: false,
+                named: false,
+                advised: (!expect.advice.is_empty()).then_some(false),
+            });
+            println!("{}", answer.line(case.name, name));
+            lab.tally.add(&answer);
         }
-        let expected = |name: &String| {
-            let mut names = case.expects.iter().map(|(known, _)| known).chain(case.engines);
-            names.any(|known| known == name)
-        };
-        for (name, (code, text)) in answers.iter().filter(|(name, _)| !expected(name)) {
-            println!("      {:22} {name} {code}: {}", case.name, text.trim());
+        for &engine in case.engines {
+            let ended = answered(&mut answers, engine)
+                .and_then(|(code, text)| failed(case.says, code, &text));
+            let (mark, told) = match &ended {
+                Ok(told) => ("ok", told),
+                Err(why) => ("WRONG!", why),
+            };
+            println!("{mark:6} {:26} {engine:10} {told}", case.name);
+            lab.faults.push(Fault { case: case.name, engine, ended });
         }
-        println!("      {:22} {:.0} s", case.name, begin.elapsed().as_secs_f64());
+        for (name, (code, text)) in &answers {
+            println!("       {:26} {name} {code}: {}", case.name, text.trim());
+        }
+        println!("       {:26} {:.0} s", case.name, begin.elapsed().as_secs_f64());
     }
-    println!("lab: {right} of {all} answers as they have to be");
-    Ok(right == all && all > 0)
+    Ok(Ok(lab))
+}
+
+impl Lab {
+    /// How each engine ended under each fault, as a table.
+    pub(crate) fn faults_text(&self) -> String {
+        let engines: BTreeSet<&str> = self.faults.iter().map(|fault| fault.engine).collect();
+        let cases: BTreeSet<&str> = self.faults.iter().map(|fault| fault.case).collect();
+        let heads: String = engines.iter().map(|engine| format!("{engine:>20}")).collect();
+        let mut lines = vec![format!("{:22}{heads}", "fault")];
+        for case in cases {
+            let cells = engines.iter().map(|engine| {
+                let is = |fault: &&Fault| fault.case == case && fault.engine == *engine;
+                let told = match self.faults.iter().find(is).map(|fault| &fault.ended) {
+                    None => "not staged",
+                    Some(Ok(told)) => told,
+                    Some(Err(_)) => "WRONG",
+                };
+                format!("{told:>20}")
+            });
+            lines.push(format!("{case:22}{}", cells.collect::<String>()));
+        }
+        lines.join("\n")
+    }
+
+    /// The same for a document.
+    pub(crate) fn faults_json(&self) -> Value {
+        let one = |fault: &Fault| {
+            let (Ok(told) | Err(told)) = &fault.ended;
+            json!({
+                "fault": fault.case,
+                "engine": fault.engine,
+                "right": fault.ended.is_ok(),
+                "told": told,
+            })
+        };
+        self.faults.iter().map(one).collect()
+    }
 }
 
 /// Runs a case in a guest until that ends.
 fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
     let script = format!("engines='{}'\n{}", case.engines.join(" "), case.script);
-    let initrd = guest.initrd(case.name, case.modules, &script)?;
+    let initrd = guest.initrd(case, &script)?;
     let (console, told) = (initrd.with_extension("console"), initrd.with_extension("told"));
     let mut qemu = Command::new(QEMU);
     qemu.args(["-m", "1536", "-smp", "2", "-display", "none", "-no-reboot", "-nic", "none"]);
@@ -100,12 +186,15 @@ fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
         qemu.arg("-serial").arg(format!("file:{}", file.display()));
     }
     let mut images = Vec::new();
-    for (at, change) in case.drives.iter().enumerate() {
+    for (at, Disk { device, drive }) in case.drives.iter().enumerate() {
         let image = initrd.with_extension(format!("disk{at}"));
         std::fs::File::create(&image)?.set_len(DISK_BYTES)?;
-        let options = if change.is_empty() { String::new() } else { format!(",{change}") };
         let file = image.display();
-        qemu.arg("-drive").arg(format!("file={file},format=raw,if=virtio,cache=unsafe{options}"));
+        qemu.arg("-drive").arg(format!("file={file},format=raw,if=none,id=disk{at},{drive}"));
+        if device.starts_with("scsi") {
+            qemu.args(["-device", "virtio-scsi-pci"]);
+        }
+        qemu.arg("-device").arg(format!("{device},drive=disk{at},serial=lab{at}"));
         images.push(image);
     }
     let errors = std::fs::File::create(initrd.with_extension("errors"))?;
@@ -151,36 +240,15 @@ fn answers(text: &str) -> Answers {
     found
 }
 
-/// What came, where it is what had to come; else as an error.
-type Outcome = std::result::Result<String, String>;
-
-fn answer<'a>(answers: &'a Answers, name: &str) -> std::result::Result<(i32, &'a str), String> {
-    let found = answers.get(name).ok_or("no answer")?;
-    Ok((found.0, &found.1))
+fn answered(answers: &mut Answers, name: &str) -> Result<(i32, String), String> {
+    answers.remove(name).ok_or_else(|| "no answer".to_owned())
 }
 
-/// A run that ended by itself, and said in its findings or in its error that its device failed.
-fn failed(code: i32, text: &str) -> Outcome {
+/// A run that ended by itself, and said one of these words of its device.
+fn failed(says: &[&str], code: i32, text: &str) -> Outcome {
     let ended = matches!(code, 0 | 1 | 4);
-    match FAILED.iter().find(|word| text.contains(**word)).filter(|_| ended) {
+    match says.iter().find(|word| text.contains(**word)).filter(|_| ended) {
         Some(word) => Ok(format!("code {code}, {word}")),
         None => Err(format!("code {code}: {}", text.lines().last().unwrap_or_default())),
     }
-}
-
-/// The verdict on the longest stretch of a device.
-fn diagnosed(expect: &Expect, text: &str) -> Outcome {
-    let found: Diagnosis = serde_json::from_str(text).map_err(|_| text.trim().to_owned())?;
-    let device = found.devices.iter().find(|one| one.device == expect.device);
-    let episodes = device.map_or(&[][..], |device| &device.episodes);
-    let longest = episodes.iter().max_by_key(|episode| episode.duration_ns);
-    let longest = longest.ok_or_else(|| format!("nothing was seen of {}", expect.device))?;
-    let (verdict, sure) = (longest.verdict.name(), longest.probability);
-    let open: Vec<String> = longest.alternatives.iter().map(|one| one.verdict.name()).collect();
-    let why: Vec<String> = longest.causes.iter().map(|cause| cause.code.name()).collect();
-    let told = format!("{verdict} ({sure:.3}) or [{}]; {}", open.join(" "), why.join(" "));
-    let right = expect.verdicts.contains(&verdict.as_str());
-    let caused = |cause: &&str| why.iter().any(|code| code == cause);
-    let caused = expect.causes.is_empty() || expect.causes.iter().any(caused);
-    if right && caused { Ok(told) } else { Err(told) }
 }

@@ -1,0 +1,177 @@
+//! The judge of cases that run on real devices, of this machine and of guests: what a diagnosis found,
+//! against what was staged.
+
+use record::{DeviceDiagnosis, Diagnosis, Episode};
+use serde_json::{Value, json};
+
+/// The word for no advice.
+pub(crate) const SILENCE: &str = "silence";
+/// Shares that are asked for: right verdicts, and right first advice.
+const RIGHT: f64 = 0.95;
+const ADVISED: f64 = 0.9;
+
+/// What a diagnosis has to find of a device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expect {
+    /// Any of these verdicts.
+    pub(crate) verdicts: &'static [&'static str],
+    /// Any of these as well, where a right one is named beside it: what was staged leaves both open.
+    pub(crate) undecided: &'static [&'static str],
+    /// Any of these causes; where there are none, no cause is asked for.
+    pub(crate) causes: &'static [&'static str],
+    /// Any of these comes first of the advice, [`SILENCE`] for none; where there are none, no advice is
+    /// asked for.
+    pub(crate) advice: &'static [&'static str],
+}
+
+/// How one answer was.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    /// Verdict, how probable, what else, causes and first advice, in words.
+    pub(crate) told: String,
+    /// Whether the verdict is a right one, with a right cause where one is asked for.
+    pub(crate) right: bool,
+    /// Whether a right verdict is among the alternatives where the verdict is none.
+    pub(crate) named: bool,
+    /// Whether the advice is right, where it is asked for.
+    pub(crate) advised: Option<bool>,
+}
+
+impl Answer {
+    /// A line of what came, with a mark.
+    pub(crate) fn line(&self, case: &str, name: &str) -> String {
+        let mark = match (self.right, self.named, self.advised) {
+            (true, _, Some(false)) => "ADVICE",
+            (true, ..) => "ok",
+            (false, true, _) => "WRONG",
+            (false, false, _) => "WRONG!",
+        };
+        format!("{mark:6} {case:26} {name:10} {}", self.told)
+    }
+}
+
+/// Holds what was found in the longest stretch of a device against what was staged.
+///
+/// # Errors
+/// In words, if nothing was seen of the device.
+pub(crate) fn judge(found: &Diagnosis, device: &str, expect: &Expect) -> Result<Answer, String> {
+    let device = found.devices.iter().find(|one| one.device == device);
+    let device = device.ok_or_else(|| format!("nothing was seen of {device:?}"))?;
+    let longest = device.episodes.iter().max_by_key(|episode| episode.duration_ns);
+    let longest = longest.ok_or_else(|| format!("{} has no episode", device.device))?;
+    let allowed = |name: &String| expect.verdicts.contains(&name.as_str());
+    let verdict = longest.verdict.name();
+    let open: Vec<String> = longest.alternatives.iter().map(|one| one.verdict.name()).collect();
+    let causes: Vec<String> = longest.causes.iter().map(|cause| cause.code.name()).collect();
+    let caused = causes.iter().any(|code| expect.causes.contains(&code.as_str()));
+    let undecided = expect.undecided.contains(&verdict.as_str()) && open.iter().any(allowed);
+    let right = (allowed(&verdict) || undecided) && (caused || expect.causes.is_empty());
+    let first = first_advice(device, longest);
+    let sure = longest.probability;
+    Ok(Answer {
+        told: format!(
+            "{verdict} ({sure:.3}) or [{}]; {}; {first}",
+            open.join(" "),
+            causes.join(" ")
+        ),
+        right,
+        named: right || open.iter().any(allowed),
+        advised: (!expect.advice.is_empty()).then(|| expect.advice.contains(&first.as_str())),
+    })
+}
+
+/// What is advised first of what was found in this stretch. (A disk that others use too is slow now and
+/// then, which is advised upon as well.)
+fn first_advice(device: &DeviceDiagnosis, episode: &Episode) -> String {
+    let same =
+        |at: usize| device.episodes.get(at).is_some_and(|one| one.verdict == episode.verdict);
+    let first = device.advice.iter().find(|advice| same(advice.episode as usize));
+    first.map_or_else(|| SILENCE.to_owned(), |advice| advice.strategy.name())
+}
+
+/// How many answers were right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Cases.
+    pub(crate) draws: usize,
+    /// Those with a right verdict.
+    pub(crate) right: usize,
+    /// Those whose advice is asked for, and of these those with the right one.
+    pub(crate) asked: usize,
+    pub(crate) advised: usize,
+    /// Those with a wrong verdict and no right one among its alternatives.
+    pub(crate) unnamed: usize,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, answer: &Answer) {
+        self.draws += 1;
+        self.right += usize::from(answer.right);
+        self.asked += usize::from(answer.advised.is_some());
+        self.advised += usize::from(answer.advised == Some(true));
+        self.unnamed += usize::from(!answer.named);
+    }
+
+    /// Whether there were cases, and as many right ones as are asked for.
+    pub(crate) fn reached(&self) -> bool {
+        let share = |part: usize, of: usize, least: f64| part as f64 >= least * of as f64;
+        self.draws > 0
+            && share(self.right, self.draws, RIGHT)
+            && share(self.advised, self.asked, ADVISED)
+            && self.unnamed == 0
+    }
+
+    /// A line of a table with the heads of [`Tally::heads`].
+    pub(crate) fn line(&self, name: &str) -> String {
+        let share = |part: usize, of: usize| {
+            let percent = 100.0 * part as f64 / of.max(1) as f64;
+            format!("{part} of {of} ({percent:.1} %)")
+        };
+        let (right, advised) = (share(self.right, self.draws), share(self.advised, self.asked));
+        format!("{name:12}{right:>24}{advised:>24}{:>14}", self.unnamed)
+    }
+
+    /// The heads of the columns.
+    pub(crate) fn heads() -> String {
+        let (right, advised) = ("right verdict", "right first advice");
+        format!("{:12}{right:>24}{advised:>24}{:>14}", "cases", "truth unnamed")
+    }
+
+    /// For a document.
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "draws": self.draws,
+            "right_verdict": self.right,
+            "advice_asked_for": self.asked,
+            "right_first_advice": self.advised,
+            "truth_unnamed": self.unnamed,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(right: bool, named: bool, advised: Option<bool>) -> Answer {
+        Answer { told: String::new(), right, named, advised }
+    }
+
+    #[test]
+    fn a_tally_asks_for_cases_and_takes_no_wrong_verdict_whose_truth_is_not_named() {
+        let mut tally = Tally::default();
+        assert!(!tally.reached());
+        (0..19).for_each(|_| tally.add(&answer(true, true, Some(true))));
+        tally.add(&answer(false, true, None));
+        assert!(tally.reached() && (tally.draws, tally.right, tally.asked) == (20, 19, 19));
+        let mut unnamed = tally;
+        (0..19).for_each(|_| unnamed.add(&answer(true, true, None)));
+        unnamed.add(&answer(false, false, None));
+        assert!(!unnamed.reached());
+        tally.add(&answer(true, true, Some(false)));
+        tally.add(&answer(true, true, Some(false)));
+        assert!(tally.reached());
+        tally.add(&answer(true, true, Some(false)));
+        assert!(!tally.reached(), "{}", tally.line("advice"));
+    }
+}

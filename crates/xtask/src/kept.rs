@@ -1,0 +1,48 @@
+//! Results that are committed, each with what it belongs to: this machine and these versions.
+
+use crate::place;
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// Writes a result as `benches/results/NAME-DATE.json`.
+pub(crate) fn keep(name: &str, parts: &[(&str, Value)]) -> Result<()> {
+    let mut document = description();
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    document["time"] = json!(now);
+    for (key, value) in parts {
+        document[*key] = value.clone();
+    }
+    let folder = place::root().join("benches/results");
+    std::fs::create_dir_all(&folder)?;
+    let path = folder.join(format!("{name}-{}.json", &now[..10]));
+    std::fs::write(&path, format!("{document:#}\n"))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    println!("  kept in {}", path.display());
+    Ok(())
+}
+
+/// The first line that a command prints, if it succeeds.
+fn says(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).current_dir(place::root()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
+}
+
+/// The machine and the versions of all that took part.
+fn description() -> Value {
+    let environment = kernel::environment(&kernel::Roots::default(), None);
+    json!({
+        "machine": {
+            "cpu": environment.cpu,
+            "processors": std::thread::available_parallelism().map(usize::from).ok(),
+            "kernel": environment.kernel,
+            "virtualization": environment.virtualization,
+        },
+        "versions": {
+            "halfpower": says("git", &["describe", "--always", "--dirty"]),
+            "rustc": says("rustc", &["--version"]),
+            "fio": says("fio", &["--version"]),
+        },
+    })
+}

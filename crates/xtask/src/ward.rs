@@ -1,0 +1,55 @@
+//! The whole ward in one command: drawn and simulated cases, real devices of this machine, and layers of
+//! guest machines, each judged alike, and one table of it that is kept.
+
+use crate::judge::Tally;
+use crate::{arguments::Arguments, diagnosis_eval, diagnosis_eval_real, kept, lab, place};
+use anyhow::Result;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+pub(crate) const SWITCHES: [&str; 1] = ["--no-keep"];
+pub(crate) const VALUES: [&str; 4] = ["--draws", "--rounds", "--first", "--binary"];
+/// Simulated draws, and rounds over the real cases, unless told otherwise.
+const DRAWS: u64 = 1_000;
+const ROUNDS: u32 = 4;
+
+/// Runs all three; whether each reaches its goal and none was skipped.
+pub(crate) fn run(flags: &Arguments) -> Result<bool> {
+    let draws = flags.value("--draws")?.unwrap_or(DRAWS);
+    let rounds = flags.value("--rounds")?.unwrap_or(ROUNDS);
+    // Seeds that nobody has used before are those of the moment.
+    let now = u64::try_from(jiff::Timestamp::now().as_second())?;
+    let first = flags.value("--first")?.unwrap_or(now);
+    let binary: Option<PathBuf> = flags.value("--binary")?;
+    let binary = place::binary(binary, false)?;
+    println!("simulated: {draws} draws from seed {first}");
+    let simulated = diagnosis_eval::tally(draws, first)?;
+    println!("\nreal: {rounds} rounds from seed {first}");
+    let real = diagnosis_eval_real::tally(Some(binary.clone()), false, rounds, first, None)?;
+    println!("\nlab");
+    let lab = lab::tally(binary, |_| true)?;
+
+    let mut parts: Vec<(&str, Value)> =
+        vec![("first_seed", json!(first)), ("simulated", simulated.json())];
+    println!("\n{}\n{}", Tally::heads(), simulated.line("simulated"));
+    let mut reached = simulated.reached();
+    let staged = lab.as_ref().map(|lab| lab.tally).map_err(Clone::clone);
+    for (name, tally) in [("real", &real), ("lab", &staged)] {
+        match tally {
+            Ok(tally) => println!("{}", tally.line(name)),
+            Err(lacks) => println!("{name:12} SKIP: {lacks}"),
+        }
+        reached &= tally.as_ref().is_ok_and(Tally::reached);
+        let told = tally.as_ref().map_or_else(|lacks| json!({ "skipped": lacks }), Tally::json);
+        parts.push((name, told));
+    }
+    if let Ok(lab) = &lab {
+        println!("\n{}", lab.faults_text());
+        reached &= lab.faults.iter().all(|fault| fault.ended.is_ok());
+        parts.push(("faults", lab.faults_json()));
+    }
+    if !flags.has("--no-keep") {
+        kept::keep("ward", &parts)?;
+    }
+    Ok(reached)
+}
