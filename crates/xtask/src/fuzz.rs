@@ -131,6 +131,9 @@ fn commit(reader: &Reader) -> Result<()> {
     inputs.truncate(KEPT_MAX);
     let text = |input: &Vec<u8>| input.iter().map(|&byte| char::from(byte)).collect();
     let texts: Vec<String> = inputs.iter().map(text).collect();
+    if texts.is_empty() {
+        return Ok(());
+    }
     let path = committed(reader);
     std::fs::create_dir_all(path.parent().context("a file has a folder")?)?;
     std::fs::write(path, format!("{}\n", serde_json::to_string_pretty(&texts)?))?;
