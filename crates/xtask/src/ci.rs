@@ -7,9 +7,10 @@
 //! never says "0 failed" where something did.
 
 use crate::place;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -51,29 +52,39 @@ pub(crate) fn run() -> Result<bool> {
     let mut docs = place::cargo();
     docs.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
 
-    let steps = [
+    let mut steps = vec![
         step("format", || plain(place::cargo().args(["fmt", "--all", "--check"]))),
-        step("clippy", || plain(place::cargo().args(clippy))),
-        step("tests", || {
+        step("build", || {
+            plain(place::cargo().args(["test", "--workspace", "--no-run", "--quiet"]))
+        }),
+    ];
+    // Tests wait for devices and for time to pass, which leaves the processors to what only compiles.
+    let (tested, compiled) = std::thread::scope(|scope| {
+        let compiled = scope.spawn(|| {
+            let mut clippy_of_all = place::cargo();
+            [("clippy", clippy_of_all.args(clippy)), ("docs", &mut docs)].map(beside)
+        });
+        let tested = step("tests", || {
             let mut command = place::cargo();
             command.args(["test", "--workspace", "--no-fail-fast"]);
             // Tests that wait their turn for a device use no processor: others run meanwhile.
             let threads = 2 * std::thread::available_parallelism()?.get();
             command.env("RUST_TEST_THREADS", threads.to_string());
             tests(command.env(testkit::SKIP_LOG, &skip_log))
-        }),
-        step("docs", || plain(&mut docs)),
+        });
+        (tested, compiled.join())
+    });
+    steps.push(tested);
+    for (step, said) in compiled.map_err(|_| anyhow!("the thread that compiles ended early"))? {
+        println!("\n== {}\n{said}", step.name);
+        steps.push(step);
+    }
+    steps.extend([
         step("tidy", || Ok((crate::tidy_all(false)?, Totals::default()))),
         step("bench smoke", || smoke("bench")),
         step("peers smoke", || smoke("peers")),
-        step("lab smoke", || {
-            // In a process of its own, whose skip is counted like that of a test.
-            let mut command = Command::new(std::env::current_exe()?);
-            let (good, _) =
-                plain(command.args(["lab", "--smoke"]).env(testkit::SKIP_LOG, &skip_log))?;
-            Ok((good, Totals { passed: u64::from(good), failed: 0 }))
-        }),
-    ];
+        step("lab smoke", || lab(&skip_log)),
+    ]);
     // Root under a CI service, which sets `CI`.
     let strict = std::env::var("CI").is_ok_and(|value| value == "true")
         && testkit::Capability::Root.missing().is_none();
@@ -103,6 +114,32 @@ pub(crate) fn prove() -> Result<bool> {
 /// A run that shows that everything runs and is understood, whatever the figures.
 fn smoke(verb: &str) -> Result<(bool, Totals)> {
     Ok((crate::run(&[verb, "--smoke"].map(str::to_owned))?, Totals::default()))
+}
+
+/// A guest of the lab; where the machine lacks what that takes, a skip that is counted like a test's.
+fn lab(skip_log: &Path) -> Result<(bool, Totals)> {
+    let good = match crate::lab::smoke()? {
+        Ok(good) => good,
+        Err(lacks) => {
+            let mut log = OpenOptions::new().create(true).append(true).open(skip_log)?;
+            writeln!(log, "SKIP lab: {}", lacks.replace('\n', " "))?;
+            true
+        }
+    };
+    Ok((good, Totals { passed: u64::from(good), failed: 0 }))
+}
+
+/// A command that runs beside another step, with what it said.
+fn beside((name, command): (&str, &mut Command)) -> (Step, String) {
+    let begin = Instant::now();
+    let (good, said) = match command.output() {
+        Ok(output) => {
+            (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+        }
+        Err(error) => (false, error.to_string()),
+    };
+    let took = begin.elapsed();
+    (Step { name: name.to_owned(), good, took, totals: Totals::default() }, said)
 }
 
 /// Runs one step and prints how it went. A step that cannot be run has failed.

@@ -37,7 +37,10 @@ pub(crate) fn dev_binary() -> Result<PathBuf> {
 /// are taken of.
 pub(crate) fn binary(named: Option<PathBuf>, smoke: bool) -> Result<PathBuf> {
     match named {
-        Some(binary) => Ok(binary),
+        // Commands run in folders of their own.
+        Some(binary) => {
+            std::fs::canonicalize(&binary).with_context(|| binary.display().to_string())
+        }
         None if smoke => dev_binary(),
         None => built("halfpower", &RELEASE, "release"),
     }

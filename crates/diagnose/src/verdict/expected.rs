@@ -48,6 +48,8 @@ pub(crate) struct Expectation {
     /// What the bend of the curve adds at most, as a factor of at least 1.
     pub(crate) bend: f64,
     pub(crate) max_iops: f64,
+    /// The same as far as the profile's error allows.
+    max_iops_high: f64,
     /// The least time of any request of these operations in the profile.
     pub(crate) quickest_ns: Option<f64>,
     /// Half-width of the 95 % interval of the latency over the expectation, as a share, by
@@ -122,19 +124,21 @@ impl FittedProfile {
         let (total, groups) = (IntervalTotals::sum(series), alike(series));
         let shares = known.sequential.map_or_else(|| SHARES.to_vec(), |share| vec![share]);
         let rate = total.iops();
-        let (mut looks, mut why, mut beyond) = (Vec::new(), None, false);
+        let (mut looks, mut nearly, mut why, mut beyond) = (Vec::new(), Vec::new(), None, false);
         for share in shares {
             // One for each operation where the source does not tell them apart.
             for variant in 0..mixes(&total, share).len() {
                 let place = (share, variant);
                 match self.averaged(series, &total, &groups, place, known) {
                     Ok(look) if rate <= ABOVE_MAXIMUM * look.max_iops => looks.push(look),
+                    Ok(look) if rate <= look.max_iops_high => nearly.push(look),
                     Ok(_) => beyond = true,
                     Err(error) => why = why.or(Some(error)),
                 }
             }
         }
-        if !looks.is_empty() {
+        // A profile of a disk that varied knows its largest rate no better than that.
+        if let Some(looks) = [looks, nearly].into_iter().find(|looks| !looks.is_empty()) {
             return Ok(looks);
         }
         if beyond {
@@ -249,6 +253,7 @@ impl FittedProfile {
             scatter_rel: None,
             at_rate: open.map(|open| self.widened(&open.latency_ns)),
             max_iops: closed.max_iops.value,
+            max_iops_high: closed.max_iops.high,
             extrapolated: closed.extrapolated,
             mix,
         })

@@ -421,3 +421,32 @@ fn a_hot_device_beside_an_idle_one_is_told_to_share() {
     observation.intervals.extend(idle.intervals);
     assert!(balanced(&observation));
 }
+
+#[test]
+fn a_rate_above_the_largest_of_a_profile_that_hardly_knows_it_is_the_largest() {
+    // The device varied: what the profile knows best is a fifth below what it can do.
+    let with_error = |error: f64| {
+        let mut profile = EIGHT_PROFILE.profile().clone();
+        for cell in &mut profile.cells {
+            cell.iops.value *= 0.8;
+            cell.iops.low = cell.iops.value * (1.0 - error);
+            cell.iops.high = cell.iops.value * (1.0 + error);
+            cell.iops.se = cell.iops.value * error / 2.0;
+            for latency in [&mut cell.latency_ns] {
+                latency.value /= 0.8;
+                latency.low = latency.value * (1.0 - error);
+                latency.high = latency.value * (1.0 + error);
+            }
+        }
+        FittedProfile::new(profile)
+    };
+    let mut seen = seen(EIGHT, vec![closed(0, 60, 64)], false);
+    for interval in &mut seen.intervals {
+        // The tracer knows that none were sequential, so that no other mix explains the rate.
+        let read = record::TracedOp { sequential_share: Some(0.0), ..Default::default() };
+        interval.traced = Some(record::Traced { read, ..Default::default() });
+    }
+    let verdict = |error| longest(&diagnosed(&seen, Some(&with_error(error)))).verdict;
+    assert_eq!(verdict(0.4), Verdict::Overloaded);
+    assert_eq!(verdict(0.02), Verdict::NotEnoughEvidence);
+}

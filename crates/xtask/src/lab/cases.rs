@@ -319,8 +319,9 @@ watch_it held /dev/sda",
         script: "mkdir -p /export /mnt /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs
 mke2fs -q /dev/sda > /dev/null
 mount -t ext4 /dev/sda /export
-mountpoint -q /export || { echo 'no file system to export' > /tmp/why; tell failed 1 /tmp/why; }
+grep -q ' /export ' /proc/mounts || { echo 'no file system to export' > /tmp/why; tell failed 1 /tmp/why; }
 mount -t nfsd nfsd /proc/fs/nfsd
+printf 'nfs 2049/tcp\\nnfs 2049/udp\\n' > /etc/services
 echo '/export *(rw,sync,no_root_squash,insecure,no_subtree_check,fsid=0)' > /etc/exports
 : > /var/lib/nfs/etab
 : > /var/lib/nfs/rmtab
@@ -328,12 +329,13 @@ exportfs -r
 rpc.nfsd -N 3 -V 4 -G 10 -L 10 8
 rpc.mountd -N 2 -N 3
 mount -t nfs4 -o vers=4.2,addr=127.0.0.1,clientaddr=127.0.0.1 127.0.0.1:/ /mnt
-tc qdisc add dev lo root netem delay 2ms limit 10000
-halfpower check /mnt --for-diagnosis --size 64m --budget 60s --db /tmp/kept.db --json > /tmp/profile.json 2> /tmp/profile.err || tell failed $? /tmp/profile.err
-load /mnt --size 64m --rw randread --bs 4k --rate-iops 40 --arrival poisson
+/sbin/tc qdisc add dev lo root netem delay 2ms limit 10000
+dd if=/dev/urandom of=/mnt/data bs=1M count=64 2> /dev/null
+profile /mnt/data
+load /mnt/data --rw randread --bs 4k --rate-iops 40 --arrival poisson
 watch_it same /mnt
-tc qdisc change dev lo root netem delay 12ms limit 10000
-load /mnt --size 64m --rw randread --bs 4k --rate-iops 40 --arrival poisson
+/sbin/tc qdisc change dev lo root netem delay 40ms limit 10000
+load /mnt/data --rw randread --bs 4k --rate-iops 40 --arrival poisson
 watch_it slower /mnt",
         expects: &[
             ("same", "127.0.0.1:/", found(FINE, SILENT)),
