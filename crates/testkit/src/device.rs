@@ -51,10 +51,11 @@ impl LoopDevice {
         let name = name.trim();
         let path = PathBuf::from(name);
         let undo = Undo::by(format!("loop device {name}"), &["losetup", "--detach", name]);
-        // A loop device keeps what somebody who was killed had set on it: the kernel's own value.
-        let read_ahead =
-            format!("/sys/class/block/{}/queue/read_ahead_kb", name.trim_start_matches("/dev/"));
-        std::fs::write(read_ahead, "128")?;
+        // A loop device keeps what somebody who was killed had set on it: the kernel's own values.
+        let queue = format!("/sys/class/block/{}/queue", name.trim_start_matches("/dev/"));
+        for (setting, value) in [("read_ahead_kb", "128"), ("scheduler", "none")] {
+            std::fs::write(format!("{queue}/{setting}"), value)?;
+        }
         Ok(Self { path, file: file.to_owned(), _undo: undo, _folder: None })
     }
 

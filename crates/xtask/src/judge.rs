@@ -70,9 +70,10 @@ pub(crate) fn judge(found: &Diagnosis, device: &str, expect: &Expect) -> Result<
     let sure = longest.probability;
     Ok(Answer {
         told: format!(
-            "{verdict} ({sure:.3}) or [{}]; {}; {first}",
+            "{verdict} ({sure:.3}) or [{}]; {}; {first}; {}",
             open.join(" "),
-            causes.join(" ")
+            causes.join(" "),
+            longest.claim
         ),
         right,
         named: right || open.iter().any(allowed),
