@@ -432,11 +432,10 @@ fn a_rate_above_the_largest_of_a_profile_that_hardly_knows_it_is_the_largest() {
             cell.iops.low = cell.iops.value * (1.0 - error);
             cell.iops.high = cell.iops.value * (1.0 + error);
             cell.iops.se = cell.iops.value * error / 2.0;
-            for latency in [&mut cell.latency_ns] {
-                latency.value /= 0.8;
-                latency.low = latency.value * (1.0 - error);
-                latency.high = latency.value * (1.0 + error);
-            }
+            let latency = &mut cell.latency_ns;
+            latency.value /= 0.8;
+            latency.low = latency.value * (1.0 - error);
+            latency.high = latency.value * (1.0 + error);
         }
         FittedProfile::new(profile)
     };
