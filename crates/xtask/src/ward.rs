@@ -45,7 +45,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     }
     if let Ok(lab) = &lab {
         println!("\n{}", lab.faults_text());
-        reached &= lab.faults.iter().all(|fault| fault.ended.is_ok());
+        reached &= lab.ended_well();
         parts.push(("faults", lab.faults_json()));
     }
     if !flags.has("--no-keep") {

@@ -33,10 +33,10 @@ profile() {
         > /tmp/profile.json 2> /tmp/profile.err || { tell failed $? /tmp/profile.err; }
 }
 
-# profile_writes TARGET NAME: the same with writes, which its stable name allows.
+# profile_writes FOLDER: the same with writes, to a file of its own.
 profile_writes() {
     say "profile of $1"
-    halfpower check "$1" --for-diagnosis --destroy-data-on "$2" --budget 60s --db /tmp/kept.db --json \
+    halfpower check "$1" --for-diagnosis --size 64m --budget 60s --db /tmp/kept.db --json \
         > /tmp/profile.json 2> /tmp/profile.err || { tell failed $? /tmp/profile.err; }
 }
 
@@ -98,12 +98,25 @@ slower() {
     dmsetup resume "$1"
 }
 
+# slow_scsi NS: the disks of scsi_debug take so long from now on, which they refuse while they are asked.
+slow_scsi() {
+    for _ in 1 2 3 4 5 6 7 8; do
+        echo "$1" > /sys/bus/pseudo/drivers/scsi_debug/ndelay && return
+        sleep 1
+    done
+    say "the delay was not set"
+}
+
 while read -r module; do
     # What a module is loaded with stands behind its name.
     modprobe $module || say "no module $module"
 done < /modules
-# Disks are found in the background.
+# Disks are found in the background, and have no size at first.
 sleep 3
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    grep -qx 0 /sys/block/sd*/size 2> /dev/null || break
+    sleep 1
+done
 
 loads=
 . /case.sh
