@@ -90,14 +90,14 @@ impl Stage {
     fn commands(&self) -> Vec<(&'static str, String)> {
         let sweep = "--set bs=4k,64k --runtime 20ms --set until-precision=";
         let mut commands = vec![
-            ("check", "check . --size 32m --budget 2s".to_owned()),
+            ("check", "check . --size 32m --budget 5s".to_owned()),
             ("sweep", format!("sweep friedman . --size 8m {sweep}")),
             ("record", "record --for 600ms --interval 100ms".to_owned()),
             ("run --overwrite", format!("run {DATA} --rw randwrite --overwrite --runtime 400ms")),
         ];
         if let Some(device) = &self.device {
             let device = device.path().display();
-            let ahead = "--set prepare=read-ahead-0,read-ahead-1m --set cache=all";
+            let ahead = "--set prepare=read-ahead-1m --set cache=all";
             commands
                 .push(("setting", format!("sweep friedman {device} --size 8m {ahead} {sweep}")));
         }
