@@ -4,6 +4,7 @@ use super::by_operation::apart;
 use super::judge::{BY_SHARE, OVER_AT_ALL, Segment, is_hosted};
 use super::judgement::Judgement;
 use super::neighbours::NeighbourBy;
+use super::system_context::TracedSums;
 use crate::words::{changed, percent, times};
 use record::{CgroupShare, Doubt, ShareKind, Verdict};
 
@@ -41,11 +42,7 @@ impl Segment<'_> {
     /// it looks like a slow or a full device.
     pub(crate) fn alternatives_of_the_scheduler(&self, judgement: &mut Judgement) {
         let harmed = judgement.verdict.is_slow() || judgement.verdict == Verdict::Overloaded;
-        // Where the tracer sees that requests do not wait in it, they do not.
-        let waited = self.around.traced.as_ref().map(|traced| traced.queue_ns);
-        let waits = waited
-            .zip(self.tally.latency_ns())
-            .is_none_or(|(waited, latency)| waited >= WAITS_LEAST * latency);
+        let waits = self.may_wait(|traced| traced.queue_ns);
         let Some(scheduler) = self.scheduler().filter(|_| harmed && waits) else { return };
         let was = self.changed.iter().find(|changed| changed.what == model::SCHEDULER);
         let (doubt, because) = match was.and_then(|was| was.a.as_ref()) {
@@ -74,6 +71,14 @@ impl Segment<'_> {
         judgement.against(Verdict::Capped, doubt, because, decided_by);
     }
 
+    /// Whether requests may wait somewhere: where the tracer sees that they do not, they do not.
+    fn may_wait(&self, waited_ns: fn(&TracedSums) -> f64) -> bool {
+        let waited = self.around.traced.as_ref().map(waited_ns);
+        waited
+            .zip(self.tally.latency_ns())
+            .is_none_or(|(waited, latency)| waited >= WAITS_LEAST * latency)
+    }
+
     /// Control groups that share the device: the kernel holds requests of some back for others, above
     /// every counter of the device.
     pub(crate) fn alternatives_of_shares(&self, judgement: &mut Judgement) {
@@ -82,11 +87,7 @@ impl Segment<'_> {
         let rules = shares.iter().map(|share| share.kind);
         let above = |kind: &ShareKind| matches!(kind, ShareKind::Cost | ShareKind::LatencyTarget);
         let rule = rules.filter(above).max();
-        // The tracer sees requests that wait before they are started.
-        let waited = self.around.traced.as_ref().map(|traced| traced.waited_ns);
-        let waits = waited
-            .zip(self.tally.latency_ns())
-            .is_none_or(|(waited, latency)| waited >= WAITS_LEAST * latency);
+        let waits = self.may_wait(|traced| traced.waited_ns);
         let Some(rule) = rule.filter(|_| waits && judgement.verdict != Verdict::Capped) else {
             return;
         };
@@ -201,33 +202,31 @@ impl Segment<'_> {
             );
         }
         let Some(facts) = self.facts.filter(|facts| is_hosted(facts)) else { return };
-        if facts.is_export() && judgement.verdict.is_slow() {
-            judgement.against(
-                Verdict::Capped,
-                Doubt::OutOfSight,
+        if !judgement.verdict.is_slow() {
+            return;
+        }
+        let (because, decided_by) = if facts.is_export() {
+            (
                 format!(
                     "{} is the export of a file server: the network, a limit or other clients of the \
                      server are out of sight and look the same.",
                     facts.disk
                 ),
                 "`nfsiostat` (round trip against the whole call), and the same on the server.",
-            );
-            return;
-        }
-        // What the volume's own log rules out is no cap.
-        let cap = if self.around.over_limit.is_some() { "" } else { "a cap of the provider, " };
-        if judgement.verdict.is_slow() {
-            judgement.against(
-                Verdict::Capped,
-                Doubt::OutOfSight,
+            )
+        } else {
+            // What the volume's own log rules out is no cap.
+            let cap = if self.around.over_limit.is_some() { "" } else { "a cap of the provider, " };
+            (
                 format!(
                     "{} is a virtual disk: {cap}a neighbour on the host or a network below it is out \
                      of sight and looks the same.",
                     facts.disk
                 ),
                 "The provider's or the host's own figures of this volume.",
-            );
-        }
+            )
+        };
+        judgement.against(Verdict::Capped, Doubt::OutOfSight, because, decided_by);
     }
 }
 

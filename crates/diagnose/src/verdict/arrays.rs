@@ -66,7 +66,10 @@ pub(super) fn of_their_own(
             array.members.iter().any(|name| leaf(observation, name) == Some(&subject.device.name))
         };
         for (subject, judged) in subjects.iter().zip(judged.iter_mut()) {
-            for one in judged.iter_mut().filter(|_| is_member(subject)) {
+            if !is_member(subject) {
+                continue;
+            }
+            for one in judged {
                 one.causes.extend(rebuilds(observation, &array, &one.segment.time));
                 one.causes.extend(degraded(&array));
             }

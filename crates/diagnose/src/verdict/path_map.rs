@@ -8,12 +8,12 @@ use super::alternatives::shares_text;
 use super::arrays::{state_of, state_text};
 use super::judge::is_hosted;
 use super::layout::files;
-use super::system_context::SystemContext;
+use super::system_context::{SystemContext, each_once};
 use crate::words::percent;
 use record::{
-    ArrayState, CauseCode, CgroupLimit, CgroupShare, DeviceDiagnosis, DeviceFacts, FileLayout,
-    FilesystemFacts, LayerKind, Observation, ObservedPath, PathLayer, PathMap, Profile, Volume,
-    VolumeKind, format_bytes,
+    ArrayState, CauseCode, CgroupLimit, DeviceDiagnosis, DeviceFacts, FileLayout, FilesystemFacts,
+    LayerKind, Observation, ObservedPath, PathLayer, PathMap, Profile, Volume, VolumeKind,
+    format_bytes,
 };
 
 /// A file system with less free than this share is named as nearly full.
@@ -245,12 +245,8 @@ fn program(around: &SystemContext, leaves: &[&Leaf<'_>]) -> Option<String> {
     let waits = around.io_some.map(|share| format!("waits for I/O {} of the time", percent(share)));
     let known = waits.is_some() || !around.limits.is_empty();
     let limits = limits_text(&limits).or_else(|| known.then(|| "no I/O limit".to_owned()));
-    let mut shares: Vec<&CgroupShare> = Vec::new();
-    for share in leaves.iter().filter_map(|leaf| leaf.facts).flat_map(|it| around.shares_of(it)) {
-        if !shares.contains(&share) {
-            shares.push(share);
-        }
-    }
+    let shares = leaves.iter().filter_map(|leaf| leaf.facts).flat_map(|it| around.shares_of(it));
+    let shares = each_once(shares);
     let shares = (!shares.is_empty()).then(|| shares_text(&shares));
     let told: Vec<String> = limits.into_iter().chain(shares).chain(waits).collect();
     (!told.is_empty()).then(|| told.join("; "))

@@ -82,18 +82,7 @@ impl SystemContext {
             let known = overlaps.iter().filter_map(|(one, time)| Some((value(one)?, *time)));
             weighted_mean(known)
         };
-        let mut limits: Vec<CgroupLimit> = Vec::new();
-        for limit in overlaps.iter().flat_map(|(context, _)| &context.cgroup_limits) {
-            if !limits.contains(limit) {
-                limits.push(limit.clone());
-            }
-        }
-        let mut shares: Vec<CgroupShare> = Vec::new();
-        for share in overlaps.iter().flat_map(|(context, _)| &context.cgroup_shares) {
-            if !shares.contains(share) {
-                shares.push(share.clone());
-            }
-        }
+        let contexts = || overlaps.iter().map(|(context, _)| *context);
         Self {
             io_some: mean(&|context| context.io_some_share),
             cpu_some: mean(&|context| context.cpu_some_share),
@@ -103,8 +92,14 @@ impl SystemContext {
             idle: mean(&|context| context.idle_share),
             writeback_bytes: mean(&|context| context.writeback_bytes.map(|bytes| bytes as f64)),
             memory_bytes: mean(&|context| context.memory_available_bytes.map(|bytes| bytes as f64)),
-            limits,
-            shares,
+            limits: each_once(contexts().flat_map(|it| &it.cgroup_limits))
+                .into_iter()
+                .cloned()
+                .collect(),
+            shares: each_once(contexts().flat_map(|it| &it.cgroup_shares))
+                .into_iter()
+                .cloned()
+                .collect(),
             traced: TracedSums::of(intervals),
             over_limit: over_limit(intervals),
             users: DeviceUsers::of(intervals),
@@ -124,6 +119,19 @@ impl SystemContext {
     pub(crate) fn processors_full(&self) -> bool {
         self.idle.is_some_and(|idle| idle < PROCESSORS_FULL)
     }
+}
+
+/// The different ones, in the order in which they first come.
+pub(super) fn each_once<'a, T: PartialEq + 'a>(
+    items: impl IntoIterator<Item = &'a T>,
+) -> Vec<&'a T> {
+    let mut found = Vec::new();
+    for item in items {
+        if !found.contains(&item) {
+            found.push(item);
+        }
+    }
+    found
 }
 
 fn over_limit(intervals: &[&Interval]) -> Option<OverLimit> {

@@ -137,7 +137,7 @@ impl Walk<'_> {
     fn below_mount(&mut self, numbers: (u32, u32), mount: Option<&Mount>) -> Vec<String> {
         let Some(facts) = device_of_mount(self.roots, numbers, mount) else {
             // The export of a file server is a device by its name; the caller knows whether it counts.
-            let export = mount.filter(|mount| is_export(mount));
+            let export = mount.filter(|mount| is_export(&mount.kind));
             let source: Vec<String> =
                 export.map(|mount| mount.source.clone()).into_iter().collect();
             self.meet(&source);

@@ -9,7 +9,7 @@
 //! the whole, which leaves out what waits on this machine for a free slot.
 
 use crate::linux::diskstats::{DiskstatsLine, TransferCounters};
-use crate::linux::mounts::{Mount, unescape};
+use crate::linux::mounts::{Mount, is_export, unescape};
 
 const SECTOR_BYTES: u64 = 512;
 /// Of a line of a call behind its name: calls ended, and their whole time in ms.
@@ -31,7 +31,7 @@ pub(super) fn lines(text: &str, mounts: impl FnOnce() -> Vec<Mount>) -> Vec<Disk
             let text = |word: &str| unescape(word.as_bytes()).to_string_lossy().into_owned();
             let export =
                 DiskstatsLine { device: text(source), remote: true, ..DiskstatsLine::default() };
-            open = matches!(kind, "nfs" | "nfs4").then(|| (export, text(point)));
+            open = is_export(kind).then(|| (export, text(point)));
             continue;
         }
         let (Some((export, _)), Some((name, counts))) = (&mut open, words.split_first()) else {

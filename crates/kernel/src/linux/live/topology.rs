@@ -65,7 +65,7 @@ pub fn mount_points(roots: &Roots) -> BTreeMap<String, PathBuf> {
     for mount in read_mounts(roots) {
         let read_only = mount.options.split(',').any(|option| option == "ro");
         let device = device_of_mount(roots, mount.device, Some(&mount));
-        let export = || is_export(&mount).then(|| DeviceFacts::export(&mount.source));
+        let export = || is_export(&mount.kind).then(|| DeviceFacts::export(&mount.source));
         let Some(facts) = device.or_else(export).filter(|_| !read_only) else { continue };
         for name in facts.leaves.into_iter().chain([facts.disk, facts.name]) {
             let known = found.entry(name).or_insert_with(|| mount.point.clone());
