@@ -42,6 +42,8 @@ pub enum Doubt {
     Discards,
     /// Tasks wait for I/O that the device does not do.
     IoPressure,
+    /// Tasks wait longer for I/O while the device does less: for another device, perhaps.
+    IdleWaits,
     /// Reads or writes alone are slow.
     OneOperation,
     /// Reads or writes alone are slow, at a constant rate.

@@ -84,7 +84,9 @@ const SILENT: &[&str] = &[SILENCE];
 /// that is another one each time.
 fn cases(max_reads: f64, mut draw: impl FnMut() -> f64) -> Vec<Case> {
     let mut between = |low: f64, high: f64| (low * (high / low).powf(draw())) as u64;
-    let rate = between(max_reads * 0.02, max_reads * 0.2);
+    // More has two processors to spare for neither the sender, the loop device's worker nor the watch,
+    // and then what is staged is another case.
+    let rate = between(max_reads * 0.01, max_reads * 0.08);
     let deep = between(64.0, 256.0);
     let few = between(300.0, 3_000.0);
     let slow = between(2e6, 2e7);

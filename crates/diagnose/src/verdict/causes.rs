@@ -106,6 +106,17 @@ fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
     if let Some(held) = in_scheduler(segment).filter(|_| judgement.rests_on == RestsOn::Scheduler) {
         return held;
     }
+    if let RestsOn::IdleWaits(beyond) = judgement.rests_on {
+        let share = percent(beyond);
+        let claim = format!(
+            "Programs wait {share} of the time for I/O that no counter of the device holds."
+        );
+        return cause(
+            CauseCode::WaitsAbove,
+            claim,
+            &[("waited beyond it", beyond, "share of the time")],
+        );
+    }
     pinned_rate(judgement).unwrap_or_else(|| {
         let waited = segment.around.traced.as_ref().map_or(0.0, |traced| traced.held.1);
         let claim = format!("Requests wait {} before the counters start.", format_nanos(waited));

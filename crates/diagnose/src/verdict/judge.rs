@@ -41,7 +41,8 @@ pub(super) const NEAR_MAXIMUM: f64 = 0.9;
 pub(crate) const MUCH_TO_SPARE: f64 = 0.2;
 /// Share of time that tasks wait for I/O beyond the device's busy time: something else holds them.
 pub(super) const PRESSURE_BEYOND: f64 = 0.2;
-/// The same where it is the only sign.
+/// From which on that leaves a limit open, and from which on no other sign is needed.
+const PRESSURE_AT_ALL: f64 = 0.1;
 pub(super) const PRESSURE_ALONE: f64 = 0.5;
 /// Share of requests that wait before any counter starts, and how long against the latency.
 const HELD_SHARE: f64 = 0.1;
@@ -238,8 +239,9 @@ impl Segment<'_> {
         self.alternatives_of_place(&mut judgement, &measure);
         self.alternatives_of_pin(&mut judgement, &measure, pin);
         self.alternatives_of_one_operation(&mut judgement);
-        self.alternatives_of_counters(&mut judgement, &measure);
+        self.alternatives_of_counters(&mut judgement);
         self.alternatives_of_the_tail(&mut judgement);
+        self.held_while_idle(&mut judgement);
         self.alternatives_of_the_scheduler(&mut judgement);
         self.alternatives_of_shares(&mut judgement);
         self.alternatives_of_changes(&mut judgement);
@@ -491,7 +493,7 @@ impl Segment<'_> {
     }
 
     /// What the counters hide or may hide.
-    fn alternatives_of_counters(&self, judgement: &mut Judgement, measure: &Measure) {
+    fn alternatives_of_counters(&self, judgement: &mut Judgement) {
         let slow = judgement.verdict.is_slow();
         let discards = self.tally.discards.unwrap_or(0.0) > 0.05 * self.tally.all.count();
         let doubts = [
@@ -530,11 +532,12 @@ impl Segment<'_> {
         for (_, doubt, verdict, because, decided_by) in doubts {
             judgement.against(verdict, doubt, because, decided_by);
         }
-        let spare = judgement.verdict == Verdict::NotTheDisk || measure.saturation < 0.5;
-        if !slow && spare && self.pressure_beyond().is_some_and(|beyond| beyond > PRESSURE_ALONE) {
-            judgement.against(
+        let beyond = self.pressure_beyond().filter(|beyond| !slow && *beyond > PRESSURE_AT_ALL);
+        if let Some(beyond) = beyond {
+            let odds = odds::of(Doubt::IoPressure) * (beyond / PRESSURE_ALONE).min(1.0);
+            judgement.weighed(
                 Verdict::Capped,
-                Doubt::IoPressure,
+                (Doubt::IoPressure, odds),
                 format!(
                     "Tasks waited for I/O {} of the time, and this device was busy {}: a throttle \
                      above it, or another device or network file system.",

@@ -40,6 +40,8 @@ pub(crate) enum RestsOn {
     VolumeLog,
     /// The slowest requests.
     Tail,
+    /// What tasks wait for I/O, as a share of the time, beyond what they wait for the device.
+    IdleWaits(f64),
 }
 
 /// What a number is, its value and its unit.

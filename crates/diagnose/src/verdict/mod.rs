@@ -25,6 +25,7 @@ mod expected;
 mod fitted_profile;
 mod held;
 mod hits;
+mod idle_waits;
 mod interval_totals;
 mod judge;
 mod judgement;

@@ -104,8 +104,9 @@ pub(super) fn of(doubt: Doubt) -> f64 {
         | TailUnknown => 1.0,
         OutOfSight | NoMoreAsked | ConstantRateBelowMaximum => 0.45,
         NeighbourFlushes | Tail => 0.5,
-        DeviceUnknown | OneOperation | ConstantRatePressed | ProviderLog | LimitPartOfTime
-        | PlaceOnMember | MemberUnknown | Neighbour | CompressedFiles | GroupShares => 0.3,
+        IdleWaits | DeviceUnknown | OneOperation | ConstantRatePressed | ProviderLog
+        | LimitPartOfTime | PlaceOnMember | MemberUnknown | Neighbour | CompressedFiles
+        | GroupShares => 0.3,
         Flushes | OwnBursts | TailByCredit | ConstantRateUnpressed => 0.15,
         IoPressure | OthersBesideGroup | SequentialUnknown | WakeUps | ProfileMatch | FullTags
         | BurstsInScheduler | Quicker | ComesAndGoes | MeanAsExpected | NearSlow

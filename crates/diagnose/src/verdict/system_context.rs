@@ -8,6 +8,7 @@ use record::{
     OverLimit, Traced, TracedOp, bucket_mid,
 };
 use stats::weighted_mean;
+use std::ops::Range;
 
 /// A shorter wait before a request is started is no throttle's: the processor did something else. On a
 /// machine of two processors a tenth of the requests of a quick device waited 0.1 ms, and one in a
@@ -21,6 +22,8 @@ const PROCESSORS_FULL: f64 = 0.05;
 pub(crate) struct SystemContext {
     /// Share of time in which some task waited for I/O.
     pub(crate) io_some: Option<f64>,
+    /// The same of each interval.
+    pub(crate) io_some_each: Vec<Option<f64>>,
     /// Share of time in which some task waited for a processor.
     pub(crate) cpu_some: Option<f64>,
     /// Share of time in which some task waited for memory.
@@ -69,22 +72,17 @@ impl SystemContext {
         let (Some(first), Some(last)) = (intervals.first(), intervals.last()) else {
             return Self::default();
         };
-        let (begin, end) = (first.begin_ns, last.begin_ns.saturating_add(last.duration_ns));
-        let overlaps: Vec<(&Context, f64)> = contexts
-            .iter()
-            .map(|context| {
-                let until = context.begin_ns.saturating_add(context.duration_ns).min(end);
-                (context, until.saturating_sub(context.begin_ns.max(begin)) as f64)
-            })
-            .filter(|(_, overlap)| *overlap > 0.0)
-            .collect();
+        let (begin, end) = (first.begin_ns, end_of(last.begin_ns, last.duration_ns));
+        let overlaps = overlapping(contexts, begin..end);
         let mean = |value: &dyn Fn(&Context) -> Option<f64>| {
             let known = overlaps.iter().filter_map(|(one, time)| Some((value(one)?, *time)));
             weighted_mean(known)
         };
+        let io_some_each = intervals.iter().map(|one| io_some(one, contexts)).collect();
         let contexts = || overlaps.iter().map(|(context, _)| *context);
         Self {
             io_some: mean(&|context| context.io_some_share),
+            io_some_each,
             cpu_some: mean(&|context| context.cpu_some_share),
             memory_some: mean(&|context| context.memory_some_share),
             stopped: most_stopped(&overlaps),
@@ -119,6 +117,28 @@ impl SystemContext {
     pub(crate) fn processors_full(&self) -> bool {
         self.idle.is_some_and(|idle| idle < PROCESSORS_FULL)
     }
+}
+
+fn end_of(begin_ns: u64, duration_ns: u64) -> u64 {
+    begin_ns.saturating_add(duration_ns)
+}
+
+/// The contexts that a stretch of time touches, of all in order of time, and for how long.
+fn overlapping(contexts: &[Context], time: Range<u64>) -> Vec<(&Context, f64)> {
+    let end = |context: &Context| end_of(context.begin_ns, context.duration_ns);
+    let from = contexts.partition_point(|context| end(context) <= time.start);
+    let within = contexts[from..].iter().take_while(|context| context.begin_ns < time.end);
+    let overlap = |context: &Context| {
+        end(context).min(time.end).saturating_sub(context.begin_ns.max(time.start)) as f64
+    };
+    within.map(|context| (context, overlap(context))).filter(|(_, time)| *time > 0.0).collect()
+}
+
+/// Share of an interval in which some task waited for I/O.
+fn io_some(interval: &Interval, contexts: &[Context]) -> Option<f64> {
+    let time = interval.begin_ns..end_of(interval.begin_ns, interval.duration_ns);
+    let known = overlapping(contexts, time);
+    weighted_mean(known.into_iter().filter_map(|(one, time)| Some((one.io_some_share?, time))))
 }
 
 /// The different ones, in the order in which they first come.

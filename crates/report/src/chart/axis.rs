@@ -12,6 +12,9 @@ use record::Unit;
 const TICKS_MAX: usize = 9;
 /// Letters that the labels of an abscissa have room for, side by side.
 const LABELS_ROOM: usize = 56;
+/// The values that a logarithmic axis shows. Beyond them are no powers of ten that a number holds;
+/// only a damaged file has such values.
+const SHOWN: std::ops::RangeInclusive<f64> = 1e-300..=1e300;
 /// Decades below which a logarithmic axis is also labelled at 2 and 5.
 const FEW_DECADES: f64 = 2.5;
 
@@ -74,7 +77,7 @@ impl Axis {
     /// Logarithmic over the values that are more than zero, from and to round numbers.
     #[must_use]
     pub fn decades(title: &str, unit: Option<Unit>, values: impl IntoIterator<Item = f64>) -> Self {
-        let (low, high) = extremes(finite(values).filter(|value| *value > 0.0));
+        let (low, high) = extremes(values.into_iter().filter(|value| SHOWN.contains(value)));
         if low > high {
             return Self::new(title, unit, true, (1.0, 10.0), vec![1.0, 10.0]);
         }
@@ -107,7 +110,7 @@ impl Axis {
     /// Where a value lies, 0 to 1 within the range.
     #[must_use]
     pub fn share(&self, value: f64) -> f64 {
-        let scale = |value: f64| if self.log { value.max(f64::MIN_POSITIVE).log2() } else { value };
+        let scale = |value: f64| if self.log { value.max(*SHOWN.start()).log2() } else { value };
         let (low, high) = (scale(self.range.0), scale(self.range.1));
         if high == low { 0.5 } else { (scale(value) - low) / (high - low) }
     }

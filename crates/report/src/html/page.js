@@ -56,7 +56,7 @@
   };
 
   // Scales.
-  const up = (log, v) => (log ? Math.log2(Math.max(v, Number.MIN_VALUE)) : v);
+  const up = (log, v) => (log ? Math.log2(Math.max(v, 1e-300)) : v);
   const down = (log, v) => (log ? 2 ** v : v);
   const roundStep = (axis, least) => {
     if (axis.u === "B") return 2 ** Math.ceil(Math.log2(Math.max(1, least)));

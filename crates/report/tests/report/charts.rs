@@ -139,6 +139,10 @@ fn a_logarithmic_axis_ends_at_round_numbers_around_its_values() {
     let lone = Axis::decades("", None, [5.0]);
     assert!(lone.range.0 < 5.0 && lone.range.1 > 5.0, "{lone:?}");
     assert_eq!(Axis::decades("", None, []).range, (1.0, 10.0));
+    // A damaged file has values whose powers of ten no number holds.
+    for beyond in [1e-320, -1.0, f64::MAX, f64::INFINITY, f64::NAN] {
+        assert_eq!(Axis::decades("", None, [beyond, 3.0, 70.0]).range, (2.0, 100.0));
+    }
 }
 
 #[test]

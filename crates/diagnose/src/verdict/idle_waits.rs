@@ -1,0 +1,183 @@
+//! Whether tasks wait for I/O in just those intervals in which the device has less to do.
+//!
+//! The time that tasks wait for I/O holds what they wait for this device and for everything else. By
+//! its mean the two cannot be told apart where requests are so quick that waiting hardly shows: a
+//! limit that held a program for a fifth of the time left the device busy 68 % and tasks waiting 27 %.
+//! From interval to interval they can. Who waits for a device waits the longer the more it does; where
+//! the same kind of load waits longer while the device does less, something else holds it. The same
+//! kind is told by the latency and by the requests in progress while it is busy: a deep queue of one
+//! program beside lone reads of another changes both. Rejected: a regression over all intervals,
+//! which some odd ones bend.
+
+use super::interval_totals::IntervalTotals;
+use super::judge::Segment;
+use super::judgement::{Judgement, RestsOn};
+use crate::words::percent;
+use record::{Doubt, Verdict};
+
+/// Intervals on either side, at least.
+const SIDE_MIN: usize = 3;
+/// By how much the device is less busy, and tasks wait longer, as shares of the time.
+const LESS_BUSY: f64 = 0.1;
+const LONGER_WAITS: f64 = 0.05;
+/// How many standard errors their difference has at least.
+const ERRORS: f64 = 4.0;
+/// Latencies, and requests in progress while busy, within this factor are of one kind of load.
+const ALIKE: f64 = 1.4;
+
+/// The quieter third of the intervals beside the busier one, as shares of the time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct IdleWaits {
+    /// Busy, and waited.
+    quiet: (f64, f64),
+    busy: (f64, f64),
+    /// How long tasks wait, over all intervals, beyond what they do for the device.
+    beyond: f64,
+}
+
+/// An interval: busy and waited as shares of it, latency, requests in progress while busy.
+type Row = [f64; 4];
+
+impl IdleWaits {
+    /// Of intervals and the share of each in which some task waited for I/O.
+    pub(super) fn of(series: &[IntervalTotals], waited: &[Option<f64>]) -> Option<Self> {
+        let row = |(one, waited): (&IntervalTotals, &Option<f64>)| -> Option<Row> {
+            let busy = one.utilization().filter(|busy| *busy > 0.0)?;
+            Some([busy, (*waited)?, one.latency_ns()?, one.concurrency()? / busy])
+        };
+        let mut rows: Vec<Row> = series.iter().zip(waited).filter_map(row).collect();
+        rows.sort_by(|one, other| one[0].total_cmp(&other[0]));
+        let side = rows.len() / 3;
+        if side < SIDE_MIN {
+            return None;
+        }
+        let (quiet, busy) = (&rows[..side], &rows[rows.len() - side..]);
+        let mean =
+            |rows: &[Row], at: usize| rows.iter().map(|row| row[at]).sum::<f64>() / side as f64;
+        let [low, high] = [quiet, busy].map(|rows| [0, 1, 2, 3].map(|at| mean(rows, at)));
+        let square_error = |rows: &[Row], mean: f64| {
+            let squares: f64 = rows.iter().map(|row| (row[1] - mean).powi(2)).sum();
+            squares / ((side - 1) * side) as f64
+        };
+        let error = (square_error(quiet, low[1]) + square_error(busy, high[1])).sqrt();
+        let alike = |at: usize| (1.0 / ALIKE..=ALIKE).contains(&(low[at] / high[at]));
+        let waits = low[1] - high[1];
+        if high[0] - low[0] < LESS_BUSY
+            || waits < LONGER_WAITS.max(ERRORS * error)
+            || !(alike(2) && alike(3))
+        {
+            return None;
+        }
+        let for_device = high[1] / high[0];
+        let beyond: f64 = rows.iter().map(|row| row[1] - for_device * row[0]).sum();
+        let beyond = (beyond / rows.len() as f64).max(0.0);
+        Some(Self { quiet: (low[0], low[1]), busy: (high[0], high[1]), beyond })
+    }
+}
+
+impl Segment<'_> {
+    /// Calls a device capped that is as profiled, where its load is held by something else.
+    pub(super) fn held_while_idle(&self, judgement: &mut Judgement) {
+        let fine = matches!(judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
+        let waits = IdleWaits::of(self.series, &self.around.io_some_each);
+        let Some(IdleWaits { quiet, busy, beyond }) = waits.filter(|_| fine && self.known.busy)
+        else {
+            return;
+        };
+        let claim = format!(
+            "Requests take what they should, and something above the device holds them back now and \
+             then: where it was busy {}, tasks waited for I/O {} of the time; where it was busy only \
+             {}, under the same kind of load, they waited {}.",
+            percent(busy.0),
+            percent(busy.1),
+            percent(quiet.0),
+            percent(quiet.1)
+        );
+        judgement.replaced(
+            Verdict::Capped,
+            claim,
+            Doubt::IdleWaits,
+            "The tasks may wait for another device or a network file system meanwhile.",
+            "The same devices watched together (`watch` without a name); limits of the control groups of \
+             the processes that wait.",
+        );
+        judgement.rests_on = RestsOn::IdleWaits(beyond);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Figure, Interval, OpInterval};
+
+    /// A second at this rate, at 10 µs a request, with so many in progress while busy.
+    fn second(per_s: f64, deep: f64) -> IntervalTotals {
+        let figure = |value| Some(Figure::measured(value, 0.0));
+        let latency_ns = 10_000.0 * deep;
+        let busy = per_s * latency_ns / 1e9 / deep;
+        IntervalTotals::of(&Interval {
+            duration_ns: 1_000_000_000,
+            read: OpInterval {
+                per_s: figure(per_s),
+                bytes_per_s: figure(per_s * 4096.0),
+                latency_ns: figure(latency_ns),
+                ..OpInterval::default()
+            },
+            write: OpInterval {
+                per_s: figure(0.0),
+                bytes_per_s: figure(0.0),
+                ..OpInterval::default()
+            },
+            busy_share: figure(busy),
+            ..Interval::default()
+        })
+    }
+
+    fn found(seconds: &[(f64, f64, f64)]) -> Option<IdleWaits> {
+        let series: Vec<_> = seconds.iter().map(|&(rate, deep, _)| second(rate, deep)).collect();
+        let waited: Vec<_> = seconds.iter().map(|&(_, _, waited)| Some(waited)).collect();
+        IdleWaits::of(&series, &waited)
+    }
+
+    #[test]
+    fn who_waits_longer_while_the_device_does_less_waits_for_something_else() {
+        let held: Vec<_> = (0..12)
+            .map(|at| {
+                if at % 2 == 0 {
+                    (90e3, 1.0, 0.2)
+                } else {
+                    (54e3, 1.0, 0.35 + 0.001 * f64::from(at))
+                }
+            })
+            .collect();
+        let found = found(&held).unwrap();
+        assert!((found.busy.0 - 0.9).abs() < 1e-9 && (found.quiet.0 - 0.54).abs() < 1e-9);
+        // Of 0.35, 0.12 is what the device's own requests make.
+        assert!((0.1..0.14).contains(&found.beyond), "{found:?}");
+    }
+
+    #[test]
+    fn who_waits_for_the_device_is_not_held() {
+        let longer_with_load: Vec<_> = (0..12)
+            .map(|at| (40e3 + 4e3 * f64::from(at), 1.0, 0.3 + 0.03 * f64::from(at)))
+            .collect();
+        assert_eq!(found(&longer_with_load), None);
+        // Deep queues that keep processors from waiting, beside lone reads that wait.
+        let mixed: Vec<_> = (0..12)
+            .map(|at| if at % 2 == 0 { (95e3, 16.0, 0.05) } else { (60e3, 1.0, 0.55) })
+            .collect();
+        assert_eq!(found(&mixed), None);
+        // Waits that scatter for reasons of their own.
+        let scattered: Vec<_> = (0..12)
+            .map(|at| {
+                (
+                    if at % 2 == 0 { 90e3 } else { 54e3 },
+                    1.0,
+                    [0.1, 0.1, 0.6, 0.5, 0.05, 0.2][at % 6],
+                )
+            })
+            .collect();
+        assert_eq!(found(&scattered), None);
+        assert_eq!(found(&[(90e3, 1.0, 0.2), (54e3, 1.0, 0.4)]), None);
+    }
+}
