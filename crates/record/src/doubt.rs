@@ -18,6 +18,8 @@ pub enum Doubt {
     NearSpare,
     /// Processors that sleep between requests add to the latency.
     WakeUps,
+    /// They may add more than was measured of them, by which the latency would be as expected.
+    SlowToWake,
     /// The device is busy longer than its requests explain, as far as few intervals tell.
     BusyTime,
     /// The counters do not tell sequential from random requests.

@@ -18,6 +18,10 @@ const AT_LIMIT: (f64, f64) = (0.93, 1.05);
 const OVER_MOST: f64 = 0.2;
 const OVER_NEARLY_ALWAYS: f64 = 0.5;
 
+/// Share of a device's tags in use on average from which on requests wait for one: whoever waits has to
+/// wake up before it uses the next, which leaves some free.
+const TAGS_FULL: f64 = 0.75;
+
 /// What a rate is of a limit.
 fn of_limit(limit: &CgroupLimit, per_s: f64) -> f64 {
     per_s / limit.limit_per_s.max(1) as f64
@@ -178,7 +182,7 @@ impl Segment<'_> {
         }
         let traced = self.around.traced.as_ref()?;
         let full = self.facts.and_then(|facts| facts.nr_requests).is_some_and(|tags| {
-            self.tally.concurrency().is_some_and(|present| present >= 0.9 * tags as f64)
+            self.tally.concurrency().is_some_and(|present| present >= TAGS_FULL * tags as f64)
         });
         if full {
             return None;

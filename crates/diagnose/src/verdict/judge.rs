@@ -55,6 +55,8 @@ pub(crate) const BY_SHARE: [&str; 2] = ["bfq", "cfq"];
 const PLACE_MATTERS: f64 = 1.25;
 /// Share of the time over a provider's limit below which that does not matter.
 pub(super) const OVER_AT_ALL: f64 = 0.01;
+/// Waking up for an interrupt takes at most so many times as long as for a timer.
+const WAKING_TIMES: f64 = 4.0;
 /// Steal that can explain slowness.
 pub(crate) const STEAL_MATTERS: f64 = 0.05;
 
@@ -294,6 +296,21 @@ impl Segment<'_> {
                 ),
                 "A longer observation, or a new profile.",
             );
+            // What a processor takes to wake up is measured by its timer; for an interrupt it is longer
+            // on some machines.
+            let excess = (latency - look.expected_ns(self.by_rate())) / self.waking_ns.max(1.0);
+            if excess <= WAKING_TIMES && measure.asleep >= SLOW_FROM {
+                judgement.against(
+                    called(false, overloaded),
+                    Doubt::SlowToWake,
+                    format!(
+                        "Processors sleep between requests, and waking up takes them {} by their \
+                         timer: what is missing is no more than some of these.",
+                        format_nanos(self.waking_ns)
+                    ),
+                    "The same while a processor is kept awake.",
+                );
+            }
         } else {
             if over < HARDLY_SLOW && measure.asleep >= SLOW_FROM {
                 let what = "what waking processors add at most";

@@ -103,7 +103,7 @@ pub(super) fn of(doubt: Doubt) -> f64 {
         | OneOperationConstant | SchedulerChanged | SchedulerByShare | ConditionsChanged
         | TailUnknown => 1.0,
         OutOfSight | NoMoreAsked | ConstantRateBelowMaximum => 0.45,
-        NeighbourFlushes | Tail => 0.5,
+        NeighbourFlushes | Tail | SlowToWake => 0.5,
         IdleWaits | DeviceUnknown | OneOperation | ConstantRatePressed | ProviderLog
         | LimitPartOfTime | PlaceOnMember | MemberUnknown | Neighbour | CompressedFiles
         | GroupShares => 0.3,

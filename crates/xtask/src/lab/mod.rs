@@ -24,7 +24,7 @@ pub(crate) const SWITCHES: [&str; 3] = ["--smoke", "--list", "--no-keep"];
 pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
 const QEMU: &str = "qemu-system-x86_64";
 /// How long a case may take: ten times what it takes on two processors that emulate.
-const LONGEST: Duration = Duration::from_secs(900);
+const LONGEST: Duration = Duration::from_secs(420);
 /// Size of a disk of a guest.
 const DISK_BYTES: u64 = 2 << 30;
 /// Letters of an answer that nobody asked for.

@@ -13,9 +13,11 @@ use std::num::NonZeroU64;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Sleeps, in microseconds: together they take some sixty milliseconds.
-const SLEEPS_US: [u64; 5] = [100, 200, 400, 800, 1_600];
-const TIMES: usize = 19;
+/// Sleeps, in microseconds, and how often each: the long ones are what lies between requests of a disk that
+/// is hardly asked, and a virtual processor sleeps deeper in them. Together they take a third of a
+/// second.
+const SLEEPS_US: [(u64, usize); 7] =
+    [(100, 19), (200, 19), (400, 19), (800, 19), (1_600, 19), (6_400, 9), (25_600, 7)];
 
 /// How late threads of this machine wake up; measured at the first call.
 #[must_use]
@@ -28,13 +30,14 @@ fn measured() -> Vec<WakeUp> {
     let before = current_timer_slack().ok();
     // Without it the figures hold the slack, and are larger by the same at all lengths.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    let all = SLEEPS_US.into_iter().map(|us| wake_up(Duration::from_micros(us))).collect();
+    let sleeps = SLEEPS_US.into_iter();
+    let all = sleeps.map(|(us, times)| wake_up(Duration::from_micros(us), times)).collect();
     let _ = set_current_timer_slack(before.and_then(NonZeroU64::new));
     all
 }
 
-fn wake_up(sleep: Duration) -> WakeUp {
-    let mut late: Vec<u64> = (0..TIMES)
+fn wake_up(sleep: Duration, times: usize) -> WakeUp {
+    let mut late: Vec<u64> = (0..times)
         .map(|_| {
             let begin = Instant::now();
             std::thread::sleep(sleep);
@@ -42,5 +45,5 @@ fn wake_up(sleep: Duration) -> WakeUp {
         })
         .collect();
     late.sort_unstable();
-    WakeUp { slept_ns: sleep.as_nanos() as u64, late_ns: late[TIMES / 2] }
+    WakeUp { slept_ns: sleep.as_nanos() as u64, late_ns: late[times / 2] }
 }
