@@ -32,10 +32,10 @@ pub use null::NullEngine;
 pub use striped::{StripeLayout, StripePlace, Striped};
 pub use sync::{Carrier, OneByOne, PlainCalls, SyncEngine};
 pub use table::{ENGINES, EngineInfo, EngineVisitor, visit_engine};
-pub use transport::{DRAIN, Direct, Transfer, Transport};
+pub use transport::{Act, DRAIN, Direct, Transfer, Transport};
 pub use uring::{BUFFERS_NOT_REGISTERED, NopEngine, Uring, UringEngine, probe_uring};
 
-use record::{Data, Nanos};
+use record::{Data, FlushKind, Nanos};
 use std::os::fd::RawFd;
 use workload::Request;
 
@@ -55,7 +55,7 @@ pub struct Submission {
 pub struct Completion {
     /// The slot of its submission.
     pub slot: u32,
-    /// Bytes transferred, or a negated error number.
+    /// Bytes transferred, 0 for a flush, or a negated error number.
     pub outcome: i32,
 }
 
@@ -74,6 +74,8 @@ pub struct Setup {
     pub reads: bool,
     /// Whether any request will write.
     pub writes: bool,
+    /// Whether the job flushes what it wrote.
+    pub flushes: bool,
     /// Seed of the data that writes carry.
     pub data_seed: u64,
     /// What writes carry.
@@ -99,6 +101,7 @@ impl Setup {
             max_bytes,
             reads: true,
             writes: false,
+            flushes: false,
             data_seed: 0,
             data: Data::Random,
             compressible_percent: 0,
@@ -146,6 +149,10 @@ impl Wait {
 pub trait Engine {
     /// Readies requests for the next `wait`.
     fn prepare(&mut self, requests: &[Submission]);
+
+    /// Readies a flush of all that the job's file holds, in a free slot, like a request. It covers the
+    /// writes that have completed; the job has none in flight.
+    fn flush(&mut self, slot: u32, kind: FlushKind);
 
     /// Hands over what was prepared without waiting, where that is a call of its own; elsewhere
     /// the next `wait` does it.

@@ -48,8 +48,8 @@ struct Event {
     result2: i64,
 }
 
-/// Of reads and writes (linux/aio_abi.h, IOCB_CMD_PREAD and IOCB_CMD_PWRITE).
-const OPCODES: [u16; 2] = [0, 1];
+/// By act (linux/aio_abi.h, IOCB_CMD_PREAD, IOCB_CMD_PWRITE, IOCB_CMD_FSYNC and IOCB_CMD_FDSYNC).
+const OPCODES: [u16; 4] = [0, 1, 2, 3];
 
 /// Transfers through io_submit and io_getevents.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl Transport for Libaio {
         let control = &mut self.controls[transfer.tag as usize];
         *control = Control {
             data: u64::from(transfer.tag),
-            opcode: OPCODES[transfer.op as usize],
+            opcode: OPCODES[transfer.act as usize],
             file: self.files[transfer.file as usize] as u32,
             address: transfer.address as u64,
             bytes: u64::from(transfer.bytes),

@@ -13,6 +13,7 @@ use crate::{
     Completion, Direct, Engine, EngineError, OpenEngine, Setup, Submission, Transfer, Transport,
     Wait,
 };
+use record::FlushKind;
 use rustix::io::Errno;
 
 /// Where a byte of the striped area lies.
@@ -118,7 +119,10 @@ impl<T: Transport> OpenEngine for Striped<T> {
             });
         }
         // A request that begins at a chunk's last byte touches one chunk more than its length.
-        let pieces_max = setup.max_bytes.saturating_sub(1) / chunk_bytes + 2;
+        let most_chunks = setup.max_bytes.saturating_sub(1) / chunk_bytes + 2;
+        // A flush is one of each file.
+        let files = if setup.flushes { setup.files.len() as u32 } else { 0 };
+        let pieces_max = most_chunks.max(files);
         let depth = setup.depth.max(1);
         let most = depth.saturating_mul(pieces_max);
         Ok(Self {
@@ -156,7 +160,7 @@ impl<T: Transport> Striped<T> {
                 bytes,
                 tag,
                 file: place.file,
-                op: request.op,
+                act: request.op.into(),
             });
             sent += bytes;
             count += 1;
@@ -205,6 +209,16 @@ impl<T: Transport> Engine for Striped<T> {
         for submission in requests {
             self.split(submission);
         }
+    }
+
+    fn flush(&mut self, slot: u32, kind: FlushKind) {
+        let (first, files) = (slot * self.pieces_max, self.layout.files as u32);
+        for file in 0..files {
+            self.pieces[(first + file) as usize] = Piece { bytes: 0, outcome: 0 };
+            self.direct.transport.push(Transfer::flush(file, first + file, kind));
+        }
+        self.wholes[slot as usize] = Whole { pieces: files, outstanding: files };
+        self.transfers_in_flight += files;
     }
 
     fn hand_over(&mut self) -> Result<(), EngineError> {

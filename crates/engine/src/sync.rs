@@ -4,8 +4,8 @@
 //! The plain calls are the baseline of every comparison, and the fall-back where io_uring is
 //! forbidden. A job's depth is one whatever was asked; jobs add depth.
 
-use crate::{Completion, Direct, EngineError, Memory, Setup, Transfer, Transport, Wait};
-use record::OpKind;
+use crate::{Act, Completion, Direct, EngineError, Memory, Setup, Transfer, Transport, Wait};
+use rustix::fs::{fdatasync, fsync};
 use rustix::io::{Errno, pread, pwrite};
 use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, RawFd};
@@ -61,18 +61,20 @@ pub(crate) fn carry_out(file: RawFd, transfer: &Transfer) -> i32 {
     let file = unsafe { BorrowedFd::borrow_raw(file) };
     let length = transfer.bytes as usize;
     loop {
-        let result = match transfer.op {
-            OpKind::Read => {
+        let result = match transfer.act {
+            Act::Read => {
                 // SAFETY: the address is valid for so many bytes until the transfer completes
                 // (the contract of `Transfer`), and nothing else refers to them during the call.
                 let memory = unsafe { std::slice::from_raw_parts_mut(transfer.address, length) };
                 pread(file, memory, transfer.offset)
             }
-            OpKind::Write => {
+            Act::Write => {
                 // SAFETY: as above.
                 let memory = unsafe { std::slice::from_raw_parts(transfer.address, length) };
                 pwrite(file, memory, transfer.offset)
             }
+            Act::Fsync => fsync(file).map(|()| 0),
+            Act::Fdatasync => fdatasync(file).map(|()| 0),
         };
         match result {
             Err(Errno::INTR) => {}

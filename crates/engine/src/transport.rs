@@ -13,16 +13,54 @@ use crate::{
     Buffers, Clock, Completion, Engine, EngineError, Memory, MonotonicClock, OpenEngine, Setup,
     Submission, Wait,
 };
-use record::{Nanos, OpKind};
+use record::{FlushKind, Nanos, OpKind};
 use std::mem::ManuallyDrop;
 
 /// How long an engine that is dropped waits for what is in flight.
 pub const DRAIN: Nanos = Nanos(1_000_000_000);
 
-/// One transfer between memory and a file.
+/// What is done to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Bytes are read.
+    Read,
+    /// Bytes are written.
+    Write,
+    /// All of the file that was written is made durable.
+    Fsync,
+    /// The same without what it does not take to read it again.
+    Fdatasync,
+}
+
+impl Act {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Fsync, Self::Fdatasync];
+}
+
+impl From<OpKind> for Act {
+    #[inline]
+    fn from(op: OpKind) -> Self {
+        match op {
+            OpKind::Read => Self::Read,
+            OpKind::Write => Self::Write,
+        }
+    }
+}
+
+impl From<FlushKind> for Act {
+    fn from(kind: FlushKind) -> Self {
+        match kind {
+            FlushKind::Fsync => Self::Fsync,
+            FlushKind::Fdatasync => Self::Fdatasync,
+        }
+    }
+}
+
+/// One transfer between memory and a file, or a flush of one, which completes with 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
-    /// Where the bytes come from or go to; valid for `bytes` until the transfer completes.
+    /// Where the bytes come from or go to; valid for `bytes` until the transfer completes. Null for a
+    /// flush.
     pub address: *mut u8,
     /// Byte offset in the file.
     pub offset: u64,
@@ -32,8 +70,17 @@ pub struct Transfer {
     pub tag: u32,
     /// Index in [`Setup::files`].
     pub file: u32,
-    /// Direction.
-    pub op: OpKind,
+    /// What is done.
+    pub act: Act,
+}
+
+impl Transfer {
+    /// A flush of a file.
+    #[must_use]
+    pub fn flush(file: u32, tag: u32, kind: FlushKind) -> Self {
+        let address = std::ptr::null_mut();
+        Self { address, offset: 0, bytes: 0, tag, file, act: kind.into() }
+    }
 }
 
 /// Moves bytes between memory and the files of a [`Setup`].
@@ -122,9 +169,13 @@ impl<T: Transport> Engine for Direct<T> {
                 bytes: request.bytes,
                 tag: submission.slot,
                 file: 0,
-                op: request.op,
+                act: request.op.into(),
             });
         }
+    }
+
+    fn flush(&mut self, slot: u32, kind: FlushKind) {
+        self.transport.push(Transfer::flush(0, slot, kind));
     }
 
     #[inline]

@@ -2,7 +2,9 @@
 //! mistakes that only all flags together show.
 
 use crate::run_args::{RWS, RunArgs, Rw, first_given};
-use record::{CacheMode, Data, DropCache, EngineName, Nanos, Pattern, StopRules, Workload};
+use record::{
+    CacheMode, Data, DropCache, EngineName, Flush, FlushKind, Nanos, Pattern, StopRules, Workload,
+};
 use target::Access;
 use workload::Spec;
 
@@ -44,6 +46,7 @@ impl RunArgs {
             rate_iops: rate.map(|rate| rate.all),
             write_rate_iops: rate.and_then(|rate| rate.writes),
             think_ns: self.arrivals.think_time,
+            flush: self.flush(),
             stripe_bytes: self.place.stripe,
             targets,
             offset_bytes: self.place.offset,
@@ -75,6 +78,12 @@ impl RunArgs {
             arrival: self.arrivals.arrival,
             size: self.place.size,
         }
+    }
+
+    fn flush(&self) -> Option<Flush> {
+        let of = |kind, every: Option<u32>| every.map(|every| Flush { kind, every });
+        of(FlushKind::Fsync, self.arrivals.fsync)
+            .or_else(|| of(FlushKind::Fdatasync, self.arrivals.fdatasync))
     }
 
     fn rw(&self) -> Rw {
@@ -118,6 +127,8 @@ impl RunArgs {
             ("--sqthread-poll", place.sqthread_poll),
             ("--stripe", place.stripe.is_some()),
             ("--drop-cache", place.drop_cache != DropCache::None),
+            ("--fsync", self.arrivals.fsync.is_some()),
+            ("--fdatasync", self.arrivals.fdatasync.is_some()),
             ("--compressible", self.data.compressible.is_some()),
             ("--zeros", self.data.zeros),
             ("--verify", self.data.verify),

@@ -110,6 +110,7 @@ impl PreconditionPlan {
             rate_iops: None,
             write_rate_iops: None,
             think_ns: Nanos(0),
+            flush: None,
             ..plain.clone()
         };
         // A small area takes smaller requests, which are multiples of a block all the same.

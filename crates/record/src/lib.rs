@@ -113,7 +113,7 @@ pub use whatif::{
     WHATIF_SCHEMA, WhatIf, WhatIfCase,
 };
 pub use workload::{
-    Arrival, Blend, CacheMode, Data, Discipline, DropCache, EngineName, HotArea, OpKind, Pattern,
-    Regions, SizeShare, StopRules, Workload, hex_digest,
+    Arrival, Blend, CacheMode, Data, Discipline, DropCache, EngineName, Flush, FlushKind, HotArea,
+    OpKind, Pattern, Regions, SizeShare, StopRules, Workload, hex_digest,
 };
 pub use zones::{Band, ZONES_SCHEMA, ZoneMap, ZonePosition};

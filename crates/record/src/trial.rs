@@ -83,6 +83,17 @@ impl Trial {
         self.result.read.iter().chain(&self.result.write)
     }
 
+    /// What was measured apart, each with its name as one and as several: reads, writes, flushes.
+    pub fn kinds(&self) -> impl Iterator<Item = (&'static str, &'static str, &DirectionResult)> {
+        let result = &self.result;
+        let kinds = [
+            ("read", "reads", &result.read),
+            ("write", "writes", &result.write),
+            ("flush", "flushes", &result.flush),
+        ];
+        kinds.into_iter().filter_map(|(one, several, kind)| Some((one, several, kind.as_ref()?)))
+    }
+
     /// Requests completed in the measured window, both directions together.
     #[must_use]
     pub fn completed(&self) -> u64 {
@@ -142,7 +153,10 @@ pub struct TrialResult {
     pub read: Option<DirectionResult>,
     /// The writes; null where none were asked.
     pub write: Option<DirectionResult>,
-    /// Mean requests in flight, from Little's law on our own times.
+    /// The flushes, which carry no bytes; absent where none were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<DirectionResult>,
+    /// Mean reads and writes in flight, from Little's law on our own times.
     pub concurrency: f64,
     /// Completions over time.
     pub series: Series,
@@ -221,7 +235,10 @@ pub struct IntervalResult {
     pub read: Option<IntervalDirection>,
     /// The writes; null where none were asked.
     pub write: Option<IntervalDirection>,
-    /// Mean requests in flight.
+    /// The flushes; absent where none were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<IntervalDirection>,
+    /// Mean reads and writes in flight.
     pub concurrency: f64,
 }
 

@@ -261,6 +261,37 @@ pub enum Data {
     Tagged,
 }
 
+/// How a job makes what it wrote durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlushKind {
+    /// Data and all that the file system knows of the file (fsync).
+    Fsync,
+    /// Data, and of the rest only what it takes to read them again (fdatasync).
+    Fdatasync,
+}
+
+impl FlushKind {
+    /// The word of its flag.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fsync => "fsync",
+            Self::Fdatasync => "fdatasync",
+        }
+    }
+}
+
+/// Flushes of a job, as a program that commits makes them: after so many writes it hands over no
+/// more, waits for those in flight, flushes, and goes on when that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Flush {
+    /// How.
+    pub kind: FlushKind,
+    /// Writes of a job between two flushes, at least 1.
+    pub every: u32,
+}
+
 /// What is done to the page cache before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -353,6 +384,9 @@ pub struct Workload {
     pub write_rate_iops: Option<u64>,
     /// Time between a completion and the next request of its slot, in a closed loop.
     pub think_ns: Nanos,
+    /// Flushes of what was written; absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<Flush>,
     /// Length of a chunk where several targets are striped into one (RAID 0); `null` where each
     /// target has streams of its own, or there is one.
     pub stripe_bytes: Option<Bytes>,
@@ -435,6 +469,7 @@ impl Default for Workload {
             rate_iops: None,
             write_rate_iops: None,
             think_ns: Nanos(0),
+            flush: None,
             stripe_bytes: None,
             targets: 1,
             offset_bytes: Bytes(0),
@@ -517,7 +552,10 @@ impl Workload {
             format!(" blend={}/{}", blend.sequential_percent, blend.hit_percent)
         });
         let from_start = if self.from_start { " from-start" } else { "" };
-        hex_digest(&(text + &blend + from_start))
+        let flush = self
+            .flush
+            .map_or_else(String::new, |flush| format!(" {}={}", flush.kind.name(), flush.every));
+        hex_digest(&(text + &blend + from_start + &flush))
     }
 }
 

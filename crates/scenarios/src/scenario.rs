@@ -334,6 +334,10 @@ impl Engine for Seen {
         self.engine.prepare(requests);
     }
 
+    fn flush(&mut self, slot: u32, kind: record::FlushKind) {
+        self.engine.flush(slot, kind);
+    }
+
     fn hand_over(&mut self) -> Result<(), EngineError> {
         self.engine.hand_over()
     }

@@ -6,7 +6,7 @@ use engine::{
     Clock, Completion, ComponentSample, CpuSample, Engine, EngineError, Probe, ProbeFacts,
     ProbeSample, Processors, Submission, Wait,
 };
-use record::{CpuSplit, Nanos};
+use record::{CpuSplit, FlushKind, Nanos};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -29,6 +29,10 @@ impl SimEngine {
 impl Engine for SimEngine {
     fn prepare(&mut self, requests: &[Submission]) {
         self.prepared.extend_from_slice(requests);
+    }
+
+    fn flush(&mut self, slot: u32, _kind: FlushKind) {
+        self.host.borrow_mut().refuse(self.job, slot);
     }
 
     fn hand_over(&mut self) -> Result<(), EngineError> {

@@ -12,6 +12,8 @@ use record::{Nanos, OpKind, Workload};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// The error number of what is not supported.
+const EOPNOTSUPP: i32 = 95;
 const NEVER: Nanos = Nanos(u64::MAX);
 
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +103,12 @@ impl SimHost {
         let token = self.tickets.insert(ticket);
         let (op, offset, bytes) = (request.op, request.offset, request.bytes);
         self.device.arrive(self.now, &Arrival { token, op, offset, bytes });
+    }
+
+    /// Ends a flush, which no simulated device knows.
+    pub(crate) fn refuse(&mut self, job: u32, slot: u32) {
+        self.jobs[job as usize].due.push(Completion { slot, outcome: -EOPNOTSUPP });
+        self.list(job);
     }
 
     /// Takes the due completions of a job, at most `max`.

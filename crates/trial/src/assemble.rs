@@ -2,7 +2,9 @@
 
 use crate::counters::{components, cpu, device_counters};
 use crate::steady_window::SteadyWindow;
-use crate::{Measurement, OpenTotals, SLICES, Slice, TrialBackend, TrialError, validity};
+use crate::{
+    FLUSH, KINDS, Measurement, OpenTotals, SLICES, Slice, TrialBackend, TrialError, validity,
+};
 use record::{
     Arrival, DirectionResult, Environment, ErrorCount, Finding, HistogramSnapshot,
     IntervalDirection, IntervalResult, Nanos, OpenLoop, Series, TRIAL_SCHEMA, Target, TimeSummary,
@@ -88,6 +90,7 @@ fn result(workload: &Workload, steady: &SteadyWindow<'_>) -> TrialResult {
         unanswered: measurement.stuck.requests,
         read: direction(0, asked[0]),
         write: direction(1, asked[1]),
+        flush: direction(FLUSH, workload.flush.is_some()),
         concurrency: concurrency(&steady.total, workload.arrival, steady.seconds()),
         series: series(steady),
         intervals: workload.stop.interval_ns.map(|length| intervals(workload, measurement, length)),
@@ -111,11 +114,11 @@ fn direction_result(steady: &SteadyWindow<'_>, index: usize) -> DirectionResult 
     let measurement = steady.measurement;
     let (total, seconds) = (&steady.total, steady.seconds());
     let failures = &measurement.totals.failures[index];
-    let whole = |field: fn(&Slice) -> &[u64; 2]| -> Vec<f64> {
+    let whole = |field: fn(&Slice) -> &[u64; KINDS]| -> Vec<f64> {
         steady.whole().iter().map(|slice| field(slice)[index] as f64).collect()
     };
     let counts = whole(|slice| &slice.ios);
-    let summary = |histogram: &HistogramSnapshot, times: fn(&Slice) -> &[u64; 2]| {
+    let summary = |histogram: &HistogramSnapshot, times: fn(&Slice) -> &[u64; KINDS]| {
         let width = relative(stats::batch_ratio(&whole(times), &counts));
         time_summary(histogram, total.ios[index], times(total)[index], width)
     };
@@ -144,7 +147,10 @@ fn direction_result(steady: &SteadyWindow<'_>, index: usize) -> DirectionResult 
         short: failures.short,
         latency_ns,
         completion_ns,
-        offered_iops: open.map(|open| open.offered[index] as f64 / window_seconds(measurement)),
+        // What arrives in an open loop are reads and writes.
+        offered_iops: open
+            .and_then(|open| open.offered.get(index))
+            .map(|offered| *offered as f64 / window_seconds(measurement)),
         histogram,
     }
 }
@@ -200,7 +206,7 @@ fn series(steady: &SteadyWindow<'_>) -> Series {
 
 fn intervals(workload: &Workload, measurement: &Measurement, length: Nanos) -> Vec<IntervalResult> {
     let span = measurement.end.since(measurement.window.begin);
-    let asked = [workload.read_percent > 0, workload.writes()];
+    let asked = [workload.read_percent > 0, workload.writes(), workload.flush.is_some()];
     let count = span.0.div_ceil(length.0.max(1)) as usize;
     let empty = crate::IntervalTotals::default();
     (0..count)
@@ -226,6 +232,7 @@ fn intervals(workload: &Workload, measurement: &Measurement, length: Nanos) -> V
                 length_ns,
                 read: direction(0),
                 write: direction(1),
+                flush: direction(FLUSH),
                 concurrency: concurrency(counts, workload.arrival, seconds),
             }
         })

@@ -6,7 +6,7 @@
 //! while all goes well. Rejected: a histogram for each segment in the loop (memory traffic), and
 //! messages from job to watcher (allocation in the loop).
 
-use crate::{JobTotals, Segment, Slice};
+use crate::{JobTotals, KINDS, Segment, Slice};
 use record::{BUCKETS, HistogramSnapshot, Nanos, bucket_index};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -78,7 +78,7 @@ impl LiveHistogram {
     }
 }
 
-/// Counts of one direction since the last boundary.
+/// Counts of one kind since the last boundary.
 #[derive(Debug, Default)]
 struct LiveCounts {
     ios: Counter,
@@ -107,9 +107,9 @@ impl BatchSums {
 /// What is known of one job.
 #[derive(Debug)]
 pub struct JobCounters {
-    counts: [LiveCounts; 2],
-    latency: [LiveHistogram; 2],
-    completion: [LiveHistogram; 2],
+    counts: [LiveCounts; KINDS],
+    latency: [LiveHistogram; KINDS],
+    completion: [LiveHistogram; KINDS],
     beat: AtomicU64,
     in_flight: AtomicU32,
     kept: Mutex<JobTotals>,
@@ -127,8 +127,8 @@ impl JobCounters {
     pub fn new() -> Self {
         Self {
             counts: Default::default(),
-            latency: [const { LiveHistogram::new() }; 2],
-            completion: [const { LiveHistogram::new() }; 2],
+            latency: [const { LiveHistogram::new() }; KINDS],
+            completion: [const { LiveHistogram::new() }; KINDS],
             beat: AtomicU64::new(0),
             in_flight: AtomicU32::new(0),
             kept: Mutex::new(JobTotals::default()),
@@ -175,7 +175,7 @@ impl JobCounters {
 
     /// Takes the histograms since the last boundary.
     pub(crate) fn drain_histograms(&self) -> Segment {
-        let drain = |pair: &[LiveHistogram; 2]| pair.each_ref().map(LiveHistogram::drain);
+        let drain = |kinds: &[LiveHistogram; KINDS]| kinds.each_ref().map(LiveHistogram::drain);
         Segment { latency: drain(&self.latency), completion: drain(&self.completion) }
     }
 
@@ -237,9 +237,9 @@ mod tests {
         }
         counters.latency(1).record(3_000, 0);
         let totals = counters.take();
-        assert_eq!(totals.slices[0].ios, [1, 1]);
-        assert_eq!(totals.slices[0].bytes, [4096, 512]);
-        assert_eq!(totals.slices[0].latency_ns, [1_000, 3_000]);
+        assert_eq!(totals.slices[0].ios, [1, 1, 0]);
+        assert_eq!(totals.slices[0].bytes, [4096, 512, 0]);
+        assert_eq!(totals.slices[0].latency_ns, [1_000, 3_000, 0]);
         assert_eq!(totals.segments[0].latency[1].buckets, [(bucket_index(3_000) as u32, 1)]);
         assert_eq!(counters.take().slices.len(), 0);
     }

@@ -33,8 +33,8 @@ pub use cost::{cpu_cost, cpu_findings};
 pub use error::TrialError;
 pub use job_counters::JobCounters;
 pub use measurement::{
-    BatchTotals, Failures, IntervalTotals, JobTotals, Measurement, OpenTotals, SEGMENTS, SLICES,
-    SLICES_PER_SEGMENT, Segment, Slice, Stuck, Times, Window,
+    BatchTotals, FLUSH, Failures, IntervalTotals, JobTotals, KINDS, Measurement, OpenTotals,
+    SEGMENTS, SLICES, SLICES_PER_SEGMENT, Segment, Slice, Stuck, Times, Window,
 };
 pub use precision::Precision;
 pub use read_back::not_read_back;

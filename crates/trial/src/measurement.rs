@@ -17,6 +17,11 @@ pub const SEGMENTS: usize = 16;
 /// Slices of a segment.
 pub const SLICES_PER_SEGMENT: usize = SLICES / SEGMENTS;
 
+/// What is counted apart: reads, writes, and flushes, which carry no bytes.
+pub const KINDS: usize = 3;
+/// The index of flushes; reads and writes have that of their direction.
+pub const FLUSH: usize = 2;
+
 /// The measured time of a run, by the clock of its jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -42,17 +47,17 @@ impl Window {
     }
 }
 
-/// Completions of one slice; index 0 is reads, 1 is writes.
+/// Completions of one slice, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
     /// Requests completed in full.
-    pub ios: [u64; 2],
+    pub ios: [u64; KINDS],
     /// Bytes that they transferred.
-    pub bytes: [u64; 2],
+    pub bytes: [u64; KINDS],
     /// Sum of their latencies.
-    pub latency_ns: [u64; 2],
+    pub latency_ns: [u64; KINDS],
     /// Sum of their completion times; zero in a closed loop, where they are the latencies.
-    pub completion_ns: [u64; 2],
+    pub completion_ns: [u64; KINDS],
     /// Time spent polling for the next arrival.
     pub spin_ns: u64,
 }
@@ -60,7 +65,7 @@ pub struct Slice {
 impl Slice {
     /// Adds what another counted.
     pub fn add(&mut self, other: &Self) {
-        for direction in 0..2 {
+        for direction in 0..KINDS {
             self.ios[direction] += other.ios[direction];
             self.bytes[direction] += other.bytes[direction];
             self.latency_ns[direction] += other.latency_ns[direction];
@@ -69,26 +74,26 @@ impl Slice {
         self.spin_ns += other.spin_ns;
     }
 
-    /// Requests of both directions.
+    /// Reads and writes.
     #[must_use]
     pub fn total_ios(&self) -> u64 {
         self.ios[0] + self.ios[1]
     }
 }
 
-/// Histograms of one segment, by direction.
+/// Histograms of one segment, by kind.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
     /// Latencies.
-    pub latency: [HistogramSnapshot; 2],
+    pub latency: [HistogramSnapshot; KINDS],
     /// Completion times; empty in a closed loop.
-    pub completion: [HistogramSnapshot; 2],
+    pub completion: [HistogramSnapshot; KINDS],
 }
 
 impl Segment {
     fn add(&mut self, other: &Self) {
-        absorb_pair(&mut self.latency, &other.latency);
-        absorb_pair(&mut self.completion, &other.completion);
+        absorb_each(&mut self.latency, &other.latency);
+        absorb_each(&mut self.completion, &other.completion);
     }
 }
 
@@ -98,7 +103,7 @@ pub struct IntervalTotals {
     /// Counts and sums.
     pub counts: Slice,
     /// Latencies.
-    pub latency: [HistogramSnapshot; 2],
+    pub latency: [HistogramSnapshot; KINDS],
 }
 
 /// Requests of one direction that did not complete in full, at any time of the run.
@@ -220,8 +225,8 @@ pub struct JobTotals {
     pub segments: Vec<Segment>,
     /// The intervals asked for.
     pub intervals: Vec<IntervalTotals>,
-    /// What did not complete in full: reads and writes.
-    pub failures: [Failures; 2],
+    /// What did not complete in full, by kind.
+    pub failures: [Failures; KINDS],
     /// The last moment at which something counted completed.
     pub last: Nanos,
     /// Of an open loop.
@@ -245,9 +250,8 @@ pub(crate) fn absorb(into: &mut HistogramSnapshot, from: &HistogramSnapshot) {
     }
 }
 
-fn absorb_pair(into: &mut [HistogramSnapshot; 2], from: &[HistogramSnapshot; 2]) {
-    absorb(&mut into[0], &from[0]);
-    absorb(&mut into[1], &from[1]);
+fn absorb_each(into: &mut [HistogramSnapshot; KINDS], from: &[HistogramSnapshot; KINDS]) {
+    into.iter_mut().zip(from).for_each(|(into, from)| absorb(into, from));
 }
 
 /// Grows `mine` to the length of `theirs` and adds part by part.
@@ -277,7 +281,7 @@ impl JobTotals {
             segment.add(histograms);
         }
         if let Some(interval) = self.intervals.last_mut() {
-            absorb_pair(&mut interval.latency, &histograms.latency);
+            absorb_each(&mut interval.latency, &histograms.latency);
         }
     }
 
@@ -287,7 +291,7 @@ impl JobTotals {
         add_each(&mut self.segments, &other.segments, Segment::add);
         add_each(&mut self.intervals, &other.intervals, |mine, theirs| {
             mine.counts.add(&theirs.counts);
-            absorb_pair(&mut mine.latency, &theirs.latency);
+            absorb_each(&mut mine.latency, &theirs.latency);
         });
         for (mine, theirs) in self.failures.iter_mut().zip(&other.failures) {
             mine.merge(theirs);

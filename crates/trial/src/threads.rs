@@ -331,6 +331,7 @@ impl Life {
             max_bytes: u32::try_from(workload.max_bs().0).unwrap_or(u32::MAX),
             reads: workload.read_percent > 0,
             writes: workload.writes(),
+            flushes: workload.flush.is_some(),
             // Other data in every trial and job, else a second trial would write the same blocks.
             data_seed: derive_seed(seed, (1 << 32) + u64::from(self.job)),
             data: workload.data,

@@ -7,7 +7,8 @@
 use crate::error::{in_range, refuse};
 use crate::{BuildError, Spec};
 use record::{
-    Arrival, Data, Discipline, EngineName, Nanos, Pattern, Regions, format_bytes, format_nanos,
+    Arrival, Data, Discipline, EngineName, Flush, Nanos, Pattern, Regions, format_bytes,
+    format_nanos,
 };
 
 /// Largest buffer memory of a job: its depth times its largest request.
@@ -116,7 +117,27 @@ impl Spec {
         Ok(())
     }
 
+    fn check_flush(&self) -> Result<(), BuildError> {
+        let Some(Flush { kind, every }) = self.asked.flush else { return Ok(()) };
+        let flag = kind.name();
+        in_range(flag, u64::from(every), 1, u64::from(u32::MAX))?;
+        let why = "flushes what is written; use it with --rw write, randwrite, rw or randrw";
+        refuse(self.asked.read_percent == 100, flag, why)?;
+        let why = "needs a closed loop: a job that commits goes on when its flush has ended; leave \
+                   --rate-iops out";
+        refuse(self.asked.rate_iops.is_some(), flag, why)?;
+        let why = "waits for all that is in flight; leave --completion out";
+        refuse(self.asked.discipline != Discipline::Any, flag, why)?;
+        let why =
+            "comes between the writes of a job, where --think-time is not known; leave one out";
+        refuse(self.asked.think_ns > Nanos(0), flag, why)?;
+        let why = "has nothing to do after writes that are durable when they end; use --cache device \
+                   or --cache all";
+        refuse(self.asked.cache.synchronous(), flag, why)
+    }
+
     fn check_loop(&self) -> Result<(), BuildError> {
+        self.check_flush()?;
         let Some(rate) = self.asked.rate_iops else {
             let why = "says how arrivals are spaced; add --rate-iops, which sets how many";
             return refuse(self.arrival.is_some(), "arrival", why);

@@ -16,8 +16,7 @@
 mod fault;
 
 use crate::sync::{Carrier, OneByOne};
-use crate::{Direct, EngineError, Setup, Transfer};
-use record::OpKind;
+use crate::{Act, Direct, EngineError, Setup, Transfer};
 use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fstat, seek};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
@@ -117,27 +116,29 @@ impl Mapped {
     /// Bytes, or a negated error number.
     fn carry_out(&mut self, transfer: &Transfer) -> i32 {
         let failed = |errno: Errno| -errno.raw_os_error();
+        if matches!(transfer.act, Act::Fsync | Act::Fdatasync) {
+            // The kernel knows of a write to a mapping when its page is looked at, as fsync does.
+            return crate::sync::carry_out(self.file, transfer);
+        }
+        let writes = transfer.act == Act::Write;
         let wanted = u64::from(transfer.bytes).min(self.size.saturating_sub(transfer.offset));
         let bytes = wanted as usize;
-        if transfer.op == OpKind::Write && !self.writable {
+        if writes && !self.writable {
             return failed(Errno::BADF);
         }
         if bytes == 0 {
-            return if transfer.op == OpKind::Write { failed(Errno::NOSPC) } else { 0 };
+            return if writes { failed(Errno::NOSPC) } else { 0 };
         }
         // SAFETY: the offset is below the length of the mapping.
         let place = unsafe { self.base.add(transfer.offset as usize) };
-        let (to, from) = match transfer.op {
-            OpKind::Read => (transfer.address, place),
-            OpKind::Write => (place, transfer.address),
-        };
+        let (to, from) = if writes { (place, transfer.address) } else { (transfer.address, place) };
         // SAFETY: both ranges are mapped, writable where they are written, and do not overlap;
         // that pages of the file are gone is what the copy survives.
         if unsafe { fault::copy(to, from, bytes) } > 0 {
             self.look_again();
             return failed(Errno::IO);
         }
-        if transfer.op == OpKind::Write && self.synchronous {
+        if writes && self.synchronous {
             let start = transfer.offset / PAGE_BYTES * PAGE_BYTES;
             let end = transfer.offset + wanted;
             // SAFETY: the range lies in the mapping, from a page's start.

@@ -15,11 +15,10 @@ mod ring;
 
 use crate::transport::{self, DRAIN};
 use crate::{
-    Clock, Completion, Direct, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport,
-    Wait,
+    Act, Clock, Completion, Direct, EngineError, Memory, MonotonicClock, Setup, Transfer,
+    Transport, Wait,
 };
 use grant::Options;
-use record::OpKind;
 use ring::{Entry, Ring};
 use rustix::io::Errno;
 use rustix::io_uring::{IoringOp, IoringSqeFlags};
@@ -39,12 +38,15 @@ pub type NopEngine = Direct<Uring<true>>;
 /// The result of a NOP is the length of its entry (linux/io_uring.h, IORING_NOP_INJECT_RESULT).
 const NOP_INJECT_RESULT: u64 = 1;
 
+/// A flush of the data alone (linux/io_uring.h, IORING_FSYNC_DATASYNC).
+const FSYNC_DATASYNC: u64 = 1;
+
 /// Transfers through an io_uring; with `NOP`, entries that do nothing.
 #[derive(Debug)]
 pub struct Uring<const NOP: bool> {
     ring: Ring,
-    /// First word of an entry (opcode, flags, priority; descriptor zero), by direction.
-    heads: [u64; 2],
+    /// First word of an entry (opcode, flags, priority; descriptor zero), by act.
+    heads: [u64; 4],
     /// The descriptors of the files, shifted to their place in the first word.
     descriptors: Vec<u64>,
     in_flight: u32,
@@ -79,8 +81,7 @@ impl<const NOP: bool> Transport for Uring<NOP> {
             let plural = if setup.files.len() == 1 { "" } else { "s" };
             notes.push(format!("registered file{plural}"));
         }
-        let heads =
-            [OpKind::Read, OpKind::Write].map(|op| head::<NOP>(op, fixed_buffers, fixed_files));
+        let heads = Act::ALL.map(|act| head::<NOP>(act, fixed_buffers, fixed_files));
         let descriptor = |(index, &fd): (usize, &RawFd)| {
             u64::from(if fixed_files { index as u32 } else { fd as u32 }) << 32
         };
@@ -99,9 +100,13 @@ impl<const NOP: bool> Transport for Uring<NOP> {
 
     #[inline]
     fn push(&mut self, transfer: Transfer) {
-        let flags = if NOP { NOP_INJECT_RESULT << 32 } else { 0 };
+        let flags = match transfer.act {
+            _ if NOP => NOP_INJECT_RESULT << 32,
+            Act::Fdatasync => FSYNC_DATASYNC << 32,
+            Act::Read | Act::Write | Act::Fsync => 0,
+        };
         self.ring.push(Entry {
-            head: self.heads[transfer.op as usize] | self.descriptors[transfer.file as usize],
+            head: self.heads[transfer.act as usize] | self.descriptors[transfer.file as usize],
             offset: transfer.offset,
             address: transfer.address as u64,
             length: u64::from(transfer.bytes) | flags,
@@ -160,7 +165,7 @@ impl<const NOP: bool> Uring<NOP> {
         const BYTES: u32 = 512;
         let address = std::ptr::null_mut();
         let transfer =
-            Transfer { address, offset: 0, bytes: BYTES, tag: 0, file: 0, op: OpKind::Read };
+            Transfer { address, offset: 0, bytes: BYTES, tag: 0, file: 0, act: Act::Read };
         if self.try_out(transfer)? == BYTES as i32 {
             return Ok(());
         }
@@ -178,13 +183,13 @@ impl<const NOP: bool> Uring<NOP> {
         const BYTES: u32 = 4_096;
         let saved = self.heads;
         let fixed_files = saved[0] & file_flag() != 0;
-        self.heads = [head::<NOP>(OpKind::Read, false, fixed_files); 2];
+        self.heads = [head::<NOP>(Act::Read, false, fixed_files); 4];
         let probe = memory.base.cast::<u8>();
         // A read into the job's memory would replace data that is to be written: it is put back.
         // SAFETY: the memory is ours, longer than a page, and nothing is in flight.
         let kept = unsafe { std::slice::from_raw_parts(probe, BYTES as usize) }.to_vec();
         let transfer =
-            Transfer { address: probe, offset: 0, bytes: BYTES, tag: 0, file: 0, op: OpKind::Read };
+            Transfer { address: probe, offset: 0, bytes: BYTES, tag: 0, file: 0, act: Act::Read };
         let outcome = self.try_out(transfer);
         // SAFETY: as above; the read has completed.
         unsafe { std::ptr::copy_nonoverlapping(kept.as_ptr(), probe, kept.len()) };
@@ -210,15 +215,16 @@ fn file_flag() -> u64 {
 }
 
 /// Opcode and flags of an entry.
-fn head<const NOP: bool>(op: OpKind, fixed_buffers: bool, fixed_files: bool) -> u64 {
+fn head<const NOP: bool>(act: Act, fixed_buffers: bool, fixed_files: bool) -> u64 {
     if NOP {
         return IoringOp::Nop as u64;
     }
-    let opcode = match (op, fixed_buffers) {
-        (OpKind::Read, true) => IoringOp::ReadFixed,
-        (OpKind::Write, true) => IoringOp::WriteFixed,
-        (OpKind::Read, false) => IoringOp::Read,
-        (OpKind::Write, false) => IoringOp::Write,
+    let opcode = match (act, fixed_buffers) {
+        (Act::Read, true) => IoringOp::ReadFixed,
+        (Act::Write, true) => IoringOp::WriteFixed,
+        (Act::Read, false) => IoringOp::Read,
+        (Act::Write, false) => IoringOp::Write,
+        (Act::Fsync | Act::Fdatasync, _) => IoringOp::Fsync,
     };
     opcode as u64 | if fixed_files { file_flag() } else { 0 }
 }

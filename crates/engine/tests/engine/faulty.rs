@@ -8,7 +8,7 @@
 use engine::{
     Clock, Completion, Engine, EngineError, MonotonicClock, OpenEngine, Setup, Submission, Wait,
 };
-use record::Nanos;
+use record::{FlushKind, Nanos, OpKind};
 use rustix::io::Errno;
 use std::time::Duration;
 use workload::Request;
@@ -128,6 +128,22 @@ impl<E: Engine, S: FaultScript> Faulty<E, S> {
         oldest.is_some()
     }
 
+    /// Decides what becomes of a request.
+    fn begin(&mut self, slot: u32, request: &Request) {
+        let fault = self.script.fault(self.prepared, request);
+        self.prepared += 1;
+        self.inside += 1;
+        if let Fault::Breaks(errno) = fault {
+            self.broken = Some(errno);
+        }
+        let slot = slot as usize;
+        let fate = Fate { fault, before: self.delivered, begun: MonotonicClock.now() };
+        if slot >= self.fates.len() {
+            self.fates.resize(slot + 1, fate);
+        }
+        self.fates[slot] = fate;
+    }
+
     /// Hands over what is due, at most `room`.
     fn deliver(&mut self, room: usize, done: &mut Vec<Completion>) {
         let now = MonotonicClock.now();
@@ -163,22 +179,16 @@ impl<E: OpenEngine, S: FaultScript + Default + 'static> OpenEngine for Faulty<E,
 
 impl<E: Engine, S: FaultScript> Engine for Faulty<E, S> {
     fn prepare(&mut self, requests: &[Submission]) {
-        let begun = MonotonicClock.now();
         for submission in requests {
-            let fault = self.script.fault(self.prepared, &submission.request);
-            self.prepared += 1;
-            if let Fault::Breaks(errno) = fault {
-                self.broken = Some(errno);
-            }
-            let slot = submission.slot as usize;
-            let fate = Fate { fault, before: self.delivered, begun };
-            if slot >= self.fates.len() {
-                self.fates.resize(slot + 1, fate);
-            }
-            self.fates[slot] = fate;
+            self.begin(submission.slot, &submission.request);
         }
-        self.inside += requests.len() as u32;
         self.inner.prepare(requests);
+    }
+
+    fn flush(&mut self, slot: u32, kind: FlushKind) {
+        let request = Request { offset: 0, bytes: 0, op: OpKind::Write };
+        self.begin(slot, &request);
+        self.inner.flush(slot, kind);
     }
 
     fn hand_over(&mut self) -> Result<(), EngineError> {

@@ -9,6 +9,7 @@
 mod built_devices;
 mod cache_modes;
 mod closed_pipes;
+mod commits;
 mod comparisons;
 mod cpu_cost;
 mod determinism;

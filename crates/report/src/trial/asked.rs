@@ -3,7 +3,7 @@
 use crate::number;
 use crate::story::joined;
 use record::{
-    Arrival, Bytes, Data, Discipline, HotArea, Regions, SizeShare, Workload, format_bytes,
+    Arrival, Bytes, Data, Discipline, Flush, HotArea, Regions, SizeShare, Workload, format_bytes,
 };
 
 /// `random read of 4 KiB, depth 32 (8 in each of 4 jobs), cache device (H), io_uring`.
@@ -16,12 +16,21 @@ pub(crate) fn workload_text(workload: &Workload) -> String {
         Some(depth(workload)),
         arrival(workload),
         think.map(|think| format!("think time {}", number::time(think))),
+        workload.flush.map(flush),
         Some(format!("cache {} ({})", workload.cache.name(), workload.cache.letter())),
         Some(engine(workload)),
         data(workload),
         targets(workload),
     ];
     joined(parts.into_iter().flatten(), ", ", |part| part)
+}
+
+fn flush(flush: Flush) -> String {
+    let kind = flush.kind.name();
+    match flush.every {
+        1 => format!("{kind} after every write"),
+        every => format!("{kind} after every {every} writes"),
+    }
 }
 
 fn operation(workload: &Workload) -> String {

@@ -6,8 +6,8 @@
 
 use crate::story::joined;
 use record::{
-    Arrival, CacheMode, Data, Discipline, DropCache, Nanos, Pattern, Regions, TargetKind, Trial,
-    Workload, shell_word,
+    Arrival, CacheMode, Data, Discipline, DropCache, FlushKind, Nanos, Pattern, Regions,
+    TargetKind, Trial, Workload, shell_word,
 };
 
 /// A flag with its value, which is empty for a switch; `None` where it is not written.
@@ -99,12 +99,15 @@ fn course(workload: &Workload) -> Vec<Flag> {
     let arrival = rate.as_ref().map(|_| if poisson { "poisson" } else { "constant" }.to_owned());
     let any = workload.discipline == Discipline::Any;
     let zeros = format!("{}%", workload.compressible_percent);
+    let flushes = |kind| workload.flush.filter(|it| it.kind == kind).map(|it| it.every.to_string());
     let (think, ramp, rules) = (workload.think_ns, workload.ramp_ns, &workload.stop);
     vec![
         ("rate-iops", rate),
         ("arrival", arrival),
         ("think-time", unless(think.0 == 0, nanos(think))),
         ("completion", unless(any, workload.discipline.name())),
+        ("fsync", flushes(FlushKind::Fsync)),
+        ("fdatasync", flushes(FlushKind::Fdatasync)),
         ("compressible", unless(workload.data != Data::Compressible, zeros)),
         ("zeros", switch(workload.data == Data::Zeros)),
         ("verify", switch(workload.data == Data::Tagged)),

@@ -13,17 +13,19 @@ mod load;
 
 use crate::number::{self, counted};
 use crate::page::Tone;
-use crate::plots::{directions, distribution, latency_over_time, rate_over_time};
+use crate::plots::{distribution, latency_over_time, rate_over_time};
 use crate::story::{Fact, Section, Story, sentence, told};
 use crate::target;
 use record::{
-    BUCKETS, DirectionResult, HistogramSnapshot, OpKind, TimeSummary, Trial, bucket_high,
-    bucket_low, quantity,
+    BUCKETS, DirectionResult, HistogramSnapshot, TimeSummary, Trial, bucket_high, bucket_low,
+    quantity,
 };
 
 pub(crate) use asked::workload_text;
 pub(crate) use command::command;
 
+/// What carries no bytes, by its name.
+const FLUSHES: &str = "flushes";
 /// Heights of a sparkline's columns, from "some" to "most".
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Columns of a sparkline beside its name and its ends.
@@ -45,9 +47,8 @@ pub fn trial(trial: &Trial) -> Story {
     load::state(section, trial);
     processors_and_device(section, trial);
     load::intervals(&mut story, trial);
-    let named: Vec<(String, &HistogramSnapshot)> = directions(trial)
-        .map(|(op, direction)| (op.plural().to_owned(), &direction.histogram))
-        .collect();
+    let named: Vec<(String, &HistogramSnapshot)> =
+        trial.kinds().map(|(_, name, kind)| (name.to_owned(), &kind.histogram)).collect();
     story.charts.extend(distribution(&named));
     let alone = [(String::new(), trial)];
     story.charts.extend(rate_over_time(&alone));
@@ -61,29 +62,38 @@ pub fn trial(trial: &Trial) -> Story {
 }
 
 fn headline(trial: &Trial) -> String {
-    let said = directions(trial).map(|(op, direction)| {
-        let rate = number::per_second(direction.iops);
-        let latency = direction.latency_ns.as_ref();
+    let said = trial.kinds().map(|(_, name, kind)| {
+        let rate = rate(name, kind);
+        let latency = kind.latency_ns.as_ref();
         let latency = latency.map(|times| format!(" at {}", number::time(times.mean)));
-        format!("{} {rate}{}", op.plural(), latency.unwrap_or_default())
+        format!("{name} {rate}{}", latency.unwrap_or_default())
     });
     sentence(said, "Nothing was measured.")
 }
 
+/// How often it came: flushes are no IOPS.
+fn rate(name: &str, kind: &DirectionResult) -> String {
+    match name {
+        FLUSHES => format!("{}/s", number::digits(kind.iops)),
+        _ => number::per_second(kind.iops),
+    }
+}
+
 fn facts(story: &mut Story, trial: &Trial) {
-    for (op, direction) in directions(trial) {
-        let of = op.plural();
-        let rate = number::per_second(direction.iops);
-        let rate = number::with_half_width(rate, direction.iops_ci95_rel);
+    for (one, of, kind) in trial.kinds() {
+        let rate = number::with_half_width(rate(of, kind), kind.iops_ci95_rel);
         story.fact_of(of, quantity("iops").title, rate);
-        let throughput = number::both_rates(direction.bytes_per_s);
-        story.fact_of(of, quantity("bytes_per_s").title, throughput);
-        if let Some(times) = &direction.latency_ns {
+        if of != FLUSHES {
+            let throughput = number::both_rates(kind.bytes_per_s);
+            story.fact_of(of, quantity("bytes_per_s").title, throughput);
+        }
+        if let Some(times) = &kind.latency_ns {
             let mean = number::with_half_width(number::time(times.mean), times.mean_ci95_rel);
             story.fact_of(of, quantity("latency_mean_ns").title, mean);
         }
-        let (value, tone) = match failures(op, direction) {
+        let (value, tone) = match failures(one, kind) {
             Some(failed) => (failed, Tone::Bad),
+            None if of == FLUSHES => ("none".to_owned(), Tone::Plain),
             None => ("none, no short transfers".to_owned(), Tone::Plain),
         };
         let name = quantity("errors").title.to_owned();
@@ -92,8 +102,8 @@ fn facts(story: &mut Story, trial: &Trial) {
 }
 
 /// Requests of a direction that failed or were short.
-fn failures(op: OpKind, direction: &DirectionResult) -> Option<String> {
-    let requests = |count: u64| counted(count as f64, op.name());
+fn failures(one: &str, direction: &DirectionResult) -> Option<String> {
+    let requests = |count: u64| counted(count as f64, one);
     let kinds = direction.error_kinds.iter().map(|kind| {
         format!("{} failed: {} (errno {})", requests(kind.count), kind.message, kind.errno)
     });
@@ -122,8 +132,8 @@ const TIMES: [(&str, TimeOf); 7] = [
 
 fn latencies(story: &mut Story, trial: &Trial) {
     let mut rows: Vec<(&str, &TimeSummary)> = Vec::new();
-    for (op, direction) in directions(trial) {
-        rows.extend(direction.latency_ns.as_ref().map(|times| (op.plural(), times)));
+    for (_, name, direction) in trial.kinds() {
+        rows.extend(direction.latency_ns.as_ref().map(|times| (name, times)));
         // In a closed loop a request arrives when it is submitted: both are the same.
         if direction.completion_ns != direction.latency_ns {
             rows.extend(direction.completion_ns.as_ref().map(|times| ("completion", times)));
@@ -140,9 +150,9 @@ fn latencies(story: &mut Story, trial: &Trial) {
             t.of(id, |row| of(row.1)).expendable(u8::from(id == TIMES[0].0));
         }
     });
-    for (op, direction) in directions(trial) {
-        let drawn = sparkline(&direction.histogram, SPARK_COLUMNS);
-        section.row(op.plural(), drawn.unwrap_or_default());
+    for (_, name, kind) in trial.kinds() {
+        let drawn = sparkline(&kind.histogram, SPARK_COLUMNS);
+        section.row(name, drawn.unwrap_or_default());
     }
     if absent {
         section.note("–: fewer than ten requests took longer, too few to say.");

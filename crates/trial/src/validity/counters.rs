@@ -167,12 +167,12 @@ pub(super) fn foreign(trial: &Trial) -> Option<Finding> {
 fn same_direction(trial: &Trial) -> Option<Finding> {
     let traffic = traffic(trial)?;
     let Traffic { counters, ratio, .. } = traffic;
-    // Synchronous writes make the file system write its journal, buffered loads read ahead, and
-    // one that copies on write its trees: there the surplus is our own doing.
+    // Synchronous writes and flushes make the file system write its journal, buffered loads read
+    // ahead, and one that copies on write its trees: there the surplus is our own doing.
     let copying = trial.workload.writes()
         && filesystems(trial).any(|filesystem| COPYING.contains(&filesystem.kind.as_str()));
-    let countable =
-        trial.workload.cache == CacheMode::Device && !copying && direct_ignored(trial).is_none();
+    let plain = trial.workload.cache == CacheMode::Device && trial.workload.flush.is_none();
+    let countable = plain && !copying && direct_ignored(trial).is_none();
     (countable && traffic.more()).then(|| {
         let surplus = counters.bytes as f64 * (1.0 - 1.0 / ratio);
         Finding::warning(

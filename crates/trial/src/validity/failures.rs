@@ -9,10 +9,10 @@ use record::{BlockFault, EndedBy, Finding, FindingCode, Trial, format_nanos};
 const BLOCKS_NAMED: usize = 2;
 
 pub(super) fn errors(trial: &Trial) -> Option<Finding> {
-    let count: u64 = trial.directions().map(|direction| direction.errors).sum();
+    let count: u64 = trial.kinds().map(|(.., kind)| kind.errors).sum();
     let kinds: Vec<String> = trial
-        .directions()
-        .flat_map(|direction| &direction.error_kinds)
+        .kinds()
+        .flat_map(|(.., kind)| &kind.error_kinds)
         .map(|kind| format!("{} x {}", kind.count, kind.message))
         .collect();
     (count > 0).then(|| {

@@ -56,6 +56,7 @@ fn held_up(trial: &Trial) -> Option<Finding> {
     let idle = workload.engine == EngineName::Null
         || failed
         || workload.think_ns.0 > 0
+        || workload.flush.is_some()
         || trial.result.ended_by == Some(EndedBy::Silence)
         || super::harness::ceiling(trial).is_some()
         || rounds < ROUNDS_MIN;

@@ -7,14 +7,15 @@
 //! which measures that time.
 //!
 //! A closed loop that goes on with whichever request completes is the fast path. Everything else
-//! (arrivals, think time, other completion disciplines, verification) is one branch per step away from
-//! it, never one per request: `paced` and `callback`. The boundaries of slices, segments and intervals
+//! (arrivals, think time, other completion disciplines, flushes, verification) is one branch per step away
+//! from it, never one per request: `paced`, `callback` and `flushed`. The boundaries of slices, segments and intervals
 //! are one comparison per step.
 //!
 //! Nothing is allocated between boundaries. Rejected: a clock reading per request (at depth 32 most of
 //! the harness's time), and keeping every latency (memory traffic that the device would feel).
 
 mod callback;
+mod flushed;
 mod paced;
 
 pub use callback::CALLBACK_DEPTH_MAX;
@@ -26,6 +27,7 @@ use crate::verify::VerifyLog;
 use crate::window_boundaries::WindowBoundaries;
 use crate::{BatchTotals, CompletionBatch, Control, JobCounters, JobTotals, Window};
 use engine::{Clock, Completion, Engine, EngineError, Submission, Wait};
+use flushed::Commit;
 use record::{Arrival, Data, Discipline, EndedBy, Nanos, OpKind, Workload};
 use std::sync::Arc;
 use workload::{Request, RequestStream};
@@ -105,6 +107,8 @@ enum Loop {
     Callback,
     Paced,
     Open,
+    /// Between flushes.
+    Flushed,
 }
 
 /// A job.
@@ -145,6 +149,7 @@ pub struct Worker<E, C> {
     callback_depth: u32,
     arrivals: Option<Box<Arrivals>>,
     think: Think,
+    commit: Option<Commit>,
     log: Option<Box<VerifyLog>>,
     generations: Vec<u64>,
     job: u32,
@@ -161,6 +166,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             matches!(workload.discipline, Discipline::Callback | Discipline::CallbackPosted);
         let how = match (open, calls) {
             (true, _) => Loop::Open,
+            _ if workload.flush.is_some() => Loop::Flushed,
             // A slot that thinks is woken by the loop, not by a completion: nothing nests.
             _ if workload.think_ns.0 > 0 => Loop::Paced,
             (_, true) => Loop::Callback,
@@ -208,6 +214,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             finished: vec![false; depth],
             posted: std::collections::VecDeque::with_capacity(depth),
             callback_depth: 0,
+            commit: workload.flush.map(Commit::new),
             generations: vec![0; if log.is_some() { depth } else { 0 }],
             log,
             job: plan.job,
@@ -224,6 +231,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             Loop::Closed => self.step_closed(),
             Loop::Callback => self.step_callback(self.discipline == Discipline::CallbackPosted),
             Loop::Paced => self.step_paced::<false>(self.discipline == Discipline::OldestFirst),
+            Loop::Flushed => self.step_flushed(),
             Loop::Open => self.step_paced::<true>(self.discipline == Discipline::OldestFirst),
         }
     }
@@ -509,6 +517,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
 
     #[cold]
     fn book_failures(&mut self, now: Nanos) {
+        let mut failed = 0;
         let mut kept = self.counters.kept();
         for completion in &self.done {
             let request = self.slots[completion.slot as usize].request;
@@ -516,9 +525,16 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 continue;
             }
             kept.failures[request.op as usize].add(completion.outcome);
-            self.failures_in_a_row += 1;
+            failed += 1;
         }
         drop(kept);
+        self.failed(failed, now);
+    }
+
+    /// Counts failures since the last success; ends the run where there are too many.
+    #[cold]
+    fn failed(&mut self, count: u64, now: Nanos) {
+        self.failures_in_a_row += count;
         if self.failures_in_a_row >= MAX_FAILURES_IN_A_ROW && !self.stopping {
             self.stopping = true;
             self.control.end_at(now, Some(EndedBy::Failures));

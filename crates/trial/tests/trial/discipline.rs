@@ -29,6 +29,10 @@ impl Engine for Slow {
         self.inner.prepare(requests);
     }
 
+    fn flush(&mut self, slot: u32, kind: record::FlushKind) {
+        self.inner.flush(slot, kind);
+    }
+
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         self.inner.wait(ask, done)?;
         if let Some(position) = done.iter().position(|it| Some(it.slot) == self.slot) {

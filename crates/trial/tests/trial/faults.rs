@@ -114,6 +114,9 @@ fn a_synchronous_engine_that_blocks_for_ever_is_left_behind() {
         fn prepare(&mut self, requests: &[Submission]) {
             self.0.prepare(requests);
         }
+        fn flush(&mut self, slot: u32, kind: record::FlushKind) {
+            self.0.flush(slot, kind);
+        }
         fn wait(&mut self, _: Wait, _: &mut Vec<Completion>) -> Result<(), EngineError> {
             loop {
                 std::thread::park();
@@ -168,6 +171,9 @@ impl Engine for Breaks {
     fn prepare(&mut self, requests: &[Submission]) {
         self.inner.prepare(requests);
     }
+    fn flush(&mut self, slot: u32, kind: record::FlushKind) {
+        self.inner.flush(slot, kind);
+    }
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         if self.left == 0 {
             assert!(!self.panics, "a planted panic");
@@ -220,6 +226,9 @@ impl Engine for Loses {
                 self.0.prepare(std::slice::from_ref(request));
             }
         }
+    }
+    fn flush(&mut self, slot: u32, kind: record::FlushKind) {
+        self.0.flush(slot, kind);
     }
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         self.0.wait(ask, done)

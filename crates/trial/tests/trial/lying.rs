@@ -68,6 +68,10 @@ impl Engine for Lying {
         self.inner.prepare(requests);
     }
 
+    fn flush(&mut self, slot: u32, kind: record::FlushKind) {
+        self.inner.flush(slot, kind);
+    }
+
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         let before = done.len();
         self.inner.wait(ask, done)?;

@@ -16,6 +16,7 @@ mod faults;
 #[path = "../../../engine/tests/engine/faulty.rs"]
 mod faulty;
 mod flash;
+mod flushed;
 mod known_truth;
 mod lying;
 mod open;

@@ -19,6 +19,9 @@ impl Engine for Asked {
     fn prepare(&mut self, requests: &[Submission]) {
         self.inner.prepare(requests);
     }
+    fn flush(&mut self, slot: u32, kind: record::FlushKind) {
+        self.inner.flush(slot, kind);
+    }
     fn hand_over(&mut self) -> Result<(), EngineError> {
         self.inner.hand_over()
     }

@@ -23,13 +23,15 @@ use std::collections::BTreeMap;
 
 /// The flags of `run` that a design may set. The others say where results go, what may be
 /// destroyed, or which seed is used, and are no part of what is measured.
-pub const FLAG_KEYS: [&str; 36] = [
+pub const FLAG_KEYS: [&str; 38] = [
     "arrival",
     "bs",
     "cache",
     "completion",
     "compressible",
     "direct",
+    "fdatasync",
+    "fsync",
     "hipri",
     "hit-size",
     "hot-share",

@@ -82,6 +82,32 @@ fn open_and_closed_loops_do_not_mix() {
 }
 
 #[test]
+fn flushes_go_with_writes_of_a_closed_loop_that_are_not_durable_by_themselves() {
+    let flush = |every| Some(Flush { kind: FlushKind::Fdatasync, every });
+    refused("fdatasync", "1 to", |spec| {
+        (spec.asked.read_percent, spec.asked.flush) = (0, flush(0));
+    });
+    refused("fdatasync", "--rw write", |spec| spec.asked.flush = flush(1));
+    refused("fdatasync", "--rate-iops", |spec| {
+        (spec.asked.read_percent, spec.asked.flush) = (0, flush(1));
+        spec.asked.rate_iops = Some(10);
+    });
+    refused("fdatasync", "--completion", |spec| {
+        (spec.asked.read_percent, spec.asked.flush) = (50, flush(1));
+        spec.asked.discipline = Discipline::OldestFirst;
+    });
+    refused("fdatasync", "--think-time", |spec| {
+        (spec.asked.read_percent, spec.asked.flush) = (50, flush(1));
+        spec.asked.think_ns = Nanos(1);
+    });
+    refused("fdatasync", "--cache device", |spec| {
+        (spec.asked.read_percent, spec.asked.flush) = (0, flush(1));
+        spec.asked.cache = CacheMode::None;
+    });
+    accepted(|spec| (spec.asked.read_percent, spec.asked.flush) = (30, flush(8)));
+}
+
+#[test]
 fn options_of_one_engine_are_refused_on_others() {
     refused("hipri", "--ioengine io_uring", |spec| {
         (spec.asked.polled, spec.asked.engine) = (true, EngineName::Libaio);

@@ -5,11 +5,11 @@
 //! request before the worker's clock does, which is what a clock that is started too late looks like.
 
 use engine::{Clock, Completion, Engine, EngineError, Submission, Wait};
-use record::Nanos;
+use record::{FlushKind, Nanos, OpKind};
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use workload::Rng;
+use workload::{Request, Rng};
 
 /// How long requests take.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +104,12 @@ impl<'a, C: Clock> DelayEngine<'a, C> {
 impl<C: Clock> Engine for DelayEngine<'_, C> {
     fn prepare(&mut self, requests: &[Submission]) {
         self.ready.extend_from_slice(requests);
+    }
+
+    /// A flush is as long as any request.
+    fn flush(&mut self, slot: u32, _kind: FlushKind) {
+        let request = Request { offset: 0, bytes: 0, op: OpKind::Write };
+        self.ready.push(Submission { request, slot, generation: 0 });
     }
 
     fn hand_over(&mut self) -> Result<(), EngineError> {
