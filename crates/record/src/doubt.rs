@@ -54,6 +54,8 @@ pub enum Doubt {
     SchedulerChanged,
     /// The I/O scheduler serves by weight and class.
     SchedulerByShare,
+    /// The I/O scheduler keeps some requests far longer than the others.
+    Starved,
     /// Control groups share the device by weight, or one is promised a latency.
     GroupShares,
     /// Other conditions are not the profile's.

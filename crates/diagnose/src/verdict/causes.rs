@@ -8,6 +8,7 @@ use super::judgement::{Judgement, Number, RestsOn, numbers};
 use super::layout::{compression, files};
 use super::neighbours::NeighbourBy;
 use super::outstanding::ExcessQueue;
+use super::starved;
 use super::tails::sentence;
 use crate::words::percent;
 use record::{Cause, CauseCode, Verdict, format_bytes, format_count, format_nanos};
@@ -59,7 +60,8 @@ pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[Stri
     let may_be_capped = judgement.open.iter().any(|one| one.verdict == Verdict::Capped);
     let beside = overloaded || segment.waits_beside();
     // In this order; each where the first says so.
-    let found: [(bool, Option<Cause>); 16] = [
+    let found: [(bool, Option<Cause>); 17] = [
+        (harmed, starved(segment)),
         (slow, Some(slower(segment, look, latency))),
         (harmed, stands_still(segment)),
         (slow, partial_blocks(segment)),
@@ -125,7 +127,16 @@ fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
 }
 
 /// The scheduler that holds requests.
+fn starved(segment: &Segment<'_>) -> Option<Cause> {
+    let (starved, scheduler) = segment.starved()?;
+    let claim = starved::sentence(&starved, scheduler);
+    Some(cause(CauseCode::SchedulerHolds, claim, &[(IN_SCHEDULER, starved.wait_ns, "ns")]))
+}
+
 fn in_scheduler(segment: &Segment<'_>) -> Option<Cause> {
+    if let Some(starved) = starved(segment) {
+        return Some(starved);
+    }
     let waited = segment.around.traced.as_ref()?.queue_ns;
     let scheduler = segment.facts?.scheduler.as_deref()?;
     let claim =

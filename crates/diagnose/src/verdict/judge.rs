@@ -244,6 +244,7 @@ impl Segment<'_> {
         self.alternatives_of_counters(&mut judgement);
         self.alternatives_of_the_tail(&mut judgement);
         self.held_while_idle(&mut judgement);
+        self.starved_in_the_scheduler(&mut judgement);
         self.alternatives_of_the_scheduler(&mut judgement);
         self.alternatives_of_shares(&mut judgement);
         self.alternatives_of_changes(&mut judgement);

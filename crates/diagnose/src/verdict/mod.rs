@@ -41,6 +41,7 @@ mod path_map;
 mod profile_set;
 mod remedies;
 mod segment;
+mod starved;
 mod system_context;
 mod tails;
 mod volumes;

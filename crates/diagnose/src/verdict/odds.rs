@@ -100,8 +100,8 @@ pub(super) fn of(doubt: Doubt) -> f64 {
     match doubt {
         // Explains the evidence as well as the verdict does.
         ConstantRateSlow | NoBusyTime | Steal | ProcessorsFull | Discards
-        | OneOperationConstant | SchedulerChanged | SchedulerByShare | ConditionsChanged
-        | TailUnknown => 1.0,
+        | OneOperationConstant | Starved | SchedulerChanged | SchedulerByShare
+        | ConditionsChanged | TailUnknown => 1.0,
         OutOfSight | NoMoreAsked | ConstantRateBelowMaximum => 0.45,
         NeighbourFlushes | Tail | SlowToWake => 0.5,
         IdleWaits | DeviceUnknown | OneOperation | ConstantRatePressed | ProviderLog

@@ -3,6 +3,7 @@
 //! holds requests back above the disk shows here or nowhere.
 
 use super::neighbours::DeviceUsers;
+use super::starved::Starved;
 use record::{
     CgroupLimit, CgroupShare, Context, CpuStops, DeviceFacts, HistogramSnapshot, Interval,
     OverLimit, Traced, TracedOp, bucket_mid,
@@ -64,6 +65,8 @@ pub(crate) struct TracedSums {
     /// Mean time from there to its completion.
     pub(crate) device_ns: f64,
     pub(crate) requests: f64,
+    /// Requests that the scheduler keeps beyond the usual.
+    pub(crate) starved: Option<Starved>,
 }
 
 impl SystemContext {
@@ -180,6 +183,8 @@ impl TracedSums {
         let traced: Vec<&Traced> =
             intervals.iter().filter_map(|interval| interval.traced.as_ref()).collect();
         traced.first()?;
+        let told = intervals.iter().filter(|interval| interval.traced.is_some());
+        let seconds = told.map(|interval| interval.duration_ns as f64 / 1e9).sum();
         let ops = || traced.iter().flat_map(|one| [&one.read, &one.write]);
         let timed: f64 = ops().map(|op| op.device_ns.count() as f64).sum();
         let mean_ns = |times: fn(&TracedOp) -> &HistogramSnapshot| {
@@ -202,6 +207,7 @@ impl TracedSums {
             queue_ns: mean_ns(|op| &op.queue_ns),
             device_ns: mean_ns(|op| &op.device_ns),
             requests: ops().map(requests).sum(),
+            starved: Starved::of(&traced, seconds),
         })
     }
 }

@@ -111,11 +111,15 @@ while read -r module; do
     # What a module is loaded with stands behind its name.
     modprobe $module || say "no module $module"
 done < /modules
-# Disks are found in the background, and have no size at first.
+# Disks are found in the background, and have no size at first; one whose first commands were lost among
+# those of its neighbours is asked again.
 sleep 3
 for _ in 1 2 3 4 5 6 7 8 9 10; do
     grep -qx 0 /sys/block/sd*/size 2> /dev/null || break
     sleep 1
+    for disk in /sys/block/sd*; do
+        [ "$(cat $disk/size)" != 0 ] || echo 1 > $disk/device/rescan
+    done
 done
 
 loads=

@@ -1,0 +1,114 @@
+//! Requests that the I/O scheduler keeps for long while it lets the others pass.
+//!
+//! A scheduler that serves by class and weight may hold one program's few requests for a quarter of a
+//! second beside two hundred thousand of another: no mean and no percentile shows that, since they are one
+//! in fifty thousand. Their time does: a program of which always one request waits adds a second of
+//! waiting to each second. So the waits are summed that are far beyond the usual one. Seen by the tracer
+//! alone; the counters hold these waits as the device's own.
+
+use super::judge::{BY_SHARE, Segment};
+use super::judgement::{Judgement, RestsOn};
+use record::{Doubt, HistogramSnapshot, Traced, Verdict, bucket_mid, format_count, format_nanos};
+
+/// A wait this long and so many times the median one is far beyond the usual.
+const LONG_NS: f64 = 1e6;
+const LONG_TIMES: f64 = 50.0;
+/// Requests that wait so long at any time on average, from which on somebody is starved; and how many at
+/// least were seen to.
+const AT_ONCE: f64 = 0.3;
+const SEEN: f64 = 10.0;
+
+/// The requests that are kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Starved {
+    /// Their mean wait, in nanoseconds.
+    pub(crate) wait_ns: f64,
+    /// The median wait of all, in nanoseconds.
+    pub(crate) usual_ns: f64,
+    /// How many wait at any time, on average.
+    pub(crate) at_once: f64,
+}
+
+impl Starved {
+    /// Of what was traced in so many seconds, where there are such requests.
+    pub(crate) fn of(traced: &[&Traced], seconds: f64) -> Option<Self> {
+        let waits = traced
+            .iter()
+            .flat_map(|one| [&one.read.queue_ns, &one.write.queue_ns])
+            .fold(HistogramSnapshot::default(), |sum, next| sum.merged(next));
+        let usual_ns = waits.percentile(0.5)?;
+        let least = LONG_NS.max(LONG_TIMES * usual_ns);
+        let times = waits.buckets.iter().map(|&(at, n)| (bucket_mid(at as usize), n as f64));
+        let long = times.filter(|(wait, _)| *wait >= least);
+        let (n, sum) =
+            long.fold((0.0, 0.0), |(n, sum), (wait, more)| (n + more, sum + wait * more));
+        let at_once = sum / (seconds.max(1e-9) * 1e9);
+        (n >= SEEN && at_once >= AT_ONCE).then_some(Self { wait_ns: sum / n, usual_ns, at_once })
+    }
+}
+
+impl Segment<'_> {
+    /// Those of a scheduler that serves by class and weight, with its name.
+    pub(crate) fn starved(&self) -> Option<(Starved, &str)> {
+        let scheduler = self.scheduler().filter(|name| BY_SHARE.contains(name))?;
+        Some((self.around.traced.as_ref()?.starved?, scheduler))
+    }
+
+    /// Calls a device capped that is as profiled, where the scheduler starves somebody.
+    pub(super) fn starved_in_the_scheduler(&self, judgement: &mut Judgement) {
+        let Some((starved, scheduler)) = self.starved() else { return };
+        let claim = sentence(&starved, scheduler);
+        let decided_by = "The class and weight of the program that waits (ionice, io.bfq.weight).";
+        if matches!(judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk) {
+            let because = "All others are served as the profile says.";
+            judgement.replaced(Verdict::Capped, claim, Doubt::Starved, because, decided_by);
+            judgement.rests_on = RestsOn::Scheduler;
+        } else {
+            judgement.also_against(Verdict::Capped, Doubt::Starved, claim, decided_by);
+        }
+    }
+}
+
+/// What is said of them.
+pub(super) fn sentence(starved: &Starved, scheduler: &str) -> String {
+    format!(
+        "The I/O scheduler {scheduler} keeps some requests for {} while half of all wait {} in it; {} of \
+         them wait at any time.",
+        format_nanos(starved.wait_ns),
+        format_nanos(starved.usual_ns),
+        format_count(starved.at_once)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::bucket_index;
+
+    fn traced(waits: &[(u64, u64)]) -> Traced {
+        let bucket = |&(ns, n): &(u64, u64)| (bucket_index(ns) as u32, n);
+        let mut traced = Traced::default();
+        traced.read.queue_ns = HistogramSnapshot { buckets: waits.iter().map(bucket).collect() };
+        traced
+    }
+
+    #[test]
+    fn a_program_whose_one_request_always_waits_shows_in_the_sum_of_the_waits() {
+        // Measured: bfq, eight deep beside one in the idle class, ten seconds.
+        let held = traced(&[(6_000, 2_240_000), (244_000_000, 41)]);
+        let starved = Starved::of(&[&held], 10.0).unwrap();
+        assert!((starved.at_once - 1.0).abs() < 0.05, "{starved:?}");
+        assert!((starved.wait_ns / 244e6 - 1.0).abs() < 0.02, "{starved:?}");
+        assert!(starved.usual_ns < 7_000.0, "{starved:?}");
+    }
+
+    #[test]
+    fn a_queue_in_which_all_wait_alike_and_a_few_hiccups_starve_nobody() {
+        let deep = traced(&[(90_000_000, 1_000), (110_000_000, 1_000)]);
+        assert_eq!(Starved::of(&[&deep], 10.0), None);
+        let hiccup = traced(&[(6_000, 100_000), (30_000_000, 8)]);
+        assert_eq!(Starved::of(&[&hiccup], 0.5), None);
+        let rarely = traced(&[(6_000, 100_000), (20_000_000, 20)]);
+        assert_eq!(Starved::of(&[&rarely], 10.0), None);
+    }
+}
