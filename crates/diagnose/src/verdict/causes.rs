@@ -137,7 +137,10 @@ fn in_scheduler(segment: &Segment<'_>) -> Option<Cause> {
     if let Some(starved) = starved(segment) {
         return Some(starved);
     }
-    let waited = segment.around.traced.as_ref()?.queue_ns;
+    let traced = segment.around.traced.as_ref()?;
+    // It keeps them before it takes them, or after.
+    let before = if segment.waits_before() { traced.held.1 } else { 0.0 };
+    let waited = traced.queue_ns.max(before);
     let scheduler = segment.facts?.scheduler.as_deref()?;
     let claim =
         format!("The I/O scheduler {scheduler} holds requests for {}.", format_nanos(waited));

@@ -4,7 +4,7 @@
 use super::constant_rate::ConstantRate;
 use super::interval_totals::IntervalTotals;
 use super::judge::{
-    HARDLY_WAITS, HELD_TIMES, IN_SCHEDULER, MUCH_TO_SPARE, NEAR_MAXIMUM, PRESSURE_ALONE,
+    BY_SHARE, HARDLY_WAITS, HELD_TIMES, IN_SCHEDULER, MUCH_TO_SPARE, NEAR_MAXIMUM, PRESSURE_ALONE,
     PRESSURE_BEYOND, REQUESTS_MIN, Segment,
 };
 use super::judgement::{Judgement, RestsOn};
@@ -187,11 +187,16 @@ impl Segment<'_> {
         if full {
             return None;
         }
+        let by_share = self.scheduler().filter(|name| BY_SHARE.contains(name));
+        let holder = by_share.map_or("something above the device holds them".to_owned(), |name| {
+            format!(
+                "the I/O scheduler {name}, which lets each program have a part of the device's tags"
+            )
+        });
         let mut judgement = Judgement::new(
             Verdict::Capped,
             format!(
-                "Requests wait {} on average before the disk's counters start: something above the \
-                 device holds them.",
+                "Requests wait {} on average before the disk's counters start: {holder}.",
                 format_nanos(traced.held.1)
             ),
         )
@@ -203,6 +208,9 @@ impl Segment<'_> {
             "The device may have refused more requests at once than the counters show.",
             "The device's tags in use (nr_requests and queue/nr_hw_queues).",
         );
+        if by_share.is_some() {
+            judgement.rests_on = RestsOn::Scheduler;
+        }
         Some(judgement)
     }
 
