@@ -43,8 +43,19 @@ impl Segment<'_> {
     pub(crate) fn alternatives_of_the_scheduler(&self, judgement: &mut Judgement) {
         let harmed = judgement.verdict.is_slow() || judgement.verdict == Verdict::Overloaded;
         let waits = self.may_wait(|traced| traced.queue_ns);
-        let Some(scheduler) = self.scheduler().filter(|_| harmed && waits) else { return };
+        let Some(scheduler) = self.scheduler().filter(|_| harmed) else { return };
         let was = self.changed.iter().find(|changed| changed.what == model::SCHEDULER);
+        if !waits {
+            if let Some(was) = was.and_then(|was| was.a.as_ref()) {
+                let because = format!(
+                    "The I/O scheduler is {scheduler} and was {was} when the profile was made: it passes \
+                     requests on by a thread, whose time is in these counters."
+                );
+                let decided_by = "The same with the scheduler of the profile.";
+                judgement.against(self.fine(), Doubt::SchedulerChanged, because, decided_by);
+            }
+            return;
+        }
         let (doubt, because) = match was.and_then(|was| was.a.as_ref()) {
             Some(was) => {
                 let because = format!(

@@ -26,9 +26,9 @@ const ABOUT_AS_NEAR: f64 = 0.1;
 /// Share of the rate that was seen that fewer requests outstanding have to keep, by Little's law.
 const LEAST_SHARE: f64 = 0.8;
 /// The most that arrivals by chance add to the curve at their mean concurrency: by theory, and where the
-/// profile's own open loads say so. (On a loop device over memory light ones take three times as long.)
+/// profile's own open loads say so. (On a loop device over memory light ones take five times as long.)
 const BEND_BY_THEORY: f64 = 2.0;
-const BEND_MEASURED: f64 = 4.0;
+const BEND_MEASURED: f64 = 8.0;
 /// Steps of a logarithm that make two parts in a hundred.
 const STEPS: f64 = 50.0;
 /// Smallest share of the requests that makes a class.

@@ -84,7 +84,7 @@ impl Segment<'_> {
     }
 
     /// What a device is to be called that is as profiled, at this rate.
-    fn fine(&self) -> Verdict {
+    pub(super) fn fine(&self) -> Verdict {
         let saturation = self.best_look().map(|(look, _)| self.tally.iops() / look.max_iops);
         match saturation.is_some_and(|share| share >= MUCH_TO_SPARE) {
             true => Verdict::Healthy,

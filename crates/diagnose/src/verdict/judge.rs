@@ -241,7 +241,7 @@ impl Segment<'_> {
         self.alternatives_of_place(&mut judgement, &measure);
         self.alternatives_of_pin(&mut judgement, &measure, pin);
         self.alternatives_of_one_operation(&mut judgement);
-        self.alternatives_of_counters(&mut judgement);
+        self.alternatives_of_counters(&mut judgement, saturation);
         self.alternatives_of_the_tail(&mut judgement);
         self.held_while_idle(&mut judgement);
         self.starved_in_the_scheduler(&mut judgement);
@@ -268,7 +268,11 @@ impl Segment<'_> {
         let over = holds.filter(|_| beyond).map_or(over, |held| over.max(held.times));
         // A device that is slower does less: what it does of what it can do now.
         let of_now = if beyond { saturation * over } else { saturation };
-        let overload = odds::overloaded(look.wait_ratio(), look.error_rel(), of_now);
+        // A light load of the profile takes as long by itself: threads and processors that wake up.
+        let asleep = saturation < MUCH_TO_SPARE
+            && look.at_rate.is_some_and(|open| latency < HARDLY_SLOW * open.value);
+        let waits = if asleep { 1.0 } else { look.wait_ratio() };
+        let overload = odds::overloaded(waits, look.error_rel(), of_now);
         let spare = odds::to_spare(saturation);
         let called = |slow: bool, overloaded: bool| match (slow, overloaded) {
             (true, true) => Verdict::SlowAndOverloaded,
@@ -511,7 +515,7 @@ impl Segment<'_> {
     }
 
     /// What the counters hide or may hide.
-    fn alternatives_of_counters(&self, judgement: &mut Judgement) {
+    fn alternatives_of_counters(&self, judgement: &mut Judgement, saturation: f64) {
         let slow = judgement.verdict.is_slow();
         let discards = self.tally.discards.unwrap_or(0.0) > 0.05 * self.tally.all.count();
         let doubts = [
@@ -552,7 +556,10 @@ impl Segment<'_> {
         }
         let beyond = self.pressure_beyond().filter(|beyond| !slow && *beyond > PRESSURE_AT_ALL);
         if let Some(beyond) = beyond {
-            let odds = odds::of(Doubt::IoPressure) * (beyond / PRESSURE_ALONE).min(1.0);
+            // A device that is in use itself explains most of what tasks wait for.
+            let spare = judgement.verdict == Verdict::NotTheDisk || saturation < 0.5;
+            let most = if spare { 1.0 } else { 0.4 };
+            let odds = odds::of(Doubt::IoPressure) * (beyond / PRESSURE_ALONE).min(most);
             judgement.weighed(
                 Verdict::Capped,
                 (Doubt::IoPressure, odds),
