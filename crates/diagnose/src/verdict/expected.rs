@@ -29,6 +29,8 @@ const LEAST_SHARE: f64 = 0.8;
 /// profile's own open loads say so. (On a loop device over memory light ones take five times as long.)
 const BEND_BY_THEORY: f64 = 2.0;
 const BEND_MEASURED: f64 = 8.0;
+/// The lightest open load of a profile, as a share of the largest rate.
+const LIGHTEST: f64 = 0.02;
 /// Steps of a logarithm that make two parts in a hundred.
 const STEPS: f64 = 50.0;
 /// Smallest share of the requests that makes a class.
@@ -237,7 +239,9 @@ impl FittedProfile {
         let mix = mixes.swap_remove(variant);
         let rate = tally.iops();
         let closed = self.at_depth(&mix, depth).map_err(|error| error.to_string())?;
-        let open = Some(Offered::PoissonPerS(rate)).filter(|_| rate < closed.max_iops.value);
+        // What is rarer than the lightest load of a profile takes as long as that.
+        let offered = rate.max(LIGHTEST * closed.max_iops.value);
+        let open = Some(Offered::PoissonPerS(offered)).filter(|_| rate < closed.max_iops.value);
         let open = open.and_then(|offered| self.ask(&mix, offered).ok());
         // A number in progress that does not vary does not bend.
         let bend = open.as_ref().filter(|_| !known.constant).and_then(|open| self.bend(&mix, open));
