@@ -6,7 +6,7 @@
 //! while all goes well. Rejected: a histogram for each segment in the loop (memory traffic), and
 //! messages from job to watcher (allocation in the loop).
 
-use crate::{JobTotals, KINDS, Segment, Slice};
+use crate::{JobTotals, Segment, Slice};
 use record::{BUCKETS, HistogramSnapshot, Nanos, bucket_index};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -107,12 +107,15 @@ impl BatchSums {
 /// What is known of one job.
 #[derive(Debug)]
 pub struct JobCounters {
-    counts: [LiveCounts; KINDS],
-    latency: [LiveHistogram; KINDS],
-    completion: [LiveHistogram; KINDS],
+    counts: [LiveCounts; 2],
+    latency: [LiveHistogram; 2],
+    completion: [LiveHistogram; 2],
     beat: AtomicU64,
     in_flight: AtomicU32,
     kept: Mutex<JobTotals>,
+    /// Of flushes, apart from what the loop of every job counts in.
+    flush: LiveCounts,
+    flush_latency: LiveHistogram,
 }
 
 impl Default for JobCounters {
@@ -127,11 +130,13 @@ impl JobCounters {
     pub fn new() -> Self {
         Self {
             counts: Default::default(),
-            latency: [const { LiveHistogram::new() }; KINDS],
-            completion: [const { LiveHistogram::new() }; KINDS],
+            latency: [const { LiveHistogram::new() }; 2],
+            completion: [const { LiveHistogram::new() }; 2],
             beat: AtomicU64::new(0),
             in_flight: AtomicU32::new(0),
             kept: Mutex::new(JobTotals::default()),
+            flush: LiveCounts::default(),
+            flush_latency: LiveHistogram::new(),
         }
     }
 
@@ -153,6 +158,14 @@ impl JobCounters {
         }
     }
 
+    /// Adds a flush.
+    pub(crate) fn book_flush(&self, latency_ns: u64) {
+        self.flush.ios.add(1);
+        self.flush.latency_ns.add(latency_ns);
+        self.flush_latency.record(latency_ns, 0);
+        self.flush_latency.fill();
+    }
+
     /// What an open loop adds: the time from hand-over to completion.
     #[inline]
     pub(crate) fn book_completion(&self, direction: usize, completion_ns: u64, turn: usize) {
@@ -164,7 +177,8 @@ impl JobCounters {
     /// Takes the counts since the last boundary.
     pub(crate) fn drain_counts(&self) -> Slice {
         let mut slice = Slice::default();
-        for (direction, counts) in self.counts.iter().enumerate() {
+        let kinds = self.counts.iter().chain([&self.flush]);
+        for (direction, counts) in kinds.enumerate() {
             slice.ios[direction] = counts.ios.take();
             slice.bytes[direction] = counts.bytes.take();
             slice.latency_ns[direction] = counts.latency_ns.take();
@@ -175,8 +189,12 @@ impl JobCounters {
 
     /// Takes the histograms since the last boundary.
     pub(crate) fn drain_histograms(&self) -> Segment {
-        let drain = |kinds: &[LiveHistogram; KINDS]| kinds.each_ref().map(LiveHistogram::drain);
-        Segment { latency: drain(&self.latency), completion: drain(&self.completion) }
+        let kinds =
+            |[read, write]: &[LiveHistogram; 2], flush| [read.drain(), write.drain(), flush];
+        Segment {
+            latency: kinds(&self.latency, self.flush_latency.drain()),
+            completion: kinds(&self.completion, HistogramSnapshot::default()),
+        }
     }
 
     /// What is kept at boundaries.

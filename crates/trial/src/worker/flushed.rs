@@ -9,7 +9,6 @@
 
 use super::{Step, Worker};
 use crate::FLUSH;
-use crate::job_counters::BatchSums;
 use engine::{Clock, Engine, EngineError, Submission, Wait};
 use record::{Flush, Nanos, OpKind};
 
@@ -107,11 +106,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             self.failed(1, now);
         } else if self.boundaries.counting {
             self.last_counted = now;
-            let latency_ns = now.since(began).0;
-            let mut sums = BatchSums::default();
-            sums.add(0, latency_ns);
-            self.counters.latency(FLUSH).record(latency_ns, 0);
-            self.counters.book(FLUSH, &sums);
+            self.counters.book_flush(now.since(began).0);
         }
     }
 }
