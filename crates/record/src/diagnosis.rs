@@ -52,6 +52,12 @@ impl Verdict {
     pub fn is_slow(self) -> bool {
         matches!(self, Self::Slow | Self::SlowAndOverloaded)
     }
+
+    /// Whether the device does what it should, much asked or little.
+    #[must_use]
+    pub fn is_fine(self) -> bool {
+        matches!(self, Self::Healthy | Self::NotTheDisk)
+    }
 }
 
 /// How a profile came to stand for a device.

@@ -1,7 +1,7 @@
 //! What layers that the counters do not tell apart may do to a verdict: each is a named alternative.
 
 use super::by_operation::apart;
-use super::judge::{BY_SHARE, OVER_AT_ALL, Segment, is_hosted};
+use super::judge::{OVER_AT_ALL, Segment, is_hosted};
 use super::judgement::Judgement;
 use super::neighbours::NeighbourBy;
 use super::system_context::TracedSums;
@@ -64,7 +64,7 @@ impl Segment<'_> {
                 );
                 (Doubt::SchedulerChanged, because)
             }
-            None if BY_SHARE.contains(&scheduler) => {
+            None if self.scheduler_by_share().is_some() => {
                 let because = format!(
                     "The I/O scheduler {scheduler} serves by weight and class: requests of one \
                      program may wait in it for those of another, within these counters."
@@ -140,7 +140,7 @@ impl Segment<'_> {
     pub(crate) fn alternatives_of_neighbours(&self, judgement: &mut Judgement) {
         let Some(neighbour) = self.neighbour() else { return };
         let flushes = neighbour.by == NeighbourBy::Flushes;
-        let fine = matches!(judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
+        let fine = judgement.verdict.is_fine();
         let told = self.told(neighbour.group);
         let (doubt, because) = if fine && self.waits_beside() {
             let Some((look, latency)) = self.best_look() else { return };

@@ -126,13 +126,14 @@ fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
     })
 }
 
-/// The scheduler that holds requests.
+/// The requests that a scheduler keeps while it lets others pass.
 fn starved(segment: &Segment<'_>) -> Option<Cause> {
     let (starved, scheduler) = segment.starved()?;
     let claim = starved::sentence(&starved, scheduler);
     Some(cause(CauseCode::SchedulerHolds, claim, &[(IN_SCHEDULER, starved.wait_ns, "ns")]))
 }
 
+/// The scheduler that holds requests.
 fn in_scheduler(segment: &Segment<'_>) -> Option<Cause> {
     if let Some(starved) = starved(segment) {
         return Some(starved);

@@ -26,7 +26,7 @@ pub(super) fn excluded(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Excl
             (Verdict::NotTheDisk, not_elsewhere(segment)),
         ],
     };
-    let fine = matches!(verdict, Verdict::Healthy | Verdict::NotTheDisk);
+    let fine = verdict.is_fine();
     let open = |other: Verdict| {
         let mut possible = judgement.tested().chain([verdict]);
         possible.any(|one| {

@@ -4,7 +4,7 @@
 use super::constant_rate::ConstantRate;
 use super::interval_totals::IntervalTotals;
 use super::judge::{
-    BY_SHARE, HARDLY_WAITS, HELD_TIMES, IN_SCHEDULER, MUCH_TO_SPARE, NEAR_MAXIMUM, PRESSURE_ALONE,
+    HARDLY_WAITS, HELD_TIMES, IN_SCHEDULER, MUCH_TO_SPARE, NEAR_MAXIMUM, PRESSURE_ALONE,
     PRESSURE_BEYOND, REQUESTS_MIN, Segment,
 };
 use super::judgement::{Judgement, RestsOn};
@@ -187,7 +187,7 @@ impl Segment<'_> {
         if full {
             return None;
         }
-        let by_share = self.scheduler().filter(|name| BY_SHARE.contains(name));
+        let by_share = self.scheduler_by_share();
         let holder = by_share.map_or("something above the device holds them".to_owned(), |name| {
             format!(
                 "the I/O scheduler {name}, which lets each program have a part of the device's tags"

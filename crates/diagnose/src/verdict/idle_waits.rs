@@ -78,7 +78,7 @@ impl IdleWaits {
 impl Segment<'_> {
     /// Calls a device capped that is as profiled, where its load is held by something else.
     pub(super) fn held_while_idle(&self, judgement: &mut Judgement) {
-        let fine = matches!(judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
+        let fine = judgement.verdict.is_fine();
         let waits = IdleWaits::of(self.series, &self.around.io_some_each);
         let Some(IdleWaits { quiet, busy, beyond }) = waits.filter(|_| fine && self.known.busy)
         else {

@@ -50,7 +50,7 @@ pub(super) const HELD_TIMES: f64 = 0.5;
 /// How long requests wait there.
 pub(crate) const IN_SCHEDULER: &str = "wait in the scheduler";
 /// Schedulers that divide a device by weight or class.
-pub(crate) const BY_SHARE: [&str; 2] = ["bfq", "cfq"];
+const BY_SHARE: [&str; 2] = ["bfq", "cfq"];
 /// Expectations this far apart depend on whether requests were sequential.
 const PLACE_MATTERS: f64 = 1.25;
 /// Share of the time over a provider's limit below which that does not matter.
@@ -176,6 +176,11 @@ impl Segment<'_> {
     /// The I/O scheduler that orders requests, where there is one.
     pub(crate) fn scheduler(&self) -> Option<&str> {
         self.facts?.scheduler.as_deref().filter(|scheduler| *scheduler != "none")
+    }
+
+    /// The same where it serves by class and weight.
+    pub(super) fn scheduler_by_share(&self) -> Option<&str> {
+        self.scheduler().filter(|scheduler| BY_SHARE.contains(scheduler))
     }
 
     fn too_little(&self) -> Option<Judgement> {

@@ -9,7 +9,7 @@ use super::judge::{Judged, REQUESTS_MIN, STEAL_MATTERS};
 use super::judgement::{Number, numbers};
 use super::tails::MEANS_HIDE;
 use crate::words::{changed, percent, times};
-use record::{MatchedProfile, Note, NoteCode, ObservedDevice, Verdict, format_bytes, format_nanos};
+use record::{MatchedProfile, Note, NoteCode, ObservedDevice, format_bytes, format_nanos};
 
 /// A latency that rose by this much is an alarm.
 const ROSE: f64 = 1.3;
@@ -38,7 +38,7 @@ fn note(code: NoteCode, claim: String, evidence: &[Number]) -> Note {
 fn means_only(judged: &[Judged<'_>]) -> Option<Note> {
     let fine = |one: &Judged<'_>| {
         let verdict = one.judgement.verdict;
-        matches!(verdict, Verdict::Healthy | Verdict::NotTheDisk) && !one.segment.tail_is_told()
+        verdict.is_fine() && !one.segment.tail_is_told()
     };
     let claim = format!("{MEANS_HIDE} Live and as root, the tracer times each.");
     judged.iter().any(fine).then(|| note(NoteCode::MeansOnly, claim, &[]))
@@ -92,7 +92,7 @@ fn sizes_grew(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let (before, after) = rise(from, to)?;
     let size = |judged: &Judged<'_>| judged.segment.tally.all.request_bytes();
     let (small, large) = (size(from)?, size(to)?);
-    let fine = matches!(to.judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
+    let fine = to.judgement.verdict.is_fine();
     let claim = format!(
         "Latencies rose {} because requests grew from {} to {}: what is expected of them rose \
          as much. await alone would be an alarm; it is none.",

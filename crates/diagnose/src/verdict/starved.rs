@@ -6,7 +6,7 @@
 //! waiting to each second. So the waits are summed that are far beyond the usual one. Seen by the tracer
 //! alone; the counters hold these waits as the device's own.
 
-use super::judge::{BY_SHARE, Segment};
+use super::judge::Segment;
 use super::judgement::{Judgement, RestsOn};
 use record::{Doubt, HistogramSnapshot, Traced, Verdict, bucket_mid, format_count, format_nanos};
 
@@ -38,19 +38,26 @@ impl Starved {
             .fold(HistogramSnapshot::default(), |sum, next| sum.merged(next));
         let usual_ns = waits.percentile(0.5)?;
         let least = LONG_NS.max(LONG_TIMES * usual_ns);
-        let times = waits.buckets.iter().map(|&(at, n)| (bucket_mid(at as usize), n as f64));
-        let long = times.filter(|(wait, _)| *wait >= least);
-        let (n, sum) =
-            long.fold((0.0, 0.0), |(n, sum), (wait, more)| (n + more, sum + wait * more));
+        let (n, sum) = long_waits(&waits.buckets, least);
         let at_once = sum / (seconds.max(1e-9) * 1e9);
         (n >= SEEN && at_once >= AT_ONCE).then_some(Self { wait_ns: sum / n, usual_ns, at_once })
     }
 }
 
+/// How many waits of these buckets are this long, and their sum in nanoseconds.
+pub(super) fn long_waits<'a>(
+    buckets: impl IntoIterator<Item = &'a (u32, u64)>,
+    least_ns: f64,
+) -> (f64, f64) {
+    let times = buckets.into_iter().map(|&(at, n)| (bucket_mid(at as usize), n as f64));
+    let long = times.filter(|(wait, _)| *wait >= least_ns);
+    long.fold((0.0, 0.0), |(n, sum), (wait, more)| (n + more, sum + wait * more))
+}
+
 impl Segment<'_> {
     /// Those of a scheduler that serves by class and weight, with its name.
     pub(crate) fn starved(&self) -> Option<(Starved, &str)> {
-        let scheduler = self.scheduler().filter(|name| BY_SHARE.contains(name))?;
+        let scheduler = self.scheduler_by_share()?;
         Some((self.around.traced.as_ref()?.starved?, scheduler))
     }
 
@@ -59,7 +66,7 @@ impl Segment<'_> {
         let Some((starved, scheduler)) = self.starved() else { return };
         let claim = sentence(&starved, scheduler);
         let decided_by = "The class and weight of the program that waits (ionice, io.bfq.weight).";
-        if matches!(judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk) {
+        if judgement.verdict.is_fine() {
             let because = "All others are served as the profile says.";
             judgement.replaced(Verdict::Capped, claim, Doubt::Starved, because, decided_by);
             judgement.rests_on = RestsOn::Scheduler;

@@ -3,7 +3,7 @@
 //! holds requests back above the disk shows here or nowhere.
 
 use super::neighbours::DeviceUsers;
-use super::starved::Starved;
+use super::starved::{Starved, long_waits};
 use record::{
     CgroupLimit, CgroupShare, Context, CpuStops, DeviceFacts, HistogramSnapshot, Interval,
     OverLimit, Traced, TracedOp, bucket_mid,
@@ -192,10 +192,7 @@ impl TracedSums {
         };
         let waits = || traced.iter().flat_map(|one| &one.before_start_ns.buckets);
         let waited = |least: f64| {
-            let long = waits().map(|&(bucket, n)| (bucket_mid(bucket as usize), n as f64));
-            let long = long.filter(|(wait, _)| *wait >= least);
-            let (n, ns) =
-                long.fold((0.0, 0.0), |(n, ns), (wait, more)| (n + more, ns + wait * more));
+            let (n, ns) = long_waits(waits(), least);
             (n, ns / f64::max(n, 1.0))
         };
         Some(Self {

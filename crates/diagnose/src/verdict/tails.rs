@@ -111,7 +111,7 @@ impl Segment<'_> {
 
     /// A mean that is as expected, with requests among it that are not.
     pub(crate) fn alternatives_of_the_tail(&self, judgement: &mut Judgement) {
-        let fine = matches!(judgement.verdict, Verdict::Healthy | Verdict::NotTheDisk);
+        let fine = judgement.verdict.is_fine();
         if fine && !self.tail_is_told() {
             let decided_by = "Live and as root, the tracer times each request.";
             for hidden in [Verdict::Slow, Verdict::Capped] {
