@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod commits;
 mod drift;
 mod findings;
 mod observed_load;
@@ -14,6 +15,7 @@ mod verdict;
 mod words;
 
 pub use advice::advise;
+pub use commits::commit_verdicts;
 pub use findings::{Omitted, profile_findings};
 pub use observed_load::{balanced, observed_load};
 pub use rules::{advise_experiment, advise_zones};

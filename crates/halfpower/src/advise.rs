@@ -19,7 +19,7 @@ pub(crate) struct AdviseArgs {
     /// Id of a saved profile, or the beginning of it; "last" is the newest.
     #[arg(default_value = "last")]
     profile: String,
-    /// For which program: postgresql, mysql, linux, io.cost, scylla or fio.
+    /// For which program: postgresql, mysql, etcd, linux, io.cost, scylla or fio.
     #[arg(long = "for", value_name = "PROGRAM",
         value_parser = one_of(&Program::ALL, Program::name))]
     program: Program,

@@ -7,7 +7,7 @@ use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
 use clap::Args;
 use diagnose::Omitted;
-use plan::{CheckPlan, CheckSettings, DiagnosisPlan, MIN_BUDGET, Plan};
+use plan::{CheckPlan, CheckSettings, CommitsPlan, DiagnosisPlan, MIN_BUDGET, Plan, SideBySide};
 use record::{Bytes, CacheMode, EngineName, Nanos, Profile, format_nanos};
 use session::{Driver, End, RealTargets, Session, StopFlag, Targets};
 use std::path::Path;
@@ -15,6 +15,10 @@ use std::path::Path;
 /// Measuring time where none is asked for: of the plain check, and of one for diagnosis.
 const QUICK_BUDGET: Nanos = Nanos(60_000_000_000);
 const DIAGNOSIS_BUDGET: Nanos = Nanos(600_000_000_000);
+/// Part of the budget for commits, in a plain check and in one for diagnosis, and the most that they
+/// take.
+const COMMITS_PARTS: [u64; 2] = [6, 20];
+const COMMITS_MOST: Nanos = Nanos(30_000_000_000);
 /// The same in virtual time, which costs nothing: the plan ends when it has what it needs.
 const VIRTUAL_BUDGET: Nanos = Nanos(1_000_000_000_000_000);
 /// Half-width of the 95 % interval of a cell's rate that counts as precise.
@@ -73,29 +77,40 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         None => open(arguments, seed, stop, &mut progress)?,
     };
     let whole = session.target().size_bytes;
+    let write = !arguments.no_write && session.writable();
+    let part = COMMITS_PARTS[usize::from(arguments.for_diagnosis)];
+    let for_commits = Nanos(budget.0 / part).min(COMMITS_MOST);
     let settings = CheckSettings {
         area: arguments.size.unwrap_or(whole).min(whole),
         engine: session.engine,
         alignment: session.alignment(),
         budget,
-        write: !arguments.no_write && session.writable(),
+        write,
         full: arguments.full,
         target_rel: TARGET_REL,
         seed,
     };
     let identity = session.identity(&format!("profile {} {settings:?}", arguments.for_diagnosis));
-    let plan: Option<Box<dyn Plan>> = match arguments.for_diagnosis {
+    let commits = (write && !session.is_simulated())
+        .then(|| CommitsPlan::new(CheckSettings { budget: for_commits, ..settings.clone() }))
+        .flatten();
+    let left = budget.since(commits.as_ref().map_or(Nanos(0), |_| for_commits));
+    let settings = CheckSettings { budget: left, ..settings };
+    let requests: Option<Box<dyn Plan>> = match arguments.for_diagnosis {
         true => DiagnosisPlan::new(settings).map(|plan| Box::new(plan) as _),
         false => CheckPlan::new(settings).map(|plan| Box::new(plan) as _),
     };
-    let mut plan = plan.ok_or_else(|| {
+    let requests = requests.ok_or_else(|| {
         usage(
             "the target is too small for any request of the matrix; name a larger one, or a larger \
              --size",
         )
     })?;
+    let mut plans = vec![(requests, left)];
+    plans.extend(commits.map(|plan| (Box::new(plan) as _, for_commits)));
+    let mut plan = SideBySide::new(plans);
     let mut driver = Driver::new(Targets::one(session), store, &mut progress);
-    let finished = driver.run(plan.as_mut())?;
+    let finished = driver.run(&mut plan)?;
     let ended_early = finished.end == End::Interrupted;
     if ended_early && finished.trials.is_empty() {
         return Err(interrupted("no trial had finished, nothing is kept"));

@@ -8,9 +8,9 @@ use crate::store_args::ViewArgs;
 use crate::values::{Mix as Sizes, choice, depth, mix, percent, rate, unit};
 use anyhow::Context;
 use clap::Args;
-use model::{PredictQuestion, Predictor};
+use model::{PredictQuestion, Predictor, Sessions};
 use plan::LoadSpec;
-use record::{Arrival, Bytes, Mix, Nanos, Objective, Offered};
+use record::{Arrival, Bytes, LogKind, Mix, Nanos, Objective, Offered};
 use session::StopFlag;
 use std::path::PathBuf;
 
@@ -19,12 +19,17 @@ const READ_PERCENT: u8 = 100;
 /// Request size where the user names none.
 const BS: Bytes = Bytes(4096);
 
+/// What sessions commit to.
+const LOGS: &[(&str, LogKind)] =
+    &[("overwritten", LogKind::Overwritten), ("new-blocks", LogKind::NewBlocks)];
+
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower predict last --rate-iops 3000 --rwmixread 70% --bs 8k --sequential 20%\n  \
     halfpower predict 0192f --iodepth 16 --bs 64k\n  \
     halfpower predict last --rwmixread 70% --bs 8k --slo p99=5ms --slo mean=2ms\n  \
     halfpower predict last --now --rate-iops 3000 --bs 8k\n  \
+    halfpower predict last --sessions 16 --work 200us     commits of a database\n  \
     halfpower predict --spec drive.toml --rate-iops 80 --bs 4k\n\n\
     A data sheet is a TOML file:\n  \
     name = \"a server disk of 2003\"\n  \
@@ -54,6 +59,22 @@ pub(crate) struct PredictArgs {
     /// A data sheet in place of a profile: seek, rotation and transfer, and M/M/1.
     #[arg(long, value_name = "FILE")]
     spec: Option<PathBuf>,
+    /// Sessions that commit and share flushes, in place of requests.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
+        conflicts_with_all = ["spec", "now", "rate_iops", "iodepth", "slo", "bs", "rwmixread"])]
+    sessions: Option<u32>,
+    /// What each of them does on a processor between two commits.
+    #[arg(long, value_name = "TIME", default_value = "0s", requires = "sessions")]
+    work: Nanos,
+    /// Processors for that [default: those of the profiled machine].
+    #[arg(long, value_name = "N", requires = "sessions",
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    processors: Option<u32>,
+    /// Their log: overwritten (files used again, as PostgreSQL and InnoDB do) or new-blocks (files
+    /// that grow, as etcd and MySQL's binary log do).
+    #[arg(long, value_name = "KIND", default_value = "overwritten", requires = "sessions",
+        value_parser = choice(LOGS))]
+    log: LogKind,
     /// Measure for about 40 s how much slower or faster the device is now, and predict for that.
     #[arg(long, conflicts_with = "spec")]
     now: bool,
@@ -121,10 +142,10 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
     let keeping = &arguments.view.keeping;
     let profile = arguments.profile.as_ref().map(|id| keeping.profile(id)).transpose()?;
     let offered = arguments.load.offered(arguments.iodepth);
-    if offered.is_none() && arguments.slo.is_empty() {
+    if offered.is_none() && arguments.slo.is_empty() && arguments.sessions.is_none() {
         return Err(usage(
-            "say how much is asked of the device: --rate-iops, --iodepth, or --slo for the highest \
-             rate",
+            "say how much is asked of the device: --rate-iops, --iodepth, --slo for the highest \
+             rate, or --sessions for commits",
         ));
     }
     let question = PredictQuestion {
@@ -145,6 +166,13 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
             let (name, sheet) = ::limits::data_sheet::parse(&text)
                 .map_err(|error| usage(format!("{}: {error}", file.display())))?;
             question.by_sheet(name, &sheet)
+        }
+        (None, Some(profile)) if let Some(sessions) = arguments.sessions => {
+            let cpus = profile.environment.as_ref().map_or(1, |machine| machine.cpus);
+            let processors = arguments.processors.unwrap_or(cpus);
+            let work_ns = arguments.work.0 as f64;
+            let sessions = Sessions { sessions, work_ns, processors };
+            question.by_commits(profile, arguments.log, &sessions)
         }
         (None, Some(profile)) if arguments.now => {
             let (predictor, now) = session::drift_now(profile, stop, &mut Progress::new())?;

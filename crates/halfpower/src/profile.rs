@@ -4,7 +4,7 @@ use crate::output::{self, Verdict};
 use crate::store_args::StoreArgs;
 use crate::validate::{ValidateArgs, validate};
 use clap::Subcommand;
-use record::HistogramSnapshot;
+use record::{HistogramSnapshot, Measured};
 use session::StopFlag;
 
 /// What can be done with saved profiles.
@@ -46,6 +46,11 @@ pub(crate) fn profile(action: &ProfileAction, stop: &StopFlag) -> anyhow::Result
             if *json && !with_trials {
                 for cell in profile.cells.iter_mut().chain(&mut profile.mixes) {
                     cell.histogram = HistogramSnapshot::default();
+                }
+                if let Measured::Value(commits) = &mut profile.commits {
+                    for point in &mut commits.points {
+                        point.histogram = HistogramSnapshot::default();
+                    }
                 }
                 output::remark(&format!(
                     "latency histograms are left out: --with-trials prints them, `halfpower report \

@@ -35,14 +35,15 @@ pub fn counts(trial: &Trial) -> bool {
 }
 
 /// One cell per workload, in order of first appearance, from the trials that [`counts`] accepts.
+/// Those that commit are no cells ([`crate::commit_points`]).
 ///
 /// `target_rel` is the asked precision: the half-width of the rate's 95 % interval as a share of
 /// it. A cell is `precise` only with at least [`stats::MIN_VISITS`] visits; fewer cannot show how
 /// the device varies.
 #[must_use]
 pub fn aggregate(trials: &[Trial], target_rel: f64) -> Vec<Cell> {
-    let visits =
-        grouped(trials.iter().filter(|trial| counts(trial)).map(|trial| (&trial.cell, trial)));
+    let requests = trials.iter().filter(|trial| counts(trial) && trial.workload.flush.is_none());
+    let visits = grouped(requests.map(|trial| (&trial.cell, trial)));
     visits.iter().filter_map(|(_, visits)| cell(visits, target_rel)).collect()
 }
 
@@ -109,7 +110,7 @@ fn median_visit(visits: &[&Trial]) -> Option<MedianVisit> {
 
 /// The mean of one number over the visits. `within_rel` is a lone visit's own 95 % half-width as a
 /// share, where it has one.
-fn over_visits(values: &[f64], within_rel: Option<f64>) -> Estimate {
+pub(crate) fn over_visits(values: &[f64], within_rel: Option<f64>) -> Estimate {
     stats::visits_mean(values).unwrap_or_else(|| {
         let value = values.first().copied().unwrap_or_default();
         Estimate::symmetric(value, within_rel.unwrap_or(1.0) * value.abs(), 1)

@@ -1,14 +1,17 @@
 //! A profile out of trials, by whatever plan they were made: which cell serves which purpose
 //! follows from its workload alone. Only cells with the file-system cache bypassed and the device's
 //! own cache on (`--cache device`) describe the device; other cache modes stay for the advice,
-//! mixes and open loops are kept apart for predictions. Advice and findings are empty here:
-//! `diagnose` fills them.
+//! mixes and open loops are kept apart for predictions. Advice, findings and verdicts on commits are
+//! empty here: `diagnose` fills them.
 
 use crate::{
-    DEFAULT_KNEE_GAIN, aggregate, depth_curves, expectations, level_se_between, level_se_rel,
-    levels_of, limits, service_time_fits, size_curves,
+    DEFAULT_KNEE_GAIN, aggregate, commit_points, depth_curves, expectations, level_se_between,
+    level_se_rel, levels_of, limits, service_time_fits, size_curves,
 };
-use record::{Arrival, Cell, Environment, Nanos, PROFILE_SCHEMA, Profile, Target, Trial, Workload};
+use record::{
+    Arrival, Cell, Commits, Environment, Measured, Nanos, PROFILE_SCHEMA, Profile, Target, Trial,
+    Workload,
+};
 
 /// What a profile is made of.
 #[derive(Clone, Debug)]
@@ -75,9 +78,22 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
         limits: limits(&cells),
         cells,
         mixes,
+        commits: commits(input.trials, input.simulated),
         advice: Vec::new(),
         findings: Vec::new(),
     }
+}
+
+/// What the trials that commit came to, without verdicts.
+fn commits(trials: &[Trial], simulated: bool) -> Measured<Commits> {
+    let points = commit_points(trials);
+    if points.is_empty() {
+        return Measured::not(match simulated {
+            true => "a simulated device has no flush",
+            false => "no trial that commits counts; they take a --budget of 10s or more",
+        });
+    }
+    Measured::Value(Commits { points, verdicts: Vec::new() })
 }
 
 /// Whether a workload is one kind of request in a closed loop: what describes a device. Mixes and

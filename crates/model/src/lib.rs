@@ -9,11 +9,13 @@
 
 mod cells;
 mod characterise;
+mod commits;
 mod compare;
 mod curve;
 mod depth;
 mod expect;
 mod fits;
+mod group_commit;
 mod predict;
 pub mod queueing;
 mod size;
@@ -24,6 +26,7 @@ pub mod whatif;
 
 pub use cells::{aggregate, counts};
 pub use characterise::{Characterise, characterise};
+pub use commits::{commit_points, log_kind};
 pub use compare::{
     CompareOptions, SCHEDULER, Side, SideError, TraceObservation, changed_since, compare,
     settings_told,
@@ -31,6 +34,7 @@ pub use compare::{
 pub use depth::{DEFAULT_KNEE_GAIN, deep_enough, depth_curves, enough, rates};
 pub use expect::expectations;
 pub use fits::{MIN_FIT_SIZES, fit_is_poor, service_time_fits};
+pub use group_commit::{Sessions, group_commit};
 pub use predict::{
     DataSheet, DriftFactors, DriftNow, LOADED, OpenLoad, Part, PredictError, PredictQuestion,
     Predictor, mix_of, open_loads,

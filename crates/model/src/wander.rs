@@ -35,8 +35,11 @@ const MAD_FACTOR: f64 = 1.482_602_219;
 /// the order in which they were run.
 #[must_use]
 pub fn level_se_rel(trials: &[Trial]) -> Option<f64> {
-    // Rates of open loops are set by the load and tell nothing of the device's level.
-    let closed = |trial: &&Trial| trial.workload.arrival == Arrival::Closed;
+    // Rates of open loops are set by the load and tell nothing of the device's level; those of
+    // commits are the file system's as well.
+    let closed = |trial: &&Trial| {
+        trial.workload.arrival == Arrival::Closed && trial.workload.flush.is_none()
+    };
     let counted: Vec<&Trial> = trials.iter().filter(|trial| counts(trial)).filter(closed).collect();
     let cells = grouped(counted.iter().enumerate().map(|visit| (&visit.1.cell, visit)));
     let mut blocks = vec![Vec::new(); BLOCKS];

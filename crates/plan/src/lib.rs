@@ -8,6 +8,7 @@
 
 mod cells;
 mod check;
+mod commits;
 mod cost_fit;
 mod crash_loss;
 mod drift_probe;
@@ -15,12 +16,14 @@ mod for_diagnosis;
 mod loads;
 mod planned;
 mod precondition;
+mod side_by_side;
 mod sweep;
 mod validate;
 mod visits;
 
 pub use cells::{CellSpec, check_cells};
 pub use check::{CheckPlan, MIN_BUDGET};
+pub use commits::CommitsPlan;
 pub use cost_fit::{CostFitPlan, cost_findings, cost_lines, fit};
 pub use drift_probe::{DriftProbe, Look};
 pub use for_diagnosis::DiagnosisPlan;
@@ -28,6 +31,7 @@ pub use loads::{Amount, LoadSpec};
 pub use planned::{Plan, PlannedTrial, Preparation, Progress, Saved, TrialList, describe};
 pub(crate) use precondition::WINDOW_ROUNDS;
 pub use precondition::{PreconditionPlan, goes_past_cache, steady};
+pub use side_by_side::SideBySide;
 pub use sweep::{
     MIN_BLOCKS, SPREAD_MAX_REL, blocks_in_order, conclude, largest_rate_trials, missing,
     missing_trials, trial_seed,

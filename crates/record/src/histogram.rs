@@ -70,15 +70,20 @@ impl HistogramSnapshot {
         if total == 0 || (p >= 0.5 && (1.0 - p) * (total as f64) < 10.0 - 1e-6) {
             return None;
         }
-        let rank = ((p * total as f64).ceil() as u64).clamp(1, total);
+        self.value_at((p * total as f64).ceil() as u64)
+    }
+
+    /// The value of a rank, from 1 for the smallest, as the midpoint of its bucket: a rank below or
+    /// beyond all is that of the smallest or largest. `None` without values.
+    #[must_use]
+    pub fn value_at(&self, rank: u64) -> Option<f64> {
         let mut seen = 0;
-        for &(index, count) in &self.buckets {
+        let reached = self.buckets.iter().find(|&&(_, count)| {
             seen = u64::saturating_add(seen, count);
-            if seen >= rank {
-                return Some(bucket_mid(index as usize));
-            }
-        }
-        None
+            seen >= rank.max(1)
+        });
+        let &(index, _) = reached.or_else(|| self.buckets.last())?;
+        Some(bucket_mid(index as usize))
     }
 
     /// The histogram of both sets of values.

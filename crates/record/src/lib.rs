@@ -12,6 +12,7 @@
 
 mod capability;
 mod cause;
+mod commits;
 mod comparison;
 mod cost_fit;
 mod diagnosis;
@@ -42,6 +43,7 @@ mod zones;
 
 pub use capability::Capability;
 pub use cause::CauseCode;
+pub use commits::{CommitNeed, CommitPoint, CommitPrediction, CommitVerdict, Commits, LogKind};
 pub use comparison::{
     COMPARISON_SCHEMA, ComparedCell, ComparedCondition, ComparedGroup, ComparedKind,
     ComparedMetric, ComparedRow, ComparedSide, ComparedUnit, ComparedVerdict, Comparison,

@@ -1,6 +1,9 @@
 //! The documents of `predict` and of `profile validate`.
 
-use crate::{Environment, Estimate, Finding, Mix, ModelName, Nanos, Offered, Prediction, Target};
+use crate::{
+    CommitPrediction, Environment, Estimate, Finding, Mix, ModelName, Nanos, Offered, Prediction,
+    Target,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +106,9 @@ pub struct PredictionDocument {
     pub since_profile: Option<SinceProfile>,
     /// The data sheet's answer, where one was asked.
     pub sheet: Option<SheetPrediction>,
+    /// What sessions that commit would see, where that was asked instead of requests; else absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits: Option<CommitPrediction>,
 }
 
 /// How far a device has moved since it was profiled, by some of the profile's own loads, run again.

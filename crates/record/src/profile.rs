@@ -1,8 +1,8 @@
 //! The profile document: what characterising a device gave.
 
 use crate::{
-    Environment, Estimate, Finding, HistogramSnapshot, Measured, Nanos, OpKind, Pattern, Target,
-    Workload,
+    Commits, Environment, Estimate, Finding, HistogramSnapshot, Measured, Nanos, OpKind, Pattern,
+    Target, Workload,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,8 @@ pub struct Profile {
     /// Cells of mixes and of open loops, for predictions; absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixes: Vec<Cell>,
+    /// Commits to a log, or why none were measured.
+    pub commits: Measured<Commits>,
     /// Straight lines through service time against request size.
     pub service_time_fits: Vec<ServiceTimeFit>,
     /// Throughput and latency against depth.

@@ -27,7 +27,7 @@ pub struct Settings {
     pub schema: String,
     /// Version of the program that wrote this.
     pub halfpower_version: String,
-    /// For which program: `postgresql`, `mysql`, `linux`, `io.cost`, `scylla` or `fio`.
+    /// For which program: `postgresql`, `mysql`, `etcd`, `linux`, `io.cost`, `scylla` or `fio`.
     pub program: String,
     /// Where they belong.
     pub place: String,

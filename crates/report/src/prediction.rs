@@ -9,8 +9,8 @@ use crate::page::Tone;
 use crate::story::{Cell, Fact, Story, joined};
 use crate::validation::{error, level_text};
 use record::{
-    Locality, Mix, ModelAccuracy, Objective, ObjectiveAnswer, Offered, Prediction,
-    PredictionDocument, SheetPrediction, format_bytes,
+    CommitPrediction, Locality, Mix, ModelAccuracy, Objective, ObjectiveAnswer, Offered,
+    Prediction, PredictionDocument, SheetPrediction, format_bytes,
 };
 
 /// The story of a prediction.
@@ -22,7 +22,14 @@ pub fn prediction(document: &PredictionDocument) -> Story {
         (None, Some(sheet)) => format!("UNMEASURED, from a data sheet: {}; {mix}", sheet.name),
         (None, None) => mix,
     };
+    let subject = document.commits.as_ref().map_or(subject, |commits| {
+        let target = document.target.as_deref().unwrap_or_default();
+        format!("{}, on {target}", sessions_text(commits))
+    });
     let mut story = Story::new("Prediction", subject, document.simulated);
+    if let Some(commits) = &document.commits {
+        of_commits(&mut story, commits);
+    }
     if let Some(sheet) = &document.sheet {
         of_sheet(&mut story, sheet);
         return story;
@@ -94,6 +101,26 @@ pub(crate) fn mix_text(mix: &Mix) -> String {
         (false, false) => "",
     };
     format!("{ops} of {sizes_text}, {parts}{random}")
+}
+
+/// `16 sessions that commit to a log overwritten, 200 us of work between two commits, 2 processors`
+fn sessions_text(commits: &CommitPrediction) -> String {
+    let CommitPrediction { sessions, work_ns, processors, log, .. } = commits;
+    let sessions = record::counted(f64::from(*sessions), "session");
+    let processors = record::counted(f64::from(*processors), "processor");
+    let work = number::time(*work_ns);
+    format!("{sessions} committing ({}), {work} of work each time, {processors}", log.name())
+}
+
+fn of_commits(story: &mut Story, commits: &CommitPrediction) {
+    story.fact("commits/s", number::with_range(&commits.commits_per_s, number::count));
+    story
+        .fact("a commit", format!("mean {}", number::with_range(&commits.commit_ns, number::time)));
+    story.fact("its p99", number::with_range(&commits.commit_p99_ns, number::time));
+    let whole = number::with_range(&commits.transaction_p99_ns, number::time);
+    story.fact("with the work", format!("p99 {whole}"));
+    let each = number::digits(commits.commits_per_flush);
+    story.fact("flush", format!("serves {each} commits on average"));
 }
 
 fn answer(story: &mut Story, prediction: &Prediction) {

@@ -8,7 +8,8 @@ use diagnose::Omitted;
 use model::{Characterise, DriftNow, Predictor};
 use plan::{DriftProbe, ValidatePlan};
 use record::{
-    Bytes, CacheMode, EngineName, Nanos, Profile, TargetKind, Trial, VALIDATION_SCHEMA, Validation,
+    Bytes, CacheMode, EngineName, Measured, Nanos, Profile, TargetKind, Trial, VALIDATION_SCHEMA,
+    Validation,
 };
 use std::path::Path;
 
@@ -48,6 +49,9 @@ pub fn profile(
         earlier: &earlier,
     });
     profile.advice = diagnose::advise(&profile);
+    if let Measured::Value(commits) = &mut profile.commits {
+        commits.verdicts = diagnose::commit_verdicts(commits);
+    }
     let mut findings = session.findings.clone();
     findings.extend(diagnose::profile_findings(&profile, trials, omitted));
     let of_trials = diagnose::trial_findings(trials, &findings);

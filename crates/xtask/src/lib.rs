@@ -14,6 +14,7 @@ mod child;
 mod ci;
 pub mod commands;
 mod contest;
+mod databases;
 mod diagnosis_eval;
 mod diagnosis_eval_real;
 mod fuzz;
@@ -42,6 +43,9 @@ usage: cargo xtask VERB [flags]
   peers [--smoke] [--pairs N] [--runtime SECONDS] [--minutes N] [--binary BINARY]
         [--target null|tmpfs|zram|disk] [--engine NAME] [--load WORDS]
                           halfpower against fio, pair by pair
+  databases [--pairs N] [--seconds N] [--budget TIME] [--folder FOLDER] [--no-keep]
+            [--binary BINARY]
+                          commits foretold against those of PostgreSQL and etcd
   validate [--only DEVICE] [--trials N] [--seed N] [--budget TIME] [--binary BINARY]
         [--databases FOLDER] [--without PART|all]
                           predictions against measurements, over all simulated devices
@@ -67,13 +71,14 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 12] =
+const VERBS: [Verb; 13] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
         ("tidy", &["--bless"], &[], |flags| tidy_all(flags.has("--bless"))),
         ("bench", &bench::Options::SWITCHES, &bench::Options::VALUES, bench::run),
         ("peers", &["--smoke"], &contest::peers::Options::VALUES, contest::peers::run),
+        ("databases", &databases::SWITCHES, &databases::VALUES, databases::run),
         ("validate", &[], &validate::VALUES, validate::run),
         ("burner", &["--burn"], &[], |flags| {
             if flags.has("--burn") { burner::burn() } else { burner::run() }

@@ -3,6 +3,7 @@
 //! without its measurement says what is missing. Rejected: classes of devices ("SSD: 1.1 and 200"),
 //! and silent clamps.
 
+mod etcd;
 mod fio;
 mod io_cost;
 mod linux;
@@ -21,6 +22,8 @@ pub enum Program {
     PostgreSql,
     /// MySQL with InnoDB.
     MySql,
+    /// etcd.
+    Etcd,
     /// The block layer's files in sysfs.
     Linux,
     /// The cost model of control groups.
@@ -33,8 +36,15 @@ pub enum Program {
 
 impl Program {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::PostgreSql, Self::MySql, Self::Linux, Self::IoCost, Self::Scylla, Self::Fio];
+    pub const ALL: [Self; 7] = [
+        Self::PostgreSql,
+        Self::MySql,
+        Self::Etcd,
+        Self::Linux,
+        Self::IoCost,
+        Self::Scylla,
+        Self::Fio,
+    ];
 
     /// The name on the command line.
     #[must_use]
@@ -49,6 +59,9 @@ impl Program {
                 ("postgresql", "postgresql.conf, or per tablespace", &[], postgresql::settings)
             }
             Self::MySql => ("mysql", "my.cnf, section mysqld", &["[mysqld]"], mysql::settings),
+            Self::Etcd => {
+                ("etcd", "flags of etcd, or its file of --config-file", &[], etcd::settings)
+            }
             Self::Linux => ("linux", "a root shell; for good as a udev rule", &[], linux::settings),
             Self::IoCost => {
                 ("io.cost", "a root shell: /sys/fs/cgroup/io.cost.model", &[], io_cost::settings)

@@ -9,7 +9,7 @@
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, assigned};
-use record::{Locality, OpKind, Setting, format_count};
+use record::{Locality, LogKind, OpKind, Setting, format_count, format_nanos};
 
 const PAGE: u64 = 16 << 10;
 /// Share of the largest rate that background work may use all the time: as much as it leaves.
@@ -29,6 +29,7 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
         assigned("innodb_flush_neighbors", neighbours(facts)),
         assigned("innodb_read_io_threads", threads(facts, OpKind::Read)),
         assigned("innodb_write_io_threads", threads(facts, OpKind::Write)),
+        assigned("innodb_flush_log_at_trx_commit", durable(facts)),
     ]
 }
 
@@ -77,4 +78,19 @@ fn threads(facts: &ProfileFacts<'_>, op: OpKind) -> Derived {
     let derivation =
         format!("{words}; a thread holds {THREAD_HOLDS}, and {} is the least default", THREADS.0);
     Ok((value.to_string(), derivation))
+}
+
+/// Always the durable value: what it costs is for the reader to weigh.
+fn durable(facts: &ProfileFacts<'_>) -> Derived {
+    let (redo, words) = facts.commit(LogKind::Overwritten)?;
+    let (binary, _) = facts.commit(LogKind::NewBlocks)?;
+    let both = redo.flush_ns.value + redo.write_ns.value + binary.flush_ns.value;
+    let derivation = format!(
+        "{words}. With the binary log, which grows ({} a flush), one connection commits at most {} \
+         times per second; several share flushes. 2 or 0 saves the flush of the redo log, and a \
+         power failure loses up to a second of commits",
+        format_nanos(binary.flush_ns.value),
+        format_count(1e9 / both)
+    );
+    Ok(("1".to_owned(), derivation))
 }

@@ -4,16 +4,20 @@
 //! below it; the manual explained the default (until 17) as pages that are 40 times as slow, nine of
 //! ten being cached. `effective_io_concurrency` and `maintenance_io_concurrency` go from 0 to 1000;
 //! the former is 16 by default from 18 on, 1 before; since 13 it is the number of requests itself.
-//! `io_combine_limit` (17 and later) is 128 kB by default, at most 256 kB in 17.
+//! `io_combine_limit` (17 and later) is 128 kB by default, at most 256 kB in 17. `commit_delay` (0 by
+//! default, in microseconds, at most 100000) has one flush wait for more commits to serve; the manual
+//! advises half the time of a flush after a write of 8 kB, and it acts only where `commit_siblings` (5)
+//! other transactions are active.
 
 use super::profile_facts::ProfileFacts;
 use super::{Derived, assigned};
-use record::{OpKind, Setting};
+use record::{LogKind, OpKind, Setting};
 
 const PAGE: u64 = 8 << 10;
 /// Share of random page reads that the default takes to be cached.
 const CACHED: f64 = 0.9;
 const CONCURRENCY_MAX: u32 = 1_000;
+const COMMIT_DELAY_MAX: f64 = 100_000.0;
 const COMBINE: (u64, u64) = (128 << 10, 256 << 10);
 
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
@@ -22,6 +26,7 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
         assigned("effective_io_concurrency", concurrency(facts, "the default is 16, 1 before 18")),
         assigned("maintenance_io_concurrency", concurrency(facts, "the same for maintenance")),
         assigned("io_combine_limit", combine(facts)),
+        assigned("commit_delay", commit_delay(facts)),
     ]
 }
 
@@ -48,4 +53,16 @@ fn combine(facts: &ProfileFacts<'_>) -> Derived {
     let remark =
         "from 17 on; not below the default, 128 kB, nor above 256 kB, which every version takes";
     Ok((format!("{}kB", value >> 10), format!("{words}; {remark}")))
+}
+
+fn commit_delay(facts: &ProfileFacts<'_>) -> Derived {
+    let (point, words) = facts.commit(LogKind::Overwritten)?;
+    let micros = (point.flush_ns.value / 2e3).round();
+    let value = micros.min(COMMIT_DELAY_MAX);
+    let derivation = format!(
+        "{words}: the most that one session commits. Several share a flush; half of it is what the \
+         manual advises to wait for more of them, at most {COMMIT_DELAY_MAX:.0}. It acts only while \
+         commit_siblings others are active."
+    );
+    Ok((format!("{value:.0}"), derivation))
 }

@@ -3,7 +3,8 @@
 use super::Derived;
 use model::Predictor;
 use record::{
-    Arrival, Cell, DepthCurve, DeviceFacts, Locality, Mix, Offered, OpKind, Profile, format_bytes,
+    Arrival, Cell, CommitPoint, Commits, DepthCurve, DeviceFacts, Locality, LogKind, Mix, Offered,
+    OpKind, Profile, format_bytes, format_count, format_nanos,
 };
 
 /// Share of the largest throughput from which on larger requests are not worth their memory.
@@ -167,12 +168,31 @@ impl<'a> ProfileFacts<'a> {
              requests of {} at {})",
             op.name(),
             format_bytes(bytes),
-            record::format_nanos(random),
-            record::format_nanos(sequential),
+            format_nanos(random),
+            format_nanos(sequential),
             format_bytes(size),
             record::format_rate(per_s)
         );
         Ok((random / sequential, words))
+    }
+
+    /// What commits came to, or why that is not known.
+    pub(super) fn commits(&self) -> Result<&'a Commits, String> {
+        self.profile.commits.known().map_err(|why| format!("the profile has no commits: {why}"))
+    }
+
+    /// One committer on a log, with its numbers in words.
+    pub(super) fn commit(&self, log: LogKind) -> Result<(&'a CommitPoint, String), String> {
+        let point =
+            self.commits()?.point(log, 1).ok_or("the profile has no commits of one committer")?;
+        let words = format!(
+            "one that writes {} and flushes commits {} times per second ({}), a flush taking {}",
+            format_bytes(point.bytes.0),
+            format_count(point.commits_per_s.value),
+            log.name(),
+            format_nanos(point.flush_ns.value)
+        );
+        Ok((point, words))
     }
 
     pub(super) fn device(&self) -> Option<&'a DeviceFacts> {

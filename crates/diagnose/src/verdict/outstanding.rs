@@ -33,6 +33,11 @@ const KEPT_UP_CHANCE: f64 = 0.05;
 const CONSTANT_BUSY: f64 = 0.95;
 /// The same of a program that waits for a processor.
 const LATE_BUSY: f64 = 0.25;
+/// Who asks in bursts, as a program that waits for several answers at once, leaves it idle between; then
+/// the queue is at least this many times what arrivals by chance would make of one that is idle so
+/// much.
+const BURSTS_BUSY: f64 = 0.8;
+const BEYOND_CHANCE: f64 = 2.0;
 /// A queue that is at least this many times the depth that is enough: a third of the waiting for a
 /// fifth of the rate at most.
 const DEEP: f64 = 1.5;
@@ -130,16 +135,17 @@ pub(crate) fn deep(
     enough_of: impl Fn(f64) -> Option<SufficientDepth>,
 ) -> Option<ExcessQueue> {
     let total = IntervalTotals::sum(series);
-    let busy = total.utilization()?;
-    if busy < if late { LATE_BUSY } else { CONSTANT_BUSY } {
-        return None;
-    }
+    let busy = total.utilization().filter(|busy| *busy >= LATE_BUSY)?;
     let present = total.concurrency()? / busy;
     if present < DEEP {
         return None;
     }
     let enough = enough_of(present)?;
-    if present < DEEP * enough.depth {
+    // What M/M/1 has in progress while it is busy, behind what the device works on.
+    let by_chance = enough.depth + 1.0 / (1.0 - busy).max(1e-9);
+    let in_bursts = busy >= BURSTS_BUSY && present >= BEYOND_CHANCE * by_chance;
+    let all_the_time = late || busy >= CONSTANT_BUSY || in_bursts;
+    if present < DEEP * enough.depth || !all_the_time {
         return None;
     }
     let upkeep = upkeep(series, &total, present, &enough);

@@ -3,8 +3,9 @@
 use crate::synthetic::{closed_cell, workload};
 use diagnose::{Program, settings};
 use record::{
-    Bytes, Cell, DepthCurve, DepthPoint, DeviceFacts, Estimate, Limits, Measured, Nanos, OpKind,
-    Pattern, Profile, Target, TargetKind,
+    Bytes, Cell, CommitPoint, Commits, DepthCurve, DepthPoint, DeviceFacts, Estimate, FlushKind,
+    HistogramSnapshot, Limits, LogKind, Measured, Nanos, OpKind, Pattern, Profile, Target,
+    TargetKind, bucket_index,
 };
 
 fn exact(value: f64) -> Estimate {
@@ -95,6 +96,7 @@ fn profile(cells: Vec<Cell>, max: f64, knee: Option<u32>) -> Profile {
         earlier_levels: Vec::new(),
         cells,
         mixes: Vec::new(),
+        commits: Measured::not("not made up"),
         service_time_fits: Vec::new(),
         depth_curves: vec![curve(OpKind::Read), curve(OpKind::Write)],
         size_curves: Vec::new(),
@@ -195,4 +197,78 @@ fn an_empty_profile_sets_nothing_and_says_why() {
             assert!(setting.value.reason().is_some_and(|why| why.contains("the profile has no")));
         }
     }
+}
+
+/// Commits of one committer: flushes of 2 ms on blocks that were written before, of 5 ms on new ones,
+/// one in a thousand of which takes `slow_ns`.
+fn committing(slow_ns: u64) -> Profile {
+    let point = |log, flush_ns: u64, slow_ns: u64| CommitPoint {
+        log,
+        committers: 1,
+        bytes: Bytes(8192),
+        flush: FlushKind::Fdatasync,
+        trial_ids: Vec::new(),
+        commits_per_s: exact(1e9 / flush_ns as f64),
+        flush_ns: exact(flush_ns as f64),
+        write_ns: exact(0.0),
+        flush_p99_ns: Measured::Value(exact(flush_ns as f64)),
+        histogram: HistogramSnapshot {
+            buckets: vec![
+                (bucket_index(flush_ns) as u32, 49_900),
+                (bucket_index(slow_ns) as u32, 100),
+            ],
+        },
+    };
+    let mut commits = Commits {
+        points: vec![
+            point(LogKind::Overwritten, 2_000_000, slow_ns),
+            point(LogKind::NewBlocks, 5_000_000, slow_ns),
+        ],
+        verdicts: Vec::new(),
+    };
+    commits.verdicts = diagnose::commit_verdicts(&commits);
+    Profile { commits: Measured::Value(commits), ..arm() }
+}
+
+#[test]
+fn etcd_outlasts_the_slowest_flush_in_a_thousand_and_never_beats_faster_than_its_default() {
+    let of = |slow_ms: u64, name| value(&committing(slow_ms * 1_000_000), Program::Etcd, name);
+    assert_eq!(of(40, "heartbeat-interval"), "100");
+    assert_eq!(of(40, "election-timeout"), "1000");
+    // Within the 0.8 % of a bucket.
+    let slow: f64 = of(500, "heartbeat-interval").parse().unwrap();
+    assert!((496.0..=504.0).contains(&slow), "{slow}");
+    assert_eq!(of(40, "disk fast enough"), "yes");
+}
+
+#[test]
+fn commits_set_the_delay_of_postgresql_and_tell_what_mysql_pays_for_durability() {
+    let profile = committing(3_000_000);
+    assert_eq!(value(&profile, Program::PostgreSql, "commit_delay"), "1000");
+    assert_eq!(value(&profile, Program::MySql, "innodb_flush_log_at_trx_commit"), "1");
+    let all = settings(&profile, Program::MySql, "0");
+    let derivation = &all.settings.last().unwrap().derivation;
+    // 2 ms and 5 ms one after the other.
+    assert!(derivation.contains("at most 143 times"), "{derivation}");
+}
+
+#[test]
+fn a_need_is_met_by_a_whole_interval_or_not_by_any_of_it() {
+    let with = |low: f64, high: f64| {
+        let profile = committing(3_000_000);
+        let mut commits = profile.commits.value().unwrap().clone();
+        let p99 = Estimate::spanning((low + high) / 2.0, low, high, 3);
+        commits.points[1].flush_p99_ns = Measured::Value(p99);
+        commits.points[1].commits_per_s = Estimate::spanning(500.0, low / 2e4, high / 2e4, 3);
+        let verdicts = diagnose::commit_verdicts(&commits);
+        verdicts.iter().map(|verdict| verdict.met).collect::<Vec<_>>()
+    };
+    // The percentile below 10 ms; at least 50 and 500 per second.
+    assert_eq!(with(8e6, 9e6), [Some(true), Some(true), Some(false)]);
+    assert_eq!(with(9e6, 12e6), [None, Some(true), None]);
+    assert_eq!(with(12e6, 13e6), [Some(false), Some(true), Some(true)]);
+    let mut unknown = committing(3_000_000).commits.value().unwrap().clone();
+    unknown.points[1].flush_p99_ns = Measured::not("999 flushes are too few");
+    let verdict = &diagnose::commit_verdicts(&unknown)[0];
+    assert_eq!((verdict.met, verdict.measured.reason()), (None, Some("999 flushes are too few")));
 }

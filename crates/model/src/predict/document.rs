@@ -1,9 +1,10 @@
 //! The documents that answer what a load would see: of a profile, and of a data sheet.
 
 use super::{DataSheet, DriftFactors, PredictError, Predictor};
+use crate::{Sessions, group_commit};
 use record::{
-    Mix, ModelName, Objective, ObjectiveAnswer, Offered, PREDICTION_SCHEMA, PredictionDocument,
-    Profile, SheetPrediction, SinceProfile,
+    LogKind, Mix, ModelName, Objective, ObjectiveAnswer, Offered, PREDICTION_SCHEMA,
+    PredictionDocument, Profile, SheetPrediction, SinceProfile,
 };
 
 /// The rate of a data sheet where the user names none, as a share of the largest.
@@ -44,6 +45,35 @@ impl PredictQuestion {
         }
     }
 
+    /// What sessions that commit to a log would see, by the commits of a profile.
+    ///
+    /// # Errors
+    /// If the profile has no commits of one committer to such a log.
+    pub fn by_commits(
+        &self,
+        profile: &Profile,
+        log: LogKind,
+        sessions: &Sessions,
+    ) -> Result<PredictionDocument, PredictError> {
+        let unknown = |why: &str| PredictError::NoCommits(why.to_owned());
+        let commits = profile.commits.known().map_err(unknown)?;
+        let point = commits.point(log, 1).ok_or_else(|| unknown("no trial with one counts"))?;
+        let level = profile.level_se_rel.unwrap_or(0.0);
+        let commits = Some(group_commit(point, sessions, level));
+        Ok(PredictionDocument { commits, ..self.about(profile) })
+    }
+
+    /// The document of a profile, without an answer.
+    fn about(&self, profile: &Profile) -> PredictionDocument {
+        PredictionDocument {
+            profile_id: Some(profile.id.clone()),
+            profile_time: profile.time.clone(),
+            target: Some(profile.target.path.clone()),
+            simulated: profile.simulated,
+            ..self.document()
+        }
+    }
+
     /// By the predictor of a profile, which with `now` is one that knows the trials of `now`.
     ///
     /// # Errors
@@ -76,16 +106,12 @@ impl PredictQuestion {
             }
         };
         Ok(PredictionDocument {
-            profile_id: Some(profile.id.clone()),
-            profile_time: profile.time.clone(),
-            target: Some(profile.target.path.clone()),
-            simulated: profile.simulated,
             advised: Some(advised),
             predictions,
             accuracy: predictor.errors().to_vec(),
             objectives: self.objectives.iter().map(answer).collect(),
             since_profile: now.map(|now| now.since),
-            ..self.document()
+            ..self.about(profile)
         })
     }
 

@@ -73,6 +73,11 @@ pub enum PredictError {
         "there is no ground for a 99th percentile of this mix in the profile; ask for the mean"
     )]
     NoPercentile,
+    /// There are no commits to predict from.
+    #[error(
+        "the profile has no commits of one committer ({0}); make another with `check DIRECTORY`"
+    )]
+    NoCommits(String),
 }
 
 impl PredictError {

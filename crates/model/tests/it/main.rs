@@ -5,6 +5,7 @@
 extern crate halfpower_model as model;
 
 mod cells;
+mod commits;
 mod compare;
 mod curves;
 mod expect;

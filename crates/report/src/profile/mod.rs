@@ -7,6 +7,7 @@
 
 pub(crate) mod advice;
 mod charts;
+mod commits;
 mod curve;
 mod line;
 mod service;
@@ -35,6 +36,7 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
         story.section("What to do", &not_measured(profile, None));
     }
     advice::expectations(&mut story, profile);
+    commits::commits(&mut story, profile);
     service::service(&mut story, profile);
     curve::depth(&mut story, profile);
     curve::size(&mut story, profile);

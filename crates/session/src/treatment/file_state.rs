@@ -66,6 +66,41 @@ impl Treatment for FileState {
     }
 }
 
+/// New blocks behind the end of the test file, reserved and not written, for as long as the trial lasts.
+pub(super) struct NewBlocks;
+
+impl Treatment for NewBlocks {
+    fn fits(&self, targets: &[&Target]) -> Result<(), String> {
+        FileState::Append.fits(targets)
+    }
+
+    fn prepare(&self, session: &Session, workload: &Workload) -> Result<Finish> {
+        let error = || SessionError::io("reserving blocks behind the test file");
+        let mut files = Vec::new();
+        for handle in &session.handles {
+            let file = handle.file.try_clone().map(File::from).map_err(error())?;
+            let before = file.metadata().map_err(error())?.len();
+            reserve(&file, workload.offset_bytes.0, workload.size_bytes.0).map_err(error())?;
+            files.push((file, before));
+        }
+        Ok(Box::new(move |_, _| {
+            for (file, before) in files {
+                file.set_len(before).map_err(error())?;
+            }
+            Ok(Extras::new())
+        }))
+    }
+}
+
+/// Makes a file longer by blocks that hold nothing; a hole where the file system reserves none.
+fn reserve(file: &File, start: u64, length: u64) -> std::io::Result<()> {
+    let reserved = fallocate(file, FallocateFlags::empty(), start, length);
+    if reserved.is_err() {
+        file.set_len(start + length)?;
+    }
+    file.sync_all()
+}
+
 impl FileState {
     /// Brings one file into the state; whether its hole is zero, where it has one.
     fn bring(self, file: &OwnedFd, length: u64, last_bytes: u64) -> std::io::Result<Option<bool>> {
@@ -144,6 +179,21 @@ mod tests {
             assert!(!reads_as_zero(&file, LENGTH).unwrap(), "at {at}");
             file.write_all_at(&[0], at).unwrap();
         }
+    }
+
+    #[test]
+    fn reserved_blocks_make_a_file_longer_and_hold_nothing() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4096).unwrap();
+        file.write_all_at(&[1; 4096], 0).unwrap();
+        reserve(&file, 4096, LENGTH).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 4096 + LENGTH);
+        let mut old = [0; 4096];
+        file.read_exact_at(&mut old, 0).unwrap();
+        assert_eq!(old, [1; 4096]);
+        let mut new = [1; 4096];
+        file.read_exact_at(&mut new, 4096).unwrap();
+        assert_eq!(new, [0; 4096]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod read_ahead;
 mod writeback;
 
 use crate::{Result, Session, SessionError};
-use file_state::FileState;
+use file_state::{FileState, NewBlocks};
 use hints::Hint;
 use processors::Processors;
 use read_ahead::ReadAhead;
@@ -52,6 +52,7 @@ const TREATMENTS: &[(&str, &dyn Treatment)] = &[
     ("preallocated", &FileState::Preallocated),
     ("append", &FileState::Append),
     ("last-first", &FileState::LastFirst),
+    ("new-blocks", &NewBlocks),
     ("hint-normal", &Hint(Advice::Normal)),
     ("hint-sequential", &Hint(Advice::Sequential)),
     ("hint-random", &Hint(Advice::Random)),

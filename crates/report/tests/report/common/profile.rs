@@ -3,9 +3,10 @@
 use super::facts::{environment, limited, rotating_disk, simulated_target, target, virtual_disk};
 use super::{GIB, KIB, histogram, workload};
 use record::{
-    Advice, Cell, Confidence, DepthCurve, DepthPoint, Estimate, Expectation, Finding, FindingCode,
-    LeftOut, Limits, Measured, Nanos, OpKind, PROFILE_SCHEMA, Pattern, Profile, ServiceTimeFit,
-    Severity, SizeCurve, SizePoint, Target,
+    Advice, Bytes, Cell, CommitNeed, CommitPoint, CommitVerdict, Commits, Confidence, DepthCurve,
+    DepthPoint, Estimate, Expectation, Finding, FindingCode, FlushKind, LeftOut, Limits, LogKind,
+    Measured, Nanos, OpKind, PROFILE_SCHEMA, Pattern, Profile, ServiceTimeFit, Severity, SizeCurve,
+    SizePoint, Target,
 };
 
 /// One direction of a sample device: a request alone takes `seek_ns` (not when sequential) plus
@@ -324,6 +325,7 @@ fn profile(sample: &Sample, target: Target, findings: Vec<Finding>) -> Profile {
         earlier_levels: Vec::new(),
         cells: cells(sample),
         mixes: Vec::new(),
+        commits: Measured::not("no trial that commits counts; they take a --budget of 10s or more"),
         service_time_fits: fits.collect(),
         depth_curves: curves.clone().map(|(op, device)| depth_curve(sample, op, device)).collect(),
         size_curves: size_curves.collect(),
@@ -365,7 +367,60 @@ pub fn fast_profile() -> Profile {
         .with("cells", 3.0, "")
         .confidence(Confidence::Likely),
     ];
-    profile(&fast(), target(Some(virtual_disk())), findings)
+    let commits = Measured::Value(commits());
+    Profile { commits, ..profile(&fast(), target(Some(virtual_disk())), findings) }
+}
+
+/// Commits whose flush takes 0.8 ms, and 1.9 ms where blocks are new.
+fn commits() -> Commits {
+    let about = |value: f64| Estimate::symmetric(value, 0.04 * value, 3);
+    let point = |log, committers: u32, flush_ns: f64| {
+        let histogram = histogram(flush_ns);
+        CommitPoint {
+            log,
+            committers,
+            bytes: Bytes(8 * KIB),
+            flush: FlushKind::Fdatasync,
+            trial_ids: Vec::new(),
+            commits_per_s: about(f64::from(committers) / (flush_ns + 12_000.0) * 1e9),
+            flush_ns: about(flush_ns),
+            write_ns: about(12_000.0),
+            flush_p99_ns: Measured::Value(about(histogram.percentile(0.99).unwrap())),
+            histogram,
+        }
+    };
+    let old = |committers, flush_ns| point(LogKind::Overwritten, committers, flush_ns);
+    let new = |committers, flush_ns| point(LogKind::NewBlocks, committers, flush_ns);
+    let points = vec![
+        old(1, 0.8e6),
+        old(4, 1.1e6),
+        old(64, 5.9e6),
+        new(1, 1.9e6),
+        new(4, 2.6e6),
+        new(64, 7e6),
+    ];
+    let verdict = |program: &str, need, limit, measured: Measured<Estimate>, met| CommitVerdict {
+        program: program.to_owned(),
+        need,
+        limit,
+        measured,
+        met,
+        source: "etcd, hardware recommendations: disks".to_owned(),
+    };
+    let p99 = points[3].flush_p99_ns.clone();
+    let verdicts = vec![
+        verdict("etcd", CommitNeed::FlushP99Ns, 10e6, p99, Some(true)),
+        verdict(
+            "a hard one",
+            CommitNeed::CommitsPerS,
+            5e3,
+            Measured::Value(about(525.0)),
+            Some(false),
+        ),
+        verdict("one near it", CommitNeed::CommitsPerS, 520.0, Measured::Value(about(525.0)), None),
+        verdict("unknown", CommitNeed::CommitsPerS, 1.0, Measured::not("made up"), None),
+    ];
+    Commits { points, verdicts }
 }
 
 pub fn slow_profile() -> Profile {

@@ -1,0 +1,74 @@
+//! etcd: how often the leader speaks, and how long others wait for it.
+//!
+//! Facts: `heartbeat-interval` is 100 ms by default, `election-timeout` 1000 ms, at least five and
+//! by the manual ten times as long, and at most 50 s. A leader whose log waits for the disk sends no
+//! heartbeat, so the manual has both raised where the disk is slow. Of the network between members a
+//! profile says nothing; its round trip may ask for more.
+
+use super::profile_facts::ProfileFacts;
+use super::{Derived, setting};
+use record::{CommitNeed, CommitVerdict, LogKind, Setting, format_count, format_nanos};
+
+/// The defaults, in milliseconds.
+const HEARTBEAT_MS: f64 = 100.0;
+const ELECTION_HEARTBEATS: f64 = 10.0;
+const ELECTION_MOST_MS: f64 = 50_000.0;
+/// The share of flushes that a heartbeat outlasts.
+const OUTLASTED: f64 = 0.999;
+
+pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
+    let heartbeat = heartbeat(facts).map(|(ms, why)| (ms.to_string(), why));
+    let line = |name, derived| setting(name, derived, |value| format!("{name}: {value}"));
+    let fast_enough = setting("disk fast enough", fast_enough(facts), |_| String::new());
+    let [interval, timeout] = ["heartbeat-interval", "election-timeout"];
+    vec![fast_enough, line(interval, heartbeat), line(timeout, election(facts))]
+}
+
+/// Whether the disk meets what etcd's makers ask for, which no setting replaces.
+fn fast_enough(facts: &ProfileFacts<'_>) -> Derived {
+    let commits = facts.commits()?;
+    let said = |need, words: fn(f64) -> String, limit: fn(f64) -> String| {
+        let of_etcd = |it: &&CommitVerdict| it.program == "etcd" && it.need == need;
+        let verdict = commits.verdicts.iter().find(of_etcd).ok_or("no verdict on etcd")?;
+        let value = verdict.measured.known()?.value;
+        Ok::<_, String>((verdict.met, format!("{}, {}", words(value), limit(verdict.limit))))
+    };
+    let tail = said(
+        CommitNeed::FlushP99Ns,
+        |ns| format!("the 99th percentile of the flush is {}", format_nanos(ns)),
+        |ns| format!("etcd asks for less than {}", format_nanos(ns)),
+    )?;
+    let rate = said(
+        CommitNeed::CommitsPerS,
+        |rate| format!("{} commits per second", format_count(rate)),
+        |least| format!("it asks for {} (500 under heavy load)", format_count(least)),
+    )?;
+    let word = match [tail.0, rate.0] {
+        [Some(true), Some(true)] => "yes",
+        [Some(false), _] | [_, Some(false)] => "no",
+        _ => "not decided",
+    };
+    Ok((word.to_owned(), format!("{}; {}", tail.1, rate.1)))
+}
+
+fn heartbeat(facts: &ProfileFacts<'_>) -> Result<(f64, String), String> {
+    let (point, words) = facts.commit(LogKind::NewBlocks)?;
+    let slow = point.histogram.percentile(OUTLASTED).ok_or_else(|| {
+        let flushes = point.histogram.count();
+        format!("{flushes} flushes of a new log are too few to tell the slowest of a thousand")
+    })?;
+    let value = (slow / 1e6).ceil().max(HEARTBEAT_MS);
+    let than = if value > HEARTBEAT_MS { "longer" } else { "less" };
+    let derivation = format!(
+        "{words}; one flush in a thousand takes {}, {than} than the default of {HEARTBEAT_MS:.0} ms, \
+         and a leader that waits for it sends no heartbeat",
+        format_nanos(slow)
+    );
+    Ok((value, derivation))
+}
+
+fn election(facts: &ProfileFacts<'_>) -> Derived {
+    let (beat, _) = heartbeat(facts)?;
+    let value = (beat * ELECTION_HEARTBEATS).min(ELECTION_MOST_MS);
+    Ok((format!("{value}"), format!("{ELECTION_HEARTBEATS:.0} heartbeats; at most 50000")))
+}

@@ -1,0 +1,143 @@
+//! Points of commits: which trials make them, and what their intervals hold.
+
+use crate::synthetic::{trial, workload};
+use record::{
+    DirectionResult, Flush, FlushKind, HistogramSnapshot, LogKind, OpKind, Pattern, TimeSummary,
+    Trial, Workload, bucket_index,
+};
+
+fn committing(committers: u32, new_blocks: bool) -> Workload {
+    Workload {
+        numjobs: committers,
+        depth: committers,
+        from_start: new_blocks,
+        flush: Some(Flush { kind: FlushKind::Fdatasync, every: 1 }),
+        ..workload(OpKind::Write, Pattern::Sequential, 8192, 1)
+    }
+}
+
+/// A trial whose flushes take these times, each so often.
+fn flushed(workload: &Workload, iops: f64, times: &[(u64, u64)]) -> Trial {
+    let buckets = times.iter().map(|&(ns, count)| (bucket_index(ns) as u32, count)).collect();
+    let histogram = HistogramSnapshot { buckets };
+    let count = histogram.count();
+    let mean = times.iter().map(|&(ns, many)| ns as f64 * many as f64).sum::<f64>() / count as f64;
+    let summary = TimeSummary {
+        mean,
+        mean_ci95_rel: Some(0.02),
+        stddev: 0.0,
+        min: 0,
+        max: 0,
+        p50: None,
+        p90: None,
+        p95: None,
+        p99: None,
+        p99_9: None,
+        p99_99: None,
+    };
+    let mut trial = trial(workload, iops);
+    trial.result.flush = Some(DirectionResult {
+        ios: count,
+        iops,
+        iops_ci95_rel: Some(0.03),
+        latency_ns: Some(summary),
+        histogram,
+        ..DirectionResult::default()
+    });
+    trial
+}
+
+#[test]
+fn commits_are_points_by_log_and_committers_and_no_cells_of_the_device() {
+    let (old, new) = (committing(4, false), committing(1, true));
+    let plain = workload(OpKind::Write, Pattern::Sequential, 8192, 1);
+    let trials = [
+        flushed(&new, 500.0, &[(2_000_000, 100)]),
+        flushed(&old, 4000.0, &[(1_000_000, 100)]),
+        flushed(&old, 4200.0, &[(1_000_000, 100)]),
+        trial(&plain, 9000.0),
+    ];
+    let points = model::commit_points(&trials);
+    let found: Vec<_> = points.iter().map(|point| (point.log, point.committers)).collect();
+    assert_eq!(found, [(LogKind::Overwritten, 4), (LogKind::NewBlocks, 1)]);
+    assert!((points[0].commits_per_s.value - 4100.0).abs() < 1e-6);
+    assert_eq!(points[0].histogram.count(), 200);
+    assert!((points[1].flush_ns.value - 2e6).abs() < 1.0);
+    assert!((points[1].commits_per_s.relative_half_width() - 0.03).abs() < 1e-9, "its own");
+    let cells = model::aggregate(&trials, 0.05);
+    assert_eq!(cells.len(), 1);
+    assert_eq!(cells[0].cell, plain.cell());
+}
+
+#[test]
+fn the_percentile_holds_those_of_its_visits_and_is_not_told_of_few_flushes() {
+    let workload = committing(1, true);
+    let few = [flushed(&workload, 100.0, &[(1_000_000, 999)])];
+    let reason = model::commit_points(&few)[0].flush_p99_ns.reason().unwrap().to_owned();
+    assert_eq!(reason, "999 flushes are too few, it takes a thousand");
+    // Two in a hundred are slow in one visit, none in the other: one in a hundred of all.
+    let uneven = [
+        flushed(&workload, 100.0, &[(1_000_000, 2940), (9_000_000, 60)]),
+        flushed(&workload, 100.0, &[(1_000_000, 3000)]),
+    ];
+    let p99 = *model::commit_points(&uneven)[0].flush_p99_ns.value().unwrap();
+    assert!(p99.low < 1.02e6 && p99.high > 8.9e6, "{p99:?}");
+    // The same in each: nothing but the rank is uncertain.
+    let even = [flushed(&workload, 100.0, &[(1_000_000, 2900), (9_000_000, 100)])];
+    let p99 = *model::commit_points(&even)[0].flush_p99_ns.value().unwrap();
+    assert!(p99.low > 8.9e6 && p99.high < 9.1e6, "{p99:?}");
+}
+
+#[test]
+fn a_trial_whose_writes_failed_makes_no_point() {
+    let mut bad = flushed(&committing(1, false), 100.0, &[(1_000_000, 2000)]);
+    bad.result.write.as_mut().unwrap().errors = 1;
+    assert!(model::commit_points(&[bad]).is_empty());
+}
+
+/// One committer whose flush always takes a millisecond, without a write before it.
+fn millisecond() -> record::CommitPoint {
+    let trial = flushed(&committing(1, false), 1000.0, &[(1_000_000, 1000)]);
+    let mut point = model::commit_points(&[trial]).remove(0);
+    point.write_ns = record::Estimate::symmetric(0.0, 0.0, 1);
+    point
+}
+
+fn predicted(sessions: u32, work_us: f64, processors: u32) -> record::CommitPrediction {
+    let sessions = model::Sessions { sessions, work_ns: work_us * 1e3, processors };
+    model::group_commit(&millisecond(), &sessions, 0.0)
+}
+
+#[test]
+fn a_session_alone_commits_once_per_flush_and_work() {
+    for (work_us, rate) in [(0.0, 1000.0), (1000.0, 500.0), (9000.0, 100.0)] {
+        let found = predicted(1, work_us, 4);
+        let error = found.commits_per_s.value / rate - 1.0;
+        assert!(error.abs() < 0.02, "{work_us} us: {found:?}");
+        assert!((found.commits_per_flush - 1.0).abs() < 1e-9, "{found:?}");
+    }
+}
+
+#[test]
+fn sessions_that_hardly_work_share_every_second_flush_and_wait_for_two() {
+    let found = predicted(32, 1.0, 64);
+    assert!((found.commits_per_flush - 16.0).abs() < 1.0, "{found:?}");
+    assert!((found.commits_per_s.value / 16e3 - 1.0).abs() < 0.05, "{found:?}");
+    assert!((found.commit_ns.value / 2e6 - 1.0).abs() < 0.05, "{found:?}");
+}
+
+#[test]
+fn processors_limit_many_sessions_and_then_flushes_hardly_matter() {
+    // 2 processors at 1 ms each: 2,000 per second, whatever the number of sessions beyond.
+    let found = predicted(64, 1000.0, 2);
+    assert!((found.commits_per_s.value / 2000.0 - 1.0).abs() < 0.05, "{found:?}");
+}
+
+#[test]
+fn a_doubtful_flush_time_widens_the_prediction() {
+    let sessions = model::Sessions { sessions: 8, work_ns: 1e5, processors: 8 };
+    let sure = model::group_commit(&millisecond(), &sessions, 0.01).commits_per_s;
+    let unsure = model::group_commit(&millisecond(), &sessions, 0.2).commits_per_s;
+    assert!(unsure.half_width() > 3.0 * sure.half_width(), "{sure:?} {unsure:?}");
+    assert!(unsure.includes(unsure.value));
+}

@@ -1,0 +1,144 @@
+//! Commits: how many a second, how long the flush takes, and for which programs that is enough.
+
+use super::{cell_of, not_measured};
+use crate::number;
+use crate::page::Tone;
+use crate::story::{Cell, Section, Story, joined};
+use record::{
+    CommitNeed, CommitPoint, CommitVerdict, Commits, LogKind, OpKind, Pattern, Profile,
+    format_bytes,
+};
+use std::collections::BTreeSet;
+
+/// A size of direct writes that every check measures.
+const DIRECT_BYTES: u64 = 4 << 10;
+
+pub(super) fn commits(story: &mut Story, profile: &Profile) {
+    let commits = match profile.commits.known() {
+        Ok(commits) => commits,
+        Err(_) if !profile.has_writes() && !profile.simulated => {
+            story.section("Commits", &not_measured(profile, Some(OpKind::Write)));
+            return;
+        }
+        Err(why) => {
+            story.section("Commits", &format!("not measured ({why})"));
+            return;
+        }
+    };
+    let Some(first) = commits.points.first() else { return };
+    let remark = format!(
+        "how many a second, each a write of {} to a log through the page cache and an {}; \
+         p50 to p99.9: of the {}",
+        format_bytes(first.bytes.0),
+        first.flush.name(),
+        first.flush.name(),
+    );
+    let section = story.section("Commits", &remark);
+    points(section, commits);
+    journal(section, commits);
+    protected(section, profile);
+    verdicts(section, commits);
+}
+
+fn points(section: &mut Section, commits: &Commits) {
+    let committers: BTreeSet<u32> = commits.points.iter().map(|point| point.committers).collect();
+    section.table(committers, |t| {
+        t.right("committers", ToString::to_string);
+        for log in LogKind::BOTH {
+            if commits.points.iter().all(|point| point.log != log) {
+                continue;
+            }
+            let of = |number: &u32| commits.point(log, *number);
+            t.group(log.name());
+            t.right("per s", |row| {
+                Cell::or_empty(of(row), |it| number::count(it.commits_per_s.value))
+            });
+            t.interval(|row| of(row).map(|it| it.commits_per_s)).expendable(1);
+            let percentile = |row: &u32, share: f64| {
+                let flushes = |point: &CommitPoint| point.histogram.percentile(share);
+                Cell::or_empty(of(row), |it| number::or_none(flushes(it), number::time))
+            };
+            t.titled("latency_p50_ns", |row| percentile(row, 0.5));
+            t.titled("latency_p99_ns", |row| percentile(row, 0.99));
+            t.titled("latency_p99_9_ns", |row| percentile(row, 0.999)).expendable(2);
+        }
+    });
+    let unknown = |point: &CommitPoint| point.histogram.percentile(0.999).is_none();
+    if commits.points.iter().any(unknown) {
+        section.note(
+            "–: fewer than ten flushes took longer, too few to say; a larger --budget has more.",
+        );
+    }
+}
+
+/// What one committer's flush consists of, and what several gain.
+fn journal(section: &mut Section, commits: &Commits) {
+    let alone = |log| commits.point(log, 1);
+    if let (Some(old), Some(new)) = (alone(LogKind::Overwritten), alone(LogKind::NewBlocks)) {
+        let (old, new) = (&old.flush_ns, &new.flush_ns);
+        section.text(if new.exceeds(old) {
+            format!(
+                "A flush takes {} on new blocks, {} on old ones: the file system's journal notes which \
+                 blocks hold data.",
+                number::time(new.value),
+                number::time(old.value),
+            )
+        } else {
+            "What the file system writes down of new blocks costs a flush nothing measurable."
+                .to_owned()
+        });
+    }
+    let most = commits.points.iter().filter(|point| point.log == LogKind::Overwritten);
+    let most = most.max_by(|a, b| a.commits_per_s.value.total_cmp(&b.commits_per_s.value));
+    if let (Some(one), Some(most)) = (alone(LogKind::Overwritten), most) {
+        let gain = most.commits_per_s.value / one.commits_per_s.value;
+        section.text(format!(
+            "{} committers, each with flushes of its own, reach {} times the commits of one. \
+             Programs that commit together (group commit) do better: one flush of {} serves all that \
+             wait for it.",
+            most.committers,
+            number::digits(gain),
+            number::time(one.flush_ns.value),
+        ));
+    }
+}
+
+/// What remains of a commit where a write cache is protected, so that a flush has nothing to do.
+fn protected(section: &mut Section, profile: &Profile) {
+    let direct = cell_of(profile, OpKind::Write, Pattern::Sequential, 1, DIRECT_BYTES);
+    let Some(write) = direct.map(|cell| cell.latency_ns) else { return };
+    section.text(format!(
+        "A direct write of {} without a flush takes {}: about what a commit takes on a device whose \
+         write cache is protected against a loss of power, which has nothing to flush.",
+        format_bytes(DIRECT_BYTES),
+        number::with_interval(&write, number::time),
+    ));
+}
+
+fn verdicts(section: &mut Section, commits: &Commits) {
+    section.table(&commits.verdicts, |t| {
+        t.left("one committer", |verdict| verdict.program.clone());
+        t.left("asks for", |verdict| need(verdict));
+        t.left("measured", |verdict| match verdict.measured.known() {
+            Ok(value) => Cell::from(match verdict.need {
+                CommitNeed::FlushP99Ns => number::with_interval(value, number::time),
+                CommitNeed::CommitsPerS => number::with_interval(value, number::count),
+            }),
+            Err(why) => Cell::toned(format!("not measured: {why}"), Tone::Faint),
+        });
+        t.left("", |verdict| match verdict.met {
+            Some(true) => Cell::toned("yes", Tone::Good),
+            Some(false) => Cell::toned("no", Tone::Bad),
+            None => Cell::toned("not decided", Tone::Warn),
+        });
+    });
+    let sources: BTreeSet<&str> = commits.verdicts.iter().map(|it| it.source.as_str()).collect();
+    section.note(format!("Who asks: {}.", joined(sources, "; ", str::to_owned)));
+}
+
+fn need(verdict: &CommitVerdict) -> String {
+    match verdict.need {
+        CommitNeed::FlushP99Ns => format!("flush p99 below {}", number::time(verdict.limit)),
+        CommitNeed::CommitsPerS => format!("{} commits/s", number::count(verdict.limit)),
+    }
+}

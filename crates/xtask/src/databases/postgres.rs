@@ -1,0 +1,194 @@
+//! A PostgreSQL server of one's own, and the loads that it is put under.
+
+use crate::child::output;
+use anyhow::{Context, Result, ensure};
+use nix::unistd::{User, geteuid};
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where Debian puts the programs of each version.
+const PROGRAMS: &str = "/usr/lib/postgresql";
+/// The user that a server started by root runs as.
+const USER: &str = "postgres";
+/// Rows of the table: more than clients, so that two hardly ever want the same one.
+const ROWS: u32 = 100_000;
+/// As little as commits, so that commits are what is measured.
+const TRANSACTION: &str =
+    "\\set id random(1, 100000)\nUPDATE counters SET n = n + 1 WHERE id = :id;\n";
+const SETTINGS: &str = "listen_addresses = ''\nfsync = on\nwal_sync_method = fdatasync\n\
+    shared_buffers = 256MB\nmax_wal_size = 8GB\ncheckpoint_timeout = 1h\nautovacuum = off\n\
+    max_connections = 64\n";
+
+pub(super) struct Postgres {
+    programs: PathBuf,
+    folder: PathBuf,
+}
+
+impl Postgres {
+    /// Makes a cluster below `folder` and starts it; the inner error says what the machine lacks.
+    pub(super) fn start(folder: &Path) -> Result<Result<Self, String>> {
+        let versions = std::fs::read_dir(PROGRAMS).into_iter().flatten().flatten();
+        let newest = versions.map(|version| version.path().join("bin")).max();
+        let Some(programs) = newest.filter(|programs| programs.join("pgbench").is_file()) else {
+            return Ok(Err(format!("no PostgreSQL in {PROGRAMS}")));
+        };
+        let home = folder.join("postgresql");
+        std::fs::create_dir(&home)?;
+        if geteuid().is_root() {
+            let user = User::from_name(USER)?.context("no user postgres")?;
+            chown(&home, Some(user.uid.as_raw()), Some(user.gid.as_raw()))?;
+            // The server's user must reach its own folder.
+            open_to_all(folder)?;
+        }
+        let server = Self { programs, folder: home };
+        server.run("initdb", &["-D", "data", "-A", "trust", "-U", USER])?;
+        let file = server.folder.join("data/postgresql.conf");
+        let socket = format!("unix_socket_directories = '{}'\n", server.folder.display());
+        let text = std::fs::read_to_string(&file)? + SETTINGS + &socket;
+        std::fs::write(&file, text)?;
+        server.run("pg_ctl", &["-D", "data", "-w", "-l", "log", "start"])?;
+        let rows = format!(
+            "CREATE TABLE counters (id int PRIMARY KEY, n int) WITH (fillfactor = 50); \
+             INSERT INTO counters SELECT id, 0 FROM generate_series(1, {ROWS}) AS id; CHECKPOINT"
+        );
+        server.run("psql", &["-h", &server.socket(), "-U", USER, "-q", "-c", &rows, USER])?;
+        std::fs::write(server.folder.join("transaction.sql"), TRANSACTION)?;
+        Ok(Ok(server))
+    }
+
+    fn socket(&self) -> String {
+        self.folder.display().to_string()
+    }
+
+    /// Runs one of the programs in the folder, as the server's user where we are root.
+    fn run(&self, program: &str, words: &[&str]) -> Result<String> {
+        let program = self.programs.join(program);
+        let mut command = if geteuid().is_root() {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        let text = output(command.args(words).current_dir(&self.folder), &[0])?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Writes of 8 KiB with fdatasync per second, by PostgreSQL's own program.
+    pub(super) fn test_fsync(&self, seconds: u32) -> Result<f64> {
+        let seconds = seconds.div_ceil(4).to_string();
+        let text = self.run("pg_test_fsync", &["-s", &seconds, "-f", "fsync.tmp"])?;
+        rate_of_fdatasync(&text).with_context(|| format!("no rate of fdatasync in {text}"))
+    }
+
+    /// What a transaction takes that does not wait for its commit, one after the other.
+    pub(super) fn work_ns(&self, seconds: u32) -> Result<f64> {
+        let (rate, _) = self.load(1, seconds, "-c synchronous_commit=off")?;
+        Ok(1e9 / rate)
+    }
+
+    /// Commits per second, and the 99th percentile of a transaction in nanoseconds.
+    pub(super) fn bench(&self, clients: u32, seconds: u32) -> Result<(f64, f64)> {
+        self.load(clients, seconds, "-c synchronous_commit=on")
+    }
+
+    fn load(&self, clients: u32, seconds: u32, options: &str) -> Result<(f64, f64)> {
+        let (clients_word, seconds) = (clients.to_string(), seconds.to_string());
+        let log = self.folder.join("latencies");
+        std::fs::create_dir(&log)?;
+        if geteuid().is_root() {
+            open_to_all(&log)?;
+        }
+        // Options of the server reach it by a variable that libpq reads.
+        let program = self.programs.join("pgbench");
+        let mut command = Command::new("setpriv");
+        if geteuid().is_root() {
+            command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]);
+        }
+        command.arg(program).env("PGOPTIONS", options).current_dir(&log).args([
+            "-h",
+            &self.socket(),
+            "-U",
+            USER,
+            "-n",
+            "-M",
+            "prepared",
+            "-f",
+            "../transaction.sql",
+            "-c",
+            &clients_word,
+            "-j",
+            "1",
+            "-T",
+            &seconds,
+            "-l",
+            USER,
+        ]);
+        let text = String::from_utf8_lossy(&output(&mut command, &[0])?).into_owned();
+        let rate = transactions_per_s(&text).with_context(|| format!("no rate in {text}"))?;
+        let mut times = Vec::new();
+        for file in std::fs::read_dir(&log)? {
+            times.extend(latencies_us(&std::fs::read_to_string(file?.path())?));
+        }
+        std::fs::remove_dir_all(&log)?;
+        ensure!(
+            times.len() >= 1_000,
+            "{clients} clients: {} transactions are too few",
+            times.len()
+        );
+        times.sort_by(f64::total_cmp);
+        Ok((rate, times[times.len() * 99 / 100] * 1e3))
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // Its folder goes with it; a server that is gone already is none.
+        let _ = self.run("pg_ctl", &["-D", "data", "-w", "-m", "immediate", "stop"]);
+    }
+}
+
+/// Lets every user in, and nobody but its owner write, where it is no folder for all.
+fn open_to_all(folder: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    Ok(std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777))?)
+}
+
+/// The first line of `fdatasync`: one write of 8 kB.
+fn rate_of_fdatasync(text: &str) -> Option<f64> {
+    let line = text.lines().find(|line| line.trim_start().starts_with("fdatasync"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// `tps = 1234.5 (without initial connection time)`.
+fn transactions_per_s(text: &str) -> Option<f64> {
+    let line = text.lines().find(|line| line.starts_with("tps = "))?;
+    line.split_whitespace().nth(2)?.parse().ok()
+}
+
+/// The third field of each line: microseconds.
+fn latencies_us(text: &str) -> impl Iterator<Item = f64> + '_ {
+    text.lines().filter_map(|line| line.split(' ').nth(2)?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_programs_print_is_read() {
+        let fsync = "Compare file sync methods using one 8kB write:\n\
+            \x20       open_datasync      n/a*\n\
+            \x20       fdatasync           1234.567 ops/sec     810 usecs/op\n\
+            Compare file sync methods using two 8kB writes:\n\
+            \x20       fdatasync            999.000 ops/sec    1001 usecs/op\n";
+        assert_eq!(rate_of_fdatasync(fsync), Some(1234.567));
+        assert_eq!(rate_of_fdatasync("open_sync 1 ops/sec"), None);
+        let bench = "latency average = 0.5 ms\ntps = 1998.25 (without initial connection time)\n";
+        assert_eq!(transactions_per_s(bench), Some(1998.25));
+        let log: Vec<f64> =
+            latencies_us("0 1 512 0 1700000000 5\n1 1 640 0 1700000000 9\nx\n").collect();
+        assert_eq!(log, [512.0, 640.0]);
+    }
+}
