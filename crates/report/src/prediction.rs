@@ -121,6 +121,10 @@ fn of_commits(story: &mut Story, commits: &CommitPrediction) {
     story.fact("with the work", format!("p99 {whole}"));
     let each = number::digits(commits.commits_per_flush);
     story.fact("flush", format!("serves {each} commits on average"));
+    if commits.sessions > 1 {
+        let not_in_it = "what waking each other up and locks cost a server is not in it";
+        story.fact("take it as", format!("the most that is possible: {not_in_it}"));
+    }
 }
 
 fn answer(story: &mut Story, prediction: &Prediction) {

@@ -255,7 +255,9 @@ impl<'a> Subject<'a> {
                 .find_map(|path| path.layout.as_ref()),
             changed: self.profile.value().map_or(&[], |profile| &profile.differences),
         };
-        segment.waking_ns = wakeup_latency::added_ns(&self.observation.wake_ups, &segment.tally);
+        let woken = wakeup_latency::woken(segment.facts);
+        let each_ns = wakeup_latency::added_ns(&self.observation.wake_ups, &segment.tally);
+        segment.waking_ns = woken * each_ns;
         segment.deep = self.deep(&segment);
         if segment.deep.is_some_and(|deep| deep.is_kept()) && !known.constant {
             known.constant = true;

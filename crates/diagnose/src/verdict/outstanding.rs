@@ -33,9 +33,9 @@ const KEPT_UP_CHANCE: f64 = 0.05;
 const CONSTANT_BUSY: f64 = 0.95;
 /// The same of a program that waits for a processor.
 const LATE_BUSY: f64 = 0.25;
-/// Who asks in bursts, as a program that waits for several answers at once, leaves it idle between; then
-/// the queue is at least this many times what arrivals by chance would make of one that is idle so
-/// much.
+/// Who asks in bursts, as a program that waits for several answers at once, leaves it idle between. Then
+/// the queue is at least this many times what arrivals by chance would leave on a device that is idle
+/// so much, and however it moves, these did not make it.
 const BURSTS_BUSY: f64 = 0.8;
 const BEYOND_CHANCE: f64 = 2.0;
 /// A queue that is at least this many times the depth that is enough: a third of the waiting for a
@@ -50,6 +50,8 @@ const QUEUE_KEPT: f64 = 0.3;
 /// seldom.
 const MEANS_KEPT: f64 = 0.5;
 const KEPT_BY_CHANCE: f64 = 0.001;
+/// How seldom a line of work that comes by itself is as short at all moments as one that is bounded.
+const BOUNDED_BY_CHANCE: f64 = 0.003;
 /// It comes by itself where its means vary by more than the first and by less than the second of these
 /// times that.
 const QUEUE_CHANCE: (f64, f64) = (0.5, 3.0);
@@ -75,6 +77,9 @@ pub(crate) enum LoopKind {
     FollowsRate(f64, f64),
     /// Programs: at that many moments out of so many it was the same number, and never more.
     Ceiling(f64, u32, u32),
+    /// Programs: there were never more than that at so many moments, where a queue of work that comes by
+    /// itself would be longer at one of them.
+    Bounded(f64, usize),
     /// It varies as work that comes by itself makes it vary.
     Chance,
     /// Neither shows.
@@ -117,6 +122,10 @@ impl ExcessQueue {
             LoopKind::Ceiling(most, times, of) => {
                 format!("At {times} of {of} moments they were exactly {most:.0}, and never more.")
             }
+            LoopKind::Bounded(most, moments) => format!(
+                "At none of {moments} moments were there more than {most:.0}; those that come by \
+                 themselves would have queued up further at one of them."
+            ),
             LoopKind::Chance => "They vary as those that come by themselves do.".to_owned(),
             LoopKind::Untold => {
                 "Whether a program keeps them up or they come by themselves, these \
@@ -143,12 +152,16 @@ pub(crate) fn deep(
     let enough = enough_of(present)?;
     // What M/M/1 has in progress while it is busy, behind what the device works on.
     let by_chance = enough.depth + 1.0 / (1.0 - busy).max(1e-9);
-    let in_bursts = busy >= BURSTS_BUSY && present >= BEYOND_CHANCE * by_chance;
+    let beyond_chance = present >= BEYOND_CHANCE * by_chance;
+    let in_bursts = busy >= BURSTS_BUSY && beyond_chance;
     let all_the_time = late || busy >= CONSTANT_BUSY || in_bursts;
     if present < DEEP * enough.depth || !all_the_time {
         return None;
     }
-    let upkeep = upkeep(series, &total, present, &enough);
+    let upkeep = match upkeep(series, &total, present, &enough) {
+        LoopKind::Chance if beyond_chance => LoopKind::Untold,
+        told => told,
+    };
     let told = upkeep != LoopKind::Untold || present >= DEEP_UNTOLD * enough.depth;
     told.then_some(ExcessQueue { present, enough, upkeep })
 }
@@ -189,6 +202,10 @@ fn upkeep(
     if calm <= by_chance.min(MEANS_KEPT) * chance {
         return LoopKind::Steady(calm, chance);
     }
+    let apart = (busy_s / (2.0 * open.memory_s).max(1e-9)).min(moments.len() as f64);
+    if let Some(most) = bounded(&moments, apart, present, enough) {
+        return LoopKind::Bounded(most, moments.len());
+    }
     let at_moments = open.moves(0.0, busy_s, count);
     if let Some(seen) = seen.filter(|seen| *seen <= QUEUE_KEPT * at_moments) {
         return LoopKind::Steady(seen, at_moments);
@@ -226,6 +243,15 @@ fn ceiling(moments: &[f64]) -> Option<LoopKind> {
     let of = moments.iter().filter(|present| **present > 0.0).count() as u32;
     let again = times >= 2 && f64::from(times) >= CEILING_SHARE * f64::from(of);
     (again && most >= CEILING_MIN).then_some(LoopKind::Ceiling(most, times, of))
+}
+
+/// The most at any moment, where a line behind what the device works on, whose length is exponential,
+/// would hardly ever have stayed below that at all of them, of which `apart` tell something new.
+fn bounded(moments: &[f64], apart: f64, present: f64, enough: &SufficientDepth) -> Option<f64> {
+    let most = moments.iter().copied().fold(0.0, f64::max);
+    let behind = (present - enough.depth).max(1.0);
+    let below = -libm::expm1(-(most - enough.depth).max(0.0) / behind);
+    (most > 0.0 && libm::pow(below, apart) < BOUNDED_BY_CHANCE).then_some(most)
 }
 
 /// How a queue moves to which work comes by chance.
@@ -339,6 +365,40 @@ mod tests {
         let wanders = [190.0, 196.0, 184.0, 199.0, 188.0, 193.0, 181.0, 197.0];
         let seconds = wanders.map(|present| (100_000.0, present, 30.0 + present / 2.0, 1.0));
         assert!(matches!(upkeep_of(&seconds, false), Some(LoopKind::Steady(..))));
+    }
+
+    #[test]
+    fn a_queue_that_is_bounded_at_many_moments_is_kept_up_and_one_with_a_tail_is_not() {
+        // Eighty in a program whose processors are shared: the means move as by chance, the moments
+        // lie anywhere below eighty.
+        let means = [55.0, 68.0, 49.0, 72.0, 61.0, 52.0, 70.0, 58.0, 66.0, 47.0];
+        let moments = [80.0, 34.0, 71.0, 12.0, 79.0, 55.0, 66.0, 20.0, 78.0, 43.0];
+        let twice = || means.iter().zip(moments).cycle().take(20);
+        let seconds: Vec<_> =
+            twice().map(|(&mean, moment)| (200_000.0, mean, moment, 1.0)).collect();
+        let found = upkeep_of(&seconds, false);
+        assert!(matches!(found, Some(LoopKind::Bounded(most, 20)) if most == 80.0), "{found:?}");
+        // The same with one moment in the tail of an exponential queue, and over so slow a device that
+        // all moments see the same queue.
+        let mut tail = seconds.clone();
+        tail[7].2 = 210.0;
+        assert!(!matches!(upkeep_of(&tail, false), Some(LoopKind::Bounded(..))));
+        let slow: Vec<_> =
+            seconds.iter().map(|&(_, mean, at, busy)| (30.0, mean, at, busy)).collect();
+        assert!(!matches!(upkeep_of(&slow, false), Some(LoopKind::Bounded(..))));
+    }
+
+    #[test]
+    fn bursts_that_leave_the_device_idle_are_a_deep_queue_only_where_chance_makes_none_so_long() {
+        let bursts = |present: f64, busy: f64| {
+            let at = [0.9, 0.2, 1.6, 0.5, 2.9, 0.1, 0.7, 1.2];
+            let seconds = at.map(|at| (200_000.0, present * busy, at * present, busy));
+            upkeep_of(&seconds, false)
+        };
+        // Idle for a tenth of the time, chance has ten in a line behind four.
+        assert!(bursts(80.0, 0.9).is_some());
+        assert!(bursts(20.0, 0.9).is_none());
+        assert!(bursts(80.0, 0.7).is_none());
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn a_real_trial_follows_its_schema_and_is_the_same_on_screen_in_the_file_and_in_
 fn a_real_profile_follows_its_schema_and_is_the_same_when_it_is_shown_again() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
-    let words = "check . --size 256m --budget 5s --json --db kept.db";
+    let words = "check . --size 256m --budget 10s --json --db kept.db";
     let ended = halfpower_in(folder.path(), words);
     // A disk that is held up may complete nothing in a visit, which is a finding and no failure.
     assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
@@ -90,6 +90,17 @@ fn a_real_profile_follows_its_schema_and_is_the_same_when_it_is_shown_again() {
     let trials = store.trials_of::<Profile>(&profile.id).unwrap();
     // How many visits fit into the budget is the machine's business; each cell had one.
     let known: HashSet<&str> = trials.iter().map(|trial| trial.id.as_str()).collect();
+    // Commits are told if one trial of them counts, and then each answer goes back to it.
+    let committing = || trials.iter().filter(|trial| trial.workload.flush.is_some());
+    assert!(committing().count() >= 4, "two logs, two numbers of committers, at least once");
+    let counts =
+        committing().any(|trial| trial.clean() && trial.failed() == 0 && trial.completed() > 0);
+    assert_eq!(profile.commits.value().is_some(), counts, "{:?}", profile.commits.reason());
+    let points = profile.commits.value().map_or(&[][..], |commits| &commits.points);
+    for point in points {
+        assert!(point.trial_ids.iter().all(|id| known.contains(id.as_str())), "{point:?}");
+        assert!(point.histogram.count() > 0 && point.commits_per_s.value > 0.0, "{point:?}");
+    }
     for cell in &profile.cells {
         assert!(!cell.trial_ids.is_empty(), "{}", cell.cell);
         assert!(cell.trial_ids.iter().all(|id| known.contains(id.as_str())), "{}", cell.cell);
