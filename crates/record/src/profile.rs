@@ -46,7 +46,8 @@ pub struct Profile {
     /// Cells of mixes and of open loops, for predictions; absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixes: Vec<Cell>,
-    /// Commits to a log, or why none were measured.
+    /// Commits to a log, or why none were measured; a profile of an earlier version has none.
+    #[serde(default = "before_commits")]
     pub commits: Measured<Commits>,
     /// Straight lines through service time against request size.
     pub service_time_fits: Vec<ServiceTimeFit>,
@@ -62,6 +63,10 @@ pub struct Profile {
     pub advice: Vec<Advice>,
     /// Conclusions on the device and on the measurement.
     pub findings: Vec<Finding>,
+}
+
+fn before_commits() -> Measured<Commits> {
+    Measured::not("the profile is from before commits were measured")
 }
 
 impl Profile {

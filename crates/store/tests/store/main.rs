@@ -103,7 +103,7 @@ fn profile(id: &str) -> Profile {
         earlier_levels: Vec::new(),
         cells: Vec::new(),
         mixes: Vec::new(),
-        commits: Measured::not("not made up"),
+        commits: Measured::not("the profile is from before commits were measured"),
         service_time_fits: Vec::new(),
         depth_curves: Vec::new(),
         size_curves: Vec::new(),
