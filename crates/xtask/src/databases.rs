@@ -52,7 +52,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let budget: String = flags.value("--budget")?.unwrap_or_else(|| BUDGET.to_owned());
     let binary = place::binary(flags.value::<PathBuf>("--binary")?, false)?;
     let parent: PathBuf = flags.value("--folder")?.unwrap_or_else(std::env::temp_dir);
-    let folder = tempfile::Builder::new().prefix("halfpower-databases-").tempdir_in(&parent)?;
+    let folder = testkit::Folder::within(&parent, "halfpower-databases-")?;
     let postgres = Postgres::start(folder.path())?;
     let etcd = Etcd::start(folder.path())?;
     let mut found = Pairs::new();

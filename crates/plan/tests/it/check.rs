@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const AREA: Bytes = Bytes(1 << 30);
 const SEED: u64 = 1;
 
-fn settings(budget_s: u64) -> CheckSettings {
+pub(crate) fn settings(budget_s: u64) -> CheckSettings {
     CheckSettings {
         area: AREA,
         engine: EngineName::Sim,

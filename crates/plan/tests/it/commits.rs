@@ -14,12 +14,8 @@ fn settings(budget_ms: u64) -> CheckSettings {
     CheckSettings {
         area: AREA,
         engine: EngineName::IoUring,
-        alignment: 512,
         budget: Nanos(budget_ms * 1_000_000),
-        write: true,
-        full: false,
-        target_rel: 0.05,
-        seed: 3,
+        ..crate::check::settings(0)
     }
 }
 

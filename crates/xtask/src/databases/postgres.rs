@@ -3,7 +3,8 @@
 use crate::child::output;
 use anyhow::{Context, Result, ensure};
 use nix::unistd::{User, geteuid};
-use std::os::unix::fs::chown;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,6 +12,8 @@ use std::process::Command;
 const PROGRAMS: &str = "/usr/lib/postgresql";
 /// The user that a server started by root runs as.
 const USER: &str = "postgres";
+/// What pgbench calls its files of latencies, with a number behind it.
+const LATENCIES: &str = "latencies";
 /// Rows of the table: more than clients, so that two hardly ever want the same one.
 const ROWS: u32 = 100_000;
 /// As little as commits, so that commits are what is measured.
@@ -23,6 +26,8 @@ const SETTINGS: &str = "listen_addresses = ''\nfsync = on\nwal_sync_method = fda
 pub(super) struct Postgres {
     programs: PathBuf,
     folder: PathBuf,
+    /// Stops the server, which is no child of ours, also on a signal.
+    _running: Option<testkit::Undo>,
 }
 
 impl Postgres {
@@ -39,15 +44,23 @@ impl Postgres {
             let user = User::from_name(USER)?.context("no user postgres")?;
             chown(&home, Some(user.uid.as_raw()), Some(user.gid.as_raw()))?;
             // The server's user must reach its own folder.
-            open_to_all(folder)?;
+            std::fs::set_permissions(folder, Permissions::from_mode(0o755))?;
         }
-        let server = Self { programs, folder: home };
+        let mut server = Self { programs, folder: home, _running: None };
         server.run("initdb", &["-D", "data", "-A", "trust", "-U", USER])?;
         let file = server.folder.join("data/postgresql.conf");
         let socket = format!("unix_socket_directories = '{}'\n", server.folder.display());
         let text = std::fs::read_to_string(&file)? + SETTINGS + &socket;
         std::fs::write(&file, text)?;
+        let mut stop = server.command("pg_ctl");
+        stop.arg("-D").arg(server.folder.join("data")).args(["-w", "-m", "immediate", "stop"]);
+        let stop: Vec<String> = std::iter::once(stop.get_program())
+            .chain(stop.get_args())
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
         server.run("pg_ctl", &["-D", "data", "-w", "-l", "log", "start"])?;
+        let stop: Vec<&str> = stop.iter().map(String::as_str).collect();
+        server._running = Some(testkit::Undo::by("a PostgreSQL server", &stop));
         let rows = format!(
             "CREATE TABLE counters (id int PRIMARY KEY, n int) WITH (fillfactor = 50); \
              INSERT INTO counters SELECT id, 0 FROM generate_series(1, {ROWS}) AS id; CHECKPOINT"
@@ -61,17 +74,20 @@ impl Postgres {
         self.folder.display().to_string()
     }
 
-    /// Runs one of the programs in the folder, as the server's user where we are root.
-    fn run(&self, program: &str, words: &[&str]) -> Result<String> {
+    /// One of the programs in the folder, as the server's user where we are root.
+    fn command(&self, program: &str) -> Command {
         let program = self.programs.join(program);
-        let mut command = if geteuid().is_root() {
-            let mut command = Command::new("setpriv");
+        let mut command = Command::new(&program);
+        if geteuid().is_root() {
+            command = Command::new("setpriv");
             command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]).arg(program);
-            command
-        } else {
-            Command::new(program)
-        };
-        let text = output(command.args(words).current_dir(&self.folder), &[0])?;
+        }
+        command.current_dir(&self.folder);
+        command
+    }
+
+    fn run(&self, program: &str, words: &[&str]) -> Result<String> {
+        let text = output(self.command(program).args(words), &[0])?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
@@ -94,44 +110,23 @@ impl Postgres {
     }
 
     fn load(&self, clients: u32, seconds: u32, options: &str) -> Result<(f64, f64)> {
-        let (clients_word, seconds) = (clients.to_string(), seconds.to_string());
-        let log = self.folder.join("latencies");
-        std::fs::create_dir(&log)?;
-        if geteuid().is_root() {
-            open_to_all(&log)?;
-        }
+        let words = format!(
+            "-U {USER} -n -M prepared -f transaction.sql -c {clients} -j 1 -T {seconds} -l \
+             --log-prefix {LATENCIES} {USER}"
+        );
         // Options of the server reach it by a variable that libpq reads.
-        let program = self.programs.join("pgbench");
-        let mut command = Command::new("setpriv");
-        if geteuid().is_root() {
-            command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]);
-        }
-        command.arg(program).env("PGOPTIONS", options).current_dir(&log).args([
-            "-h",
-            &self.socket(),
-            "-U",
-            USER,
-            "-n",
-            "-M",
-            "prepared",
-            "-f",
-            "../transaction.sql",
-            "-c",
-            &clients_word,
-            "-j",
-            "1",
-            "-T",
-            &seconds,
-            "-l",
-            USER,
-        ]);
+        let mut command = self.command("pgbench");
+        command.env("PGOPTIONS", options).args(["-h", &self.socket()]).args(words.split(' '));
         let text = String::from_utf8_lossy(&output(&mut command, &[0])?).into_owned();
         let rate = transactions_per_s(&text).with_context(|| format!("no rate in {text}"))?;
         let mut times = Vec::new();
-        for file in std::fs::read_dir(&log)? {
-            times.extend(latencies_us(&std::fs::read_to_string(file?.path())?));
+        for file in std::fs::read_dir(&self.folder)? {
+            let path = file?.path();
+            if path.file_stem().is_some_and(|stem| stem == LATENCIES) {
+                times.extend(latencies_us(&std::fs::read_to_string(&path)?));
+                std::fs::remove_file(path)?;
+            }
         }
-        std::fs::remove_dir_all(&log)?;
         ensure!(
             times.len() >= 1_000,
             "{clients} clients: {} transactions are too few",
@@ -140,19 +135,6 @@ impl Postgres {
         times.sort_by(f64::total_cmp);
         Ok((rate, times[times.len() * 99 / 100] * 1e3))
     }
-}
-
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        // Its folder goes with it; a server that is gone already is none.
-        let _ = self.run("pg_ctl", &["-D", "data", "-w", "-m", "immediate", "stop"]);
-    }
-}
-
-/// Lets every user in, and nobody but its owner write, where it is no folder for all.
-fn open_to_all(folder: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    Ok(std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777))?)
 }
 
 /// The first line of `fdatasync`: one write of 8 kB.
