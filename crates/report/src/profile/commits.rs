@@ -84,8 +84,11 @@ fn journal(section: &mut Section, commits: &Commits) {
                 number::time(old.value),
             )
         } else {
-            "What the file system writes down of new blocks costs a flush nothing measurable."
-                .to_owned()
+            format!(
+                "These visits do not decide whether new blocks take a flush longer: {} against {}.",
+                number::with_interval(new, number::time),
+                number::with_interval(old, number::time),
+            )
         });
     }
     let most = commits.points.iter().filter(|point| point.log == LogKind::Overwritten);
