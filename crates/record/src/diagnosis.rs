@@ -419,6 +419,8 @@ pub enum NoteCode {
     FiguresMissing,
     /// No single request was timed, so that the slowest ones are not known.
     MeansOnly,
+    /// The profile measured no writes, and the few that there were are left out of the verdict.
+    ReadsAlone,
 }
 
 impl NoteCode {

@@ -62,6 +62,8 @@ pub enum Doubt {
     ConditionsChanged,
     /// The profile is perhaps of another device.
     ProfileMatch,
+    /// The profile measured no writes, and there are some beside the reads.
+    WritesUnknown,
     /// Requests are quicker than any of the profile's.
     Quicker,
     /// Another program uses the device as well.

@@ -150,7 +150,7 @@ impl IntervalTotals {
 
     /// With no more busy time than time in flight, U <= L and so S <= R: what a source says beyond that
     /// is cut. Requests that are in flight at the end may have been so all the time.
-    fn bounded(mut self) -> Self {
+    pub(crate) fn bounded(mut self) -> Self {
         let times_s = self.all.time_ns.map(|time| (time + self.all.step_ns) / 1e9);
         let Some(known_s) = times_s.into_iter().chain(self.present_s).reduce(f64::max) else {
             return self;
@@ -162,6 +162,13 @@ impl IntervalTotals {
             self.surely_busy_s = self.surely_busy_s.map(|busy_s| busy_s.min(most_s));
         }
         self
+    }
+
+    /// The same of its reads alone.
+    pub(crate) fn of_reads(self) -> Self {
+        let none = Some(0.0);
+        let write = OpTally { requests: none, bytes: none, time_ns: none, step_ns: 0.0 };
+        Self { write, all: self.read, ..self }
     }
 
     /// The sums of all intervals.

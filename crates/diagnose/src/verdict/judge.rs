@@ -31,6 +31,8 @@ pub(crate) const SLOW_FROM: f64 = 1.2;
 pub(super) const HARDLY_SLOW: f64 = 1.12;
 /// Faster than this share of all expectations: it is another device, or a cache.
 const FIT_FROM: f64 = 0.67;
+/// A device that does fewer than this at once gains nothing from a second request.
+const ONE_AT_A_TIME: f64 = 1.25;
 /// Overloaded where a request takes this many times what a lone one takes.
 pub(super) const WAITS_FROM: f64 = 3.0;
 /// Below this one hardly waits.
@@ -598,7 +600,9 @@ impl Segment<'_> {
 fn quicker(look: &Expectation, latency: f64, most: f64, saturation: f64) -> Judgement {
     let takes = format_nanos(latency);
     let served = look.quickest_ns.is_some_and(|least| latency >= FIT_FROM * least);
-    if !served {
+    // A limit of the rate holds closed loops at any depth, and not what comes more rarely.
+    let open = look.at_rate.filter(|open| latency >= FIT_FROM * open.value);
+    if !served && open.is_none() {
         let claim = format!(
             "Requests take {takes}, {} of the least that the profile expects: a cache serves them, \
              or the profile is of another device.",
@@ -609,19 +613,35 @@ fn quicker(look: &Expectation, latency: f64, most: f64, saturation: f64) -> Judg
             most,
             "share",
         );
-        judgement.against(
-            Verdict::Healthy,
-            Doubt::Quicker,
-            "A cache below the counters may serve them.",
-            "A new profile, or a trial over more than any cache holds.",
-        );
+        // Its closed loops met a limit at depth 1, and no open load of it says what lies below that.
+        let limited = look.side_by_side() < ONE_AT_A_TIME && saturation < NEAR_MAXIMUM;
+        let (because, decided_by) = if limited {
+            (
+                "The largest rate of the profile is that of lone requests: where that is a limit, they \
+                 waited for it in the profile, and these do not. Or a cache below the counters serves them.",
+                "A profile with open loads (`check --for-diagnosis`, with time enough for them).",
+            )
+        } else {
+            (
+                "A cache below the counters may serve them.",
+                "A new profile, or a trial over more than any cache holds.",
+            )
+        };
+        judgement.against(Verdict::Healthy, Doubt::Quicker, because, decided_by);
         return judgement;
     }
     let spare = saturation < MUCH_TO_SPARE;
     let verdict = if spare { Verdict::NotTheDisk } else { Verdict::Healthy };
+    let why = match open {
+        Some(open) => format!(
+            "at this rate its open loads took {}. A limit of the rate holds only who asks for more",
+            format_nanos(open.value)
+        ),
+        None => "read-ahead or a cache of the device serves them".to_owned(),
+    };
     let claim = format!(
         "Requests take {takes}, {} of what the profile expects of requests one behind the other: \
-         read-ahead or a cache of the device serves them. The rate is {} of the largest.",
+         {why}. The rate is {} of the largest.",
         percent(most),
         percent(saturation)
     );

@@ -54,12 +54,12 @@ pub use profile_set::ProfileSet;
 
 use alike::{IDLE_IOPS, alike, same_load};
 use expected::{Answers, SegmentFacts, nearest};
-use interval_totals::IntervalTotals;
+use interval_totals::{IntervalTotals, OpTally};
 use judge::{Judged, SLOW_FROM, Segment};
 use outstanding::ExcessQueue;
 use record::{
     Activity, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Doubt, Episode, Interval, MatchedBy,
-    MatchedProfile, Measured, Moment, Observation, ObservedDevice, Verdict, VerdictShare,
+    MatchedProfile, Measured, Moment, Note, Observation, ObservedDevice, Verdict, VerdictShare,
     hex_digest,
 };
 use stats::{Ordered, grouped};
@@ -80,6 +80,10 @@ const IDLE_BUSY: f64 = 0.01;
 const GROUPS_MAX: usize = 8;
 /// From this share of the largest rate on an episode is called busy.
 const BUSY_SATURATION: f64 = 0.5;
+/// Up to these shares of the requests and of their time, writes that the profile does not know are left out
+/// of what is held against it. (The log of an array that rebuilds was 1.5 % of a disk's requests, each with
+/// a flush, and a fifth of their time.)
+const FEW_WRITES: (f64, f64) = (0.1, 0.3);
 /// Parallel devices: from this many requests side by side on.
 const PARALLEL: f64 = 1.5;
 
@@ -153,7 +157,10 @@ pub fn diagnose<'p>(
 struct Subject<'a> {
     device: &'a ObservedDevice,
     intervals: Vec<&'a Interval>,
+    /// Of them, what is held against the profile.
     series: Vec<IntervalTotals>,
+    /// Whether that is the reads alone, because the profile knows no writes and these are few.
+    reads_alone: bool,
     observation: &'a Observation,
     profile: Measured<MatchedProfile>,
     reference: Option<&'a FittedProfile>,
@@ -172,7 +179,7 @@ impl<'a> Subject<'a> {
             .iter()
             .filter(|interval| interval.device == device.name && interval.duration_ns > 0)
             .collect();
-        let series: Vec<IntervalTotals> =
+        let mut series: Vec<IntervalTotals> =
             intervals.iter().map(|interval| IntervalTotals::of(interval)).collect();
         let matched = match prepared.map(FittedProfile::profile) {
             None => Measured::not("no profile fits this device; `halfpower check` makes one"),
@@ -190,13 +197,20 @@ impl<'a> Subject<'a> {
                 }),
             },
         };
+        let reference = prepared.filter(|_| matched.value().is_some());
+        let reads_alone = reference.is_some_and(|it| !it.profile().has_writes())
+            && few_writes(&IntervalTotals::sum(&series));
+        if reads_alone {
+            series.iter_mut().for_each(|one| *one = one.of_reads());
+        }
         let mut subject = Self {
             device,
             begins: segment::segments(&series),
             intervals,
             series,
+            reads_alone,
             observation,
-            reference: prepared.filter(|_| matched.value().is_some()),
+            reference,
             profile: matched,
         };
         subject.join_alike();
@@ -240,7 +254,7 @@ impl<'a> Subject<'a> {
                 && self.profile.value().is_some_and(|profile| profile.by != MatchedBy::Simulated),
             range,
             time: first.begin_ns..last.begin_ns.saturating_add(last.duration_ns),
-            tally: IntervalTotals::over(intervals.iter().copied()),
+            tally: IntervalTotals::sum(series).bounded(),
             looks: look(known),
             around,
             known,
@@ -345,6 +359,15 @@ impl<'a> Subject<'a> {
                     "A new profile of this device.",
                 );
             }
+            let verdict = one.judgement.verdict;
+            if self.reads_alone && (verdict.is_slow() || verdict == Verdict::Overloaded) {
+                one.judgement.against(
+                    Verdict::NotEnoughEvidence,
+                    Doubt::WritesUnknown,
+                    "What reads take beside writes, the profile does not know: it measured none.",
+                    "A profile with writes: `check DIRECTORY` on this device.",
+                );
+            }
             let spare = self.spare_elsewhere(&one.segment.time, spare);
             one.causes = causes::causes(&one.segment, &one.judgement, &spare);
         }
@@ -379,11 +402,17 @@ impl<'a> Subject<'a> {
             worst: worst(&episodes),
             hit_share: hits::hit_share(judged, self.reference),
             splits_compared: splits_compared(judged, &self.profile),
-            notes: notes::notes(self.device, self.profile.value(), judged, &whole),
+            notes: self.notes(judged, &whole),
             episodes,
             advice: advice::advice(judged, self.reference),
             series,
         }
+    }
+
+    fn notes(&self, judged: &[Judged<'_>], whole: &IntervalTotals) -> Vec<Note> {
+        let mut notes = notes::notes(self.device, self.profile.value(), judged, whole);
+        notes.extend(self.reads_alone.then(|| notes::reads_alone(whole)));
+        notes
     }
 
     fn episode(&self, one: &Judged<'_>, seconds: f64, busiest: f64) -> Episode {
@@ -391,6 +420,7 @@ impl<'a> Subject<'a> {
         let (time, tally, best) = (&segment.time, &segment.tally, segment.best_look());
         let calibrated =
             best.map(|(look, latency)| segment.calibrated(look, latency, tally.iops()));
+        let seen = IntervalTotals::over(self.intervals[self.body(&segment.range)].iter().copied());
         let duration_ns = time.end.saturating_sub(time.start);
         let share = match &calibrated {
             Some(split) => split.saturation,
@@ -417,11 +447,11 @@ impl<'a> Subject<'a> {
             causes: one.causes.clone(),
             operations: by_operation::by_operation(segment, judgement),
             tail: segment.tail,
-            numbers: tally.numbers(),
+            numbers: seen.numbers(),
             response_ci95_rel: segment.latency_error(),
-            utilization_law: tally.utilization_law(),
+            utilization_law: seen.utilization_law(),
             calibrated,
-            misleading: tally.misleading(),
+            misleading: seen.misleading(),
             groups: segment
                 .around
                 .users
@@ -448,19 +478,28 @@ impl<'a> Subject<'a> {
                     let look = nearest(looks, latency, segment.by_rate())?;
                     Some(segment.calibrated(look, latency, tally.iops()))
                 };
+                let seen = IntervalTotals::of(interval);
                 moments.push(Moment {
                     begin_ns: interval.begin_ns,
                     duration_ns: interval.duration_ns,
                     episode: u32::try_from(episode).unwrap_or(u32::MAX),
-                    numbers: tally.numbers(),
-                    utilization_law: tally.utilization_law(),
+                    numbers: seen.numbers(),
+                    utilization_law: seen.utilization_law(),
                     calibrated: split(),
-                    misleading: tally.misleading(),
+                    misleading: seen.misleading(),
                 });
             }
         }
         moments
     }
+}
+
+/// Whether there are writes, and so few that reads can be judged alone.
+fn few_writes(whole: &IntervalTotals) -> bool {
+    let share = |of: fn(&OpTally) -> Option<f64>| Some(of(&whole.write)? / of(&whole.all)?);
+    let requests = share(|tally| tally.requests);
+    requests.is_some_and(|share| share > 0.0 && share <= FEW_WRITES.0)
+        && share(|tally| tally.time_ns).is_some_and(|share| share <= FEW_WRITES.1)
 }
 
 /// Whether a device had much to spare in a segment, and was not slow: it would do no good there.

@@ -81,6 +81,17 @@ pub(crate) fn notes(
     notes.into_iter().flatten().collect()
 }
 
+/// The profile knows no writes, and these are too few to leave the reads without a verdict.
+pub(crate) fn reads_alone(whole: &IntervalTotals) -> Note {
+    let share = whole.write.count() / whole.all.count().max(1.0);
+    let claim = format!(
+        "The verdict is on the reads alone: the profile measured no writes, which are {} of the requests. \
+         `halfpower check DIRECTORY` on this device measures both.",
+        percent(share)
+    );
+    note(NoteCode::ReadsAlone, claim, &[("share of writes", share, "share")])
+}
+
 /// Both with enough requests, and the second slower.
 fn rise(from: &Judged<'_>, to: &Judged<'_>) -> Option<(f64, f64)> {
     let (before, after) = (from.segment.tally.latency_ns()?, to.segment.tally.latency_ns()?);

@@ -172,15 +172,8 @@ fn upkeep(
     present: f64,
     enough: &SufficientDepth,
 ) -> LoopKind {
-    let while_busy = |of: fn(&IntervalTotals) -> Option<f64>| -> Vec<f64> {
-        let all = series.iter().filter_map(|one| {
-            let busy = one.utilization().filter(|busy| *busy > 0.0)?;
-            Some(of(one)? / busy)
-        });
-        all.collect()
-    };
-    let depths = while_busy(IntervalTotals::concurrency);
-    let rates = while_busy(|one| Some(one.iops()));
+    let depths = while_busy(series, IntervalTotals::concurrency);
+    let rates = while_busy(series, |one| Some(one.iops()));
     if let Some((moved, share)) = moves_of_busy(series).filter(is_constant) {
         return LoopKind::Steady(moved, moved / share.max(1e-12));
     }
@@ -225,6 +218,15 @@ fn upkeep(
         return LoopKind::Chance;
     }
     LoopKind::Untold
+}
+
+/// A figure of each interval over the share of it in which the device was busy.
+fn while_busy(series: &[IntervalTotals], of: impl Fn(&IntervalTotals) -> Option<f64>) -> Vec<f64> {
+    let one = |one: &IntervalTotals| {
+        let busy = one.utilization().filter(|busy| *busy > 0.0)?;
+        Some(of(one)? / busy)
+    };
+    series.iter().filter_map(one).collect()
 }
 
 /// How much the middle half of these numbers vary, at least half of how much all do: an interval or two
@@ -311,21 +313,22 @@ pub(crate) fn partly_kept_up(series: &[IntervalTotals]) -> bool {
 
 /// Whether all of it is kept up by programs that wait for their requests.
 pub(crate) fn kept_up(series: &[IntervalTotals]) -> bool {
-    depth_moves(series).is_some_and(|(_, share)| share < KEPT_UP_CHANCE)
+    moves_of_busy(series).is_some_and(|(_, share)| share < KEPT_UP_CHANCE)
 }
 
-/// How much the number in progress varies, of a device that was busy all the time, where that is known.
+/// How much the number in progress varies, of a device that was busy all the time, where that is known:
+/// as a share of it and of what it would with Poisson arrivals. Their mean over a time T varies by about
+/// sqrt(2 R / (L T)), R being how long requests are remembered. What a program keeps up varies by less,
+/// whatever the device does; within an interval it may begin late, and the device is idle before.
 fn moves_of_busy(series: &[IntervalTotals]) -> Option<(f64, f64)> {
-    let busy = IntervalTotals::sum(series).utilization().is_none_or(|busy| busy >= CONSTANT_BUSY);
-    if busy { depth_moves(series) } else { None }
-}
-
-/// How much the number in progress varies, as a share of it and of what it would with Poisson
-/// arrivals: their mean over a time T varies by about sqrt(2 R / (L T)), R being how long requests
-/// are remembered. What a program keeps up varies by less, whatever the device does.
-fn depth_moves(series: &[IntervalTotals]) -> Option<(f64, f64)> {
     let total = IntervalTotals::sum(series);
-    let present: Vec<f64> = series.iter().filter_map(IntervalTotals::concurrency).collect();
+    if total.utilization().is_some_and(|busy| busy < CONSTANT_BUSY) {
+        return None;
+    }
+    let present = match total.utilization() {
+        Some(_) => while_busy(series, IntervalTotals::concurrency),
+        None => series.iter().filter_map(IntervalTotals::concurrency).collect(),
+    };
     if present.len() < 4 {
         return None;
     }
@@ -358,6 +361,15 @@ mod tests {
         };
         let series: Vec<IntervalTotals> = seconds.iter().map(of).collect();
         Some(deep(&series, late, four)?.upkeep)
+    }
+
+    #[test]
+    fn a_loop_that_begins_within_an_interval_is_constant_and_one_that_grows_is_not() {
+        let mut seconds = [second(400.0, 32.0, 32.0, 1.0); 20];
+        seconds[0] = second(307.0, 24.5, 32.0, 0.768);
+        assert!(constant_depth(&seconds) && kept_up(&seconds));
+        seconds[0] = second(307.0, 24.5, 32.0, 1.0);
+        assert!(!constant_depth(&seconds));
     }
 
     #[test]

@@ -1,15 +1,22 @@
 //! Reads and writes apart.
 
-use crate::staged::{EIGHT, EIGHT_PROFILE, diagnosed, load, longest, may_be, reads, seen};
-use record::{Observation, OpKind, Verdict};
+use crate::staged::{
+    EIGHT, EIGHT_PROFILE, EIGHT_READS, diagnosed, has_note, load, longest, may_be, reads, seen,
+};
+use record::{NoteCode, Observation, OpKind, Verdict};
+
+/// Reads and writes at these rates.
+fn both(reads_per_s: u64, writes_per_s: u64) -> Observation {
+    let writes = load(0, 60, |spec| {
+        spec.asked.rate_iops = Some(writes_per_s);
+        spec.asked.read_percent = 0;
+    });
+    seen(EIGHT, vec![reads(0, 60, reads_per_s), writes], false)
+}
 
 /// Many reads and a few writes, both well within what the device does.
 fn mixed() -> Observation {
-    let writes = load(0, 60, |spec| {
-        spec.asked.rate_iops = Some(300);
-        spec.asked.read_percent = 0;
-    });
-    seen(EIGHT, vec![reads(0, 60, 3_000), writes], false)
+    both(3_000, 300)
 }
 
 /// The same with writes that take so many times as long, at this rate.
@@ -56,4 +63,32 @@ fn operations_that_are_both_as_expected_change_nothing() {
     assert!(!may_be(episode, Verdict::Slow) && !may_be(episode, Verdict::Capped));
     let alone = diagnosed(&seen(EIGHT, vec![reads(0, 60, 3_000)], false), Some(&EIGHT_PROFILE));
     assert!(longest(&alone).operations.is_empty(), "there are no writes");
+}
+
+#[test]
+fn a_few_writes_that_the_profile_does_not_know_leave_the_reads_their_verdict_and_many_do_not() {
+    for (observation, slow) in [(both(3_000, 150), false), (slow_reads(6.0), true)] {
+        let found = diagnosed(&observation, Some(&EIGHT_READS));
+        let episode = longest(&found);
+        assert_eq!(episode.verdict.is_slow(), slow, "{episode:#?}");
+        assert_ne!(episode.verdict, Verdict::NotEnoughEvidence, "{episode:#?}");
+        assert!(has_note(&found, NoteCode::ReadsAlone), "{:?}", found.notes);
+        // What was seen is told whole.
+        assert!((0.94..0.96).contains(&episode.numbers.read_share.unwrap()), "{episode:#?}");
+        assert!((3_100.0..3_200.0).contains(&episode.numbers.iops), "{episode:#?}");
+    }
+    let many = diagnosed(&both(1_000, 1_000), Some(&EIGHT_READS));
+    assert_eq!(longest(&many).verdict, Verdict::NotEnoughEvidence);
+    assert!(!has_note(&many, NoteCode::ReadsAlone));
+    // A profile that knows writes leaves nothing out.
+    assert!(!has_note(&diagnosed(&mixed(), Some(&EIGHT_PROFILE)), NoteCode::ReadsAlone));
+}
+
+/// A few writes beside reads that take so many times as long.
+fn slow_reads(times: f64) -> Observation {
+    let mut observation = both(3_000, 150);
+    for latency in observation.intervals.iter_mut().filter_map(|one| one.read.latency_ns.as_mut()) {
+        latency.value *= times;
+    }
+    observation
 }

@@ -3,8 +3,8 @@
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use plan::{CheckPlan, CheckSettings, DiagnosisPlan, Plan};
 use record::{
-    Bytes, CauseCode, DeviceDiagnosis, Doubt, EngineName, Episode, Nanos, Observation, Strategy,
-    Target, TargetKind, Verdict,
+    Bytes, CauseCode, DeviceDiagnosis, Doubt, EngineName, Episode, Nanos, NoteCode, Observation,
+    Strategy, Target, TargetKind, Verdict,
 };
 use scenarios::{Scenario, ScenarioLoad, observe};
 use simdisk::SimSpec;
@@ -22,17 +22,21 @@ pub(crate) static EIGHT_PROFILE: LazyLock<FittedProfile> = LazyLock::new(|| prof
 
 /// The same with open loads among its trials.
 pub(crate) static EIGHT_FOR_DIAGNOSIS: LazyLock<FittedProfile> =
-    LazyLock::new(|| profiled_by(EIGHT, DiagnosisPlan::new, 600));
+    LazyLock::new(|| profiled_by(EIGHT, DiagnosisPlan::new, 600, true));
+/// The same without a single write, as on a device that holds data.
+pub(crate) static EIGHT_READS: LazyLock<FittedProfile> =
+    LazyLock::new(|| profiled_by(EIGHT, CheckPlan::new, 60, false));
 
 /// What `check` finds of a device in a minute.
 pub(crate) fn profiled(device: &str) -> FittedProfile {
-    profiled_by(device, CheckPlan::new, 60)
+    profiled_by(device, CheckPlan::new, 60, true)
 }
 
 fn profiled_by<P: Plan>(
     device: &str,
     plan: fn(CheckSettings) -> Option<P>,
     seconds: u64,
+    write: bool,
 ) -> FittedProfile {
     let spec = SimSpec::parse(device).unwrap();
     let area = AREA.min(spec.size());
@@ -49,7 +53,7 @@ fn profiled_by<P: Plan>(
         engine: EngineName::Sim,
         alignment: 1,
         budget: Nanos(seconds * SECOND),
-        write: true,
+        write,
         full: false,
         target_rel: 0.05,
         seed: 1,
@@ -131,6 +135,10 @@ pub(crate) fn at(device: &DeviceDiagnosis, second: u64) -> &Episode {
         .iter()
         .find(|it| it.begin_ns <= time && time < it.begin_ns + it.duration_ns)
         .unwrap()
+}
+
+pub(crate) fn has_note(device: &DeviceDiagnosis, code: NoteCode) -> bool {
+    device.notes.iter().any(|note| note.code == code)
 }
 
 pub(crate) fn has_cause(episode: &Episode, code: CauseCode) -> bool {

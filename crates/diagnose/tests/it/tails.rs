@@ -1,17 +1,13 @@
 //! Devices that stand still for moments, which their means hide.
 
 use crate::staged::{
-    EIGHT, EIGHT_FOR_DIAGNOSIS, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause, longest,
-    may_be, profiled, reads, seen,
+    EIGHT, EIGHT_FOR_DIAGNOSIS, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause,
+    has_note, longest, may_be, profiled, reads, seen,
 };
-use record::{CauseCode, DeviceDiagnosis, NoteCode, Strategy, Verdict};
+use record::{CauseCode, NoteCode, Strategy, Verdict};
 
 /// Eight servers of 1 ms that stand still for 25 ms, 2.5 times a second: of 4,000 requests 10.
 const STANDS_STILL: &str = "mmc,servers=8,service=1ms,stall=25ms,stall-every=400ms";
-
-fn has_note(device: &DeviceDiagnosis, code: NoteCode) -> bool {
-    device.notes.iter().any(|note| note.code == code)
-}
 
 #[test]
 fn a_device_that_stands_still_is_slow_where_the_queue_is_constant() {

@@ -174,7 +174,9 @@ watch_it shared /dev/sda",
         name: "nvme-capped",
         modules: &["nvme"],
         drives: &[Disk { device: "nvme", drive: "cache=unsafe,throttling.iops-total=400" }],
-        script: "profile /dev/nvme0n1
+        // A device of 400 requests per second leaves a minute no time for open loads, and closed ones meet
+        // the limit at any depth.
+        script: "profile /dev/nvme0n1 180s
 load /dev/nvme0n1 --rw randread --bs 4k --iodepth 32
 watch_it deep /dev/nvme0n1
 load /dev/nvme0n1 --rw randread --bs 4k --rate-iops 60 --arrival poisson
@@ -271,7 +273,7 @@ watch_it degraded /dev/md0",
         name: "raid5-rebuild",
         modules: &[
             "crc32c_generic",
-            "scsi_debug dev_size_mb=96 ndelay=2000000 per_host_store=1 add_host=4 max_queue=2",
+            "scsi_debug dev_size_mb=96 ndelay=2000000 per_host_store=1 add_host=4 max_queue=32",
             "sd_mod",
             "raid456",
             "md-mod",

@@ -26,10 +26,10 @@ say() {
     echo "SAY $*" > /dev/ttyS1
 }
 
-# profile TARGET: what the device does when it is well.
+# profile TARGET [TIME]: what the device does when it is well.
 profile() {
     say "profile of $1"
-    halfpower check "$1" --for-diagnosis --no-write --budget 60s --db /tmp/kept.db --json \
+    halfpower check "$1" --for-diagnosis --no-write --budget "${2:-60s}" --db /tmp/kept.db --json \
         > /tmp/profile.json 2> /tmp/profile.err || { tell failed $? /tmp/profile.err; }
 }
 
