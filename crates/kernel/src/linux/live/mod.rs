@@ -139,8 +139,8 @@ impl Sampler {
     /// If the counters cannot be read, or a device that is named is not among them.
     pub fn new(roots: Roots, selection: Selection) -> Result<Self, KernelError> {
         let release = text(&roots.proc.join("sys/kernel/osrelease")).map(Arc::from);
-        let now = Moment::now();
         let wake_ups = if roots.proc == Roots::default().proc { wake_ups() } else { &[] };
+        let now = Moment::now();
         let mut sampler = Self {
             roots,
             shown: Shown { selection, paths: Arc::default(), built: Arc::default() },
@@ -156,7 +156,7 @@ impl Sampler {
             notes: Notes::default(),
         };
         sampler.context.read(&sampler.roots, now.to(now));
-        sampler.read()?;
+        let now = sampler.read()?;
         sampler.choose()?;
         sampler.take(now);
         Ok(sampler)
@@ -174,8 +174,7 @@ impl Sampler {
     /// # Errors
     /// If the file of the counters cannot be read.
     pub fn sample(&mut self) -> Result<Vec<Interval>, KernelError> {
-        let now = Moment::now();
-        self.read()?;
+        let now = self.read()?;
         Ok(self.take(now))
     }
 
@@ -237,7 +236,9 @@ impl Sampler {
         (selection.partitions, selection.unused) = (partitions, unused);
     }
 
-    fn read(&mut self) -> Result<(), KernelError> {
+    /// Reads the counters, and when that was: what takes time meanwhile lies in no interval.
+    fn read(&mut self) -> Result<Moment, KernelError> {
+        let now = Moment::now();
         let path = self.roots.proc.join("diskstats");
         read_into(&mut self.buffer, &path)
             .map_err(|error| KernelError::io("read the counters in", &path, &error))?;
@@ -246,7 +247,7 @@ impl Sampler {
         if mounts.is_err() {
             self.mounts.clear();
         }
-        Ok(())
+        Ok(now)
     }
 
     fn exports(&self) -> Vec<DiskstatsLine> {
