@@ -129,12 +129,7 @@ fn work(from: f64, processors: &mut [f64], sessions: &Sessions, rng: &mut SplitM
 /// A flush time of the histogram, at random within its bucket.
 fn drawn(flushes: &HistogramSnapshot, rng: &mut SplitMix64) -> f64 {
     let rank = 1 + rng.below(flushes.count().max(1));
-    let mut seen = 0;
-    let bucket = flushes.buckets.iter().find(|&&(_, count)| {
-        seen += count;
-        seen >= rank
-    });
-    let Some(&(index, _)) = bucket else { return 0.0 };
-    let (low, high) = (bucket_low(index as usize) as f64, bucket_high(index as usize) as f64);
+    let Some(bucket) = flushes.bucket_at(rank) else { return 0.0 };
+    let (low, high) = (bucket_low(bucket) as f64, bucket_high(bucket) as f64);
     low + (high - low) * rng.unit()
 }

@@ -77,13 +77,19 @@ impl HistogramSnapshot {
     /// beyond all is that of the smallest or largest. `None` without values.
     #[must_use]
     pub fn value_at(&self, rank: u64) -> Option<f64> {
+        self.bucket_at(rank).map(bucket_mid)
+    }
+
+    /// The bucket of a rank, likewise.
+    #[must_use]
+    pub fn bucket_at(&self, rank: u64) -> Option<usize> {
         let mut seen = 0;
         let reached = self.buckets.iter().find(|&&(_, count)| {
             seen = u64::saturating_add(seen, count);
             seen >= rank.max(1)
         });
         let &(index, _) = reached.or_else(|| self.buckets.last())?;
-        Some(bucket_mid(index as usize))
+        Some(index as usize)
     }
 
     /// The histogram of both sets of values.

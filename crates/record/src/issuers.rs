@@ -44,6 +44,10 @@ pub struct ProcessIo {
     /// Its fsyncs (fdatasync, msync, `O_SYNC` writes) on ext4, XFS and F2FS of the device, whoever
     /// then writes and flushes: often the journal's thread.
     pub fsyncs: u64,
+    /// Requests that it waited for at the end of the interval, those among them that the device does not
+    /// know of yet: entries of its io_uring rings that it has not reaped, and threads that slept in the
+    /// kernel. Null where that is not known (libaio), or where it uses other disks as well.
+    pub outstanding: Option<u32>,
 }
 
 /// What a control group says of who is in it.

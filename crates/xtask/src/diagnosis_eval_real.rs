@@ -44,6 +44,9 @@ const UNREACHED: u64 = 50_000_000;
 /// Of a limit that comes and goes: how long it holds, and how long it does not.
 const HELD: Duration = Duration::from_millis(400);
 const LET_GO: Duration = Duration::from_millis(1_600);
+/// A queue that is too deep, in times of the depth that gives this share of the largest rate.
+const DEEP: (f64, f64) = (3.0, 6.0);
+const MOST: f64 = 0.8;
 /// Programs that do nothing but compute, for each processor.
 const BUSY_PER_PROCESSOR: usize = 3;
 
@@ -80,14 +83,15 @@ const TOO_MUCH: &[&str] = &["overloaded", "slow_and_overloaded"];
 const CAPPED: &[&str] = &["capped"];
 const SILENT: &[&str] = &[SILENCE];
 
-/// The cases of a round. `max_reads` is the largest rate of the profile, `draw` a share from 0 to 1
-/// that is another one each time.
-fn cases(max_reads: f64, mut draw: impl FnMut() -> f64) -> Vec<Case> {
+/// The cases of a round. `max_reads` is the largest rate of the profile and `knee` the depth that gives
+/// most of it, `draw` a share from 0 to 1 that is another one each time.
+fn cases(max_reads: f64, knee: f64, mut draw: impl FnMut() -> f64) -> Vec<Case> {
     let mut between = |low: f64, high: f64| (low * (high / low).powf(draw())) as u64;
     // More has two processors to spare for neither the sender, the loop device's worker nor the watch,
     // and then what is staged is another case.
     let rate = between(max_reads * 0.01, max_reads * 0.08);
-    let deep = between(64.0, 256.0);
+    // So much deeper than the device can use that a shallower queue is the cure, on whichever machine.
+    let deep = between(DEEP.0 * knee, DEEP.1 * knee);
     let few = between(300.0, 3_000.0);
     let slow = between(2e6, 2e7);
     let load = |words: String| Load { words, held: None, idle_class: false };
@@ -417,12 +421,15 @@ pub(crate) fn tally(
     let stage = Stage::new(binary, on_disk)?;
     let profile: Profile =
         stage.ask(&format!("check . --for-diagnosis --budget 90s --size {FILE} --seed 1"))?;
-    let max_reads = largest_rate(&profile).context("the profile has no depth curve of reads")?;
-    println!("{}: {max_reads:.0} random reads of 4 KiB per second", stage.device.display());
+    let (max_reads, knee) = rate_and_knee(&profile).context("the profile has no depth curve")?;
+    println!(
+        "{}: {max_reads:.0} random reads of 4 KiB per second, most of them at a depth of {knee}",
+        stage.device.display()
+    );
     let mut tally = Tally::default();
     for round in 0..rounds {
         let mut draws = Rng::new(first + u64::from(round));
-        let drawn = cases(max_reads, || draws.unit());
+        let drawn = cases(max_reads, knee, || draws.unit());
         for case in drawn.iter().filter(|case| only.is_none_or(|name| case.name == name)) {
             // The scheduler of the machine's own disk is left alone.
             let other = matches!(case.around, Around::Scheduler(_));
@@ -438,8 +445,10 @@ pub(crate) fn tally(
     Ok(Ok(tally))
 }
 
-/// The largest rate of the depth curve of reads.
-fn largest_rate(profile: &Profile) -> Option<f64> {
+/// The largest rate of the depth curve of reads, and the depth that gives most of it.
+fn rate_and_knee(profile: &Profile) -> Option<(f64, f64)> {
     let reads = profile.depth_curves.iter().find(|curve| curve.op == OpKind::Read)?;
-    Some(reads.max_iops.value)
+    let largest = reads.max_iops.value;
+    let knee = reads.points.iter().find(|point| point.iops.value >= MOST * largest)?;
+    Some((largest, f64::from(knee.depth)))
 }

@@ -111,7 +111,7 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     let Some((verb, rest)) = arguments.split_first() else {
         bail!("no verb\n{USAGE}");
     };
-    if ["help", "--help", "-h"].contains(&verb.as_str()) {
+    if verb == "help" || arguments.iter().any(|word| word == "--help" || word == "-h") {
         println!("{USAGE}");
         return Ok(true);
     }

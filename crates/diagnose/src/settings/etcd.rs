@@ -27,21 +27,26 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
 /// Whether the disk meets what etcd's makers ask for, which no setting replaces.
 fn fast_enough(facts: &ProfileFacts<'_>) -> Derived {
     let commits = facts.commits()?;
-    let said = |need, words: fn(f64) -> String, limit: fn(f64) -> String| {
-        let of_etcd = |it: &&CommitVerdict| it.program == "etcd" && it.need == need;
-        let verdict = commits.verdicts.iter().find(of_etcd).ok_or("no verdict on etcd")?;
+    let of = |program, need| {
+        let its = |it: &&CommitVerdict| it.program == program && it.need == need;
+        commits.verdicts.iter().find(its)
+    };
+    let loaded = of("etcd under heavy load", CommitNeed::CommitsPerS)
+        .map_or(String::new(), |it| format!(" ({} under heavy load)", format_count(it.limit)));
+    let said = |need, words: fn(f64) -> String, limit: &dyn Fn(f64) -> String| {
+        let verdict = of("etcd", need).ok_or("no verdict on etcd")?;
         let value = verdict.measured.known()?.value;
         Ok::<_, String>((verdict.met, format!("{}, {}", words(value), limit(verdict.limit))))
     };
     let tail = said(
         CommitNeed::FlushP99Ns,
         |ns| format!("the 99th percentile of the flush is {}", format_nanos(ns)),
-        |ns| format!("etcd asks for less than {}", format_nanos(ns)),
+        &|ns| format!("etcd asks for less than {}", format_nanos(ns)),
     )?;
     let rate = said(
         CommitNeed::CommitsPerS,
         |rate| format!("{} commits per second", format_count(rate)),
-        |least| format!("it asks for {} (500 under heavy load)", format_count(least)),
+        &|least| format!("it asks for {}{loaded}", format_count(least)),
     )?;
     let word = match [tail.0, rate.0] {
         [Some(true), Some(true)] => "yes",

@@ -7,7 +7,7 @@ use super::judge::{IN_SCHEDULER, STEAL_MATTERS, Segment};
 use super::judgement::{Judgement, Number, RestsOn, numbers};
 use super::layout::{compression, files};
 use super::neighbours::NeighbourBy;
-use super::outstanding::ExcessQueue;
+use super::outstanding::{ExcessQueue, Outstanding};
 use super::starved;
 use super::tails::sentence;
 use crate::words::percent;
@@ -247,23 +247,39 @@ fn stands_still(segment: &Segment<'_>) -> Option<Cause> {
     Some(cause(CauseCode::StandsStill, sentence(tail), &numbers))
 }
 
+/// How many times as long as at the device programs wait where that is worth a sentence.
+const MOSTLY_BEFORE: f64 = 1.25;
+
 /// More outstanding than helps, unless they come by themselves.
 fn deep(segment: &Segment<'_>) -> Option<Cause> {
     let deep = segment.deep.filter(ExcessQueue::may_be_kept)?;
     let enough = deep.enough;
     let all_the_time = if deep.is_kept() { " all the time" } else { "" };
-    let claim = format!(
+    let mut claim = format!(
         "Queue depth is {}{all_the_time}; {:.0} would give {} of the rate. {}",
-        format_count(deep.present),
+        format_count(deep.present.value()),
         enough.depth,
         percent(enough.rate_share),
         deep.because()
     );
-    let numbers = [
-        ("requests in flight", deep.present, ""),
+    let mut numbers = vec![
+        ("requests in flight", deep.present.value(), ""),
         ("enough", enough.depth, ""),
         ("rate with these over that of now", enough.rate_share, "share"),
     ];
+    if let Outstanding::InPrograms(kept) = deep.present {
+        // Little's law on what they wait for.
+        let waits_ns = kept / segment.tally.iops().max(1e-9) * 1e9;
+        let at_device = segment.tally.latency_ns().unwrap_or(waits_ns);
+        numbers.push(("latency in the programs", waits_ns, "ns"));
+        if waits_ns >= MOSTLY_BEFORE * at_device {
+            claim.push_str(&format!(
+                " They wait {} for each, of which the device's counters show {}.",
+                format_nanos(waits_ns),
+                format_nanos(at_device)
+            ));
+        }
+    }
     Some(cause(CauseCode::DepthBeyondKnee, claim, &numbers))
 }
 

@@ -12,6 +12,7 @@
 
 use super::fitted_profile::FittedProfile;
 use super::interval_totals::{IntervalTotals, ratio_error};
+use super::outstanding::Outstanding;
 use model::PredictError;
 use record::{Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
 use stats::weighted_mean;
@@ -314,21 +315,26 @@ impl FittedProfile {
         &self,
         look: &Expectation,
         seen_per_s: f64,
-        most: f64,
+        at_most: Outstanding,
     ) -> Option<SufficientDepth> {
+        let most = at_most.value();
         let least = (LEAST_SHARE * seen_per_s * look.unloaded_ns / 1e9).min(most);
         let doublings = std::iter::successors(Some(1.0), |depth| Some(2.0 * depth));
         let asked = doublings.skip_while(|depth| *depth < least).take_while(|depth| *depth < most);
         let mut rates: Vec<(f64, Estimate)> = Vec::new();
         for depth in asked.chain([most]) {
-            rates.push((depth, self.at_depth(&look.mix, depth).ok()?.iops));
+            let answer = match at_most.with(depth) {
+                Outstanding::AtDevice(depth) => self.at_depth(&look.mix, depth),
+                Outstanding::InPrograms(depth) => self.ask(&look.mix, Offered::Depth(depth)),
+            };
+            rates.push((depth, answer.ok()?.iops));
         }
         let (depth, rate) = *rates.get(model::deep_enough(&rates, model::DEFAULT_KNEE_GAIN)?)?;
-        let at_most = rates.last()?.1.value;
+        let largest = rates.last()?.1.value;
         let before = rates.len().checked_sub(2).map(|index| &rates[index]);
         let growth = before
-            .map_or(0.0, |(from, rate)| libm::log(at_most / rate.value) / libm::log(most / from));
-        Some(SufficientDepth { depth, rate_share: rate.value / at_most, growth })
+            .map_or(0.0, |(from, rate)| libm::log(largest / rate.value) / libm::log(most / from));
+        Some(SufficientDepth { depth, rate_share: rate.value / largest, growth })
     }
 
     /// How much longer Poisson arrivals take than the curve at their mean concurrency while busy

@@ -5,7 +5,7 @@
 use super::fitted_profile::FittedProfile;
 use super::judge::{Judged, SLOW_FROM};
 use super::judgement::RestsOn;
-use super::outstanding::{constant_depth, kept_up, partly_kept_up};
+use super::outstanding::{Outstanding, constant_depth, kept_up, partly_kept_up};
 use record::{EpisodeLoad, Offered, Verdict};
 
 /// The load of a segment; `None` without an expectation or without requests.
@@ -14,7 +14,11 @@ pub(crate) fn load(one: &Judged<'_>, reference: Option<&FittedProfile>) -> Optio
     let (look, latency) = segment.best_look()?;
     let (totals, series) = (&segment.tally, segment.series);
     let busy = segment.busy().filter(|busy| *busy > 0.0);
-    let depth = reference.outstanding(&look.mix, totals.concurrency()? / busy.unwrap_or(1.0));
+    let present = totals.concurrency()? / busy.unwrap_or(1.0);
+    let depth = match segment.deep.map(|deep| deep.present) {
+        Some(Outstanding::InPrograms(kept)) => kept,
+        _ => reference.outstanding(&look.mix, present),
+    };
     let iops = totals.iops();
     let ratio = (latency / look.expected_ns(false).max(1.0)).max(1.0);
     let limited = matches!(one.judgement.rests_on, RestsOn::Limit(_));

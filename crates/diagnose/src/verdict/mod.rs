@@ -285,8 +285,9 @@ impl<'a> Subject<'a> {
         let (reference, (look, _)) = (self.reference?, segment.best_look()?);
         let seen_per_s = segment.tally.iops();
         let enough = |present| reference.deep_enough(look, seen_per_s, present);
-        let late = segment.around.processors_full();
-        outstanding::deep(segment.series, late, enough).filter(|_| segment.known.busy)
+        let around = &segment.around;
+        let (waited_for, late) = (&around.waited_for, around.processors_full());
+        outstanding::deep(segment.series, waited_for, late, enough).filter(|_| segment.known.busy)
     }
 
     fn ranges(&self) -> Vec<Range<usize>> {

@@ -8,6 +8,8 @@
 //!   Where its moments lie further apart than theory says, they are believed.
 //! - Seen at single moments a queue is anywhere between empty and several times its mean; a loop is
 //!   at its ceiling, again and again at exactly that number.
+//! - Where it is known how many requests the programs wait for, nothing is left to infer, and those that
+//!   have not reached the device count as well: a device of 128 tags never shows the 230 of a program.
 //! - A device whose rate moves changes a queue by at least as much; a loop asks less where the
 //!   device does less. This needs no model.
 //!
@@ -70,6 +72,9 @@ const INTERVALS_MIN: usize = 5;
 /// Who keeps a deep queue up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum LoopKind {
+    /// Programs, which were looked at: at that many moments out of so many they waited for exactly so many
+    /// requests, and never for more.
+    Seen(f64, u32, u32),
     /// Programs: the number varies by this share, where work that comes by itself would make it vary by
     /// the other.
     Steady(f64, f64),
@@ -86,11 +91,35 @@ pub(crate) enum LoopKind {
     Untold,
 }
 
+/// A number of requests outstanding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Outstanding {
+    /// As the device's counters show it while it is busy.
+    AtDevice(f64),
+    /// As the programs keep it.
+    InPrograms(f64),
+}
+
+impl Outstanding {
+    pub(crate) fn value(self) -> f64 {
+        let (Self::AtDevice(number) | Self::InPrograms(number)) = self;
+        number
+    }
+
+    /// Another number, counted in the same place.
+    pub(crate) fn with(self, number: f64) -> Self {
+        match self {
+            Self::AtDevice(_) => Self::AtDevice(number),
+            Self::InPrograms(_) => Self::InPrograms(number),
+        }
+    }
+}
+
 /// A queue that is deeper than the device can use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExcessQueue {
-    /// Requests in progress while the device is busy.
-    pub(crate) present: f64,
+    pub(crate) present: Outstanding,
+    /// Counted in the same place.
     pub(crate) enough: SufficientDepth,
     pub(crate) upkeep: LoopKind,
 }
@@ -108,6 +137,10 @@ impl ExcessQueue {
     /// How that shows, as a sentence.
     pub(crate) fn because(&self) -> String {
         match self.upkeep {
+            LoopKind::Seen(most, times, of) => format!(
+                "At {times} of {of} moments the programs waited for exactly {most:.0} requests, and never \
+                 for more."
+            ),
             LoopKind::Steady(moves, chance) => format!(
                 "They vary by {}, those that come by themselves would by {}.",
                 percent(moves),
@@ -137,19 +170,27 @@ impl ExcessQueue {
 }
 
 /// The queue of a segment, if it is deeper than the device can use all the time that it is busy.
-/// `late` says that programs wait for a processor; `enough_of` how many are enough, at most so many.
+/// `waited_for` has how many requests the programs waited for at moments, `late` says that they wait for
+/// a processor; `enough_of` how many are enough, at most so many.
 pub(crate) fn deep(
     series: &[IntervalTotals],
+    waited_for: &[f64],
     late: bool,
-    enough_of: impl Fn(f64) -> Option<SufficientDepth>,
+    enough_of: impl Fn(Outstanding) -> Option<SufficientDepth>,
 ) -> Option<ExcessQueue> {
     let total = IntervalTotals::sum(series);
     let busy = total.utilization().filter(|busy| *busy >= LATE_BUSY)?;
     let present = total.concurrency()? / busy;
+    let kept = if waited_for.len() < INTERVALS_MIN { None } else { ceiling(waited_for) };
+    if let Some((most, times, of)) = kept.filter(|(most, ..)| *most >= present) {
+        let (present, upkeep) = (Outstanding::InPrograms(most), LoopKind::Seen(most, times, of));
+        let enough = enough_of(present)?;
+        return (most >= DEEP * enough.depth).then_some(ExcessQueue { present, enough, upkeep });
+    }
     if present < DEEP {
         return None;
     }
-    let enough = enough_of(present)?;
+    let enough = enough_of(Outstanding::AtDevice(present))?;
     // What M/M/1 has in progress while it is busy, behind what the device works on.
     let by_chance = enough.depth + 1.0 / (1.0 - busy).max(1e-9);
     let beyond_chance = present >= BEYOND_CHANCE * by_chance;
@@ -163,7 +204,7 @@ pub(crate) fn deep(
         told => told,
     };
     let told = upkeep != LoopKind::Untold || present >= DEEP_UNTOLD * enough.depth;
-    told.then_some(ExcessQueue { present, enough, upkeep })
+    told.then_some(ExcessQueue { present: Outstanding::AtDevice(present), enough, upkeep })
 }
 
 fn upkeep(
@@ -203,8 +244,8 @@ fn upkeep(
     if let Some(seen) = seen.filter(|seen| *seen <= QUEUE_KEPT * at_moments) {
         return LoopKind::Steady(seen, at_moments);
     }
-    if let Some(ceiling) = ceiling(&moments).filter(|_| seen.is_some()) {
-        return ceiling;
+    if let Some((most, times, of)) = ceiling(&moments).filter(|_| seen.is_some()) {
+        return LoopKind::Ceiling(most, times, of);
     }
     // Beyond the chance of counts, with room for that of few intervals.
     let by_chance = 4.0 * count / total.all.count().max(1.0);
@@ -238,13 +279,14 @@ fn moves_mostly(values: &[f64]) -> Option<f64> {
     Some((NORMAL_SPREAD * stats::median(off) / middle).max(all / 2.0).min(all))
 }
 
-/// The largest number at a moment, where it comes again.
-fn ceiling(moments: &[f64]) -> Option<LoopKind> {
+/// The largest number at a moment, where it comes again; how often, and at how many moments there were
+/// any.
+fn ceiling(moments: &[f64]) -> Option<(f64, u32, u32)> {
     let most = moments.iter().copied().fold(0.0, f64::max);
     let times = moments.iter().filter(|present| **present >= most).count() as u32;
     let of = moments.iter().filter(|present| **present > 0.0).count() as u32;
     let again = times >= 2 && f64::from(times) >= CEILING_SHARE * f64::from(of);
-    (again && most >= CEILING_MIN).then_some(LoopKind::Ceiling(most, times, of))
+    (again && most >= CEILING_MIN).then_some((most, times, of))
 }
 
 /// The most at any moment, where a line behind what the device works on, whose length is exponential,
@@ -344,7 +386,7 @@ mod tests {
     use super::*;
 
     /// Four of them are enough, and beyond those the rate does not grow.
-    fn four(_: f64) -> Option<SufficientDepth> {
+    fn four(_: Outstanding) -> Option<SufficientDepth> {
         Some(SufficientDepth { depth: 4.0, rate_share: 0.95, growth: 0.0 })
     }
 
@@ -360,7 +402,27 @@ mod tests {
             second(done, present, at_end, busy)
         };
         let series: Vec<IntervalTotals> = seconds.iter().map(of).collect();
-        Some(deep(&series, late, four)?.upkeep)
+        Some(deep(&series, &[], late, four)?.upkeep)
+    }
+
+    #[test]
+    fn what_programs_wait_for_says_who_keeps_a_queue_that_the_device_does_not_show() {
+        // 230 in a program; the device shows what a queue of work that comes by itself would be.
+        let wanders = [40.0, 95.0, 60.0, 110.0, 80.0, 60.0, 70.0, 50.0];
+        let series = wanders.map(|present| second(100_000.0, present, 0.7 * present, 1.0));
+        let found = |waited_for: &[f64]| deep(&series, waited_for, false, four).unwrap();
+        let seen = found(&[230.0, 230.0, 198.0, 230.0, 230.0, 230.0, 117.0, 230.0]);
+        assert_eq!(seen.present, Outstanding::InPrograms(230.0));
+        assert_eq!(seen.upkeep, LoopKind::Seen(230.0, 6, 8));
+        // Of work that comes by itself the largest number does not come again.
+        for moves in [&[41.0, 230.0, 12.0, 88.0, 140.0, 7.0, 61.0, 95.0][..], &[230.0; 4]] {
+            let other = found(moves);
+            assert!(matches!(other.present, Outstanding::AtDevice(_)), "{other:?}");
+        }
+        // Of two programs, one of which is not known, or of other disks: it is less than what is here.
+        assert!(matches!(found(&[17.0; 8]).present, Outstanding::AtDevice(_)));
+        let enough = |_| Some(SufficientDepth { depth: 200.0, rate_share: 0.95, growth: 0.0 });
+        assert!(deep(&series, &[230.0; 8], false, enough).is_none(), "no more than helps");
     }
 
     #[test]
@@ -433,7 +495,7 @@ mod tests {
             .map(|((&present, rate), at_end)| second(1e3 * rate, present, at_end, 0.995))
             .collect();
         let enough = |_| Some(SufficientDepth { depth: 32.0, rate_share: 0.8, growth: 0.27 });
-        let upkeep = deep(&series, false, enough).unwrap().upkeep;
+        let upkeep = deep(&series, &[], false, enough).unwrap().upkeep;
         assert!(matches!(upkeep, LoopKind::Steady(..)), "{upkeep:?}");
     }
 

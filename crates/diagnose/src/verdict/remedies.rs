@@ -9,6 +9,7 @@ use super::judge::Judged;
 use super::judgement::RestsOn;
 use super::load::load;
 use super::neighbours::{NeighbourBy, NeighbourGroup};
+use super::outstanding::Outstanding;
 use crate::words::percent;
 use record::{
     Cause, CauseCode, Change, Confidence, EpisodeLoad, RaidLevel, Strategy, format_bytes,
@@ -264,18 +265,21 @@ pub(super) static ROWS: [Row; 28] = [
     row(Strategy::ShallowerQueue, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
         let (reference, look) = (case.reference?, case.look?);
         let queue = case.judged.segment.deep?;
-        let kept = |counted: f64| reference.outstanding(&look.mix, counted);
-        let enough = queue.enough.depth;
+        let (present, enough) = (queue.present, queue.enough.depth);
+        let kept = |counted: f64| match present.with(counted) {
+            Outstanding::AtDevice(counted) => reference.outstanding(&look.mix, counted),
+            Outstanding::InPrograms(kept) => kept,
+        };
         let depth = kept(enough).round();
         let at_device = if kept(enough) / enough < ON_THE_WAY {
             String::new()
         } else {
-            format!(" (At the device: {enough:.0} instead of {}.)", format_count(queue.present))
+            format!(" (At the device: {enough:.0} instead of {}.)", format_count(present.value()))
         };
         let action = format!(
             "Use queue depth {depth:.0} instead of {} in the program.{at_device} Until then nr_requests \
              is a stopgap.",
-            format_count(kept(queue.present))
+            format_count(kept(present.value()))
         );
         Some((action, Some(Change::Depth(depth))))
     }),
@@ -284,7 +288,10 @@ pub(super) static ROWS: [Row; 28] = [
         ..row(Strategy::DeeperQueue, &[CauseCode::OneAtATime], Fixes::Load, |case| {
             let (reference, look) = (case.reference?, case.look?);
             let iops = case.judged.segment.tally.iops();
-            let enough = reference.deep_enough(look, iops, DEEPER_MAX)?.depth.max(2.0);
+            let enough = reference
+                .deep_enough(look, iops, Outstanding::AtDevice(DEEPER_MAX))?
+                .depth
+                .max(2.0);
             let depth = reference.outstanding(&look.mix, enough).round();
             let action = format!(
                 "Use queue depth {depth:.0} instead of 1, if requests do not depend on each other \

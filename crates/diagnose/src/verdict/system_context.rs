@@ -15,6 +15,8 @@ use std::ops::Range;
 /// machine of two processors a tenth of the requests of a quick device waited 0.1 ms, and one in a
 /// thousand half a millisecond.
 const HELD_NS: f64 = 5e5;
+/// Share of the requests of an interval whose programs are known to wait for so many.
+const NEARLY_ALL: f64 = 0.95;
 /// Share of the processors' time below which nothing of it is left.
 const PROCESSORS_FULL: f64 = 0.05;
 
@@ -49,6 +51,8 @@ pub(crate) struct SystemContext {
     pub(crate) over_limit: Option<OverLimit>,
     /// Who used the device, where that was counted.
     pub(crate) users: Option<DeviceUsers>,
+    /// Requests that programs waited for at the end of each interval of which that is known.
+    pub(crate) waited_for: Vec<f64>,
 }
 
 #[derive(Clone, Debug)]
@@ -104,6 +108,7 @@ impl SystemContext {
             traced: TracedSums::of(intervals),
             over_limit: over_limit(intervals),
             users: DeviceUsers::of(intervals),
+            waited_for: intervals.iter().filter_map(|one| waited_for(one)).collect(),
         }
     }
 
@@ -120,6 +125,18 @@ impl SystemContext {
     pub(crate) fn processors_full(&self) -> bool {
         self.idle.is_some_and(|idle| idle < PROCESSORS_FULL)
     }
+}
+
+/// Requests that programs waited for when an interval ended, where it is known of nearly all who asked.
+fn waited_for(interval: &Interval) -> Option<f64> {
+    let processes = interval.processes.as_ref()?;
+    let requests = |known: bool| {
+        let of = processes.iter().filter(|one| !known || one.outstanding.is_some());
+        of.map(|one| one.reads + one.writes).sum::<u64>() as f64
+    };
+    let most = requests(true) >= NEARLY_ALL * requests(false) && requests(true) > 0.0;
+    let sum: u32 = processes.iter().filter_map(|one| one.outstanding).sum();
+    most.then_some(f64::from(sum))
 }
 
 fn end_of(begin_ns: u64, duration_ns: u64) -> u64 {

@@ -3,14 +3,27 @@
 //! In version 1 each controller has a tree of its own, and a process may be in a telling group of
 //! one and in the root of all others (systemd's own tree names units, Docker's groups are in all).
 //! So the group that says most is taken, from the tree of I/O first.
-//! Sources: proc(5), Documentation/admin-guide/cgroup-v2.rst of the kernel.
+//!
+//! How many requests it waits for shows what no counter of a device does: those that have not reached the
+//! device, and whether their number is kept up. Rejected: to count them by events of io_uring and libaio,
+//! which come for each request; the rings of libaio lie in the process's own memory.
+//! Sources: proc(5), `io_uring_show_fdinfo` of io_uring/fdinfo.c, Documentation/admin-guide/cgroup-v2.rst of the kernel.
 
 use super::cgroup::IO_CONTROLLER;
 use super::roots::{Roots, text};
 use record::{Owner, OwnerKind};
+use std::fs;
+use std::path::Path;
 
 /// `PF_KTHREAD` of include/linux/sched.h.
 const KERNEL_THREAD: u64 = 0x0020_0000;
+/// Files or threads of a process that are looked at, of some microseconds each.
+const LOOKED_AT: usize = 1_024;
+/// What a descriptor of a ring is a link to, the beginning of the names of its threads, and its largest
+/// number of entries (`IORING_MAX_CQ_ENTRIES`).
+const RING: &str = "anon_inode:[io_uring]";
+const RING_WORKER: &str = "(iou-";
+const RING_MAX: u32 = 65_536;
 /// Of the column of flags in /proc/PID/stat, counted behind the name.
 const FLAGS: usize = 6;
 
@@ -38,6 +51,54 @@ pub fn process_facts(roots: &Roots, process: u32) -> Option<ProcessFacts> {
         group: text(&directory.join("cgroup")).and_then(|groups| telling_group(&groups)),
         kernel_thread: flags & KERNEL_THREAD != 0,
     })
+}
+
+/// Requests that a process waits for now: entries of its io_uring rings that it has not reaped, and threads
+/// that sleep in the kernel, which is for I/O as a rule. `None` where it has ended, may not be looked at,
+/// or has so many files or threads that looking would cost a millisecond and more.
+#[must_use]
+pub fn outstanding(roots: &Roots, process: u32) -> Option<u32> {
+    let directory = roots.proc.join(process.to_string());
+    Some(in_rings(&directory)?.saturating_add(asleep(&directory)?))
+}
+
+fn in_rings(directory: &Path) -> Option<u32> {
+    let mut sum = 0_u32;
+    for file in listed(&directory.join("fd"))? {
+        let Ok(to) = fs::read_link(file.path()) else { continue };
+        if to.as_os_str() == RING {
+            let info = text(&directory.join("fdinfo").join(file.file_name()))?;
+            sum = sum.saturating_add(unreaped(&info)?);
+        }
+    }
+    Some(sum)
+}
+
+/// Entries that the program put into a ring and has not taken out of it again; `None` for a ring whose
+/// entries are answered more than once.
+fn unreaped(info: &str) -> Option<u32> {
+    let field = |name| info.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    let (put, taken): (u32, u32) = (field("SqTail:")?, field("CqHead:")?);
+    Some(put.wrapping_sub(taken)).filter(|&entries| entries <= RING_MAX)
+}
+
+/// Threads in uninterruptible sleep, without those that carry out the entries of a ring.
+fn asleep(directory: &Path) -> Option<u32> {
+    let threads = listed(&directory.join("task"))?;
+    let sleeps = |thread: &&fs::DirEntry| {
+        let stat = text(&thread.path().join("stat")).unwrap_or_default();
+        stat.rsplit_once(')').is_some_and(|(head, state)| {
+            state.trim_start().starts_with('D') && !head.contains(RING_WORKER)
+        })
+    };
+    Some(threads.iter().filter(sleeps).count() as u32)
+}
+
+/// What a directory lists, unless that is too much.
+fn listed(directory: &Path) -> Option<Vec<fs::DirEntry>> {
+    let entries: Vec<fs::DirEntry> =
+        fs::read_dir(directory).ok()?.flatten().take(LOOKED_AT + 1).collect();
+    (entries.len() <= LOOKED_AT).then_some(entries)
 }
 
 /// The path that says most, of the lines `hierarchy:controllers:path`.

@@ -1,7 +1,8 @@
 //! Processes by their files, in both versions of control groups.
 
 use kernel::Roots;
-use kernel::process::process_facts;
+use kernel::process::{outstanding, process_facts};
+use std::os::unix::fs::symlink;
 use testkit::Fake;
 
 /// Name and group of a process whose files say this.
@@ -42,4 +43,29 @@ fn of_several_trees_the_group_that_says_most_is_taken() {
     assert_eq!(group("4:memory:/jobs/a\n3:blkio:/slow\n0::/\n"), "/slow");
     assert_eq!(group("4:memory:/jobs/a\n3:blkio:/\n0::/\n"), "/");
     assert_eq!(group("3:cpu:/\n0::/user.slice\n"), "/user.slice");
+}
+
+#[test]
+fn a_process_waits_for_what_it_has_not_taken_out_of_its_rings_and_for_threads_that_sleep() {
+    let fake = Fake::new();
+    let waits = || outstanding(&Roots::below(fake.root()), 7);
+    assert_eq!(waits(), None, "it has ended");
+    fake.proc("7/task/7/stat", "7 (db) S 1 7 7 0 -1 0 1 0 0 0");
+    fake.proc("7/task/8/stat", "8 (db (reads)) D 1 7 7 0 -1 0 1 0 0 0");
+    // What a ring's own thread waits for is an entry of the ring.
+    fake.proc("7/task/9/stat", "9 (iou-wrk-7) D 1 7 7 0 -1 0 1 0 0 0");
+    let descriptor = |number: u32, to: &str, info: &str| {
+        fake.proc(&format!("7/fdinfo/{number}"), info);
+        let directory = Roots::below(fake.root()).proc.join("7/fd");
+        std::fs::create_dir_all(&directory).unwrap();
+        symlink(to, directory.join(number.to_string())).unwrap();
+    };
+    descriptor(3, "/data/base", "pos:\t0\n");
+    assert_eq!(waits(), Some(1));
+    let ring = "anon_inode:[io_uring]";
+    descriptor(4, ring, "SqMask:\t0x3f\nSqHead:\t5\nSqTail:\t6\nCqHead:\t4294967270\nCqTail:\t1\n");
+    assert_eq!(waits(), Some(33), "counters of rings wrap around");
+    // Entries that are answered again and again leave nothing to count.
+    descriptor(5, ring, "SqTail:\t6\nCqHead:\t9\n");
+    assert_eq!(waits(), None);
 }

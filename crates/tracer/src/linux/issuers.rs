@@ -24,7 +24,7 @@ use super::syscalls::{Map, MapKind};
 use super::tracer::{DeviceNumber, TracerError, possible_processors, slot_numbers};
 use Register::{R0, R1, R2, R3, R6, R7, R8, R10};
 use kernel::Roots;
-use kernel::process::{ProcessFacts, process_facts};
+use kernel::process::{ProcessFacts, outstanding, process_facts};
 use kernel::read::device_numbers;
 use record::ProcessIo;
 use rustix::io::Errno;
@@ -36,6 +36,10 @@ const PROCESSES: usize = 8_192;
 /// Processes that have a row of their own in one reading of a device; the rest are together by
 /// program and group.
 const NAMED: usize = 32;
+/// Processes at most of which it is looked how much they wait for, and the share of its requests that one
+/// asks the only disk for that it uses.
+const LOOKED_AT: usize = 256;
+const ONE_DISK: f64 = 0.95;
 /// The letter before that of the operation of a request that flushes the device's cache first.
 const FLUSH_FIRST: i32 = b'F' as i32;
 /// Bytes of a sector in events.
@@ -151,6 +155,7 @@ impl Issuers {
             }
         }
         self.tell(rows.values_mut());
+        self.look_at_waits(&mut rows);
         let mut found: Vec<(DeviceNumber, Vec<ProcessIo>)> =
             self.disks.iter().map(|disk| (*disk, Vec::new())).collect();
         for ((slot, _), row) in rows {
@@ -160,6 +165,23 @@ impl Issuers {
         }
         found.iter_mut().for_each(|(_, list)| shorten(list));
         Ok(found)
+    }
+
+    /// Fills in how many requests the processes wait for that use one disk alone, where there are few.
+    fn look_at_waits(&self, rows: &mut BTreeMap<(usize, u32), ProcessIo>) {
+        if rows.len() > LOOKED_AT {
+            return;
+        }
+        let mut total: HashMap<u32, u64> = HashMap::new();
+        for ((_, process), row) in rows.iter() {
+            *total.entry(*process).or_default() += row.reads + row.writes;
+        }
+        for ((_, process), row) in rows.iter_mut().filter(|(_, row)| !row.kernel_thread) {
+            let (own, all) = (row.reads + row.writes, total.get(process).copied().unwrap_or(0));
+            if own > 0 && own as f64 >= ONE_DISK * all as f64 {
+                row.outstanding = outstanding(&self.roots, *process);
+            }
+        }
     }
 
     /// Places of the disks that a file system's device is, or is built of.
@@ -223,6 +245,7 @@ fn shorten(list: &mut Vec<ProcessIo>) {
         sum.write_bytes += row.write_bytes;
         sum.flushes += row.flushes;
         sum.fsyncs += row.fsyncs;
+        sum.outstanding = sum.outstanding.zip(row.outstanding).map(|(sum, own)| sum + own);
     }
     list.extend(rest.into_values());
 }
