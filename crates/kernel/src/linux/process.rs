@@ -14,6 +14,7 @@ use super::roots::{Roots, text};
 use record::{Owner, OwnerKind};
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 /// `PF_KTHREAD` of include/linux/sched.h.
 const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -24,6 +25,9 @@ const LOOKED_AT: usize = 1_024;
 const RING: &str = "anon_inode:[io_uring]";
 const RING_WORKER: &str = "(iou-";
 const RING_MAX: u32 = 65_536;
+/// How often a ring is asked that tells nothing, and how long apart.
+const RING_TRIES: u32 = 8;
+const RING_PAUSE: Duration = Duration::from_micros(200);
 /// Of the column of flags in /proc/PID/stat, counted behind the name.
 const FLAGS: usize = 6;
 
@@ -67,11 +71,24 @@ fn in_rings(directory: &Path) -> Option<u32> {
     for file in listed(&directory.join("fd"))? {
         let Ok(to) = fs::read_link(file.path()) else { continue };
         if to.as_os_str() == RING {
-            let info = text(&directory.join("fdinfo").join(file.file_name()))?;
-            sum = sum.saturating_add(unreaped(&info)?);
+            let path = directory.join("fdinfo").join(file.file_name());
+            sum = sum.saturating_add(unreaped(&ring_info(&path)?)?);
         }
     }
     Some(sum)
+}
+
+/// What the kernel tells of a ring: nothing while the program submits to it, and is held there because the
+/// device has no tag left.
+fn ring_info(path: &Path) -> Option<String> {
+    for _ in 0..RING_TRIES {
+        let info = text(path)?;
+        if info.contains("SqTail:") {
+            return Some(info);
+        }
+        std::thread::sleep(RING_PAUSE);
+    }
+    None
 }
 
 /// Entries that the program put into a ring and has not taken out of it again; `None` for a ring whose

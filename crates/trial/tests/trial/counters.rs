@@ -1,15 +1,15 @@
 //! When the counters around a run are read.
 
-use crate::common::{NoProbe, document, file_workload, full_file};
+use crate::common::{NoProbe, document, file_workload, full_file, has};
 use crate::faulty::{Fault, Faulty};
 use engine::{DeviceSample, NullEngine, OpenEngine, Probe, ProbeFacts, ProbeSample, Setup};
-use record::{CacheMode, Nanos};
+use record::{CacheMode, FindingCode, Flush, FlushKind, Measured, Nanos, Trial};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use trial::{Opening, RealBackend};
+use trial::{Opening, RealBackend, validity};
 
 const BLOCK: u64 = 4_096;
 
@@ -33,8 +33,8 @@ impl Probe for LateProbe {
     }
 }
 
-#[test]
-fn a_short_run_is_counted_from_its_first_byte_however_late_the_counters_are_read() {
+/// A run of a mebibyte whose counters are read a second late at its end.
+fn counted_late() -> Trial {
     let counted = Arc::new(AtomicU64::new(0));
     let file = BTreeMap::from([(CacheMode::All, vec![OwnedFd::from(full_file(1 << 20))])]);
     let mut backend = RealBackend::new(file, Box::new(LateProbe(Arc::clone(&counted))));
@@ -56,7 +56,28 @@ fn a_short_run_is_counted_from_its_first_byte_however_late_the_counters_are_read
     // Of a run that did all that it was asked for, the last reading may be late as well.
     measured.after.at = Nanos(measured.end.0 + 1_000_000_000);
     measured.before[0].at = measured.window.begin;
-    let trial = document(measured, &workload);
-    let counters = trial.device_counters.value().unwrap();
-    assert_eq!(counters.ratio_bytes, Some(1.0));
+    document(measured, &workload)
+}
+
+#[test]
+fn a_short_run_is_counted_from_its_first_byte_however_late_the_counters_are_read() {
+    let trial = counted_late();
+    assert_eq!(trial.device_counters.value().unwrap().ratio_bytes, Some(1.0));
+}
+
+#[test]
+fn what_a_journal_writes_beside_flushed_writes_is_not_of_others() {
+    let mut trial = counted_late();
+    trial.workload.cache = CacheMode::Device;
+    trial.workload.read_percent = 0;
+    let mut counters = trial.device_counters.value().unwrap().clone();
+    (counters.bytes, counters.ratio_bytes) = (2 * counters.bytes, Some(2.0));
+    trial.device_counters = Measured::Value(counters);
+    let mut others = |flush: Option<Flush>| {
+        trial.workload.flush = flush;
+        trial.findings = validity::findings(&trial);
+        has(&trial, FindingCode::ForeignIo)
+    };
+    assert!(others(None));
+    assert!(!others(Some(Flush { kind: FlushKind::Fdatasync, every: 8 })));
 }
