@@ -86,8 +86,10 @@ impl Source {
         if depth.processes {
             source.start_issuers(roots, &numbers);
         }
-        // All of them begin now: what happened while one was there and others were not is in no interval.
-        source.sample()?;
+        if *roots == Roots::default() {
+            // All of them begin now: what happened while they were started is in no interval.
+            source.sample()?;
+        }
         Ok(source)
     }
 
