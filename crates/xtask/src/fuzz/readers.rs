@@ -207,6 +207,9 @@ fn command(bytes: &[u8], binary: &Path) -> Result<String, String> {
         .current_dir(&work)
         .env("HOME", &work)
         .env("HALFPOWER_DB", work.join("fuzz.db"))
+        // Each arena of the C library reserves 64 MiB of address space, which is what is limited: twenty
+        // threads would have none left, and one that has no memory to begin with ends in a panic.
+        .env("MALLOC_ARENA_MAX", "1")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(errors)
