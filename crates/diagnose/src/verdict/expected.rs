@@ -307,6 +307,14 @@ impl FittedProfile {
         self.predictor().outstanding(mix, present.max(1.0))
     }
 
+    /// The same of a number that was counted in either place.
+    pub(crate) fn in_programs(&self, mix: &Mix, counted: Outstanding) -> f64 {
+        match counted {
+            Outstanding::AtDevice(present) => self.outstanding(mix, present),
+            Outstanding::InPrograms(kept) => kept,
+        }
+    }
+
     /// How many requests outstanding are enough for the mix of a look, of at most `most`, by the rule
     /// of a check ([`model::deep_enough`]). Fewer than are served side by side at four fifths of the rate
     /// that was seen would not do, whatever a profile that knows little says (the saturation point of
@@ -323,11 +331,8 @@ impl FittedProfile {
         let asked = doublings.skip_while(|depth| *depth < least).take_while(|depth| *depth < most);
         let mut rates: Vec<(f64, Estimate)> = Vec::new();
         for depth in asked.chain([most]) {
-            let answer = match at_most.with(depth) {
-                Outstanding::AtDevice(depth) => self.at_depth(&look.mix, depth),
-                Outstanding::InPrograms(depth) => self.ask(&look.mix, Offered::Depth(depth)),
-            };
-            rates.push((depth, answer.ok()?.iops));
+            let kept = self.in_programs(&look.mix, at_most.with(depth));
+            rates.push((depth, self.ask(&look.mix, Offered::Depth(kept)).ok()?.iops));
         }
         let (depth, rate) = *rates.get(model::deep_enough(&rates, model::DEFAULT_KNEE_GAIN)?)?;
         let largest = rates.last()?.1.value;

@@ -15,10 +15,11 @@ pub(crate) fn load(one: &Judged<'_>, reference: Option<&FittedProfile>) -> Optio
     let (totals, series) = (&segment.tally, segment.series);
     let busy = segment.busy().filter(|busy| *busy > 0.0);
     let present = totals.concurrency()? / busy.unwrap_or(1.0);
-    let depth = match segment.deep.map(|deep| deep.present) {
-        Some(Outstanding::InPrograms(kept)) => kept,
-        _ => reference.outstanding(&look.mix, present),
+    let counted = match segment.deep.map(|deep| deep.present) {
+        Some(kept @ Outstanding::InPrograms(_)) => kept,
+        _ => Outstanding::AtDevice(present),
     };
+    let depth = reference.in_programs(&look.mix, counted);
     let iops = totals.iops();
     let ratio = (latency / look.expected_ns(false).max(1.0)).max(1.0);
     let limited = matches!(one.judgement.rests_on, RestsOn::Limit(_));

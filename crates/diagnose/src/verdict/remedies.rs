@@ -266,10 +266,7 @@ pub(super) static ROWS: [Row; 28] = [
         let (reference, look) = (case.reference?, case.look?);
         let queue = case.judged.segment.deep?;
         let (present, enough) = (queue.present, queue.enough.depth);
-        let kept = |counted: f64| match present.with(counted) {
-            Outstanding::AtDevice(counted) => reference.outstanding(&look.mix, counted),
-            Outstanding::InPrograms(kept) => kept,
-        };
+        let kept = |counted: f64| reference.in_programs(&look.mix, present.with(counted));
         let depth = kept(enough).round();
         let at_device = if kept(enough) / enough < ON_THE_WAY {
             String::new()
