@@ -46,7 +46,7 @@ pub struct ProcessIo {
     pub fsyncs: u64,
     /// Requests that it waited for at the end of the interval, those among them that the device does not
     /// know of yet: entries of its io_uring rings that it has not reaped, and threads that slept in the
-    /// kernel. Null where that is not known (libaio), or where it uses other disks as well.
+    /// kernel. Null where nothing of that shows (libaio), or where it uses other disks as well.
     pub outstanding: Option<u32>,
 }
 

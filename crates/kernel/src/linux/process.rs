@@ -59,11 +59,12 @@ pub fn process_facts(roots: &Roots, process: u32) -> Option<ProcessFacts> {
 
 /// Requests that a process waits for now: entries of its io_uring rings that it has not reaped, and threads
 /// that sleep in the kernel, which is for I/O as a rule. `None` where it has ended, may not be looked at,
-/// or has so many files or threads that looking would cost a millisecond and more.
+/// or has so many files or threads that looking would cost a millisecond and more; and where it shows
+/// none, because one that uses libaio never does.
 #[must_use]
 pub fn outstanding(roots: &Roots, process: u32) -> Option<u32> {
     let directory = roots.proc.join(process.to_string());
-    Some(in_rings(&directory)?.saturating_add(asleep(&directory)?))
+    Some(in_rings(&directory)?.saturating_add(asleep(&directory)?)).filter(|&shown| shown > 0)
 }
 
 fn in_rings(directory: &Path) -> Option<u32> {

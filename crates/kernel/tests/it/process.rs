@@ -62,6 +62,9 @@ fn a_process_waits_for_what_it_has_not_taken_out_of_its_rings_and_for_threads_th
     };
     descriptor(3, "/data/base", "pos:\t0\n");
     assert_eq!(waits(), Some(1));
+    fake.proc("7/task/8/stat", "8 (db (reads)) S 1 7 7 0 -1 0 1 0 0 0");
+    assert_eq!(waits(), None, "libaio shows nothing");
+    fake.proc("7/task/8/stat", "8 (db (reads)) D 1 7 7 0 -1 0 1 0 0 0");
     let ring = "anon_inode:[io_uring]";
     descriptor(4, ring, "SqMask:\t0x3f\nSqHead:\t5\nSqTail:\t6\nCqHead:\t4294967270\nCqTail:\t1\n");
     assert_eq!(waits(), Some(33), "counters of rings wrap around");
