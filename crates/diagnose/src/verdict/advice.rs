@@ -112,7 +112,7 @@ impl Case<'_> {
         let predictor = reference.predictor();
         let state = Setup::from(load).with(change, predictor)?.state(predictor)?;
         let effect = Effect {
-            latency_before_ns: self.judged.segment.tally.latency_ns().unwrap_or(0.0),
+            latency_before_ns: self.judged.segment.latency_of_load_ns().unwrap_or(0.0),
             latency_after_ns: state.latency_ns,
             iops_before: load.iops,
             iops_after: state.iops,

@@ -7,7 +7,7 @@ use super::judge::{IN_SCHEDULER, STEAL_MATTERS, Segment};
 use super::judgement::{Judgement, Number, RestsOn, numbers};
 use super::layout::{compression, files};
 use super::neighbours::NeighbourBy;
-use super::outstanding::{ExcessQueue, Outstanding};
+use super::outstanding::{ExcessQueue, LoopKind, Outstanding};
 use super::starved;
 use super::tails::sentence;
 use crate::words::percent;
@@ -255,8 +255,12 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
     let deep = segment.deep.filter(ExcessQueue::may_be_kept)?;
     let enough = deep.enough;
     let all_the_time = if deep.is_kept() { " all the time" } else { "" };
+    let is = match deep.upkeep {
+        LoopKind::BeyondTags(_) => "more than the device takes at once, ",
+        _ => "",
+    };
     let mut claim = format!(
-        "Queue depth is {}{all_the_time}; {:.0} would give {} of the rate. {}",
+        "Queue depth is {is}{}{all_the_time}; {:.0} would give {} of the rate. {}",
         format_count(deep.present.value()),
         enough.depth,
         percent(enough.rate_share),
@@ -267,9 +271,8 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
         ("enough", enough.depth, ""),
         ("rate with these over that of now", enough.rate_share, "share"),
     ];
-    if let Outstanding::InPrograms(kept) = deep.present {
-        // Little's law on what they wait for.
-        let waits_ns = kept / segment.tally.iops().max(1e-9) * 1e9;
+    if let Outstanding::InPrograms(_) = deep.present {
+        let waits_ns = segment.latency_of_load_ns()?;
         let at_device = segment.tally.latency_ns().unwrap_or(waits_ns);
         numbers.push(("latency in the programs", waits_ns, "ns"));
         if waits_ns >= MOSTLY_BEFORE * at_device {

@@ -175,16 +175,21 @@ impl Segment<'_> {
         Some(judgement)
     }
 
+    /// Requests at the device, where they have all of its tags.
+    pub(super) fn full_tags(&self) -> Option<f64> {
+        let tags = self.facts?.nr_requests? as f64;
+        let present = self.tally.concurrency().filter(|present| *present >= TAGS_FULL * tags)?;
+        // Each hardware queue of several has so many.
+        Some(present.max(tags))
+    }
+
     /// Waits before the counters start that full tags do not explain.
     pub(super) fn held_before_counting(&self) -> Option<Judgement> {
         if !self.waits_before() {
             return None;
         }
         let traced = self.around.traced.as_ref()?;
-        let full = self.facts.and_then(|facts| facts.nr_requests).is_some_and(|tags| {
-            self.tally.concurrency().is_some_and(|present| present >= TAGS_FULL * tags as f64)
-        });
-        if full {
+        if self.full_tags().is_some() {
             return None;
         }
         let by_share = self.scheduler_by_share();

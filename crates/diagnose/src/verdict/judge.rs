@@ -11,7 +11,7 @@ use super::expected::{Expectation, SegmentFacts, nearest};
 use super::interval_totals::{IntervalTotals, latency_error};
 use super::judgement::Judgement;
 use super::odds;
-use super::outstanding::ExcessQueue;
+use super::outstanding::{ExcessQueue, Outstanding};
 use super::system_context::SystemContext;
 use crate::words::{percent, times};
 use record::{
@@ -103,6 +103,17 @@ impl Segment<'_> {
         let latency = self.tally.latency_ns()?;
         let looks = self.looks.as_ref().ok()?;
         Some((nearest(looks, latency, self.by_rate())?, latency))
+    }
+
+    /// What whoever asks waits for a request, where it is told: by Little's law on what the programs keep
+    /// outstanding, else what the device's counters say.
+    pub(crate) fn latency_of_load_ns(&self) -> Option<f64> {
+        match self.deep.map(|deep| deep.present) {
+            Some(Outstanding::InPrograms(kept)) if self.tally.iops() > 0.0 => {
+                Some(kept / self.tally.iops() * 1e9)
+            }
+            _ => self.tally.latency_ns(),
+        }
     }
 
     /// Share of time with a request in flight, where the counter of that can be believed.

@@ -239,7 +239,7 @@ impl<'a> Subject<'a> {
         let around = SystemContext::of(intervals, &self.observation.contexts);
         let mut known = SegmentFacts {
             sequential: around.traced.as_ref().and_then(|traced| traced.sequential),
-            busy: self.device.busy_doubt.is_none(),
+            busy: self.device.busy_doubt.is_none() || outstanding::never_idle(series),
             constant: outstanding::constant_depth(series),
         };
         let look = |known: SegmentFacts| match self.reference {
@@ -287,7 +287,12 @@ impl<'a> Subject<'a> {
         let enough = |present| reference.deep_enough(look, seen_per_s, present);
         let around = &segment.around;
         let (waited_for, late) = (&around.waited_for, around.processors_full());
-        outstanding::deep(segment.series, waited_for, late, enough).filter(|_| segment.known.busy)
+        let deep = outstanding::deep(segment.series, waited_for, late, enough);
+        let beyond_tags = || {
+            let waiting = around.traced.as_ref()?.waiting;
+            outstanding::beyond_tags(segment.full_tags()?, waiting, enough)
+        };
+        deep.or_else(beyond_tags).filter(|_| segment.known.busy)
     }
 
     fn ranges(&self) -> Vec<Range<usize>> {

@@ -60,7 +60,8 @@ pub(crate) fn notes(
         let claim = format!("Not as when the profile was made: {told}.");
         note(NoteCode::ConditionsChanged, claim, &[])
     });
-    let busy_doubt = device.busy_doubt.as_ref().map(|doubt| {
+    let doubtful = judged.iter().any(|one| !one.segment.known.busy);
+    let busy_doubt = device.busy_doubt.as_ref().filter(|_| doubtful).map(|doubt| {
         let claim = format!("The busy counter is not believed: {doubt}.");
         note(NoteCode::BusyDoubtful, claim, &[])
     });

@@ -10,6 +10,8 @@
 //!   at its ceiling, again and again at exactly that number.
 //! - Where it is known how many requests the programs wait for, nothing is left to infer, and those that
 //!   have not reached the device count as well: a device of 128 tags never shows the 230 of a program.
+//! - Where it is not known, the tracer may see requests that wait for one of the device's tags all the
+//!   time. Then more is outstanding than the device takes, however many; who keeps them is not told.
 //! - A device whose rate moves changes a queue by at least as much; a loop asks less where the
 //!   device does less. This needs no model.
 //!
@@ -22,6 +24,7 @@ use super::constant_rate::moves;
 use super::expected::SufficientDepth;
 use super::interval_totals::IntervalTotals;
 use crate::words::percent;
+use record::format_count;
 
 /// A number in progress that varies less than this, and less than this share of what arrivals by
 /// chance would make of it, stays the same.
@@ -68,6 +71,12 @@ const RATE_MOVES_MIN: f64 = 0.02;
 const CEILING_MIN: f64 = 16.0;
 const CEILING_SHARE: f64 = 0.25;
 const INTERVALS_MIN: usize = 5;
+/// So many moments find a device that is idle for a third of the time idle at one of them, but for once
+/// in fifty times.
+const MOMENTS_MIN: usize = 10;
+/// So many requests that wait for a tag on average are one nearly all the time: a program that hands
+/// over one after the other is stopped at the first.
+const WAITING_MIN: f64 = 0.5;
 
 /// Who keeps a deep queue up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +94,9 @@ pub(crate) enum LoopKind {
     /// Programs: there were never more than that at so many moments, where a queue of work that comes by
     /// itself would be longer at one of them.
     Bounded(f64, usize),
+    /// All tags of the device are in use, and that many requests wait for one on average: more are
+    /// outstanding than it takes, and how many is not seen.
+    BeyondTags(f64),
     /// It varies as work that comes by itself makes it vary.
     Chance,
     /// Neither shows.
@@ -126,7 +138,7 @@ pub(crate) struct ExcessQueue {
 
 impl ExcessQueue {
     pub(crate) fn is_kept(&self) -> bool {
-        !matches!(self.upkeep, LoopKind::Chance | LoopKind::Untold)
+        !matches!(self.upkeep, LoopKind::BeyondTags(_) | LoopKind::Chance | LoopKind::Untold)
     }
 
     /// Whether nothing excludes that they do.
@@ -159,6 +171,11 @@ impl ExcessQueue {
                 "At none of {moments} moments were there more than {most:.0}; those that come by \
                  themselves would have queued up further at one of them."
             ),
+            LoopKind::BeyondTags(waiting) => format!(
+                "{} more wait for one of the device's tags on average; how many a program has not even \
+                 handed over, no counter shows.",
+                format_count(waiting)
+            ),
             LoopKind::Chance => "They vary as those that come by themselves do.".to_owned(),
             LoopKind::Untold => {
                 "Whether a program keeps them up or they come by themselves, these \
@@ -167,6 +184,15 @@ impl ExcessQueue {
             }
         }
     }
+}
+
+/// Whether a busy counter in doubt is right that the device is busy all the time: requests were in
+/// progress at each of many moments as well. What kernels of 4.17 to 6.9 count too much is of devices that
+/// are idle in between.
+pub(crate) fn never_idle(series: &[IntervalTotals]) -> bool {
+    let busy = IntervalTotals::sum(series).utilization().is_some_and(|busy| busy >= CONSTANT_BUSY);
+    let each = || series.iter().filter_map(|one| one.in_flight);
+    busy && each().count() >= MOMENTS_MIN && each().all(|in_flight| in_flight > 0.0)
 }
 
 /// The queue of a segment, if it is deeper than the device can use all the time that it is busy.
@@ -205,6 +231,18 @@ pub(crate) fn deep(
     };
     let told = upkeep != LoopKind::Untold || present >= DEEP_UNTOLD * enough.depth;
     told.then_some(ExcessQueue { present: Outstanding::AtDevice(present), enough, upkeep })
+}
+
+/// The queue of a device whose tags are all in use, where so many requests wait for one on average.
+/// `tags_in_use` while it is busy.
+pub(crate) fn beyond_tags(
+    tags_in_use: f64,
+    waiting: f64,
+    enough_of: impl Fn(Outstanding) -> Option<SufficientDepth>,
+) -> Option<ExcessQueue> {
+    let present = Outstanding::AtDevice(tags_in_use);
+    let enough = enough_of(present).filter(|_| waiting >= WAITING_MIN)?;
+    Some(ExcessQueue { present, enough, upkeep: LoopKind::BeyondTags(waiting) })
 }
 
 fn upkeep(

@@ -9,7 +9,7 @@ use super::judge::Judged;
 use super::judgement::RestsOn;
 use super::load::load;
 use super::neighbours::{NeighbourBy, NeighbourGroup};
-use super::outstanding::Outstanding;
+use super::outstanding::{LoopKind, Outstanding};
 use crate::words::percent;
 use record::{
     Cause, CauseCode, Change, Confidence, EpisodeLoad, RaidLevel, Strategy, format_bytes,
@@ -105,7 +105,7 @@ const fn row(
     Row { strategy, causes, fixes, by_rate: false, propose, unpredicted: "", words: ["", "", ""] }
 }
 
-pub(super) static ROWS: [Row; 28] = [
+pub(super) static ROWS: [Row; 29] = [
     row(
         Strategy::Restore,
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
@@ -262,9 +262,32 @@ pub(super) static ROWS: [Row; 28] = [
             Some((action, None))
         })
     },
+    Row {
+        unpredicted: "how many requests the programs keep outstanding was not seen",
+        words: [
+            "the programs keep them outstanding, and nobody else does",
+            "the rest of the work waits in the program, which has to order it",
+            "requests wait no more before they are started (the tracer's wait before the start)",
+        ],
+        ..row(Strategy::ShallowerQueue, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
+            let queue = case.judged.segment.deep?;
+            if !matches!(queue.upkeep, LoopKind::BeyondTags(_)) {
+                return None;
+            }
+            let action = format!(
+                "Use queue depth {:.0} at most in the program: it keeps more outstanding than the \
+                 device takes at once, and these wait for nothing but a free tag.",
+                queue.enough.depth
+            );
+            Some((action, None))
+        })
+    },
     row(Strategy::ShallowerQueue, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
         let (reference, look) = (case.reference?, case.look?);
         let queue = case.judged.segment.deep?;
+        if matches!(queue.upkeep, LoopKind::BeyondTags(_)) {
+            return None;
+        }
         let (present, enough) = (queue.present, queue.enough.depth);
         let kept = |counted: f64| reference.in_programs(&look.mix, present.with(counted));
         let depth = kept(enough).round();
@@ -273,9 +296,14 @@ pub(super) static ROWS: [Row; 28] = [
         } else {
             format!(" (At the device: {enough:.0} instead of {}.)", format_count(present.value()))
         };
+        let tags = case.judged.segment.facts.and_then(|facts| facts.nr_requests);
+        let stopgap = if tags.is_some_and(|tags| tags as f64 <= enough) {
+            ""
+        } else {
+            " Until then nr_requests is a stopgap."
+        };
         let action = format!(
-            "Use queue depth {depth:.0} instead of {} in the program.{at_device} Until then nr_requests \
-             is a stopgap.",
+            "Use queue depth {depth:.0} instead of {} in the program.{at_device}{stopgap}",
             format_count(kept(present.value()))
         );
         Some((action, Some(Change::Depth(depth))))

@@ -63,6 +63,8 @@ pub(crate) struct TracedSums {
     pub(crate) waited_ns: f64,
     /// Requests that were held before they were started, and how long on average.
     pub(crate) held: (f64, f64),
+    /// Requests that waited to be started, on average.
+    pub(crate) waiting: f64,
     /// Mean time from the start of a request to its issue to the device, nanoseconds: in the
     /// scheduler, or behind a full device.
     pub(crate) queue_ns: f64,
@@ -218,6 +220,8 @@ impl TracedSums {
             ),
             waited_ns: waited(0.0).1,
             held: waited(HELD_NS),
+            waiting: traced.iter().map(|one| total_ns(&one.before_start_ns)).sum::<f64>()
+                / (seconds * 1e9),
             queue_ns: mean_ns(|op| &op.queue_ns),
             device_ns: mean_ns(|op| &op.device_ns),
             requests: ops().map(requests).sum(),

@@ -7,8 +7,8 @@ use crate::staged::{
 };
 use diagnose::{Fit, FittedProfile, fit};
 use record::{
-    CauseCode, CgroupShare, Context, CpuStops, DeviceFacts, Doubt, HistogramSnapshot, LoopFile,
-    NoteCode, Observation, ShareKind, Strategy, Traced, TracedOp, Verdict, bucket_index,
+    CauseCode, CgroupShare, Context, CpuStops, DeviceFacts, Doubt, Figure, HistogramSnapshot,
+    LoopFile, NoteCode, Observation, ShareKind, Strategy, Traced, TracedOp, Verdict, bucket_index,
 };
 
 /// Facts of a device with this scheduler.
@@ -248,4 +248,47 @@ fn requests_are_held_above_the_device_where_they_wait_longer_than_for_a_processo
         let found = held(share, wait_ns);
         assert_ne!(longest(&found).verdict, Verdict::Capped, "{share} {wait_ns}");
     }
+}
+
+#[test]
+fn requests_that_wait_for_a_tag_all_the_time_are_more_than_the_device_takes() {
+    let found = |tags: u64, wait_ns: u64| {
+        let facts = DeviceFacts { nr_requests: Some(tags), ..facts("none") };
+        let seen = with(seen(EIGHT, vec![closed(0, 60, 8)], false), &facts);
+        let mut seen = traced(seen, 1_000, 1_000_000);
+        for interval in &mut seen.intervals {
+            let count = interval.all.per_s.map_or(0.0, |rate| rate.value);
+            interval.traced.as_mut().unwrap().before_start_ns = times(count as u64, wait_ns);
+        }
+        diagnosed(&seen, Some(&profile_with(facts)))
+    };
+    // One after the other, as of a program that is stopped where it hands a request over.
+    let waits = found(8, 125_000);
+    let episode = longest(&waits);
+    assert_eq!(episode.verdict, Verdict::Overloaded);
+    let deep = episode.causes.iter().find(|cause| cause.code == CauseCode::DepthBeyondKnee);
+    assert!(deep.unwrap().claim.contains("more than the device takes at once, 8;"), "{deep:?}");
+    assert_eq!(first_advice(&waits), Some(Strategy::ShallowerQueue));
+    assert!(waits.advice[0].effect.value().is_none(), "how deep the queue is was not seen");
+    // With tags to spare a wait is of something else, and with hardly a wait nothing is too deep.
+    for (tags, wait_ns) in [(16, 125_000), (8, 5_000)] {
+        let other = found(tags, wait_ns);
+        assert!(!has_cause(longest(&other), CauseCode::DepthBeyondKnee), "{tags} {wait_ns}");
+    }
+}
+
+#[test]
+fn a_busy_counter_in_doubt_is_believed_where_requests_were_there_at_each_moment() {
+    let found = |idle_moments: usize| {
+        let mut seen = seen(EIGHT, vec![closed(0, 60, 64)], false);
+        seen.devices[0].busy_doubt = Some("an old kernel".to_owned());
+        for interval in &mut seen.intervals[20..20 + idle_moments] {
+            interval.in_flight = interval.in_flight.map(|now| Figure { value: 0.0, ..now });
+        }
+        let found = diagnosed(&seen, Some(&EIGHT_PROFILE));
+        let doubted = found.notes.iter().any(|note| note.code == NoteCode::BusyDoubtful);
+        (has_cause(longest(&found), CauseCode::DepthBeyondKnee), doubted)
+    };
+    assert_eq!(found(0), (true, false));
+    assert_eq!(found(1), (false, true));
 }
