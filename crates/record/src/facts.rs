@@ -97,18 +97,20 @@ pub struct DeviceFacts {
     pub layers: Vec<String>,
 }
 
-/// Name of the driver of [`DeviceFacts::export`].
-const EXPORT_DRIVER: &str = "nfs";
+/// Names of the drivers of [`DeviceFacts::export`].
+const NFS: &str = "nfs";
+const SMB: &str = "smb";
 
 impl DeviceFacts {
-    /// What is known of the export of a file server, as mounted by NFS.
+    /// What is known of the export of a file server, as mounted by NFS (`HOST:/PATH`) or SMB
+    /// (`//HOST/SHARE`).
     #[must_use]
     pub fn export(source: &str) -> Self {
         Self {
             name: source.to_owned(),
             disk: source.to_owned(),
             virtual_disk: true,
-            driver: Some(EXPORT_DRIVER.to_owned()),
+            driver: Some(if source.starts_with("//") { SMB } else { NFS }.to_owned()),
             ..Self::default()
         }
     }
@@ -116,7 +118,7 @@ impl DeviceFacts {
     /// Whether it is the export of a file server.
     #[must_use]
     pub fn is_export(&self) -> bool {
-        self.driver.as_deref() == Some(EXPORT_DRIVER)
+        matches!(self.driver.as_deref(), Some(NFS | SMB))
     }
 }
 

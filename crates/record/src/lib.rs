@@ -80,7 +80,9 @@ pub use limits::{
     PathComponent, ProcessorCache, Sizing,
 };
 pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
-pub use path::{FileLayout, LayerKind, ObservedPath, PathLayer, PathMap, Volume, VolumeKind};
+pub use path::{
+    FileLayout, LVM_ONCE, LayerKind, ObservedPath, PathLayer, PathMap, Volume, VolumeKind,
+};
 pub use plausible::{
     ImpossibleFigures, MOST_BYTES_PER_S, MOST_PER_S, doubt_busy_counters, kernel_busy_doubt,
 };

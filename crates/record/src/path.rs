@@ -27,6 +27,9 @@ pub enum VolumeKind {
     Other,
 }
 
+/// The level of a logical volume that keeps each block once; which of both it is is not told.
+pub const LVM_ONCE: &str = "linear or striped";
+
 /// A layer that is made of other devices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Volume {

@@ -223,7 +223,7 @@ impl Segment<'_> {
                      server are out of sight and look the same.",
                     facts.disk
                 ),
-                "`nfsiostat` (round trip against the whole call), and the same on the server.",
+                "The same on the server; of NFS also `nfsiostat` (round trip against the whole call).",
             )
         } else {
             // What the volume's own log rules out is no cap.

@@ -7,11 +7,12 @@ use super::matching::{Fit, fit};
 use super::members::leaf;
 use super::{DiagnoseOptions, FittedProfile};
 use record::{
-    DeviceFacts, Figure, Interval, MatchedBy, Observation, ObservedDevice, OpInterval, VolumeKind,
+    DeviceFacts, Figure, Interval, LVM_ONCE, MatchedBy, Observation, ObservedDevice, OpInterval,
+    VolumeKind,
 };
 
 /// Levels that keep each block once.
-const ONCE: [&str; 3] = ["raid0", "single", "linear"];
+const ONCE: [&str; 4] = ["raid0", "single", "linear", LVM_ONCE];
 
 /// The observation with a device more for each built one of which a profile was made; `None` where
 /// there is none.

@@ -30,7 +30,7 @@ pub struct Mount {
 
 /// Whether a mount of this type is the export of a file server whose calls the kernel counts.
 pub(crate) fn is_export(kind: &str) -> bool {
-    matches!(kind, "nfs" | "nfs4")
+    matches!(kind, "nfs" | "nfs4" | "cifs" | "smb3")
 }
 
 /// All mounts that we see; empty where the file is missing.

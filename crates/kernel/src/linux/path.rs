@@ -9,7 +9,7 @@ use crate::linux::device::{btrfs_members, btrfs_of, device_of_mount, numbers, wh
 use crate::linux::filesystem::locate_filesystem;
 use crate::linux::mounts::{Mount, is_export, mount_of, read_mounts};
 use crate::linux::roots::{Roots, base_name, names, number, text};
-use record::{ArrayState, FilesystemFacts, ObservedPath, Volume, VolumeKind};
+use record::{ArrayState, FilesystemFacts, LVM_ONCE, ObservedPath, Volume, VolumeKind};
 use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -173,10 +173,11 @@ impl Walk<'_> {
         let members = built_of(self.roots, name);
         if !members.is_empty() {
             let level = text(&disk.join("md/level"));
-            let kind = match (&level, disk.join("dm").exists()) {
-                (Some(_), _) => VolumeKind::Md,
-                (None, true) => VolumeKind::DeviceMapper,
-                (None, false) => VolumeKind::Other,
+            let level = level.or_else(|| lvm_level(self.roots, &disk, &members));
+            let kind = match ["md", "dm"].map(|kind| disk.join(kind).exists()) {
+                [true, _] => VolumeKind::Md,
+                [_, true] => VolumeKind::DeviceMapper,
+                _ => VolumeKind::Other,
             };
             let name = name.to_owned();
             return self.volume(Volume { name, kind, level, state: None, members });
@@ -211,6 +212,18 @@ fn btrfs_state(roots: &Roots, id: &str) -> ArrayState {
     let quiet = ["none", "balance paused", "swap activate", "device add", "resize"];
     let work = text(&directory.join("exclusive_operation"));
     ArrayState { missing: missing as u32, work: work.filter(|it| !quiet.contains(&it.as_str())) }
+}
+
+/// How a logical volume spreads data, where that follows: mirrors, parity, snapshots, caches and thin pools
+/// are built on volumes of the device mapper, and what lies on several disks right away is not. What the
+/// mapper itself knows takes a privilege to ask.
+fn lvm_level(roots: &Roots, disk: &Path, members: &[String]) -> Option<String> {
+    let lvm = text(&disk.join("dm/uuid"))?.starts_with("LVM-");
+    let mapped = |member: &String| {
+        directory(roots, member).is_none_or(|member| whole_disk(&member).join("dm").exists())
+    };
+    let right_away = lvm && members.len() > 1 && !members.iter().any(mapped);
+    right_away.then(|| LVM_ONCE.to_owned())
 }
 
 /// How a btrfs spreads data: the profiles for which it has space.

@@ -3,7 +3,7 @@
 
 use kernel::Roots;
 use kernel::live::{Sampler, Selection, mount_points, wake_ups};
-use record::{ArrayState, FindingCode, Interval, ObservedPath, VolumeKind};
+use record::{ArrayState, FindingCode, Interval, LVM_ONCE, ObservedPath, VolumeKind};
 use rustix::thread::current_timer_slack;
 use std::fmt::Write;
 use testkit::Fake;
@@ -442,4 +442,38 @@ fn a_directory_means_all_devices_of_its_file_system_and_those_below_the_file_of_
         assert_eq!((file.kind, file.members.concat()), (VolumeKind::Loop, "sda".to_owned()));
         assert_eq!(path.volumes.len(), if circle { 3 } else { 2 });
     }
+}
+
+#[test]
+fn a_logical_volume_right_on_several_disks_keeps_each_block_once() {
+    let lines: String =
+        [("8 0", "sda"), ("8 16", "sdb"), ("253 0", "dm-0"), ("253 1", "dm-1"), ("253 2", "dm-2")]
+            .map(|(numbers, name)| line(numbers, name, 0, 0))
+            .concat();
+    let fake = machine(&lines);
+    fake.block("pci/block/sda", "8:0", 1000);
+    fake.block("pci/block/sdb", "8:16", 1000);
+    let mapped = [
+        ("dm-0", "253:0", "LVM-abc", ["pci/block/sda", "pci/block/sdb"]),
+        ("dm-1", "253:1", "mpath-abc", ["pci/block/sda", "pci/block/sdb"]),
+        // A mirror, a snapshot: on volumes of its own.
+        ("dm-2", "253:2", "LVM-abd", ["virtual/block/dm-0", "virtual/block/dm-1"]),
+    ];
+    for (name, numbers, id, members) in mapped {
+        let own = format!("virtual/block/{name}");
+        fake.block(&own, numbers, 800);
+        fake.sys(&format!("devices/{own}/dm/uuid"), id);
+        for member in members {
+            let link = format!("devices/{own}/slaves/{}", member.rsplit('/').next().unwrap());
+            fake.sys_link(&link, &format!("devices/{member}"));
+        }
+    }
+    let level = |name: &str| {
+        let (path, _) = meant(&fake, name).unwrap();
+        (path.volumes[0].kind, path.volumes[0].level.clone())
+    };
+    let mapper = VolumeKind::DeviceMapper;
+    assert_eq!(level("dm-0"), (mapper, Some(LVM_ONCE.to_owned())));
+    assert_eq!(level("dm-1"), (mapper, None));
+    assert_eq!(level("dm-2"), (mapper, None));
 }

@@ -30,6 +30,8 @@ pub(crate) struct Case {
     /// in words of `says`.
     pub(super) engines: &'static [&'static str],
     pub(super) says: &'static [&'static str],
+    /// A guest on one network with it, which serves it for as long as it runs.
+    pub(super) server: Option<&'static Case>,
     /// Of a diagnosis, by the name of the answer: what has to be found of a device.
     pub(super) expects: &'static [(&'static str, &'static str, Expect)],
     /// One that is quick and rests on no time, for a look whether the lab works.
@@ -77,9 +79,68 @@ const NOTHING: Case = Case {
     script: "",
     engines: &[],
     says: &[],
+    server: None,
     expects: &[],
     smoke: false,
 };
+
+/// A file server that exports a disk by NFS.
+const NFS_SERVER: Case = Case {
+    name: "nfs-server",
+    modules: &[
+        "crc32c_generic",
+        DISK_OF_SERVER,
+        "sd_mod",
+        "ext4",
+        "nfsd",
+        "virtio_net",
+        "virtio_pci",
+    ],
+    programs: &["usr/sbin/rpc.mountd", "usr/sbin/exportfs", "usr/sbin/rpc.nfsd"],
+    script: "network 10.0.0.1
+mkdir -p /export /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs
+export_disk
+mount -t nfsd nfsd /proc/fs/nfsd
+printf 'nfs 2049/tcp\\nnfs 2049/udp\\n' > /etc/services
+echo '/export *(rw,sync,no_root_squash,insecure,no_subtree_check,fsid=0)' > /etc/exports
+: > /var/lib/nfs/etab
+: > /var/lib/nfs/rmtab
+exportfs -r
+rpc.nfsd -N 3 -V 4 -G 10 -L 10 8
+rpc.mountd -N 2 -N 3
+serve",
+    ..NOTHING
+};
+
+/// The same by SMB.
+const SMB_SERVER: Case = Case {
+    name: "smb-server",
+    modules: &["crc32c_generic", DISK_OF_SERVER, "sd_mod", "ext4", "virtio_net", "virtio_pci"],
+    programs: &["usr/sbin/smbd"],
+    script: "network 10.0.0.1
+export_disk
+mkdir -p /etc/samba /var/lib/samba/private /var/cache/samba /var/log/samba /run/samba
+printf 'root:x:0:0::/:/bin/sh\\nnobody:x:65534:65534::/:/bin/sh\\n' > /etc/passwd
+printf 'root:x:0:\\nnogroup:x:65534:\\n' > /etc/group
+cat > /etc/samba/smb.conf <<END
+[global]
+server role = standalone server
+map to guest = bad user
+guest account = root
+disable spoolss = yes
+load printers = no
+[export]
+path = /export
+read only = no
+guest ok = yes
+force user = root
+END
+smbd -D -s /etc/samba/smb.conf
+serve",
+    ..NOTHING
+};
+
+const DISK_OF_SERVER: &str = "scsi_debug dev_size_mb=300 ndelay=1000 max_queue=32";
 
 /// All of them.
 pub(super) const CASES: &[Case] = &[
@@ -324,32 +385,69 @@ watch_it held /dev/sda",
     },
     Case {
         name: "nfs",
-        modules: &["crc32c_generic", "scsi_debug dev_size_mb=300 ndelay=1000 max_queue=32", "sd_mod", "ext4", "nfsd", "nfsv4", "sch_netem"],
-        programs: &["usr/sbin/rpc.mountd", "usr/sbin/exportfs", "usr/sbin/rpc.nfsd", "sbin/tc"],
-        script: "mkdir -p /export /mnt /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs
-mke2fs -q /dev/sda > /dev/null
-mount -t ext4 /dev/sda /export
-grep -q ' /export ' /proc/mounts || { echo 'no file system to export' > /tmp/why; tell failed 1 /tmp/why; }
-mount -t nfsd nfsd /proc/fs/nfsd
-printf 'nfs 2049/tcp\\nnfs 2049/udp\\n' > /etc/services
-echo '/export *(rw,sync,no_root_squash,insecure,no_subtree_check,fsid=0)' > /etc/exports
-: > /var/lib/nfs/etab
-: > /var/lib/nfs/rmtab
-exportfs -r
-rpc.nfsd -N 3 -V 4 -G 10 -L 10 8
-rpc.mountd -N 2 -N 3
-mount -t nfs4 -o vers=4.2,addr=127.0.0.1,clientaddr=127.0.0.1 127.0.0.1:/ /mnt
-/sbin/tc qdisc add dev lo root netem delay 2ms limit 10000
+        server: Some(&NFS_SERVER),
+        modules: &["nfsv4", "sch_netem", "virtio_net", "virtio_pci"],
+        programs: &["sbin/tc"],
+        script: "network 10.0.0.2
+mkdir -p /mnt
+slower_network 2ms
+mounted nfs4 10.0.0.1:/ vers=4.2,addr=10.0.0.1,clientaddr=10.0.0.2
 dd if=/dev/urandom of=/mnt/data bs=1M count=64 2> /dev/null
 profile /mnt/data
 load /mnt/data --rw randread --bs 4k --rate-iops 40 --arrival poisson
 watch_it same /mnt
-/sbin/tc qdisc change dev lo root netem delay 40ms limit 10000
-load /mnt/data --rw randread --bs 4k --rate-iops 40 --arrival poisson
+slower_network 40ms
+load /mnt/data --rw randread --bs 4k --rate-iops 20 --arrival poisson
 watch_it slower /mnt",
         expects: &[
-            ("same", "127.0.0.1:/", found(FINE, SILENT)),
-            ("slower", "127.0.0.1:/", found(SLOW, RESTORE)),
+            ("same", "10.0.0.1:/", found(FINE, SILENT)),
+            ("slower", "10.0.0.1:/", found(SLOW, RESTORE)),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "cifs",
+        server: Some(&SMB_SERVER),
+        modules: &[
+            "cmac", "ccm", "gcm", "ctr", "ghash-generic", "sha512_generic", "nls_utf8", "cifs", "sch_netem", "virtio_net",
+            "virtio_pci",
+        ],
+        programs: &["sbin/tc"],
+        script: "network 10.0.0.2
+mkdir -p /mnt
+slower_network 2ms
+mounted cifs //10.0.0.1/export ip=10.0.0.1,username=lab,password=,vers=3.1.1,cache=none
+dd if=/dev/urandom of=/mnt/data bs=1M count=64 2> /dev/null
+profile /mnt/data
+load /mnt/data --rw randread --bs 4k --rate-iops 40 --arrival poisson
+watch_it same /mnt
+slower_network 40ms
+load /mnt/data --rw randread --bs 4k --rate-iops 20 --arrival poisson
+watch_it slower /mnt",
+        expects: &[
+            ("same", "//10.0.0.1/export", found(FINE, SILENT)),
+            ("slower", "//10.0.0.1/export", found(SLOW, RESTORE)),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "lvm",
+        modules: &["scsi_debug dev_size_mb=96 ndelay=2000000 per_host_store=1 add_host=2 max_queue=32", "sd_mod", "dm-mod"],
+        programs: &["sbin/lvm"],
+        script: "mkdir -p /etc/lvm /run/lvm
+printf 'activation { udev_sync = 0\\n udev_rules = 0 }\\ndevices { use_devicesfile = 0 }\\n' > /etc/lvm/lvm.conf
+lvm vgcreate data /dev/sda /dev/sdb
+lvm lvcreate -y -Wn -Zn -i 2 -I 64k -L 128m -n base data
+lvm vgmknodes
+profile /dev/data/base
+load /dev/data/base --rw randread --bs 4k --rate-iops 100 --arrival poisson
+watch_it same /dev/data/base
+slow_scsi 9000000
+load /dev/data/base --rw randread --bs 4k --rate-iops 60 --arrival poisson
+watch_it slower /dev/data/base",
+        expects: &[
+            ("same", "sda and sdb", found(FINE, SILENT)),
+            ("slower", "sda and sdb", found(SLOW, RESTORE)),
         ],
         ..NOTHING
     },

@@ -11,9 +11,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Beside the kernel: a shell, software arrays, the device mapper, a file server, the network, and what
-/// these need.
-const PACKAGES: [&str; 14] = [
+/// Beside the kernel: a shell, software arrays, the device mapper, volumes, file servers, the network, and
+/// what these need.
+const PACKAGES: [&str; 26] = [
     "busybox-static",
     "mdadm",
     "dmsetup",
@@ -28,11 +28,25 @@ const PACKAGES: [&str; 14] = [
     "libnsl2",
     "libwrap0",
     "libbpf1",
+    "samba",
+    "samba-libs",
+    "libwbclient0",
+    "libtalloc2",
+    "libtevent0",
+    "libtdb1",
+    "libldb2",
+    "libpopt0",
+    "liblmdb0",
+    "lvm2",
+    "libdevmapper-event1.02.1",
+    "libaio1",
 ];
 /// What each guest gets; a case may ask for more.
 const PROGRAMS: [&str; 2] = ["sbin/mdadm", "sbin/dmsetup"];
 const KERNEL: &str = "linux-image-amd64";
 const INIT: &str = include_str!("init.sh");
+/// Name of the socket that joins the networks of two guests.
+pub(super) const WIRE: &str = "wire";
 /// Where libraries of Debian lie.
 const LIBRARIES: &str = "lib/x86_64-linux-gnu";
 
@@ -47,6 +61,7 @@ pub(super) struct Guest {
 impl Guest {
     /// Fetches and unpacks what is not there yet.
     pub(super) fn new(folder: PathBuf, binary: PathBuf) -> Result<Self> {
+        let folder = std::path::absolute(folder)?;
         let (packages, unpacked) = (folder.join("packages"), folder.join("unpacked"));
         std::fs::create_dir_all(&packages)?;
         let list = unpacked.join("list");
@@ -78,6 +93,16 @@ impl Guest {
             quiet(Command::new(busybox).args(["depmod", "-b"]).arg(&unpacked).arg(&release))?;
         }
         Ok(Self { folder, binary, release })
+    }
+
+    /// Where all of it lies.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The socket that joins the networks of two guests.
+    pub(super) fn wire(&self) -> PathBuf {
+        self.folder.join(WIRE)
     }
 
     pub(super) fn kernel(&self) -> PathBuf {
@@ -144,7 +169,8 @@ impl Guest {
     fn libraries(&self, program: &Path) -> Result<Vec<PathBuf>> {
         let mut ldd = Command::new("ldd");
         let unpacked = self.unpacked();
-        let folders = [unpacked.join(LIBRARIES), unpacked.join("usr").join(LIBRARIES)];
+        let usual = unpacked.join("usr").join(LIBRARIES);
+        let folders = [unpacked.join(LIBRARIES), usual.join("samba"), usual];
         ldd.arg(program).env("LD_LIBRARY_PATH", std::env::join_paths(folders)?);
         let told = ldd.output().context("cannot run ldd")?;
         let text = String::from_utf8_lossy(&told.stdout).into_owned();

@@ -26,18 +26,25 @@ say() {
     echo "SAY $*" > /dev/ttyS1
 }
 
+# told_of_profile CODE: why there is none; one that is not clean is one.
+told_of_profile() {
+    [ "$1" -le 1 ] || tell failed "$1" /tmp/profile.err
+}
+
 # profile TARGET [TIME]: what the device does when it is well.
 profile() {
     say "profile of $1"
     halfpower check "$1" --for-diagnosis --no-write --budget "${2:-60s}" --db /tmp/kept.db --json \
-        > /tmp/profile.json 2> /tmp/profile.err || { tell failed $? /tmp/profile.err; }
+        > /tmp/profile.json 2> /tmp/profile.err
+    told_of_profile $?
 }
 
 # profile_writes FOLDER: the same with writes, to a file of its own.
 profile_writes() {
     say "profile of $1"
     halfpower check "$1" --for-diagnosis --size 64m --budget 60s --db /tmp/kept.db --json \
-        > /tmp/profile.json 2> /tmp/profile.err || { tell failed $? /tmp/profile.err; }
+        > /tmp/profile.json 2> /tmp/profile.err
+    told_of_profile $?
 }
 
 # group NAME: a control group for I/O.
@@ -105,6 +112,41 @@ slow_scsi() {
         sleep 1
     done
     say "the delay was not set"
+}
+
+# network ADDRESS: on that of the two guests.
+network() {
+    ip addr add "$1/24" dev eth0
+    ip link set eth0 up
+}
+
+# slower_network TIME: what this guest sends takes so long.
+slower_network() {
+    /sbin/tc qdisc replace dev eth0 root netem delay "$1" limit 10000
+}
+
+# mounted KIND SOURCE OPTIONS: below /mnt, as soon as the server answers.
+mounted() {
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        mount -t "$1" -o "$3" "$2" /mnt 2> /tmp/why && return
+        sleep 2
+    done
+    dmesg | tail -n 5 >> /tmp/why
+    tell failed 1 /tmp/why
+}
+
+# export_disk: the first disk, below /export.
+export_disk() {
+    mkdir -p /export
+    mke2fs -q /dev/sda > /dev/null
+    mount -t ext4 /dev/sda /export
+    grep -q ' /export ' /proc/mounts || { echo 'no file system to export' > /tmp/why; tell failed 1 /tmp/why; }
+}
+
+# serve: until the host ends this guest.
+serve() {
+    say "serving"
+    while :; do sleep 60; done
 }
 
 while read -r module; do

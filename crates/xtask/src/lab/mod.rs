@@ -12,11 +12,11 @@ use crate::judge::{Answer, Tally, judge};
 use crate::{arguments::Arguments, kept, place};
 use anyhow::{Context, Result};
 use cases::{CASES, Case, Disk};
-use guest::Guest;
+use guest::{Guest, WIRE};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use testkit::Undo;
 
@@ -29,6 +29,8 @@ const LONGEST: Duration = Duration::from_secs(420);
 const DISK_BYTES: u64 = 2 << 30;
 /// Letters of an answer that nobody asked for.
 const WORDS: usize = 300;
+/// How long a guest's network may take to be there.
+const LISTENS: Duration = Duration::from_secs(30);
 /// How often it is looked whether a guest has ended.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -191,13 +193,48 @@ impl Lab {
     }
 }
 
-/// Runs a case in a guest until that ends.
+/// A guest that runs.
+struct Machine {
+    child: Child,
+    undo: Undo,
+    told: PathBuf,
+    images: Vec<PathBuf>,
+}
+
+/// An end of the wire between two guests.
+enum End {
+    Server,
+    Client,
+}
+
+/// Runs a case in a guest until that ends, beside the one that serves it.
 fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
+    let begin = Instant::now();
+    // Of one that was killed.
+    let _ = std::fs::remove_file(guest.wire());
+    let server = case.server.map(|server| start(guest, server, Some(&End::Server))).transpose()?;
+    // One that has not begun to listen is not found.
+    while server.is_some() && !guest.wire().exists() && begin.elapsed() < LISTENS {
+        std::thread::sleep(LOOK);
+    }
+    let mut machine = start(guest, case, server.as_ref().map(|_| &End::Client))?;
+    while machine.child.try_wait()?.is_none() && begin.elapsed() < LONGEST {
+        std::thread::sleep(LOOK);
+    }
+    let mut found = machine.ended()?;
+    if let Some(server) = server {
+        found.extend(server.ended()?);
+    }
+    Ok(found)
+}
+
+/// Begins a guest.
+fn start(guest: &Guest, case: &Case, end: Option<&End>) -> Result<Machine> {
     let script = format!("engines='{}'\n{}", case.engines.join(" "), case.script);
     let initrd = guest.initrd(case, &script)?;
     let (console, told) = (initrd.with_extension("console"), initrd.with_extension("told"));
     let mut qemu = Command::new(QEMU);
-    qemu.args(["-m", "1536", "-smp", "2", "-display", "none", "-no-reboot", "-nic", "none"]);
+    qemu.args(["-m", "1536", "-smp", "2", "-display", "none", "-no-reboot"]);
     // Emulated also where there is a KVM: inside a virtual machine that may be one that never begins.
     qemu.args(["-accel", "tcg,thread=multi"]);
     qemu.arg("-kernel").arg(guest.kernel()).arg("-initrd").arg(&initrd);
@@ -217,22 +254,38 @@ fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
         qemu.arg("-device").arg(format!("{device},drive=disk{at},serial=lab{at}"));
         images.push(image);
     }
-    let errors = std::fs::File::create(initrd.with_extension("errors"))?;
-    let mut child = qemu.stdin(Stdio::null()).stderr(errors).spawn().context("cannot run qemu")?;
-    let undo = Undo::process(child.id());
-    let begin = Instant::now();
-    while child.try_wait()?.is_none() {
-        if begin.elapsed() > LONGEST {
-            child.kill()?;
-            child.wait()?;
-            break;
-        }
-        std::thread::sleep(LOOK);
+    if let Some(end) = end {
+        let (listens, address) = match end {
+            End::Server => ("on", 1),
+            End::Client => ("off", 2),
+        };
+        let wire = format!("addr.type=unix,addr.path={WIRE}");
+        qemu.arg("-netdev").arg(format!("stream,id=wire,server={listens},{wire}"));
+        qemu.arg("-device")
+            .arg(format!("virtio-net-pci,netdev=wire,mac=52:54:00:00:00:0{address}"));
+        // A socket's path may have a hundred letters: it is named from its own folder.
+        qemu.current_dir(guest.folder());
+    } else {
+        qemu.args(["-nic", "none"]);
     }
-    undo.forget();
-    images.iter().try_for_each(std::fs::remove_file)?;
-    let text = String::from_utf8_lossy(&std::fs::read(&told)?).into_owned();
-    Ok(answers(&text))
+    let errors = std::fs::File::create(initrd.with_extension("errors"))?;
+    let child = qemu.stdin(Stdio::null()).stderr(errors).spawn().context("cannot run qemu")?;
+    let undo = Undo::process(child.id());
+    Ok(Machine { child, undo, told, images })
+}
+
+impl Machine {
+    /// What it told, once it has ended by itself or been made to.
+    fn ended(mut self) -> Result<Answers> {
+        if self.child.try_wait()?.is_none() {
+            self.child.kill()?;
+            self.child.wait()?;
+        }
+        self.undo.forget();
+        self.images.iter().try_for_each(std::fs::remove_file)?;
+        let text = String::from_utf8_lossy(&std::fs::read(&self.told)?).into_owned();
+        Ok(answers(&text))
+    }
 }
 
 /// The answers among what a guest told.

@@ -10,12 +10,14 @@
 //! Rejected: the `stat` file of each device (a system call and a moment of its own per device) and
 //! netlink events for hot-plug (the next read shows it).
 //!
-//! Mounts of NFS, which no line there stands for, follow from /proc/self/mountstats (`exports.rs`).
+//! Mounts of NFS and SMB, which no line there stands for, follow from /proc/self/mountstats (`exports.rs`)
+//! and /proc/fs/cifs/Stats (`smb.rs`).
 
 mod context;
 mod exports;
 mod groups;
 mod notes;
+mod smb;
 mod step;
 mod topology;
 mod wake;
@@ -66,6 +68,8 @@ pub struct Sampler {
     buffer: Vec<u8>,
     /// The same of mounts.
     mounts: Vec<u8>,
+    /// The same of shares.
+    shares: Vec<u8>,
     tracked: HashMap<String, Tracked>,
     /// When the last reading was.
     read_at: Moment,
@@ -147,6 +151,7 @@ impl Sampler {
             release,
             buffer: Vec::new(),
             mounts: Vec::new(),
+            shares: Vec::new(),
             tracked: HashMap::new(),
             read_at: now,
             samples: 0,
@@ -242,16 +247,22 @@ impl Sampler {
         let path = self.roots.proc.join("diskstats");
         read_into(&mut self.buffer, &path)
             .map_err(|error| KernelError::io("read the counters in", &path, &error))?;
-        // A kernel without NFS may have no such file, and then has no such mount.
-        let mounts = read_into(&mut self.mounts, &self.roots.proc.join("self/mountstats"));
-        if mounts.is_err() {
-            self.mounts.clear();
+        // A kernel without NFS or SMB may have no such file, and then has no such mount.
+        for (buffer, file) in
+            [(&mut self.mounts, "self/mountstats"), (&mut self.shares, "fs/cifs/Stats")]
+        {
+            if read_into(buffer, &self.roots.proc.join(file)).is_err() {
+                buffer.clear();
+            }
         }
         Ok(now)
     }
 
     fn exports(&self) -> Vec<DiskstatsLine> {
-        exports::lines(&String::from_utf8_lossy(&self.mounts), || read_mounts(&self.roots))
+        let mounts = String::from_utf8_lossy(&self.mounts);
+        let mut found = exports::lines(&mounts, || read_mounts(&self.roots));
+        found.extend(smb::lines(&String::from_utf8_lossy(&self.shares)));
+        found
     }
 
     /// Finds what lies below what the user named.
