@@ -13,6 +13,7 @@ mod cost;
 mod diagnose;
 mod doctor;
 mod failure;
+mod fio_runs;
 mod import;
 mod limits;
 mod observing;
@@ -41,11 +42,33 @@ use cli::Verb;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = cli::Cli::parse();
+    let outcome = match fio_runs::asked(std::env::args_os().skip(1)) {
+        Some(asked) => {
+            undo_left_settings();
+            signals::stop_flag(true).and_then(|stop| fio_runs::run(asked, &stop))
+        }
+        None => outcome(&cli::Cli::parse()),
+    };
+    let code = match outcome {
+        Ok(output::Verdict::Clean) => ExitCode::SUCCESS,
+        Ok(output::Verdict::NotClean) => ExitCode::from(1),
+        Err(error) => {
+            output::remark(&format!("{error:#}"));
+            ExitCode::from(failure::exit_code(&error))
+        }
+    };
+    if let Some(text) = session::stuck_threads::warning() {
+        output::remark(&text);
+    }
+    code
+}
+
+/// What comes of a verb.
+fn outcome(arguments: &cli::Cli) -> anyhow::Result<output::Verdict> {
     undo_left_settings();
     // A screen gives the terminal back first.
     let second_ends = !matches!(arguments.verb, Verb::Watch(_));
-    let outcome = signals::stop_flag(second_ends).and_then(|stop| match &arguments.verb {
+    signals::stop_flag(second_ends).and_then(|stop| match &arguments.verb {
         Verb::Check(check) => check::check(check, &stop),
         Verb::Run(run) => run::run(run, &stop),
         Verb::Profile(profile) => profile::profile(profile, &stop),
@@ -64,19 +87,7 @@ fn main() -> ExitCode {
         Verb::Watch(arguments) => watch::watch(arguments, &stop),
         Verb::Record(arguments) => record::record(arguments, &stop),
         Verb::Papers(papers) => papers::papers(papers, &stop),
-    });
-    let code = match outcome {
-        Ok(output::Verdict::Clean) => ExitCode::SUCCESS,
-        Ok(output::Verdict::NotClean) => ExitCode::from(1),
-        Err(error) => {
-            output::remark(&format!("{error:#}"));
-            ExitCode::from(failure::exit_code(&error))
-        }
-    };
-    if let Some(text) = session::stuck_threads::warning() {
-        output::remark(&text);
-    }
-    code
+    })
 }
 
 /// Puts back the settings that a killed run of this program left changed, and says so.

@@ -71,6 +71,8 @@ pub(crate) fn remark(text: &str) {
 
 pub(crate) const DOCUMENT: OutputKind =
     OutputKind { flag: "--output", name: "halfpower document", is_in: is_document };
+pub(crate) const FIO_JSON: OutputKind =
+    OutputKind { flag: "--output", name: "JSON of fio", is_in: is_fio_json };
 pub(crate) const INTERVALS: OutputKind = OutputKind {
     flag: "--csv",
     name: "CSV of intervals of this program",
@@ -123,16 +125,24 @@ fn begins(path: &Path, line: impl AsRef<str>) -> bool {
 
 /// Whether a file holds a JSON document of this program, whole.
 fn is_document(path: &Path) -> bool {
+    let schema = json_in(path).and_then(|document| Some(document["schema"].as_str()?.to_owned()));
+    schema.is_some_and(|schema| schema.starts_with("halfpower/"))
+}
+
+/// Whether it holds what fio writes of its jobs.
+fn is_fio_json(path: &Path) -> bool {
+    json_in(path).is_some_and(|document| document["fio version"].is_string())
+}
+
+/// The JSON object that a file holds.
+fn json_in(path: &Path) -> Option<serde_json::Value> {
     // Whatever is no JSON may be too large to be read.
     let bytes = |file| BufReader::new(file).bytes().map_while(Result::ok);
     let first = |file| bytes(file).find(|byte| !byte.is_ascii_whitespace());
     if File::open(path).ok().and_then(first) != Some(b'{') {
-        return false;
+        return None;
     }
-    let text = std::fs::read_to_string(path).ok();
-    let document = text.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
-    let schema = document.as_ref().and_then(|document| document["schema"].as_str());
-    schema.is_some_and(|schema| schema.starts_with("halfpower/"))
+    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
 }
 
 /// Prints a document: as JSON where that was asked for, as the page of `text` otherwise.

@@ -4,6 +4,8 @@ use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
+use crate::store_args::NOT_SAVED;
+use anyhow::Context;
 use plan::{PlannedTrial, Saved, TrialList};
 use record::{Finding, Trial, Workload};
 use session::{Beside, CacheState, Driver, End, StopFlag, Targets};
@@ -13,6 +15,15 @@ use store::Store;
 use target::{InUse, LineFile, OutputFile};
 
 pub(crate) fn run(arguments: &RunArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
+    run_into(arguments, stop, None)
+}
+
+/// The same; where `kept` is there, it takes the trial, and nothing is printed.
+pub(crate) fn run_into(
+    arguments: &RunArgs,
+    stop: &StopFlag,
+    kept: Option<&mut Vec<Trial>>,
+) -> anyhow::Result<Verdict> {
     if arguments.list_sim {
         return output::print(&simdisk::help_with_keys());
     }
@@ -70,14 +81,24 @@ pub(crate) fn run(arguments: &RunArgs, stop: &StopFlag) -> anyhow::Result<Verdic
     let comment = arguments.results.comment.as_deref().unwrap_or_default();
     let written = files.finish(&trial, comment);
     session::something_completed(std::slice::from_ref(&trial))?;
-    let page = |_: &Driver<'_>| output::page(&report::trial(&trial));
-    arguments.results.save.show(&mut driver, &trial, &[], page)?;
+    let clean = trial.clean();
+    let saved = driver.store().is_some();
+    match kept {
+        Some(kept) => {
+            kept.push(trial);
+            driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
+        }
+        None => {
+            let page = |_: &Driver<'_>| output::page(&report::trial(&trial));
+            arguments.results.save.show(&mut driver, &trial, &[], page)?;
+        }
+    }
     written?;
     if end == End::Interrupted {
-        let saved = if driver.store().is_some() { "saved" } else { "not saved (--no-save)" };
+        let saved = if saved { "saved" } else { "not saved (--no-save)" };
         return Err(interrupted(format!("the numbers are of what was measured by then, {saved}")));
     }
-    Ok(Verdict::of(trial.clean()))
+    Ok(Verdict::of(clean))
 }
 
 /// The trial of a run on a simulated target, as [`run`] makes it, neither kept nor printed.

@@ -53,6 +53,8 @@ pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     halfpower run /mnt/a /mnt/b --stripe 64k --rw read --bs 256k\n  \
     halfpower run . --rw randwrite --verify\n  \
     halfpower run /dev/sdb --iodepth 32 --cpu-upper --json\n  \
+    halfpower run jobs.fio            fio's job files, one job after the other\n  \
+    halfpower run --name=a --filename=/dev/sdb --rw=randread --direct=1   fio's command line\n  \
     halfpower run sim:mm1,service=5ms --iodepth 4\n\n\
     Sizes: k m g are powers of 1024, kB MB GB powers of 1000, KiB MiB GiB powers of\n\
     1024. Times: ns us ms s m h."))]

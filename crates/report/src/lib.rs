@@ -16,6 +16,7 @@ mod cost_fit;
 mod csv;
 mod diagnosis;
 mod finding;
+mod fio_json;
 mod html;
 mod issuers;
 mod limits;
@@ -51,6 +52,7 @@ pub use comparison::comparison;
 pub use cost_fit::cost_fit;
 pub use csv::{DIAGNOSIS_CSV_HEADER, csv, diagnosis_csv, intervals_csv, intervals_header};
 pub use diagnosis::diagnosis;
+pub use fio_json::fio_json;
 pub use html::{HTML_HEAD, report_html};
 pub use limits::limits;
 pub use list::{

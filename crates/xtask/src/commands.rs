@@ -100,6 +100,23 @@ fn commands<'a>(line: &PageLine<'a>) -> Vec<&'a str> {
         .collect()
 }
 
+/// What is wrong with a run in fio's language; a line that goes on in the next one is read as far as it is
+/// there.
+fn fio_problem(rest: &str) -> Option<String> {
+    let words = rest.split_whitespace().skip(1).filter(|word| *word != "\\");
+    let options: Vec<String> =
+        words.filter(|word| !word.ends_with(".fio")).map(str::to_owned).collect();
+    if !options.iter().any(|word| word.starts_with("--name=")) {
+        return None;
+    }
+    let read = fio::read_words(&options).and_then(|sections| {
+        sections
+            .iter()
+            .try_for_each(|section| fio::run_of(section, &|_| fio::FileKind::File).map(drop))
+    });
+    read.err().map(|error| error.to_string())
+}
+
 fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {
     // What follows belongs to the shell, or is a remark.
     let command = command.split(['|', ';', '>', '#', '&']).next().unwrap_or_default();
@@ -110,6 +127,10 @@ fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {
         return Ok((!known).then(|| format!("cargo xtask knows no {verb}")));
     }
     let rest = STARTS.iter().find_map(|start| command.strip_prefix(start)).unwrap_or_default();
+    let is_fio = |word: &str| word.starts_with("--name=") || word.ends_with(".fio");
+    if rest.starts_with("run ") && rest.split_whitespace().any(is_fio) {
+        return Ok(fio_problem(rest));
+    }
     let (verb, flags) = parts(rest);
     // A placeholder such as VERB stands for any.
     if verb.chars().any(char::is_uppercase) {

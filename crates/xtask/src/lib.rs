@@ -17,6 +17,7 @@ mod contest;
 mod databases;
 mod diagnosis_eval;
 mod diagnosis_eval_real;
+mod fio_jobs;
 mod fuzz;
 mod judge;
 mod kept;
@@ -43,6 +44,9 @@ usage: cargo xtask VERB [flags]
   peers [--smoke] [--pairs N] [--runtime SECONDS] [--minutes N] [--binary BINARY]
         [--target null|tmpfs|zram|disk] [--engine NAME] [--load WORDS]
                           halfpower against fio, pair by pair
+  fio-jobs [--pairs N] [--seconds N] [--target disk|loop] [--only JOB] [--no-keep]
+           [--binary BINARY]
+                          lines of fio, run by fio and by halfpower as they stand
   databases [--pairs N] [--seconds N] [--budget TIME] [--folder FOLDER] [--no-keep]
             [--binary BINARY]
                           commits foretold against those of PostgreSQL and etcd
@@ -71,13 +75,14 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 13] =
+const VERBS: [Verb; 14] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
         ("tidy", &["--bless"], &[], |flags| tidy_all(flags.has("--bless"))),
         ("bench", &bench::Options::SWITCHES, &bench::Options::VALUES, bench::run),
         ("peers", &["--smoke"], &contest::peers::Options::VALUES, contest::peers::run),
+        ("fio-jobs", &fio_jobs::SWITCHES, &fio_jobs::VALUES, fio_jobs::run),
         ("databases", &databases::SWITCHES, &databases::VALUES, databases::run),
         ("validate", &[], &validate::VALUES, validate::run),
         ("burner", &["--burn"], &[], |flags| {

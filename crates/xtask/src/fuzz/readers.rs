@@ -18,12 +18,13 @@ pub(super) struct Reader {
     pub(super) read: fn(&[u8], &Path) -> Result<String, String>,
 }
 
-pub(super) const READERS: [Reader; 6] = [
+pub(super) const READERS: [Reader; 7] = [
     Reader { name: "importers", corpus: samples, read: import },
     Reader { name: "documents", corpus: documents, read: document },
     Reader { name: "designs", corpus: designs, read: design },
     Reader { name: "simulated", corpus: simulated, read: simulated_device },
     Reader { name: "loads", corpus: loads, read: load },
+    Reader { name: "jobs", corpus: job_files, read: job_file },
     Reader { name: "commands", corpus: commands, read: command },
 ];
 
@@ -66,6 +67,42 @@ fn examples() -> Result<Vec<String>> {
         found.extend(lines.map(|(_, words)| words.replace('`', "")));
     }
     Ok(found)
+}
+
+/// Examples in the documentation of fio's language, and a file that has most of what a file can have.
+fn job_files(_: &Path) -> Result<Vec<Vec<u8>>> {
+    const MOST: &str = "; jobs\n[global]\ndirect=1\nsize=${SIZE}\nkb_base=1000\n[one]\nrw=randrw:8\n\
+                        bssplit=4k/60:64KiB/40\nrandom_distribution=zipf:1.2\nfilename=a\\:b:c\n[two]\nstonewall\n\
+                        include more\nruntime=5m\ntime_based\nrate_iops=100\nnumjobs=3\nfdatasync=1\nverify=crc32c\n";
+    let of_words = examples()?.into_iter().filter(|line| line.contains("--name="));
+    let as_file = |line: String| {
+        let lines = line.split_ascii_whitespace().map(|word| word.trim_start_matches('-'));
+        format!("[job]\n{}", lines.collect::<Vec<_>>().join("\n")).into_bytes()
+    };
+    Ok(of_words.map(as_file).chain([MOST.as_bytes().to_vec()]).collect())
+}
+
+fn job_file(bytes: &[u8], _: &Path) -> Result<String, String> {
+    let text = String::from_utf8_lossy(bytes);
+    let include = |name: &str| Err(format!("no {name} here"));
+    let environment = |name: &str| (name == "SIZE").then(|| "1m".to_owned());
+    let sections = match fio::read_file("jobs", &text, &include, &environment) {
+        Ok(sections) => sections,
+        Err(error) => return Ok(error.what),
+    };
+    let kind = |name: &str| match name.len() % 3 {
+        0 => fio::FileKind::Missing,
+        1 => fio::FileKind::Folder,
+        _ => fio::FileKind::File,
+    };
+    let mut behaviour = String::new();
+    for section in &sections {
+        behaviour += &match fio::run_of(section, &kind) {
+            Ok(run) => run.words.into_iter().filter(|word| word.starts_with("--")).collect(),
+            Err(error) => error.what,
+        };
+    }
+    Ok(behaviour)
 }
 
 fn samples(_: &Path) -> Result<Vec<Vec<u8>>> {

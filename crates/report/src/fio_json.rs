@@ -1,0 +1,180 @@
+//! Trials in the form of fio's JSON (`--output-format=json+`), for the tools that read that: fio's
+//! own converters, fio-plot, dashboards.
+//!
+//! What fio tells and this program does not measure is left out, and so is a percentile with fewer than ten
+//! requests beyond it; a reader that asks for it has to say that it is missing. Sums are those of the
+//! measured window. The times of fio's `slat` are not measured apart. Facts: fio 3.33 and its HOWTO.
+
+use record::{
+    Arrival, CacheMode, DirectionResult, EngineName, HistogramSnapshot, OpKind, Pattern,
+    TimeSummary, Trial, Workload, bucket_mid,
+};
+use serde_json::{Map, Value, json};
+
+/// Percentiles that fio prints.
+const PERCENTILES: [f64; 17] = [
+    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
+    99.99,
+];
+/// Bounds of fio's table of latencies, in each of its units.
+const BOUNDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+const KIB: f64 = 1024.0;
+
+/// Jobs with their names as the document that fio would print of them.
+#[must_use]
+pub fn fio_json(jobs: &[(String, Trial)]) -> Value {
+    let version = jobs.first().map(|(_, trial)| trial.halfpower_version.as_str());
+    json!({
+        "fio version": format!("halfpower-{}", version.unwrap_or_default()),
+        "time": jobs.first().and_then(|(_, trial)| trial.time.clone()),
+        "jobs": jobs.iter().map(|(name, trial)| job(name, trial)).collect::<Vec<_>>(),
+    })
+}
+
+fn job(name: &str, trial: &Trial) -> Value {
+    let result = &trial.result;
+    let seconds = result.duration_ns.as_secs_f64();
+    let open = trial.workload.arrival != Arrival::Closed;
+    let side = |side: &Option<DirectionResult>| {
+        direction(side.as_ref().unwrap_or(&DirectionResult::default()), seconds, open)
+    };
+    let errno = trial.directions().flat_map(|one| &one.error_kinds).map(|kind| kind.errno).next();
+    let mut job = json!({
+        "jobname": name,
+        "groupid": 0,
+        "error": errno.unwrap_or(0),
+        "elapsed": seconds.ceil() as u64,
+        "job options": options(name, &trial.workload),
+        "read": side(&result.read),
+        "write": side(&result.write),
+        "trim": side(&None),
+        "sync": flushes(result.flush.as_ref()),
+        "job_runtime": (seconds * 1e3 * f64::from(trial.workload.numjobs)).round() as u64,
+        "latency_depth": trial.workload.iodepth,
+    });
+    let all = trial.histogram();
+    for (key, unit_ns, last) in
+        [("latency_ns", 1, false), ("latency_us", 1_000, false), ("latency_ms", 1_000_000, true)]
+    {
+        job[key] = table(&all, unit_ns, last);
+    }
+    if let Some(cpu) = trial.cpu.value().filter(|_| seconds > 0.0) {
+        // Of one processor, as fio has it.
+        job["usr_cpu"] = json!(cpu.user_ms / (seconds * 10.0));
+        job["sys_cpu"] = json!(cpu.system_ms / (seconds * 10.0));
+    }
+    job
+}
+
+/// The options that ask fio for the same.
+fn options(name: &str, workload: &Workload) -> Map<String, Value> {
+    let order = if matches!(workload.pattern, Pattern::Sequential) { "" } else { "rand" };
+    let rw = match workload.only_op() {
+        Some(OpKind::Read) => format!("{order}read"),
+        Some(OpKind::Write) => format!("{order}write"),
+        None => format!("{order}rw"),
+    };
+    let engine = match workload.engine {
+        EngineName::Sync | EngineName::Threads => "psync",
+        other => other.name(),
+    };
+    let sizes = workload.bs.iter().map(|part| format!("{}/{}", part.bytes.0, part.percent));
+    let (sizes_key, sizes) = match &workload.bs[..] {
+        [one] => ("bs", one.bytes.0.to_string()),
+        _ => ("bssplit", sizes.collect::<Vec<_>>().join(":")),
+    };
+    let direct = matches!(workload.cache, CacheMode::Device | CacheMode::None);
+    let mut options = vec![
+        ("name", name.to_owned()),
+        ("rw", rw),
+        (sizes_key, sizes),
+        ("ioengine", engine.to_owned()),
+        ("iodepth", workload.iodepth.to_string()),
+        ("numjobs", workload.numjobs.to_string()),
+        ("direct", u8::from(direct).to_string()),
+        ("size", workload.size_bytes.0.to_string()),
+        ("runtime", workload.runtime_ns.as_secs_f64().to_string()),
+    ];
+    if workload.only_op().is_none() {
+        options.push(("rwmixread", workload.read_percent.to_string()));
+    }
+    options.into_iter().map(|(key, value)| (key.to_owned(), Value::String(value))).collect()
+}
+
+fn direction(side: &DirectionResult, seconds: f64, open: bool) -> Value {
+    let bytes_per_s = side.bytes_per_s;
+    let mut found = json!({
+        "io_bytes": side.bytes,
+        "io_kbytes": (side.bytes as f64 / KIB).floor() as u64,
+        "bw_bytes": bytes_per_s.round() as u64,
+        "bw": (bytes_per_s / KIB).floor() as u64,
+        "iops": side.iops,
+        "runtime": if side.ios > 0 { (seconds * 1e3).round() as u64 } else { 0 },
+        "total_ios": side.ios,
+        "short_ios": side.short,
+        "drop_ios": 0,
+        "lat_ns": times(side.latency_ns.as_ref(), side.ios, open.then_some(&side.histogram)),
+        "clat_ns": times(side.completion_ns.as_ref(), side.ios, (!open).then_some(&side.histogram)),
+    });
+    if let Some(share) = side.iops_ci95_rel {
+        found["halfpower_iops_ci95_rel"] = json!(share);
+    }
+    found
+}
+
+fn flushes(flush: Option<&DirectionResult>) -> Value {
+    let none = DirectionResult::default();
+    let flush = flush.unwrap_or(&none);
+    json!({
+        "total_ios": flush.ios,
+        "lat_ns": times(flush.latency_ns.as_ref(), flush.ios, Some(&flush.histogram)),
+    })
+}
+
+/// Times as fio prints them, with percentiles and bins where their histogram is given.
+fn times(times: Option<&TimeSummary>, count: u64, histogram: Option<&HistogramSnapshot>) -> Value {
+    let Some(times) = times else {
+        return json!({"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0});
+    };
+    let mut found = json!({
+        "min": times.min, "max": times.max, "mean": times.mean, "stddev": times.stddev, "N": count,
+    });
+    if let Some(histogram) = histogram.filter(|histogram| histogram.count() > 0) {
+        let one = |percent: &f64| {
+            let value = histogram.percentile(percent / 100.0)?;
+            Some((format!("{percent:.6}"), json!(value.round() as u64)))
+        };
+        let percentiles: Map<String, Value> = PERCENTILES.iter().filter_map(one).collect();
+        let bins = histogram.buckets.iter().map(|&(bucket, count)| {
+            ((bucket_mid(bucket as usize).round() as u64).to_string(), json!(count))
+        });
+        found["bins"] = bins.collect::<Map<String, Value>>().into();
+        found["percentile"] = percentiles.into();
+    }
+    found
+}
+
+/// Shares of the requests in percent whose latency lies below each bound and not below the one before.
+fn table(histogram: &HistogramSnapshot, unit_ns: u64, last: bool) -> Value {
+    let total = histogram.count().max(1) as f64;
+    let share = |from: f64, to: f64| {
+        let within = |bucket: u32| (from..to).contains(&bucket_mid(bucket as usize));
+        let count: u64 =
+            histogram.buckets.iter().filter(|(bucket, _)| within(*bucket)).map(|(_, n)| n).sum();
+        json!(100.0 * count as f64 / total)
+    };
+    let unit = unit_ns as f64;
+    // The table of a unit begins where that of the smaller one ends.
+    let mut from = if unit_ns == 1 { 0.0 } else { unit };
+    let mut found = Map::new();
+    for bound in BOUNDS {
+        let to = bound as f64 * unit;
+        found.insert(bound.to_string(), share(from, to));
+        from = to;
+    }
+    if last {
+        found.insert("2000".to_owned(), share(from, 2.0 * from));
+        found.insert(">=2000".to_owned(), share(2.0 * from, f64::INFINITY));
+    }
+    found.into()
+}
