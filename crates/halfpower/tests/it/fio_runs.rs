@@ -55,7 +55,7 @@ fn a_job_file_runs_its_jobs_one_after_the_other_and_tells_them_as_fio_does() {
 #[test]
 fn fios_own_converter_reads_what_is_written() {
     let converter = Command::new("fio_jsonplus_clat2csv").arg("--help").output();
-    if converter.is_err() {
+    if !converter.is_ok_and(|output| output.status.success()) {
         return skip(
             "fios_own_converter_reads_what_is_written",
             "needs fio_jsonplus_clat2csv (fio)",
