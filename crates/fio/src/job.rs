@@ -1,7 +1,9 @@
 //! A job of fio as a run.
 
 use crate::notes::{harmless, refusal};
-use crate::values::{MICROSECOND_NS, SECOND_NS, has_binary_prefix, number, size, switch, time};
+use crate::values::{
+    MICROSECOND_NS, SECOND_NS, has_binary_prefix, number, size, size_word, switch, time, time_word,
+};
 use crate::{FioError, Section, Setting};
 use std::cell::RefCell;
 
@@ -174,8 +176,9 @@ pub fn run_of(section: &Section, kind_of: &dyn Fn(&str) -> FileKind) -> Result<R
     }
     let bytes = |text: &str| size(text, kb_base);
     if let Some(setting) = section.settings.iter().find(|one| ambiguous(one)) {
-        let by = if kb_base == 1024 { "1000" } else { "1024" };
-        out.note(format!("{}: Ki is {by} in fio with kb_base={kb_base}", setting.name));
+        let (name, value) = (&setting.name, setting.value.as_deref().unwrap_or_default());
+        let by = if kb_base == 1024 { "1,000" } else { "1,024" };
+        out.note(format!("{name}: in fio a Ki is {by} with kb_base={kb_base}, so also in {value}"));
     }
     let jobs = settings.value("numjobs", number)?.unwrap_or(1).max(1);
     let (sequential, writes) = load(&settings, &mut out, &bytes)?;
@@ -243,7 +246,9 @@ fn load(
             let sizes = sizes.map_err(|why| settings.refuse("bs", &why))?;
             match sizes[..] {
                 [] => return Err(settings.refuse("bs", "a size is missing")),
-                [first, ..] if sizes.iter().all(|size| *size == first) => out.flag("bs", &first),
+                [first, ..] if sizes.iter().all(|size| *size == first) => {
+                    out.flag("bs", &size_word(first))
+                }
                 _ => {
                     let why = "reads and writes of different sizes in one job are not supported";
                     return Err(settings.refuse("bs", why));
@@ -278,7 +283,7 @@ fn part_of(part: &str, bytes: &dyn Fn(&str) -> Result<u64, String>) -> Result<St
     if part.contains(',') {
         return Err("other sizes for writes than for reads are not supported".to_owned());
     }
-    Ok(format!("{}/{share}", bytes(size)?))
+    Ok(format!("{}/{share}", size_word(bytes(size)?)))
 }
 
 /// What the area of a job rests on.
@@ -330,14 +335,14 @@ fn place(
     let each_its_own = own_files && names.is_empty() && area.jobs > 1;
     match size {
         Some(size) if each_its_own => {
-            out.flag("size", &size.saturating_mul(area.jobs));
+            out.flag("size", &size_word(size.saturating_mul(area.jobs)));
             out.flag("regions", &"own");
             out.note(format!(
                 "numjobs: {} parts of one test file, not {} files",
                 area.jobs, area.jobs
             ));
         }
-        Some(size) => out.flag("size", &size),
+        Some(size) => out.flag("size", &size_word(size)),
         None if own_files => {
             return Err(settings.refuse("size", "size is missing: how large the file is"));
         }
@@ -347,7 +352,7 @@ fn place(
         out.note("numjobs: each job has a part of the area; in fio all begin at its start");
     }
     if let Some(offset) = settings.value("offset", area.bytes)?.filter(|offset| *offset > 0) {
-        out.flag("offset", &offset);
+        out.flag("offset", &size_word(offset));
     }
     if settings.value("offset_increment", area.bytes)?.is_some_and(|step| step > 0) {
         return Err(settings.refuse("offset_increment", "jobs have equal parts of the area"));
@@ -389,13 +394,14 @@ fn end(
         return Err(settings.refuse("time_based", "a runtime is missing"));
     }
     match runtime {
-        Some(runtime) => out.flag("runtime", &format!("{runtime}ns")),
+        Some(runtime) => out.flag("runtime", &time_word(runtime)),
         None => out.flag("runtime", &NO_END),
     }
     if !by_time {
         match each {
             Some(bytes) => {
-                out.flag("io-size", &bytes.saturating_mul(area.jobs).saturating_mul(rounds));
+                let all = bytes.saturating_mul(area.jobs).saturating_mul(rounds);
+                out.flag("io-size", &size_word(all));
             }
             None => out.flag("passes", &area.jobs.saturating_mul(rounds)),
         }
@@ -407,7 +413,7 @@ fn end(
         }
     }
     if let Some(ramp) = settings.value("ramp_time", seconds)?.filter(|time| *time > 0) {
-        out.flag("ramp-time", &format!("{ramp}ns"));
+        out.flag("ramp-time", &time_word(ramp));
     }
     Ok(())
 }
@@ -485,7 +491,7 @@ fn arrivals(
         if settings.value("thinktime_blocks", number)?.is_some_and(|blocks| blocks != 1) {
             return Err(settings.refuse("thinktime_blocks", "a pause follows each request"));
         }
-        out.flag("think-time", &format!("{pause}ns"));
+        out.flag("think-time", &time_word(pause));
     }
     for flush in ["fsync", "fdatasync"] {
         if let Some(every) = settings.value(flush, number)?.filter(|every| *every > 0) {

@@ -66,6 +66,25 @@ pub(crate) fn time(text: &str, unit_ns: u64) -> Result<u64, String> {
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) const MICROSECOND_NS: u64 = 1_000;
 
+/// Bytes as `halfpower run` reads them, in the largest unit that has no fraction.
+pub(crate) fn size_word(bytes: u64) -> String {
+    let units = [("g", 1 << 30), ("m", 1 << 20), ("k", 1 << 10)];
+    let whole = |(_, unit): &&(&str, u64)| bytes >= *unit && bytes.is_multiple_of(*unit);
+    match units.iter().find(whole) {
+        Some((name, unit)) => format!("{}{name}", bytes / unit),
+        None => bytes.to_string(),
+    }
+}
+
+/// A time likewise.
+pub(crate) fn time_word(ns: u64) -> String {
+    let units = [("s", SECOND_NS), ("ms", 1_000_000), ("us", MICROSECOND_NS)];
+    match units.iter().find(|(_, unit)| ns.is_multiple_of(*unit)) {
+        Some((name, unit)) => format!("{}{name}", ns / unit),
+        None => format!("{ns}ns"),
+    }
+}
+
 /// A switch; one without a value is on.
 pub(crate) fn switch(text: Option<&str>) -> Result<bool, String> {
     match text.map(str::trim) {

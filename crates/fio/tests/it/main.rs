@@ -50,7 +50,7 @@ fn a_published_recipe_becomes_the_flags_that_do_the_same() {
                  runtime=60\ntime_based\nnumjobs=4\ngroup_reporting";
     assert_eq!(
         words(lines),
-        "/dev/sdb --rw randread --bs 4096 --runtime 60000000000ns --ioengine libaio --iodepth 32 \
+        "/dev/sdb --rw randread --bs 4k --runtime 60s --ioengine libaio --iodepth 32 \
          --cache device --numjobs 4"
     );
     assert_eq!(
@@ -68,12 +68,12 @@ fn without_time_based_a_job_ends_after_its_bytes_and_at_the_latest_by_time() {
         };
         (at("--io-size"), at("--runtime"))
     };
-    let gib = |times: u64| Some((times << 30).to_string());
+    let gib = |times: u64| Some(format!("{times}g"));
     assert_eq!(ends(""), (gib(1), Some("8760h".to_owned())));
-    assert_eq!(ends("runtime=5m"), (gib(1), Some("300000000000ns".to_owned())));
+    assert_eq!(ends("runtime=5m"), (gib(1), Some("300s".to_owned())));
     assert_eq!(ends("numjobs=3\nloops=2"), (gib(6), Some("8760h".to_owned())));
     assert_eq!(ends("io_size=2g"), (gib(2), Some("8760h".to_owned())));
-    assert_eq!(ends("time_based\nruntime=10"), (None, Some("10000000000ns".to_owned())));
+    assert_eq!(ends("time_based\nruntime=10"), (None, Some("10s".to_owned())));
     assert!(refused("directory=/data\nsize=1g\ntime_based").ends_with("a runtime is missing"));
     assert!(words("filename=/dev/sdb\ndirect=1\nnumjobs=2").contains("--passes 2"));
 }
@@ -82,9 +82,7 @@ fn without_time_based_a_job_ends_after_its_bytes_and_at_the_latest_by_time() {
 fn jobs_in_a_folder_have_a_part_each_and_a_file_that_is_not_there_is_one_of_the_run() {
     let many = run("directory=/data\nsize=1g\nnumjobs=4\nrw=randwrite");
     assert!(
-        many.words
-            .join(" ")
-            .starts_with("/data --rw randwrite --bs 4096 --size 4294967296 --regions own")
+        many.words.join(" ").starts_with("/data --rw randwrite --bs 4k --size 4g --regions own")
     );
     assert!(many.notes.iter().any(|note| note.starts_with("numjobs: 4 parts of one test file")));
     let new = run("filename=/data/new\nsize=64m");
@@ -117,8 +115,8 @@ fn what_is_buffered_in_fio_is_buffered_here_after_its_cache_was_emptied() {
 fn depth_sizes_mixes_and_rates_follow_fio() {
     let of = |lines: &str| words(&format!("filename=old\ndirect=1\n{lines}"));
     assert!(of("rw=randrw\nrwmixwrite=30").contains("--rw randrw --rwmixread 70"));
-    assert!(of("bssplit=4k/60:64k/40\nrw=randread").contains("--bs 4096/60:65536/40"));
-    assert!(of("bs=8k,8k").contains("--bs 8192"));
+    assert!(of("bssplit=4k/60:64k/40\nrw=randread").contains("--bs 4k/60:64k/40"));
+    assert!(of("bs=8k,8k").contains("--bs 8k"));
     assert!(
         of("rw=randread\nrandom_distribution=zipf:1.1").contains("--pattern zipf --zipf-theta 1.1")
     );
@@ -126,7 +124,7 @@ fn depth_sizes_mixes_and_rates_follow_fio() {
         of("rate_iops=100\nnumjobs=4\nrate_process=poisson")
             .contains("--rate-iops 400 --arrival poisson")
     );
-    assert!(of("thinktime=500").contains("--think-time 500000ns"));
+    assert!(of("thinktime=500").contains("--think-time 500us"));
     assert!(of("rw=write\nfdatasync=1").contains("--fdatasync 1"));
     assert!(of("bs=4KiB\nrw=randread").contains("--bs 4000"));
     // The default engine has one request in flight, whatever depth is asked for.
@@ -144,8 +142,8 @@ fn globals_hold_for_the_jobs_behind_them_and_a_later_setting_counts() {
     assert_eq!((first.name.as_str(), first.waits), ("first", false));
     assert_eq!((second.name.as_str(), second.waits), ("second", true));
     let (first, second) = (first.words.join(" "), second.words.join(" "));
-    assert!(first.contains("--rw randwrite --bs 4096") && first.contains("--ioengine libaio"));
-    assert!(second.contains("--rw read --bs 8192 --size 67108864"), "{second}");
+    assert!(first.contains("--rw randwrite --bs 4k") && first.contains("--ioengine libaio"));
+    assert!(second.contains("--rw read --bs 8k --size 64m"), "{second}");
 }
 
 #[test]
@@ -198,7 +196,7 @@ fn a_command_line_is_the_same_jobs_with_values_behind_a_sign_or_in_the_next_word
     let sections = read_words(&words).unwrap();
     let found: Vec<Run> = sections.iter().map(|section| run_of(section, &kind).unwrap()).collect();
     let [one, two] = &found[..] else { panic!("{found:?}") };
-    assert!(one.words.join(" ").contains("old --rw randread --bs 4096 --runtime 1000000000ns"));
+    assert!(one.words.join(" ").contains("old --rw randread --bs 4k --runtime 1s"));
     assert!(one.words.join(" ").contains("--cache device"));
     assert!(two.waits && two.words.join(" ").contains("--cache device"));
     let wrong: Vec<String> = vec!["old".to_owned()];

@@ -28,7 +28,7 @@ fn a_job_file_runs_its_jobs_one_after_the_other_and_tells_them_as_fio_does() {
     assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
     assert_eq!(outcome.stdout, "");
     assert!(
-        outcome.stderr.contains("job second: halfpower run data --rw write --bs 65536"),
+        outcome.stderr.contains("job second: halfpower run data --rw write --bs 64k"),
         "{outcome:?}"
     );
     let text = std::fs::read_to_string(folder.path().join("out.json")).unwrap();
