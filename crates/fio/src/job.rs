@@ -247,7 +247,7 @@ fn load(
             match sizes[..] {
                 [] => return Err(settings.refuse("bs", "a size is missing")),
                 [first, ..] if sizes.iter().all(|size| *size == first) => {
-                    out.flag("bs", &size_word(first))
+                    out.flag("bs", &size_word(first));
                 }
                 _ => {
                     let why = "reads and writes of different sizes in one job are not supported";

@@ -3,7 +3,8 @@
 //!
 //! What fio tells and this program does not measure is left out, and so is a percentile with fewer than ten
 //! requests beyond it; a reader that asks for it has to say that it is missing. Sums are those of the
-//! measured window. The times of fio's `slat` are not measured apart. Facts: fio 3.33 and its HOWTO.
+//! measured window. What fio takes apart as `slat`, the call that hands a request over, is not measured
+//! apart: `clat` has it too, and is fio's `lat` in a closed loop. Facts: fio 3.33 and its HOWTO.
 
 use record::{
     Arrival, CacheMode, DirectionResult, EngineName, HistogramSnapshot, OpKind, Pattern,
@@ -113,7 +114,7 @@ fn direction(side: &DirectionResult, seconds: f64, open: bool) -> Value {
         "total_ios": side.ios,
         "short_ios": side.short,
         "drop_ios": 0,
-        "lat_ns": times(side.latency_ns.as_ref(), side.ios, open.then_some(&side.histogram)),
+        "lat_ns": times(side.latency_ns.as_ref(), side.ios, Some(&side.histogram)),
         "clat_ns": times(side.completion_ns.as_ref(), side.ios, (!open).then_some(&side.histogram)),
     });
     if let Some(share) = side.iops_ci95_rel {

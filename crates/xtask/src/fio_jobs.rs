@@ -85,6 +85,8 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         let of_fio = || {
             let mut command = Command::new("fio");
             command.args(&words).args(["--allow_file_create=0", "--output-format=json+"]);
+            // From before the request is handed over, as ours count.
+            command.arg("--lat_percentiles=1");
             told(&mut command)
         };
         let of_ours = || {
@@ -109,9 +111,13 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
                 (of_fio()?, ours)
             };
             rates.push((fio.iops, ours.iops));
-            medians.extend(fio.p50_ns.zip(ours.p50_ns));
+            // In an open loop ours count from the arrival, and fio's from when it lets a request go.
+            let comparable = fio.p50_ns.zip(ours.p50_ns).filter(|_| !line.contains("rate_iops"));
+            medians.extend(comparable);
         }
-        let (rate, median) = (Ratio::of_pairs(&rates), Ratio::of_pairs(&medians));
+        let none = Ratio { value: f64::NAN, low: 0.0, high: f64::INFINITY };
+        let rate = Ratio::of_pairs(&rates);
+        let median = if medians.is_empty() { none } else { Ratio::of_pairs(&medians) };
         println!(
             "{name:16} {rate:>24} {:>14} {median:>24} {:>14}",
             rate.verdict().to_string(),
@@ -140,6 +146,9 @@ fn name_of(line: &str) -> Result<&str> {
 }
 
 fn numbers(ratio: &Ratio, pairs: &[(f64, f64)]) -> Value {
+    if pairs.is_empty() {
+        return json!({"not_measured": "they count from other moments"});
+    }
     json!({
         "ratio": ratio.value,
         "low": ratio.low,
@@ -169,9 +178,7 @@ fn read(output: &str) -> Result<Reported> {
     let iops: f64 = sides().filter_map(|side| side["iops"].as_f64()).sum();
     ensure!(iops > 0.0, "nothing completed");
     let larger = sides().max_by_key(|side| count(side)).context("no direction")?;
-    // An open loop's latency counts from the arrival; what the device took is compared.
-    let percentile = |kind: &str| larger[kind]["percentile"]["50.000000"].as_f64();
-    Ok(Reported { iops, p50_ns: percentile("clat_ns").or_else(|| percentile("lat_ns")) })
+    Ok(Reported { iops, p50_ns: larger["lat_ns"]["percentile"]["50.000000"].as_f64() })
 }
 
 #[cfg(test)]
@@ -180,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_of_both_directions_and_the_median_of_the_one_with_more() {
-        let side = |count: u64, iops: f64, p50: u64| json!({"total_ios": count, "iops": iops, "clat_ns": {"percentile": {"50.000000": p50}}});
+        let side = |count: u64, iops: f64, p50: u64| json!({"total_ios": count, "iops": iops, "lat_ns": {"percentile": {"50.000000": p50}}});
         let text = json!({"jobs": [{"read": side(70, 7.0, 90), "write": side(30, 3.0, 20)}]});
         let told = read(&format!("fio: a warning\n{text}")).unwrap();
         assert_eq!((told.iops, told.p50_ns), (10.0, Some(90.0)));
