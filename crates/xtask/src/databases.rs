@@ -2,7 +2,7 @@
 //! (`pg_test_fsync`, `pgbench` with 1 to 32 clients) and etcd (its own histogram of the log's flushes).
 //!
 //! A pair is a check and, right after it, the servers. Nothing is fitted to them but one number that
-//! no disk knows: what a transaction works, from as many clients that do not wait for their
+//! no disk knows: what a transaction works on a processor, from one client that does not wait for its
 //! commits. A rate is right within 15 %, a 99th percentile within 25 %, in the median of the pairs; how
 //! often the stated interval held the measured value stands beside it.
 //!
@@ -73,10 +73,9 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
                 let (alone, rate) =
                     (one(commits, LogKind::Overwritten)?, server.test_fsync(seconds)?);
                 note(false, "pg_test_fsync, fdatasync/s".to_owned(), alone.commits_per_s, rate);
+                let work_ns = server.work_ns(seconds)?;
+                println!("  a transaction of pgbench works {}", record::format_nanos(work_ns));
                 for clients in CLIENTS {
-                    let work_ns = server.work_ns(clients, seconds)?;
-                    let work = record::format_nanos(work_ns);
-                    println!("  {clients} clients: a transaction works {work}");
                     let foretold = predict(&binary, &database, clients, work_ns)?;
                     let (rate, p99_ns) = server.bench(clients, seconds)?;
                     let what = format!("pgbench {clients:2} clients");

@@ -98,12 +98,10 @@ impl Postgres {
         rate_of_fdatasync(&text).with_context(|| format!("no rate of fdatasync in {text}"))
     }
 
-    /// What a transaction works on a processor, from so many clients that do not wait for their commits: they
-    /// keep the processors busy, and wait for each other's locks.
-    pub(super) fn work_ns(&self, clients: u32, seconds: u32) -> Result<f64> {
-        let (rate, _) = self.load(clients, seconds, "-c synchronous_commit=off")?;
-        let processors = std::thread::available_parallelism().map_or(1, usize::from) as u32;
-        Ok(1e9 * f64::from(clients.min(processors)) / rate)
+    /// What a transaction takes that does not wait for its commit, one after the other.
+    pub(super) fn work_ns(&self, seconds: u32) -> Result<f64> {
+        let (rate, _) = self.load(1, seconds, "-c synchronous_commit=off")?;
+        Ok(1e9 / rate)
     }
 
     /// Commits per second, and the 99th percentile of a transaction in nanoseconds.
