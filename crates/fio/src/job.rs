@@ -310,8 +310,16 @@ fn place(
     let names: Vec<String> = names.iter().map(within).collect();
     let mut own_files = names.is_empty();
     let mut targets = Vec::new();
+    if settings.text("filename")?.is_some_and(|text| text.starts_with("sim:")) {
+        let why = "fio knows no simulated devices; use the flags of `halfpower run sim:NAME`";
+        return Err(settings.refuse("filename", why));
+    }
     for name in &names {
         match kind_of(name) {
+            FileKind::Missing if names.len() > 1 => {
+                let why = format!("{name} is not there; of several files each has to be");
+                return Err(settings.refuse("filename", &why));
+            }
             FileKind::Missing => {
                 let parent = match name.rsplit_once('/') {
                     Some(("", _)) => "/",
@@ -320,7 +328,7 @@ fn place(
                 };
                 out.note(format!("filename: {name} is not there; a test file of this run in {parent} takes its place"));
                 targets.push(parent.to_owned());
-                own_files = names.len() == 1;
+                own_files = true;
             }
             FileKind::Folder => {
                 return Err(settings.refuse("filename", "a folder; name it with directory"));

@@ -90,6 +90,8 @@ fn jobs_in_a_folder_have_a_part_each_and_a_file_that_is_not_there_is_one_of_the_
     assert!(new.notes[0].starts_with("filename: /data/new is not there"), "{new:?}");
     assert!(words("filename=old").starts_with("old --rw read"));
     assert!(words(r"filename=/dev/sdb:/data/file").starts_with("/dev/sdb /data/file "));
+    assert!(refused("filename=old:gone\nsize=1m").contains("gone is not there; of several"));
+    assert!(refused("filename=sim:mm1\nsize=1m").contains("no simulated devices"));
     assert!(refused("filename=/data").contains("name it with directory"));
     assert!(refused("directory=/data").contains("size is missing"));
 }
