@@ -1,7 +1,7 @@
 //! Mounts of SMB (CIFS) as devices: what the client counts of the calls to a server, in the form of a line
 //! of /proc/diskstats.
 //!
-//! A kernel with `CONFIG_CIFS_STATS2`, as Debian and Ubuntu have it, counts the calls to each server with
+//! A kernel with `CONFIG_CIFS_STATS2`, as Debian has it, counts the calls to each server with
 //! the time from when one was made to its end, in ticks of the timer. A tick is longer than many a call: a
 //! single time is wrong by one, their mean is not. The times are those of a server, the bytes those of a
 //! share; where several shares of one server are mounted, whose the times are is not told, and none of
