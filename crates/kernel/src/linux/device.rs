@@ -6,6 +6,7 @@
 //! A loop device is a leaf; what its file lies on is named and followed no further. Rejected: only
 //! naming the top device, and summing settings over the leaves (they have no sum).
 
+use crate::linux::diskstats::SECTOR_BYTES;
 use crate::linux::link::describe_attachment;
 use crate::linux::mounts::{Mount, mount_of, read_mounts};
 use crate::linux::roots::{Roots, base_name, device_numbers, names, number, text};
@@ -15,8 +16,6 @@ use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Unit of sizes and positions in sysfs, on every device.
-const SECTOR_BYTES: u64 = 512;
 /// The word with the size, in units of a sector of 512 bytes (ATA-3, table 9).
 const BUFFER_WORD: usize = 21;
 /// Layers that are followed at most, should sysfs ever show a circle.

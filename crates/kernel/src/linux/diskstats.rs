@@ -11,6 +11,8 @@ use crate::error::KernelError;
 use crate::linux::roots::Roots;
 use record::DeviceFacts;
 
+/// What the kernel counts as a sector, whatever the blocks of a device are.
+pub(crate) const SECTOR_BYTES: u64 = 512;
 /// Name of the file in messages.
 const FILE: &str = "/proc/diskstats";
 /// Columns of a partition before Linux 2.6.25.

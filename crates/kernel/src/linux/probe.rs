@@ -12,7 +12,7 @@
 //! flushes, a shared queue).
 
 use crate::linux::clock::now_ns;
-use crate::linux::diskstats::{Wrapping, counted_devices, read_lines};
+use crate::linux::diskstats::{SECTOR_BYTES, Wrapping, counted_devices, read_lines};
 use crate::linux::perf::PerfCounter;
 use crate::linux::processors;
 use crate::linux::roots::{Roots, cpu_ticks, names, text};
@@ -26,8 +26,6 @@ use std::collections::{HashMap, HashSet};
 
 /// Names of the kernel's worker threads for io_uring begin so.
 const WORKER_NAMES: [&str; 2] = ["iou-wrk", "iou-sqp"];
-/// Bytes of a sector in diskstats.
-const SECTOR_BYTES: u64 = 512;
 
 /// Reads the counters of this machine.
 pub struct RealProbe {

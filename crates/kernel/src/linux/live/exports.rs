@@ -8,10 +8,9 @@
 //! Format: net/sunrpc/stats.c and fs/nfs/super.c of the kernel. Rejected: the round-trip time in place of
 //! the whole, which leaves out what waits on this machine for a free slot.
 
-use crate::linux::diskstats::{DiskstatsLine, TransferCounters};
+use crate::linux::diskstats::{DiskstatsLine, SECTOR_BYTES, TransferCounters};
 use crate::linux::mounts::{Mount, is_export, unescape};
 
-const SECTOR_BYTES: u64 = 512;
 /// Of a line of a call behind its name: calls ended, and their whole time in ms.
 const CALLS: usize = 0;
 const WHOLE_MS: usize = 7;

@@ -8,9 +8,8 @@
 //! them is a device.
 //! Format: fs/smb/client/cifs_debug.c and smb2ops.c of the kernel.
 
-use crate::linux::diskstats::{DiskstatsLine, TransferCounters};
+use crate::linux::diskstats::{DiskstatsLine, SECTOR_BYTES, TransferCounters};
 
-const SECTOR_BYTES: u64 = 512;
 /// Numbers of calls in SMB 2 and 3 ([MS-SMB2] 2.2.1).
 const FLUSH: u64 = 7;
 const READ: u64 = 8;

@@ -11,11 +11,11 @@
 //! of requests: the resolution that each figure carries. Discards and flushes are taken out of the
 //! time-weighted sum, because they are no reads or writes.
 
-use crate::linux::diskstats::{DiskstatsLine, TransferCounters, Wrapping};
+use crate::linux::diskstats::{DiskstatsLine, SECTOR_BYTES, TransferCounters, Wrapping};
 use record::{Figure, Interval, MOST_BYTES_PER_S, MOST_PER_S, OpInterval};
 
-/// Bytes of a sector in diskstats, on every device.
-const SECTOR_BYTES: f64 = 512.0;
+/// Bytes of a sector.
+const SECTOR: f64 = SECTOR_BYTES as f64;
 /// Steps of the kernel's times, in nanoseconds.
 const MS_NS: f64 = 1e6;
 
@@ -113,8 +113,7 @@ fn moved(
     let merges = before.merges.zip(now.merges);
     Ok(Moved {
         ios: step(before.ios, now.ios, MOST_PER_S).ok_or(names[0])?,
-        sectors: step(before.sectors, now.sectors, MOST_BYTES_PER_S / SECTOR_BYTES)
-            .ok_or(names[1])?,
+        sectors: step(before.sectors, now.sectors, MOST_BYTES_PER_S / SECTOR).ok_or(names[1])?,
         merges: merges.and_then(|(before, now)| step(before, now, MOST_PER_S)),
         time_ms,
     })
@@ -187,8 +186,8 @@ fn op(moved: Moved, seconds: f64) -> OpInterval {
     };
     OpInterval {
         per_s: Some(per_s(moved.ios, 1.0)),
-        bytes_per_s: Some(per_s(moved.sectors * SECTOR_BYTES, SECTOR_BYTES)),
-        request_bytes: per_request(moved.sectors * SECTOR_BYTES, SECTOR_BYTES),
+        bytes_per_s: Some(per_s(moved.sectors * SECTOR, SECTOR)),
+        request_bytes: per_request(moved.sectors * SECTOR, SECTOR),
         merged_per_s: moved.merges.map(|merges| per_s(merges, 1.0)),
         latency_ns: moved.time_ms.and_then(|time_ms| per_request(time_ms * MS_NS, MS_NS)),
     }
