@@ -63,9 +63,8 @@ fn canonical(name: &str) -> &str {
         "readwrite" => "rw",
         "io_limit" => "io_size",
         "timeout" => "runtime",
-        "thinktime_blocks_type" => "thinktime_blocks",
         "wait_for_previous" => "stonewall",
-        "rate_iops_min" => "rate_min",
+        "ba" => "blockalign",
         _ => name,
     }
 }
@@ -221,7 +220,7 @@ fn load(
         (settings.value("rwmixread", number)?, settings.value("rwmixwrite", number)?);
     // Of the two fio believes the one that comes last; both together have to be all.
     match (reads, written) {
-        (Some(reads), Some(written)) if reads + written != 100 => {
+        (Some(reads), Some(written)) if reads.saturating_add(written) != 100 => {
             return Err(settings.refuse("rwmixwrite", "it and rwmixread are not 100 together"));
         }
         (None, Some(written)) if written > 100 => {
@@ -256,7 +255,7 @@ fn load(
             }
         }
     }
-    if let Some(align) = settings.text("blockalign")?.or(settings.text("ba")?) {
+    if let Some(align) = settings.text("blockalign")? {
         return Err(settings
             .refuse("blockalign", &format!("requests begin at multiples of bs, not of {align}")));
     }

@@ -155,6 +155,11 @@ fn what_is_not_honoured_is_refused_with_its_place_and_the_reason() {
         ("rw=randread:8", "jobs.fio:2:1: rw=randread:8: use read"),
         ("filename=old\nbsrange=1k-4k", "jobs.fio:3:1: bsrange=1k-4k: sizes come from a list"),
         ("filename=old\n  bs=4k,8k", "jobs.fio:3:3: bs=4k,8k: reads and writes of different sizes"),
+        ("filename=old\nba=8k", "jobs.fio:3:1: ba=8k: requests begin at multiples of bs"),
+        (
+            "filename=old\nthinktime_blocks_type=issue",
+            "jobs.fio:3:1: thinktime_blocks_type=issue: no flag",
+        ),
         ("filename=old\nwrite_bw_log=x", "jobs.fio:3:1: write_bw_log=x: no such logs"),
         ("filename=old\nno_such_option=1", "jobs.fio:3:1: no_such_option=1: no flag"),
         ("filename=old\nioengine=rados", "jobs.fio:3:1: ioengine=rados: use one of io_uring"),
