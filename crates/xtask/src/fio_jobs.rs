@@ -5,7 +5,7 @@
 //! intervals ([`crate::pairs`]); where a median lies on a step of either histogram it moves by up to 2 %.
 
 use crate::child::{self, Plant};
-use crate::contest::target::Target;
+use crate::contest::{self, target::Target};
 use crate::pairs::{Ratio, Verdict};
 use crate::{arguments::Arguments, kept, place};
 use anyhow::{Context, Result, bail, ensure};
@@ -170,9 +170,7 @@ fn told(command: &mut Command) -> Result<Reported> {
 
 /// Rate of both directions together, and the median of the one with more requests, over all jobs.
 fn read(output: &str) -> Result<Reported> {
-    let json = &output[output.find('{').context("no JSON")?..];
-    let document: Value = serde_json::from_str(json)?;
-    let jobs = document["jobs"].as_array().context("no jobs")?;
+    let jobs = contest::fio::jobs(output)?;
     let sides = || jobs.iter().flat_map(|job| [&job["read"], &job["write"]]);
     let count = |side: &Value| side["total_ios"].as_u64().unwrap_or(0);
     let iops: f64 = sides().filter_map(|side| side["iops"].as_f64()).sum();
@@ -188,7 +186,8 @@ mod tests {
     #[test]
     fn the_rate_is_of_both_directions_and_the_median_of_the_one_with_more() {
         let side = |count: u64, iops: f64, p50: u64| json!({"total_ios": count, "iops": iops, "lat_ns": {"percentile": {"50.000000": p50}}});
-        let text = json!({"jobs": [{"read": side(70, 7.0, 90), "write": side(30, 3.0, 20)}]});
+        let text =
+            json!({"jobs": [{"error": 0, "read": side(70, 7.0, 90), "write": side(30, 3.0, 20)}]});
         let told = read(&format!("fio: a warning\n{text}")).unwrap();
         assert_eq!((told.iops, told.p50_ns), (10.0, Some(90.0)));
         assert!(read("{\"jobs\": []}").is_err() && read("no").is_err());
