@@ -388,17 +388,7 @@ watch_it held /dev/sda",
         server: Some(&NFS_SERVER),
         modules: &["nfsv4", "sch_netem", "virtio_net", "virtio_pci"],
         programs: &["sbin/tc"],
-        script: "network 10.0.0.2
-mkdir -p /mnt
-slower_network 2ms
-mounted nfs4 10.0.0.1:/ vers=4.2,addr=10.0.0.1,clientaddr=10.0.0.2
-dd if=/dev/urandom of=/mnt/data bs=1M count=64 2> /dev/null
-profile /mnt/data
-load /mnt/data --rw randread --bs 4k --rate-iops 40 --arrival poisson
-watch_it same /mnt
-slower_network 40ms
-load /mnt/data --rw randread --bs 4k --rate-iops 20 --arrival poisson
-watch_it slower /mnt",
+        script: "client_of nfs4 10.0.0.1:/ vers=4.2,addr=10.0.0.1,clientaddr=10.0.0.2",
         expects: &[
             ("same", "10.0.0.1:/", found(FINE, SILENT)),
             ("slower", "10.0.0.1:/", found(SLOW, RESTORE)),
@@ -413,17 +403,7 @@ watch_it slower /mnt",
             "virtio_pci",
         ],
         programs: &["sbin/tc"],
-        script: "network 10.0.0.2
-mkdir -p /mnt
-slower_network 2ms
-mounted cifs //10.0.0.1/export ip=10.0.0.1,username=lab,password=,vers=3.1.1,cache=none
-dd if=/dev/urandom of=/mnt/data bs=1M count=64 2> /dev/null
-profile /mnt/data
-load /mnt/data --rw randread --bs 4k --rate-iops 40 --arrival poisson
-watch_it same /mnt
-slower_network 40ms
-load /mnt/data --rw randread --bs 4k --rate-iops 20 --arrival poisson
-watch_it slower /mnt",
+        script: "client_of cifs //10.0.0.1/export ip=10.0.0.1,username=lab,password=,vers=3.1.1,cache=none",
         expects: &[
             ("same", "//10.0.0.1/export", found(FINE, SILENT)),
             ("slower", "//10.0.0.1/export", found(SLOW, RESTORE)),

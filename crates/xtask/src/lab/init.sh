@@ -135,6 +135,21 @@ mounted() {
     tell failed 1 /tmp/why
 }
 
+# client_of KIND SOURCE OPTIONS: a client of that export, as profiled and over a slower network.
+client_of() {
+    network 10.0.0.2
+    mkdir -p /mnt
+    slower_network 2ms
+    mounted "$@"
+    dd if=/dev/urandom of=/mnt/data bs=1M count=64 2> /dev/null
+    profile /mnt/data
+    load /mnt/data --rw randread --bs 4k --rate-iops 40 --arrival poisson
+    watch_it same /mnt
+    slower_network 40ms
+    load /mnt/data --rw randread --bs 4k --rate-iops 20 --arrival poisson
+    watch_it slower /mnt
+}
+
 # export_disk: the first disk, below /export.
 export_disk() {
     mkdir -p /export
