@@ -82,9 +82,10 @@ impl Buffers {
         let base =
             unsafe { mmap_anonymous(std::ptr::null_mut(), length, protection, MapFlags::PRIVATE) }
                 .map_err(refused)?;
-        // Huge pages make registration and pinning cheaper; where they are off, nothing is lost.
-        // SAFETY: the range was mapped just above.
-        let _ = unsafe { madvise(base, length, Advice::LinuxHugepage) };
+        if setup.huge_pages {
+            // SAFETY: the range was mapped just above.
+            unsafe { madvise(base, length, Advice::LinuxHugepage) }.map_err(refused)?;
+        }
         let base = NonNull::new(base.cast()).ok_or(refused(rustix::io::Errno::NOMEM))?;
         let mut buffers = Self {
             base,

@@ -88,6 +88,8 @@ pub struct Setup {
     pub polled: bool,
     /// io_uring with a kernel thread that takes submissions.
     pub sqpoll: bool,
+    /// Whether the kernel is asked for huge pages below the job's buffers.
+    pub huge_pages: bool,
 }
 
 impl Setup {
@@ -108,6 +110,7 @@ impl Setup {
             tags: tag::Tags::default(),
             polled: false,
             sqpoll: false,
+            huge_pages: false,
         }
     }
 }

@@ -65,6 +65,7 @@ fn canonical(name: &str) -> &str {
         "timeout" => "runtime",
         "wait_for_previous" => "stonewall",
         "ba" => "blockalign",
+        "iomem" => "mem",
         _ => name,
     }
 }
@@ -465,11 +466,32 @@ fn caches(settings: &Settings<'_>, out: &mut Words) -> Result<(), FioError> {
     // fio empties the cache of its file before it reads from it.
     if settings.on("invalidate")?.unwrap_or(true) && !direct && *engine != "null" {
         out.flag("drop-cache", &"dontneed");
+        if settings.on("time_based")? == Some(true) {
+            out.notes.push(
+                "invalidate: the page cache is emptied before the run; fio empties it again before \
+                 each further pass over the file"
+                    .to_owned(),
+            );
+        }
     }
+    memory(settings, out)?;
     for (option, flag) in [("hipri", "hipri"), ("sqthread_poll", "sqthread-poll")] {
         if settings.on(option)?.unwrap_or(false) {
             out.words.push(format!("--{flag}"));
         }
+    }
+    Ok(())
+}
+
+/// What the buffers consist of.
+fn memory(settings: &Settings<'_>, out: &mut Words) -> Result<(), FioError> {
+    let huge = settings.value("mem", |kind| match kind.split(':').next().unwrap_or(kind) {
+        "malloc" | "mmap" | "shm" | "mmapshared" => Ok(false),
+        "mmaphuge" | "shmhuge" => Ok(true),
+        _ => Err("there is no such memory here; use malloc or mmaphuge".to_owned()),
+    })?;
+    if huge == Some(true) {
+        out.words.push("--huge-pages".to_owned());
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ pub(crate) fn harmless(name: &str) -> Option<Option<&'static str>> {
         | "iodepth_batch_complete"
         | "iodepth_batch_complete_min"
         | "iodepth_batch_complete_max" => {
-            Some("what has ended is taken, and what may begin is handed over, in one call each")
+            Some("each request is handed over by itself, unless batches turn out faster")
         }
         "gtod_reduce"
         | "disable_lat"

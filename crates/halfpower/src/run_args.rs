@@ -210,6 +210,11 @@ pub(crate) struct PlaceArgs {
     /// io_uring: a kernel thread takes the submissions.
     #[arg(long, alias = "sqthread_poll")]
     pub(crate) sqthread_poll: bool,
+    /// Asks for huge pages below the buffers: a large request then lies in few pieces of memory, and is
+    /// not split where the device takes a limited number. Without it the system's setting decides, as
+    /// for any program.
+    #[arg(long)]
+    pub(crate) huge_pages: bool,
     /// Caches in use: all (Y, 0: buffered), fs (S: buffered, O_DSYNC), device (H: O_DIRECT), none
     /// (N: O_DIRECT, O_DSYNC) [default: device; with mmap all].
     #[arg(long, value_name = "MODE", value_parser = cache)]

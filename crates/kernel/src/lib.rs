@@ -18,7 +18,7 @@ pub use error::{KernelError, system_words};
 pub use linux::activity::{Activity, device_in_flight_activity};
 pub use linux::capabilities::{capabilities, disk_of};
 pub use linux::descriptors::allow_descriptors;
-pub use linux::environment::{environment, environment_findings};
+pub use linux::environment::{environment, environment_findings, huge_pages_allowed};
 pub use linux::probe::RealProbe;
 pub use linux::roots::Roots;
 pub use linux::soaker::{Calibration, SoakSpan, SoakTap, Soaker, SoakerError};

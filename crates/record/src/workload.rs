@@ -373,6 +373,10 @@ pub struct Workload {
     pub polled: bool,
     /// io_uring with a kernel thread that takes submissions (SQPOLL).
     pub sqpoll: bool,
+    /// Whether the kernel was asked for huge pages below the buffers, so that a large request lies in few
+    /// pieces of memory; absent where the system's setting decides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub huge_pages: bool,
     /// Which completed request lets the job go on.
     pub discipline: Discipline,
     /// When requests arrive.
@@ -464,6 +468,7 @@ impl Default for Workload {
             engine: EngineName::IoUring,
             polled: false,
             sqpoll: false,
+            huge_pages: false,
             discipline: Discipline::Any,
             arrival: Arrival::Closed,
             rate_iops: None,
@@ -555,7 +560,8 @@ impl Workload {
         let flush = self
             .flush
             .map_or_else(String::new, |flush| format!(" {}={}", flush.kind.name(), flush.every));
-        hex_digest(&(text + &blend + from_start + &flush))
+        let huge_pages = if self.huge_pages { " huge-pages" } else { "" };
+        hex_digest(&(text + &blend + from_start + &flush + huge_pages))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::real::with_engine;
 use crate::{RealTargets, Result, Session, SessionError, StopFlag};
+use kernel::Roots;
 use record::{CacheMode, Data, EngineName, Target, TargetKind, Workload};
 use simdisk::SimSpec;
 use std::path::Path;
@@ -36,6 +37,11 @@ pub fn open_for_run(
         let flag = if spec.asked.polled { "--hipri" } else { "--sqthread-poll" };
         let text = format!("{flag} needs io_uring, no other engine has it: {cause}");
         return Err(SessionError::NoResult(text));
+    }
+    if spec.asked.huge_pages && kernel::huge_pages_allowed(&Roots::default()) != Some(true) {
+        let text = "--huge-pages: the kernel gives none; write madvise into \
+                    /sys/kernel/mm/transparent_hugepage/enabled, or leave the flag out";
+        return Err(SessionError::NoResult(text.to_owned()));
     }
     // Each target by itself and for up to three cache modes, what an engine opens for each job, and
     // the rest of the program.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trial::verify::VerifyLog;
 use trial::{
-    CompletionBatch, Control, JobCounters, JobPlan, JobTotals, Measurement, Precision, SEGMENTS,
+    Batch, BatchChoice, Control, JobCounters, JobPlan, JobTotals, Measurement, Precision, SEGMENTS,
     SLICES_PER_SEGMENT, Step, Stuck, TrialBackend, TrialError, Window, Worker, not_read_back,
 };
 
@@ -30,8 +30,8 @@ pub fn sim_worker<E: Engine>(
     counters: Arc<JobCounters>,
 ) -> Worker<E, SimClock> {
     let (depth, control, spin) = (workload.iodepth, Arc::clone(control), Nanos(0));
-    let completion_batch = CompletionBatch::Fixed(1);
-    let plan = JobPlan { workload, seed, job, depth, control, counters, spin, completion_batch };
+    let batching = BatchChoice::Fixed(Batch::TOGETHER);
+    let plan = JobPlan { workload, seed, job, depth, control, counters, spin, batching };
     Worker::new(engine, SimClock(Rc::clone(host)), &plan)
 }
 

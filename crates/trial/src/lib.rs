@@ -8,7 +8,7 @@
 
 mod arrivals;
 mod assemble;
-mod completion_batch;
+mod batching;
 mod control;
 mod cost;
 mod counters;
@@ -27,7 +27,7 @@ mod window_boundaries;
 mod worker;
 
 pub use assemble::{Identity, run_trial};
-pub use completion_batch::CompletionBatch;
+pub use batching::{Batch, BatchChoice, Ways};
 pub use control::Control;
 pub use cost::{cpu_cost, cpu_findings};
 pub use error::TrialError;

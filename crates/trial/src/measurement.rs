@@ -202,6 +202,8 @@ pub struct BatchTotals {
     pub timed: Times,
     /// Completions that were waited for at once; of several jobs the most.
     pub complete_batch: u32,
+    /// Whether each request was handed over by a call of its own; of several jobs, of any.
+    pub one_by_one: bool,
     /// How long the first completion was held back in some of the waits for several.
     pub waits: Times,
 }
@@ -212,6 +214,7 @@ impl BatchTotals {
         self.requests += other.requests;
         self.timed.merge(&other.timed);
         self.complete_batch = self.complete_batch.max(other.complete_batch);
+        self.one_by_one |= other.one_by_one;
         self.waits.merge(&other.waits);
     }
 }

@@ -2,14 +2,16 @@
 
 use crate::threads::{Opening, RunPlan, ThreadedRun};
 use crate::{
-    BatchTotals, CompletionBatch, JobPlan, Measurement, Step, TrialBackend, TrialError, Window,
-    Worker,
+    Batch, BatchChoice, BatchTotals, JobPlan, Measurement, Step, TrialBackend, TrialError, Ways,
+    Window, Worker,
 };
 use engine::{
     Clock, ENGINES, Engine, EngineVisitor, JobClock, NullEngine, OpenEngine, Probe, Setup,
     clock_cost_ns, visit_engine,
 };
-use record::{Batching, Bytes, CacheMode, EngineName, Harness, Nanos, Workload};
+use record::{
+    Arrival, Batching, Bytes, CacheMode, Discipline, EngineName, Harness, Nanos, Workload,
+};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -28,13 +30,13 @@ pub struct RealBackend {
     clock_cost_ns: f64,
     /// Ceilings by the load that they were measured with, once each.
     ceilings: Vec<(Workload, f64)>,
-    /// How many completions a job waits for, by what the answer depends on, found once each.
-    completion_batches: BTreeMap<BatchKey, u32>,
+    /// How jobs handle their requests, by what the answer depends on, found once each.
+    batches: BTreeMap<BatchKey, Batch>,
 }
 
-/// What decides whether the program or the device sets the pace: engine, cache mode, depth of a
-/// job, jobs, share of reads, largest request.
-type BatchKey = (EngineName, CacheMode, u32, u32, u8, Bytes);
+/// What decides whether the program or the device sets the pace: engine, cache mode, what there is
+/// to try, jobs, share of reads, largest request.
+type BatchKey = (EngineName, CacheMode, Ways, u32, u8, Bytes);
 
 impl RealBackend {
     /// A backend on descriptors of the targets, in order, whose flags fit their cache modes.
@@ -47,7 +49,7 @@ impl RealBackend {
             clock,
             clock_cost_ns: clock_cost_ns(&clock),
             ceilings: Vec::new(),
-            completion_batches: BTreeMap::new(),
+            batches: BTreeMap::new(),
         }
     }
 
@@ -85,8 +87,10 @@ impl RealBackend {
     /// A measurement with the limits of the harness; keeps what it found.
     fn completed(&mut self, workload: &Workload, mut measurement: Measurement) -> Measurement {
         let batches = measurement.totals.batches;
-        if self.completion_batch(workload) == CompletionBatch::Search {
-            self.completion_batches.insert(batch_key(workload), batches.complete_batch.max(1));
+        if matches!(self.batching(workload), BatchChoice::Search(_)) {
+            let wait_for = batches.complete_batch.max(1);
+            let way = Batch { one_by_one: batches.one_by_one, wait_for };
+            self.batches.insert(batch_key(workload), way);
         }
         measurement.harness = Some(Harness {
             ceiling_iops: self.ceiling(workload),
@@ -98,14 +102,19 @@ impl RealBackend {
         measurement
     }
 
-    /// What is known of how many completions to wait for. A run by bytes has no time before its
-    /// window to find out.
-    fn completion_batch(&self, workload: &Workload) -> CompletionBatch {
+    /// What is known of how to handle requests. A run by bytes has no time before its window to find
+    /// out, and a job that is not always busy no way to.
+    fn batching(&self, workload: &Workload) -> BatchChoice {
         let limited = workload.stop.max_bytes.is_some() || workload.stop.passes.is_some();
-        match self.completion_batches.get(&batch_key(workload)) {
-            Some(&number) => CompletionBatch::Fixed(number),
-            None if limited => CompletionBatch::Fixed(1),
-            None => CompletionBatch::Search,
+        let busy = workload.arrival == Arrival::Closed
+            && workload.discipline == Discipline::Any
+            && workload.think_ns == Nanos(0)
+            && workload.flush.is_none();
+        let ways = Ways::of(workload, real_iodepth(workload));
+        match self.batches.get(&batch_key(workload)) {
+            Some(&way) => BatchChoice::Fixed(way),
+            None if limited || !busy => BatchChoice::Fixed(ways.first()),
+            None => BatchChoice::Search(ways),
         }
     }
 
@@ -123,7 +132,7 @@ impl RealBackend {
             files: Arc::clone(files),
             workload: Arc::new(workload.clone()),
             depth: real_iodepth(workload),
-            completion_batch: self.completion_batch(workload),
+            batching: self.batching(workload),
             seed,
             clock: self.clock,
         };
@@ -135,7 +144,7 @@ fn batch_key(workload: &Workload) -> BatchKey {
     (
         workload.engine,
         workload.cache,
-        workload.iodepth,
+        Ways::of(workload, real_iodepth(workload)),
         workload.numjobs,
         workload.read_percent,
         workload.max_bs(),

@@ -5,14 +5,13 @@
 //! of every job (a timer armed per system call), and a signal to a stuck thread (uninterruptible sleep
 //! ignores it).
 
-use crate::completion_batch::search_time;
 use crate::precision::Precision;
 use crate::read_back::{not_read_back, read_back};
 use crate::verify::VerifyLog;
 use crate::watch::{Watch, Watched};
 use crate::{
-    CompletionBatch, Control, JobCounters, JobPlan, JobTotals, Measurement, Step, Stuck,
-    TrialError, Window, Worker,
+    BatchChoice, Control, JobCounters, JobPlan, JobTotals, Measurement, Step, Stuck, TrialError,
+    Window, Worker,
 };
 use engine::{Clock, Engine, EngineError, JobClock, Probe, Setup};
 use record::{Arrival, Nanos, Workload};
@@ -47,7 +46,7 @@ pub(crate) struct RunPlan {
     pub(crate) workload: Arc<Workload>,
     /// Requests that a job has in flight.
     pub(crate) depth: u32,
-    pub(crate) completion_batch: CompletionBatch,
+    pub(crate) batching: BatchChoice,
     pub(crate) seed: u64,
     pub(crate) clock: JobClock,
 }
@@ -72,9 +71,9 @@ impl ThreadedRun<'_> {
         let workload = &*plan.workload;
         let mut crew = Crew::start(plan, open)?;
         let lead = LEAD.plus(Nanos(LEAD_PER_JOB.0 * u64::from(workload.numjobs)));
-        let search = match plan.completion_batch {
-            CompletionBatch::Search => search_time(plan.depth),
-            CompletionBatch::Fixed(_) => Nanos(0),
+        let search = match plan.batching {
+            BatchChoice::Search(ways) => ways.search_time(),
+            BatchChoice::Fixed(_) => Nanos(0),
         };
         // Where nothing precedes the window, the first reading cannot come too late: it is taken before
         // any request, and a short run on a busy machine is counted from its first byte.
@@ -283,7 +282,7 @@ impl Life {
             control: Arc::clone(&control),
             counters: Arc::clone(&self.counters),
             spin: SPIN,
-            completion_batch: run.completion_batch,
+            batching: run.batching,
         };
         let mut worker = Worker::new(engine, run.clock, &plan);
         if control.limited() && run.workload.ramp_ns.0 == 0 {
@@ -339,6 +338,7 @@ impl Life {
             tags: engine::tag::Tags::of(workload, seed, self.job),
             polled: workload.polled,
             sqpoll: workload.sqpoll,
+            huge_pages: workload.huge_pages,
         }
     }
 }

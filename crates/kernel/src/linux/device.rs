@@ -255,6 +255,7 @@ fn describe_disk(roots: &Roots, disk: &Path, facts: &mut DeviceFacts) {
     facts.physical_block_bytes = number(&queue("physical_block_size"));
     facts.nomerges = number(&queue("nomerges"));
     facts.nr_requests = number(&queue("nr_requests"));
+    facts.max_segments = number(&queue("max_segments"));
     facts.max_request_bytes = number(&queue("max_sectors_kb")).map(|kib| kib * 1024);
     facts.read_ahead_bytes = number(&queue("read_ahead_kb")).map(|kib| kib * 1024);
     facts.iostats = keeps_counters(disk);

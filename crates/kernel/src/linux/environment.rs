@@ -95,3 +95,10 @@ fn virtualization(roots: &Roots, cpuinfo: &str) -> Option<String> {
     let known = known.iter().find(|(clock, _)| clocks.contains(clock));
     Some(known.map_or("unknown hypervisor", |(_, name)| name).to_owned())
 }
+
+/// Whether a program may ask for huge pages (transparent ones); `None` where the kernel does not say.
+#[must_use]
+pub fn huge_pages_allowed(roots: &Roots) -> Option<bool> {
+    let mode = roots.sys.join("kernel/mm/transparent_hugepage/enabled");
+    std::fs::read_to_string(mode).ok().map(|modes| !modes.contains("[never]"))
+}

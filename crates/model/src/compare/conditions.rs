@@ -70,7 +70,8 @@ impl Conditions {
         let engine = workload.engine.name();
         let polled = if workload.polled { " polled" } else { "" };
         let thread = if workload.sqpoll { " with a kernel thread" } else { "" };
-        self.add("engine", Some(format!("{engine}{polled}{thread}")));
+        let pages = if workload.huge_pages { " huge pages" } else { "" };
+        self.add("engine", Some(format!("{engine}{polled}{thread}{pages}")));
         self.add("area", Some(bytes(workload.size_bytes)));
         if workload.offset_bytes.0 > 0 {
             self.add("area begins at", Some(bytes(workload.offset_bytes)));

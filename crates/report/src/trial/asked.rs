@@ -106,7 +106,8 @@ fn arrival(workload: &Workload) -> Option<String> {
 fn engine(workload: &Workload) -> String {
     let polled = if workload.polled { " polled" } else { "" };
     let sqpoll = if workload.sqpoll { " with a submission thread" } else { "" };
-    format!("{}{polled}{sqpoll}", workload.engine.name())
+    let pages = if workload.huge_pages { " with huge pages" } else { "" };
+    format!("{}{polled}{sqpoll}{pages}", workload.engine.name())
 }
 
 fn data(workload: &Workload) -> Option<String> {

@@ -81,6 +81,7 @@ fn place(workload: &Workload, trial: &Trial) -> Vec<Flag> {
         ("ioengine", unless(trial.simulated, workload.engine.name())),
         ("hipri", switch(workload.polled)),
         ("sqthread-poll", switch(workload.sqpoll)),
+        ("huge-pages", switch(workload.huge_pages)),
         ("stripe", workload.stripe_bytes.map(|chunk| chunk.0.to_string())),
         ("offset", unless(offset == 0, offset)),
         ("size", unless(size == 0 || workload.stripe_bytes.is_some(), size)),

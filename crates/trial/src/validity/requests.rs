@@ -7,6 +7,9 @@ use record::{Finding, FindingCode, Trial, format_bytes, format_count};
 /// Share of our requests below which merging and splitting change nothing.
 const SHARE: f64 = 0.02;
 
+/// A page of memory, as programs have them without asking.
+const PAGE_BYTES: u64 = 4_096;
+
 /// Share of our bytes that the device must have seen for its requests to tell how ours fared.
 const SEEN_SHARE: f64 = 0.1;
 
@@ -52,9 +55,27 @@ pub(super) fn split(trial: &Trial) -> Option<Finding> {
     let share = splits / trial.completed().max(1) as f64;
     let limits = devices(trial).filter_map(|device| device.max_request_bytes);
     let limit = limits.min().filter(|limit| *limit < trial.workload.max_bs().0);
-    let why = match limit {
-        Some(limit) => format!("the largest that its queue takes is {}", format_bytes(limit)),
-        None => "a layer below takes smaller ones, or the extents of the file are short".to_owned(),
+    let pieces = devices(trial).filter_map(|device| device.max_segments).min();
+    let pages = trial.workload.max_bs().0 / PAGE_BYTES;
+    let scattered = pieces.filter(|pieces| *pieces < pages && !trial.workload.huge_pages);
+    let why = match (limit, scattered) {
+        (Some(limit), _) => format!("the largest that its queue takes is {}", format_bytes(limit)),
+        (None, Some(pieces)) => format!(
+            "one lies in up to {pages} pages of memory, and the queue takes {pieces} pieces"
+        ),
+        (None, None) => {
+            "a layer below takes smaller ones, or the extents of the file are short".to_owned()
+        }
+    };
+    let remedy = match (limit, scattered) {
+        (None, Some(_)) => {
+            "Huge pages below a program's buffers keep its requests whole; run again with \
+             --huge-pages to see what that gives."
+        }
+        _ => {
+            "A latency is that of all parts; /sys/block/NAME/queue/max_sectors_kb may allow \
+             larger ones."
+        }
     };
     (share > SHARE).then(|| {
         Finding::note(
@@ -66,8 +87,7 @@ pub(super) fn split(trial: &Trial) -> Option<Finding> {
                 format_bytes(theirs as u64),
                 format_count(splits)
             ),
-            "A latency is that of all parts; /sys/block/NAME/queue/max_sectors_kb may allow \
-             larger ones.",
+            remedy,
         )
         .with("additional device requests", splits, "")
         .with("of our requests", share, "share")

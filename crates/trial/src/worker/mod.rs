@@ -21,11 +21,11 @@ mod paced;
 pub use callback::CALLBACK_DEPTH_MAX;
 
 use crate::arrivals::{Arrivals, BATCH, NO_REQUEST, Think};
-use crate::completion_batch::Search;
+use crate::batching::Search;
 use crate::job_counters::BatchSums;
 use crate::verify::VerifyLog;
 use crate::window_boundaries::WindowBoundaries;
-use crate::{BatchTotals, CompletionBatch, Control, JobCounters, JobTotals, Window};
+use crate::{Batch, BatchChoice, BatchTotals, Control, JobCounters, JobTotals, Window};
 use engine::{Clock, Completion, Engine, EngineError, Submission, Wait};
 use flushed::Commit;
 use record::{Arrival, Data, Discipline, EndedBy, Nanos, OpKind, Workload};
@@ -69,8 +69,8 @@ pub struct JobPlan<'a> {
     pub counters: Arc<JobCounters>,
     /// How long before an arrival it stops to block in the kernel and polls; zero in virtual time.
     pub spin: Nanos,
-    /// How many completions it waits for at once, in a closed loop.
-    pub completion_batch: CompletionBatch,
+    /// How it hands requests over and waits for them.
+    pub batching: BatchChoice,
 }
 
 impl<'a> JobPlan<'a> {
@@ -85,7 +85,7 @@ impl<'a> JobPlan<'a> {
             control: Arc::new(Control::new(workload, window)),
             counters: Arc::new(JobCounters::new()),
             spin: Nanos(0),
-            completion_batch: CompletionBatch::Fixed(1),
+            batching: BatchChoice::Fixed(Batch::TOGETHER),
         }
     }
 }
@@ -133,8 +133,8 @@ pub struct Worker<E, C> {
     boundaries: WindowBoundaries,
     last_counted: Nanos,
     batches: BatchTotals,
-    /// Completions that are waited for at once, and the search for that number.
-    wait_for: u32,
+    /// How requests are handed over and waited for, and the search for that.
+    way: Batch,
     search: Option<Box<Search>>,
     how: Loop,
     /// The only direction of its requests, if there is one.
@@ -199,13 +199,14 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             boundaries: WindowBoundaries::new(plan.control.window(), workload.stop.interval_ns),
             last_counted: Nanos(0),
             batches: BatchTotals::default(),
-            wait_for: match plan.completion_batch {
-                CompletionBatch::Fixed(number) => number,
-                CompletionBatch::Search => 1,
+            way: match plan.batching {
+                BatchChoice::Fixed(way) => way,
+                BatchChoice::Search(ways) => ways.first(),
             },
-            search: (how == Loop::Closed && plan.completion_batch == CompletionBatch::Search)
-                .then(|| Search::new(plan.depth).map(Box::new))
-                .flatten(),
+            search: match plan.batching {
+                BatchChoice::Search(ways) if how == Loop::Closed => Search::new(ways).map(Box::new),
+                _ => None,
+            },
             how,
             only_op: workload.only_op(),
             calls,
@@ -245,7 +246,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
             return Ok(Step::Done);
         }
         self.done.clear();
-        let min = if self.stopping { self.in_flight } else { self.wait_for.min(self.in_flight) };
+        let min =
+            if self.stopping { self.in_flight } else { self.way.wait_for.min(self.in_flight) };
         if min > 1 && self.batches.calls.is_multiple_of(TIMED_EVERY) {
             self.wait_timed(min)?;
         } else {
@@ -276,16 +278,16 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         Ok(())
     }
 
-    /// Goes on with the search for the number of completions to wait for.
+    /// Goes on with the search for the way.
     #[cold]
     fn search(&mut self) {
         let Some(search) = &mut self.search else { return };
         let turned = search.observe(self.now, self.done.len());
         if search.over() || self.now >= self.control.window().begin {
-            self.wait_for = search.choice();
+            self.way = search.choice();
             self.search = None;
         } else if turned {
-            self.wait_for = search.current();
+            self.way = search.current();
         }
     }
 
@@ -342,6 +344,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         if self.log.is_some() {
             self.tag();
         }
+        if self.way.one_by_one && self.prepared.len() > 1 {
+            return self.start_one_by_one();
+        }
         self.engine.prepare(&self.prepared);
         let start = self.clock.now();
         let slots = self.slots.as_mut_slice();
@@ -359,6 +364,26 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         if self.batches.calls.is_multiple_of(TIMED_EVERY) && count > 1 {
             self.time_hand_over(start)?;
         }
+        Ok(())
+    }
+
+    /// The same, each request by a call and with a reading of the clock of its own.
+    #[inline(never)]
+    fn start_one_by_one(&mut self) -> Result<(), EngineError> {
+        for submission in &self.prepared {
+            self.engine.prepare(std::slice::from_ref(submission));
+            let start = self.clock.now();
+            self.slots[submission.slot as usize].started = start;
+            if self.in_flight == 0 {
+                self.counters.beat(start);
+            }
+            self.in_flight += 1;
+            self.counters.set_in_flight(self.in_flight);
+            self.engine.hand_over()?;
+        }
+        let count = self.prepared.len() as u64;
+        self.batches.calls += count;
+        self.batches.requests += count;
         Ok(())
     }
 
@@ -551,7 +576,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         totals.features = self.engine.features();
         totals.last = self.last_counted;
         totals.batches = self.batches;
-        totals.batches.complete_batch = self.wait_for;
+        totals.batches.complete_batch = self.way.wait_for;
+        totals.batches.one_by_one = self.way.one_by_one;
         totals.callback_depth = self.calls.then_some(self.callback_depth.max(1));
         if let Some(arrivals) = self.arrivals {
             totals.open = Some(arrivals.finish(self.control.end()));

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 /// The flags of `run` that a design may set. The others say where results go, what may be
 /// destroyed, or which seed is used, and are no part of what is measured.
-pub const FLAG_KEYS: [&str; 38] = [
+pub const FLAG_KEYS: [&str; 39] = [
     "arrival",
     "bs",
     "cache",
@@ -36,6 +36,7 @@ pub const FLAG_KEYS: [&str; 38] = [
     "hit-size",
     "hot-share",
     "hot-size",
+    "huge-pages",
     "interval",
     "io-size",
     "io-timeout",

@@ -24,6 +24,7 @@ pub fn virtual_disk() -> DeviceFacts {
         nomerges: Some(0),
         nr_requests: Some(256),
         max_request_bytes: Some(1280 * KIB),
+        max_segments: Some(128),
         read_ahead_bytes: Some(128 * KIB),
         iostats: Some(true),
         ..DeviceFacts::default()
