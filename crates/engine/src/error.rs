@@ -52,6 +52,16 @@ pub enum EngineError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The I/O scheduler was not told of a priority.
+    #[error(
+        "--io-priority {priority} was refused ({errno}); the real-time class takes root, or use be/0"
+    )]
+    Priority {
+        /// What was asked for.
+        priority: String,
+        /// What the system said.
+        errno: Errno,
+    },
     /// A system call of a running engine failed.
     #[error("{call} failed while requests were in flight ({errno}); the trial has no result")]
     Broken {

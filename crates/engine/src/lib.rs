@@ -10,6 +10,7 @@
 mod buffer;
 mod clock;
 mod error;
+mod io_priority;
 mod job_clock;
 mod libaio;
 mod mmap;
@@ -25,6 +26,7 @@ mod uring;
 pub use buffer::{Buffers, Memory};
 pub use clock::{MonotonicClock, clock_cost_ns};
 pub use error::EngineError;
+pub use io_priority::set_io_priority;
 pub use job_clock::JobClock;
 pub use libaio::{IO_SUBMIT_BLOCKS, LibaioEngine};
 pub use mmap::{Mappings, MmapEngine};

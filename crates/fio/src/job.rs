@@ -31,6 +31,8 @@ pub struct Run {
     pub writes: bool,
     /// Whether it waits for the jobs before it to end.
     pub waits: bool,
+    /// How much later than the jobs at the same time it begins.
+    pub delay_ns: u64,
 }
 
 /// fio's engines for which another name stands here, and why that is the same where it is not.
@@ -190,9 +192,30 @@ pub fn run_of(section: &Section, kind_of: &dyn Fn(&str) -> FileKind) -> Result<R
     }
     data(&settings, &mut out, writes)?;
     let waits = settings.on("stonewall")?.unwrap_or(false);
+    let delay_ns = settings.value("startdelay", |text| time(text, SECOND_NS))?.unwrap_or(0);
+    priority(&settings, &mut out)?;
     let mut notes = out.notes;
     notes.extend(settings.rest()?);
-    Ok(Run { name: section.name.clone(), words: out.words, notes, writes, waits })
+    Ok(Run { name: section.name.clone(), words: out.words, notes, writes, waits, delay_ns })
+}
+
+/// What the I/O scheduler is asked for.
+fn priority(settings: &Settings<'_>, out: &mut Words) -> Result<(), FioError> {
+    let level = settings.value("prio", number)?;
+    let class = settings.value("prioclass", number)?;
+    let name = match class {
+        None | Some(0 | 2) => "be",
+        Some(1) => "rt",
+        Some(3) => "idle",
+        Some(_) => return Err(settings.refuse("prioclass", "use 1, 2 or 3")),
+    };
+    match (name, level) {
+        (_, None) if class.is_none() => {}
+        ("idle", _) => out.flag("io-priority", &"idle"),
+        (_, Some(level)) if level > 7 => return Err(settings.refuse("prio", "use 0 to 7")),
+        (name, level) => out.flag("io-priority", &format!("{name}/{}", level.unwrap_or(0))),
+    }
+    Ok(())
 }
 
 /// A size whose prefix means something else than its writer may think.

@@ -47,9 +47,8 @@ pub(crate) fn refusal(name: &str) -> &'static str {
             "no such logs are written; --interval 1s and --csv FILE write a line for each interval"
         }
         "write_iolog" | "read_iolog" => "requests are neither recorded nor replayed yet",
-        "startdelay" | "flow" | "wait_for" => {
-            "jobs that run at the same time are not supported yet"
-        }
+        "flow" => "the rates of jobs are not tied to each other",
+        "wait_for" => "a job waits for all before it (stonewall), or for none",
         "bsrange" | "bs_unaligned" | "blocksize_range" | "blocksize_unaligned" => {
             "sizes come from a list with shares; use bssplit"
         }
@@ -58,7 +57,7 @@ pub(crate) fn refusal(name: &str) -> &'static str {
         "cpus_allowed" | "numa_cpu_nodes" | "numa_mem_policy" | "cpumask" => {
             "jobs are not bound to processors; run the program under taskset or numactl"
         }
-        "prio" | "prioclass" | "nice" => "run the program under ionice or nice",
+        "nice" => "run the program under nice",
         "cgroup" | "cgroup_weight" => "start the program in the control group",
         "nrfiles" | "filesize" => "a job has one file; name several with filename",
         "replay_redirect" | "replay_no_stall" => "nothing is replayed yet",

@@ -1,13 +1,13 @@
 //! `halfpower run` in fio's language: job files, or fio's own command line.
 //!
-//! A job becomes the words of `run` ([`fio`]), which are printed and read as if they had been typed, so
-//! that there is one way to a trial. Flags about results and safety may stand beside.
+//! Jobs at the same time become the words of one `run` ([`fio`]), which are printed and read as if they
+//! had been typed, so that there is one way to a trial. Flags about results and safety may stand beside.
 
 use crate::failure::usage;
 use crate::output::{self, Verdict};
 use crate::run;
 use crate::run_args::RunArgs;
-use ::record::Trial;
+use ::record::{Trial, shell_word};
 use anyhow::Context;
 use fio::{FileKind, FioError, Run, Section, Setting};
 use session::StopFlag;
@@ -98,7 +98,14 @@ pub(crate) fn asked(words: impl Iterator<Item = OsString>) -> Option<Asked> {
     Some(asked)
 }
 
-/// Runs the jobs, one after the other.
+/// Jobs that run at the same time, and the run that they are.
+struct Planned {
+    jobs: Vec<Run>,
+    words: Vec<String>,
+    arguments: RunArgs,
+}
+
+/// Runs the jobs, those without a stonewall between them at the same time.
 ///
 /// # Errors
 /// Before anything runs, if any of them cannot be run as it is asked for; else as a run.
@@ -110,18 +117,24 @@ pub(crate) fn run(mut asked: Asked, stop: &StopFlag) -> anyhow::Result<Verdict> 
     };
     let file = if as_json { take_output(&mut asked.ours) } else { None };
     let file = OutputFile::claim(&output::FIO_JSON, file.as_deref(), &mut Vec::new())?;
-    let jobs = planned(&asked)?;
+    let all = planned(&asked)?;
     let mut verdict = Verdict::Clean;
     let mut done: Vec<(String, Trial)> = Vec::new();
     let mut failed = None;
-    for (job, arguments) in &jobs {
-        let words: Vec<String> = job.words.iter().map(|word| quoted(word)).collect();
-        output::remark(&format!("job {}: halfpower run {}", job.name, words.join(" ")));
-        job.notes.iter().for_each(|note| output::remark(&format!("  {note}")));
+    for Planned { jobs, words, arguments } in &all {
+        let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+        let names = names.join(", ");
+        let word = if jobs.len() > 1 { "jobs" } else { "job" };
+        let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+        output::remark(&format!("{word} {names}: halfpower run {}", words.join(" ")));
+        for job in jobs {
+            let of = if jobs.len() > 1 { format!("{}: ", job.name) } else { String::new() };
+            job.notes.iter().for_each(|note| output::remark(&format!("  {of}{note}")));
+        }
         let mut trials = Vec::new();
         let found = run::run_into(arguments, stop, as_json.then_some(&mut trials));
-        done.extend(trials.into_iter().map(|trial| (job.name.clone(), trial)));
-        match found.with_context(|| format!("the job {:?}", job.name)) {
+        done.extend(trials.into_iter().map(|trial| (names.clone(), trial)));
+        match found.with_context(|| format!("the {word} {names}")) {
             Ok(Verdict::NotClean) => verdict = Verdict::NotClean,
             Ok(Verdict::Clean) => {}
             Err(error) => {
@@ -151,27 +164,71 @@ fn take_output(ours: &mut Vec<String>) -> Option<PathBuf> {
 }
 
 /// All jobs as runs, none of which has begun.
-fn planned(asked: &Asked) -> anyhow::Result<Vec<(Run, RunArgs)>> {
-    let mut jobs: Vec<(Run, RunArgs)> = Vec::new();
+fn planned(asked: &Asked) -> anyhow::Result<Vec<Planned>> {
+    let mut groups: Vec<Vec<(Section, Run)>> = Vec::new();
     for section in sections(asked)? {
         let job = fio::run_of(&section, &kind_of).map_err(|error| usage(error.to_string()))?;
-        if let Some((before, _)) = jobs.last().filter(|_| !job.waits) {
-            return Err(usage(format!(
-                "{}: the jobs {:?} and {:?} run at the same time in fio, which is not supported yet; \
-                 write stonewall into the second, or run one alone with --section NAME",
-                section.place, before.name, job.name
-            )));
+        match groups.last_mut().filter(|_| !job.waits) {
+            Some(group) => group.push((section, job)),
+            None => groups.push(vec![(section, job)]),
         }
-        let allow = asked.allow.iter().filter(|_| job.writes);
-        let words = job.words.iter().chain(&asked.ours).chain(allow).map(String::as_str);
-        let arguments = RunArgs::read(words)
-            .map_err(|why| usage(format!("{}: the job {:?}: {why}", section.place, job.name)))?;
-        jobs.push((job, arguments));
     }
-    if let Some(flag) = asked.allow.first().filter(|_| !jobs.iter().any(|(job, _)| job.writes)) {
+    let writes = groups.iter().flatten().any(|(_, job)| job.writes);
+    if let Some(flag) = asked.allow.first().filter(|_| !writes) {
         return Err(usage(format!("{flag} allows writing, and no job writes; leave it out")));
     }
-    Ok(jobs)
+    groups.into_iter().map(|group| together(asked, group)).collect()
+}
+
+/// Jobs at the same time as one run.
+fn together(asked: &Asked, mut group: Vec<(Section, Run)>) -> anyhow::Result<Planned> {
+    // The first is one that begins first: the others are later than it.
+    group.sort_by_key(|(_, job)| job.delay_ns);
+    let begin = group[0].1.delay_ns;
+    let several = group.len() > 1;
+    let named = |job: &Run| -> Vec<String> {
+        let name = ["--job-name".to_owned(), job.name.clone()];
+        job.words.iter().cloned().chain(name.into_iter().filter(|_| several)).collect()
+    };
+    // What is wrong with a job is told with its place.
+    for (section, job) in &group {
+        RunArgs::read(job.words.iter().map(String::as_str))
+            .map_err(|why| usage(format!("{}: the job {:?}: {why}", section.place, job.name)))?;
+    }
+    let writes = group.iter().any(|(_, job)| job.writes);
+    let allow = asked.allow.iter().filter(|_| writes).cloned();
+    let mut words: Vec<String> =
+        named(&group[0].1).into_iter().chain(asked.ours.iter().cloned()).chain(allow).collect();
+    for (_, job) in &group[1..] {
+        let mut beside = named(job);
+        let delay = job.delay_ns - begin;
+        if delay > 0 {
+            beside.extend(["--start-delay".to_owned(), format!("{delay}ns")]);
+        }
+        beside.extend(of_each_job(&asked.ours));
+        let text = shlex::try_join(beside.iter().map(String::as_str))
+            .map_err(|_| usage("a word of a job has a NUL in it; leave that out"))?;
+        words.extend(["--beside".to_owned(), text]);
+    }
+    let arguments = RunArgs::read(words.iter().map(String::as_str)).map_err(|why| {
+        let (section, job) = &group[0];
+        usage(format!("{}: the job {:?}: {why}", section.place, job.name))
+    })?;
+    Ok(Planned { jobs: group.into_iter().map(|(_, job)| job).collect(), words, arguments })
+}
+
+/// Those of our flags that each job has for itself.
+fn of_each_job(ours: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut left = ours.iter().peekable();
+    while let Some(word) = left.next() {
+        let name = word.split('=').next().unwrap_or_default();
+        if ["--interval", "--io-timeout"].contains(&name) {
+            found.push(word.clone());
+            found.extend(left.next_if(|_| !word.contains('=')).cloned());
+        }
+    }
+    found
 }
 
 /// The jobs of all files and of the command line.
@@ -212,15 +269,5 @@ fn kind_of(name: &str) -> FileKind {
         Ok(found) if found.is_dir() => FileKind::Folder,
         Ok(_) => FileKind::File,
         Err(_) => FileKind::Missing,
-    }
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=%+@".contains(letter);
-    if word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

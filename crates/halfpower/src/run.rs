@@ -40,11 +40,11 @@ pub(crate) fn run_into(
             (session, workload, store, files)
         }
         None => {
-            let (spec, access) = (arguments.spec(), arguments.access());
+            let spec = arguments.spec();
             let beside =
                 Beside { cost_fit: arguments.cost_fit, precondition: arguments.place.precondition };
             let (targets, workload) =
-                session::open_for_run(&spec, &arguments.targets, &access, beside)?;
+                session::open_for_run(&spec, &arguments.target_sets(), beside)?;
             let store = arguments.results.save.store()?;
             let files = Files::open(arguments, &workload, store.as_ref())?;
             let session = targets.into_session(workload.engine, seed, stop, &mut progress)?;
@@ -117,9 +117,16 @@ fn simulated(arguments: &RunArgs) -> anyhow::Result<Option<SimSpec>> {
     if let Some(flag) = arguments.real_only().filter(|_| device.is_some()) {
         return Err(usage(format!("{flag} means nothing for a simulated target")));
     }
-    match arguments.contradiction() {
-        Some(text) => Err(usage(text)),
-        None => Ok(device),
+    if let Some(text) = arguments.contradiction() {
+        return Err(usage(text));
+    }
+    let sets = arguments.target_sets().len();
+    match device {
+        Some(_) if sets > 1 => {
+            let text = "a simulated device is one for all jobs; name no target in --beside";
+            Err(usage(text))
+        }
+        device => Ok(device),
     }
 }
 
@@ -138,8 +145,10 @@ impl Files {
         store: Option<&Store>,
     ) -> anyhow::Result<Self> {
         let results = &arguments.results;
-        let targets = arguments.targets.iter().map(|target| InUse::new(target, "the target"));
-        let mut in_use: Vec<InUse> = targets.collect();
+        let sets = arguments.target_sets();
+        let targets = sets.iter().flat_map(|(targets, _)| targets);
+        let mut in_use: Vec<InUse> =
+            targets.map(|target| InUse::new(target, "the target")).collect();
         for path in store.into_iter().flat_map(Store::files) {
             in_use.push(InUse::new(path, "the database of results"));
         }

@@ -5,14 +5,16 @@
 
 use crate::store_args::SaveArgs;
 use crate::values::{
-    Mix, Rates, cache, choice, direct, engine, mix, one_of, percent, ppm, rates, some_bytes,
-    thousandths,
+    Mix, Rates, cache, choice, direct, engine, io_priority, mix, one_of, percent, ppm, rates,
+    some_bytes, thousandths,
 };
-use clap::{Args, Command, FromArgMatches};
+use clap::{Arg, Args, Command, FromArgMatches};
 use record::{
-    Arrival, Bytes, CacheMode, Discipline, DropCache, EngineName, Nanos, Pattern, Regions,
+    Arrival, Bytes, CacheMode, Discipline, DropCache, EngineName, IoPriority, Nanos, Pattern,
+    Regions,
 };
 use std::path::PathBuf;
+use std::sync::Arc;
 use target::Access;
 
 /// Direction and order of the requests.
@@ -53,7 +55,8 @@ pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     halfpower run /mnt/a /mnt/b --stripe 64k --rw read --bs 256k\n  \
     halfpower run . --rw randwrite --verify\n  \
     halfpower run /dev/sdb --iodepth 32 --cpu-upper --json\n  \
-    halfpower run jobs.fio            fio's job files, one job after the other\n  \
+    halfpower run . --iodepth 4 --beside '--rw write --bs 1m'   two jobs at once\n  \
+    halfpower run jobs.fio            fio's job files\n  \
     halfpower run --name=a --filename=/dev/sdb --rw=randread --direct=1   fio's command line\n  \
     halfpower run sim:mm1,service=5ms --iodepth 4\n\n\
     Sizes: k m g are powers of 1024, kB MB GB powers of 1000, KiB MiB GiB powers of\n\
@@ -76,6 +79,8 @@ pub(crate) struct RunArgs {
     pub(crate) stop: StopArgs,
     #[command(flatten, next_help_heading = "Data")]
     pub(crate) data: DataArgs,
+    #[command(flatten, next_help_heading = "Several jobs")]
+    pub(crate) jobs: JobsArgs,
     /// A second pass with a counting load on every processor: an upper bound of the cost.
     #[arg(long, help_heading = "Processor cost")]
     pub(crate) cpu_upper: bool,
@@ -93,15 +98,22 @@ impl RunArgs {
     /// line of the parser's, or says how flags contradict each other.
     pub(crate) fn read<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let command = Self::augment_args(Command::new("run").no_binary_name(true));
+        let run = Self::read_by(command, words)?;
+        run.contradiction().map_or(Ok(run), Err)
+    }
+
+    fn read_by<'a>(
+        command: Command,
+        words: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, String> {
         let parsed = command
             .try_get_matches_from(words)
             .and_then(|mut matches| Self::from_arg_matches_mut(&mut matches));
-        let run = parsed.map_err(|error| {
+        parsed.map_err(|error| {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();
             first.trim_start_matches("error: ").to_owned()
-        })?;
-        run.contradiction().map_or(Ok(run), Err)
+        })
     }
 }
 
@@ -235,9 +247,10 @@ pub(crate) struct PlaceArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
-    /// Measured time; with another rule the longest.
-    #[arg(long, value_name = "TIME", default_value = "10s")]
-    pub(crate) runtime: Nanos,
+    /// Measured time; with another rule the longest [default: 10s; of a job beside the first, that of the
+    /// first].
+    #[arg(long, value_name = "TIME")]
+    pub(crate) runtime: Option<Nanos>,
     /// Time that is run before it and not counted.
     #[arg(long, value_name = "TIME", default_value = "0s", alias = "ramp_time")]
     pub(crate) ramp_time: Nanos,
@@ -271,6 +284,39 @@ pub(crate) struct DataArgs {
     /// With reads alone: the blocks of an earlier such run, by its --seed.
     #[arg(long, conflicts_with = "compressible")]
     pub(crate) verify: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JobsArgs {
+    /// A job that runs at the same time, by these flags of its own, in quotes; once for each. Without a
+    /// target it uses those of the first.
+    #[arg(long, value_name = "FLAGS", value_parser = beside, allow_hyphen_values = true)]
+    pub(crate) beside: Vec<BesideRun>,
+    /// What the job is called beside others.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) job_name: Option<String>,
+    /// Of a job beside the first: how much later it begins.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) start_delay: Option<Nanos>,
+    /// How the I/O scheduler is to rank its requests: rt, be or idle, and a level from 0 to 7, as be/0.
+    #[arg(long, value_name = "CLASS/LEVEL", value_parser = io_priority)]
+    pub(crate) io_priority: Option<IoPriority>,
+}
+
+/// A job beside the first: its flags.
+#[derive(Clone, Debug)]
+pub(crate) struct BesideRun(pub(crate) Arc<RunArgs>);
+
+fn beside(text: &str) -> Result<BesideRun, String> {
+    let words = shlex::split(text).ok_or("a quote is not closed")?;
+    let command = RunArgs::augment_args(Command::new("run").no_binary_name(true));
+    // The same, but that it may be left out.
+    let command = command.mut_arg("targets", |_| Arg::new("targets").num_args(0..));
+    let run = RunArgs::read_by(command, words.iter().map(String::as_str))?;
+    let for_all = run.for_all_jobs().map(|flag| {
+        format!("{flag} is about all jobs together; give it beside --beside, or leave it out")
+    });
+    for_all.or_else(|| run.contradiction_of_job()).map_or(Ok(BesideRun(Arc::new(run))), Err)
 }
 
 #[derive(Debug, Args)]

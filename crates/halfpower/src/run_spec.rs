@@ -1,12 +1,14 @@
 //! From the flags of `run` to what they ask for: the workload, what may be written, and the
 //! mistakes that only all flags together show.
 
-use crate::run_args::{RWS, RunArgs, Rw, first_given};
+use crate::run_args::{BesideRun, RWS, RunArgs, Rw, first_given};
 use record::{
     CacheMode, Data, DropCache, EngineName, Flush, FlushKind, Nanos, Pattern, StopRules, Workload,
 };
+use session::TargetSet;
+use std::path::Path;
 use target::Access;
-use workload::Spec;
+use workload::{Spec, SpecBeside};
 
 /// The most that are in flight in an open loop where the user sets no limit: enough for any
 /// device to be the one that limits.
@@ -17,11 +19,59 @@ const COST_FIT_IODEPTH: u32 = 256;
 const COST_FIT_NUMJOBS: u32 = 32;
 
 impl RunArgs {
-    /// The workload that the flags ask for.
+    /// The workload that the flags ask for, with those of jobs beside it.
     pub(crate) fn spec(&self) -> Spec {
+        let sets = self.sets();
+        let targets = |set: u32| sets.lists.get(set as usize).map_or(0, |list| list.len() as u32);
+        let mut spec = self.spec_on(targets(0));
+        for (job, &set) in self.jobs.beside.iter().zip(&sets.of_beside) {
+            let mut beside = job.0.spec_on(targets(set));
+            if job.0.stop.runtime.is_none() {
+                beside.asked.runtime_ns = spec.asked.runtime_ns;
+            }
+            let delay_ns = job.0.jobs.start_delay.unwrap_or_default();
+            spec.beside.push(SpecBeside { delay_ns, targets: set, spec: beside });
+        }
+        spec
+    }
+
+    /// The sets of targets: that of the first job, and each other one once. A directory gets a test file
+    /// for each job that names it.
+    fn sets(&self) -> TargetSets {
+        let mut sets = TargetSets { lists: vec![self.targets.clone()], of_beside: Vec::new() };
+        for BesideRun(job) in &self.jobs.beside {
+            let made = job.targets.iter().any(|target| Path::new(target).is_dir());
+            let known = sets.lists.iter().position(|list| *list == job.targets && !made);
+            let set = match known {
+                _ if job.targets.is_empty() => 0,
+                Some(known) => known,
+                None => {
+                    sets.lists.push(job.targets.clone());
+                    sets.lists.len() - 1
+                }
+            };
+            sets.of_beside.push(set as u32);
+        }
+        sets
+    }
+
+    /// The sets of targets with what may be done to each.
+    pub(crate) fn target_sets(&self) -> Vec<TargetSet> {
+        let sets = self.sets();
+        let lists = sets.lists.into_iter().zip(0..);
+        lists
+            .map(|(list, number)| {
+                let of_set = self.jobs.beside.iter().zip(&sets.of_beside);
+                let mut of_set = of_set.filter(|(_, set)| **set == number).map(|(job, _)| &job.0);
+                let written = number == 0 && self.writes() || of_set.any(|job| job.writes());
+                (list, if written { self.safety.access() } else { Access::ReadOnly })
+            })
+            .collect()
+    }
+
+    fn spec_on(&self, targets: u32) -> Spec {
         let rate = self.arrivals.rate_iops;
         let engine = self.place.ioengine.unwrap_or(EngineName::IoUring);
-        let targets = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
         let asked = Workload {
             read_percent: self.read_percent(),
             pattern: self.pattern(),
@@ -58,8 +108,10 @@ impl RunArgs {
                 _ => Data::Random,
             },
             compressible_percent: self.data.compressible.unwrap_or(0),
+            name: self.jobs.job_name.clone(),
+            io_priority: self.jobs.io_priority,
             drop_cache: self.place.drop_cache,
-            runtime_ns: self.stop.runtime,
+            runtime_ns: self.stop.runtime.unwrap_or(Workload::default().runtime_ns),
             ramp_ns: self.stop.ramp_time,
             stop: StopRules {
                 max_bytes: self.stop.io_size,
@@ -78,6 +130,7 @@ impl RunArgs {
             regions: self.load.regions,
             arrival: self.arrivals.arrival,
             size: self.place.size,
+            beside: Vec::new(),
         }
     }
 
@@ -107,11 +160,6 @@ impl RunArgs {
         self.rw().read_percent.unwrap_or_else(mixed)
     }
 
-    /// What may be done to targets that exist.
-    pub(crate) fn access(&self) -> Access {
-        if self.writes() { self.safety.access() } else { Access::ReadOnly }
-    }
-
     /// Whether anything is written, also before the measured run.
     fn writes(&self) -> bool {
         self.read_percent() < 100 || self.place.precondition
@@ -119,6 +167,33 @@ impl RunArgs {
 
     /// A flag that is about a real machine, where one was given.
     pub(crate) fn real_only(&self) -> Option<&'static str> {
+        let beside = || self.jobs.beside.iter().find_map(|job| job.0.real_only());
+        self.real_only_alone().or_else(beside)
+    }
+
+    /// A flag that is about all jobs, where one was given.
+    pub(crate) fn for_all_jobs(&self) -> Option<&'static str> {
+        let (results, save) = (&self.results, &self.results.save);
+        first_given(&[
+            ("--beside", !self.jobs.beside.is_empty()),
+            ("--list-sim", self.list_sim),
+            ("--seed", self.load.seed.is_some()),
+            ("--precondition", self.place.precondition),
+            ("--cpu-upper", self.cpu_upper),
+            ("--cost-fit", self.cost_fit),
+            ("--csv", results.csv.is_some()),
+            ("--sqlio-csv", results.sqlio_csv.is_some()),
+            ("--comment", results.comment.is_some()),
+            ("--output", results.output.is_some()),
+            ("--json", save.json),
+            ("--no-save", save.no_save),
+            ("--db", save.keeping.db.is_some()),
+            ("--overwrite", self.safety.overwrite),
+            ("--destroy-data-on", !self.safety.destroy_data_on.is_empty()),
+        ])
+    }
+
+    fn real_only_alone(&self) -> Option<&'static str> {
         let place = &self.place;
         first_given(&[
             ("--overwrite", self.safety.overwrite),
@@ -129,6 +204,7 @@ impl RunArgs {
             ("--huge-pages", place.huge_pages),
             ("--stripe", place.stripe.is_some()),
             ("--drop-cache", place.drop_cache != DropCache::None),
+            ("--io-priority", self.jobs.io_priority.is_some()),
             ("--fsync", self.arrivals.fsync.is_some()),
             ("--fdatasync", self.arrivals.fdatasync.is_some()),
             ("--compressible", self.data.compressible.is_some()),
@@ -142,6 +218,15 @@ impl RunArgs {
 
     /// A mistake that the parser cannot see, in flags that are no part of the workload.
     pub(crate) fn contradiction(&self) -> Option<String> {
+        if self.jobs.start_delay.is_some() {
+            let text = "--start-delay is for a job beside the first; write it into its --beside";
+            return Some(text.to_owned());
+        }
+        self.contradiction_of_job()
+    }
+
+    /// The same of a job beside the first.
+    pub(crate) fn contradiction_of_job(&self) -> Option<String> {
         let rw = self.rw();
         let mix = rw.read_percent.is_none();
         let rates = self.arrivals.rate_iops.is_some_and(|rates| rates.writes.is_some());
@@ -157,7 +242,8 @@ impl RunArgs {
             ("--overwrite", self.safety.overwrite),
             ("--destroy-data-on", !self.safety.destroy_data_on.is_empty()),
         ];
-        if let Some(flag) = first_given(&allows).filter(|_| !self.writes()) {
+        let writes = self.writes() || self.jobs.beside.iter().any(|job| job.0.writes());
+        if let Some(flag) = first_given(&allows).filter(|_| !writes) {
             let unused = "allows writing, and nothing is written here; leave it out";
             return Some(format!("{flag} {unused}"));
         }
@@ -189,8 +275,25 @@ impl RunArgs {
                 self.data.verify && self.read_percent() == 100 && load.seed.is_none(),
             ),
         ];
+        if let Some(text) = self.jobs_contradiction() {
+            return Some(text);
+        }
         let mistake = mistakes.iter().find(|(_, wrong)| *wrong).map(|(text, _)| (*text).to_owned());
         mistake.or_else(|| self.cost_fit_contradiction())
+    }
+
+    /// What does not go with several jobs at the same time, or without them.
+    fn jobs_contradiction(&self) -> Option<String> {
+        if self.jobs.beside.is_empty() {
+            return None;
+        }
+        let alone = first_given(&[
+            ("--cost-fit", self.cost_fit),
+            ("--cpu-upper", self.cpu_upper),
+            ("--csv", self.results.csv.is_some()),
+            ("--sqlio-csv", self.results.sqlio_csv.is_some()),
+        ]);
+        alone.map(|flag| format!("{flag} is for one job; leave it out, or --beside"))
     }
 
     /// What does not go with a fit, which runs sizes and caches of its own and keeps one document
@@ -232,6 +335,12 @@ impl RunArgs {
             )
         })
     }
+}
+
+/// Lists of targets, and which of them each job beside the first uses.
+struct TargetSets {
+    lists: Vec<Vec<String>>,
+    of_beside: Vec<u32>,
 }
 
 /// fio's word for it.

@@ -26,7 +26,7 @@ pub(crate) struct StoreArgs {
     /// Database of results [default: $HALFPOWER_DB, else halfpower/halfpower.db in the XDG data
     /// directory].
     #[arg(long, value_name = "FILE", help_heading = "Results")]
-    db: Option<PathBuf>,
+    pub(crate) db: Option<PathBuf>,
 }
 
 impl StoreArgs {

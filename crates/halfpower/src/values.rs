@@ -1,6 +1,6 @@
 //! Readers of the values of flags. Each error says what is accepted.
 
-use record::{Bytes, EngineName, SizeShare, UnitError};
+use record::{Bytes, EngineName, IoClass, IoPriority, SizeShare, UnitError};
 use std::str::FromStr;
 
 pub(crate) use workload::values::*;
@@ -60,6 +60,18 @@ pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
         let found = all.iter().copied().find(|one| name(*one) == text);
         found.ok_or_else(|| use_one(all.iter().map(|one| name(*one))))
     }
+}
+
+/// A class and a level, as `be/0`; the level is 0 where it is left out.
+pub(crate) fn io_priority(text: &str) -> Result<IoPriority, String> {
+    const CLASSES: [IoClass; 3] = [IoClass::Realtime, IoClass::BestEffort, IoClass::Idle];
+    let (class, level) = text.split_once('/').unwrap_or((text, "0"));
+    let class = one_of(&CLASSES, IoClass::name)(class)?;
+    let level = level.parse().ok().filter(|level| *level < 8).ok_or("use a level from 0 to 7")?;
+    if class == IoClass::Idle && level > 0 {
+        return Err("the idle class has no levels; use idle".to_owned());
+    }
+    Ok(IoPriority { class, level })
 }
 
 fn use_one<'a>(names: impl Iterator<Item = &'a str>) -> String {

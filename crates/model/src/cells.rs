@@ -31,7 +31,10 @@ const MEDIAN_VISITS: usize = 5;
 /// least one that completed.
 #[must_use]
 pub fn counts(trial: &Trial) -> bool {
-    trial.clean() && trial.failed() == 0 && trial.completed() > 0 && trial.result.duration_ns.0 > 0
+    trial.first_clean()
+        && trial.failed() == 0
+        && trial.completed() > 0
+        && trial.result.duration_ns.0 > 0
 }
 
 /// One cell per workload, in order of first appearance, from the trials that [`counts`] accepts.

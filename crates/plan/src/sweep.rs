@@ -164,7 +164,8 @@ pub fn conclude(experiment: Experiment, design: &Design, trials: &[Trial]) -> Ex
         .done
         .iter()
         .zip(trials)
-        .filter(|(_, trial)| trial.clean())
+        // The result is that of the first job: one beside it may have got nothing.
+        .filter(|(_, trial)| trial.first_clean())
         .filter_map(|(done, trial)| {
             let planned = experiment.plan.get(done.position as usize)?;
             let set = combinations.iter().find(|it| it.levels == planned.levels);

@@ -81,8 +81,8 @@ pub struct DeviceFacts {
     pub nr_requests: Option<u64>,
     /// Largest request that the block layer sends.
     pub max_request_bytes: Option<u64>,
-    /// Pieces of memory that a request may consist of.
-    #[serde(default)]
+    /// Pieces of memory that a request may consist of; absent where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_segments: Option<u64>,
     /// Read-ahead of buffered reads.
     pub read_ahead_bytes: Option<u64>,

@@ -103,8 +103,8 @@ pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
 pub use trial::{
     BadBlock, Batching, BlockFault, CacheDropped, ComponentUse, CpuClock, CpuCost, CpuSplit,
     CpuUpper, DeviceCounters, DirectionResult, EndedBy, ErrorCount, Harness, IntervalDirection,
-    IntervalResult, KernelAccounting, OpenLoop, PhaseUse, Preconditioning, Series, TRIAL_SCHEMA,
-    TimeSummary, Trial, TrialResult, VerifyResult, WarmUp, mean_latency_ns,
+    IntervalResult, JobResult, KernelAccounting, OpenLoop, PhaseUse, Preconditioning, Series,
+    TRIAL_SCHEMA, TimeSummary, Trial, TrialResult, VerifyResult, WarmUp, mean_latency_ns,
 };
 pub use units::{
     Bytes, NO_NUMBER, Nanos, UnitError, counted, format_both_rates, format_bytes, format_change,
@@ -117,7 +117,8 @@ pub use whatif::{
     WHATIF_SCHEMA, WhatIf, WhatIfCase,
 };
 pub use workload::{
-    Arrival, Blend, CacheMode, Data, Discipline, DropCache, EngineName, Flush, FlushKind, HotArea,
-    OpKind, Pattern, Regions, SizeShare, StopRules, Workload, hex_digest,
+    Arrival, Beside, Blend, CacheMode, Data, Discipline, DropCache, EngineName, Flush, FlushKind,
+    HotArea, IoClass, IoPriority, OpKind, Pattern, Regions, SizeShare, StopRules, Workload,
+    hex_digest,
 };
 pub use zones::{Band, ZONES_SCHEMA, ZoneMap, ZonePosition};

@@ -47,6 +47,24 @@ pub struct Trial {
     pub cache_dropped: Option<CacheDropped>,
     /// How the target was brought into its steady state; null where it was not.
     pub preconditioning: Option<Preconditioning>,
+    /// What came of the jobs beside the first, in the order of [`Workload::beside`]; absent without any.
+    /// Then processor time, counters and their findings are of all jobs together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<JobResult>,
+    /// All jobs together, over their common window; absent where a job was alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<Measured<Box<TrialResult>>>,
+}
+
+/// What came of a job beside the first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobResult {
+    /// Its targets; none where it used those of the first job.
+    pub targets: Vec<Target>,
+    /// What came back.
+    pub result: TrialResult,
+    /// Conclusions on its own numbers.
+    pub findings: Vec<Finding>,
 }
 
 /// What was done to the page cache before a run, and what it came to.
@@ -72,10 +90,17 @@ pub struct Preconditioning {
 }
 
 impl Trial {
-    /// Whether no finding says that the numbers are not what was asked for.
+    /// Whether no finding says that the numbers of the first job are not what was asked for.
+    #[must_use]
+    pub fn first_clean(&self) -> bool {
+        Finding::none_invalid(&self.findings)
+    }
+
+    /// Whether no finding says that the numbers of any job are not what was asked for.
     #[must_use]
     pub fn clean(&self) -> bool {
-        Finding::none_invalid(&self.findings)
+        let beside = || self.beside.iter().all(|job| Finding::none_invalid(&job.findings));
+        self.first_clean() && beside()
     }
 
     /// Reads and writes, as far as they were asked for.
@@ -92,6 +117,70 @@ impl Trial {
             ("flush", "flushes", &result.flush),
         ];
         kinds.into_iter().filter_map(|(one, several, kind)| Some((one, several, kind.as_ref()?)))
+    }
+
+    /// The results of all jobs, each with its workload: the first, and those beside it.
+    pub fn jobs(&self) -> impl Iterator<Item = (&Workload, &TrialResult)> {
+        let results =
+            std::iter::once(&self.result).chain(self.beside.iter().map(|job| &job.result));
+        self.workload.all().zip(results)
+    }
+
+    /// One of the jobs as if it had been alone, but for what is not known of one job; `None` beyond the
+    /// last.
+    #[must_use]
+    pub fn job(&self, index: usize) -> Option<Self> {
+        let not = || "the counters do not tell jobs apart".to_owned();
+        let mut alone = Self { beside: Vec::new(), total: None, ..self.clone() };
+        alone.workload.beside.clear();
+        if self.workload.beside.is_empty() {
+            return (index == 0).then_some(alone);
+        }
+        alone.cpu = Measured::not(not());
+        alone.device_counters = Measured::not(not());
+        if let Some(beside) = index.checked_sub(1) {
+            let job = self.beside.get(beside)?;
+            alone.workload = self.workload.beside.get(beside)?.workload.clone();
+            alone.result = job.result.clone();
+            alone.findings = job.findings.clone();
+            if !job.targets.is_empty() {
+                alone.targets = job.targets.clone();
+            }
+        }
+        Some(alone)
+    }
+
+    /// The trial as if all jobs were one; `None` where a job was alone, or they did not run at the same
+    /// time.
+    #[must_use]
+    pub fn together(&self) -> Option<Self> {
+        let result = self.total.as_ref()?.value()?;
+        let all: Vec<&Workload> = self.workload.all().collect();
+        let (reads, ios) = (result.read.as_ref(), result.write.as_ref());
+        let [reads, writes] = [reads, ios].map(|side| side.map_or(0, |side| side.ios));
+        let asked = all.iter().map(|workload| workload.read_percent);
+        let mixed = asked.clone().any(|percent| percent > 0) && asked.clone().any(|it| it < 100);
+        let percent = (reads * 100).checked_div(reads + writes).unwrap_or(50) as u8;
+        let uncached = all.iter().all(|workload| workload.cache.direct());
+        let cached = all.iter().find(|workload| !workload.cache.direct());
+        let targets = self.beside.iter().flat_map(|job| &job.targets);
+        let workload = Workload {
+            read_percent: if mixed { percent.clamp(1, 99) } else { self.workload.read_percent },
+            bs: all.iter().flat_map(|workload| workload.bs.clone()).collect(),
+            depth: all.iter().map(|workload| workload.depth).sum(),
+            numjobs: all.iter().map(|workload| workload.numjobs).sum(),
+            cache: cached.filter(|_| !uncached).map_or(self.workload.cache, |it| it.cache),
+            beside: Vec::new(),
+            ..self.workload.clone()
+        };
+        Some(Self {
+            workload,
+            result: (**result).clone(),
+            targets: self.targets.iter().chain(targets).cloned().collect(),
+            beside: Vec::new(),
+            total: None,
+            ..self.clone()
+        })
     }
 
     /// Requests completed in the measured window, both directions together.

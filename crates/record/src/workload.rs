@@ -292,6 +292,50 @@ pub struct Flush {
     pub every: u32,
 }
 
+/// A class of service that a job's requests ask the I/O scheduler for, as ionice sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IoClass {
+    /// Before all others.
+    Realtime,
+    /// The usual one.
+    BestEffort,
+    /// Only when nobody else asks.
+    Idle,
+}
+
+impl IoClass {
+    /// The word of `--io-priority`, as ionice abbreviates it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Realtime => "rt",
+            Self::BestEffort => "be",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+/// A class, and the rank in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IoPriority {
+    /// The class.
+    pub class: IoClass,
+    /// From 0, the first, to 7; 0 in the idle class.
+    pub level: u8,
+}
+
+/// A job that runs at the same time as the first one, by its own workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Beside {
+    /// By how much its window begins after that of the first.
+    pub delay_ns: Nanos,
+    /// Which set of targets it uses: 0 is that of the first job.
+    pub targets: u32,
+    /// What it does; it has no jobs beside itself.
+    pub workload: Workload,
+}
+
 /// What is done to the page cache before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -404,6 +448,15 @@ pub struct Workload {
     pub data: Data,
     /// Share of each block that is zeros with [`Data::Compressible`], 0 to 100.
     pub compressible_percent: u8,
+    /// What the job is called; absent where it has no name. Not part of the cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// How the I/O scheduler is asked to rank its requests; absent where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_priority: Option<IoPriority>,
+    /// Jobs at the same time; absent where it runs alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
     /// What is done to the page cache before the run.
     pub drop_cache: DropCache,
     /// Measured time asked for, or the longest with another stop rule; not part of the cell.
@@ -481,6 +534,9 @@ impl Default for Workload {
             size_bytes: Bytes(0),
             data: Data::Random,
             compressible_percent: 0,
+            name: None,
+            io_priority: None,
+            beside: Vec::new(),
             drop_cache: DropCache::None,
             runtime_ns: Nanos(10_000_000_000),
             ramp_ns: Nanos(0),
@@ -510,6 +566,17 @@ impl Workload {
     #[must_use]
     pub fn writes(&self) -> bool {
         self.read_percent < 100
+    }
+
+    /// All workloads that run at the same time: this one, and those beside it.
+    pub fn all(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(self.beside.iter().map(|job| &job.workload))
+    }
+
+    /// What a job of several is called: its name, or its number from 1.
+    #[must_use]
+    pub fn label(&self, index: usize) -> String {
+        self.name.clone().unwrap_or_else(|| format!("job {}", index + 1))
     }
 
     /// The identity of what is asked of the device: 32 hexadecimal digits (the first half of a
@@ -561,7 +628,17 @@ impl Workload {
             .flush
             .map_or_else(String::new, |flush| format!(" {}={}", flush.kind.name(), flush.every));
         let huge_pages = if self.huge_pages { " huge-pages" } else { "" };
-        hex_digest(&(text + &blend + from_start + &flush + huge_pages))
+        let priority = self.io_priority.map_or_else(String::new, |priority| {
+            format!(" io-priority={}/{}", priority.class.name(), priority.level)
+        });
+        let beside: String = self
+            .beside
+            .iter()
+            .map(|job| {
+                format!(" beside={}/{}/{}", job.delay_ns.0, job.targets, job.workload.cell())
+            })
+            .collect();
+        hex_digest(&(text + &blend + from_start + &flush + huge_pages + &priority + &beside))
     }
 }
 

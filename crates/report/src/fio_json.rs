@@ -6,6 +6,7 @@
 //! measured window. What fio takes apart as `slat`, the call that hands a request over, is not measured
 //! apart: `clat` has it too, and is fio's `lat` in a closed loop. Facts: fio 3.33 and its HOWTO.
 
+use crate::trial::jobs_of;
 use record::{
     Arrival, CacheMode, DirectionResult, EngineName, HistogramSnapshot, OpKind, Pattern,
     TimeSummary, Trial, Workload, bucket_mid,
@@ -28,8 +29,16 @@ pub fn fio_json(jobs: &[(String, Trial)]) -> Value {
     json!({
         "fio version": format!("halfpower-{}", version.unwrap_or_default()),
         "time": jobs.first().and_then(|(_, trial)| trial.time.clone()),
-        "jobs": jobs.iter().map(|(name, trial)| job(name, trial)).collect::<Vec<_>>(),
+        "jobs": jobs.iter().flat_map(|(name, trial)| of_trial(name, trial)).collect::<Vec<_>>(),
     })
+}
+
+/// The jobs of a trial: one by the name that it was given, or several by their own.
+fn of_trial(name: &str, trial: &Trial) -> Vec<Value> {
+    match jobs_of(trial).as_slice() {
+        [_] => vec![job(name, trial)],
+        several => several.iter().map(|(name, trial)| job(name, trial)).collect(),
+    }
 }
 
 fn job(name: &str, trial: &Trial) -> Value {

@@ -27,6 +27,8 @@ pub struct RealTargets {
     /// Conditions.
     pub environment: Environment,
     files: BTreeMap<CacheMode, Vec<OwnedFd>>,
+    /// Sets of targets for jobs beside the first.
+    beside: Vec<Self>,
 }
 
 impl RealTargets {
@@ -56,13 +58,32 @@ impl RealTargets {
             .first()
             .ok_or_else(|| SessionError::usage("no target is named; name at least one"))?;
         let environment = kernel::environment(&roots, first.facts.device.as_ref());
-        Ok(Self { roots, handles, environment, files: BTreeMap::new() })
+        let (files, beside) = (BTreeMap::new(), Vec::new());
+        Ok(Self { roots, handles, environment, files, beside })
     }
 
     /// Facts of the first.
     #[must_use]
     pub fn facts(&self) -> &Target {
         &self.handles[0].facts
+    }
+
+    /// Adds a set of targets for jobs beside the first.
+    pub(crate) fn add(&mut self, set: Self) {
+        self.beside.push(set);
+    }
+
+    /// This set, and those of jobs beside the first.
+    pub(crate) fn sets(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.beside)
+    }
+
+    /// A set of them: 0 is this one.
+    pub(crate) fn set(&mut self, number: u32) -> Option<&mut Self> {
+        match number.checked_sub(1) {
+            None => Some(self),
+            Some(beside) => self.beside.get_mut(beside as usize),
+        }
     }
 
     /// Facts of all.
@@ -132,11 +153,13 @@ impl RealTargets {
         display: &mut dyn Display,
     ) -> Result<()> {
         let made = |handle: &&mut TargetHandle| handle.facts.kind == TargetKind::Directory;
-        let sizes = self.handles.iter_mut().filter(made).map(|handle| handle.facts.size_bytes.0);
-        let (mut before, total) = (0, sizes.sum());
+        let all = || self.sets().flat_map(|set| &set.handles);
+        let fresh = all().filter(|handle| handle.facts.kind == TargetKind::Directory);
+        let (mut before, total) = (0, fresh.map(|handle| handle.facts.size_bytes.0).sum());
         let cancelled = || stop.load(Ordering::Relaxed);
         let mut show = preparing(display);
-        for (handle, index) in self.handles.iter_mut().filter(made).zip(0..) {
+        let beside = self.beside.iter_mut().flat_map(|set| &mut set.handles);
+        for (handle, index) in self.handles.iter_mut().chain(beside).filter(made).zip(0..) {
             let size = handle.facts.size_bytes;
             let mut tick = |done: u64, _: u64| show(before + done, total);
             // Other data in each: a device below several would see the same blocks twice.
@@ -164,7 +187,8 @@ impl RealTargets {
         written?;
         let disks = self.disks();
         let mut findings = Vec::new();
-        let of_targets = self.handles.iter().flat_map(|handle| handle.findings.clone());
+        let all = || self.sets().flat_map(|set| &set.handles);
+        let of_targets = all().flat_map(|handle| handle.findings.clone());
         let of_disks = disks.iter().skip(1).flat_map(|disk| {
             kernel::environment_findings(&kernel::environment(&self.roots, Some(disk)))
         });
@@ -181,16 +205,22 @@ impl RealTargets {
             ));
         }
         // Counters of a part of the devices would be held against requests to all.
-        let counted = self.handles.iter().all(|handle| handle.facts.device.is_some());
+        let counted = all().all(|handle| handle.facts.device.is_some());
         let probe = RealProbe::new(self.roots, if counted { &disks } else { &[] });
         let soak_tap = Some(probe.soak_tap());
         let past_cache = self.files.contains_key(&CacheMode::Device);
         let buffered = self.files.get(&CacheMode::All).into_iter().flatten();
         let buffered = buffered.filter_map(|file| file.try_clone().ok()).collect();
         let turns = |disk: &DeviceFacts| disk.rotational == Some(true) && disk.rotational_trusted;
+        let mut backend = RealBackend::new(self.files, Box::new(probe));
+        let mut beside = Vec::new();
+        for set in self.beside {
+            backend.add_targets(set.files);
+            beside.push(set.handles);
+        }
         Ok(Session {
             turns: self.handles[0].facts.device.as_ref().is_some_and(turns),
-            backend: Box::new(RealBackend::new(self.files, Box::new(probe))),
+            backend: Box::new(backend),
             targets: self.handles.iter().map(|handle| handle.facts.clone()).collect(),
             environment: Some(self.environment),
             findings,
@@ -200,6 +230,7 @@ impl RealTargets {
             past_cache,
             soak_tap,
             handles: self.handles,
+            beside,
             buffered,
             stop: stop.clone(),
         })
@@ -208,7 +239,8 @@ impl RealTargets {
     /// The devices below the targets, each once, in order.
     fn disks(&self) -> Vec<DeviceFacts> {
         let mut disks: Vec<DeviceFacts> = Vec::new();
-        for disk in self.handles.iter().filter_map(|handle| handle.facts.device.as_ref()) {
+        let all = self.sets().flat_map(|set| &set.handles);
+        for disk in all.filter_map(|handle| handle.facts.device.as_ref()) {
             if !disks.iter().any(|known| known.name == disk.name) {
                 disks.push(disk.clone());
             }
@@ -241,6 +273,12 @@ fn refuse_the_same(paths: &[&Path]) -> Result<()> {
 
 /// The same workload for an engine with one request per job: depth comes from jobs.
 pub(crate) fn with_engine(mut spec: workload::Spec, engine: EngineName) -> workload::Spec {
+    for job in &mut spec.beside {
+        // A fall-back is for what cannot be had; another engine that was asked for can.
+        if engine == EngineName::Sim || job.spec.asked.engine == spec.asked.engine {
+            job.spec = with_engine(std::mem::take(&mut job.spec), engine);
+        }
+    }
     if spec.asked.engine != engine && engine == EngineName::Sync {
         spec.asked.numjobs = spec.asked.numjobs.saturating_mul(spec.asked.iodepth);
         spec.asked.iodepth = 1;

@@ -1,6 +1,6 @@
 //! Targets that are ready to be measured, real or simulated, and the trials on them.
 
-use crate::{Result, SIM_AREA, SIM_PREFIX, SessionError, StopFlag, VERSION};
+use crate::{Result, SIM_AREA, SIM_PREFIX, SessionError, StopFlag, VERSION, add_new};
 use kernel::{Roots, SoakTap};
 use record::{
     Bytes, CacheDropped, EndedBy, EngineName, Environment, Finding, Preconditioning, Target,
@@ -38,6 +38,8 @@ pub struct Session {
     /// Where a soaker's counts can be had; `None` in virtual time.
     pub soak_tap: Option<SoakTap>,
     pub(crate) handles: Vec<TargetHandle>,
+    /// The same of each set of targets for jobs beside the first.
+    pub(crate) beside: Vec<Vec<TargetHandle>>,
     /// Twins of the descriptors of buffered runs: a hint given to one is a hint to the runs.
     pub(crate) buffered: Vec<OwnedFd>,
     pub(crate) stop: StopFlag,
@@ -63,6 +65,7 @@ impl Session {
             past_cache: false,
             soak_tap: None,
             handles: Vec::new(),
+            beside: Vec::new(),
             buffered: Vec::new(),
             stop: stop.clone(),
         }
@@ -105,12 +108,26 @@ impl Session {
         seed: u64,
         tick: &mut dyn FnMut(f64),
     ) -> Result<Trial> {
-        let cache_dropped = self.drop_cache(workload)?;
+        let cache_dropped = self.drop_cache(workload, 0)?;
+        for job in &workload.beside {
+            self.drop_cache(&job.workload, job.targets)?;
+        }
         let (id, time) = self.identity(&format!("{workload:?} {seed}"));
-        let destroyed = self.handles.iter().filter(|handle| handle.writable);
-        let destroyed = destroyed.filter_map(|handle| {
-            let (offset, length) = area_on(workload, &handle.facts);
-            target::destruction(&handle.facts, offset, length)
+        let beside = workload.beside.iter().map(|job| (&job.workload, job.targets));
+        let all = std::iter::once((workload, 0)).chain(beside);
+        let areas = all.flat_map(|(workload, set)| {
+            let written = self.handles_of(set).iter().filter(|handle| handle.writable);
+            written.map(|handle| (&handle.facts, area_on(workload, &handle.facts)))
+        });
+        let mut destroyed = Vec::new();
+        add_new(
+            &mut destroyed,
+            areas
+                .filter_map(|(facts, (offset, length))| target::destruction(facts, offset, length)),
+        );
+        let own_targets = workload.beside.iter().map(|job| match job.targets {
+            0 => Vec::new(),
+            set => self.handles_of(set).iter().map(|handle| handle.facts.clone()).collect(),
         });
         let identity = Identity {
             id,
@@ -121,6 +138,7 @@ impl Session {
             findings: self.findings.iter().cloned().chain(destroyed).collect(),
             cache_dropped,
             preconditioning: self.preconditioning.clone(),
+            beside: own_targets.collect(),
         };
         let backend = self.backend.as_mut();
         Ok(trial::run_trial(backend, workload, seed, identity, &self.stop, tick)?)
@@ -184,10 +202,18 @@ impl Session {
         Ok(())
     }
 
+    /// Open targets of a set: 0 is that of the first job.
+    fn handles_of(&self, set: u32) -> &[TargetHandle] {
+        match set.checked_sub(1) {
+            None => &self.handles,
+            Some(beside) => self.beside.get(beside as usize).map_or(&[], Vec::as_slice),
+        }
+    }
+
     /// Gets the area out of the page cache, as the workload asks.
-    fn drop_cache(&self, workload: &Workload) -> Result<Option<CacheDropped>> {
+    fn drop_cache(&self, workload: &Workload, set: u32) -> Result<Option<CacheDropped>> {
         let areas: Vec<Area<'_>> = self
-            .handles
+            .handles_of(set)
             .iter()
             .map(|handle| {
                 let (offset, length) = area_on(workload, &handle.facts);

@@ -3,7 +3,7 @@
 use crate::real::with_engine;
 use crate::{RealTargets, Result, Session, SessionError, StopFlag};
 use kernel::Roots;
-use record::{CacheMode, Data, EngineName, Target, TargetKind, Workload};
+use record::{Bytes, CacheMode, Data, EngineName, Target, TargetKind, Workload};
 use simdisk::SimSpec;
 use std::path::Path;
 use target::{Access, TargetError};
@@ -18,19 +18,74 @@ pub struct Beside {
     pub precondition: bool,
 }
 
-/// Opens the targets and checks that the workload fits them, without writing anything.
+/// A set of targets, and what may be done to them.
+pub type TargetSet = (Vec<String>, Access);
+
+/// Opens the targets and checks that the workload fits them, without writing anything. The first set is
+/// that of the first job; jobs beside it may have others ([`Spec::beside`]).
 ///
 /// # Errors
 /// If the workload does not hold together or does not fit, or a target cannot be opened or is
 /// refused for safety.
 pub fn open_for_run(
     spec: &Spec,
-    targets: &[String],
-    access: &Access,
-    beside: Beside,
+    sets: &[TargetSet],
+    with: Beside,
 ) -> Result<(RealTargets, Workload)> {
     // The numbers themselves, before a target is touched.
     spec.check()?;
+    for (_, spec) in spec.all() {
+        check_machine(spec)?;
+    }
+    // Each target by itself and for up to three cache modes, what an engine opens for each job, and
+    // the rest of the program.
+    let needed =
+        |spec: &Spec| u64::from(spec.asked.targets) * 4 + u64::from(spec.asked.numjobs) * 4 + 64;
+    let files = spec.all().map(|(_, spec)| needed(spec)).sum();
+    kernel::allow_descriptors(files).map_err(TargetError::from)?;
+    let mut targets: Option<RealTargets> = None;
+    for ((paths, access), number) in sets.iter().zip(0..) {
+        let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
+        let of_set = || spec.all().filter(|(set, _)| *set == number).map(|(_, spec)| spec);
+        let size = of_set().filter_map(|spec| spec.size).max();
+        let least = of_set().map(|spec| spec.asked.max_bs()).max().unwrap_or_default();
+        let opened = RealTargets::open(&paths, access, size, least)?;
+        match &mut targets {
+            None => targets = Some(opened),
+            Some(first) => first.add(opened),
+        }
+    }
+    let mut targets = targets.ok_or_else(|| SessionError::usage("name at least one target"))?;
+    let facts: Vec<Vec<&Target>> = targets.sets().map(|set| set.all_facts().collect()).collect();
+    let workload = workload_on(spec, &facts)?;
+    let beside = workload.beside.iter().map(|job| (job.targets, &job.workload));
+    for (number, workload) in std::iter::once((0, &workload)).chain(beside) {
+        let Some((_, access)) = sets.get(number as usize) else { continue };
+        let Some(set) = targets.set(number) else { continue };
+        let write = *access != Access::ReadOnly;
+        workload::check_alignment(workload, set.alignment())?;
+        let fresh = || set.all_facts().any(|target| target.kind == TargetKind::Directory);
+        if workload.data == Data::Tagged && !workload.writes() && fresh() {
+            let text = "--verify with reads alone needs what an earlier run with --verify wrote, and \
+                        the test file of a directory is new; name a file or a device";
+            return Err(SessionError::usage(text));
+        }
+        set.look_at_area(workload)?;
+        set.open_mode(workload.cache, write)?;
+        if with.cost_fit {
+            set.open_mode(CacheMode::All, write)?;
+            set.open_mode(CacheMode::Device, write)?;
+        }
+        if with.precondition && plan::goes_past_cache(workload, set.alignment()) {
+            // Without it the device is written through the page cache, as the run will.
+            let _ = set.open_mode(CacheMode::Device, write);
+        }
+    }
+    Ok((targets, workload))
+}
+
+/// What a job asks of the machine beside its targets.
+fn check_machine(spec: &Spec) -> Result<()> {
     if (spec.asked.polled || spec.asked.sqpoll)
         && let Err(cause) = engine::probe_uring()
     {
@@ -43,32 +98,7 @@ pub fn open_for_run(
                     /sys/kernel/mm/transparent_hugepage/enabled, or leave the flag out";
         return Err(SessionError::NoResult(text.to_owned()));
     }
-    // Each target by itself and for up to three cache modes, what an engine opens for each job, and
-    // the rest of the program.
-    let files = u64::from(spec.asked.targets) * 4 + u64::from(spec.asked.numjobs) * 4 + 64;
-    kernel::allow_descriptors(files).map_err(TargetError::from)?;
-    let paths: Vec<&Path> = targets.iter().map(Path::new).collect();
-    let mut targets = RealTargets::open(&paths, access, spec.size, spec.asked.max_bs())?;
-    let workload = workload_on(spec, &targets.all_facts().collect::<Vec<_>>())?;
-    workload::check_alignment(&workload, targets.alignment())?;
-    let fresh = || targets.all_facts().any(|target| target.kind == TargetKind::Directory);
-    if workload.data == Data::Tagged && !workload.writes() && fresh() {
-        let text = "--verify with reads alone needs what an earlier run with --verify wrote, and \
-                    the test file of a directory is new; name a file or a device";
-        return Err(SessionError::usage(text));
-    }
-    targets.look_at_area(&workload)?;
-    let write = *access != Access::ReadOnly;
-    targets.open_mode(workload.cache, write)?;
-    if beside.cost_fit {
-        targets.open_mode(CacheMode::All, write)?;
-        targets.open_mode(CacheMode::Device, write)?;
-    }
-    if beside.precondition && plan::goes_past_cache(&workload, targets.alignment()) {
-        // Without it the device is written through the page cache, as the run will.
-        let _ = targets.open_mode(CacheMode::Device, write);
-    }
-    Ok((targets, workload))
+    Ok(())
 }
 
 /// The session on a simulated device, and the workload that fits it.
@@ -94,11 +124,26 @@ pub fn workload_here(spec: &Spec, session: &Session, workload: Workload) -> Resu
         return Ok(workload);
     }
     let spec = with_engine(spec.clone(), session.engine);
-    workload_on(&spec, &session.targets.iter().collect::<Vec<_>>())
+    let beside = session.beside.iter().map(|set| set.iter().map(|it| &it.facts).collect());
+    let sets = std::iter::once(session.targets.iter().collect()).chain(beside);
+    workload_on(&spec, &sets.collect::<Vec<_>>())
 }
 
-/// The workload on these targets.
-fn workload_on(spec: &Spec, targets: &[&Target]) -> Result<Workload> {
+/// The workload on these sets of targets.
+fn workload_on(spec: &Spec, sets: &[Vec<&Target>]) -> Result<Workload> {
+    let mut spec = spec.clone();
+    let of_set = |number: u32| sets.get(number as usize).map_or(&[][..], Vec::as_slice);
+    for job in &mut spec.beside {
+        job.spec.size = size_on(&job.spec, of_set(job.targets))?;
+    }
+    spec.size = size_on(&spec, of_set(0))?;
+    let smallest = |set: &Vec<&Target>| set.iter().map(|target| target.size_bytes).min();
+    let sizes: Vec<Bytes> = sets.iter().filter_map(smallest).collect();
+    Ok(spec.build_on(&sizes)?)
+}
+
+/// The size of a job's area that is to be asked for on its targets.
+fn size_on(spec: &Spec, targets: &[&Target]) -> Result<Option<Bytes>> {
     let by_size = |target: &&&Target| target.size_bytes;
     let (Some(smallest), Some(largest)) =
         (targets.iter().min_by_key(by_size), targets.iter().max_by_key(by_size))
@@ -115,8 +160,8 @@ fn workload_on(spec: &Spec, targets: &[&Target]) -> Result<Workload> {
             smallest.path, smallest.size_bytes.0, largest.path, largest.size_bytes.0
         )));
     }
-    // A directory's --size is that of its test file, of which the area is what --offset leaves.
+    // A directory's --size is that of its test file, of which the area is what --offset leaves, unless
+    // another job has a larger one.
     let made = targets.iter().any(|target| target.kind == TargetKind::Directory);
-    let size = if made { None } else { spec.size };
-    Ok(Spec { size, ..spec.clone() }.build(smallest.size_bytes)?)
+    Ok(spec.size.filter(|size| !made || *size < smallest.size_bytes))
 }

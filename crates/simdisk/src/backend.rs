@@ -8,7 +8,7 @@
 use crate::port::{SimClock, SimEngine, SimProbe};
 use crate::sim_host::SimHost;
 use crate::spec::SimSpec;
-use engine::{Engine, Probe, ProbeSample};
+use engine::{Engine, Probe, ProbeFacts, ProbeSample};
 use record::{EndedBy, EngineName, Nanos, Workload};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -18,6 +18,7 @@ use trial::verify::VerifyLog;
 use trial::{
     Batch, BatchChoice, Control, JobCounters, JobPlan, JobTotals, Measurement, Precision, SEGMENTS,
     SLICES_PER_SEGMENT, Step, Stuck, TrialBackend, TrialError, Window, Worker, not_read_back,
+    seed_beside,
 };
 
 /// A job in virtual time: workload, seed and index of it. It takes single completions, and never
@@ -80,55 +81,62 @@ impl SimBackend {
         if workload.engine != EngineName::Sim {
             return Err(TrialError::WrongEngine(workload.engine.name()));
         }
-        let begin = self.host.borrow().now().plus(workload.ramp_ns);
-        let window = Window { begin, end: begin.plus(workload.runtime_ns) };
-        self.host.borrow_mut().admit(workload.numjobs, workload);
-        let control = Arc::new(Control::new(workload, window));
-        let jobs: Vec<Arc<JobCounters>> =
-            (0..workload.numjobs).map(|_| Arc::new(JobCounters::new())).collect();
-        let workers = (0..workload.numjobs).map(|job| {
-            let engine = wrap(job, SimEngine::new(&self.host, job));
-            let counters = Arc::clone(&jobs[job as usize]);
-            Some(sim_worker(&self.host, engine, (workload, seed, job), &control, counters))
-        });
+        let now = self.host.borrow().now();
+        let jobs = workload.all().map(|workload| workload.numjobs).sum();
+        self.host.borrow_mut().admit(jobs, workload);
+        let beside = workload
+            .beside
+            .iter()
+            .zip(0..)
+            .map(|(job, number)| (&job.workload, job.delay_ns, seed_beside(seed, number)));
+        let all = std::iter::once((workload, Nanos(0), seed)).chain(beside);
+        // A ramp of any is a ramp of all: their windows begin together, but for their delays.
+        let ramp = workload.all().map(|workload| workload.ramp_ns).max().unwrap_or_default();
+        let mut groups: Vec<Group<'_>> = Vec::new();
+        let mut workers = Vec::new();
+        let mut turn = Vec::new();
+        for (workload, delay, seed) in all {
+            let begin = now.plus(ramp).plus(delay);
+            let window = Window { begin, end: begin.plus(workload.runtime_ns) };
+            let control = Arc::new(Control::new(workload, window));
+            let mut counters = Vec::new();
+            for job in 0..workload.numjobs {
+                let number = workers.len() as u32;
+                let engine = wrap(number, SimEngine::new(&self.host, number));
+                let counted = Arc::new(JobCounters::new());
+                counters.push(Arc::clone(&counted));
+                let it = (workload, seed, job);
+                workers.push(Some(sim_worker(&self.host, engine, it, &control, counted)));
+                let start = Nanos(begin.0 - workload.ramp_ns.0);
+                if start > now {
+                    self.host.borrow_mut().wake_at(number, Some(start));
+                } else {
+                    turn.push(number);
+                }
+            }
+            groups.push(Group::new(workload, control, counters));
+        }
+        let window = groups[0].control.window();
         let mut drive = Drive {
-            workers: workers.collect(),
-            jobs: &jobs,
-            control: &control,
-            workload,
+            running: workers.len() as u32,
+            workers,
+            groups,
             stop,
             probe: SimProbe(Rc::clone(&self.host)),
             before: Vec::new(),
             after: None,
             boundary: window.begin,
-            known_end: control.end(),
-            turn: (0..workload.numjobs).collect(),
-            running: workload.numjobs,
+            turn,
             precision: Precision::of(workload),
-            totals: JobTotals::default(),
-            stuck: Stuck::default(),
-            logs: Vec::new(),
         };
         let after = drive.run()?;
-        if !drive.logs.is_empty() {
-            let checked = not_read_back(&drive.logs, "a simulated device keeps no data");
-            drive.totals.verify = Some(checked.result);
-        }
-        if stop.load(Ordering::Relaxed) && control.nothing_measured() {
+        if stop.load(Ordering::Relaxed) && drive.groups[0].control.nothing_measured() {
             return Err(TrialError::Interrupted);
         }
-        let (end, ended_by) = control.ending(&drive.totals, drive.stuck);
-        Ok(Measurement {
-            window,
-            end,
-            ended_by,
-            totals: drive.totals,
-            before: drive.before,
-            after,
-            stuck: drive.stuck,
-            probe: drive.probe.facts(),
-            harness: None,
-        })
+        let probe = drive.probe.facts();
+        let mut all = drive.groups.into_iter().map(|group| group.measurement(&probe));
+        let first = all.next().ok_or(TrialError::Lost)?;
+        Ok(Measurement { before: drive.before, after, beside: all.collect(), ..first })
     }
 }
 
@@ -148,12 +156,58 @@ impl TrialBackend for SimBackend {
     }
 }
 
-struct Drive<'a, E> {
-    /// `None` for one that has ended.
-    workers: Vec<Option<Worker<E, SimClock>>>,
-    jobs: &'a [Arc<JobCounters>],
-    control: &'a Control,
+/// The jobs of one workload.
+struct Group<'a> {
     workload: &'a Workload,
+    control: Arc<Control>,
+    counters: Vec<Arc<JobCounters>>,
+    /// The end of the run as its jobs know it.
+    known_end: Nanos,
+    totals: JobTotals,
+    stuck: Stuck,
+    logs: Vec<VerifyLog>,
+}
+
+impl<'a> Group<'a> {
+    fn new(workload: &'a Workload, control: Arc<Control>, counters: Vec<Arc<JobCounters>>) -> Self {
+        Self {
+            workload,
+            known_end: control.end(),
+            control,
+            counters,
+            totals: JobTotals::default(),
+            stuck: Stuck::default(),
+            logs: Vec::new(),
+        }
+    }
+
+    /// What came of it, without the counters around its window.
+    fn measurement(mut self, probe: &ProbeFacts) -> Measurement {
+        if !self.logs.is_empty() {
+            let checked = not_read_back(&self.logs, "a simulated device keeps no data");
+            self.totals.verify = Some(checked.result);
+        }
+        let (end, ended_by) = self.control.ending(&self.totals, self.stuck);
+        Measurement {
+            window: self.control.window(),
+            end,
+            ended_by,
+            totals: self.totals,
+            before: Vec::new(),
+            after: ProbeSample::default(),
+            stuck: self.stuck,
+            probe: probe.clone(),
+            harness: None,
+            beside: Vec::new(),
+        }
+    }
+}
+
+struct Drive<'a, E> {
+    /// Of all groups, in order; `None` for one that has ended.
+    workers: Vec<Option<Worker<E, SimClock>>>,
+    /// The first is that whose window the counters are read at.
+    groups: Vec<Group<'a>>,
     stop: &'a AtomicBool,
     probe: SimProbe,
     before: Vec<ProbeSample>,
@@ -161,37 +215,37 @@ struct Drive<'a, E> {
     after: Option<ProbeSample>,
     /// When the counters are read next before the end; the end of time for never.
     boundary: Nanos,
-    /// The end of the run as the jobs know it.
-    known_end: Nanos,
     turn: Vec<u32>,
     running: u32,
     precision: Precision,
-    totals: JobTotals,
-    stuck: Stuck,
-    logs: Vec<VerifyLog>,
 }
 
 impl<E: Engine> Drive<'_, E> {
-    /// Runs it to its end; the counters there.
+    /// Runs it to its end; the counters at that of the first group.
     fn run(&mut self) -> Result<ProbeSample, TrialError> {
-        let window_end = self.control.window().end;
+        let window_end = self.groups[0].control.window().end;
+        let last_end = self.groups.iter().map(|group| group.control.window().end).max();
+        let last_end = last_end.unwrap_or(window_end);
         let until = loop {
             if self.stop.load(Ordering::Relaxed) {
-                self.control.end_at(self.now(), Some(EndedBy::Interrupted));
+                let now = self.now();
+                let end = |group: &Group<'_>| group.control.end_at(now, Some(EndedBy::Interrupted));
+                self.groups.iter().for_each(end);
             }
             self.step_turn()?;
-            let end = self.control.end();
+            let end = self.groups[0].control.end();
             let now = self.now();
             if self.after.is_none() && !self.before.is_empty() && end <= now {
                 self.after = Some(self.probe.sample());
             }
             if self.running == 0 {
-                let early = end < window_end || self.control.exhausted().is_some();
-                break if early { now } else { window_end.max(now) };
+                let early = |group: &Group<'_>| {
+                    group.control.end() < group.control.window().end
+                        || group.control.exhausted().is_some()
+                };
+                break if self.groups.iter().any(early) { now } else { last_end.max(now) };
             }
-            if end != self.known_end {
-                self.known_end = end;
-                self.turn.extend(0..self.workers.len() as u32);
+            if self.ends_moved() {
                 continue;
             }
             let limit =
@@ -213,6 +267,32 @@ impl<E: Engine> Drive<'_, E> {
         Ok(after)
     }
 
+    /// Whether the end of a group is another one than its jobs know: then it is their turn.
+    fn ends_moved(&mut self) -> bool {
+        let (mut moved, mut first) = (false, 0);
+        for group in &mut self.groups {
+            let jobs = group.counters.len() as u32;
+            let end = group.control.end();
+            if end != group.known_end {
+                group.known_end = end;
+                self.turn.extend(first..first + jobs);
+                moved = true;
+            }
+            first += jobs;
+        }
+        moved
+    }
+
+    /// The group of a job.
+    fn group_of<'g, 'b>(groups: &'g mut [Group<'b>], mut job: u32) -> &'g mut Group<'b> {
+        let mut at = 0;
+        while job >= groups[at].counters.len() as u32 {
+            job -= groups[at].counters.len() as u32;
+            at += 1;
+        }
+        &mut groups[at]
+    }
+
     fn now(&self) -> Nanos {
         self.probe.0.borrow().now()
     }
@@ -228,8 +308,9 @@ impl<E: Engine> Drive<'_, E> {
             if let Some(worker) = run_until_blocked(&mut self.workers[job as usize])? {
                 self.running -= 1;
                 let (totals, log) = worker.finish();
-                self.totals.merge(&totals);
-                self.logs.extend(log);
+                let group = Self::group_of(&mut self.groups, job);
+                group.totals.merge(&totals);
+                group.logs.extend(log);
             }
         }
         Ok(())
@@ -238,7 +319,7 @@ impl<E: Engine> Drive<'_, E> {
     /// Reads the counters at every boundary up to `until`, and at the end of the window.
     fn pass_boundaries(&mut self, until: Nanos) {
         while self.boundary <= until {
-            if self.boundary > self.control.end() {
+            if self.boundary > self.groups[0].control.end() {
                 self.boundary = Nanos(u64::MAX);
                 break;
             }
@@ -246,11 +327,11 @@ impl<E: Engine> Drive<'_, E> {
             let sample = self.probe.sample();
             self.before.push(sample);
             let segment = self.before.len();
-            let boundaries = if self.workload.stop.cut_warm_up { SEGMENTS } else { 1 };
-            let next = self.control.window().slice_begin(segment * SLICES_PER_SEGMENT);
+            let boundaries = if self.groups[0].workload.stop.cut_warm_up { SEGMENTS } else { 1 };
+            let next = self.groups[0].control.window().slice_begin(segment * SLICES_PER_SEGMENT);
             self.boundary = if segment < boundaries { next } else { Nanos(u64::MAX) };
         }
-        let end = self.control.window().end;
+        let end = self.groups[0].control.window().end;
         if self.after.is_none() && end <= until {
             self.advance(end);
             self.after = Some(self.probe.sample());
@@ -260,14 +341,20 @@ impl<E: Engine> Drive<'_, E> {
     /// Nothing is left to happen although jobs wait: a request that never completes. Leaves them
     /// behind when the time allowed is over, and says when that is.
     fn fall_silent(&mut self) -> Nanos {
-        let until = self.now().plus(self.workload.stop.io_timeout_ns);
-        self.control.end_at(until, Some(EndedBy::Silence));
-        for (worker, job) in self.workers.iter_mut().zip(self.jobs) {
-            if worker.take().is_some() {
-                self.running -= 1;
-                self.stuck.jobs += 1;
-                self.stuck.requests += u64::from(job.in_flight());
-                self.totals.merge(&job.take());
+        let timeouts = self.groups.iter().map(|group| group.workload.stop.io_timeout_ns);
+        let until = self.now().plus(timeouts.min().unwrap_or_default());
+        for group in &self.groups {
+            group.control.end_at(until, Some(EndedBy::Silence));
+        }
+        let mut workers = self.workers.iter_mut();
+        for group in &mut self.groups {
+            for (counters, worker) in group.counters.iter().zip(&mut workers) {
+                if worker.take().is_some() {
+                    self.running -= 1;
+                    group.stuck.jobs += 1;
+                    group.stuck.requests += u64::from(counters.in_flight());
+                    group.totals.merge(&counters.take());
+                }
             }
         }
         until
@@ -277,9 +364,10 @@ impl<E: Engine> Drive<'_, E> {
     fn look(&mut self) {
         let Some(look) = self.precision.next_look() else { return };
         let now = self.now();
-        let due = now >= self.control.window().slice_begin(look) && now < self.control.end();
-        if due && self.precision.reached(self.jobs) {
-            self.control.end_at(now, Some(EndedBy::Precision));
+        let Group { control, counters, .. } = &self.groups[0];
+        let due = now >= control.window().slice_begin(look) && now < control.end();
+        if due && self.precision.reached(counters) {
+            control.end_at(now, Some(EndedBy::Precision));
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use crate::counters::{components, cpu, device_counters};
 use crate::steady_window::SteadyWindow;
+use crate::together::Together;
 use crate::{
     FLUSH, KINDS, Measurement, OpenTotals, SLICES, Slice, TrialBackend, TrialError, validity,
 };
 use record::{
     Arrival, DirectionResult, Environment, ErrorCount, Finding, HistogramSnapshot,
-    IntervalDirection, IntervalResult, Nanos, OpenLoop, Series, TRIAL_SCHEMA, Target, TimeSummary,
-    Trial, TrialResult, Workload,
+    IntervalDirection, IntervalResult, JobResult, Nanos, OpenLoop, Series, TRIAL_SCHEMA, Target,
+    TimeSummary, Trial, TrialResult, Workload,
 };
 use std::sync::atomic::AtomicBool;
 
@@ -34,6 +35,8 @@ pub struct Identity {
     pub cache_dropped: Option<record::CacheDropped>,
     /// How the target was brought into its steady state.
     pub preconditioning: Option<record::Preconditioning>,
+    /// Of each job beside the first its targets; none where it uses those of the first.
+    pub beside: Vec<Vec<Target>>,
 }
 
 /// Runs a workload and writes its document, findings included.
@@ -50,6 +53,8 @@ pub fn run_trial(
 ) -> Result<Trial, TrialError> {
     let measurement = backend.measure(workload, seed, stop, tick)?;
     let steady = SteadyWindow::of(workload, &measurement);
+    let together = Together::of(workload, &measurement);
+    let ours = together.as_ref().map(Together::ours).map_err(|why| (*why).to_owned());
     let mut trial = Trial {
         schema: TRIAL_SCHEMA.to_owned(),
         halfpower_version: identity.halfpower_version,
@@ -61,16 +66,49 @@ pub fn run_trial(
         targets: identity.targets,
         workload: workload.clone(),
         result: result(workload, &steady),
-        cpu: cpu(&steady).into(),
-        device_counters: device_counters(workload, &steady).into(),
+        cpu: ours.clone().and_then(|ours| cpu(&steady, &ours)).into(),
+        device_counters: ours.and_then(|ours| device_counters(&steady, &ours)).into(),
         harness: measurement.harness.clone().ok_or("virtual time has no harness limit").into(),
         findings: identity.findings,
         environment: identity.environment,
         cache_dropped: identity.cache_dropped,
         preconditioning: identity.preconditioning,
+        beside: Vec::new(),
+        total: None,
     };
+    let beside = workload.beside.iter().zip(&measurement.beside).zip(identity.beside);
+    trial.beside = beside
+        .map(|((job, measured), targets)| JobResult {
+            targets,
+            result: result(&job.workload, &SteadyWindow::of(&job.workload, measured)),
+            findings: Vec::new(),
+        })
+        .collect();
+    if !trial.beside.is_empty() {
+        let each = trial.jobs().map(|(_, result)| result);
+        trial.total = Some(together.map(|all| Box::new(total(&all, each))).into());
+    }
     validity::judge(&mut trial);
     Ok(trial)
+}
+
+/// Of all jobs; `each` are their own results.
+fn total<'r>(together: &Together<'_>, each: impl Iterator<Item = &'r TrialResult>) -> TrialResult {
+    let mut total = result(together.workload(), &together.steady());
+    // Jobs of a closed loop keep no completion times apart from their latencies.
+    let (mut open, mut closed, mut concurrency) = (false, false, 0.0);
+    for result in each {
+        concurrency += result.concurrency;
+        open |= result.open_loop.is_some();
+        closed |= result.open_loop.is_none();
+    }
+    total.concurrency = concurrency;
+    if open && closed {
+        for side in [&mut total.read, &mut total.write].into_iter().flatten() {
+            side.completion_ns = None;
+        }
+    }
+    total
 }
 
 fn result(workload: &Workload, steady: &SteadyWindow<'_>) -> TrialResult {

@@ -20,6 +20,7 @@ mod read_back;
 mod real;
 mod steady_window;
 mod threads;
+mod together;
 pub mod validity;
 pub mod verify;
 mod watch;
@@ -45,6 +46,13 @@ pub use worker::{CALLBACK_DEPTH_MAX, JobPlan, Step, Worker};
 
 use record::Workload;
 use std::sync::atomic::AtomicBool;
+use workload::derive_seed;
+
+/// The seed of a workload beside the first, apart from those of the first one's jobs.
+#[must_use]
+pub fn seed_beside(seed: u64, number: u64) -> u64 {
+    derive_seed(seed, (1 << 34) + number)
+}
 
 /// Something that can run workloads: a real target or a simulated one.
 pub trait TrialBackend {

@@ -342,4 +342,6 @@ pub struct Measurement {
     pub probe: ProbeFacts,
     /// Limits of the harness; `None` in virtual time.
     pub harness: Option<record::Harness>,
+    /// What came of the workloads beside it, in their order; counters are only in the first.
+    pub beside: Vec<Measurement>,
 }

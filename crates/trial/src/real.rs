@@ -1,21 +1,21 @@
 //! A real target: its descriptors, its probe, and the limits of the harness beside it.
 
-use crate::threads::{Opening, RunPlan, ThreadedRun};
+use crate::threads::{Crew, CrewStart, Driver, Opening, RunPlan};
 use crate::{
     Batch, BatchChoice, BatchTotals, JobPlan, Measurement, Step, TrialBackend, TrialError, Ways,
-    Window, Worker,
+    Window, Worker, seed_beside,
 };
 use engine::{
-    Clock, ENGINES, Engine, EngineVisitor, JobClock, NullEngine, OpenEngine, Probe, Setup,
-    clock_cost_ns, visit_engine,
+    Clock, ENGINES, Engine, JobClock, NullEngine, OpenEngine, Probe, Setup, clock_cost_ns,
+    visit_engine,
 };
 use record::{
     Arrival, Batching, Bytes, CacheMode, Discipline, EngineName, Harness, Nanos, Workload,
 };
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 
 /// Length of a run on the null engine that finds the harness's ceiling: thousands of requests.
 const CEILING_RUN: Nanos = Nanos(1_000_000);
@@ -24,7 +24,8 @@ const CEILING_RUNS: u32 = 3;
 
 /// Runs workloads on targets, each open once for each cache mode that is used.
 pub struct RealBackend {
-    files: BTreeMap<CacheMode, Arc<Vec<OwnedFd>>>,
+    /// Of each set of targets: those of the first job, then of jobs beside it.
+    files: Vec<BTreeMap<CacheMode, Arc<Vec<OwnedFd>>>>,
     probe: Box<dyn Probe>,
     clock: JobClock,
     clock_cost_ns: f64,
@@ -44,13 +45,18 @@ impl RealBackend {
     pub fn new(files: BTreeMap<CacheMode, Vec<OwnedFd>>, probe: Box<dyn Probe>) -> Self {
         let clock = JobClock::new();
         Self {
-            files: files.into_iter().map(|(mode, files)| (mode, Arc::new(files))).collect(),
+            files: vec![shared(files)],
             probe,
             clock,
             clock_cost_ns: clock_cost_ns(&clock),
             ceilings: Vec::new(),
             batches: BTreeMap::new(),
         }
+    }
+
+    /// Adds a set of targets for jobs beside the first.
+    pub fn add_targets(&mut self, files: BTreeMap<CacheMode, Vec<OwnedFd>>) {
+        self.files.push(shared(files));
     }
 
     /// Requests per second that one job of this workload reaches on the null engine: the limit of
@@ -80,14 +86,15 @@ impl RealBackend {
         tick: &mut dyn FnMut(f64),
         open: &Opening<E>,
     ) -> Result<Measurement, TrialError> {
-        let measurement = self.run(workload, seed, stop, tick)?.on(open)?;
-        Ok(self.completed(workload, measurement))
+        self.run(workload, seed, Watcher { stop, tick }, |start| start.on(open))
     }
 
     /// A measurement with the limits of the harness; keeps what it found.
     fn completed(&mut self, workload: &Workload, mut measurement: Measurement) -> Measurement {
         let batches = measurement.totals.batches;
-        if matches!(self.batching(workload), BatchChoice::Search(_)) {
+        // Beside others it was found for that load alone.
+        let alone = workload.beside.is_empty();
+        if alone && matches!(self.batching(workload), BatchChoice::Search(_)) {
             let wait_for = batches.complete_batch.max(1);
             let way = Batch { one_by_one: batches.one_by_one, wait_for };
             self.batches.insert(batch_key(workload), way);
@@ -118,26 +125,81 @@ impl RealBackend {
         }
     }
 
-    fn run<'a>(
-        &'a mut self,
+    /// Runs a workload, and those beside it; `start` starts the jobs of the first.
+    fn run(
+        &mut self,
         workload: &Workload,
         seed: u64,
-        stop: &'a AtomicBool,
-        tick: &'a mut dyn FnMut(f64),
-    ) -> Result<ThreadedRun<'a>, TrialError> {
+        watcher: Watcher<'_>,
+        start: impl FnOnce(CrewStart) -> Result<Crew, TrialError>,
+    ) -> Result<Measurement, TrialError> {
+        // A stop that came before is one, however late a busy machine begins.
+        if watcher.stop.load(Ordering::Relaxed) {
+            return Err(TrialError::Interrupted);
+        }
         self.clock.recheck();
+        let (leaving, endings) = mpsc::channel();
+        let mut first = 0;
+        let mut next = |plan: RunPlan| {
+            let start = CrewStart { first, leaving: leaving.clone(), plan };
+            first += start.plan.workload.numjobs;
+            start
+        };
+        let mut crews = vec![start(next(self.plan(workload, (0, Nanos(0)), seed)?))?];
+        for (job, number) in workload.beside.iter().zip(0..) {
+            let seed = seed_beside(seed, number);
+            let crew = self
+                .plan(&job.workload, (job.targets as usize, job.delay_ns), seed)
+                .and_then(|plan| crew_of(next(plan)));
+            match crew {
+                Ok(crew) => crews.push(crew),
+                Err(error) => {
+                    crews.into_iter().for_each(|crew| drop(crew.disband()));
+                    return Err(error);
+                }
+            }
+        }
+        let Watcher { stop, tick } = watcher;
+        let driver = Driver { probe: self.probe.as_mut(), stop, tick };
+        let measurement = driver.run(crews, &endings)?;
+        Ok(self.completed(workload, measurement))
+    }
+
+    /// The plan of a workload on a set of targets, which begins later than the first.
+    fn plan(
+        &self,
+        workload: &Workload,
+        (targets, delay): (usize, Nanos),
+        seed: u64,
+    ) -> Result<RunPlan, TrialError> {
         let cache = workload.cache;
-        let files = self.files.get(&cache).ok_or(TrialError::CacheMode(cache.name()))?;
-        let plan = RunPlan {
-            files: Arc::clone(files),
+        let files = self.files.get(targets).and_then(|files| files.get(&cache));
+        Ok(RunPlan {
+            files: Arc::clone(files.ok_or(TrialError::CacheMode(cache.name()))?),
             workload: Arc::new(workload.clone()),
+            delay,
             depth: real_iodepth(workload),
             batching: self.batching(workload),
             seed,
             clock: self.clock,
-        };
-        Ok(ThreadedRun { plan, probe: self.probe.as_mut(), stop, tick })
+        })
     }
+}
+
+/// Who is told how far a run is, and who may end it.
+struct Watcher<'a> {
+    stop: &'a AtomicBool,
+    tick: &'a mut dyn FnMut(f64),
+}
+
+/// The jobs of a workload on the engine that it names.
+fn crew_of(start: CrewStart) -> Result<Crew, TrialError> {
+    let engine = start.plan.workload.engine;
+    visit_engine(engine, start).ok_or(TrialError::WrongEngine(engine.name()))?
+}
+
+fn shared(files: BTreeMap<CacheMode, Vec<OwnedFd>>) -> BTreeMap<CacheMode, Arc<Vec<OwnedFd>>> {
+    files.into_iter().map(|(mode, files)| (mode, Arc::new(files))).collect()
 }
 
 fn batch_key(workload: &Workload) -> BatchKey {
@@ -160,7 +222,8 @@ fn real_iodepth(workload: &Workload) -> u32 {
 /// What batching does to latencies; `None` where every request was handed over alone.
 fn batching(totals: &BatchTotals) -> Option<Batching> {
     let error_mean_ns = totals.timed.mean_ns()?;
-    (totals.requests > totals.calls).then(|| Batching {
+    let together = totals.requests > totals.calls && !totals.one_by_one;
+    together.then(|| Batching {
         requests_per_call: totals.requests as f64 / totals.calls as f64,
         error_mean_ns,
         error_max_ns: totals.timed.max_ns,
@@ -178,27 +241,11 @@ impl TrialBackend for RealBackend {
         stop: &AtomicBool,
         tick: &mut dyn FnMut(f64),
     ) -> Result<Measurement, TrialError> {
-        let run = self.run(workload, seed, stop, tick)?;
-        let measurement = visit_engine(workload.engine, run)
-            .ok_or(TrialError::WrongEngine(workload.engine.name()))??;
-        Ok(self.completed(workload, measurement))
+        self.run(workload, seed, Watcher { stop, tick }, crew_of)
     }
 
     fn simulated(&self) -> bool {
         false
-    }
-}
-
-impl EngineVisitor for ThreadedRun<'_> {
-    type Output = Result<Measurement, TrialError>;
-
-    fn striped(&self) -> bool {
-        self.plan.workload.stripe_bytes.is_some()
-    }
-
-    fn visit<E: OpenEngine>(self) -> Self::Output {
-        let open: Opening<E> = Arc::new(|_, setup: &Setup| E::open(setup));
-        self.on(&open)
     }
 }
 

@@ -8,12 +8,15 @@
 use crate::precision::Precision;
 use crate::read_back::{not_read_back, read_back};
 use crate::verify::VerifyLog;
-use crate::watch::{Watch, Watched};
+use crate::watch::{Group, Watch};
 use crate::{
     BatchChoice, Control, JobCounters, JobPlan, JobTotals, Measurement, Step, Stuck, TrialError,
     Window, Worker,
 };
-use engine::{Clock, Engine, EngineError, JobClock, Probe, Setup};
+use engine::{
+    Clock, Engine, EngineError, EngineVisitor, JobClock, OpenEngine, Probe, ProbeFacts,
+    ProbeSample, Setup,
+};
 use record::{Arrival, Nanos, Workload};
 use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -37,13 +40,15 @@ pub type Opening<E> = Arc<dyn Fn(u32, &Setup) -> Result<E, EngineError> + Send +
 /// What a job's thread ends with.
 type Outcome = Result<(JobTotals, Option<VerifyLog>), EngineError>;
 
-/// What the driver and all threads know of a run.
+/// What the driver and the threads of one workload know of a run.
 #[derive(Clone)]
 pub(crate) struct RunPlan {
     /// Shared with the threads: one that a silent device keeps must find its descriptors, not others
     /// under the same numbers.
     pub(crate) files: Arc<Vec<OwnedFd>>,
     pub(crate) workload: Arc<Workload>,
+    /// How much later than that of the first workload its window begins.
+    pub(crate) delay: Nanos,
     /// Requests that a job has in flight.
     pub(crate) depth: u32,
     pub(crate) batching: BatchChoice,
@@ -51,124 +56,48 @@ pub(crate) struct RunPlan {
     pub(crate) clock: JobClock,
 }
 
-pub(crate) struct ThreadedRun<'a> {
-    pub(crate) plan: RunPlan,
-    pub(crate) probe: &'a mut dyn Probe,
-    pub(crate) stop: &'a AtomicBool,
-    pub(crate) tick: &'a mut dyn FnMut(f64),
-}
-
-impl ThreadedRun<'_> {
-    pub(crate) fn on<E: Engine + 'static>(
-        self,
-        open: &Opening<E>,
-    ) -> Result<Measurement, TrialError> {
-        // A stop that came before is one, however late a busy machine begins.
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(TrialError::Interrupted);
-        }
-        let plan = &self.plan;
-        let workload = &*plan.workload;
-        let mut crew = Crew::start(plan, open)?;
-        let lead = LEAD.plus(Nanos(LEAD_PER_JOB.0 * u64::from(workload.numjobs)));
-        let search = match plan.batching {
+impl RunPlan {
+    /// Time before the window in which requests are made that do not count.
+    fn ahead(&self) -> Nanos {
+        let search = match self.batching {
             BatchChoice::Search(ways) => ways.search_time(),
             BatchChoice::Fixed(_) => Nanos(0),
         };
-        // Where nothing precedes the window, the first reading cannot come too late: it is taken before
-        // any request, and a short run on a busy machine is counted from its first byte.
-        let at_rest = (search.0 + workload.ramp_ns.0 == 0).then(|| self.probe.sample());
-        let begin = plan.clock.now().plus(lead).plus(search).plus(workload.ramp_ns);
-        let window = Window { begin, end: begin.plus(workload.runtime_ns) };
-        let control = Arc::new(Control::new(workload, window));
-        crew.let_go(&control);
-        let watch = Watch {
-            workload,
-            control: &control,
-            counters: &crew.counters,
-            clock: plan.clock,
-            stop: self.stop,
-            endings: &crew.endings,
-            finished: vec![false; workload.numjobs as usize],
-            precision: Precision::of(workload),
-        };
-        let watched = watch.run(at_rest, self.probe, self.tick);
-        let collected = crew.collect(&watched)?;
-        if self.stop.load(Ordering::Relaxed) && control.nothing_measured() {
-            return Err(TrialError::Interrupted);
-        }
-        self.measurement(&control, watched, collected)
-    }
-
-    fn measurement(
-        self,
-        control: &Control,
-        watched: Watched,
-        collected: Collected,
-    ) -> Result<Measurement, TrialError> {
-        let Collected { mut totals, logs, stuck } = collected;
-        if !logs.is_empty() {
-            let interrupted = self.stop.load(Ordering::Relaxed);
-            let checked = match stuck.jobs {
-                _ if interrupted => not_read_back(&logs, "the run was interrupted"),
-                0 => read_back(&self.plan.workload, logs, &self.plan.files, self.stop),
-                _ => not_read_back(&logs, "the device stopped answering"),
-            };
-            if !interrupted && self.stop.load(Ordering::Relaxed) {
-                return Err(TrialError::Interrupted);
-            }
-            // Failed reads count as reads, or as writes where the run does nothing else.
-            let direction = usize::from(self.plan.workload.read_percent == 0);
-            totals.failures[direction].merge(&checked.failures);
-            totals.verify = Some(checked.result);
-        }
-        let (end, ended_by) = control.ending(&totals, stuck);
-        Ok(Measurement {
-            window: control.window(),
-            end,
-            ended_by,
-            totals,
-            before: watched.before,
-            after: watched.after,
-            stuck,
-            probe: self.probe.facts(),
-            harness: None,
-        })
+        search.plus(self.workload.ramp_ns)
     }
 }
 
-struct Crew {
-    handles: Vec<JoinHandle<Outcome>>,
-    counters: Vec<Arc<JobCounters>>,
-    /// Where the threads wait until all engines are open; they go home where it is dropped.
-    gates: Vec<mpsc::Sender<Arc<Control>>>,
-    endings: mpsc::Receiver<u32>,
+/// Starts the threads of a workload on engines of the type that its name stands for.
+pub(crate) struct CrewStart {
+    pub(crate) plan: RunPlan,
+    /// Number of its first job among those of all workloads.
+    pub(crate) first: u32,
+    pub(crate) leaving: mpsc::Sender<u32>,
 }
 
-/// What came of them.
-struct Collected {
-    totals: JobTotals,
-    logs: Vec<VerifyLog>,
-    stuck: Stuck,
-}
-
-impl Crew {
+impl CrewStart {
     /// Starts the threads and lets them open their engines.
-    fn start<E: Engine + 'static>(plan: &RunPlan, open: &Opening<E>) -> Result<Self, TrialError> {
-        let jobs = plan.workload.numjobs;
+    pub(crate) fn on<E: Engine + 'static>(self, open: &Opening<E>) -> Result<Crew, TrialError> {
+        let jobs = self.plan.workload.numjobs;
         let (opened, openings) = mpsc::channel();
-        let (leaving, endings) = mpsc::channel();
-        let mut crew =
-            Self { handles: Vec::new(), counters: Vec::new(), gates: Vec::new(), endings };
+        let mut crew = Crew {
+            plan: self.plan,
+            first: self.first,
+            handles: Vec::new(),
+            counters: Vec::new(),
+            gates: Vec::new(),
+        };
         let mut failure = None;
         for job in 0..jobs {
             let counters = Arc::new(JobCounters::new());
             crew.counters.push(Arc::clone(&counters));
             let (gate_opener, gate) = mpsc::channel();
             crew.gates.push(gate_opener);
-            let life = Life { job, plan: plan.clone(), gate, counters };
-            let (opened, leaving, open) = (opened.clone(), leaving.clone(), Arc::clone(open));
-            let builder = thread::Builder::new().name(format!("job-{job}"));
+            let number = self.first + job;
+            let life = Life { job, number, plan: crew.plan.clone(), gate, counters };
+            let (opened, leaving) = (opened.clone(), self.leaving.clone());
+            let open = Arc::clone(open);
+            let builder = thread::Builder::new().name(format!("job-{number}"));
             match builder.spawn(move || life.live(&*open, &opened, leaving)) {
                 Ok(handle) => crew.handles.push(handle),
                 Err(source) => {
@@ -183,15 +112,53 @@ impl Crew {
         if failure.is_none() && ready == jobs as usize {
             return Ok(crew);
         }
-        crew.gates.clear();
-        for (job, handle) in crew.handles.into_iter().enumerate() {
+        Err(failure.or(crew.disband()).unwrap_or(TrialError::Lost))
+    }
+}
+
+impl EngineVisitor for CrewStart {
+    type Output = Result<Crew, TrialError>;
+
+    fn striped(&self) -> bool {
+        self.plan.workload.stripe_bytes.is_some()
+    }
+
+    fn visit<E: OpenEngine>(self) -> Self::Output {
+        let open: Opening<E> = Arc::new(|_, setup: &Setup| E::open(setup));
+        self.on(&open)
+    }
+}
+
+/// The threads of one workload, whose engines are open.
+pub(crate) struct Crew {
+    plan: RunPlan,
+    first: u32,
+    handles: Vec<JoinHandle<Outcome>>,
+    counters: Vec<Arc<JobCounters>>,
+    /// Where the threads wait until all engines are open; they go home where it is dropped.
+    gates: Vec<mpsc::Sender<Arc<Control>>>,
+}
+
+/// What came of them.
+struct Collected {
+    totals: JobTotals,
+    logs: Vec<VerifyLog>,
+    stuck: Stuck,
+}
+
+impl Crew {
+    /// Sends everybody home; the first thing that went wrong.
+    pub(crate) fn disband(mut self) -> Option<TrialError> {
+        self.gates.clear();
+        let mut failure = None;
+        for (job, handle) in self.handles.into_iter().enumerate() {
             match handle.join() {
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => failure = failure.or(Some(error.into())),
                 Err(_) => failure = failure.or(Some(TrialError::Panic(job as u32))),
             }
         }
-        Err(failure.unwrap_or(TrialError::Lost))
+        failure
     }
 
     /// Opens the gate.
@@ -203,12 +170,12 @@ impl Crew {
     }
 
     /// Joins those that ended and reads the counters of those that are left behind.
-    fn collect(self, watched: &Watched) -> Result<Collected, TrialError> {
+    fn collect(&mut self, finished: &[bool]) -> Result<Collected, TrialError> {
         let mut collected =
             Collected { totals: JobTotals::default(), logs: Vec::new(), stuck: Stuck::default() };
         let mut failure = None;
-        for (job, handle) in self.handles.into_iter().enumerate() {
-            if !watched.finished[job] {
+        for (job, handle) in self.handles.drain(..).enumerate() {
+            if !finished[self.first as usize + job] {
                 let counters = &self.counters[job];
                 collected.stuck.jobs += 1;
                 collected.stuck.requests += u64::from(counters.in_flight());
@@ -228,9 +195,123 @@ impl Crew {
     }
 }
 
+/// Who waits for the threads.
+pub(crate) struct Driver<'a> {
+    pub(crate) probe: &'a mut dyn Probe,
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) tick: &'a mut dyn FnMut(f64),
+}
+
+impl Driver<'_> {
+    /// Runs workloads at the same time: the first is the one whose window the counters are read at,
+    /// and whose measurement holds those of the others.
+    pub(crate) fn run(
+        self,
+        mut crews: Vec<Crew>,
+        endings: &mpsc::Receiver<u32>,
+    ) -> Result<Measurement, TrialError> {
+        let jobs: usize = crews.iter().map(|crew| crew.handles.len()).sum();
+        let lead = LEAD.plus(Nanos(LEAD_PER_JOB.0 * jobs as u64));
+        let ahead = |crew: &Crew| crew.plan.ahead().since(crew.plan.delay);
+        let ahead = crews.iter().map(ahead).max().unwrap_or_default();
+        // Where nothing precedes the window, the first reading cannot come too late: it is taken before
+        // any request, and a short run on a busy machine is counted from its first byte.
+        let at_rest = (ahead == Nanos(0)).then(|| self.probe.sample());
+        let clock = crews[0].plan.clock;
+        let begin = clock.now().plus(lead).plus(ahead);
+        let mut groups = Vec::new();
+        for crew in &mut crews {
+            let workload = &crew.plan.workload;
+            let begin = begin.plus(crew.plan.delay);
+            let window = Window { begin, end: begin.plus(workload.runtime_ns) };
+            let control = Arc::new(Control::new(workload, window));
+            crew.let_go(&control);
+            groups.push(Group {
+                control,
+                counters: crew.counters.clone(),
+                io_timeout: crew.plan.workload.stop.io_timeout_ns,
+            });
+        }
+        let first = Arc::clone(&crews[0].plan.workload);
+        let watch = Watch {
+            cut_warm_up: first.stop.cut_warm_up,
+            groups: &groups,
+            clock,
+            stop: self.stop,
+            endings,
+            finished: vec![false; jobs],
+            precision: Precision::of(&first),
+        };
+        let watched = watch.run(at_rest, self.probe, self.tick);
+        let mut collected = Vec::new();
+        let mut failure = None;
+        for crew in &mut crews {
+            match crew.collect(&watched.finished) {
+                Ok(found) => collected.push(found),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if self.stop.load(Ordering::Relaxed) && groups[0].control.nothing_measured() {
+            return Err(TrialError::Interrupted);
+        }
+        let facts = self.probe.facts();
+        let of_each = crews.iter().zip(&groups).zip(collected);
+        let mut all = of_each.map(|((crew, group), collected)| {
+            measurement(&crew.plan, &group.control, collected, self.stop, &facts)
+        });
+        let first = all.next().ok_or(TrialError::Lost)??;
+        let beside = all.collect::<Result<_, _>>()?;
+        Ok(Measurement { before: watched.before, after: watched.after, beside, ..first })
+    }
+}
+
+/// What came of one workload, without the counters around its window.
+fn measurement(
+    plan: &RunPlan,
+    control: &Control,
+    collected: Collected,
+    stop: &AtomicBool,
+    facts: &ProbeFacts,
+) -> Result<Measurement, TrialError> {
+    let Collected { mut totals, logs, stuck } = collected;
+    if !logs.is_empty() {
+        let interrupted = stop.load(Ordering::Relaxed);
+        let checked = match stuck.jobs {
+            _ if interrupted => not_read_back(&logs, "the run was interrupted"),
+            0 => read_back(&plan.workload, logs, &plan.files, stop),
+            _ => not_read_back(&logs, "the device stopped answering"),
+        };
+        if !interrupted && stop.load(Ordering::Relaxed) {
+            return Err(TrialError::Interrupted);
+        }
+        // Failed reads count as reads, or as writes where the run does nothing else.
+        let direction = usize::from(plan.workload.read_percent == 0);
+        totals.failures[direction].merge(&checked.failures);
+        totals.verify = Some(checked.result);
+    }
+    let (end, ended_by) = control.ending(&totals, stuck);
+    Ok(Measurement {
+        window: control.window(),
+        end,
+        ended_by,
+        totals,
+        before: Vec::new(),
+        after: ProbeSample::default(),
+        stuck,
+        probe: facts.clone(),
+        harness: None,
+        beside: Vec::new(),
+    })
+}
+
 /// Everything that a job's thread knows; it owns all of it.
 struct Life {
     job: u32,
+    /// Its number among the jobs of all workloads.
+    number: u32,
     plan: RunPlan,
     gate: mpsc::Receiver<Arc<Control>>,
     counters: Arc<JobCounters>,
@@ -238,7 +319,7 @@ struct Life {
 
 /// Says that the thread is over, however it ends; one that panics ends the run for all.
 struct Leaving {
-    job: u32,
+    number: u32,
     endings: mpsc::Sender<u32>,
     control: Option<Arc<Control>>,
 }
@@ -249,7 +330,7 @@ impl Drop for Leaving {
             control.end_at(Nanos(0), None);
         }
         // Nobody listens any more where the job was left behind.
-        let _ = self.endings.send(self.job);
+        let _ = self.endings.send(self.number);
     }
 }
 
@@ -260,8 +341,10 @@ impl Life {
         opened: &mpsc::Sender<bool>,
         endings: mpsc::Sender<u32>,
     ) -> Outcome {
-        let mut leaving = Leaving { job: self.job, endings, control: None };
-        let engine = open(self.job, &self.setup());
+        let mut leaving = Leaving { number: self.number, endings, control: None };
+        let priority = self.plan.workload.io_priority;
+        let ranked = priority.map_or(Ok(()), engine::set_io_priority);
+        let engine = ranked.and_then(|()| open(self.job, &self.setup()));
         // The receiver outlives all threads; were it gone, the gate would still decide.
         let _ = opened.send(engine.is_ok());
         let control = self.gate.recv();
@@ -285,6 +368,10 @@ impl Life {
             batching: run.batching,
         };
         let mut worker = Worker::new(engine, run.clock, &plan);
+        if run.delay > Nanos(0) {
+            let ahead = run.ahead();
+            self.sleep_until(Nanos(control.window().begin.0.saturating_sub(ahead.0)));
+        }
         if control.limited() && run.workload.ramp_ns.0 == 0 {
             // Else what is handed over before the window would come on top of the bytes asked for.
             self.sleep_until(control.window().begin);

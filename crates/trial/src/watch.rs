@@ -4,7 +4,7 @@
 use crate::precision::Precision;
 use crate::{Control, JobCounters, SEGMENTS, SLICES_PER_SEGMENT};
 use engine::{Clock, JobClock, Probe, ProbeSample};
-use record::{EndedBy, Nanos, Workload};
+use record::{EndedBy, Nanos};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -15,14 +15,24 @@ const TICK: Nanos = Nanos(100_000_000);
 /// How long the other jobs have to end when one is stuck.
 const GRACE: Nanos = Nanos(1_000_000_000);
 
+/// The jobs of one workload.
+pub(crate) struct Group {
+    pub(crate) control: Arc<Control>,
+    pub(crate) counters: Vec<Arc<JobCounters>>,
+    /// How long its device may be silent.
+    pub(crate) io_timeout: Nanos,
+}
+
 /// What the watching thread knows of a run.
 pub(crate) struct Watch<'a> {
-    pub(crate) workload: &'a Workload,
-    pub(crate) control: &'a Control,
-    pub(crate) counters: &'a [Arc<JobCounters>],
+    /// Whether the counters are read at the segments of the window too.
+    pub(crate) cut_warm_up: bool,
+    /// At least one: the first is that whose window the counters are read at.
+    pub(crate) groups: &'a [Group],
     pub(crate) clock: JobClock,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) endings: &'a mpsc::Receiver<u32>,
+    /// By the number of a job among those of all groups.
     pub(crate) finished: Vec<bool>,
     pub(crate) precision: Precision,
 }
@@ -37,6 +47,10 @@ pub(crate) struct Watched {
 }
 
 impl Watch<'_> {
+    fn control(&self) -> &Control {
+        &self.groups[0].control
+    }
+
     /// Watches until all jobs have ended or are given up; `at_rest` are the counters before the first
     /// request, where no request precedes the window.
     pub(crate) fn run(
@@ -45,13 +59,13 @@ impl Watch<'_> {
         probe: &mut dyn Probe,
         tick: &mut dyn FnMut(f64),
     ) -> Watched {
-        let window = self.control.window();
+        let window = self.control().window();
         let first = at_rest.unwrap_or_else(|| {
             self.sleep_until(window.begin, &mut |_| ());
             probe.sample()
         });
         let mut before = vec![first];
-        let cuts = if self.workload.stop.cut_warm_up { 1..SEGMENTS } else { 0..0 };
+        let cuts = if self.cut_warm_up { 1..SEGMENTS } else { 0..0 };
         for segment in cuts {
             if self.sleep_until(window.slice_begin(segment * SLICES_PER_SEGMENT), tick) {
                 break;
@@ -66,12 +80,12 @@ impl Watch<'_> {
 
     /// Sleeps until `time`; true where the run was over before.
     fn sleep_until(&mut self, time: Nanos, tick: &mut dyn FnMut(f64)) -> bool {
-        let window = self.control.window();
+        let window = self.control().window();
         let length = window.end.since(window.begin).0.max(1) as f64;
         loop {
             let now = self.clock.now();
             self.attend(now);
-            if self.control.end() <= now && now < window.end || self.all_finished() {
+            if self.control().end() <= now && now < window.end || self.all_finished() {
                 return true;
             }
             if now >= time {
@@ -105,27 +119,34 @@ impl Watch<'_> {
     fn attend(&mut self, now: Nanos) -> bool {
         let stopped = self.stop.load(Ordering::Relaxed);
         if stopped {
-            self.control.end_at(now, Some(EndedBy::Interrupted));
+            self.end_all(now, EndedBy::Interrupted);
         }
-        if self.control.end() > now && self.precision.reached(self.counters) {
-            self.control.end_at(now, Some(EndedBy::Precision));
+        let first = &self.groups[0];
+        if first.control.end() > now && self.precision.reached(&first.counters) {
+            first.control.end_at(now, Some(EndedBy::Precision));
         }
-        let allowed = self.workload.stop.io_timeout_ns;
-        let working = self.counters.iter().zip(&self.finished).filter(|&(_, finished)| !finished);
-        let stuck =
-            working.map(|(counters, _)| counters.silence(now)).any(|silent| silent > allowed);
+        let jobs = self.groups.iter().flat_map(|group| {
+            group.counters.iter().map(|counters| (counters.silence(now), group.io_timeout))
+        });
+        let working = jobs.zip(&self.finished).filter(|&(_, &finished)| !finished);
+        let mut silences = working.map(|(silence, _)| silence);
+        let stuck = silences.any(|(silent, allowed)| silent > allowed);
         if stuck {
-            self.control.end_at(now, Some(EndedBy::Silence));
+            self.end_all(now, EndedBy::Silence);
         }
         stuck || stopped
+    }
+
+    fn end_all(&self, now: Nanos, by: EndedBy) {
+        self.groups.iter().for_each(|group| group.control.end_at(now, Some(by)));
     }
 
     /// How long until the slices of the next look are over.
     fn until_look(&self, now: Nanos) -> Nanos {
         let Some(look) = self.precision.next_look() else { return TICK };
-        let over = self.control.window().slice_begin(look);
+        let over = self.control().window().slice_begin(look);
         // A moment later, so that the jobs have passed that boundary; not at once again after it.
-        over.plus(self.control.window().slice_length()).since(now).max(Nanos(1_000_000))
+        over.plus(self.control().window().slice_length()).since(now).max(Nanos(1_000_000))
     }
 
     /// Waits for a job to end, at most `span`.

@@ -6,7 +6,7 @@
 use crate::error::{in_range, refuse};
 use crate::region::{Region, jobs_per_area};
 use crate::{BuildError, Spec};
-use record::{Arrival, Bytes, HotArea, Pattern, Regions, Workload, format_bytes};
+use record::{Arrival, Beside, Bytes, HotArea, Pattern, Regions, Workload, format_bytes};
 
 /// The area of [`Pattern::Hit`] where the user names none: small for any cache.
 const HIT_BYTES: u64 = 1 << 20;
@@ -18,11 +18,41 @@ const HOT_PART: u64 = 5;
 const HOT_PERCENT: u8 = 80;
 
 impl Spec {
-    /// The workload on targets of which the smallest has this size.
+    /// The workload on targets of which the smallest has this size, which jobs beside it use too.
     ///
     /// # Errors
     /// If the parts do not hold together; the text names the flag to change.
     pub fn build(&self, target: Bytes) -> Result<Workload, BuildError> {
+        self.build_on(&[target])
+    }
+
+    /// The same where jobs beside it have sets of targets of their own; `targets` are the sizes of the
+    /// smallest of each set.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn build_on(&self, targets: &[Bytes]) -> Result<Workload, BuildError> {
+        let size = |set: u32| targets.get(set as usize).copied().unwrap_or_default();
+        let mut first = self.build_alone(size(0))?;
+        for (job, index) in self.beside.iter().zip(1..) {
+            let name = job.spec.asked.label(index);
+            let mut workload = job
+                .spec
+                .build_alone(size(job.targets))
+                .map_err(|error| BuildError::Beside { job: name, error: Box::new(error) })?;
+            // What differs between jobs cannot be cut off for all.
+            workload.stop.cut_warm_up = false;
+            first.stop.cut_warm_up = false;
+            let (delay_ns, targets) = (job.delay_ns, job.targets);
+            first.beside.push(Beside { delay_ns, targets, workload });
+        }
+        let why = "looks at one job, and several run at the same time; leave it out";
+        let several = first.stop.precision_ppm.is_some() && !first.beside.is_empty();
+        refuse(several, "until-precision", why)?;
+        Ok(first)
+    }
+
+    fn build_alone(&self, target: Bytes) -> Result<Workload, BuildError> {
         self.check()?;
         let area = self.area(target)?;
         // Whole requests of the smallest size.

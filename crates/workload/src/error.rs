@@ -16,6 +16,14 @@ pub enum BuildError {
     /// The area does not fit the target, or not a request for every job.
     #[error("{0}")]
     Area(String),
+    /// The same of a job beside the first.
+    #[error("{job}: {error}")]
+    Beside {
+        /// Its name.
+        job: String,
+        /// What is wrong.
+        error: Box<Self>,
+    },
 }
 
 impl BuildError {

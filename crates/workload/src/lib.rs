@@ -28,5 +28,5 @@ pub use error::BuildError;
 pub use mix::parse_mix;
 pub use region::{Region, area_and_rank};
 pub use rng::{Rng, derive_seed};
-pub use spec::Spec;
+pub use spec::{Spec, SpecBeside};
 pub use stream::{Request, RequestStream};

@@ -3,7 +3,7 @@
 //! Parts that a user may leave out are options here, so that a part that is given without the
 //! one that it belongs to (a hot size without the pattern) is an error and never ignored.
 
-use record::{Arrival, Bytes, Regions, SizeShare, Workload};
+use record::{Arrival, Bytes, Nanos, Regions, SizeShare, Workload};
 
 /// What a user asks for; the defaults are those of `halfpower run`.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,19 @@ pub struct Spec {
     pub arrival: Option<Arrival>,
     /// Length of the area; to the end of the target where `None`.
     pub size: Option<Bytes>,
+    /// Jobs at the same time.
+    pub beside: Vec<SpecBeside>,
+}
+
+/// A job beside the first.
+#[derive(Clone, Debug, Default)]
+pub struct SpecBeside {
+    /// By how much later its window begins.
+    pub delay_ns: Nanos,
+    /// Which set of targets it uses; 0 is that of the first.
+    pub targets: u32,
+    /// What it does; jobs beside itself are not looked at.
+    pub spec: Spec,
 }
 
 impl Spec {
@@ -30,6 +43,17 @@ impl Spec {
     #[must_use]
     pub fn of(asked: Workload) -> Self {
         Self { asked, ..Self::default() }
+    }
+
+    /// This, and what is asked of the jobs beside it, each with its set of targets.
+    pub fn all(&self) -> impl Iterator<Item = (u32, &Self)> {
+        std::iter::once((0, self)).chain(self.beside.iter().map(|job| (job.targets, &job.spec)))
+    }
+
+    /// Changes this and all that is asked beside it.
+    pub fn for_each(&mut self, change: impl Fn(&mut Self)) {
+        change(self);
+        self.beside.iter_mut().for_each(|job| change(&mut job.spec));
     }
 
     /// The same with one request size.

@@ -90,11 +90,25 @@ fn a_command_line_of_fio_is_a_run_with_its_page() {
 }
 
 #[test]
+fn jobs_without_a_stonewall_run_at_the_same_time() {
+    let folder = folder();
+    let at_once = FILE.replace("stonewall\n", "startdelay=50ms\n");
+    std::fs::write(folder.path().join("at-once.fio"), at_once).unwrap();
+    let words = "run at-once.fio --overwrite --no-save --output-format=json";
+    let outcome = halfpower_in(folder.path(), words);
+    assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
+    assert!(outcome.stderr.contains("--start-delay 50000000ns"), "{outcome:?}");
+    let jobs = &json(&outcome)["jobs"];
+    let of = |job: usize, side: &str| jobs[job][side]["total_ios"].as_u64();
+    assert_eq!((jobs[0]["jobname"].as_str(), of(0, "read")), (Some("first"), Some(256)));
+    assert_eq!((jobs[1]["jobname"].as_str(), of(1, "write")), (Some("second"), Some(16)));
+    assert_eq!((of(0, "write"), of(1, "sync")), (Some(0), Some(16)));
+}
+
+#[test]
 fn what_cannot_be_done_as_it_is_asked_for_runs_nothing() {
     let folder = folder();
     let before = std::fs::read(folder.path().join("data")).unwrap();
-    let at_once = FILE.replace("stonewall\n", "");
-    std::fs::write(folder.path().join("at-once.fio"), at_once).unwrap();
     std::fs::write(
         folder.path().join("trims.fio"),
         "[a]\nfilename=data\n[b]\nstonewall\nrw=trim\n",
@@ -110,11 +124,6 @@ fn what_cannot_be_done_as_it_is_asked_for_runs_nothing() {
         "run jobs.fio --section first --overwrite --no-save",
         2,
         &["--overwrite", "no job writes"],
-    );
-    refuses(
-        "run at-once.fio --overwrite --no-save",
-        2,
-        &["at-once.fio:10:1", "same time", "stonewall"],
     );
     refuses("run trims.fio --no-save", 2, &["trims.fio:5:1", "rw=trim"]);
     refuses("run gone.fio", 2, &["gone.fio", "No such file"]);

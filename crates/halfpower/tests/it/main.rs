@@ -41,6 +41,7 @@ mod recordings;
 mod refusals;
 mod reports;
 mod sequence;
+mod several_jobs;
 mod simulated_checks;
 mod simulated_machines;
 mod simulated_runs;

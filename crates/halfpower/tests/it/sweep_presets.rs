@@ -255,6 +255,23 @@ fn mixed_finds_that_writes_delay_reads_where_they_share_a_server() {
 }
 
 #[test]
+fn competing_finds_what_streams_take_from_each_other_where_they_share_a_disk() {
+    let streams = "competing --size 64m --runtime 1s --set iodepth=2";
+    // What random writes get beside random reads, of what they get alone.
+    let ratio = |device: &str| {
+        let swept = swept(&format!("{streams} sim:{device}"));
+        let of = effects(&swept, "random reads", "");
+        let effect = of.iter().find(|effect| effect.within["stream"] == "random writes").unwrap();
+        (effect.found, effect.ratio.value)
+    };
+    // Two of the six in the queue are those of the stream.
+    let (found, shared) = ratio("mm1,service=1ms");
+    assert!(found == Some(true) && (0.28..0.39).contains(&shared), "{shared}");
+    let (found, apart) = ratio("mdc,servers=64,service=1ms");
+    assert!(found == Some(false) && (0.99..1.01).contains(&apart), "{apart}");
+}
+
+#[test]
 fn network_finds_the_small_requests_that_a_network_slows_down() {
     let places =
         swept("network --runtime 2s --set rw=read --set iodepth=4 --set bs=4k,128k sim:atlas10k");

@@ -72,6 +72,9 @@ impl Conditions {
         let thread = if workload.sqpoll { " with a kernel thread" } else { "" };
         let pages = if workload.huge_pages { " huge pages" } else { "" };
         self.add("engine", Some(format!("{engine}{polled}{thread}{pages}")));
+        let beside = workload.beside.iter().map(|job| job.workload.cell());
+        let beside: Vec<String> = beside.map(|cell| cell.chars().take(8).collect()).collect();
+        self.add("jobs beside it, by cell", (!beside.is_empty()).then(|| beside.join(" ")));
         self.add("area", Some(bytes(workload.size_bytes)));
         if workload.offset_bytes.0 > 0 {
             self.add("area begins at", Some(bytes(workload.offset_bytes)));

@@ -97,6 +97,8 @@ pub fn trial(workload: &Workload, iops: f64) -> Trial {
         environment: None,
         cache_dropped: None,
         preconditioning: None,
+        beside: Vec::new(),
+        total: None,
     }
 }
 

@@ -134,6 +134,7 @@ fn trial(rig: &mut SimBackend, workload: &Workload, seed: u64, id: String) -> Tr
         findings: Vec::new(),
         cache_dropped: None,
         preconditioning: None,
+        beside: Vec::new(),
     };
     let stop = AtomicBool::new(false);
     run_trial(rig, workload, seed, identity, &stop, &mut |_| ()).unwrap()

@@ -21,8 +21,15 @@ pub(crate) fn workload_text(workload: &Workload) -> String {
         Some(engine(workload)),
         data(workload),
         targets(workload),
+        workload.io_priority.map(|it| format!("I/O priority {}/{}", it.class.name(), it.level)),
+        beside(workload),
     ];
     joined(parts.into_iter().flatten(), ", ", |part| part)
+}
+
+fn beside(workload: &Workload) -> Option<String> {
+    let count = workload.beside.len();
+    (count > 0).then(|| format!("beside {}", number::counted(count as f64, "other job")))
 }
 
 fn flush(flush: Flush) -> String {

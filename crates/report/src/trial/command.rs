@@ -6,22 +6,45 @@
 
 use crate::story::joined;
 use record::{
-    Arrival, CacheMode, Data, Discipline, DropCache, FlushKind, Nanos, Pattern, Regions,
-    TargetKind, Trial, Workload, shell_word,
+    Arrival, CacheMode, Data, Discipline, DropCache, FlushKind, IoPriority, Nanos, Pattern,
+    Regions, Target, TargetKind, Trial, Workload, shell_word,
 };
 
 /// A flag with its value, which is empty for a switch; `None` where it is not written.
 type Flag = (&'static str, Option<String>);
 
 pub(crate) fn command(trial: &Trial) -> String {
-    let paths = joined(&trial.targets, "", |target| format!(" {}", shell_word(&target.path)));
+    let mut text = format!("halfpower run{}", words(trial, &trial.targets));
+    for (index, job) in trial.workload.beside.iter().enumerate() {
+        let Some(alone) = trial.job(index + 1) else { continue };
+        let own = if job.targets > 0 { alone.targets.as_slice() } else { &[] };
+        let mut words = words(&alone, own);
+        if job.delay_ns.0 > 0 {
+            words.push_str(&format!(" --start-delay {}", nanos(job.delay_ns)));
+        }
+        text.push_str(&format!(" --beside {}", quoted(words.trim_start())));
+    }
+    format!("{text} --seed {}", trial.seed)
+}
+
+/// Words as one, in quotes in which a line may still be broken, where they allow that.
+fn quoted(words: &str) -> String {
+    if words.contains(['"', '$', '`', '\\', '!']) {
+        return shell_word(words);
+    }
+    format!("\"{words}\"")
+}
+
+/// A job's targets and flags.
+fn words(trial: &Trial, targets: &[Target]) -> String {
+    let paths = joined(targets, "", |target| format!(" {}", shell_word(&target.path)));
     let all = [what(&trial.workload), place(&trial.workload, trial), course(&trial.workload)];
     let written = all.into_iter().flatten().filter_map(|(name, value)| Some((name, value?)));
     let flags = joined(written, "", |(name, value)| match value.as_str() {
         "" => format!(" --{name}"),
         value => format!(" --{name} {value}"),
     });
-    format!("halfpower run{paths}{flags} --seed {}", trial.seed)
+    paths + &flags
 }
 
 fn switch(on: bool) -> Option<String> {
@@ -119,7 +142,13 @@ fn course(workload: &Workload) -> Vec<Flag> {
         ("until-precision", rules.precision_ppm.map(|ppm| format!("{}%", f64::from(ppm) / 1e4))),
         ("keep-warm-up", switch(!rules.cut_warm_up)),
         ("interval", rules.interval_ns.map(nanos)),
+        ("io-priority", workload.io_priority.map(priority)),
+        ("job-name", workload.name.as_deref().map(shell_word)),
     ]
+}
+
+fn priority(priority: IoPriority) -> String {
+    format!("{}/{}", priority.class.name(), priority.level)
 }
 
 /// A time as the flags take it, exactly.

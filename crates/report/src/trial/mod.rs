@@ -9,6 +9,7 @@ mod asked;
 mod command;
 mod components;
 mod cost;
+mod jobs;
 mod load;
 
 use crate::number::{self, counted};
@@ -37,28 +38,61 @@ pub fn trial(trial: &Trial) -> Story {
     let names = target::summaries(&trial.targets);
     let target = if names.is_empty() { "no target" } else { &names };
     let subject = format!("{} on {target}", workload_text(&trial.workload));
-    let mut story = Story::new("Trial", subject, trial.simulated).saved(&trial.id, &trial.findings);
-    story.headline = headline(trial);
-    facts(&mut story, trial);
-    latencies(&mut story, trial);
+    let jobs = jobs_of(trial);
+    let findings = jobs::findings(trial, &jobs);
+    let mut story = Story::new("Trial", subject, trial.simulated).saved(&trial.id, &findings);
+    let together = trial.together();
+    // What all did, where that is known, else what is known of the first job.
+    let shown = together.as_ref().unwrap_or(trial);
+    story.headline = match (&together, jobs.as_slice()) {
+        (None, several @ [_, _, ..]) => {
+            let said = |(name, job): &(String, Trial)| format!("{name}: {}", headline(job));
+            several.iter().map(said).collect::<Vec<_>>().join(" ")
+        }
+        _ => headline(shown),
+    };
+    if jobs.len() < 2 || together.is_some() {
+        facts(&mut story, shown);
+    }
+    if jobs.len() > 1 {
+        jobs::section(&mut story, trial, &jobs);
+    }
+    latencies(&mut story, &jobs);
     let section = story.section("How it ran", "");
     load::open_loop(section, trial);
-    load::concurrency(section, trial);
+    load::concurrency(section, shown);
     load::state(section, trial);
     processors_and_device(section, trial);
     load::intervals(&mut story, trial);
-    let named: Vec<(String, &HistogramSnapshot)> =
-        trial.kinds().map(|(_, name, kind)| (name.to_owned(), &kind.histogram)).collect();
+    let several = jobs.len() > 1;
+    let named: Vec<(String, &HistogramSnapshot)> = jobs
+        .iter()
+        .flat_map(|(job, trial)| {
+            trial.kinds().map(move |(_, kind, result)| {
+                let name = if several { format!("{job} {kind}") } else { kind.to_owned() };
+                (name, &result.histogram)
+            })
+        })
+        .collect();
     story.charts.extend(distribution(&named));
-    let alone = [(String::new(), trial)];
-    story.charts.extend(rate_over_time(&alone));
-    story.charts.extend(latency_over_time(&alone));
+    let lines: Vec<(String, &Trial)> = jobs
+        .iter()
+        .map(|(job, trial)| (if several { job.clone() } else { String::new() }, trial))
+        .collect();
+    story.charts.extend(rate_over_time(&lines));
+    story.charts.extend(latency_over_time(&lines));
     story.charts.extend(components::chart(&trial.result.components));
     let about = (trial.halfpower_version.as_str(), trial.time.as_deref(), trial.seed);
     target::conditions(&mut story, &trial.targets, trial.environment.as_ref(), about);
     story.condition("cell", &trial.cell);
     story.commands.push(command(trial));
     story
+}
+
+/// Each job by its name, as if alone.
+pub(crate) fn jobs_of(trial: &Trial) -> Vec<(String, Trial)> {
+    let named = trial.workload.all().zip(0..);
+    named.filter_map(|(job, index)| Some((job.label(index), trial.job(index)?))).collect()
 }
 
 fn headline(trial: &Trial) -> String {
@@ -130,13 +164,20 @@ const TIMES: [(&str, TimeOf); 7] = [
     ("latency_max_ns", |times| Some(times.max as f64)),
 ];
 
-fn latencies(story: &mut Story, trial: &Trial) {
-    let mut rows: Vec<(&str, &TimeSummary)> = Vec::new();
-    for (_, name, direction) in trial.kinds() {
-        rows.extend(direction.latency_ns.as_ref().map(|times| (name, times)));
-        // In a closed loop a request arrives when it is submitted: both are the same.
-        if direction.completion_ns != direction.latency_ns {
-            rows.extend(direction.completion_ns.as_ref().map(|times| ("completion", times)));
+fn latencies(story: &mut Story, jobs: &[(String, Trial)]) {
+    let name = |job: &str, kind: &str| match jobs.len() {
+        1 => kind.to_owned(),
+        _ => format!("{job} {kind}"),
+    };
+    let mut rows: Vec<(String, &TimeSummary)> = Vec::new();
+    for (job, trial) in jobs {
+        for (_, kind, direction) in trial.kinds() {
+            rows.extend(direction.latency_ns.as_ref().map(|times| (name(job, kind), times)));
+            // In a closed loop a request arrives when it is submitted: both are the same.
+            if direction.completion_ns != direction.latency_ns {
+                let times = direction.completion_ns.as_ref();
+                rows.extend(times.map(|times| (name(job, "completion"), times)));
+            }
         }
     }
     if rows.is_empty() {
@@ -145,14 +186,16 @@ fn latencies(story: &mut Story, trial: &Trial) {
     let absent = rows.iter().any(|(_, times)| TIMES.iter().any(|(_, of)| of(times).is_none()));
     let section = story.section("Latency", "");
     section.table(rows, |t| {
-        t.left("", |row| row.0);
+        t.left("", |row| row.0.clone());
         for (id, of) in TIMES {
             t.of(id, |row| of(row.1)).expendable(u8::from(id == TIMES[0].0));
         }
     });
-    for (_, name, kind) in trial.kinds() {
-        let drawn = sparkline(&kind.histogram, SPARK_COLUMNS);
-        section.row(name, drawn.unwrap_or_default());
+    for (job, trial) in jobs {
+        for (_, kind, result) in trial.kinds() {
+            let drawn = sparkline(&result.histogram, SPARK_COLUMNS);
+            section.row(&name(job, kind), drawn.unwrap_or_default());
+        }
     }
     if absent {
         section.note("–: fewer than ten requests took longer, too few to say.");

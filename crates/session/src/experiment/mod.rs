@@ -181,8 +181,14 @@ impl OpenedDesign {
 fn build(spec: &Spec, size: Bytes) -> Result<Workload, BuildError> {
     let room = Bytes(size.0.saturating_sub(spec.asked.offset_bytes.0));
     let wanted = if spec.asked.stripe_bytes.is_some() { size } else { room };
-    let size_asked = spec.size.map(|asked| asked.min(wanted));
-    Spec { size: size_asked, ..spec.clone() }.build(size)
+    let mut spec = spec.clone();
+    spec.for_each(|spec| spec.size = spec.size.map(|asked| asked.min(wanted)));
+    spec.build(size)
+}
+
+/// Whether any job writes.
+fn writes(spec: &Spec) -> bool {
+    spec.all().any(|(_, spec)| spec.asked.read_percent < 100)
 }
 
 /// One list of real targets on its way.
@@ -198,26 +204,29 @@ struct TargetList {
 impl TargetList {
     fn open(list: &[String], lines: &[&Line], allowed: &Access) -> Result<Self> {
         let paths: Vec<&Path> = list.iter().map(Path::new).collect();
-        let writing = |line: &&&Line| line.spec.asked.read_percent < 100;
-        let writes = lines.iter().filter(writing).count();
+        let writing = |line: &&&Line| writes(&line.spec);
+        let written = lines.iter().filter(writing).count();
         // The largest that is asked for, if all ask: else what the target has.
         let sizes: Option<Vec<Bytes>> = lines.iter().map(|line| line.spec.size).collect();
         let size = sizes.and_then(|sizes| sizes.into_iter().max());
-        let least = lines.iter().map(|line| line.spec.asked.max_bs()).max().unwrap_or_default();
-        let descriptors = |line: &&Line| u64::from(line.spec.asked.numjobs) * 4;
+        let jobs = || lines.iter().flat_map(|line| line.spec.all()).map(|(_, spec)| spec);
+        let least = jobs().map(|spec| spec.asked.max_bs()).max().unwrap_or_default();
+        let descriptors = |line: &&Line| {
+            line.spec.all().map(|(_, spec)| u64::from(spec.asked.numjobs) * 4).sum::<u64>()
+        };
         let most = lines.iter().map(descriptors).max().unwrap_or(0);
         kernel::allow_descriptors(list.len() as u64 * 6 + most + 64).map_err(TargetError::from)?;
-        let access = if writes > 0 { allowed.clone() } else { Access::ReadOnly };
+        let access = if written > 0 { allowed.clone() } else { Access::ReadOnly };
         let opened = RealTargets::open(&paths, &access, size, least);
         let (targets, read_only) = match opened {
             Ok(targets) => (targets, None),
-            Err(error) if writes < lines.len() && error.exit_code() == REFUSED => {
+            Err(error) if written < lines.len() && error.exit_code() == REFUSED => {
                 let targets = RealTargets::open(&paths, &Access::ReadOnly, size, least)?;
                 (targets, Some(error.to_string()))
             }
             Err(error) => return Err(error),
         };
-        let writes = writes > 0 && read_only.is_none();
+        let writes = written > 0 && read_only.is_none();
         Ok(Self { targets, read_only, modes: BTreeMap::new(), writes })
     }
 
@@ -231,14 +240,16 @@ impl TargetList {
     }
 
     fn workload(&mut self, line: &Line) -> Result<Workload, String> {
-        if let Some(reason) = self.read_only.as_ref().filter(|_| line.spec.asked.read_percent < 100)
-        {
+        if let Some(reason) = self.read_only.as_ref().filter(|_| writes(&line.spec)) {
             return Err(reason.clone());
         }
         let facts: Vec<&Target> = self.targets.all_facts().collect();
         let treatment = line.preparation.as_deref().and_then(treatment::find);
         treatment.map_or(Ok(()), |treatment| treatment.fits(&facts))?;
-        if line.spec.asked.polled || line.spec.asked.sqpoll {
+        if line.spec.all().any(|(set, _)| set > 0) {
+            return Err("a job beside the first uses its targets; name none in beside".to_owned());
+        }
+        if line.spec.all().any(|(_, spec)| spec.asked.polled || spec.asked.sqpoll) {
             engine::probe_uring().map_err(|error| error.to_string())?;
         }
         let smallest = facts.iter().map(|facts| facts.size_bytes).min().unwrap_or_default();
@@ -246,12 +257,15 @@ impl TargetList {
         let workload = build(&line.spec, smallest).map_err(|error| error.to_string())?;
         let workload = Workload { from_start, ..workload };
         let alignment = self.targets.alignment();
-        check_alignment(&workload, alignment).map_err(|error| error.to_string())?;
-        // Opened at its first use.
-        let opened = self.modes.entry(workload.cache).or_insert_with(|| {
-            let opened = self.targets.open_mode(workload.cache, self.writes);
-            opened.map_err(|error| error.to_string())
-        });
-        opened.clone().map(|()| workload)
+        for job in workload.all() {
+            check_alignment(job, alignment).map_err(|error| error.to_string())?;
+            // Opened at its first use.
+            let opened = self.modes.entry(job.cache).or_insert_with(|| {
+                let opened = self.targets.open_mode(job.cache, self.writes);
+                opened.map_err(|error| error.to_string())
+            });
+            opened.clone()?;
+        }
+        Ok(workload)
     }
 }

@@ -78,6 +78,8 @@ fn trial(id: &str) -> Trial {
         environment: None,
         cache_dropped: None,
         preconditioning: None,
+        beside: Vec::new(),
+        total: None,
     }
 }
 

@@ -28,7 +28,8 @@ const FEW_REQUESTS: u64 = 100;
 /// Rules of one kind of trouble each; the order is that of the findings in a document.
 type Rule = fn(&Trial) -> Option<Finding>;
 
-const RULES: &[Rule] = &[
+/// What the numbers of a job alone say.
+const OF_A_JOB: &[Rule] = &[
     failures::errors,
     failures::short,
     failures::silent,
@@ -45,6 +46,10 @@ const RULES: &[Rule] = &[
     area::cache_sized,
     area::compressed_extents,
     area::drop_cache,
+];
+
+/// What takes the counters of devices and processors, which do not tell jobs apart.
+const OF_ALL_JOBS: &[Rule] = &[
     counters::page_cache,
     counters::compressed,
     counters::direct_ignored,
@@ -53,28 +58,44 @@ const RULES: &[Rule] = &[
     requests::merged,
     requests::split,
     limits::cgroup,
-    harness::ceiling,
     harness::processor,
-    harness::clock,
     harness::steal,
-    harness::locked_memory,
-    harness::no_io,
 ];
+
+/// What the limits of the program say of a job.
+const OF_THE_HARNESS: &[Rule] =
+    &[harness::ceiling, harness::clock, harness::locked_memory, harness::no_io];
 
 /// Kinds that are stated before a run and judged here once its numbers are known.
 const JUDGED_AGAIN: [FindingCode; 2] = [FindingCode::CgroupLimit, FindingCode::UnwrittenExtents];
 
-/// All findings on a trial from its own numbers.
+/// All findings on a trial from its own numbers; on those of jobs beside the first, see [`judge`].
 #[must_use]
 pub fn findings(trial: &Trial) -> Vec<Finding> {
-    RULES.iter().filter_map(|rule| rule(trial)).collect()
+    let found = |rules: &[Rule], trial: &Trial| -> Vec<Finding> {
+        rules.iter().filter_map(|rule| rule(trial)).collect()
+    };
+    let mut all = found(OF_A_JOB, trial);
+    if trial.workload.beside.is_empty() {
+        all.extend(found(OF_ALL_JOBS, trial));
+    } else if let Some(together) = trial.together() {
+        all.extend(found(OF_ALL_JOBS, &together));
+    }
+    all.extend(found(OF_THE_HARNESS, trial));
+    all
 }
 
-/// Adds to a trial what its own numbers say, in place of what was stated before they were known.
+/// Adds to a trial what its own numbers say, in place of what was stated before they were known, and to
+/// each job beside the first what its numbers say.
 pub fn judge(trial: &mut Trial) {
     trial.findings.retain(|finding| !JUDGED_AGAIN.contains(&finding.code));
     let found = findings(trial);
     trial.findings.extend(found);
+    for index in 0..trial.beside.len() {
+        let Some(alone) = trial.job(index + 1) else { continue };
+        let found = OF_A_JOB.iter().filter_map(|rule| rule(&alone));
+        trial.beside[index].findings = found.collect();
+    }
 }
 
 fn bytes(trial: &Trial) -> u64 {

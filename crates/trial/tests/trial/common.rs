@@ -47,6 +47,7 @@ pub(crate) fn identity() -> Identity {
         findings: Vec::new(),
         cache_dropped: None,
         preconditioning: None,
+        beside: Vec::new(),
     }
 }
 

@@ -23,8 +23,9 @@ use std::collections::BTreeMap;
 
 /// The flags of `run` that a design may set. The others say where results go, what may be
 /// destroyed, or which seed is used, and are no part of what is measured.
-pub const FLAG_KEYS: [&str; 39] = [
+pub const FLAG_KEYS: [&str; 41] = [
     "arrival",
+    "beside",
     "bs",
     "cache",
     "completion",
@@ -38,6 +39,7 @@ pub const FLAG_KEYS: [&str; 39] = [
     "hot-size",
     "huge-pages",
     "interval",
+    "io-priority",
     "io-size",
     "io-timeout",
     "iodepth",

@@ -36,6 +36,7 @@ pub const PRESETS: &[Preset] = presets![
     "engines",
     "smp",
     "mixed",
+    "competing",
     "network",
     "snia-iops",
     "snia-throughput",

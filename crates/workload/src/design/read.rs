@@ -204,7 +204,8 @@ impl Reader<'_> {
     /// A value as it would be typed.
     fn scalar(&self, place: &str, value: Value) -> Result<String, DesignError> {
         match value {
-            Value::String(text) if text.starts_with('-') => {
+            // The flags of a job beside the first are such a text.
+            Value::String(text) if text.starts_with('-') && !place.ends_with("beside") => {
                 Err(self.wrong(place, "begins with a dash, like a flag of its own"))
             }
             Value::String(text) => Ok(text),

@@ -113,6 +113,8 @@ pub fn clean_trial() -> Trial {
         environment: Some(environment()),
         cache_dropped: None,
         preconditioning: None,
+        beside: Vec::new(),
+        total: None,
     }
 }
 

@@ -1,0 +1,73 @@
+//! Several jobs at the same time: what each did, and all together.
+
+use super::{FLUSHES, rate, workload_text};
+use crate::number;
+use crate::story::{Section, Story};
+use record::{DirectionResult, Finding, Trial, quantity};
+
+/// A kind of requests of a job.
+struct Row<'a> {
+    job: &'a str,
+    kind: &'static str,
+    result: &'a DirectionResult,
+}
+
+/// What is said of each job.
+pub(super) fn section(story: &mut Story, trial: &Trial, jobs: &[(String, Trial)]) {
+    let total = trial.together();
+    let section = story.section("Jobs at the same time", "");
+    let total = total.iter().map(|total| ("together", total));
+    let all = jobs.iter().map(|(name, job)| (name.as_str(), job)).chain(total);
+    let rows: Vec<Row<'_>> = all
+        .flat_map(|(job, trial)| {
+            trial.kinds().map(move |(_, kind, result)| Row { job, kind, result })
+        })
+        .collect();
+    section.table(rows, |t| {
+        t.left("job", |row| row.job);
+        t.left("", |row| row.kind);
+        t.left(quantity("iops").title, |row| {
+            let rate =
+                number::with_half_width(rate(row.kind, row.result), row.result.iops_ci95_rel);
+            rate.replace(" IOPS", "")
+        });
+        t.left(quantity("bytes_per_s").title, |row| match row.kind {
+            FLUSHES => String::new(),
+            _ => number::rate(row.result.bytes_per_s),
+        })
+        .expendable(1);
+        t.of("latency_mean_ns", |row| row.result.latency_ns.as_ref().map(|times| times.mean));
+        t.of("latency_p99_ns", |row| row.result.latency_ns.as_ref().and_then(|times| times.p99));
+    });
+    for ((name, job), beside) in jobs.iter().skip(1).zip(&trial.workload.beside) {
+        row(section, name, job, beside.delay_ns.0, beside.targets > 0);
+    }
+    if let Some(reason) = trial.total.as_ref().and_then(|total| total.reason()) {
+        section.row("together", format!("not measured: {reason}"));
+    }
+}
+
+/// What a job beside the first was asked.
+fn row(section: &mut Section, name: &str, job: &Trial, delay_ns: u64, elsewhere: bool) {
+    let mut text = workload_text(&job.workload);
+    if elsewhere {
+        text.push_str(&format!(", on {}", crate::target::summaries(&job.targets)));
+    }
+    if delay_ns > 0 {
+        text.push_str(&format!(", {} later", number::time(delay_ns as f64)));
+    }
+    section.row(name, text);
+}
+
+/// The findings on all jobs, those of jobs beside the first with their names.
+pub(super) fn findings(trial: &Trial, jobs: &[(String, Trial)]) -> Vec<Finding> {
+    let mut all = trial.findings.clone();
+    for (name, job) in jobs.iter().skip(1) {
+        all.extend(job.findings.iter().map(|finding| {
+            let mut finding = finding.clone();
+            finding.claim = format!("{name}: {}", finding.claim);
+            finding
+        }));
+    }
+    all
+}
