@@ -183,20 +183,62 @@ pub fn run_of(section: &Section, kind_of: &dyn Fn(&str) -> FileKind) -> Result<R
         out.note(format!("{name}: in fio a Ki is {by} with kb_base={kb_base}, so also in {value}"));
     }
     let jobs = settings.value("numjobs", number)?.unwrap_or(1).max(1);
-    let (sequential, writes) = load(&settings, &mut out, &bytes)?;
-    place(&settings, &mut out, kind_of, &Area { jobs, sequential, bytes: &bytes })?;
-    caches(&settings, &mut out)?;
-    arrivals(&settings, &mut out, jobs, &bytes)?;
+    let writes = if let Some(log) = settings.text("read_iolog")? {
+        recorded(&settings, &mut out, log)?;
+        caches(&settings, &mut out)?;
+        data(&settings, &mut out, true)?;
+        // What is in it is known when it is read.
+        true
+    } else {
+        let (sequential, writes) = load(&settings, &mut out, &bytes)?;
+        place(&settings, &mut out, kind_of, &Area { jobs, sequential, bytes: &bytes })?;
+        caches(&settings, &mut out)?;
+        arrivals(&settings, &mut out, jobs, &bytes)?;
+        data(&settings, &mut out, writes)?;
+        writes
+    };
     if jobs > 1 {
         out.flag("numjobs", &jobs);
     }
-    data(&settings, &mut out, writes)?;
     let waits = settings.on("stonewall")?.unwrap_or(false);
     let delay_ns = settings.value("startdelay", |text| time(text, SECOND_NS))?.unwrap_or(0);
     priority(&settings, &mut out)?;
     let mut notes = out.notes;
     notes.extend(settings.rest()?);
     Ok(Run { name: section.name.clone(), words: out.words, notes, writes, waits, delay_ns })
+}
+
+/// The requests of a recording, in place of drawn ones.
+fn recorded(settings: &Settings<'_>, out: &mut Words, log: &str) -> Result<(), FioError> {
+    let redirect = settings.text("replay_redirect")?;
+    let names = settings.text("filename")?.map(file_names).unwrap_or_default();
+    let targets = redirect.map_or(names, |target| vec![target.to_owned()]);
+    if targets.is_empty() {
+        let why = "name the target with replay_redirect or filename; the names in the log are of the \
+                   machine that it is from";
+        return Err(settings.refuse("read_iolog", why));
+    }
+    out.words.splice(0..0, targets);
+    out.flag("replay", &log);
+    // Percents of the recorded rate: 200 is twice as fast.
+    let scale = settings.value("replay_time_scale", number)?.unwrap_or(100);
+    if settings.on("replay_no_stall")?.unwrap_or(false) {
+        out.flag("replay-speed", &"max");
+    } else if scale == 0 {
+        return Err(settings.refuse("replay_time_scale", "use 1 or more"));
+    } else if scale != 100 {
+        out.flag("replay-speed", &(scale as f64 / 1e2));
+    }
+    let seconds = |text: &str| time(text, SECOND_NS);
+    if let Some(runtime) = settings.value("runtime", seconds)?.filter(|time| *time > 0) {
+        out.flag("runtime", &time_word(runtime));
+    }
+    for ignored in ["rw", "bs", "size", "norandommap", "time_based"] {
+        if settings.get(ignored).is_some() {
+            out.note(format!("{ignored}: the recording says that, in fio too"));
+        }
+    }
+    Ok(())
 }
 
 /// What the I/O scheduler is asked for.

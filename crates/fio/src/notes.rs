@@ -46,7 +46,10 @@ pub(crate) fn refusal(name: &str) -> &'static str {
         | "log_hist_msec" => {
             "no such logs are written; --interval 1s and --csv FILE write a line for each interval"
         }
-        "write_iolog" | "read_iolog" => "requests are neither recorded nor replayed yet",
+        "write_iolog" => "requests are recorded with halfpower record --trace-io FILE",
+        "replay_align" | "replay_scale" | "replay_skip" | "read_iolog_chunked" => {
+            "a recording is made again as it is"
+        }
         "flow" => "the rates of jobs are not tied to each other",
         "wait_for" => "a job waits for all before it (stonewall), or for none",
         "bsrange" | "bs_unaligned" | "blocksize_range" | "blocksize_unaligned" => {

@@ -11,7 +11,7 @@ use crate::values::{
 use clap::{Arg, Args, Command, FromArgMatches};
 use record::{
     Arrival, Bytes, CacheMode, Discipline, DropCache, EngineName, IoPriority, Nanos, Pattern,
-    Regions,
+    Regions, Replay, ReplayPace,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,6 +56,7 @@ pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     halfpower run . --rw randwrite --verify\n  \
     halfpower run /dev/sdb --iodepth 32 --cpu-upper --json\n  \
     halfpower run . --iodepth 4 --beside '--rw write --bs 1m'   two jobs at once\n  \
+    halfpower run /dev/sdb --replay log.io --replay-speed 2   recorded requests, twice as fast\n  \
     halfpower run jobs.fio            fio's job files\n  \
     halfpower run --name=a --filename=/dev/sdb --rw=randread --direct=1   fio's command line\n  \
     halfpower run sim:mm1,service=5ms --iodepth 4\n\n\
@@ -81,6 +82,8 @@ pub(crate) struct RunArgs {
     pub(crate) data: DataArgs,
     #[command(flatten, next_help_heading = "Several jobs")]
     pub(crate) jobs: JobsArgs,
+    #[command(flatten, next_help_heading = "Recorded requests")]
+    pub(crate) replay: ReplayArgs,
     /// A second pass with a counting load on every processor: an upper bound of the cost.
     #[arg(long, help_heading = "Processor cost")]
     pub(crate) cpu_upper: bool,
@@ -317,6 +320,37 @@ fn beside(text: &str) -> Result<BesideRun, String> {
         format!("{flag} is about all jobs together; give it beside --beside, or leave it out")
     });
     for_all.or_else(|| run.contradiction_of_job()).map_or(Ok(BesideRun(Arc::new(run))), Err)
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// Makes the requests of a recording in place of drawn ones: fio's iolog (version 2 or 3), text of
+    /// blkparse, an ASCII trace of DiskSim. By default at their times; --iodepth is the most in flight,
+    /// --passes repeats it.
+    #[arg(long, value_name = "FILE", value_parser = recording, alias = "read_iolog")]
+    pub(crate) replay: Option<Replay>,
+    /// How fast: 1 as recorded, 2 twice as fast, max each request as soon as another has completed
+    /// [default: 1].
+    #[arg(long, value_name = "FACTOR|max", value_parser = replay_pace, requires = "replay")]
+    pub(crate) replay_speed: Option<ReplayPace>,
+    /// Places beyond the area begin again at its start; else they are an error.
+    #[arg(long, requires = "replay")]
+    pub(crate) replay_wrap: bool,
+}
+
+fn recording(path: &str) -> Result<Replay, String> {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&bytes);
+    let replay = replay::read(&text).map_err(|error| error.to_string())?;
+    Ok(Replay { source: path.to_owned(), ..replay })
+}
+
+fn replay_pace(text: &str) -> Result<ReplayPace, String> {
+    if text == "max" {
+        return Ok(ReplayPace::AsFast);
+    }
+    let speed_milli = thousandths(text)?;
+    Ok(ReplayPace::AtTimes { speed_milli })
 }
 
 #[derive(Debug, Args)]

@@ -3,7 +3,8 @@
 
 use crate::run_args::{BesideRun, RWS, RunArgs, Rw, first_given};
 use record::{
-    CacheMode, Data, DropCache, EngineName, Flush, FlushKind, Nanos, Pattern, StopRules, Workload,
+    Bytes, CacheMode, Data, DropCache, EngineName, Flush, FlushKind, Nanos, OpKind, Pattern,
+    Replay, ReplayPace, StopRules, Workload,
 };
 use session::TargetSet;
 use std::path::Path;
@@ -13,6 +14,11 @@ use workload::{Spec, SpecBeside};
 /// The most that are in flight in an open loop where the user sets no limit: enough for any
 /// device to be the one that limits.
 const OPEN_LOOP_IODEPTH: u32 = 128;
+
+/// The area of a replay ends with a whole block of any device.
+const WHOLE_BLOCK_BYTES: u64 = 4_096;
+/// Time that a replay may take beside twice its own.
+const REPLAY_GRACE: Nanos = Nanos(10_000_000_000);
 
 /// The most with which a fit's largest requests have their buffers, and their room in its area.
 const COST_FIT_IODEPTH: u32 = 256;
@@ -123,7 +129,7 @@ impl RunArgs {
             },
             ..Workload::default()
         };
-        Spec {
+        let spec = Spec {
             asked,
             hot_bytes: self.load.hot_size,
             hot_percent: self.load.hot_share,
@@ -131,7 +137,31 @@ impl RunArgs {
             arrival: self.arrivals.arrival,
             size: self.place.size,
             beside: Vec::new(),
+        };
+        match self.replay.replay.clone() {
+            None => spec,
+            Some(replay) => self.replayed(spec, replay),
         }
+    }
+
+    /// The same with the requests of a recording, on an area that holds them, for as long as it may take.
+    fn replayed(&self, mut spec: Spec, mut replay: Replay) -> Spec {
+        replay.pace = self.replay.replay_speed.unwrap_or(replay.pace);
+        replay.wrap = self.replay.replay_wrap;
+        let open = matches!(replay.pace, ReplayPace::AtTimes { .. });
+        spec.asked.iodepth =
+            self.load.iodepth.unwrap_or_else(|| default_iodepth(open, spec.asked.engine));
+        if self.targets.iter().any(|target| Path::new(target).is_dir()) {
+            let whole = replay.end().next_multiple_of(WHOLE_BLOCK_BYTES);
+            spec.size = spec.size.or(Some(Bytes(whole)));
+        }
+        let passes = u64::from(self.stop.passes.unwrap_or(1));
+        let length = replay.length().0.saturating_mul(passes);
+        // Twice its time and more: a device that is slower than that fell behind.
+        let longest = Nanos(length.saturating_mul(2).saturating_add(REPLAY_GRACE.0));
+        spec.asked.runtime_ns = self.stop.runtime.unwrap_or(longest);
+        spec.asked.stop.cut_warm_up = false;
+        spec.with_replay(replay)
     }
 
     fn flush(&self) -> Option<Flush> {
@@ -162,6 +192,11 @@ impl RunArgs {
 
     /// Whether anything is written, also before the measured run.
     fn writes(&self) -> bool {
+        if let Some(replay) = &self.replay.replay {
+            let requests = &replay.recorded.0;
+            return requests.iter().any(|request| request.op == OpKind::Write)
+                || self.place.precondition;
+        }
         self.read_percent() < 100 || self.place.precondition
     }
 
@@ -275,11 +310,37 @@ impl RunArgs {
                 self.data.verify && self.read_percent() == 100 && load.seed.is_none(),
             ),
         ];
-        if let Some(text) = self.jobs_contradiction() {
+        if let Some(text) = self.jobs_contradiction().or_else(|| self.replay_contradiction()) {
             return Some(text);
         }
         let mistake = mistakes.iter().find(|(_, wrong)| *wrong).map(|(text, _)| (*text).to_owned());
         mistake.or_else(|| self.cost_fit_contradiction())
+    }
+
+    /// What says of requests that they are drawn.
+    fn replay_contradiction(&self) -> Option<String> {
+        self.replay.replay.as_ref()?;
+        let load = &self.load;
+        let drawn = first_given(&[
+            ("--rw", load.rw.is_some()),
+            ("--rwmixread", load.rwmixread.is_some()),
+            ("--bs", load.bs.is_some()),
+            ("--pattern", load.pattern.is_some()),
+            ("--hit-size", load.hit_size.is_some()),
+            ("--hot-size", load.hot_size.is_some()),
+            ("--hot-share", load.hot_share.is_some()),
+            ("--zipf-theta", load.zipf_theta.is_some()),
+            ("--stride", load.stride.is_some()),
+            ("--misalign", load.misalign > Bytes(0)),
+            ("--regions", load.regions.is_some()),
+            ("--io-size", self.stop.io_size.is_some()),
+            ("--until-precision", self.stop.until_precision.is_some()),
+            ("--cost-fit", self.cost_fit),
+            ("--cpu-upper", self.cpu_upper),
+            ("--sqlio-csv", self.results.sqlio_csv.is_some()),
+        ]);
+        drawn
+            .map(|flag| format!("{flag} is for requests that are drawn; leave it out, or --replay"))
     }
 
     /// What does not go with several jobs at the same time, or without them.

@@ -16,6 +16,7 @@ mod commits;
 mod comparison;
 mod cost_fit;
 mod diagnosis;
+mod digest;
 mod doubt;
 mod estimate;
 mod experiment;
@@ -26,12 +27,14 @@ mod interval;
 mod issuers;
 mod limits;
 mod load;
+mod op;
 mod path;
 mod plausible;
 mod prediction;
 mod price;
 mod profile;
 mod quantity;
+mod replay;
 mod saved;
 mod schema;
 mod settings;
@@ -54,6 +57,7 @@ pub use diagnosis::{
     Episode, EpisodeLoad, Excluded, MatchedBy, MatchedProfile, Misleading, Moment, Note, NoteCode,
     Numbers, OperationVerdict, Remedy, Strategy, Tail, UtilizationLaw, Verdict, VerdictShare,
 };
+pub use digest::hex_digest;
 pub use doubt::Doubt;
 pub use estimate::{Estimate, Measured, NORMAL_95};
 pub use experiment::{
@@ -80,6 +84,7 @@ pub use limits::{
     PathComponent, ProcessorCache, Sizing,
 };
 pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
+pub use op::OpKind;
 pub use path::{
     FileLayout, LVM_ONCE, LayerKind, ObservedPath, PathLayer, PathMap, Volume, VolumeKind,
 };
@@ -97,6 +102,7 @@ pub use profile::{
     PROFILE_SCHEMA, Profile, SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
+pub use replay::{Recorded, RecordedRequest, Replay, ReplayPace, scaled};
 pub use saved::{DocumentKind, SavedDocument};
 pub use schema::document_schema;
 pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
@@ -118,7 +124,6 @@ pub use whatif::{
 };
 pub use workload::{
     Arrival, Beside, Blend, CacheMode, Data, Discipline, DropCache, EngineName, Flush, FlushKind,
-    HotArea, IoClass, IoPriority, OpKind, Pattern, Regions, SizeShare, StopRules, Workload,
-    hex_digest,
+    HotArea, IoClass, IoPriority, Pattern, Regions, SizeShare, StopRules, Workload,
 };
 pub use zones::{Band, ZONES_SCHEMA, ZoneMap, ZonePosition};

@@ -303,6 +303,8 @@ pub enum EndedBy {
     Bytes,
     /// All passes over the area were made.
     Passes,
+    /// All recorded requests were made.
+    Recording,
     /// The interval of the rate is as narrow as asked.
     Precision,
     /// Nothing but failures came back.

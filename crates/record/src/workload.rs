@@ -4,45 +4,9 @@
 //! that changes what the device is asked to do. How long it was asked (run time, ramp) and which
 //! sequence was drawn (the seed) are left out, because repeats differ in them.
 
-use crate::{Bytes, Nanos};
+use crate::{Bytes, Nanos, OpKind, Replay, hex_digest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-
-/// Read or write, of one request.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum OpKind {
-    /// Device to memory.
-    Read,
-    /// Memory to device.
-    Write,
-}
-
-impl OpKind {
-    /// Reads first.
-    pub const BOTH: [Self; 2] = [Self::Read, Self::Write];
-
-    /// The word in print.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-
-    /// The word for several of them.
-    #[must_use]
-    pub fn plural(self) -> &'static str {
-        match self {
-            Self::Read => "reads",
-            Self::Write => "writes",
-        }
-    }
-}
 
 /// Where the requests go within the area.
 #[derive(
@@ -214,6 +178,8 @@ pub enum Arrival {
     Constant,
     /// Open: a Poisson process, which is many independent users.
     Poisson,
+    /// Open: at recorded times ([`Replay`]).
+    Recorded,
 }
 
 /// Which completed request lets the job go on.
@@ -411,6 +377,10 @@ pub struct Workload {
     pub depth: u32,
     /// Caches in use.
     pub cache: CacheMode,
+    /// Recorded requests in place of sizes, directions and pattern, which then only sum them up; absent
+    /// where they are drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
     /// How requests are carried out.
     pub engine: EngineName,
     /// io_uring with polled completion (IOPOLL).
@@ -518,6 +488,7 @@ impl Default for Workload {
             numjobs: 1,
             depth: 1,
             cache: CacheMode::Device,
+            replay: None,
             engine: EngineName::IoUring,
             polled: false,
             sqpoll: false,
@@ -631,6 +602,9 @@ impl Workload {
         let priority = self.io_priority.map_or_else(String::new, |priority| {
             format!(" io-priority={}/{}", priority.class.name(), priority.level)
         });
+        let replay = self.replay.as_ref().map_or_else(String::new, |replay| {
+            format!(" replay={}/{:?}", replay.digest, replay.pace)
+        });
         let beside: String = self
             .beside
             .iter()
@@ -638,12 +612,8 @@ impl Workload {
                 format!(" beside={}/{}/{}", job.delay_ns.0, job.targets, job.workload.cell())
             })
             .collect();
-        hex_digest(&(text + &blend + from_start + &flush + huge_pages + &priority + &beside))
+        hex_digest(
+            &(text + &blend + from_start + &flush + huge_pages + &priority + &replay + &beside),
+        )
     }
-}
-
-/// 32 hexadecimal digits that identify a text: the first half of its SHA-256.
-#[must_use]
-pub fn hex_digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -36,13 +36,16 @@ impl Timed {
         }
     }
 
-    /// The next request and its intended arrival.
-    pub(crate) fn peek(&mut self) -> (Request, Nanos) {
-        if self.next == BATCH {
-            self.stream.fill_timed(&mut self.requests, &mut self.times);
+    /// The next request and its intended arrival; `None` after the last, where there is one.
+    pub(crate) fn peek(&mut self) -> Option<(Request, Nanos)> {
+        if self.next == self.requests.len() {
+            let count = self.stream.fill_timed(&mut self.requests, &mut self.times);
+            self.requests.truncate(count);
+            self.times.truncate(count);
             self.next = 0;
         }
-        (self.requests[self.next], self.origin.plus(self.times[self.next]))
+        let request = self.requests.get(self.next)?;
+        Some((*request, self.origin.plus(self.times[self.next])))
     }
 
     pub(crate) fn advance(&mut self) {
@@ -97,8 +100,7 @@ impl Arrivals {
 
     /// Draws the copy up to `now`.
     fn see(&mut self, now: Nanos) {
-        loop {
-            let (request, at) = self.seen.peek();
+        while let Some((request, at)) = self.seen.peek() {
             if at >= now {
                 return;
             }

@@ -143,7 +143,7 @@ fn result(workload: &Workload, steady: &SteadyWindow<'_>) -> TrialResult {
 fn concurrency(counts: &Slice, arrival: Arrival, seconds: f64) -> f64 {
     let times = match arrival {
         Arrival::Closed => &counts.latency_ns,
-        Arrival::Constant | Arrival::Poisson => &counts.completion_ns,
+        Arrival::Constant | Arrival::Poisson | Arrival::Recorded => &counts.completion_ns,
     };
     (times[0] + times[1]) as f64 / (seconds * 1e9)
 }

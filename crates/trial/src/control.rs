@@ -9,7 +9,7 @@
 
 use crate::{JobTotals, Stuck, Window};
 use record::{EndedBy, Nanos, Workload};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// What jobs and watcher share about the end of a run.
@@ -20,6 +20,8 @@ pub struct Control {
     ended: Mutex<Option<EndedBy>>,
     /// One, or one for each target; empty where nothing limits the bytes.
     budgets: Vec<Budget>,
+    /// Jobs of a replay that have requests left; `None` where requests are drawn.
+    replaying: Option<AtomicU32>,
 }
 
 #[derive(Debug)]
@@ -41,9 +43,9 @@ fn areas(workload: &Workload) -> u64 {
 
 /// Bytes that a run by bytes or passes transfers, and which rule says so; the lesser counts.
 pub(crate) fn byte_limit(workload: &Workload) -> Option<(u64, EndedBy)> {
-    let passes = workload
-        .stop
-        .passes
+    // The passes of a replay are over its requests.
+    let passes = workload.stop.passes.filter(|_| workload.replay.is_none());
+    let passes = passes
         .map(|passes| (area_bytes(workload).saturating_mul(u64::from(passes)), EndedBy::Passes));
     let bytes = workload.stop.max_bytes.map(|bytes| (bytes.0, EndedBy::Bytes));
     passes.into_iter().chain(bytes).min_by_key(|&(limit, _)| limit)
@@ -62,7 +64,9 @@ impl Control {
             };
             (0..shares).map(budget).collect()
         });
-        Self { window, end: AtomicU64::new(window.end.0), ended: Mutex::new(None), budgets }
+        let replaying = workload.replay.as_ref().map(|_| AtomicU32::new(workload.numjobs));
+        let (end, ended) = (AtomicU64::new(window.end.0), Mutex::new(None));
+        Self { window, end, ended, budgets, replaying }
     }
 
     /// The window as planned.
@@ -105,6 +109,18 @@ impl Control {
         !self.budgets.is_empty()
     }
 
+    /// Whether nothing may be made before the window, since it would be missing in it.
+    pub(crate) fn finite(&self) -> bool {
+        self.limited() || self.replaying.is_some()
+    }
+
+    /// A job has made the last of its requests.
+    pub(crate) fn job_out_of_requests(&self) {
+        if let Some(jobs) = &self.replaying {
+            jobs.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
     /// Claims `wanted` bytes for requests of a job in the window; less than that is granted once, and
     /// then the job is to hand over requests until they make up for what was granted, and no more.
     pub(crate) fn claim(&self, job: u32, wanted: u64) -> u64 {
@@ -118,9 +134,12 @@ impl Control {
         wanted.min(left.max(0) as u64)
     }
 
-    /// The rule whose bytes were all claimed.
+    /// The rule whose bytes or requests were all claimed.
     #[must_use]
     pub fn exhausted(&self) -> Option<EndedBy> {
+        if self.replaying.as_ref().is_some_and(|jobs| jobs.load(Ordering::Relaxed) == 0) {
+            return Some(EndedBy::Recording);
+        }
         let all = self.budgets.iter().all(|budget| budget.exhausted.load(Ordering::Relaxed));
         self.budgets.first().filter(|_| all).map(|budget| budget.rule)
     }

@@ -30,7 +30,8 @@ fn readings<'a>(steady: &SteadyWindow<'a>) -> Result<Readings<'a>, String> {
     };
     let after = &measurement.after;
     let (begin, end) = (steady.begin, measurement.end);
-    let all_done = matches!(measurement.ended_by, Some(EndedBy::Bytes | EndedBy::Passes));
+    let all_done =
+        matches!(measurement.ended_by, Some(EndedBy::Bytes | EndedBy::Passes | EndedBy::Recording));
     let last = if all_done { after.at.min(end) } else { after.at };
     let late = before.at.since(begin).max(last.since(end));
     let allowed = Nanos((end.since(begin).0 / LATENESS_PARTS).max(1_000_000));

@@ -372,7 +372,7 @@ impl Life {
             let ahead = run.ahead();
             self.sleep_until(Nanos(control.window().begin.0.saturating_sub(ahead.0)));
         }
-        if control.limited() && run.workload.ramp_ns.0 == 0 {
+        if control.finite() && run.workload.ramp_ns.0 == 0 {
             // Else what is handed over before the window would come on top of the bytes asked for.
             self.sleep_until(control.window().begin);
         }

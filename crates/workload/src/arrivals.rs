@@ -26,7 +26,8 @@ pub(crate) struct Arrivals {
 impl Arrivals {
     /// Those of a job; `None` in a closed loop.
     pub(crate) fn new(workload: &Workload, seed: u64, job: u32) -> Option<Self> {
-        let rate = workload.rate_iops.filter(|_| workload.arrival != Arrival::Closed)?;
+        let paced = !matches!(workload.arrival, Arrival::Closed | Arrival::Recorded);
+        let rate = workload.rate_iops.filter(|_| paced)?;
         let process = |rate: u64, direction: u64| {
             let seed = derive_seed(seed, SEED_INDEX + 2 * u64::from(job) + direction);
             Process::new(workload.arrival, rate, workload.numjobs, job, seed)

@@ -6,12 +6,18 @@
 use crate::error::{in_range, refuse};
 use crate::region::{Region, jobs_per_area};
 use crate::{BuildError, Spec};
-use record::{Arrival, Beside, Bytes, HotArea, Pattern, Regions, Workload, format_bytes};
+use record::{
+    Arrival, Beside, Bytes, HotArea, Pattern, Recorded, RecordedRequest, Regions, ReplayPace,
+    Workload, format_bytes,
+};
+use std::sync::Arc;
 
 /// The area of [`Pattern::Hit`] where the user names none: small for any cache.
 const HIT_BYTES: u64 = 1 << 20;
 /// Exponent of [`Pattern::Zipf`] where the user names none; fio's examples use the same.
 const ZIPF_THETA_MILLI: u32 = 1_200;
+/// What wrapped places are multiples of, but for their place in it.
+const PAGE_BYTES: u64 = 4_096;
 /// Part of the area that is hot, and the share of the requests that go there in percent, where the
 /// user names none: the proverbial 80 to 20.
 const HOT_PART: u64 = 5;
@@ -57,6 +63,7 @@ impl Spec {
         let area = self.area(target)?;
         // Whole requests of the smallest size.
         let workload = self.workload(Bytes(area.0 / self.unit() * self.unit()));
+        let workload = with_replay(workload, area)?;
         let workload = self.with_pattern(workload)?;
         self.check_regions(&workload, area)?;
         Ok(workload)
@@ -65,7 +72,12 @@ impl Spec {
     /// What follows without looking at the pattern.
     fn workload(&self, size: Bytes) -> Workload {
         let asked = &self.asked;
-        let arrival = asked.rate_iops.map(|_| self.arrival.unwrap_or(Arrival::Constant));
+        let paced = asked.rate_iops.map(|_| self.arrival.unwrap_or(Arrival::Constant));
+        let recorded = asked.replay.as_ref().and_then(|replay| match replay.pace {
+            ReplayPace::AtTimes { .. } => Some(Arrival::Recorded),
+            ReplayPace::AsFast => None,
+        });
+        let arrival = recorded.or(paced);
         Workload {
             blend: asked.blend.filter(|blend| blend.sequential_percent + blend.hit_percent > 0),
             regions: self.regions_asked(),
@@ -188,6 +200,43 @@ impl Spec {
     }
 }
 
+/// A replay with its requests in the area, as far as they are allowed to begin again there.
+fn with_replay(mut workload: Workload, area: Bytes) -> Result<Workload, BuildError> {
+    let Some(replay) = &mut workload.replay else { return Ok(workload) };
+    let targets = if workload.stripe_bytes.is_some() { 1 } else { workload.targets };
+    if replay.devices != targets {
+        return Err(BuildError::Area(format!(
+            "the recording is of {} devices or files, and there are {targets} targets; name one for \
+             each",
+            replay.devices
+        )));
+    }
+    let end = replay.end();
+    if end <= area.0 {
+        return Ok(workload);
+    }
+    if !replay.wrap {
+        return Err(BuildError::Area(format!(
+            "the recording reaches to byte {end}, and the area has {}; use a larger target, or \
+             --replay-wrap to begin again at its start",
+            area.0
+        )));
+    }
+    let inside = |request: &RecordedRequest| {
+        // The same place in a page of memory, and in a block of any device.
+        let room = area.0.saturating_sub(u64::from(request.bytes)) / PAGE_BYTES * PAGE_BYTES;
+        let offset = if room == 0 { 0 } else { request.offset % room };
+        RecordedRequest { offset, ..*request }
+    };
+    let too_large = replay.recorded.0.iter().find(|it| u64::from(it.bytes) > area.0);
+    if let Some(request) = too_large {
+        let text = format!("a recorded request of {} bytes is larger than the area", request.bytes);
+        return Err(BuildError::Area(text));
+    }
+    replay.recorded = Recorded(Arc::new(replay.recorded.0.iter().map(inside).collect()));
+    Ok(workload)
+}
+
 /// Checks that every request of a workload that bypasses the page cache is aligned.
 ///
 /// # Errors
@@ -195,6 +244,16 @@ impl Spec {
 pub fn check_alignment(workload: &Workload, alignment: u64) -> Result<(), BuildError> {
     if !workload.cache.direct() {
         return Ok(());
+    }
+    if let Some(replay) = &workload.replay {
+        let all = replay.recorded.0.iter();
+        let odd =
+            all.filter(|it| !(it.offset | u64::from(it.bytes)).is_multiple_of(alignment)).count();
+        let why = format!(
+            "has {odd} requests whose place or size is not a multiple of {alignment} bytes, which \
+             requests past the page cache need on this target; use --cache all"
+        );
+        refuse(odd > 0, "replay", &why)?;
     }
     let sizes = workload.bs.iter().map(|share| ("bs", share.bytes.0));
     let others = [

@@ -11,7 +11,9 @@ mod design;
 mod error;
 mod mix;
 mod place;
+mod recorded;
 mod region;
+mod request;
 mod rng;
 mod rules;
 mod spec;
@@ -27,6 +29,7 @@ pub use design::{
 pub use error::BuildError;
 pub use mix::parse_mix;
 pub use region::{Region, area_and_rank};
+pub use request::Request;
 pub use rng::{Rng, derive_seed};
 pub use spec::{Spec, SpecBeside};
-pub use stream::{Request, RequestStream};
+pub use stream::RequestStream;

@@ -7,8 +7,8 @@
 use crate::error::{in_range, refuse};
 use crate::{BuildError, Spec};
 use record::{
-    Arrival, Data, Discipline, EngineName, Flush, Nanos, Pattern, Regions, format_bytes,
-    format_nanos,
+    Arrival, Data, Discipline, EngineName, Flush, Nanos, Pattern, Regions, ReplayPace,
+    format_bytes, format_nanos,
 };
 
 /// Largest buffer memory of a job: its depth times its largest request.
@@ -49,12 +49,31 @@ impl Spec {
     /// If a number is out of its range or two flags contradict; the text names the flag.
     pub fn check(&self) -> Result<(), BuildError> {
         self.check_load()?;
+        self.check_replay()?;
         self.check_pattern()?;
         self.check_loop()?;
         self.check_engine()?;
         self.check_targets()?;
         self.check_data()?;
         self.check_times()
+    }
+
+    fn check_replay(&self) -> Result<(), BuildError> {
+        let Some(replay) = &self.asked.replay else { return Ok(()) };
+        refuse(replay.requests == 0, "replay", "holds no read and no write")?;
+        let asked = &self.asked;
+        let why = "makes the requests of a recording; leave it out";
+        refuse(asked.flush.is_some(), "replay", &format!("cannot be with flushes: it {why}"))?;
+        refuse(asked.think_ns.0 > 0, "think-time", "is not of a recording; leave it out")?;
+        refuse(asked.rate_iops.is_some(), "rate-iops", "is that of the recording; leave it out")?;
+        refuse(asked.data == Data::Tagged, "verify", "needs blocks that are drawn; leave it out")?;
+        refuse(asked.ramp_ns.0 > 0, "ramp-time", "would leave a part of the recording out")?;
+        let any = asked.discipline == Discipline::Any;
+        refuse(!any, "completion", "is not of a recording; leave it out")?;
+        if let ReplayPace::AtTimes { speed_milli } = replay.pace {
+            in_range("replay-speed", u64::from(speed_milli), 1, 1_000_000)?;
+        }
+        Ok(())
     }
 
     fn check_load(&self) -> Result<(), BuildError> {

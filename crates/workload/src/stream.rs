@@ -8,20 +8,11 @@
 
 use crate::arrivals::Arrivals;
 use crate::place::{Place, Positions};
+use crate::recorded::RecordedStream;
 use crate::region::{Region, area_and_rank, jobs_per_area, smallest};
+use crate::request::Request;
 use crate::rng::{Rng, derive_seed};
 use record::{Nanos, OpKind, Pattern, Regions, Workload};
-
-/// One read or write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// Byte offset in the target.
-    pub offset: u64,
-    /// Length in bytes.
-    pub bytes: u32,
-    /// Read or write.
-    pub op: OpKind,
-}
 
 /// A request size with what drawing it needs.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +33,8 @@ pub struct RequestStream {
     arrivals: Option<Arrivals>,
     /// Requests of a shared sequence that belong to other jobs after each of ours.
     others: u32,
+    /// Requests that are not drawn.
+    recorded: Option<RecordedStream>,
 }
 
 impl RequestStream {
@@ -78,19 +71,29 @@ impl RequestStream {
             place,
             arrivals: Arrivals::new(workload, seed, job),
             others: if shared { jobs_per_area(workload) - 1 } else { 0 },
+            recorded: RecordedStream::new(workload, job),
         };
         stream.leave_out(before);
         stream
     }
 
-    /// Replaces all of `batch` by the next requests.
-    pub fn fill(&mut self, batch: &mut [Request]) {
+    /// Replaces `batch` by the next requests; how many there were. All of it, but at the end of a
+    /// recording.
+    pub fn fill(&mut self, batch: &mut [Request]) -> usize {
         if self.fill_uniform(batch) {
-            return;
+            return batch.len();
         }
-        for request in batch {
+        if let Some(recorded) = &mut self.recorded {
+            let requests = batch.iter_mut().map_while(|into| {
+                *into = recorded.take()?.0;
+                Some(())
+            });
+            return requests.count();
+        }
+        for request in &mut *batch {
             *request = self.take(None);
         }
+        batch.len()
     }
 
     /// Fills with uniform requests of one size and direction, the most common ones, with all
@@ -98,6 +101,7 @@ impl RequestStream {
     /// what this stream has.
     fn fill_uniform(&mut self, batch: &mut [Request]) -> bool {
         let op = match self.read_percent {
+            _ if self.recorded.is_some() => return false,
             100 => OpKind::Read,
             0 => OpKind::Write,
             _ => return false,
@@ -115,18 +119,27 @@ impl RequestStream {
     }
 
     /// The same in an open loop, with the intended arrival of each as a time since the start of
-    /// the job's run, never falling.
+    /// the job's run, never falling; how many there were.
     ///
     /// # Panics
     /// If the lengths differ, or the workload is a closed loop.
-    pub fn fill_timed(&mut self, batch: &mut [Request], arrivals: &mut [Nanos]) {
+    pub fn fill_timed(&mut self, batch: &mut [Request], arrivals: &mut [Nanos]) -> usize {
         assert_eq!(batch.len(), arrivals.len(), "an arrival for each request");
+        let count = batch.len();
+        if let Some(recorded) = &mut self.recorded {
+            let timed = batch.iter_mut().zip(arrivals).map_while(|(request, arrival)| {
+                (*request, *arrival) = recorded.take()?;
+                Some(())
+            });
+            return timed.count();
+        }
         for (request, arrival) in batch.iter_mut().zip(arrivals) {
             let process = self.arrivals.as_mut();
             let (at, op) = process.expect("an open loop has arrivals").next_arrival();
             *arrival = at;
             *request = self.take(op);
         }
+        count
     }
 
     /// The job's next request; the direction is drawn where none is given.

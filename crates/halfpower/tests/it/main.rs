@@ -39,6 +39,7 @@ mod program;
 mod real_faults;
 mod recordings;
 mod refusals;
+mod replays;
 mod reports;
 mod sequence;
 mod several_jobs;

@@ -3,13 +3,17 @@
 use crate::number;
 use crate::story::joined;
 use record::{
-    Arrival, Bytes, Data, Discipline, Flush, HotArea, Regions, SizeShare, Workload, format_bytes,
+    Arrival, Bytes, Data, Discipline, Flush, HotArea, Regions, Replay, ReplayPace, SizeShare,
+    Workload, format_bytes,
 };
 
 /// `random read of 4 KiB, depth 32 (8 in each of 4 jobs), cache device (H), io_uring`.
 pub(crate) fn workload_text(workload: &Workload) -> String {
     let (pattern, operation) = (workload.pattern.name(), operation(workload));
-    let requests = format!("{pattern} {operation} of {}{}", sizes(workload), place(workload));
+    let requests = match &workload.replay {
+        Some(replay) => replay_text(replay, &operation),
+        None => format!("{pattern} {operation} of {}{}", sizes(workload), place(workload)),
+    };
     let think = Some(workload.think_ns.0 as f64).filter(|think| *think > 0.0);
     let parts = [
         Some(requests),
@@ -25,6 +29,32 @@ pub(crate) fn workload_text(workload: &Workload) -> String {
         beside(workload),
     ];
     joined(parts.into_iter().flatten(), ", ", |part| part)
+}
+
+/// `replay of log.io: 12.3 k requests (70 % read, 30 % write), twice as fast`.
+fn replay_text(replay: &Replay, operation: &str) -> String {
+    let requests = number::counted(replay.requests as f64, "request");
+    let pace = match replay.pace {
+        ReplayPace::AsFast => "as fast as they complete".to_owned(),
+        ReplayPace::AtTimes { speed_milli: 1_000 } => "at their times".to_owned(),
+        ReplayPace::AtTimes { speed_milli } => {
+            format!("at {} times their speed", number::digits(f64::from(speed_milli) / 1e3))
+        }
+    };
+    let left_out = [(replay.flushes_left_out, "flush"), (replay.discards_left_out, "discard")];
+    let left_out = left_out.into_iter().filter(|(count, _)| *count > 0).map(|(count, one)| {
+        let several = if count == 1 {
+            ""
+        } else if one == "flush" {
+            "es"
+        } else {
+            "s"
+        };
+        format!("{} {one}{several}", number::count(count as f64))
+    });
+    let left_out = joined(left_out, " and ", |part| part);
+    let without = if left_out.is_empty() { left_out } else { format!(" without its {left_out}") };
+    format!("replay of {}{without}: {requests} ({operation}) {pace}", replay.source)
 }
 
 fn beside(workload: &Workload) -> Option<String> {
@@ -91,7 +121,7 @@ fn depth(workload: &Workload) -> String {
 
 fn arrival(workload: &Workload) -> Option<String> {
     let kind = match workload.arrival {
-        Arrival::Closed => return None,
+        Arrival::Closed | Arrival::Recorded => return None,
         Arrival::Constant => "evenly",
         Arrival::Poisson => "as a Poisson process",
     };

@@ -7,7 +7,7 @@
 use crate::story::joined;
 use record::{
     Arrival, CacheMode, Data, Discipline, DropCache, FlushKind, IoPriority, Nanos, Pattern,
-    Regions, Target, TargetKind, Trial, Workload, shell_word,
+    Regions, ReplayPace, Target, TargetKind, Trial, Workload, shell_word,
 };
 
 /// A flag with its value, which is empty for a switch; `None` where it is not written.
@@ -58,6 +58,21 @@ fn unless(usual: bool, value: impl ToString) -> Option<String> {
 
 /// The requests.
 fn what(workload: &Workload) -> Vec<Flag> {
+    if let Some(replay) = &workload.replay {
+        let speed = match replay.pace {
+            ReplayPace::AsFast => Some("max".to_owned()),
+            ReplayPace::AtTimes { speed_milli } => {
+                unless(speed_milli == 1_000, f64::from(speed_milli) / 1e3)
+            }
+        };
+        return vec![
+            ("replay", Some(shell_word(&replay.source))),
+            ("replay-speed", speed),
+            ("replay-wrap", switch(replay.wrap)),
+            ("iodepth", Some(workload.iodepth.to_string())),
+            ("numjobs", unless(workload.numjobs == 1, workload.numjobs)),
+        ];
+    }
     let sequential = workload.pattern == Pattern::Sequential;
     let rw = match (sequential, workload.read_percent) {
         (true, 100..) => "read",

@@ -77,6 +77,7 @@ pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
 fn ended_text(why: EndedBy) -> &'static str {
     match why {
         EndedBy::Bytes => "its bytes: all that were asked for are transferred",
+        EndedBy::Recording => "its recording: all its requests have been made",
         EndedBy::Passes => "its passes: all that were asked for are made",
         EndedBy::Precision => "its precision: the interval of the rate is as narrow as asked for",
         EndedBy::Failures => "failures: nothing else came back",

@@ -228,7 +228,9 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
         let finding = Finding::warning(FindingCode::StopRuleNotMet, claim, remedy);
         return Some(finding.with("precision asked for", asked, "share"));
     }
-    let (asked, _) = byte_limit(&trial.workload)?;
+    let passes = u64::from(stop.passes.unwrap_or(1));
+    let recorded = trial.workload.replay.as_ref().map(|it| it.bytes.0.saturating_mul(passes));
+    let asked = recorded.or_else(|| Some(byte_limit(&trial.workload)?.0))?;
     let done = super::bytes(trial);
     (done < asked).then(|| {
         Finding::warning(

@@ -295,9 +295,19 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     #[inline]
     fn fill_batch(&mut self) {
         if self.next == self.batch.len() {
-            self.stream.fill(&mut self.batch);
+            let count = self.stream.fill(&mut self.batch);
             self.next = 0;
+            if count < self.batch.len() {
+                self.batch.truncate(count);
+            }
         }
+    }
+
+    /// Ends the job with the last of its requests, where there is a last.
+    #[cold]
+    fn out_of_requests(&mut self) {
+        self.stopping = true;
+        self.control.job_out_of_requests();
     }
 
     /// The next request of the stream.
@@ -321,6 +331,10 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         while !self.free.is_empty() {
             self.fill_batch();
             let count = self.free.len().min(self.batch.len() - self.next);
+            if count == 0 {
+                self.out_of_requests();
+                break;
+            }
             let requests = &self.batch[self.next..self.next + count];
             let slots = self.slots.as_mut_slice();
             let taken = self.free.drain(self.free.len() - count..).rev();
@@ -329,6 +343,9 @@ impl<E: Engine, C: Clock> Worker<E, C> {
                 Submission { request, slot, generation: 0 }
             }));
             self.next += count;
+        }
+        if self.prepared.is_empty() {
+            return Ok(());
         }
         self.start()
     }

@@ -61,7 +61,10 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         while !self.free.is_empty() {
             let (request, arrived) = match &mut self.arrivals {
                 Some(arrivals) if OPEN => {
-                    let (request, at) = arrivals.due.peek();
+                    let Some((request, at)) = arrivals.due.peek() else {
+                        self.out_of_requests();
+                        break;
+                    };
                     if at > now {
                         break;
                     }
@@ -99,7 +102,7 @@ impl<E: Engine, C: Clock> Worker<E, C> {
     fn next_moment<const OPEN: bool>(&mut self) -> Option<Nanos> {
         if OPEN {
             let arrivals = self.arrivals.as_mut().filter(|_| !self.free.is_empty())?;
-            return Some(arrivals.due.peek().1);
+            return arrivals.due.peek().map(|(_, at)| at);
         }
         self.think.slots.front().map(|&(at, _)| at)
     }

@@ -9,6 +9,7 @@
 mod arrivals;
 mod building;
 mod designs;
+mod recordings;
 mod rules;
 mod streams;
 mod values;

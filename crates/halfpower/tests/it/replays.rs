@@ -1,0 +1,98 @@
+//! Recordings that are made again, on simulated devices of known truth and on files.
+
+use crate::program::halfpower_in;
+use record::{EndedBy, FindingCode};
+use tempfile::TempDir;
+
+/// Reads at 0, 0.5 and 5 ms, a write at 6 ms.
+const LOG: &str = "fio version 3 iolog\n0 /x add\n0 /x open\n100 /x read 0 4096\n\
+                   600 /x read 8192 4096\n5100 /x read 4096 4096\n5500 /x datasync 0 0\n\
+                   6100 /x write 12288 4096\n6200 /x close\n";
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("log.io"), LOG).unwrap();
+    std::fs::write(folder.path().join("cut.io"), &LOG[..LOG.len() - 31]).unwrap();
+    std::fs::write(folder.path().join("data"), vec![1; 1 << 20]).unwrap();
+    folder
+}
+
+#[test]
+fn requests_come_at_their_times_and_latency_counts_from_there() {
+    let folder = folder();
+    let run = |more: &str| {
+        let words = format!("run sim:md1,service=1ms --replay log.io {more} --json --no-save");
+        halfpower_in(folder.path(), &words).trial()
+    };
+    let trial = run("");
+    let reads = trial.result.read.as_ref().unwrap();
+    // The second waits half a millisecond for the first.
+    assert_eq!((reads.ios, reads.latency_ns.as_ref().unwrap().mean), (3, 3.5e6 / 3.0));
+    assert_eq!(trial.result.write.as_ref().unwrap().ios, 1);
+    assert_eq!(trial.result.ended_by, Some(EndedBy::Recording));
+    assert_eq!(trial.result.duration_ns.0, 7_000_001, "until the last has completed");
+    assert_eq!(trial.workload.replay.as_ref().unwrap().flushes_left_out, 1);
+    // Ten times as fast they queue up: four services one after the other.
+    let fast = run("--replay-speed 10");
+    assert_eq!(fast.result.duration_ns.0, 4_000_001);
+    let most = run("--replay-speed max --iodepth 4 --passes 3");
+    assert_eq!((most.completed(), most.result.duration_ns.0), (12, 12_000_001));
+    // The end of the run time comes first.
+    let cut = run("--runtime 5ms");
+    assert_eq!((cut.completed(), cut.result.ended_by), (2, None));
+    let codes: Vec<FindingCode> = cut.findings.iter().map(|finding| finding.code).collect();
+    assert!(codes.contains(&FindingCode::StopRuleNotMet), "{codes:?}");
+}
+
+#[test]
+fn a_file_is_read_where_the_recording_reads_and_written_where_it_writes() {
+    let folder = folder();
+    let words = "run data --replay log.io --cache all --json --no-save";
+    halfpower_in(folder.path(), words).expect(3);
+    let outcome = halfpower_in(folder.path(), &format!("{words} --overwrite"));
+    assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
+    assert_eq!(outcome.trial().completed(), 4);
+    let data = std::fs::read(folder.path().join("data")).unwrap();
+    let changed: Vec<usize> =
+        (0..256).filter(|block| data[block * 4_096..][..4_096] != vec![1; 4_096]).collect();
+    assert_eq!((changed, data.len()), (vec![3], 1 << 20));
+    // A folder gets a test file that is as large as the recording reaches.
+    let made = halfpower_in(folder.path(), "run . --replay log.io --cache all --json --no-save");
+    assert_eq!(made.trial().targets[0].size_bytes.0, 16_384);
+}
+
+#[test]
+fn a_recording_that_cannot_be_made_again_runs_nothing() {
+    let folder = folder();
+    let before = std::fs::read(folder.path().join("data")).unwrap();
+    let refuses = |words: &str, reason: &[&str]| {
+        halfpower_in(folder.path(), &format!("run {words} --no-save")).refuses(2, reason);
+    };
+    refuses(
+        "data --overwrite --replay cut.io",
+        &["cut.io", "line 8, column 9", "the action is missing"],
+    );
+    refuses("data --replay gone.io", &["gone.io", "No such file"]);
+    refuses("data --replay data", &["no recording"]);
+    refuses("data --replay log.io --rw read", &["--rw", "drawn"]);
+    refuses("data --replay-speed 2", &["required arguments"]);
+    refuses("sim:md1,size=8KiB --replay log.io", &["reaches to byte 16384"]);
+    refuses(
+        "data --overwrite --replay log.io --size 8k",
+        &["reaches to byte 16384", "--replay-wrap"],
+    );
+    assert_eq!(std::fs::read(folder.path().join("data")).unwrap(), before);
+}
+
+#[test]
+fn fios_words_for_a_replay_are_a_replay() {
+    let folder = folder();
+    let words = "run --name=again --read_iolog=log.io --filename=data --replay_time_scale=200 \
+                 --ioengine=libaio --iodepth=4 --direct=0 --overwrite --json --no-save";
+    let outcome = halfpower_in(folder.path(), words);
+    assert!(outcome.stderr.contains("--replay log.io --replay-speed 2"), "{outcome:?}");
+    let trial = outcome.trial();
+    assert_eq!((trial.completed(), trial.workload.iodepth), (4, 4));
+    halfpower_in(folder.path(), "run --name=a --read_iolog=log.io --no-save")
+        .refuses(2, &["read_iolog", "replay_redirect"]);
+}

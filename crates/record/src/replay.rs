@@ -1,0 +1,136 @@
+//! Recorded requests that a workload repeats.
+
+use crate::{Bytes, Nanos, OpKind, hex_digest};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+
+/// A request as it was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordedRequest {
+    /// When it came, from the first one on.
+    pub at: Nanos,
+    /// Byte offset on its device.
+    pub offset: u64,
+    /// Length.
+    pub bytes: u32,
+    /// Read or write.
+    pub op: OpKind,
+    /// Which of the recorded devices or files it went to, from 0.
+    pub device: u16,
+}
+
+/// The requests themselves, which no document holds: their digest stands for them.
+#[derive(Clone, Default)]
+pub struct Recorded(pub Arc<Vec<RecordedRequest>>);
+
+impl fmt::Debug for Recorded {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} requests", self.0.len())
+    }
+}
+
+/// Equal by what stands for them.
+impl PartialEq for Recorded {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Recorded {}
+
+/// When recorded requests are made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayPace {
+    /// At their times, this many thousandths as fast.
+    AtTimes {
+        /// 1,000 is the recorded speed, 2,000 twice that.
+        speed_milli: u32,
+    },
+    /// Each as soon as one before it has completed.
+    AsFast,
+}
+
+/// Recorded requests that a workload repeats, in place of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Replay {
+    /// The file that they were read from, as it was named.
+    pub source: String,
+    /// Hash of the requests: times, places, sizes, kinds.
+    pub digest: String,
+    /// Their number.
+    pub requests: u64,
+    /// Bytes that they transfer.
+    pub bytes: Bytes,
+    /// From the first to the last, as recorded.
+    pub span_ns: Nanos,
+    /// When they are made again.
+    pub pace: ReplayPace,
+    /// Whether places beyond the area begin again at its start; else they are an error.
+    pub wrap: bool,
+    /// Recorded devices or files.
+    pub devices: u32,
+    /// Flushes that were recorded, and are not made.
+    pub flushes_left_out: u64,
+    /// Discards that were recorded, and are not made.
+    pub discards_left_out: u64,
+    /// The requests; none in a document that was read.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub recorded: Recorded,
+}
+
+impl Replay {
+    /// A replay of requests at their recorded times, which do not fall.
+    #[must_use]
+    pub fn of(requests: Vec<RecordedRequest>) -> Self {
+        use fmt::Write;
+        let mut text = String::new();
+        for it in &requests {
+            let RecordedRequest { at, offset, bytes, op, device } = it;
+            // A string takes everything.
+            let _ = writeln!(text, "{} {offset} {bytes} {} {device}", at.0, op.name());
+        }
+        let bytes = requests.iter().map(|request| u64::from(request.bytes)).sum();
+        let devices = requests.iter().map(|request| u32::from(request.device) + 1).max();
+        Self {
+            source: String::new(),
+            digest: hex_digest(&text),
+            requests: requests.len() as u64,
+            bytes: Bytes(bytes),
+            span_ns: requests.last().map_or(Nanos(0), |last| last.at),
+            pace: ReplayPace::AtTimes { speed_milli: 1_000 },
+            wrap: false,
+            devices: devices.unwrap_or(0),
+            flushes_left_out: 0,
+            discards_left_out: 0,
+            recorded: Recorded(Arc::new(requests)),
+        }
+    }
+
+    /// The end of the furthest request.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        let ends = self.recorded.0.iter().map(|it| it.offset.saturating_add(u64::from(it.bytes)));
+        ends.max().unwrap_or(0)
+    }
+
+    /// How long it takes at its pace, if nothing holds it up.
+    #[must_use]
+    pub fn length(&self) -> Nanos {
+        match self.pace {
+            ReplayPace::AsFast => self.span_ns,
+            ReplayPace::AtTimes { speed_milli } => scaled(self.span_ns, speed_milli),
+        }
+    }
+}
+
+/// A recorded time at so many thousandths of the speed.
+#[inline]
+#[must_use]
+pub fn scaled(time: Nanos, speed_milli: u32) -> Nanos {
+    let scaled = u128::from(time.0) * 1_000 / u128::from(speed_milli.max(1));
+    Nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
+}

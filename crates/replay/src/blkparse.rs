@@ -1,0 +1,85 @@
+//! What blkparse prints in its usual form: `8,0 3 11 0.009507758 697 Q W 223490 + 8 [name]`.
+//!
+//! A request shows up several times on its way. What programs asked for are its queue events (`Q`); where
+//! the recording has none, its issues (`D`) stand for them, where it has none of these either, its
+//! completions (`C`). Device and place are those of the first kind that there is.
+
+use crate::ReplayError;
+use crate::lines::Lines;
+use crate::requests::Requests;
+use record::{Nanos, OpKind, Replay};
+
+const SECOND_NS: u64 = 1_000_000_000;
+const SECTOR_BYTES: u64 = 512;
+/// The kinds of events that stand for a request, the best first.
+const KINDS: [&str; 3] = ["Q", "D", "C"];
+
+pub(crate) fn read(lines: Lines<'_>) -> Result<Replay, ReplayError> {
+    let mut found: [Requests<'_>; 3] = Default::default();
+    let mut any = [false; 3];
+    for line in lines {
+        let mut words = line.words();
+        let place = words;
+        let device = words.word("the device")?;
+        if !device.chars().next().is_some_and(|letter| letter.is_ascii_digit()) {
+            // The sums at the end begin with a name.
+            break;
+        }
+        if !device.contains(',') {
+            return Err(place.wrong(&format!("{device:?} is no device; use major,minor")));
+        }
+        words.number("the processor")?;
+        words.number("the number of the event")?;
+        let at = Nanos(words.time("the time", SECOND_NS)?);
+        words.word("the process")?;
+        let action = words.word("the action")?;
+        let Some(kind) = KINDS.iter().position(|kind| *kind == action) else { continue };
+        let what = words.word("the kind of request")?;
+        any[kind] = true;
+        let requests = &mut found[kind];
+        if what.contains('D') {
+            requests.discards += 1;
+            continue;
+        }
+        let op = match (what.contains('R'), what.contains('W')) {
+            (true, _) => OpKind::Read,
+            (_, true) => OpKind::Write,
+            _ => {
+                requests.flushes += u64::from(what.contains('F'));
+                continue;
+            }
+        };
+        // A flush with a write behind it: the write is made.
+        requests.flushes += u64::from(what.starts_with('F'));
+        let before = words;
+        let Ok(sector) = words.number("the sector") else {
+            // Commands of a driver's own have no place.
+            continue;
+        };
+        let plus = words;
+        if words.word("a plus")? != "+" {
+            return Err(plus.wrong("a plus is missing between sector and length"));
+        }
+        let length = words;
+        let sectors = words.number("the length")?;
+        if sectors == 0 {
+            continue;
+        }
+        let offset = sector.checked_mul(SECTOR_BYTES);
+        let offset = offset.ok_or_else(|| before.wrong("the sector is beyond any device"))?;
+        let bytes = sectors.checked_mul(SECTOR_BYTES).and_then(|it| u32::try_from(it).ok());
+        let bytes = bytes.filter(|bytes| *bytes <= i32::MAX as u32);
+        let bytes = bytes.ok_or_else(|| length.wrong("the length is no request's"))?;
+        let number = requests.device(device);
+        let number = number.ok_or_else(|| place.wrong("there are more devices than 65,536"))?;
+        requests.push(number, at, op, offset, bytes);
+    }
+    let best = any.iter().position(|any| *any).unwrap_or(0);
+    let [queued, issued, completed] = found;
+    let why = " (events Q, D or C)";
+    match best {
+        0 => queued.replay(why),
+        1 => issued.replay(why),
+        _ => completed.replay(why),
+    }
+}

@@ -1,0 +1,93 @@
+//! fio's logs of requests, version 2 and 3.
+//!
+//! Version 3 has the time of each request, in microseconds since the begin of the run; version 2 has none but
+//! waits between them, also in microseconds.
+
+use crate::ReplayError;
+use crate::lines::{Lines, Words};
+use crate::requests::Requests;
+use record::{Nanos, OpKind, RecordedRequest, Replay};
+use std::fmt::Write;
+
+const MICROSECOND_NS: u64 = 1_000;
+
+pub(crate) fn read(mut lines: Lines<'_>) -> Result<Replay, ReplayError> {
+    let Some(head) = lines.next() else { return Err(ReplayError::unknown("")) };
+    let timed = match head.text.trim() {
+        "fio version 2 iolog" => false,
+        "fio version 3 iolog" => true,
+        other => {
+            let what = format!("{other:?} is no log of version 2 or 3");
+            return Err(head.words().wrong(&what));
+        }
+    };
+    let mut found = Requests::default();
+    let mut waited = Nanos(0);
+    for line in lines {
+        let mut words = line.words();
+        let at = if timed { Nanos(words.time("the time", MICROSECOND_NS)?) } else { waited };
+        let before_name = words;
+        let name = words.word("the file")?;
+        let before_action = words;
+        let action = words.word("the action")?;
+        let device = || before_name.wrong("there are more files than 65,536");
+        let known = found.knows(name);
+        match action {
+            "add" => {
+                found.device(name).ok_or_else(device)?;
+            }
+            "open" | "close" => {}
+            _ if !known && action != "wait" => {
+                return Err(before_name.wrong(&format!("the file {name:?} was not added")));
+            }
+            "read" | "write" => {
+                let op = if action == "read" { OpKind::Read } else { OpKind::Write };
+                let (offset, bytes) = place(&mut words)?;
+                let device = found.device(name).ok_or_else(device)?;
+                found.push(device, at, op, offset, bytes);
+            }
+            "wait" => waited = waited.plus(Nanos(words.time("the wait", MICROSECOND_NS)?)),
+            "sync" | "datasync" | "sync_file_range" => found.flushes += 1,
+            "trim" => found.discards += 1,
+            other => {
+                let what = format!(
+                    "{other:?} is no action; add, open, close, read, write, sync, datasync, trim and wait are"
+                );
+                return Err(before_action.wrong(&what));
+            }
+        }
+    }
+    found.replay("")
+}
+
+/// Offset and length of a request.
+fn place(words: &mut Words<'_>) -> Result<(u64, u32), ReplayError> {
+    let offset = words.number("the offset")?;
+    let before = *words;
+    let bytes = words.number("the length")?;
+    let fits = u32::try_from(bytes).ok().filter(|bytes| *bytes > 0 && *bytes <= i32::MAX as u32);
+    let wrong = || before.wrong(&format!("a length of {bytes} bytes is no request"));
+    offset.checked_add(bytes).ok_or_else(wrong)?;
+    Ok((offset, fits.ok_or_else(wrong)?))
+}
+
+/// Requests as a log of version 3, with the names of their devices or files.
+#[must_use]
+pub fn write_iolog(requests: &[RecordedRequest], names: &[String]) -> String {
+    let mut text = "fio version 3 iolog\n".to_owned();
+    let name = |device: u16| names.get(usize::from(device)).map_or("disk", String::as_str);
+    let devices = requests.iter().map(|request| request.device).max().map_or(0, |most| most + 1);
+    let end = requests.last().map_or(0, |last| last.at.0 / MICROSECOND_NS);
+    // A string takes everything.
+    for device in 0..devices {
+        let _ = writeln!(text, "0 {0} add\n0 {0} open", name(device));
+    }
+    for RecordedRequest { at, offset, bytes, op, device } in requests {
+        let (at, name) = (at.0 / MICROSECOND_NS, name(*device));
+        let _ = writeln!(text, "{at} {name} {} {offset} {bytes}", op.name());
+    }
+    for device in 0..devices {
+        let _ = writeln!(text, "{end} {} close", name(device));
+    }
+    text
+}

@@ -1,0 +1,49 @@
+//! Recorded requests: text in the forms of other tools in, requests out, and back.
+//!
+//! Read are fio's logs of version 2 and 3, what blkparse prints, and DiskSim's ASCII traces. The form is
+//! known by the first lines. A line that cannot be read is an error with its place: a recording with a
+//! hole would be another load. Pure: no file is opened here. Facts: fio's HOWTO and what fio 3.33 writes,
+//! blkparse's manual page, DiskSim's manual.
+#![forbid(unsafe_code)]
+
+mod blkparse;
+mod disksim;
+mod iolog;
+mod lines;
+mod requests;
+
+pub use iolog::write_iolog;
+pub use lines::ReplayError;
+
+use lines::Lines;
+use record::Replay;
+
+/// The requests of a recording.
+///
+/// # Errors
+/// With the line and column of what cannot be read, or where the form is none that is known.
+pub fn read(text: &str) -> Result<Replay, ReplayError> {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let lines = Lines::new(text);
+    if first.starts_with("fio version") {
+        return iolog::read(lines);
+    }
+    let words: Vec<&str> = first.split_whitespace().collect();
+    let is_device = |word: &str| {
+        let numbers = word.split_once(',');
+        numbers.is_some_and(|(major, minor)| {
+            major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok()
+        })
+    };
+    if words.first().is_some_and(|word| is_device(word)) {
+        return blkparse::read(lines);
+    }
+    if words.len() == 5 && words.iter().all(|word| word.parse::<f64>().is_ok() || is_hex(word)) {
+        return disksim::read(lines);
+    }
+    Err(ReplayError::unknown(first))
+}
+
+fn is_hex(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|letter| letter.is_ascii_hexdigit())
+}

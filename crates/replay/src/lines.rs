@@ -1,0 +1,122 @@
+//! Lines of a recording with their places.
+
+/// What is wrong with a recording, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// A line that cannot be read.
+    #[error("line {line}, column {column}: {what}")]
+    Line {
+        /// From 1.
+        line: usize,
+        /// From 1, in characters.
+        column: usize,
+        /// What is wrong, and what stands there.
+        what: String,
+    },
+    /// No form that is known.
+    #[error(
+        "line 1, column 1: {0:?} begins no recording that is known; use a log of fio (version 2 or \
+         3), what blkparse prints, or an ASCII trace of DiskSim"
+    )]
+    Unknown(String),
+    /// Nothing to make again.
+    #[error("there is no read and no write in it{0}")]
+    Empty(&'static str),
+}
+
+impl ReplayError {
+    pub(crate) fn unknown(first: &str) -> Self {
+        Self::Unknown(first.chars().take(40).collect())
+    }
+}
+
+/// The lines that are not empty.
+pub(crate) struct Lines<'a> {
+    lines: std::iter::Enumerate<std::str::Lines<'a>>,
+}
+
+impl<'a> Lines<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { lines: text.lines().enumerate() }
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    fn next(&mut self) -> Option<Line<'a>> {
+        loop {
+            let (index, text) = self.lines.next()?;
+            if !text.trim().is_empty() {
+                return Some(Line { number: index + 1, text });
+            }
+        }
+    }
+}
+
+/// A line and its number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a> {
+    pub(crate) number: usize,
+    pub(crate) text: &'a str,
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn words(self) -> Words<'a> {
+        Words { line: self, rest: self.text }
+    }
+}
+
+/// The words of a line, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Words<'a> {
+    line: Line<'a>,
+    rest: &'a str,
+}
+
+impl<'a> Words<'a> {
+    /// The next word; an error at the end of the line.
+    pub(crate) fn word(&mut self, what: &str) -> Result<&'a str, ReplayError> {
+        self.maybe().ok_or_else(|| self.wrong(&format!("{what} is missing")))
+    }
+
+    pub(crate) fn maybe(&mut self) -> Option<&'a str> {
+        let rest = self.rest.trim_start();
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let (word, rest) = rest.split_at(end);
+        self.rest = rest;
+        (!word.is_empty()).then_some(word)
+    }
+
+    /// A whole number.
+    pub(crate) fn number(&mut self, what: &str) -> Result<u64, ReplayError> {
+        let place = *self;
+        let word = self.word(what)?;
+        word.parse().map_err(|_| place.wrong(&format!("{what} is {word:?}, which is no number")))
+    }
+
+    /// A time in seconds or another unit of so many nanoseconds, with a fraction.
+    pub(crate) fn time(&mut self, what: &str, unit_ns: u64) -> Result<u64, ReplayError> {
+        let place = *self;
+        let word = self.word(what)?;
+        let wrong = || place.wrong(&format!("{what} is {word:?}, which is no time"));
+        let (whole, fraction) = word.split_once('.').unwrap_or((word, ""));
+        let whole: u64 = whole.parse().map_err(|_| wrong())?;
+        let digits = fraction.chars().take(9);
+        let mut part = 0;
+        let mut scale = unit_ns;
+        for digit in digits {
+            scale /= 10;
+            part += u64::from(digit.to_digit(10).ok_or_else(wrong)?) * scale;
+        }
+        whole.checked_mul(unit_ns).and_then(|time| time.checked_add(part)).ok_or_else(wrong)
+    }
+
+    /// An error where the next word begins.
+    pub(crate) fn wrong(&self, what: &str) -> ReplayError {
+        let rest = self.rest.trim_start();
+        let before = self.line.text.len() - rest.len();
+        let column = self.line.text[..before].chars().count() + 1;
+        ReplayError::Line { line: self.line.number, column, what: what.to_owned() }
+    }
+}

@@ -1,0 +1,124 @@
+//! Recordings of other tools by the crate's public interface: texts as those tools write them.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use record::{Nanos, OpKind, RecordedRequest, Replay};
+use replay::{read, write_iolog};
+
+/// Time in µs, read or write, offset, bytes, device.
+type Short = (u64, char, u64, u32, u16);
+
+fn short(replay: &Replay) -> Vec<Short> {
+    let one = |it: &RecordedRequest| {
+        let op = if it.op == OpKind::Read { 'r' } else { 'w' };
+        (it.at.0 / 1_000, op, it.offset, it.bytes, it.device)
+    };
+    replay.recorded.0.iter().map(one).collect()
+}
+
+#[track_caller]
+fn wrong(text: &str, words: &str) {
+    let error = read(text).unwrap_err().to_string();
+    assert!(error.contains(words), "{error}");
+}
+
+#[test]
+fn a_log_of_fio_has_its_requests_at_their_times_from_the_first_on() {
+    let text = "fio version 3 iolog\n36 /d/x add\n181 /d/x open\n186 /d/x read 249856 4096\n\
+                464 /d/x write 3104768 8192\n470 /d/x sync 0 0\n500 /d/x trim 0 4096\n\
+                10168 /d/x read 3534848 4096\n160565 /d/x close\n";
+    let replay = read(text).unwrap();
+    let expected = [
+        (0, 'r', 249_856, 4_096, 0),
+        (278, 'w', 3_104_768, 8_192, 0),
+        (9_982, 'r', 3_534_848, 4_096, 0),
+    ];
+    assert_eq!(short(&replay), expected);
+    assert_eq!((replay.requests, replay.bytes.0), (3, 16_384));
+    assert_eq!((replay.flushes_left_out, replay.discards_left_out), (1, 1));
+    assert_eq!((replay.devices, replay.end()), (1, 3_538_944));
+    assert_eq!(replay.span_ns, Nanos(9_982_000));
+}
+
+#[test]
+fn a_log_without_times_has_its_waits_and_two_files_are_two_devices() {
+    let text = "fio version 2 iolog\n/a add\n/b add\n/c add\n/a open\n/b open\n/b read 0 512\n\
+                /a wait 1500\n/a write 512 1024\n/a wait 500\n/b read 512 512\n";
+    let replay = read(text).unwrap();
+    let expected = [(0, 'r', 0, 512, 1), (1_500, 'w', 512, 1_024, 0), (2_000, 'r', 512, 512, 1)];
+    assert_eq!(short(&replay), expected);
+    // The third was never used.
+    assert_eq!(replay.devices, 2);
+}
+
+#[test]
+fn of_what_blkparse_prints_the_queue_events_are_the_requests() {
+    let text = "\
+  8,0    3        1     0.000000000   697  Q   R 2048 + 8 [fio]
+  8,0    3        2     0.000001829   697  G   R 2048 + 8 [fio]
+  8,0    3        5     0.000007012   697  D   R 2048 + 8 [fio]
+  8,0    1        6     0.000300000     0  C   R 2048 + 8 [0]
+  8,0    3        7     0.001000500   697  Q  WS 4096 + 16 [kjournald]
+  8,0    3        8     0.001100000   697  Q FWFS 5000 + 8 [kjournald]
+  8,0    3        9     0.001200000   697  Q   D 6000 + 800 [fstrim]
+  8,0    3       10     0.001300000   697  Q   N [smartd]
+  8,0    3       11     0.001400000   697  Q  FN [kjournald]
+CPU3 (sda):
+ Reads Queued:           1,        4KiB  Writes Queued:           2,       12KiB
+";
+    let replay = read(text).unwrap();
+    let expected = [
+        (0, 'r', 1 << 20, 4_096, 0),
+        (1_000, 'w', 1 << 21, 8_192, 0),
+        (1_100, 'w', 2_560_000, 4_096, 0),
+    ];
+    assert_eq!(short(&replay), expected);
+    assert_eq!((replay.flushes_left_out, replay.discards_left_out), (2, 1));
+    // Without them the issues are.
+    let issued: String = text
+        .lines()
+        .filter(|line| !line.contains(" Q "))
+        .fold(String::new(), |text, line| text + line + "\n");
+    assert_eq!(short(&read(&issued).unwrap()), [(0, 'r', 1 << 20, 4_096, 0)]);
+}
+
+#[test]
+fn a_trace_of_disksim_is_in_milliseconds_and_blocks_and_sorted() {
+    let text = "0.5 0 100 8 1\n2.25 1 16 16 0\n1.75 0 108 8 0x1\n";
+    let expected =
+        [(0, 'r', 51_200, 4_096, 0), (1_250, 'r', 55_296, 4_096, 0), (1_750, 'w', 8_192, 8_192, 1)];
+    assert_eq!(short(&read(text).unwrap()), expected);
+}
+
+#[test]
+fn what_is_written_is_read_again_and_has_the_same_digest() {
+    let request =
+        |at, offset, op| RecordedRequest { at: Nanos(at), offset, bytes: 4_096, op, device: 0 };
+    let all = vec![request(0, 0, OpKind::Read), request(7_000, 8_192, OpKind::Write)];
+    let text = write_iolog(&all, &["/dev/sdb".to_owned()]);
+    let again = read(&text).unwrap();
+    assert_eq!(*again.recorded.0, all);
+    assert_eq!(again.digest, Replay::of(all.clone()).digest);
+    let other = vec![all[0], request(8_000, 8_192, OpKind::Write)];
+    assert_ne!(again.digest, Replay::of(other).digest);
+}
+
+#[test]
+fn what_cannot_be_read_is_named_with_its_line_and_column() {
+    wrong("", "begins no recording");
+    wrong("hello world\n", "\"hello world\" begins no recording");
+    wrong("fio version 4 iolog\n", "line 1, column 1: \"fio version 4 iolog\"");
+    let log = |line: &str| format!("fio version 3 iolog\n0 /x add\n{line}\n");
+    wrong(&log("5 /x read 0"), "line 3, column 12: the length is missing");
+    wrong(&log("5 /x read 0 zero"), "line 3, column 13: the length is \"zero\"");
+    wrong(&log("5 /x read 0 0"), "line 3, column 13: a length of 0 bytes");
+    wrong(&log("5 /y read 0 512"), "line 3, column 3: the file \"/y\" was not added");
+    wrong(&log("5 /x rewind"), "line 3, column 6: \"rewind\" is no action");
+    wrong(&log("x /x read 0 512"), "line 3, column 1: the time is \"x\"");
+    wrong(&log("5 /x close"), "no read and no write");
+    wrong(&log("5 /x read 18446744073709551615 512"), "line 3, column 32");
+    wrong("8,0 3 1 0.0 697 Q R 2048 8 [fio]\n", "line 1, column 26: a plus is missing");
+    wrong("8,0 3 1 0.0 697 Q R 2048\n", "a plus is missing");
+    wrong("8,0 3 1 0.0 697 I R 2048 + 8 [fio]\n", "no read and no write in it (events Q, D or C)");
+    wrong("0.5 0 100 8 1\n0.7 0 100 8\n", "line 2, column 12: the field of flags is missing");
+    wrong("0.5 0 100 0 1\n", "line 1, column 11: the number of blocks");
+}
