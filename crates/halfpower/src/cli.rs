@@ -61,6 +61,8 @@ pub(crate) enum Verb {
     Watch(Box<crate::watch::WatchArgs>),
     /// Keep what the disks' counters say, to be diagnosed later.
     Record(Box<crate::record::RecordArgs>),
+    /// What recorded requests come to, and the load that does the same, held against them.
+    Twin(Box<crate::twin::TwinArgs>),
     /// Hold the published figures of three papers against formulae and the simulator.
     Papers(crate::papers::PapersArgs),
 }

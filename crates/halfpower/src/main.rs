@@ -23,6 +23,7 @@ mod predict;
 mod profile;
 mod progress;
 mod record;
+mod record_requests;
 mod recordings;
 mod reports;
 mod run;
@@ -31,6 +32,7 @@ mod run_spec;
 mod signals;
 mod store_args;
 mod sweep;
+mod twin;
 mod validate;
 mod values;
 mod watch;
@@ -85,6 +87,7 @@ fn outcome(arguments: &cli::Cli) -> anyhow::Result<output::Verdict> {
         Verb::Cost(cost) => cost::cost(cost),
         Verb::Sweep(arguments) => sweep::sweep(arguments, &stop),
         Verb::Watch(arguments) => watch::watch(arguments, &stop),
+        Verb::Twin(arguments) => twin::twin(arguments, &stop),
         Verb::Record(arguments) => record::record(arguments, &stop),
         Verb::Papers(papers) => papers::papers(papers, &stop),
     })

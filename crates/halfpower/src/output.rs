@@ -73,6 +73,11 @@ pub(crate) const DOCUMENT: OutputKind =
     OutputKind { flag: "--output", name: "halfpower document", is_in: is_document };
 pub(crate) const FIO_JSON: OutputKind =
     OutputKind { flag: "--output", name: "JSON of fio", is_in: is_fio_json };
+pub(crate) const REQUESTS: OutputKind = OutputKind {
+    flag: "--trace-io",
+    name: "recording of requests",
+    is_in: |path| begins(path, "fio version 3 iolog"),
+};
 pub(crate) const INTERVALS: OutputKind = OutputKind {
     flag: "--csv",
     name: "CSV of intervals of this program",

@@ -6,6 +6,7 @@
 use crate::failure::interrupted;
 use crate::observing::{self, ObservingArgs};
 use crate::output::{self, Verdict};
+use crate::record_requests::record_requests;
 use crate::store_args::SaveArgs;
 use clap::Args;
 use record::Nanos;
@@ -17,7 +18,8 @@ use target::{InUse, OutputFile};
 #[command(after_help = "Examples:\n  \
     halfpower record --for 10m                  all disks, once a second, into the database\n  \
     halfpower record sda --for 1h --interval 5s\n  \
-    halfpower record /srv/db -o slow.json       all disks below a directory, also as a file\n\n\
+    halfpower record /srv/db -o slow.json       all disks below a directory, also as a file\n  \
+    halfpower record sda --trace-io sda.io --for 30s   each request, to be replayed\n\n\
     Then: halfpower diagnose ID")]
 pub(crate) struct RecordArgs {
     #[command(flatten)]
@@ -28,12 +30,20 @@ pub(crate) struct RecordArgs {
     /// Write the observation as JSON to a file, too.
     #[arg(long, short = 'o', value_name = "FILE", help_heading = "Results")]
     pub(crate) output: Option<PathBuf>,
+    /// Keeps each request of the named disks in this file, in place of their counters: to be made again
+    /// (run --replay), or for a load that does the same (twin). As root.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "interval", "trace", "all"])]
+    pub(crate) trace_io: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) save: SaveArgs,
 }
 
 pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let sampling = &arguments.observing.sampling;
+    if let Some(file) = &arguments.trace_io {
+        let (devices, json) = (&arguments.observing.devices, arguments.save.json);
+        return record_requests(devices, &sampling.roots(), file, arguments.length, json, stop);
+    }
     sampling.check_length(arguments.length)?;
     let source = arguments.observing.source()?;
     let mut in_use = Vec::new();

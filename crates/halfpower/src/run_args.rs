@@ -105,6 +105,13 @@ impl RunArgs {
         run.contradiction().map_or(Ok(run), Err)
     }
 
+    /// A replay on a target, with all else as it is by default.
+    pub(crate) fn replaying(target: &str, recording: &Replay) -> Result<Self, String> {
+        let mut run = Self::read([target])?;
+        run.replay.replay = Some(recording.clone());
+        Ok(run)
+    }
+
     fn read_by<'a>(
         command: Command,
         words: impl IntoIterator<Item = &'a str>,
@@ -164,6 +171,9 @@ pub(crate) struct LoadArgs {
     /// Distance between the starts of --pattern strided.
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) stride: Option<Bytes>,
+    /// Share of random requests that continue the one before them of their direction.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(crate) seq_share: Option<u8>,
     /// Shifts every request by this much.
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) misalign: Bytes,
@@ -186,6 +196,9 @@ pub(crate) struct ArrivalArgs {
     #[arg(long, value_parser = choice(ARRIVALS), value_name = "HOW",
         alias = "rate_process")]
     pub(crate) arrival: Option<Arrival>,
+    /// Requests that arrive at once, on average, with --arrival poisson: a geometric number [default: 1].
+    #[arg(long, value_name = "N", value_parser = thousandths)]
+    pub(crate) burst: Option<u32>,
     /// Pause between a completion and the next request.
     #[arg(long, value_name = "TIME", default_value = "0s", alias = "thinktime")]
     pub(crate) think_time: Nanos,
@@ -338,7 +351,7 @@ pub(crate) struct ReplayArgs {
     pub(crate) replay_wrap: bool,
 }
 
-fn recording(path: &str) -> Result<Replay, String> {
+pub(crate) fn recording(path: &str) -> Result<Replay, String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&bytes);
     let replay = replay::read(&text).map_err(|error| error.to_string())?;

@@ -3,7 +3,7 @@
 
 use crate::run_args::{BesideRun, RWS, RunArgs, Rw, first_given};
 use record::{
-    Bytes, CacheMode, Data, DropCache, EngineName, Flush, FlushKind, Nanos, OpKind, Pattern,
+    Blend, Bytes, CacheMode, Data, DropCache, EngineName, Flush, FlushKind, Nanos, OpKind, Pattern,
     Replay, ReplayPace, StopRules, Workload,
 };
 use session::TargetSet;
@@ -84,6 +84,10 @@ impl RunArgs {
             hit_bytes: self.load.hit_size,
             zipf_theta_milli: self.load.zipf_theta,
             stride_bytes: self.load.stride,
+            blend: self
+                .load
+                .seq_share
+                .map(|percent| Blend { sequential_percent: percent, hit_percent: 0 }),
             misalign_bytes: self.load.misalign,
             bs: self.load.bs.as_ref().map_or_else(|| Workload::default().bs, |mix| mix.0.clone()),
             iodepth: self.load.iodepth.unwrap_or_else(|| default_iodepth(rate.is_some(), engine)),
@@ -102,6 +106,7 @@ impl RunArgs {
             discipline: self.arrivals.completion,
             rate_iops: rate.map(|rate| rate.all),
             write_rate_iops: rate.and_then(|rate| rate.writes),
+            burst_milli: self.arrivals.burst,
             think_ns: self.arrivals.think_time,
             flush: self.flush(),
             stripe_bytes: self.place.stripe,
@@ -297,6 +302,10 @@ impl RunArgs {
                 load.rw.is_some() && load.pattern.is_some() && ordered != rw.sequential,
             ),
             (
+                "--seq-share is a share of random requests; use --rw randread, randwrite or randrw",
+                load.seq_share.is_some() && self.pattern() != Pattern::Random,
+            ),
+            (
                 "--csv writes intervals; add their length, for example --interval 1s",
                 results.csv.is_some() && results.interval.is_none(),
             ),
@@ -333,6 +342,7 @@ impl RunArgs {
             ("--stride", load.stride.is_some()),
             ("--misalign", load.misalign > Bytes(0)),
             ("--regions", load.regions.is_some()),
+            ("--seq-share", load.seq_share.is_some()),
             ("--io-size", self.stop.io_size.is_some()),
             ("--until-precision", self.stop.until_precision.is_some()),
             ("--cost-fit", self.cost_fit),

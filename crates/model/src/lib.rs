@@ -19,6 +19,7 @@ mod group_commit;
 mod predict;
 pub mod queueing;
 mod size;
+mod twin;
 mod validation;
 mod visit;
 mod wander;
@@ -40,5 +41,6 @@ pub use predict::{
     Predictor, mix_of, open_loads,
 };
 pub use size::{limits, size_curves};
+pub use twin::side_by_side;
 pub use validation::{validation_summary, visits_repeat_rel};
 pub use wander::{level_se_between, level_se_rel, levels_of};

@@ -35,9 +35,11 @@ mod price;
 mod profile;
 mod quantity;
 mod replay;
+mod requests;
 mod saved;
 mod schema;
 mod settings;
+mod size_shares;
 mod trial;
 mod units;
 mod whatif;
@@ -103,9 +105,11 @@ pub use profile::{
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use replay::{Recorded, RecordedRequest, Replay, ReplayPace, scaled};
+pub use requests::{REQUESTS_SCHEMA, RequestsSide, RequestsSummary, SideBySideRuns, TwinRow};
 pub use saved::{DocumentKind, SavedDocument};
 pub use schema::document_schema;
 pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
+pub use size_shares::size_shares;
 pub use trial::{
     BadBlock, Batching, BlockFault, CacheDropped, ComponentUse, CpuClock, CpuCost, CpuSplit,
     CpuUpper, DeviceCounters, DirectionResult, EndedBy, ErrorCount, Harness, IntervalDirection,

@@ -400,6 +400,10 @@ pub struct Workload {
     /// The part of them that are writes, where reads and writes arrive by processes of their own;
     /// `null` where one process serves both by the mix.
     pub write_rate_iops: Option<u64>,
+    /// Requests that arrive at the same time, in thousandths: the mean of a geometric number, with
+    /// [`Arrival::Poisson`]; absent where each arrives by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_milli: Option<u32>,
     /// Time between a completion and the next request of its slot, in a closed loop.
     pub think_ns: Nanos,
     /// Flushes of what was written; absent without any.
@@ -497,6 +501,7 @@ impl Default for Workload {
             arrival: Arrival::Closed,
             rate_iops: None,
             write_rate_iops: None,
+            burst_milli: None,
             think_ns: Nanos(0),
             flush: None,
             stripe_bytes: None,
@@ -602,6 +607,7 @@ impl Workload {
         let priority = self.io_priority.map_or_else(String::new, |priority| {
             format!(" io-priority={}/{}", priority.class.name(), priority.level)
         });
+        let burst = self.burst_milli.map_or_else(String::new, |burst| format!(" burst={burst}"));
         let replay = self.replay.as_ref().map_or_else(String::new, |replay| {
             format!(" replay={}/{:?}", replay.digest, replay.pace)
         });
@@ -613,7 +619,15 @@ impl Workload {
             })
             .collect();
         hex_digest(
-            &(text + &blend + from_start + &flush + huge_pages + &priority + &replay + &beside),
+            &(text
+                + &blend
+                + from_start
+                + &flush
+                + huge_pages
+                + &priority
+                + &burst
+                + &replay
+                + &beside),
         )
     }
 }

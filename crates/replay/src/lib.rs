@@ -11,12 +11,15 @@ mod disksim;
 mod iolog;
 mod lines;
 mod requests;
+mod summary;
+mod twin;
 
 pub use iolog::write_iolog;
 pub use lines::ReplayError;
+pub use requests::in_order;
 
 use lines::Lines;
-use record::Replay;
+use record::{Bytes, OpKind, REQUESTS_SCHEMA, Replay, RequestsSummary, size_shares};
 
 /// The requests of a recording.
 ///
@@ -42,6 +45,34 @@ pub fn read(text: &str) -> Result<Replay, ReplayError> {
         return disksim::read(lines);
     }
     Err(ReplayError::unknown(first))
+}
+
+/// What requests come to, and the load that does the same; `lost` are those that are missing, where that is
+/// known.
+#[must_use]
+pub fn summary(replay: &Replay, version: &str, lost: Option<u64>) -> RequestsSummary {
+    let requests = replay.recorded.0.as_slice();
+    let side = |op: OpKind| summary::side(requests, op, replay.span_ns, size_shares);
+    let mut summary = RequestsSummary {
+        schema: REQUESTS_SCHEMA.to_owned(),
+        halfpower_version: version.to_owned(),
+        source: replay.source.clone(),
+        digest: replay.digest.clone(),
+        requests: replay.requests,
+        span_ns: replay.span_ns,
+        devices: replay.devices,
+        flushes: replay.flushes_left_out,
+        discards: replay.discards_left_out,
+        lost,
+        reach: Bytes(replay.end()),
+        read: side(OpKind::Read),
+        write: side(OpKind::Write),
+        twin: None,
+        twin_lacks: Vec::new(),
+        side_by_side: None,
+    };
+    (summary.twin, summary.twin_lacks) = twin::twin(&summary);
+    summary
 }
 
 fn is_hex(word: &str) -> bool {

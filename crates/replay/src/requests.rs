@@ -36,21 +36,29 @@ impl<'a> Requests<'a> {
     /// The replay: in order of time, from the first request on. `else_why` says what an empty one may
     /// mean.
     pub(crate) fn replay(mut self, else_why: &'static str) -> Result<Replay, ReplayError> {
-        // Of devices without a read or write nothing is to be made again.
-        let mut used: Vec<u16> = self.all.iter().map(|request| request.device).collect();
-        used.sort_unstable();
-        used.dedup();
-        // Lines of several processors or threads may come out of order.
-        self.all.sort_by_key(|request| request.at);
-        let first = self.all.first().ok_or(ReplayError::Empty(else_why))?.at;
-        for request in &mut self.all {
-            request.at = request.at.since(first);
-            let number = used.binary_search(&request.device).unwrap_or(0);
-            request.device = number as u16;
+        if self.all.is_empty() {
+            return Err(ReplayError::Empty(else_why));
         }
+        in_order(&mut self.all);
         let mut replay = Replay::of(self.all);
         replay.flushes_left_out = self.flushes;
         replay.discards_left_out = self.discards;
         Ok(replay)
+    }
+}
+
+/// Puts requests in order of their times, counts these from the first one on, and numbers their devices
+/// without gaps.
+pub fn in_order(requests: &mut [RecordedRequest]) {
+    // Of devices without a read or write nothing is to be made again.
+    let mut used: Vec<u16> = requests.iter().map(|request| request.device).collect();
+    used.sort_unstable();
+    used.dedup();
+    // Those of several processors or threads come out of order.
+    requests.sort_by_key(|request| request.at);
+    let first = requests.first().map_or(Nanos(0), |first| first.at);
+    for request in requests {
+        request.at = request.at.since(first);
+        request.device = used.binary_search(&request.device).unwrap_or(0) as u16;
     }
 }

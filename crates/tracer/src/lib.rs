@@ -12,4 +12,4 @@
 
 mod linux;
 
-pub use linux::{Issuers, Tracer, TracerError, capabilities, request_disks};
+pub use linux::{Drained, Issuers, Recorder, Tracer, TracerError, capabilities, request_disks};

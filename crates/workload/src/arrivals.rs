@@ -30,7 +30,8 @@ impl Arrivals {
         let rate = workload.rate_iops.filter(|_| paced)?;
         let process = |rate: u64, direction: u64| {
             let seed = derive_seed(seed, SEED_INDEX + 2 * u64::from(job) + direction);
-            Process::new(workload.arrival, rate, workload.numjobs, job, seed)
+            let burst = workload.burst_milli;
+            Process::new((workload.arrival, burst), rate, workload.numjobs, job, seed)
         };
         let writes = workload.write_rate_iops;
         Some(Self {
@@ -65,19 +66,30 @@ struct Process {
 enum Spacing {
     /// Steps of `nanos` and `parts` of `rate` parts of a nanosecond, of which `rest` are owed.
     Constant { nanos: u64, parts: u64, rate: u64, rest: u64 },
-    /// Exponential gaps with this mean; `rest` is a fraction of a nanosecond.
-    Poisson { rng: Rng, mean_ns: f64, rest: f64 },
+    /// Exponential gaps with this mean; `rest` is a fraction of a nanosecond. A share of the requests
+    /// comes with the one before, and the gaps are longer for it.
+    Poisson { rng: Rng, mean_ns: f64, rest: f64, with_last: f64 },
 }
 
 impl Process {
-    fn new(arrival: Arrival, rate: u64, jobs: u32, job: u32, seed: u64) -> Self {
+    fn new(
+        (arrival, burst): (Arrival, Option<u32>),
+        rate: u64,
+        jobs: u32,
+        job: u32,
+        seed: u64,
+    ) -> Self {
         let jobs = u64::from(jobs);
         if arrival == Arrival::Poisson {
-            let mean_ns = jobs as f64 * NANOS_PER_S as f64 / rate as f64;
-            let spacing = Spacing::Poisson { rng: Rng::new(seed), mean_ns, rest: 0.0 };
+            let burst = f64::from(burst.unwrap_or(1_000)) / 1e3;
+            let mean_ns = burst * jobs as f64 * NANOS_PER_S as f64 / rate as f64;
+            let with_last = 1.0 - 1.0 / burst;
+            let spacing = Spacing::Poisson { rng: Rng::new(seed), mean_ns, rest: 0.0, with_last };
             let mut process = Self { next: 0, spacing };
-            // Time zero is no arrival: the first gap begins there.
-            process.take();
+            // Time zero is no arrival: the first gap begins there, and nothing comes with it.
+            while process.next == 0 {
+                process.take();
+            }
             return process;
         }
         let (first, step) = (u64::from(job) * NANOS_PER_S, jobs * NANOS_PER_S);
@@ -96,7 +108,11 @@ impl Process {
                 *rest -= whole * *rate;
                 *nanos + whole
             }
-            Spacing::Poisson { rng, mean_ns, rest } => {
+            Spacing::Poisson { rng, mean_ns, rest, with_last } => {
+                // Without bursts nothing is drawn for them: such arrivals stay what they were.
+                if *with_last > 0.0 && rng.unit() <= *with_last {
+                    return Nanos(arrival);
+                }
                 let gap = *rest - libm::log(rng.unit()) * *mean_ns;
                 let whole = gap as u64;
                 *rest = gap - whole as f64;

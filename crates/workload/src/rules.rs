@@ -50,12 +50,20 @@ impl Spec {
     pub fn check(&self) -> Result<(), BuildError> {
         self.check_load()?;
         self.check_replay()?;
+        self.check_burst()?;
         self.check_pattern()?;
         self.check_loop()?;
         self.check_engine()?;
         self.check_targets()?;
         self.check_data()?;
         self.check_times()
+    }
+
+    fn check_burst(&self) -> Result<(), BuildError> {
+        let Some(burst) = self.asked.burst_milli else { return Ok(()) };
+        in_range("burst", u64::from(burst), 1_000, 1_000_000)?;
+        let poisson = self.asked.rate_iops.is_some() && self.arrival == Some(Arrival::Poisson);
+        refuse(!poisson, "burst", "is of arrivals by chance; use --rate-iops and --arrival poisson")
     }
 
     fn check_replay(&self) -> Result<(), BuildError> {

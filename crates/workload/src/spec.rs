@@ -3,13 +3,7 @@
 //! Parts that a user may leave out are options here, so that a part that is given without the
 //! one that it belongs to (a hot size without the pattern) is an error and never ignored.
 
-use record::{
-    Arrival, Bytes, Nanos, OpKind, RecordedRequest, Regions, Replay, SizeShare, Workload,
-};
-use std::collections::BTreeMap;
-
-/// Sizes of recorded requests that are told apart.
-const SIZES_TOLD: usize = 8;
+use record::{Arrival, Bytes, Nanos, OpKind, Regions, Replay, SizeShare, Workload, size_shares};
 
 /// What a user asks for; the defaults are those of `halfpower run`.
 #[derive(Clone, Debug, Default)]
@@ -31,36 +25,6 @@ pub struct Spec {
     pub size: Option<Bytes>,
     /// Jobs at the same time.
     pub beside: Vec<SpecBeside>,
-}
-
-/// The most frequent sizes of recorded requests and their largest, with shares that are whole percents and
-/// all together.
-fn shares(requests: &[RecordedRequest]) -> Vec<SizeShare> {
-    let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
-    for request in requests {
-        *counts.entry(request.bytes).or_default() += 1;
-    }
-    let Some((&largest, _)) = counts.last_key_value() else { return Workload::default().bs };
-    let mut by_count: Vec<(u32, u64)> = counts.into_iter().collect();
-    by_count.sort_by_key(|&(bytes, count)| (std::cmp::Reverse(count), bytes));
-    let mut told: Vec<(u32, u64)> = by_count.iter().copied().take(SIZES_TOLD).collect();
-    if !told.iter().any(|(bytes, _)| *bytes == largest) {
-        told.pop();
-        told.push((largest, 1));
-    }
-    let total: u64 = told.iter().map(|(_, count)| count).sum();
-    let share = |count: u64| (count * 100 / total).max(1);
-    let rest = told.iter().skip(1).map(|&(_, count)| share(count)).sum::<u64>();
-    let mut shares: Vec<SizeShare> = told
-        .iter()
-        .enumerate()
-        .map(|(index, &(bytes, count))| {
-            let percent = if index == 0 { 100 - rest } else { share(count) };
-            SizeShare { bytes: Bytes(u64::from(bytes)), percent: percent as u8 }
-        })
-        .collect();
-    shares.sort_by_key(|share| share.bytes);
-    shares
 }
 
 /// A job beside the first.
@@ -104,7 +68,9 @@ impl Spec {
             (reads, all) if reads == all => 100,
             (reads, all) => ((reads * 100 + all / 2) / all).clamp(1, 99) as u8,
         };
-        self.asked.bs = shares(requests);
+        if all > 0 {
+            self.asked.bs = size_shares(requests);
+        }
         self.asked.replay = Some(replay);
         self
     }

@@ -1,8 +1,11 @@
 //! Recordings that are made again, on simulated devices of known truth and on files.
 
-use crate::program::halfpower_in;
-use record::{EndedBy, FindingCode};
+use crate::program::{halfpower, halfpower_in};
+use record::{EndedBy, FindingCode, RequestsSummary};
+use std::fmt::Write as _;
+use std::os::unix::fs::FileExt;
 use tempfile::TempDir;
+use testkit::{LoopDevice, requires};
 
 /// Reads at 0, 0.5 and 5 ms, a write at 6 ms.
 const LOG: &str = "fio version 3 iolog\n0 /x add\n0 /x open\n100 /x read 0 4096\n\
@@ -95,4 +98,83 @@ fn fios_words_for_a_replay_are_a_replay() {
     assert_eq!((trial.completed(), trial.workload.iodepth), (4, 4));
     halfpower_in(folder.path(), "run --name=a --read_iolog=log.io --no-save")
         .refuses(2, &["read_iolog", "replay_redirect"]);
+}
+
+#[test]
+fn a_twin_has_the_latencies_and_the_counters_of_its_original() {
+    let folder = folder();
+    // Reads of 4 KiB in groups of three at once, twenty groups later each second than the one before.
+    let mut text = "fio version 3 iolog\n0 /x add\n0 /x open\n".to_owned();
+    let (mut at, mut state) = (0_u64, 1_u64);
+    for _ in 0..3_000 {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // Exponential times between groups, 10 ms on average.
+        let unit = ((state >> 11) as f64 + 1.0) / (1_u64 << 53) as f64;
+        at += (-unit.ln() * 10_000.0) as u64;
+        for part in 0..1 + (state >> 20) % 5 {
+            let place = (state >> (part * 7)) % 65_536 * 4_096;
+            writeln!(text, "{at} /x read {place} 4096").unwrap();
+        }
+    }
+    std::fs::write(folder.path().join("bursts.io"), text).unwrap();
+    let words = "twin bursts.io sim:mm1,service=1ms --pairs 4 --json --no-save";
+    let outcome = halfpower_in(folder.path(), words).expect(0);
+    let summary: RequestsSummary = serde_json::from_str(&outcome.stdout).unwrap();
+    let runs = summary.side_by_side.unwrap();
+    assert_eq!((runs.pairs, runs.simulated), (4, true));
+    let ratio = |of: &str, quantity: &str| {
+        let row = runs.rows.iter().find(|row| row.of == of && row.quantity == quantity).unwrap();
+        row.ratio.unwrap().value
+    };
+    assert!((ratio("reads", "iops") - 1.0).abs() < 0.03, "{runs:?}");
+    // The numbers in a group are not geometric, but their dispersion is what a queue feels.
+    assert!((ratio("reads", "latency_mean_ns") - 1.0).abs() < 0.15, "{runs:?}");
+    assert!((ratio("device", "device_concurrency") - 1.0).abs() < 0.15, "{runs:?}");
+    assert_eq!(ratio("device", "device_mean_request_bytes"), 1.0);
+    // The words that are told are a run.
+    let page = halfpower_in(folder.path(), "twin bursts.io").expect(0).stdout;
+    assert!(
+        page.contains("halfpower run TARGET --rw randread") && page.contains("--burst"),
+        "{page}"
+    );
+}
+
+#[test]
+fn requests_of_a_device_are_recorded_one_by_one_and_can_be_made_again() {
+    requires!(Root, Loop);
+    let folder = tempfile::tempdir().unwrap();
+    let device = LoopDevice::new(16 << 20).unwrap();
+    let path = device.path().display().to_string();
+    let file = folder.path().join("kept.io");
+    let recording = {
+        let words = format!("record {path} --trace-io {} --for 2s --json", file.display());
+        std::thread::spawn(move || halfpower(&words))
+    };
+    // The recorder has begun when it is told of: what comes before it is not asked for.
+    let direct = std::fs::OpenOptions::new().read(true).open(device.path()).unwrap();
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(2);
+    let mut buffer = vec![0; 4_096];
+    while std::time::Instant::now() < end {
+        for page in 0..4_096_u64 {
+            direct.read_exact_at(&mut buffer, page * 4_096).unwrap();
+        }
+        rustix::fs::fadvise(&direct, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    }
+    let outcome = recording.join().unwrap();
+    if outcome.stderr.contains("needs root") || outcome.stderr.contains("this kernel has no") {
+        return testkit::skip(
+            "requests_of_a_device_are_recorded_one_by_one_and_can_be_made_again",
+            &outcome.stderr,
+        );
+    }
+    let summary: RequestsSummary = serde_json::from_str(&outcome.expect(0).stdout).unwrap();
+    assert_eq!((summary.lost, summary.devices, summary.write), (Some(0), 1, None));
+    let read = summary.read.unwrap();
+    assert!(read.end.0 <= 16 << 20 && read.requests == summary.requests, "{read:?}");
+    let again =
+        format!("run {path} --replay {} --replay-speed max --json --no-save", file.display());
+    let trial = halfpower(&again).trial();
+    assert_eq!(trial.completed(), summary.requests);
+    assert_eq!(trial.workload.replay.unwrap().bytes, read.bytes);
 }

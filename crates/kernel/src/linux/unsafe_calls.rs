@@ -109,6 +109,12 @@ impl PerfEventAttributes {
     pub fn of(kind: u32, config: u64) -> Self {
         Self { kind, size: size_of::<Self>() as u32, config, ..Self::default() }
     }
+
+    /// An event of which each is written to the ring of its descriptor, with these parts.
+    #[must_use]
+    pub fn each(kind: u32, config: u64, sample_type: u64) -> Self {
+        Self { sample_period: 1, sample_type, ..Self::of(kind, config) }
+    }
 }
 
 // `PERF_ATTR_SIZE_VER0`.

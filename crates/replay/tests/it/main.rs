@@ -1,6 +1,8 @@
 //! Recordings of other tools by the crate's public interface: texts as those tools write them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod twins;
+
 use record::{Nanos, OpKind, RecordedRequest, Replay};
 use replay::{read, write_iolog};
 

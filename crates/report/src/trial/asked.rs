@@ -93,6 +93,8 @@ fn place(workload: &Workload) -> String {
     let bytes = |bytes: Bytes| format_bytes(bytes.0);
     text.extend(workload.hit_bytes.map(|hit| format!(", area re-read {}", bytes(hit))));
     text.extend(workload.zipf_theta_milli.map(|it| format!(", theta {}", f64::from(it) / 1e3)));
+    let adjacent = workload.blend.filter(|blend| blend.sequential_percent > 0);
+    text.extend(adjacent.map(|it| format!(", {} % of them adjacent", it.sequential_percent)));
     let hot = |hot: HotArea| format!(", {} % of them within {}", hot.percent, bytes(hot.bytes));
     text.extend(workload.hot.map(hot));
     text.extend(workload.stride_bytes.map(|stride| format!(" every {}", bytes(stride))));
@@ -123,6 +125,7 @@ fn arrival(workload: &Workload) -> Option<String> {
     let kind = match workload.arrival {
         Arrival::Closed | Arrival::Recorded => return None,
         Arrival::Constant => "evenly",
+        Arrival::Poisson if workload.burst_milli.is_some() => "in bursts",
         Arrival::Poisson => "as a Poisson process",
     };
     let rate = |per_s: u64| number::per_second(per_s as f64);
@@ -137,7 +140,9 @@ fn arrival(workload: &Workload) -> Option<String> {
         }
         None => rate(total),
     };
-    Some(format!("{rates} arriving {kind}"))
+    let burst = workload.burst_milli.map(|it| number::digits(f64::from(it) / 1e3));
+    let burst = burst.map(|burst| format!(" of {burst} on average")).unwrap_or_default();
+    Some(format!("{rates} arriving {kind}{burst}"))
 }
 
 fn engine(workload: &Workload) -> String {

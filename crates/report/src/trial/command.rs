@@ -102,6 +102,7 @@ fn what(workload: &Workload) -> Vec<Flag> {
         ("hot-size", workload.hot.map(|hot| hot.bytes.0.to_string())),
         ("hot-share", workload.hot.map(|hot| format!("{}%", hot.percent))),
         ("stride", workload.stride_bytes.map(|stride| stride.0.to_string())),
+        ("seq-share", workload.blend.map(|it| format!("{}%", it.sequential_percent))),
         ("misalign", unless(misalign == 0, misalign)),
         ("regions", unless(workload.regions == Regions::PerJob, regions)),
     ]
@@ -143,6 +144,7 @@ fn course(workload: &Workload) -> Vec<Flag> {
     vec![
         ("rate-iops", rate),
         ("arrival", arrival),
+        ("burst", workload.burst_milli.map(|it| (f64::from(it) / 1e3).to_string())),
         ("think-time", unless(think.0 == 0, nanos(think))),
         ("completion", unless(any, workload.discipline.name())),
         ("fsync", flushes(FlushKind::Fsync)),

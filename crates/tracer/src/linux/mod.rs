@@ -7,10 +7,12 @@ mod format;
 mod issuers;
 mod layout;
 mod programs;
+mod recorder;
 mod syscalls;
 mod tracer;
 mod types;
 
 pub use capability::capabilities;
 pub use issuers::Issuers;
+pub use recorder::{Drained, Recorder};
 pub use tracer::{Tracer, TracerError, request_disks};

@@ -264,6 +264,142 @@ pub(super) fn attach(at: AttachTo, program: impl AsFd) -> Result<OwnedFd, Errno>
     Ok(event)
 }
 
+/// `PERF_SAMPLE_TIME` and `PERF_SAMPLE_RAW`: the time of an event and its fields.
+const SAMPLE_TIME_AND_FIELDS: u64 = 1 << 2 | 1 << 10;
+/// `PERF_EVENT_IOC_SET_FILTER`, `_IOW('$', 6, char *)`.
+const SET_FILTER: libc::c_ulong = 0x4008_2406;
+/// `PERF_RECORD_LOST` and `PERF_RECORD_SAMPLE`.
+const RECORD_LOST: u32 = 2;
+const RECORD_SAMPLE: u32 = 9;
+/// Where the kernel says in a ring's first page how far it has written, and we how far we have read.
+const HEAD_AT: usize = 1_024;
+const TAIL_AT: usize = 1_032;
+/// Bytes of a record's head: kind, flags, length.
+const RECORD_HEAD_BYTES: usize = 8;
+const PAGE_BYTES: usize = 4_096;
+/// Pages of a ring, a power of two: some ten thousand events.
+const RING_PAGES: usize = 512;
+
+/// The events of one tracepoint on one processor, one by one.
+#[derive(Debug)]
+pub(super) struct Ring {
+    _event: OwnedFd,
+    base: std::ptr::NonNull<u8>,
+}
+
+/// Something that a ring held.
+pub(super) enum Record<'a> {
+    /// An event: its time in ns, and its fields.
+    Event(u64, &'a [u8]),
+    /// So many events for which there was no room.
+    Lost(u64),
+}
+
+impl Ring {
+    /// Events of a tracepoint, by the number in its format file, on a processor, as far as a filter
+    /// in the language of trace events lets them through.
+    pub(super) fn open(
+        tracepoint: u64,
+        processor: i32,
+        filter: &std::ffi::CStr,
+    ) -> Result<Self, Errno> {
+        let attributes =
+            PerfEventAttributes::each(TYPE_TRACEPOINT, tracepoint, SAMPLE_TIME_AND_FIELDS);
+        let any_process = -1;
+        let event = perf_event_open(&attributes, any_process, processor)?;
+        // SAFETY: the argument is a text that ends with a zero byte, which the kernel copies.
+        checked(unsafe { libc::ioctl(event.as_raw_fd(), SET_FILTER, filter.as_ptr()) })?;
+        let (protection, bytes) = (libc::PROT_READ | libc::PROT_WRITE, Self::mapped_bytes());
+        // SAFETY: a mapping at an address of the kernel's choice aliases nothing of ours.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                protection,
+                libc::MAP_SHARED,
+                event.as_raw_fd(),
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or_default();
+            return Err(Errno::from_raw_os_error(errno));
+        }
+        let base = std::ptr::NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
+        Ok(Self { _event: event, base })
+    }
+
+    fn mapped_bytes() -> usize {
+        (1 + RING_PAGES) * PAGE_BYTES
+    }
+
+    /// A word of the first page, which the kernel and we change at any time.
+    fn word(&self, at: usize) -> &std::sync::atomic::AtomicU64 {
+        // SAFETY: the word lies in the mapping, which lives as long as `self`, at a multiple of its
+        // size, and is only used as an atomic one.
+        unsafe { &*self.base.as_ptr().add(at).cast() }
+    }
+
+    /// Takes everything out. A record that is not as it should be ends it.
+    pub(super) fn drain(&mut self, each: &mut dyn FnMut(Record<'_>)) {
+        use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+        let size = RING_PAGES * PAGE_BYTES;
+        let head = self.word(HEAD_AT).load(Acquire);
+        let mut tail = self.word(TAIL_AT).load(Relaxed);
+        let mut record = Vec::new();
+        while head.wrapping_sub(tail) >= RECORD_HEAD_BYTES as u64 {
+            let available = head.wrapping_sub(tail) as usize;
+            let mut first = [0; RECORD_HEAD_BYTES];
+            self.copy(tail as usize % size, &mut first);
+            let kind = u32::from_ne_bytes([first[0], first[1], first[2], first[3]]);
+            let length = usize::from(u16::from_ne_bytes([first[6], first[7]]));
+            if length < RECORD_HEAD_BYTES || length > available {
+                tail = head;
+                break;
+            }
+            record.resize(length, 0);
+            self.copy(tail as usize % size, &mut record);
+            let word = |at: usize| {
+                let bytes = record.get(at..at + 8)?.try_into().ok()?;
+                Some(u64::from_ne_bytes(bytes))
+            };
+            match kind {
+                RECORD_SAMPLE => {
+                    let fields = record.get(RECORD_HEAD_BYTES + 12..).unwrap_or_default();
+                    if let Some(time) = word(RECORD_HEAD_BYTES) {
+                        each(Record::Event(time, fields));
+                    }
+                }
+                RECORD_LOST => each(Record::Lost(word(RECORD_HEAD_BYTES + 8).unwrap_or(1))),
+                _ => {}
+            }
+            tail += length as u64;
+        }
+        self.word(TAIL_AT).store(tail, Release);
+    }
+
+    /// Copies what the kernel has written, from a place in the ring, which goes round.
+    fn copy(&self, at: usize, into: &mut [u8]) {
+        let size = RING_PAGES * PAGE_BYTES;
+        let first = into.len().min(size - at);
+        let (begin, rest) = into.split_at_mut(first);
+        // SAFETY: both parts lie in the data pages of the mapping, between what we have read and what
+        // the kernel has written, which it leaves alone until the tail moves.
+        unsafe {
+            let data = self.base.as_ptr().add(PAGE_BYTES);
+            std::ptr::copy_nonoverlapping(data.add(at), begin.as_mut_ptr(), begin.len());
+            std::ptr::copy_nonoverlapping(data, rest.as_mut_ptr(), rest.len());
+        }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, of that length, and nothing refers to it any more.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), Self::mapped_bytes()) };
+    }
+}
+
 /// tracefs, mounted nowhere: gone with the descriptor. Linux 5.2 and later.
 pub(super) fn private_tracefs() -> Result<OwnedFd, Errno> {
     use libc::{FSCONFIG_CMD_CREATE, FSMOUNT_CLOEXEC, FSOPEN_CLOEXEC, SYS_fsconfig, SYS_fsmount};

@@ -316,7 +316,7 @@ pub fn request_disks<'a>(
 }
 
 /// A device number as the kernel has it inside.
-fn kernel_number((major, minor): DeviceNumber) -> Option<u32> {
+pub(super) fn kernel_number((major, minor): DeviceNumber) -> Option<u32> {
     (major < 1 << 11 && minor < 1 << 20).then_some(major << 20 | minor)
 }
 

@@ -23,10 +23,11 @@ use std::collections::BTreeMap;
 
 /// The flags of `run` that a design may set. The others say where results go, what may be
 /// destroyed, or which seed is used, and are no part of what is measured.
-pub const FLAG_KEYS: [&str; 41] = [
+pub const FLAG_KEYS: [&str; 43] = [
     "arrival",
     "beside",
     "bs",
+    "burst",
     "cache",
     "completion",
     "compressible",
@@ -57,6 +58,7 @@ pub const FLAG_KEYS: [&str; 41] = [
     "rw",
     "rwmixread",
     "drop-cache",
+    "seq-share",
     "size",
     "sqthread-poll",
     "stride",

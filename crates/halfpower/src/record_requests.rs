@@ -1,0 +1,108 @@
+//! `halfpower record --trace-io`: keeps each request of some disks, to be made again.
+//!
+//! Requests stay in memory until the end: a file that grows meanwhile would be written by the disk that is
+//! recorded.
+
+use crate::failure::{interrupted, usage};
+use crate::output::{self, Verdict};
+use crate::progress::Progress;
+use crate::twin::show;
+use anyhow::Context;
+use kernel::Roots;
+use record::{Nanos, RecordedRequest, Replay};
+use session::{Display, StopFlag, VERSION};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+use target::OutputFile;
+use tracer::{Drained, Recorder};
+
+/// How often the rings are emptied: they hold some ten thousand events.
+const EMPTIED_EVERY: Duration = Duration::from_millis(5);
+/// Requests that are kept at most: 3.2 GB of memory.
+const MOST: usize = 100_000_000;
+
+/// Records the requests of `devices` for `length` into a file.
+pub(crate) fn record_requests(
+    devices: &[String],
+    roots: &Roots,
+    file: &Path,
+    length: Nanos,
+    json: bool,
+    stop: &StopFlag,
+) -> anyhow::Result<Verdict> {
+    if devices.is_empty() {
+        return Err(usage("--trace-io records the disks that are named; name at least one"));
+    }
+    let disks: Vec<String> =
+        devices.iter().map(|name| disk(roots, name)).collect::<anyhow::Result<_>>()?;
+    let output = OutputFile::claim(&output::REQUESTS, Some(file), &mut Vec::new())?;
+    let mut recorder = Recorder::open(roots, &disks)?;
+    let (mut all, mut sums) = (Vec::new(), Drained::default());
+    let mut progress = Progress::new();
+    let (begin, length) = (Instant::now(), Duration::from_nanos(length.0));
+    while begin.elapsed() < length && !stop.load(Ordering::Relaxed) && all.len() < MOST {
+        thread::sleep(EMPTIED_EVERY.min(length.saturating_sub(begin.elapsed())));
+        take(&mut recorder, &mut all, &mut sums);
+        let share = begin.elapsed().as_secs_f64() / length.as_secs_f64().max(1e-9);
+        progress.show("record", share.min(1.0), &format!("{} requests", all.len()));
+    }
+    progress.clear();
+    let names = used(&all, &disks);
+    replay::in_order(&mut all);
+    let text = replay::write_iolog(&all, &names);
+    let mut replay = Replay::of(all);
+    (replay.flushes_left_out, replay.discards_left_out) = (sums.flushes, sums.discards);
+    replay.source = file.display().to_string();
+    if let Some(output) = output {
+        output.finish(text).context("cannot write the recorded requests")?;
+    }
+    if replay.requests == 0 {
+        return Err(interrupted("no request came in that time; the file holds none"));
+    }
+    show(&replay::summary(&replay, VERSION, Some(sums.lost)), json)?;
+    if stop.load(Ordering::Relaxed) {
+        return Err(interrupted("what was recorded by then is in the file"));
+    }
+    let next = format!("halfpower twin {}", record::shell_word(&replay.source));
+    output::remark(&format!("next: {next} TARGET, or halfpower run TARGET --replay FILE"));
+    Ok(if sums.lost > 0 { Verdict::NotClean } else { Verdict::Clean })
+}
+
+fn take(recorder: &mut Recorder, all: &mut Vec<RecordedRequest>, sums: &mut Drained) {
+    let mut drained = recorder.drain();
+    all.append(&mut drained.requests);
+    sums.flushes += drained.flushes;
+    sums.discards += drained.discards;
+    sums.lost += drained.lost;
+}
+
+/// The nodes of the disks that have requests, in order of their numbers.
+fn used(all: &[RecordedRequest], disks: &[String]) -> Vec<String> {
+    let has = |number: usize| all.iter().any(|request| usize::from(request.device) == number);
+    let used = disks.iter().enumerate().filter(|(number, _)| has(*number));
+    used.map(|(_, disk)| format!("/dev/{disk}")).collect()
+}
+
+/// The kernel's name of a whole disk: by its name, its node, or a directory on it.
+fn disk(roots: &Roots, name: &str) -> anyhow::Result<String> {
+    let path = Path::new(name);
+    if path.is_dir() {
+        let found = kernel::disk_of(roots, path).map(|facts| facts.disk);
+        return found.ok_or_else(|| usage(format!("{name} lies on no disk that is known here")));
+    }
+    let node = std::fs::canonicalize(path).ok();
+    let node = node.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+    let kernel_name = node.unwrap_or(name).to_owned();
+    let known = roots.sys.join("class/block").join(kernel_name.replace('/', "!"));
+    if !known.exists() {
+        return Err(usage(format!("{name} is no block device; name one, as sda")));
+    }
+    if known.join("partition").exists() {
+        let text =
+            format!("{name} is a partition; name its disk: places are counted from its start");
+        return Err(usage(text));
+    }
+    Ok(kernel_name)
+}

@@ -1,0 +1,112 @@
+//! What recorded requests come to: the document of `record --trace-io` and `twin`.
+
+use crate::{Bytes, Estimate, Nanos, SizeShare};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The `schema` value of such a summary.
+pub const REQUESTS_SCHEMA: &str = "halfpower/requests/1";
+
+/// Recorded requests, summed up, and the load that does the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestsSummary {
+    /// [`REQUESTS_SCHEMA`].
+    pub schema: String,
+    /// Version of the program that wrote this.
+    pub halfpower_version: String,
+    /// The file with the requests.
+    pub source: String,
+    /// Hash of the requests.
+    pub digest: String,
+    /// Their number.
+    pub requests: u64,
+    /// From the first to the last.
+    pub span_ns: Nanos,
+    /// Devices or files that they went to.
+    pub devices: u32,
+    /// Flushes beside them.
+    pub flushes: u64,
+    /// Discards beside them.
+    pub discards: u64,
+    /// Requests that are missing because there was no room for them; null for a file of another tool,
+    /// which does not tell.
+    pub lost: Option<u64>,
+    /// The end of the furthest request.
+    pub reach: Bytes,
+    /// The reads; null where there are none.
+    pub read: Option<RequestsSide>,
+    /// The writes; null where there are none.
+    pub write: Option<RequestsSide>,
+    /// The load that does the same, as words of `halfpower run` behind its targets; null for several
+    /// devices.
+    pub twin: Option<Vec<String>>,
+    /// What the twin does not have of the original.
+    pub twin_lacks: Vec<String>,
+    /// Original and twin side by side on one target; null where neither was run.
+    pub side_by_side: Option<SideBySideRuns>,
+}
+
+/// Recorded requests, made again, beside the load that is to do the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SideBySideRuns {
+    /// Where.
+    pub target: String,
+    /// Whether that was simulated.
+    pub simulated: bool,
+    /// Runs of each, in turn.
+    pub pairs: u32,
+    /// What was compared.
+    pub rows: Vec<TwinRow>,
+}
+
+/// A quantity of the original and of its twin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TwinRow {
+    /// What of: reads, writes, or the device.
+    pub of: String,
+    /// The quantity's identifier.
+    pub quantity: String,
+    /// Of the original, the median of the runs.
+    pub original: f64,
+    /// Of the twin.
+    pub twin: f64,
+    /// Twin over original, from the pairs.
+    pub ratio: Option<Estimate>,
+}
+
+impl RequestsSummary {
+    /// Reads and writes, as far as there are any, each with its name.
+    pub fn sides(&self) -> impl Iterator<Item = (&'static str, &RequestsSide)> {
+        let sides = [("reads", &self.read), ("writes", &self.write)];
+        sides.into_iter().filter_map(|(name, side)| Some((name, side.as_ref()?)))
+    }
+}
+
+/// Requests of one direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestsSide {
+    /// Their number.
+    pub requests: u64,
+    /// Bytes that they transfer.
+    pub bytes: Bytes,
+    /// Requests per second, over the whole recording.
+    pub per_s: f64,
+    /// The most frequent sizes, and the largest, with their shares.
+    pub sizes: Vec<SizeShare>,
+    /// Share that begins where one of the last sixteen of its direction ended.
+    pub sequential_share: f64,
+    /// Variance over mean of the number that arrives in equal times: 0 at equal distances, 1 for
+    /// independent users, more in bursts.
+    pub dispersion: f64,
+    /// The times that it was counted in.
+    pub dispersion_over_ns: Nanos,
+    /// Where the first lies.
+    pub begin: Bytes,
+    /// Where the last ends.
+    pub end: Bytes,
+    /// Bytes that were touched at all, in pages of 4 KiB.
+    pub touched: Bytes,
+    /// Exponent of Zipf's law by which places are popular; null where places are not told apart from
+    /// equally popular ones.
+    pub zipf_theta: Option<f64>,
+}

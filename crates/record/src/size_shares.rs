@@ -1,0 +1,38 @@
+//! Sizes of many requests as a few of them with their shares, which is what a mix can be given as.
+
+use crate::{Bytes, RecordedRequest, SizeShare};
+use std::collections::BTreeMap;
+
+/// Sizes that are told apart.
+const SIZES_TOLD: usize = 8;
+
+/// The most frequent sizes of recorded requests and their largest, with shares that are whole percents and
+/// all together.
+#[must_use]
+pub fn size_shares(requests: &[RecordedRequest]) -> Vec<SizeShare> {
+    let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+    for request in requests {
+        *counts.entry(request.bytes).or_default() += 1;
+    }
+    let Some((&largest, _)) = counts.last_key_value() else { return Vec::new() };
+    let mut by_count: Vec<(u32, u64)> = counts.into_iter().collect();
+    by_count.sort_by_key(|&(bytes, count)| (std::cmp::Reverse(count), bytes));
+    let mut told: Vec<(u32, u64)> = by_count.iter().copied().take(SIZES_TOLD).collect();
+    if !told.iter().any(|(bytes, _)| *bytes == largest) {
+        told.pop();
+        told.push((largest, 1));
+    }
+    let total: u64 = told.iter().map(|(_, count)| count).sum();
+    let share = |count: u64| (count * 100 / total).max(1);
+    let rest = told.iter().skip(1).map(|&(_, count)| share(count)).sum::<u64>();
+    let mut shares: Vec<SizeShare> = told
+        .iter()
+        .enumerate()
+        .map(|(index, &(bytes, count))| {
+            let percent = if index == 0 { 100 - rest } else { share(count) };
+            SizeShare { bytes: Bytes(u64::from(bytes)), percent: percent as u8 }
+        })
+        .collect();
+    shares.sort_by_key(|share| share.bytes);
+    shares
+}

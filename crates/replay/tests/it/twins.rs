@@ -1,0 +1,108 @@
+//! Loads of known kind, recorded: what is found of them, and whether the twin's words ask for the same.
+
+use record::{
+    Arrival, Blend, Bytes, Nanos, OpKind, Pattern, RecordedRequest, Replay, RequestsSummary,
+};
+use replay::summary;
+use workload::{Request, RequestStream, Spec};
+
+const AREA: Bytes = Bytes(1 << 28);
+
+/// The first requests of an open load.
+fn requests(count: usize, change: impl FnOnce(&mut Spec)) -> Vec<RecordedRequest> {
+    let mut spec = Spec::default();
+    spec.asked.rate_iops = Some(1_000);
+    spec.arrival = Some(Arrival::Poisson);
+    change(&mut spec);
+    let workload = spec.build(AREA).unwrap();
+    let mut all = vec![Request { offset: 0, bytes: 0, op: OpKind::Read }; count];
+    let mut times = vec![Nanos(0); count];
+    RequestStream::new(&workload, 7, 0).fill_timed(&mut all, &mut times);
+    let both = all.iter().zip(times);
+    both.map(|(it, at)| RecordedRequest {
+        at,
+        offset: it.offset,
+        bytes: it.bytes,
+        op: it.op,
+        device: 0,
+    })
+    .collect()
+}
+
+fn of(requests: Vec<RecordedRequest>) -> RequestsSummary {
+    summary(&Replay::of(requests), "0", None)
+}
+
+fn words(summary: &RequestsSummary) -> String {
+    summary.twin.clone().unwrap().join(" ")
+}
+
+#[test]
+fn popularity_is_found_and_is_none_where_all_places_are_alike() {
+    for theta in [500, 900, 1_200] {
+        let zipf = of(requests(40_000, |spec| {
+            spec.asked.pattern = Pattern::Zipf;
+            spec.asked.zipf_theta_milli = Some(theta);
+        }));
+        let found = zipf.read.as_ref().unwrap().zipf_theta.unwrap();
+        assert!((found - f64::from(theta) / 1e3).abs() < 0.06, "{theta}: {found}");
+        assert!(words(&zipf).contains("--pattern zipf --zipf-theta"), "{}", words(&zipf));
+    }
+    let uniform = of(requests(40_000, |_| ()));
+    assert_eq!(uniform.read.as_ref().unwrap().zipf_theta, None);
+    assert!(!words(&uniform).contains("zipf"), "{}", words(&uniform));
+}
+
+#[test]
+fn bursts_and_even_arrivals_are_told_from_chance() {
+    let dispersion = |change: fn(&mut Spec)| {
+        let summary = of(requests(40_000, change));
+        (summary.read.as_ref().unwrap().dispersion, words(&summary))
+    };
+    let (found, words) = dispersion(|_| ());
+    assert!((found - 1.0).abs() < 0.1 && !words.contains("--burst"), "{found} {words}");
+    // A geometric number of four at once has a dispersion of seven.
+    let (found, words) = dispersion(|spec| spec.asked.burst_milli = Some(4_000));
+    assert!((5.5..8.0).contains(&found) && words.contains("--burst"), "{found} {words}");
+    let (found, words) = dispersion(|spec| spec.arrival = Some(Arrival::Constant));
+    assert!(found < 0.05 && !words.contains("poisson"), "{found} {words}");
+}
+
+#[test]
+fn order_sizes_and_rates_of_each_direction_are_found() {
+    let mixed = of(requests(20_000, |spec| {
+        spec.asked.read_percent = 70;
+        spec.asked.blend = Some(Blend { sequential_percent: 30, hit_percent: 0 });
+        spec.asked.bs = workload::parse_mix("4k/60:16k/40").unwrap();
+    }));
+    let read = mixed.read.as_ref().unwrap();
+    assert!((read.per_s - 700.0).abs() < 25.0, "{}", read.per_s);
+    assert!((read.sequential_share - 0.3).abs() < 0.02, "{}", read.sequential_share);
+    let percents: Vec<u8> = read.sizes.iter().map(|share| share.percent).collect();
+    assert!((58..=62).contains(&percents[0]) && percents.iter().sum::<u8>() == 100, "{percents:?}");
+    let words = words(&mixed);
+    assert!(words.contains("--rw randread") && words.contains("--seq-share 30%"), "{words}");
+    assert!(words.contains("--beside --rw randwrite"), "{words}");
+    let scan = of(requests(2_000, |spec| spec.asked.pattern = Pattern::Sequential));
+    assert!(scan.read.unwrap().sequential_share > 0.99);
+    assert!(scan.twin.unwrap().join(" ").starts_with("--rw read --bs 4096"));
+}
+
+#[test]
+fn reads_and_writes_that_differ_in_rate_alone_are_one_job() {
+    let plain = of(requests(20_000, |spec| spec.asked.read_percent = 80));
+    let words = words(&plain);
+    assert!(words.starts_with("--rw randrw") && !words.contains("--beside"), "{words}");
+    let rates = words.split("--rate-iops ").nth(1).unwrap().split(' ').next().unwrap();
+    let (reads, writes) = rates.split_once(',').unwrap();
+    assert!((780..820).contains(&reads.parse::<u32>().unwrap()), "{rates}");
+    assert!((180..220).contains(&writes.parse::<u32>().unwrap()), "{rates}");
+}
+
+#[test]
+fn several_devices_have_no_twin() {
+    let mut two = requests(100, |_| ());
+    two[3].device = 1;
+    let summary = of(two);
+    assert_eq!((summary.devices, summary.twin), (2, None));
+}

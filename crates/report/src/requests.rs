@@ -1,0 +1,107 @@
+//! What is said of recorded requests: what they come to, the load that does the same, and how well it does.
+
+use crate::number::{self, counted};
+use crate::story::{Cell, Story, joined};
+use record::{
+    RequestsSide, RequestsSummary, SideBySideRuns, SizeShare, format_bytes, quantity, shell_word,
+};
+
+/// The story of recorded requests.
+#[must_use]
+pub fn requests(summary: &RequestsSummary) -> Story {
+    let span = number::time(summary.span_ns.0 as f64);
+    let requests = counted(summary.requests as f64, "request");
+    let subject = format!("{} with {requests} in {span}", summary.source);
+    let mut story = Story::new("Recorded requests", subject, false);
+    story.headline = joined(summary.sides(), ", ", |(name, side)| {
+        format!("{} {name}/s of {}", number::count(side.per_s), sizes(side))
+    });
+    for (name, side) in summary.sides() {
+        facts(&mut story, name, side);
+    }
+    let section = story.section("Beside them", "");
+    let many = |count: u64| number::count(count as f64);
+    section.row("flushes", many(summary.flushes));
+    section.row("discards", many(summary.discards));
+    section.row("lost", summary.lost.map_or_else(|| "the file does not tell".to_owned(), many));
+    section.row("reach", format_bytes(summary.reach.0));
+    if summary.devices > 1 {
+        section.row("devices", format!("{}: no twin is made of several", summary.devices));
+    }
+    if let Some(words) = &summary.twin {
+        let lacks = joined(&summary.twin_lacks, ", ", String::clone);
+        let section = story.section("The load that does the same", "");
+        section.row("as", "the command at the end of this page, on a target of yours");
+        section.row("without", lacks);
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        story.commands.push(format!("halfpower run TARGET {}", words.join(" ")));
+    }
+    if let Some(runs) = &summary.side_by_side {
+        compared(&mut story, runs);
+    }
+    story.condition("requests", &summary.digest);
+    story.written_by(&summary.halfpower_version);
+    story
+}
+
+/// A word in quotes in which a line may be broken.
+fn quoted(word: &str) -> String {
+    if word.contains(' ') { format!("\"{word}\"") } else { shell_word(word) }
+}
+
+fn sizes(side: &RequestsSide) -> String {
+    match side.sizes.as_slice() {
+        [only] => format_bytes(only.bytes.0),
+        many => joined(many, " + ", |share: &SizeShare| {
+            format!("{} {} %", format_bytes(share.bytes.0), share.percent)
+        }),
+    }
+}
+
+fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
+    let mean = side.bytes.0 as f64 / side.requests.max(1) as f64;
+    story.fact_of(name, "number", number::count(side.requests as f64));
+    story.fact_of(name, "rate", number::per_second(side.per_s));
+    story.fact_of(name, "mean size", format_bytes(mean as u64));
+    story.fact_of(name, "adjacent", number::percent(side.sequential_share));
+    let over = number::time(side.dispersion_over_ns.0 as f64);
+    let kind = match side.dispersion {
+        ..0.3 => "even",
+        ..1.3 => "by chance",
+        _ => "bursts",
+    };
+    let dispersion = format!("{} in {over}: {kind}", number::digits(side.dispersion));
+    story.fact_of(name, "dispersion", dispersion);
+    let span = side.end.0.saturating_sub(side.begin.0);
+    let touched = format!("{} of {}", format_bytes(side.touched.0), format_bytes(span));
+    story.fact_of(name, "touched", touched);
+    let popular = side.zipf_theta.map_or_else(
+        || "no place more than others".to_owned(),
+        |theta| format!("Zipf, theta {}", number::digits(theta)),
+    );
+    story.fact_of(name, "popularity", popular);
+}
+
+fn compared(story: &mut Story, runs: &SideBySideRuns) {
+    let simulated = if runs.simulated { " (simulated)" } else { "" };
+    let remark = format!(
+        "{} runs of each in turn on {}{simulated}; ratio with its 95 % interval",
+        runs.pairs, runs.target
+    );
+    story.section("Original and twin", &remark).table(&runs.rows, |t| {
+        t.left("", |row| row.of.clone());
+        t.left("", |row| quantity(&row.quantity).title);
+        t.right("original", |row| value(&row.quantity, row.original));
+        t.right("twin", |row| value(&row.quantity, row.twin));
+        t.right("ratio", |row| {
+            Cell::or_empty(row.ratio.map(|ratio| ratio.value), |ratio| format!("{ratio:.2}"))
+        });
+        t.left("95 % interval", |row| {
+            row.ratio.map_or_else(String::new, |it| format!("{:.2} to {:.2}", it.low, it.high))
+        });
+    });
+}
+
+fn value(id: &str, value: f64) -> String {
+    quantity(id).unit.format(value)
+}
