@@ -105,7 +105,9 @@ pub use profile::{
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use replay::{Recorded, RecordedRequest, Replay, ReplayPace, scaled};
-pub use requests::{REQUESTS_SCHEMA, RequestsSide, RequestsSummary, SideBySideRuns, TwinRow};
+pub use requests::{
+    CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, SideBySideRuns, TwinRow,
+};
 pub use saved::{DocumentKind, SavedDocument};
 pub use schema::document_schema;
 pub use settings::{SETTINGS_SCHEMA, Setting, Settings};

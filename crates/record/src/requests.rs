@@ -37,6 +37,8 @@ pub struct RequestsSummary {
     pub read: Option<RequestsSide>,
     /// The writes; null where there are none.
     pub write: Option<RequestsSide>,
+    /// What a cache of each size would have served of the reads; empty without reads.
+    pub cache: Vec<CachePoint>,
     /// The load that does the same, as words of `halfpower run` behind its targets; null for several
     /// devices.
     pub twin: Option<Vec<String>>,
@@ -44,6 +46,15 @@ pub struct RequestsSummary {
     pub twin_lacks: Vec<String>,
     /// Original and twin side by side on one target; null where neither was run.
     pub side_by_side: Option<SideBySideRuns>,
+}
+
+/// What a cache that keeps the pages used last, empty at first, would have served.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CachePoint {
+    /// Its size.
+    pub bytes: Bytes,
+    /// Share of the pages read that it held.
+    pub read_hit_share: f64,
 }
 
 /// Recorded requests, made again, beside the load that is to do the same.

@@ -10,6 +10,7 @@ mod blkparse;
 mod disksim;
 mod iolog;
 mod lines;
+mod miss_ratio;
 mod requests;
 mod summary;
 mod twin;
@@ -67,6 +68,7 @@ pub fn summary(replay: &Replay, version: &str, lost: Option<u64>) -> RequestsSum
         reach: Bytes(replay.end()),
         read: side(OpKind::Read),
         write: side(OpKind::Write),
+        cache: miss_ratio::curve(requests),
         twin: None,
         twin_lacks: Vec::new(),
         side_by_side: None,

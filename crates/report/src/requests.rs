@@ -6,6 +6,9 @@ use record::{
     RequestsSide, RequestsSummary, SideBySideRuns, SizeShare, format_bytes, quantity, shell_word,
 };
 
+/// Share of the reads from which on a cache is worth a line.
+const CACHE_SHARE_MIN: f64 = 0.005;
+
 /// The story of recorded requests.
 #[must_use]
 pub fn requests(summary: &RequestsSummary) -> Story {
@@ -28,6 +31,7 @@ pub fn requests(summary: &RequestsSummary) -> Story {
     if summary.devices > 1 {
         section.row("devices", format!("{}: no twin is made of several", summary.devices));
     }
+    cache(&mut story, summary);
     if let Some(words) = &summary.twin {
         let lacks = joined(&summary.twin_lacks, ", ", String::clone);
         let section = story.section("The load that does the same", "");
@@ -42,6 +46,28 @@ pub fn requests(summary: &RequestsSummary) -> Story {
     story.condition("requests", &summary.digest);
     story.written_by(&summary.halfpower_version);
     story
+}
+
+/// What a cache of each size would have served.
+fn cache(story: &mut Story, summary: &RequestsSummary) {
+    let Some(last) = summary.cache.last().filter(|last| last.read_hit_share > 0.0) else { return };
+    // Sizes that differ: below the first that serves anything there is nothing to see.
+    let told = summary.cache.iter().filter(|point| point.read_hit_share >= CACHE_SHARE_MIN);
+    let section = story.section(
+        "What a cache would serve of the reads",
+        "one that keeps the pages used last, empty at first, in front of these requests",
+    );
+    section.table(told, |t| {
+        t.right("size", |point| format_bytes(point.bytes.0));
+        t.right("reads served", |point| number::percent(point.read_hit_share));
+    });
+    let share = number::percent(last.read_hit_share);
+    section.note(format!(
+        "More than {} serves no more than {share}. What a share gives: halfpower whatif PROFILE \
+         --host-cache {:.0}%",
+        format_bytes(last.bytes.0),
+        last.read_hit_share * 100.0,
+    ));
 }
 
 /// A word in quotes in which a line may be broken.

@@ -106,3 +106,54 @@ fn several_devices_have_no_twin() {
     let summary = of(two);
     assert_eq!((summary.devices, summary.twin), (2, None));
 }
+
+fn served(requests: Vec<RecordedRequest>) -> Vec<(u64, f64)> {
+    of(requests).cache.iter().map(|point| (point.bytes.0 >> 20, point.read_hit_share)).collect()
+}
+
+#[test]
+fn a_scan_that_begins_again_is_served_by_a_cache_that_holds_all_of_it_and_by_no_smaller_one() {
+    // 2,560 pages, four times.
+    let pages = |page: u64| RecordedRequest {
+        at: Nanos(page),
+        offset: page % 2_560 * 4_096,
+        bytes: 4_096,
+        op: OpKind::Read,
+        device: 0,
+    };
+    let shares = served((0..4 * 2_560).map(pages).collect());
+    assert_eq!(shares, [(1, 0.0), (2, 0.0), (4, 0.0), (8, 0.0), (16, 0.75)]);
+}
+
+#[test]
+fn the_curve_of_popular_places_is_that_of_a_cache_that_was_simulated() {
+    let zipf = requests(200_000, |spec| {
+        spec.asked.pattern = Pattern::Zipf;
+        spec.asked.zipf_theta_milli = Some(900);
+        spec.asked.read_percent = 90;
+    });
+    for (mib, share) in served(zipf.clone()) {
+        let held = (mib << 20) / 4_096;
+        // The pages in order of their last use, the newest last.
+        let (mut order, mut last) =
+            (std::collections::BTreeMap::new(), std::collections::HashMap::new());
+        let (mut hits, mut reads) = (0, 0);
+        for (request, now) in zipf.iter().zip(0_u64..) {
+            let known = last.insert(request.offset, now);
+            if request.op == OpKind::Read {
+                reads += 1;
+                hits += u32::from(known.is_some());
+            }
+            if let Some(then) = known {
+                order.remove(&then);
+            }
+            order.insert(now, request.offset);
+            if order.len() as u64 > held {
+                let (_, page) = order.pop_first().unwrap();
+                last.remove(&page);
+            }
+        }
+        let exact = f64::from(hits) / f64::from(reads);
+        assert!((share - exact).abs() < 0.03, "{mib} MiB: {share} for {exact}");
+    }
+}
