@@ -48,8 +48,9 @@ struct Event {
     result2: i64,
 }
 
-/// By act (linux/aio_abi.h, IOCB_CMD_PREAD, IOCB_CMD_PWRITE, IOCB_CMD_FSYNC and IOCB_CMD_FDSYNC).
-const OPCODES: [u16; 4] = [0, 1, 2, 3];
+/// By act (linux/aio_abi.h, IOCB_CMD_PREAD, IOCB_CMD_PWRITE, IOCB_CMD_FSYNC and IOCB_CMD_FDSYNC). There is
+/// none for writing out: the kernel refuses the last, and no workload asks for it.
+const OPCODES: [u16; 5] = [0, 1, 2, 3, u16::MAX];
 
 /// Transfers through io_submit and io_getevents.
 #[derive(Debug)]

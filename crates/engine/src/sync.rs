@@ -8,7 +8,7 @@ use crate::{Act, Completion, Direct, EngineError, Memory, Setup, Transfer, Trans
 use rustix::fs::{fdatasync, fsync};
 use rustix::io::{Errno, pread, pwrite};
 use std::collections::VecDeque;
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 /// One system call per request.
 pub type SyncEngine = Direct<OneByOne<PlainCalls>>;
@@ -54,6 +54,21 @@ impl Carrier for PlainCalls {
     }
 }
 
+/// Waits for what is on its way to the device, writes out the rest of the file, and waits for that.
+pub(crate) const WRITE_OUT: libc::c_uint = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+    | libc::SYNC_FILE_RANGE_WRITE
+    | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+
+fn write_out(file: BorrowedFd<'_>) -> Result<(), Errno> {
+    // SAFETY: the call takes a descriptor and numbers; a length of 0 means to the end of the file.
+    let outcome = unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, WRITE_OUT) };
+    if outcome == 0 {
+        return Ok(());
+    }
+    let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or_default();
+    Err(Errno::from_raw_os_error(errno))
+}
+
 /// Carries a transfer out by one system call: bytes, or a negated error number.
 #[inline]
 pub(crate) fn carry_out(file: RawFd, transfer: &Transfer) -> i32 {
@@ -75,6 +90,7 @@ pub(crate) fn carry_out(file: RawFd, transfer: &Transfer) -> i32 {
             }
             Act::Fsync => fsync(file).map(|()| 0),
             Act::Fdatasync => fdatasync(file).map(|()| 0),
+            Act::WriteOut => write_out(file).map(|()| 0),
         };
         match result {
             Err(Errno::INTR) => {}

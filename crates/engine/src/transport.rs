@@ -30,11 +30,14 @@ pub enum Act {
     Fsync,
     /// The same without what it does not take to read it again.
     Fdatasync,
+    /// All of the file that was written is written out to the device.
+    WriteOut,
 }
 
 impl Act {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Fsync, Self::Fdatasync];
+    pub const ALL: [Self; 5] =
+        [Self::Read, Self::Write, Self::Fsync, Self::Fdatasync, Self::WriteOut];
 }
 
 impl From<OpKind> for Act {
@@ -52,6 +55,7 @@ impl From<FlushKind> for Act {
         match kind {
             FlushKind::Fsync => Self::Fsync,
             FlushKind::Fdatasync => Self::Fdatasync,
+            FlushKind::SyncFileRange => Self::WriteOut,
         }
     }
 }

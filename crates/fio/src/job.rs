@@ -561,6 +561,17 @@ fn memory(settings: &Settings<'_>, out: &mut Words) -> Result<(), FioError> {
     Ok(())
 }
 
+/// How often a file is written out and waited for: `write,wait_after:N`.
+fn write_out(text: &str) -> Result<u64, String> {
+    let (kinds, every) = text.split_once(':').ok_or("write KINDS:N")?;
+    let kinds: Vec<&str> = kinds.split(',').collect();
+    let known = kinds.iter().all(|kind| ["wait_before", "write", "wait_after"].contains(kind));
+    if !known || !kinds.contains(&"write") || !kinds.contains(&"wait_after") {
+        return Err("what is written out is waited for here; use write,wait_after:N".to_owned());
+    }
+    number(every)
+}
+
 /// Rates, pauses and flushes.
 fn arrivals(
     settings: &Settings<'_>,
@@ -586,6 +597,12 @@ fn arrivals(
             return Err(settings.refuse("thinktime_blocks", "a pause follows each request"));
         }
         out.flag("think-time", &time_word(pause));
+    }
+    if let Some(every) = settings.value("sync_file_range", write_out)? {
+        out.flag("sync-file-range", &every);
+        out.note(
+            "sync_file_range: of all that was written to the file, not of the last requests alone",
+        );
     }
     for flush in ["fsync", "fdatasync"] {
         if let Some(every) = settings.value(flush, number)?.filter(|every| *every > 0) {

@@ -56,7 +56,6 @@ pub(crate) fn refusal(name: &str) -> &'static str {
             "sizes come from a list with shares; use bssplit"
         }
         "trim_percentage" | "trim_verify_zero" => "trims are not supported yet",
-        "sync_file_range" => "write-back of a range is not supported yet; fsync and fdatasync are",
         "cpus_allowed" | "numa_cpu_nodes" | "numa_mem_policy" | "cpumask" => {
             "jobs are not bound to processors; run the program under taskset or numactl"
         }

@@ -4,6 +4,7 @@
 //! Nothing is saved: a comparison follows from its documents, which are.
 
 use crate::failure::usage;
+use crate::fio_results;
 use crate::output::Verdict;
 use crate::store_args::ViewArgs;
 use clap::Args;
@@ -25,6 +26,7 @@ use store::{LAST, Library, StoreError};
     halfpower compare last~1 last                the two newest profiles\n  \
     halfpower compare before.json after.json --fail-on worse:10%\n  \
     halfpower compare 0192a1 0192b7              two experiments\n  \
+    halfpower compare fio.json 0192b7            a result of fio and a trial\n  \
     halfpower compare 0192a1@cache=all 0192a1@cache=device   two arms of one, block by block\n  \
     halfpower compare old.csv new.csv            traces of run --sqlio-csv"
 )]
@@ -43,7 +45,7 @@ pub(crate) struct CompareArgs {
 }
 
 pub(crate) fn compare(arguments: &CompareArgs) -> anyhow::Result<Verdict> {
-    let library = Library::new(arguments.view.keeping.file()?);
+    let library = Library::new(arguments.view.keeping.file()?).also_reading(fio_results::trials);
     let first = source(&library, &arguments.first)?;
     let second = source(&library, &arguments.second)?;
     let (first, second) = sides(first, second)?;
@@ -106,7 +108,7 @@ fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
 /// The trace in a file, where it is one: no document begins like it.
 fn trace(name: &str) -> anyhow::Result<Option<Source>> {
     let Ok(text) = std::fs::read_to_string(name) else { return Ok(None) };
-    if text.trim_start().starts_with(['{', '[']) {
+    if text.trim_start().starts_with(['{', '[']) || fio_results::trials(&text).is_some() {
         return Ok(None);
     }
     let lines = report::read_trace(&text)

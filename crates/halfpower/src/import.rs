@@ -5,6 +5,7 @@
 //! kept and printed in short; what it means is `diagnose`'s to say.
 
 use crate::failure::{interrupted, usage};
+use crate::fio_results;
 use crate::output::{self, Verdict};
 use crate::recordings;
 use crate::store_args::{NOT_SAVED, SaveArgs};
@@ -13,7 +14,7 @@ use ::import::{Format, Options, RangeQuery, parse_moment, parse_utc_offset};
 use anyhow::Context;
 use clap::Args;
 use prometheus::{Client, parse_range};
-use record::{Finding, Nanos, Observation};
+use record::{Finding, Nanos, Observation, Trial};
 use session::{self, StopFlag, VERSION};
 use std::path::PathBuf;
 
@@ -23,6 +24,7 @@ use std::path::PathBuf;
     sadf -j /var/log/sysstat/sa12 -- -d | halfpower import -\n  \
     halfpower import first.prom second.prom      two scrapes of node_exporter\n  \
     halfpower import disks.csv                   typeperf, relog or perfmon\n  \
+    halfpower import fio.json                    results of fio (--output-format=json+), as trials\n  \
     halfpower import --prometheus http://host:9090 --query-range now-2h..now@30s \\\n    \
       --instance db1:9100\n\n\
     What each form holds and lacks: docs/importing.md.")]
@@ -63,6 +65,9 @@ pub(crate) struct ImportArgs {
 }
 
 pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
+    if let Some(trials) = of_fio(&arguments.files)? {
+        return keep_trials(&trials, arguments);
+    }
     let mut store = arguments.save.store()?;
     let mut observations = match (&arguments.prometheus, &arguments.query_range) {
         (Some(address), Some(range)) => from_server(address, range, arguments, stop)?,
@@ -84,6 +89,32 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<
     output::print(&text)?;
     saved.context(NOT_SAVED)?;
     Ok(Verdict::of(observations.iter().all(|it| Finding::none_invalid(&it.findings))))
+}
+
+/// The trials of files that are all results of fio; `None` where none is.
+fn of_fio(files: &[PathBuf]) -> anyhow::Result<Option<Vec<Trial>>> {
+    let mut all = Vec::new();
+    for file in files {
+        // What cannot be read is told by the reader of all other forms.
+        let Ok(text) = std::fs::read_to_string(file) else { return Ok(None) };
+        match fio_results::trials(&text) {
+            Some(Ok(trials)) => all.extend(trials),
+            Some(Err(why)) => return Err(usage(format!("{}: {why}", file.display()))),
+            None if all.is_empty() => return Ok(None),
+            None => return Err(usage(format!("{} is no result of fio", file.display()))),
+        }
+    }
+    Ok(Some(all).filter(|all| !all.is_empty()))
+}
+
+fn keep_trials(trials: &[Trial], arguments: &ImportArgs) -> anyhow::Result<Verdict> {
+    let mut store = arguments.save.store()?;
+    let text = output::documents(arguments.save.json, trials, report::trial)?;
+    let keep = |trial| store.as_mut().map_or(Ok(()), |store| store.add_document(trial));
+    let saved = trials.iter().try_for_each(keep);
+    output::print(&text)?;
+    saved.context(NOT_SAVED)?;
+    Ok(Verdict::of(trials.iter().all(Trial::clean)))
 }
 
 fn options(arguments: &ImportArgs) -> Options {

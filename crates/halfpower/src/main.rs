@@ -13,6 +13,7 @@ mod cost;
 mod diagnose;
 mod doctor;
 mod failure;
+mod fio_results;
 mod fio_runs;
 mod import;
 mod limits;

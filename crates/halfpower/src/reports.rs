@@ -6,6 +6,7 @@
 //! cost a file); opening a browser (there is none on a server).
 
 use crate::failure::usage;
+use crate::fio_results;
 use crate::output::{self, Verdict};
 use crate::store_args::StoreArgs;
 use crate::values::one_of;
@@ -85,7 +86,7 @@ pub(crate) fn report(arguments: &ReportArgs) -> anyhow::Result<Verdict> {
 
 /// The documents that are meant, in the order in which they were named.
 fn documents(arguments: &ReportArgs) -> anyhow::Result<Vec<SavedDocument>> {
-    let library = Library::new(arguments.keeping.file()?);
+    let library = Library::new(arguments.keeping.file()?).also_reading(fio_results::trials);
     let kinds = arguments.kind.map_or(DocumentKind::ALL.to_vec(), |kind| vec![kind]);
     let mut found = Vec::new();
     for word in &arguments.what {

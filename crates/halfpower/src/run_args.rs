@@ -204,11 +204,14 @@ pub(crate) struct ArrivalArgs {
     pub(crate) think_time: Nanos,
     /// Commits as a program does: after every N writes of a job, waits for those in flight and flushes
     /// (fsync). --numjobs is the number of committers, --iodepth N commits N at once.
-    #[arg(long, value_name = "N", conflicts_with = "fdatasync")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["fdatasync", "sync_file_range"])]
     pub(crate) fsync: Option<u32>,
     /// The same with fdatasync, which leaves out what is not needed to read the data again.
     #[arg(long, value_name = "N")]
     pub(crate) fdatasync: Option<u32>,
+    /// The same with sync_file_range: written out to the device and waited for, which is not durable.
+    #[arg(long, value_name = "N", conflicts_with = "fdatasync")]
+    pub(crate) sync_file_range: Option<u32>,
     /// What lets a job go on: any completion, oldest-first, callback (it issues the next itself),
     /// callback-posted (through the job's loop).
     #[arg(long, value_name = "HOW", default_value = "any",

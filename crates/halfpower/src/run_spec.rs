@@ -173,6 +173,7 @@ impl RunArgs {
         let of = |kind, every: Option<u32>| every.map(|every| Flush { kind, every });
         of(FlushKind::Fsync, self.arrivals.fsync)
             .or_else(|| of(FlushKind::Fdatasync, self.arrivals.fdatasync))
+            .or_else(|| of(FlushKind::SyncFileRange, self.arrivals.sync_file_range))
     }
 
     fn rw(&self) -> Rw {
@@ -247,6 +248,7 @@ impl RunArgs {
             ("--io-priority", self.jobs.io_priority.is_some()),
             ("--fsync", self.arrivals.fsync.is_some()),
             ("--fdatasync", self.arrivals.fdatasync.is_some()),
+            ("--sync-file-range", self.arrivals.sync_file_range.is_some()),
             ("--compressible", self.data.compressible.is_some()),
             ("--zeros", self.data.zeros),
             ("--verify", self.data.verify),

@@ -235,6 +235,9 @@ pub enum FlushKind {
     Fsync,
     /// Data, and of the rest only what it takes to read them again (fdatasync).
     Fdatasync,
+    /// Written out to the device and waited for, and no more: neither the device's cache nor what the file
+    /// system knows of the file (sync_file_range), so that it is not durable.
+    SyncFileRange,
 }
 
 impl FlushKind {
@@ -244,6 +247,7 @@ impl FlushKind {
         match self {
             Self::Fsync => "fsync",
             Self::Fdatasync => "fdatasync",
+            Self::SyncFileRange => "sync-file-range",
         }
     }
 }

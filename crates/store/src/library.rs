@@ -11,18 +11,28 @@ use serde_json::value::RawValue;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
+/// Reads the results of another program, where a text is that: trials, or what is wrong with it.
+pub type OtherReader = fn(&str) -> Option<Result<Vec<Trial>, String>>;
+
 /// Files, and a database that may be missing.
 #[derive(Debug)]
 pub struct Library {
     path: PathBuf,
     store: OnceCell<Store>,
+    other: Option<OtherReader>,
 }
 
 impl Library {
     /// With the database at this place.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
-        Self { path, store: OnceCell::new() }
+        Self { path, store: OnceCell::new(), other: None }
+    }
+
+    /// The same, which also takes files with results of another program.
+    #[must_use]
+    pub fn also_reading(self, other: OtherReader) -> Self {
+        Self { other: Some(other), ..self }
     }
 
     /// The database, opened at its first use.
@@ -63,6 +73,13 @@ impl Library {
     pub fn file(&self, path: &Path) -> Result<Vec<SavedDocument>, StoreError> {
         let cannot = |why: String| StoreError::File(path.to_owned(), why);
         let text = std::fs::read_to_string(path).map_err(|error| cannot(error.to_string()))?;
+        if let Some(trials) = self.other.and_then(|read| read(&text)) {
+            let trials = trials.map_err(cannot)?;
+            return Ok(trials
+                .into_iter()
+                .map(|trial| SavedDocument::Trial(Box::new(trial)))
+                .collect());
+        }
         let mut found = Vec::new();
         let no_json = |error| cannot(format!("it is no JSON document of this program: {error}"));
         for value in Deserializer::from_str(&text).into_iter::<&RawValue>() {

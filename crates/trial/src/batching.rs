@@ -22,7 +22,8 @@ const AS_GOOD: f64 = 0.97;
 /// Gain over the first way without which that is kept: more than noise makes of a few turns.
 const GAIN_MIN: f64 = 1.15;
 
-/// How a job handles its requests.
+/// How a job handles its requests. One by one, it takes a completion, accounts for it and hands the next
+/// request over before it looks at another, so that its depth is always in flight or waiting to be seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// Whether each request is handed over by a call of its own; else all that are ready, together.

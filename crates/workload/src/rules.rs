@@ -7,7 +7,7 @@
 use crate::error::{in_range, refuse};
 use crate::{BuildError, Spec};
 use record::{
-    Arrival, Data, Discipline, EngineName, Flush, Nanos, Pattern, Regions, ReplayPace,
+    Arrival, Data, Discipline, EngineName, Flush, FlushKind, Nanos, Pattern, Regions, ReplayPace,
     format_bytes, format_nanos,
 };
 
@@ -146,6 +146,12 @@ impl Spec {
 
     fn check_flush(&self) -> Result<(), BuildError> {
         let Some(Flush { kind, every }) = self.asked.flush else { return Ok(()) };
+        let without = matches!(self.asked.engine, EngineName::Libaio | EngineName::Mmap);
+        let why = "is unknown to this engine; use --ioengine io_uring, sync or threads";
+        refuse(without && kind == FlushKind::SyncFileRange, kind.name(), why)?;
+        let why = "writes out what the page cache holds; use --cache all, or --fdatasync";
+        let direct = self.asked.cache.direct() && kind == FlushKind::SyncFileRange;
+        refuse(direct, kind.name(), why)?;
         let flag = kind.name();
         in_range(flag, u64::from(every), 1, u64::from(u32::MAX))?;
         let why = "flushes what is written; use it with --rw write, randwrite, rw or randrw";

@@ -116,7 +116,7 @@ impl Mapped {
     /// Bytes, or a negated error number.
     fn carry_out(&mut self, transfer: &Transfer) -> i32 {
         let failed = |errno: Errno| -errno.raw_os_error();
-        if matches!(transfer.act, Act::Fsync | Act::Fdatasync) {
+        if matches!(transfer.act, Act::Fsync | Act::Fdatasync | Act::WriteOut) {
             // The kernel knows of a write to a mapping when its page is looked at, as fsync does.
             return crate::sync::carry_out(self.file, transfer);
         }

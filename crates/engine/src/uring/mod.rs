@@ -46,7 +46,7 @@ const FSYNC_DATASYNC: u64 = 1;
 pub struct Uring<const NOP: bool> {
     ring: Ring,
     /// First word of an entry (opcode, flags, priority; descriptor zero), by act.
-    heads: [u64; 4],
+    heads: [u64; 5],
     /// The descriptors of the files, shifted to their place in the first word.
     descriptors: Vec<u64>,
     in_flight: u32,
@@ -103,6 +103,7 @@ impl<const NOP: bool> Transport for Uring<NOP> {
         let flags = match transfer.act {
             _ if NOP => NOP_INJECT_RESULT << 32,
             Act::Fdatasync => FSYNC_DATASYNC << 32,
+            Act::WriteOut => u64::from(crate::sync::WRITE_OUT) << 32,
             Act::Read | Act::Write | Act::Fsync => 0,
         };
         self.ring.push(Entry {
@@ -183,7 +184,7 @@ impl<const NOP: bool> Uring<NOP> {
         const BYTES: u32 = 4_096;
         let saved = self.heads;
         let fixed_files = saved[0] & file_flag() != 0;
-        self.heads = [head::<NOP>(Act::Read, false, fixed_files); 4];
+        self.heads = [head::<NOP>(Act::Read, false, fixed_files); 5];
         let probe = memory.base.cast::<u8>();
         // A read into the job's memory would replace data that is to be written: it is put back.
         // SAFETY: the memory is ours, longer than a page, and nothing is in flight.
@@ -225,6 +226,7 @@ fn head<const NOP: bool>(act: Act, fixed_buffers: bool, fixed_files: bool) -> u6
         (Act::Read, false) => IoringOp::Read,
         (Act::Write, false) => IoringOp::Write,
         (Act::Fsync | Act::Fdatasync, _) => IoringOp::Fsync,
+        (Act::WriteOut, _) => IoringOp::SyncFileRange,
     };
     opcode as u64 | if fixed_files { file_flag() } else { 0 }
 }

@@ -20,6 +20,7 @@ mod every_finding;
 mod examples;
 mod experiments;
 mod findings;
+mod fio_results;
 mod fio_runs;
 mod flags;
 mod flash_drives;

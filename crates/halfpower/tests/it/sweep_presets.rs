@@ -351,7 +351,7 @@ fn rounds_that_still_move_are_said_not_to_be_of_the_steady_state() {
 
 #[test]
 fn presets_about_a_real_machine_say_so_on_a_simulated_one() {
-    for preset in ["hints", "writeback", "smp"] {
+    for preset in ["hints", "writeback", "smp", "wal"] {
         let ended = halfpower(&format!("sweep {preset} sim:st34371w --no-save")).expect(2);
         assert!(ended.stderr.contains("on a real target only"), "{ended:?}");
     }

@@ -149,6 +149,7 @@ fn course(workload: &Workload) -> Vec<Flag> {
         ("completion", unless(any, workload.discipline.name())),
         ("fsync", flushes(FlushKind::Fsync)),
         ("fdatasync", flushes(FlushKind::Fdatasync)),
+        ("sync-file-range", flushes(FlushKind::SyncFileRange)),
         ("compressible", unless(workload.data != Data::Compressible, zeros)),
         ("zeros", switch(workload.data == Data::Zeros)),
         ("verify", switch(workload.data == Data::Tagged)),

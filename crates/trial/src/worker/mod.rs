@@ -248,10 +248,12 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         self.done.clear();
         let min =
             if self.stopping { self.in_flight } else { self.way.wait_for.min(self.in_flight) };
+        // One by one in both directions: the next goes out before another is looked at.
+        let max = if self.way.one_by_one && !self.stopping { 1 } else { self.in_flight };
         if min > 1 && self.batches.calls.is_multiple_of(TIMED_EVERY) {
             self.wait_timed(min)?;
         } else {
-            self.engine.wait(Wait::new(min, self.in_flight), &mut self.done)?;
+            self.engine.wait(Wait::new(min, max), &mut self.done)?;
         }
         if self.done.is_empty() {
             return Ok(Step::Blocked);

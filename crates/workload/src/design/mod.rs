@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 /// The flags of `run` that a design may set. The others say where results go, what may be
 /// destroyed, or which seed is used, and are no part of what is measured.
-pub const FLAG_KEYS: [&str; 43] = [
+pub const FLAG_KEYS: [&str; 44] = [
     "arrival",
     "beside",
     "bs",
@@ -62,6 +62,7 @@ pub const FLAG_KEYS: [&str; 43] = [
     "size",
     "sqthread-poll",
     "stride",
+    "sync-file-range",
     "stripe",
     "think-time",
     "until-precision",

@@ -26,6 +26,7 @@ pub const PRESETS: &[Preset] = presets![
     "chung",
     "modes",
     "writeback",
+    "wal",
     "extend",
     "subpage",
     "align",
