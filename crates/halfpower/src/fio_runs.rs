@@ -185,6 +185,10 @@ fn together(asked: &Asked, mut group: Vec<(Section, Run)>) -> anyhow::Result<Pla
     // The first is one that begins first: the others are later than it.
     group.sort_by_key(|(_, job)| job.delay_ns);
     let begin = group[0].1.delay_ns;
+    if begin > 0 {
+        let note = "startdelay: nothing is waited for before the first job of a run begins";
+        group[0].1.notes.push(note.to_owned());
+    }
     let several = group.len() > 1;
     let named = |job: &Run| -> Vec<String> {
         let name = ["--job-name".to_owned(), job.name.clone()];

@@ -20,7 +20,7 @@ use tracer::{Drained, Recorder};
 
 /// How often the rings are emptied: they hold some ten thousand events.
 const EMPTIED_EVERY: Duration = Duration::from_millis(5);
-/// Requests that are kept at most: 3.2 GB of memory.
+/// Requests that are kept at most: some 15 GB of memory with the text that is written.
 const MOST: usize = 100_000_000;
 
 /// Records the requests of `devices` for `length` into a file.
@@ -49,6 +49,9 @@ pub(crate) fn record_requests(
         progress.show("record", share.min(1.0), &format!("{} requests", all.len()));
     }
     progress.clear();
+    if all.len() >= MOST {
+        output::remark(&format!("ended after {} requests, which is all that are kept", all.len()));
+    }
     let names = used(&all, &disks);
     replay::in_order(&mut all);
     let text = replay::write_iolog(&all, &names);

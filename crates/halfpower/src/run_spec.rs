@@ -32,8 +32,13 @@ impl RunArgs {
         let mut spec = self.spec_on(targets(0));
         for (job, &set) in self.jobs.beside.iter().zip(&sets.of_beside) {
             let mut beside = job.0.spec_on(targets(set));
-            if job.0.stop.runtime.is_none() {
-                beside.asked.runtime_ns = spec.asked.runtime_ns;
+            if job.0.stop.runtime.is_none() && beside.asked.replay.is_none() {
+                // Beside a replay for as long as that takes, not as long as it may.
+                let passes = u64::from(self.stop.passes.unwrap_or(1));
+                let recorded = spec.asked.replay.as_ref();
+                let recorded = recorded.map(|it| Nanos(it.length().0.saturating_mul(passes)));
+                let replayed = recorded.filter(|_| self.stop.runtime.is_none());
+                beside.asked.runtime_ns = replayed.unwrap_or(spec.asked.runtime_ns);
             }
             let delay_ns = job.0.jobs.start_delay.unwrap_or_default();
             spec.beside.push(SpecBeside { delay_ns, targets: set, spec: beside });

@@ -6,12 +6,12 @@
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
-use crate::run_args::{RunArgs, SafetyArgs};
+use crate::run_args::{RunArgs, SafetyArgs, first_given};
 use crate::store_args::SaveArgs;
 use crate::values::{cache, engine};
 use clap::Args;
 use plan::{PlannedTrial, TrialList};
-use record::{CacheMode, EngineName, Replay, RequestsSummary, Trial, Workload};
+use record::{CacheMode, EngineName, Replay, RequestsSummary, Trial};
 use session::{Beside, Driver, End, StopFlag, Targets, VERSION};
 use workload::Spec;
 
@@ -48,10 +48,22 @@ pub(crate) struct TwinArgs {
 }
 
 pub(crate) fn twin(arguments: &TwinArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
+    let simulated = arguments.target.as_ref().is_some_and(|target| target.starts_with("sim:"));
+    let real = first_given(&[
+        ("--ioengine", arguments.ioengine.is_some()),
+        ("--cache", arguments.cache.is_some() && !simulated),
+        ("--overwrite", arguments.safety.overwrite),
+        ("--destroy-data-on", !arguments.safety.destroy_data_on.is_empty()),
+    ]);
+    if let Some(flag) = real.filter(|_| simulated || arguments.target.is_none()) {
+        return Err(usage(format!("{flag} is about a real target, and none is named")));
+    }
     let mut summary = replay::summary(&arguments.recording, VERSION, None);
     if let Some(target) = &arguments.target {
         let words = summary.twin.clone();
-        let words = words.ok_or_else(|| usage("no twin is made of several devices; record one"))?;
+        let words = words.ok_or_else(|| {
+            usage("no twin is made of several devices or of less than a millisecond")
+        })?;
         let pairs = run_both(arguments, target, &words, stop)?;
         summary.side_by_side = model::side_by_side(&pairs);
     }
@@ -99,7 +111,7 @@ fn run_both(
             let session = targets.into_session(workload.engine, seed, stop, &mut progress)?;
             let original = session::workload_here(&original, &session, workload)?;
             // On the same targets, which are open.
-            let twin: Workload = twin.build(session.target().size_bytes)?;
+            let twin = session::workload_for(&twin, &session)?;
             (session, original, twin)
         }
     };

@@ -59,7 +59,7 @@ pub use diagnosis::{
     Episode, EpisodeLoad, Excluded, MatchedBy, MatchedProfile, Misleading, Moment, Note, NoteCode,
     Numbers, OperationVerdict, Remedy, Strategy, Tail, UtilizationLaw, Verdict, VerdictShare,
 };
-pub use digest::hex_digest;
+pub use digest::{hex_digest, hex_digest_of};
 pub use doubt::Doubt;
 pub use estimate::{Estimate, Measured, NORMAL_95};
 pub use experiment::{

@@ -1,6 +1,6 @@
 //! Recorded requests that a workload repeats.
 
-use crate::{Bytes, Nanos, OpKind, hex_digest};
+use crate::{Bytes, Nanos, OpKind, hex_digest_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -86,18 +86,16 @@ impl Replay {
     /// A replay of requests at their recorded times, which do not fall.
     #[must_use]
     pub fn of(requests: Vec<RecordedRequest>) -> Self {
-        use fmt::Write;
-        let mut text = String::new();
-        for it in &requests {
+        let lines = requests.iter().map(|it| {
             let RecordedRequest { at, offset, bytes, op, device } = it;
-            // A string takes everything.
-            let _ = writeln!(text, "{} {offset} {bytes} {} {device}", at.0, op.name());
-        }
+            format!("{} {offset} {bytes} {} {device}\n", at.0, op.name())
+        });
+        let digest = hex_digest_of(lines);
         let bytes = requests.iter().map(|request| u64::from(request.bytes)).sum();
         let devices = requests.iter().map(|request| u32::from(request.device) + 1).max();
         Self {
             source: String::new(),
-            digest: hex_digest(&text),
+            digest,
             requests: requests.len() as u64,
             bytes: Bytes(bytes),
             span_ns: requests.last().map_or(Nanos(0), |last| last.at),

@@ -21,11 +21,12 @@ pub(crate) fn read(lines: Lines<'_>) -> Result<Replay, ReplayError> {
         let mut words = line.words();
         let place = words;
         let device = words.word("the device")?;
-        if !device.chars().next().is_some_and(|letter| letter.is_ascii_digit()) {
-            // The sums at the end begin with a name.
+        // The sums at the end: of each processor, then of all.
+        if device.starts_with("CPU") || device == "Total" {
             break;
         }
-        if !device.contains(',') {
+        let digit = |letter: char| letter.is_ascii_digit();
+        if !device.starts_with(digit) || !device.contains(',') {
             return Err(place.wrong(&format!("{device:?} is no device; use major,minor")));
         }
         words.number("the processor")?;
@@ -70,6 +71,8 @@ pub(crate) fn read(lines: Lines<'_>) -> Result<Replay, ReplayError> {
         let bytes = sectors.checked_mul(SECTOR_BYTES).and_then(|it| u32::try_from(it).ok());
         let bytes = bytes.filter(|bytes| *bytes <= i32::MAX as u32);
         let bytes = bytes.ok_or_else(|| length.wrong("the length is no request's"))?;
+        let end = offset.checked_add(u64::from(bytes));
+        end.ok_or_else(|| before.wrong("the sector is beyond any device"))?;
         let number = requests.device(device);
         let number = number.ok_or_else(|| place.wrong("there are more devices than 65,536"))?;
         requests.push(number, at, op, offset, bytes);

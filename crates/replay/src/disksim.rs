@@ -35,6 +35,8 @@ pub(crate) fn read(lines: Lines<'_>) -> Result<Replay, ReplayError> {
         let bytes = blocks.checked_mul(BLOCK_BYTES).and_then(|it| u32::try_from(it).ok());
         let bytes = bytes.filter(|bytes| *bytes > 0 && *bytes <= i32::MAX as u32);
         let bytes = bytes.ok_or_else(|| length.wrong("the number of blocks is no request's"))?;
+        let end = offset.checked_add(u64::from(bytes));
+        end.ok_or_else(|| place.wrong("the block is beyond any device"))?;
         let op = if flags & READ == 1 { OpKind::Read } else { OpKind::Write };
         found.push(device, at, op, offset, bytes);
     }

@@ -43,6 +43,10 @@ pub(crate) fn read(mut lines: Lines<'_>) -> Result<Replay, ReplayError> {
             "read" | "write" => {
                 let op = if action == "read" { OpKind::Read } else { OpKind::Write };
                 let (offset, bytes) = place(&mut words)?;
+                let behind = words;
+                if let Some(more) = words.maybe() {
+                    return Err(behind.wrong(&format!("{more:?} stands behind the length")));
+                }
                 let device = found.device(name).ok_or_else(device)?;
                 found.push(device, at, op, offset, bytes);
             }

@@ -102,10 +102,10 @@ impl<'a> Words<'a> {
         let wrong = || place.wrong(&format!("{what} is {word:?}, which is no time"));
         let (whole, fraction) = word.split_once('.').unwrap_or((word, ""));
         let whole: u64 = whole.parse().map_err(|_| wrong())?;
-        let digits = fraction.chars().take(9);
         let mut part = 0;
         let mut scale = unit_ns;
-        for digit in digits {
+        for digit in fraction.chars() {
+            // Digits beyond a nanosecond weigh nothing.
             scale /= 10;
             part += u64::from(digit.to_digit(10).ok_or_else(wrong)?) * scale;
         }

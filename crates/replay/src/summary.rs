@@ -43,7 +43,7 @@ pub(crate) fn side(
     Some(RequestsSide {
         requests: own.len() as u64,
         bytes: Bytes(own.iter().map(|it| u64::from(it.bytes)).sum()),
-        per_s: own.len() as f64 / seconds,
+        per_s: if span == Nanos(0) { 0.0 } else { own.len() as f64 / seconds },
         sizes,
         sequential_share,
         dispersion,
@@ -90,16 +90,19 @@ fn dispersion(requests: &[RecordedRequest], span: Nanos) -> (f64, Nanos) {
 
 /// Pages of which any byte was asked for.
 fn touched(requests: &[RecordedRequest]) -> u64 {
-    let mut pieces: Vec<(u64, u64)> = requests
+    let mut pieces: Vec<(u16, u64, u64)> = requests
         .iter()
         .map(|it| {
             let end = it.offset + u64::from(it.bytes);
-            (it.offset / PAGE_BYTES, end.div_ceil(PAGE_BYTES))
+            (it.device, it.offset / PAGE_BYTES, end.div_ceil(PAGE_BYTES))
         })
         .collect();
     pieces.sort_unstable();
-    let (mut pages, mut reached) = (0, 0);
-    for (begin, end) in pieces {
+    let (mut pages, mut of_device, mut reached) = (0, 0, 0);
+    for (device, begin, end) in pieces {
+        if device != of_device {
+            (of_device, reached) = (device, 0);
+        }
         pages += end.saturating_sub(begin.max(reached));
         reached = reached.max(end);
     }
@@ -109,9 +112,9 @@ fn touched(requests: &[RecordedRequest]) -> u64 {
 /// The exponent of Zipf's law over so many places; `None` where pairs on one place are few or as many as
 /// among equally popular places.
 fn popularity(requests: &[RecordedRequest], places: u64) -> Option<f64> {
-    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<(u16, u64), u64> = BTreeMap::new();
     for request in requests {
-        *counts.entry(request.offset).or_default() += 1;
+        *counts.entry((request.device, request.offset)).or_default() += 1;
     }
     let pairs: u64 = counts.values().map(|&count| count * (count - 1) / 2).sum();
     let all = requests.len() as f64 * (requests.len() as f64 - 1.0) / 2.0;

@@ -5,7 +5,7 @@
 //! and its bursts: a geometric number of requests at once, at the times of a Poisson process, whose
 //! dispersion is twice the mean number less one.
 
-use record::{RequestsSide, RequestsSummary, SizeShare};
+use record::{Nanos, RequestsSide, RequestsSummary, SizeShare};
 
 /// Dispersion below which requests arrive at equal distances rather than by chance.
 const EVEN: f64 = 0.3;
@@ -17,9 +17,20 @@ const RANDOM: f64 = 0.02;
 /// Exponents of popularity that are worth the name.
 const POPULAR: f64 = 0.2;
 
+/// The longest burst that `run` makes.
+const BURST_MAX: f64 = 1_000.0;
+/// Share by which a rate may be another than the original's and is not told.
+const CLOSE: f64 = 0.02;
+/// Shorter recordings have no rate.
+const SHORTEST: Nanos = Nanos(1_000_000);
+
+fn close(original: f64, told: f64) -> bool {
+    (told / original - 1.0).abs() <= CLOSE
+}
+
 /// The words behind the targets, and what they do not have of the original.
 pub(crate) fn twin(summary: &RequestsSummary) -> (Option<Vec<String>>, Vec<String>) {
-    if summary.devices > 1 {
+    if summary.devices > 1 || summary.span_ns < SHORTEST {
         return (None, Vec::new());
     }
     let mut lacks = Vec::new();
@@ -64,9 +75,11 @@ fn one_job(summary: &RequestsSummary) -> Option<Vec<String>> {
     };
     let mut words = job(summary, "requests", "rw", &both, &mut Vec::new());
     let rate = words.iter().position(|word| word == "--rate-iops")? + 1;
-    let [reads, writes] = [read, write].map(|side| side.per_s.max(1.0));
-    words[rate] = format!("{reads:.0},{writes:.0}");
-    Some(words)
+    let [reads, writes] = [read, write].map(|side| side.per_s.round());
+    let exact =
+        [(read, reads), (write, writes)].iter().all(|(side, told)| close(side.per_s, *told));
+    words[rate] = format!("{reads},{writes}");
+    Some(words).filter(|_| exact)
 }
 
 fn job(
@@ -102,12 +115,21 @@ fn job(
         flag("pattern", "zipf".to_owned());
         flag("zipf-theta", format!("{theta:.2}"));
     }
-    flag("rate-iops", format!("{:.0}", side.per_s.max(1.0)));
+    // The flag takes whole numbers.
+    let rate = side.per_s.round().max(1.0);
+    if !close(side.per_s, rate) {
+        lacks.push(format!("the rate of {name}, which is {:.2} a second", side.per_s));
+    }
+    flag("rate-iops", format!("{rate}"));
     if side.dispersion >= EVEN {
         flag("arrival", "poisson".to_owned());
     }
     if side.dispersion >= BURSTY {
-        flag("burst", format!("{:.1}", f64::midpoint(side.dispersion, 1.0)));
+        let burst = f64::midpoint(side.dispersion, 1.0);
+        if burst > BURST_MAX {
+            lacks.push(format!("bursts of {burst:.0} {name}"));
+        }
+        flag("burst", format!("{:.1}", burst.min(BURST_MAX)));
     }
     flag("runtime", format!("{}ms", (summary.span_ns.0 / 1_000_000).max(100)));
     flag("job-name", name.to_owned());

@@ -27,7 +27,7 @@ pub use profile::{area_of, drift_now, open_again, profile};
 pub use progress::{Display, duration, remaining};
 pub use real::RealTargets;
 pub use session::{Session, identity};
-pub use single::{Beside, TargetSet, open_for_run, simulated_for_run, workload_here};
+pub use single::{Beside, TargetSet, open_for_run, simulated_for_run, workload_for, workload_here};
 pub use targets::{Targets, one_simulated, simulated_disks};
 
 use record::{Bytes, Finding};

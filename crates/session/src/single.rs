@@ -47,7 +47,9 @@ pub fn open_for_run(
     for ((paths, access), number) in sets.iter().zip(0..) {
         let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
         let of_set = || spec.all().filter(|(set, _)| *set == number).map(|(_, spec)| spec);
-        let size = of_set().filter_map(|spec| spec.size).max();
+        // The largest that is asked for, if all ask: else what the target has.
+        let sizes: Option<Vec<Bytes>> = of_set().map(|spec| spec.size).collect();
+        let size = sizes.and_then(|sizes| sizes.into_iter().max());
         let least = of_set().map(|spec| spec.asked.max_bs()).max().unwrap_or_default();
         let opened = RealTargets::open(&paths, access, size, least)?;
         match &mut targets {
@@ -123,10 +125,22 @@ pub fn workload_here(spec: &Spec, session: &Session, workload: Workload) -> Resu
     if session.engine == workload.engine {
         return Ok(workload);
     }
+    workload_for(spec, session)
+}
+
+/// The workload on targets that are open, for the engine that can be used here.
+///
+/// # Errors
+/// If it does not fit them.
+pub fn workload_for(spec: &Spec, session: &Session) -> Result<Workload> {
     let spec = with_engine(spec.clone(), session.engine);
     let beside = session.beside.iter().map(|set| set.iter().map(|it| &it.facts).collect());
     let sets = std::iter::once(session.targets.iter().collect()).chain(beside);
-    workload_on(&spec, &sets.collect::<Vec<_>>())
+    let workload = workload_on(&spec, &sets.collect::<Vec<_>>())?;
+    for job in workload.all() {
+        workload::check_alignment(job, session.alignment())?;
+    }
+    Ok(workload)
 }
 
 /// The workload on these sets of targets.

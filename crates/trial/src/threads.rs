@@ -30,6 +30,8 @@ use workload::derive_seed;
 /// thread is awake by then.
 const LEAD: Nanos = Nanos(200_000);
 const LEAD_PER_JOB: Nanos = Nanos(20_000);
+/// The longest sleep of a job that begins later.
+const DELAY_PIECE: Nanos = Nanos(50_000_000);
 /// How long before an arrival a job stops to block and polls: a thread is woken later than asked
 /// by less than this, mostly.
 const SPIN: Nanos = Nanos(50_000);
@@ -369,8 +371,11 @@ impl Life {
         };
         let mut worker = Worker::new(engine, run.clock, &plan);
         if run.delay > Nanos(0) {
-            let ahead = run.ahead();
-            self.sleep_until(Nanos(control.window().begin.0.saturating_sub(ahead.0)));
+            let begin = Nanos(control.window().begin.0.saturating_sub(run.ahead().0));
+            // In pieces: the run may be ended meanwhile.
+            while self.plan.clock.now() < begin && self.plan.clock.now() < control.end() {
+                self.sleep_until(begin.min(self.plan.clock.now().plus(DELAY_PIECE)));
+            }
         }
         if control.finite() && run.workload.ramp_ns.0 == 0 {
             // Else what is handed over before the window would come on top of the bytes asked for.

@@ -121,6 +121,10 @@ impl Watch<'_> {
         if stopped {
             self.end_all(now, EndedBy::Interrupted);
         }
+        // An engine that broke, or a job that panicked, ended its own group: no other goes on for nothing.
+        if self.groups.iter().any(|group| group.control.end() == Nanos(0)) {
+            self.groups.iter().for_each(|group| group.control.end_at(Nanos(0), None));
+        }
         let first = &self.groups[0];
         if first.control.end() > now && self.precision.reached(&first.counters) {
             first.control.end_at(now, Some(EndedBy::Precision));

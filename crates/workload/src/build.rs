@@ -53,7 +53,8 @@ impl Spec {
             first.beside.push(Beside { delay_ns, targets, workload });
         }
         let why = "looks at one job, and several run at the same time; leave it out";
-        let several = first.stop.precision_ppm.is_some() && !first.beside.is_empty();
+        let several =
+            !first.beside.is_empty() && first.all().any(|job| job.stop.precision_ppm.is_some());
         refuse(several, "until-precision", why)?;
         Ok(first)
     }
@@ -222,11 +223,17 @@ fn with_replay(mut workload: Workload, area: Bytes) -> Result<Workload, BuildErr
             area.0
         )));
     }
+    let whole = (area.0 / PAGE_BYTES * PAGE_BYTES).max(1);
     let inside = |request: &RecordedRequest| {
-        // The same place in a page of memory, and in a block of any device.
-        let room = area.0.saturating_sub(u64::from(request.bytes)) / PAGE_BYTES * PAGE_BYTES;
-        let offset = if room == 0 { 0 } else { request.offset % room };
-        RecordedRequest { offset, ..*request }
+        let bytes = u64::from(request.bytes);
+        if request.offset + bytes <= area.0 {
+            return *request;
+        }
+        // The same place in a block of any device; what would cross the end is moved back from it.
+        let offset = request.offset % whole;
+        let over = (offset + bytes).saturating_sub(area.0).next_multiple_of(PAGE_BYTES);
+        let back = if offset + bytes > area.0 { over } else { 0 };
+        RecordedRequest { offset: offset.saturating_sub(back), ..*request }
     };
     let too_large = replay.recorded.0.iter().find(|it| u64::from(it.bytes) > area.0);
     if let Some(request) = too_large {

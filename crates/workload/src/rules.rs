@@ -61,7 +61,9 @@ impl Spec {
 
     fn check_burst(&self) -> Result<(), BuildError> {
         let Some(burst) = self.asked.burst_milli else { return Ok(()) };
-        in_range("burst", u64::from(burst), 1_000, 1_000_000)?;
+        if !(1_000..=1_000_000).contains(&burst) {
+            return Err(BuildError::range("burst", &(f64::from(burst) / 1e3), "1 to 1000"));
+        }
         let poisson = self.asked.rate_iops.is_some() && self.arrival == Some(Arrival::Poisson);
         refuse(!poisson, "burst", "is of arrivals by chance; use --rate-iops and --arrival poisson")
     }
@@ -78,8 +80,11 @@ impl Spec {
         refuse(asked.ramp_ns.0 > 0, "ramp-time", "would leave a part of the recording out")?;
         let any = asked.discipline == Discipline::Any;
         refuse(!any, "completion", "is not of a recording; leave it out")?;
-        if let ReplayPace::AtTimes { speed_milli } = replay.pace {
-            in_range("replay-speed", u64::from(speed_milli), 1, 1_000_000)?;
+        if let ReplayPace::AtTimes { speed_milli } = replay.pace
+            && !(1..=1_000_000).contains(&speed_milli)
+        {
+            let speed = f64::from(speed_milli) / 1e3;
+            return Err(BuildError::range("replay-speed", &speed, "0.001 to 1000, or max"));
         }
         Ok(())
     }

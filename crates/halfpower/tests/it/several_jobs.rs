@@ -99,6 +99,8 @@ fn jobs_have_files_of_their_own_and_only_those_that_write_are_written() {
     assert_eq!(trial.completed(), 256);
     assert_eq!(trial.beside[0].result.write.as_ref().unwrap().ios, 16);
     assert!(trial.beside[0].targets[0].path.ends_with("written"));
+    let destroyed: Vec<&str> = trial.findings.iter().map(|it| it.claim.as_str()).collect();
+    assert!(!destroyed.iter().any(|claim| claim.contains("\"read\"")), "{destroyed:?}");
     assert_eq!(std::fs::read(folder.path().join("read")).unwrap(), before);
     assert_ne!(std::fs::read(folder.path().join("written")).unwrap(), before);
 }
@@ -117,5 +119,7 @@ fn what_jobs_cannot_do_together_is_refused_with_its_flag() {
     refuses("--start-delay 1s", &["--start-delay", "--beside"]);
     refuses("--beside '--bs 8k' --until-precision 2%", &["--until-precision"]);
     refuses("--beside '--bs 8k' --cpu-upper", &["--cpu-upper"]);
+    refuses("--beside '--until-precision 5%'", &["--until-precision"]);
+    refuses("--rate-iops 5 --arrival poisson --burst 5000", &["--burst 5000", "1 to 1000"]);
     refuses("--io-priority be/8", &["0 to 7"]);
 }

@@ -100,11 +100,33 @@ fn reads_and_writes_that_differ_in_rate_alone_are_one_job() {
 }
 
 #[test]
-fn several_devices_have_no_twin() {
+fn several_devices_and_a_moment_have_no_twin() {
     let mut two = requests(100, |_| ());
     two[3].device = 1;
     let summary = of(two);
     assert_eq!((summary.devices, summary.twin), (2, None));
+    let moment = of(vec![RecordedRequest { at: Nanos(0), ..requests(1, |_| ())[0] }]);
+    assert_eq!((moment.read.unwrap().per_s, moment.twin), (0.0, None));
+    // Pages of two devices at one place are two.
+    let page = |device| RecordedRequest { device, ..requests(1, |_| ())[0] };
+    assert_eq!(of(vec![page(0), page(1)]).read.unwrap().touched, Bytes(8_192));
+}
+
+#[test]
+fn what_the_flags_cannot_say_is_told() {
+    let slow: Vec<RecordedRequest> = requests(2_000, |_| ())
+        .into_iter()
+        .map(|it| RecordedRequest { at: Nanos(it.at.0 * 700), ..it })
+        .collect();
+    let summary = of(slow);
+    assert!(summary.twin_lacks[0].starts_with("the rate of reads, which is 1.4"), "{summary:?}");
+    let bursts = (0..20_000).map(|at| RecordedRequest {
+        at: Nanos(at / 5_000 * 1_000_000_000),
+        ..requests(1, |_| ())[0]
+    });
+    let summary = of(bursts.collect());
+    assert!(summary.twin_lacks.iter().any(|it| it.starts_with("bursts of ")), "{summary:?}");
+    assert!(words(&summary).contains("--burst 1000.0"), "{}", words(&summary));
 }
 
 fn served(requests: Vec<RecordedRequest>) -> Vec<(u64, f64)> {

@@ -276,9 +276,8 @@ const HEAD_AT: usize = 1_024;
 const TAIL_AT: usize = 1_032;
 /// Bytes of a record's head: kind, flags, length.
 const RECORD_HEAD_BYTES: usize = 8;
-const PAGE_BYTES: usize = 4_096;
-/// Pages of a ring, a power of two: some ten thousand events.
-const RING_PAGES: usize = 512;
+/// Bytes of a ring, a power of two of pages of any size: some ten thousand events.
+const RING_BYTES: usize = 2 << 20;
 
 /// The events of one tracepoint on one processor, one by one.
 #[derive(Debug)]
@@ -330,7 +329,7 @@ impl Ring {
     }
 
     fn mapped_bytes() -> usize {
-        (1 + RING_PAGES) * PAGE_BYTES
+        rustix::param::page_size() + RING_BYTES
     }
 
     /// A word of the first page, which the kernel and we change at any time.
@@ -343,7 +342,7 @@ impl Ring {
     /// Takes everything out. A record that is not as it should be ends it.
     pub(super) fn drain(&mut self, each: &mut dyn FnMut(Record<'_>)) {
         use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-        let size = RING_PAGES * PAGE_BYTES;
+        let size = RING_BYTES;
         let head = self.word(HEAD_AT).load(Acquire);
         let mut tail = self.word(TAIL_AT).load(Relaxed);
         let mut record = Vec::new();
@@ -354,6 +353,7 @@ impl Ring {
             let kind = u32::from_ne_bytes([first[0], first[1], first[2], first[3]]);
             let length = usize::from(u16::from_ne_bytes([first[6], first[7]]));
             if length < RECORD_HEAD_BYTES || length > available {
+                each(Record::Lost(1));
                 tail = head;
                 break;
             }
@@ -380,13 +380,13 @@ impl Ring {
 
     /// Copies what the kernel has written, from a place in the ring, which goes round.
     fn copy(&self, at: usize, into: &mut [u8]) {
-        let size = RING_PAGES * PAGE_BYTES;
+        let size = RING_BYTES;
         let first = into.len().min(size - at);
         let (begin, rest) = into.split_at_mut(first);
         // SAFETY: both parts lie in the data pages of the mapping, between what we have read and what
         // the kernel has written, which it leaves alone until the tail moves.
         unsafe {
-            let data = self.base.as_ptr().add(PAGE_BYTES);
+            let data = self.base.as_ptr().add(rustix::param::page_size());
             std::ptr::copy_nonoverlapping(data.add(at), begin.as_mut_ptr(), begin.len());
             std::ptr::copy_nonoverlapping(data, rest.as_mut_ptr(), rest.len());
         }

@@ -90,8 +90,11 @@ fn what_lies_beyond_the_area_is_refused_or_begins_again_in_it() {
         "{error}"
     );
     let wrapped = built(Replay { wrap: true, ..far.clone() }, 1 << 20, |_| ()).unwrap();
-    let room = (1 << 20) - 4_096;
-    assert_eq!(of_job(&wrapped, 0), [(0, 4_096), (1, ((1 << 20) + 512) % room)]);
+    assert_eq!(of_job(&wrapped, 0), [(0, 0), (1, 512)]);
+    // What lies in the area stays, and what would cross its end is moved back.
+    let mixed = recording(&[(0, 1_044_480, 4_096, 0), (1, (1 << 21) - 4_096, 8_192, 0)]);
+    let mixed = built(Replay { wrap: true, ..mixed }, 1 << 20, |_| ()).unwrap();
+    assert_eq!(of_job(&mixed, 0), [(0, 1_044_480), (1, 1_040_384)]);
     for (_, offset) in of_job(&wrapped, 0) {
         assert!(offset + 4_096 <= 1 << 20 && offset % 512 == 0);
     }
