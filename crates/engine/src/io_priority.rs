@@ -1,11 +1,11 @@
 //! How the I/O scheduler is asked to rank the requests of a thread.
 
 use crate::EngineError;
+use crate::system_call::call;
 use record::{IoClass, IoPriority};
-use rustix::io::Errno;
 
 /// "This process" of `ioprio_set`: with the id 0, the calling thread.
-const WHO_PROCESS: libc::c_long = 1;
+const WHO_PROCESS: usize = 1;
 /// Where the class stands in the kernel's number.
 const CLASS_SHIFT: u32 = 13;
 
@@ -19,15 +19,9 @@ pub fn set_io_priority(priority: IoPriority) -> Result<(), EngineError> {
         IoClass::BestEffort => 2,
         IoClass::Idle => 3,
     };
-    let number = libc::c_long::from(class << CLASS_SHIFT | libc::c_int::from(priority.level));
-    // SAFETY: the call takes three numbers.
-    let outcome = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0_i64, number) };
-    if outcome == 0 {
-        return Ok(());
-    }
-    let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or_default();
-    Err(EngineError::Priority {
-        priority: format!("{}/{}", priority.class.name(), priority.level),
-        errno: Errno::from_raw_os_error(errno),
-    })
+    let number = class << CLASS_SHIFT | usize::from(priority.level);
+    // SAFETY: the call takes three numbers; 0 is the calling thread.
+    let outcome = unsafe { call(libc::SYS_ioprio_set, [WHO_PROCESS, 0, number, 0, 0]) };
+    let priority = priority.to_string();
+    outcome.map(drop).map_err(|errno| EngineError::Priority { priority, errno })
 }

@@ -17,6 +17,7 @@ mod mmap;
 mod null;
 mod striped;
 mod sync;
+mod system_call;
 mod table;
 pub mod tag;
 mod threads;

@@ -5,6 +5,7 @@
 //! there, and the features say so. Rejected: the library of the same name (wrappers with an errno of
 //! their own), and reading the completion ring in user memory (its layout is no interface).
 
+use crate::system_call::call;
 use crate::{
     Clock, Completion, Direct, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport,
     Wait, transport,
@@ -69,20 +70,6 @@ pub struct Libaio {
     buffered: bool,
     /// Whether the context is left to the end of the process, because something is in flight.
     abandoned: bool,
-}
-
-/// A system call that rustix does not have; its result or error.
-///
-/// # Safety
-/// As the call demands.
-unsafe fn call(number: libc::c_long, arguments: [usize; 5]) -> Result<usize, Errno> {
-    let [a, b, c, d, e] = arguments;
-    // SAFETY: passed on to the caller.
-    let result = unsafe { libc::syscall(number, a, b, c, d, e) };
-    if result >= 0 {
-        return Ok(result as usize);
-    }
-    Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
 }
 
 /// Why the kernel gives no context, and what to do.

@@ -4,6 +4,7 @@
 //! The plain calls are the baseline of every comparison, and the fall-back where io_uring is
 //! forbidden. A job's depth is one whatever was asked; jobs add depth.
 
+use crate::system_call::call;
 use crate::{Act, Completion, Direct, EngineError, Memory, Setup, Transfer, Transport, Wait};
 use rustix::fs::{fdatasync, fsync};
 use rustix::io::{Errno, pread, pwrite};
@@ -60,13 +61,9 @@ pub(crate) const WRITE_OUT: libc::c_uint = libc::SYNC_FILE_RANGE_WAIT_BEFORE
     | libc::SYNC_FILE_RANGE_WAIT_AFTER;
 
 fn write_out(file: BorrowedFd<'_>) -> Result<(), Errno> {
+    let arguments = [file.as_raw_fd() as usize, 0, 0, WRITE_OUT as usize, 0];
     // SAFETY: the call takes a descriptor and numbers; a length of 0 means to the end of the file.
-    let outcome = unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, WRITE_OUT) };
-    if outcome == 0 {
-        return Ok(());
-    }
-    let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or_default();
-    Err(Errno::from_raw_os_error(errno))
+    unsafe { call(libc::SYS_sync_file_range, arguments) }.map(drop)
 }
 
 /// Carries a transfer out by one system call: bytes, or a negated error number.

@@ -7,8 +7,8 @@
 
 use crate::run_args::RunArgs;
 use ::record::{
-    DirectionResult, ErrorCount, HistogramSnapshot, Measured, Nanos, TRIAL_SCHEMA, Target,
-    TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index, hex_digest,
+    DirectionResult, ErrorCount, Estimate, HistogramSnapshot, Measured, Nanos, TRIAL_SCHEMA,
+    Target, TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index, hex_digest,
 };
 use fio::{FileKind, Section, Setting};
 use serde_json::{Map, Value};
@@ -21,8 +21,6 @@ const NOT_TOLD: &str = "fio does not tell";
 const BEYOND_MIN: f64 = 10.0;
 /// Samples of the rate from which on their spread says anything.
 const SAMPLES_MIN: f64 = 4.0;
-/// Half-width of a 95 % interval in standard errors.
-const NORMAL_95: f64 = 1.96;
 
 /// The trials of a text that is fio's JSON, which may stand behind lines of fio's own; `None` for any
 /// other.
@@ -53,11 +51,10 @@ pub(crate) fn trials(text: &str) -> Option<Result<Vec<Trial>, String>> {
 }
 
 fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<Trial, String> {
-    let workload = workload(document, job)?;
-    if workload.1.numjobs > 1 && !alone {
+    let (path, mut workload) = workload(document, job)?;
+    if workload.numjobs > 1 && !alone {
         return Err("it has several results; run fio with --group_reporting".to_owned());
     }
-    let (path, mut workload) = workload;
     let seconds = run_seconds(job).ok_or("nothing completed")?;
     workload.runtime_ns = Nanos((seconds * 1e9) as u64);
     let errno = job["error"].as_i64().unwrap_or(0) as i32;
@@ -156,7 +153,8 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
     let number = |name: &str| side[name].as_f64().unwrap_or(0.0);
     let ios = side["total_ios"].as_u64().unwrap_or(0);
     let samples = number("iops_samples");
-    let spread = number("iops_stddev") / samples.sqrt() / number("iops_mean") * NORMAL_95;
+    let se = number("iops_stddev") / samples.sqrt();
+    let spread = Estimate::from_se(number("iops_mean"), se, samples as u32).relative_half_width();
     // Of all latencies fio keeps bins of one kind, the same as its percentiles.
     let (latency, completion) = (&side["lat_ns"], &side["clat_ns"]);
     let binned = if latency["bins"].is_object() { latency } else { completion };
@@ -185,12 +183,11 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
 
 /// Times of fio, with percentiles from where they stand.
 fn times(of: &Value, percentiles: &Value, ios: u64) -> Option<TimeSummary> {
-    let count = of["N"].as_f64().filter(|count| *count > 0.0)?;
+    of["N"].as_f64().filter(|count| *count > 0.0)?;
     let number = |name: &str| of[name].as_f64().unwrap_or(0.0);
     let percentile = |percent: f64| {
         let borne = ios as f64 * (1.0 - percent / 100.0) >= BEYOND_MIN;
-        let value = percentiles["percentile"][format!("{percent:.6}")].as_f64();
-        value.filter(|_| borne && count > 0.0)
+        percentiles["percentile"][format!("{percent:.6}")].as_f64().filter(|_| borne)
     };
     Some(TimeSummary {
         mean: number("mean"),

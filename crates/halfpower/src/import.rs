@@ -65,7 +65,8 @@ pub(crate) struct ImportArgs {
 }
 
 pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
-    if let Some(trials) = of_fio(&arguments.files)? {
+    let files = recordings::files(&arguments.files)?;
+    if let Some(trials) = of_fio(&files)? {
         return keep_trials(&trials, arguments);
     }
     let mut store = arguments.save.store()?;
@@ -73,7 +74,6 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<
         (Some(address), Some(range)) => from_server(address, range, arguments, stop)?,
         _ => {
             // Those of one form and one machine belong together.
-            let files = recordings::files(&arguments.files)?;
             ::import::read_files(&files, arguments.format, &options(arguments))?
         }
     };
@@ -92,16 +92,14 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<
 }
 
 /// The trials of files that are all results of fio; `None` where none is.
-fn of_fio(files: &[PathBuf]) -> anyhow::Result<Option<Vec<Trial>>> {
+fn of_fio(files: &[(String, Vec<u8>)]) -> anyhow::Result<Option<Vec<Trial>>> {
     let mut all = Vec::new();
-    for file in files {
-        // What cannot be read is told by the reader of all other forms.
-        let Ok(text) = std::fs::read_to_string(file) else { return Ok(None) };
-        match fio_results::trials(&text) {
+    for (name, bytes) in files {
+        match std::str::from_utf8(bytes).ok().and_then(fio_results::trials) {
             Some(Ok(trials)) => all.extend(trials),
-            Some(Err(why)) => return Err(usage(format!("{}: {why}", file.display()))),
+            Some(Err(why)) => return Err(usage(format!("{name}: {why}"))),
             None if all.is_empty() => return Ok(None),
-            None => return Err(usage(format!("{} is no result of fio", file.display()))),
+            None => return Err(usage(format!("{name} is no result of fio"))),
         }
     }
     Ok(Some(all).filter(|all| !all.is_empty()))

@@ -106,12 +106,12 @@ pub use profile::{
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use replay::{Recorded, RecordedRequest, Replay, ReplayPace, scaled};
 pub use requests::{
-    CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, SideBySideRuns, TwinRow,
+    CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, SideBySideRuns, Spacing, TwinRow,
 };
 pub use saved::{DocumentKind, SavedDocument};
 pub use schema::document_schema;
 pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
-pub use size_shares::size_shares;
+pub use size_shares::{mix_word, size_shares};
 pub use trial::{
     BadBlock, Batching, BlockFault, CacheDropped, ComponentUse, CpuClock, CpuCost, CpuSplit,
     CpuUpper, DeviceCounters, DirectionResult, EndedBy, ErrorCount, Harness, IntervalDirection,

@@ -121,3 +121,31 @@ pub struct RequestsSide {
     /// equally popular ones.
     pub zipf_theta: Option<f64>,
 }
+
+/// Dispersion below which requests arrive at equal distances rather than by chance.
+const EVEN_MAX: f64 = 0.3;
+/// Dispersion from which on requests arrive in bursts.
+const BURSTS_MIN: f64 = 1.3;
+
+/// How arrivals lie in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// At equal distances.
+    Even,
+    /// As those of independent users.
+    Chance,
+    /// Several at once.
+    Bursts,
+}
+
+impl RequestsSide {
+    /// What the dispersion says.
+    #[must_use]
+    pub fn spacing(&self) -> Spacing {
+        match self.dispersion {
+            ..EVEN_MAX => Spacing::Even,
+            ..BURSTS_MIN => Spacing::Chance,
+            _ => Spacing::Bursts,
+        }
+    }
+}

@@ -36,3 +36,15 @@ pub fn size_shares(requests: &[RecordedRequest]) -> Vec<SizeShare> {
     shares.sort_by_key(|share| share.bytes);
     shares
 }
+
+/// A mix as the flag takes it: one size, or sizes with their shares (`4096/60:16384/40`).
+#[must_use]
+pub fn mix_word(mix: &[SizeShare]) -> String {
+    match mix {
+        [only] => only.bytes.0.to_string(),
+        many => {
+            let parts = many.iter().map(|share| format!("{}/{}", share.bytes.0, share.percent));
+            parts.collect::<Vec<_>>().join(":")
+        }
+    }
+}

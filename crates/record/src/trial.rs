@@ -155,26 +155,9 @@ impl Trial {
     #[must_use]
     pub fn together(&self) -> Option<Self> {
         let result = self.total.as_ref()?.value()?;
-        let all: Vec<&Workload> = self.workload.all().collect();
-        let (reads, ios) = (result.read.as_ref(), result.write.as_ref());
-        let [reads, writes] = [reads, ios].map(|side| side.map_or(0, |side| side.ios));
-        let asked = all.iter().map(|workload| workload.read_percent);
-        let mixed = asked.clone().any(|percent| percent > 0) && asked.clone().any(|it| it < 100);
-        let percent = (reads * 100).checked_div(reads + writes).unwrap_or(50) as u8;
-        let uncached = all.iter().all(|workload| workload.cache.direct());
-        let cached = all.iter().find(|workload| !workload.cache.direct());
         let targets = self.beside.iter().flat_map(|job| &job.targets);
-        let workload = Workload {
-            read_percent: if mixed { percent.clamp(1, 99) } else { self.workload.read_percent },
-            bs: all.iter().flat_map(|workload| workload.bs.clone()).collect(),
-            depth: all.iter().map(|workload| workload.depth).sum(),
-            numjobs: all.iter().map(|workload| workload.numjobs).sum(),
-            cache: cached.filter(|_| !uncached).map_or(self.workload.cache, |it| it.cache),
-            beside: Vec::new(),
-            ..self.workload.clone()
-        };
         Some(Self {
-            workload,
+            workload: self.workload.together(),
             result: (**result).clone(),
             targets: self.targets.iter().chain(targets).cloned().collect(),
             beside: Vec::new(),

@@ -7,6 +7,7 @@
 use crate::{Bytes, Nanos, OpKind, Replay, hex_digest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Where the requests go within the area.
 #[derive(
@@ -295,6 +296,13 @@ pub struct IoPriority {
     pub level: u8,
 }
 
+/// As the flag takes it.
+impl fmt::Display for IoPriority {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.class.name(), self.level)
+    }
+}
+
 /// A job that runs at the same time as the first one, by its own workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Beside {
@@ -553,6 +561,36 @@ impl Workload {
         std::iter::once(self).chain(self.beside.iter().map(|job| &job.workload))
     }
 
+    /// This and those beside it, each with its set of targets.
+    pub fn by_targets(&self) -> impl Iterator<Item = (u32, &Self)> {
+        std::iter::once((0, self)).chain(self.beside.iter().map(|job| (job.targets, &job.workload)))
+    }
+
+    /// The workload of one job that does what all of them do, as far as counters can tell: directions,
+    /// sizes, depth, caches and flushes of all.
+    #[must_use]
+    pub fn together(&self) -> Self {
+        let all = || self.all();
+        let reads = all().any(|workload| workload.read_percent > 0);
+        let writes = all().any(Self::writes);
+        Self {
+            read_percent: match (reads, writes) {
+                (true, true) if self.only_op().is_some() => 50,
+                _ => self.read_percent,
+            },
+            bs: all().flat_map(|workload| workload.bs.clone()).collect(),
+            depth: all().map(|workload| workload.depth).sum(),
+            numjobs: all().map(|workload| workload.numjobs).sum(),
+            cache: all()
+                .map(|workload| workload.cache)
+                .find(|it| !it.direct())
+                .unwrap_or(self.cache),
+            flush: all().find_map(|workload| workload.flush),
+            beside: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// What a job of several is called: its name, or its number from 1.
     #[must_use]
     pub fn label(&self, index: usize) -> String {
@@ -608,9 +646,9 @@ impl Workload {
             .flush
             .map_or_else(String::new, |flush| format!(" {}={}", flush.kind.name(), flush.every));
         let huge_pages = if self.huge_pages { " huge-pages" } else { "" };
-        let priority = self.io_priority.map_or_else(String::new, |priority| {
-            format!(" io-priority={}/{}", priority.class.name(), priority.level)
-        });
+        let priority = self
+            .io_priority
+            .map_or_else(String::new, |priority| format!(" io-priority={priority}"));
         let burst = self.burst_milli.map_or_else(String::new, |burst| format!(" burst={burst}"));
         let replay = self.replay.as_ref().map_or_else(String::new, |replay| {
             format!(" replay={}/{:?}", replay.digest, replay.pace)

@@ -5,12 +5,8 @@
 //! and its bursts: a geometric number of requests at once, at the times of a Poisson process, whose
 //! dispersion is twice the mean number less one.
 
-use record::{Nanos, RequestsSide, RequestsSummary, SizeShare};
+use record::{Nanos, RequestsSide, RequestsSummary, Spacing, mix_word};
 
-/// Dispersion below which requests arrive at equal distances rather than by chance.
-const EVEN: f64 = 0.3;
-/// Dispersion from which on requests arrive in bursts.
-const BURSTY: f64 = 1.3;
 /// Share of adjacent requests from which on a job is sequential, and below which it is random.
 const SEQUENTIAL: f64 = 0.95;
 const RANDOM: f64 = 0.02;
@@ -63,7 +59,7 @@ fn one_job(summary: &RequestsSummary) -> Option<Vec<String>> {
     let plain = |side: &RequestsSide| {
         side.sequential_share <= RANDOM
             && side.zipf_theta.is_none_or(|theta| theta < POPULAR)
-            && (EVEN..BURSTY).contains(&side.dispersion)
+            && side.spacing() == Spacing::Chance
     };
     if !plain(read) || !plain(write) || read.sizes != write.sizes {
         return None;
@@ -94,11 +90,7 @@ fn job(
     let sequential = side.sequential_share >= SEQUENTIAL;
     let order = if sequential { "" } else { "rand" };
     flag("rw", format!("{order}{rw}"));
-    let sizes: Vec<String> = match side.sizes.as_slice() {
-        [only] => vec![only.bytes.0.to_string()],
-        many => many.iter().map(part).collect(),
-    };
-    flag("bs", sizes.join(":"));
+    flag("bs", mix_word(&side.sizes));
     // An area that holds a request of each size, and begins where a block of any device does.
     let unit = 4_096;
     let begin = side.begin.0 / unit * unit;
@@ -121,10 +113,10 @@ fn job(
         lacks.push(format!("the rate of {name}, which is {:.2} a second", side.per_s));
     }
     flag("rate-iops", format!("{rate}"));
-    if side.dispersion >= EVEN {
+    if side.spacing() != Spacing::Even {
         flag("arrival", "poisson".to_owned());
     }
-    if side.dispersion >= BURSTY {
+    if side.spacing() == Spacing::Bursts {
         let burst = f64::midpoint(side.dispersion, 1.0);
         if burst > BURST_MAX {
             lacks.push(format!("bursts of {burst:.0} {name}"));
@@ -134,8 +126,4 @@ fn job(
     flag("runtime", format!("{}ms", (summary.span_ns.0 / 1_000_000).max(100)));
     flag("job-name", name.to_owned());
     words
-}
-
-fn part(share: &SizeShare) -> String {
-    format!("{}/{}", share.bytes.0, share.percent)
 }

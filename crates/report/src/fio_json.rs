@@ -9,7 +9,7 @@
 use crate::trial::jobs_of;
 use record::{
     Arrival, CacheMode, DirectionResult, EngineName, HistogramSnapshot, OpKind, Pattern,
-    TimeSummary, Trial, Workload, bucket_mid,
+    TimeSummary, Trial, Workload, bucket_mid, mix_word,
 };
 use serde_json::{Map, Value, json};
 
@@ -88,16 +88,12 @@ fn options(name: &str, workload: &Workload) -> Map<String, Value> {
         EngineName::Sync | EngineName::Threads => "psync",
         other => other.name(),
     };
-    let sizes = workload.bs.iter().map(|part| format!("{}/{}", part.bytes.0, part.percent));
-    let (sizes_key, sizes) = match &workload.bs[..] {
-        [one] => ("bs", one.bytes.0.to_string()),
-        _ => ("bssplit", sizes.collect::<Vec<_>>().join(":")),
-    };
+    let sizes_key = if workload.bs.len() == 1 { "bs" } else { "bssplit" };
     let direct = matches!(workload.cache, CacheMode::Device | CacheMode::None);
     let mut options = vec![
         ("name", name.to_owned()),
         ("rw", rw),
-        (sizes_key, sizes),
+        (sizes_key, mix_word(&workload.bs)),
         ("ioengine", engine.to_owned()),
         ("iodepth", workload.iodepth.to_string()),
         ("numjobs", workload.numjobs.to_string()),

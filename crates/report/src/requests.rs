@@ -2,9 +2,8 @@
 
 use crate::number::{self, counted};
 use crate::story::{Cell, Story, joined};
-use record::{
-    RequestsSide, RequestsSummary, SideBySideRuns, SizeShare, format_bytes, quantity, shell_word,
-};
+use crate::trial::{quoted, sizes};
+use record::{RequestsSide, RequestsSummary, SideBySideRuns, Spacing, format_bytes, quantity};
 
 /// Share of the reads from which on a cache is worth a line.
 const CACHE_SHARE_MIN: f64 = 0.005;
@@ -17,7 +16,7 @@ pub fn requests(summary: &RequestsSummary) -> Story {
     let subject = format!("{} with {requests} in {span}", summary.source);
     let mut story = Story::new("Recorded requests", subject, false);
     story.headline = joined(summary.sides(), ", ", |(name, side)| {
-        format!("{} {name}/s of {}", number::count(side.per_s), sizes(side))
+        format!("{} {name}/s of {}", number::count(side.per_s), sizes(&side.sizes))
     });
     for (name, side) in summary.sides() {
         facts(&mut story, name, side);
@@ -70,20 +69,6 @@ fn cache(story: &mut Story, summary: &RequestsSummary) {
     ));
 }
 
-/// A word in quotes in which a line may be broken.
-fn quoted(word: &str) -> String {
-    if word.contains(' ') { format!("\"{word}\"") } else { shell_word(word) }
-}
-
-fn sizes(side: &RequestsSide) -> String {
-    match side.sizes.as_slice() {
-        [only] => format_bytes(only.bytes.0),
-        many => joined(many, " + ", |share: &SizeShare| {
-            format!("{} {} %", format_bytes(share.bytes.0), share.percent)
-        }),
-    }
-}
-
 fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
     let mean = side.bytes.0 as f64 / side.requests.max(1) as f64;
     story.fact_of(name, "number", number::count(side.requests as f64));
@@ -91,10 +76,10 @@ fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
     story.fact_of(name, "mean size", format_bytes(mean as u64));
     story.fact_of(name, "adjacent", number::percent(side.sequential_share));
     let over = number::time(side.dispersion_over_ns.0 as f64);
-    let kind = match side.dispersion {
-        ..0.3 => "even",
-        ..1.3 => "by chance",
-        _ => "bursts",
+    let kind = match side.spacing() {
+        Spacing::Even => "even",
+        Spacing::Chance => "by chance",
+        Spacing::Bursts => "bursts",
     };
     let dispersion = format!("{} in {over}: {kind}", number::digits(side.dispersion));
     story.fact_of(name, "dispersion", dispersion);

@@ -271,6 +271,12 @@ fn refuse_the_same(paths: &[&Path]) -> Result<()> {
     Ok(())
 }
 
+/// The largest size that is asked for, if all ask: else what the target has.
+pub(crate) fn size_for_all<'a>(specs: impl Iterator<Item = &'a workload::Spec>) -> Option<Bytes> {
+    let sizes: Option<Vec<Bytes>> = specs.map(|spec| spec.size).collect();
+    sizes.and_then(|sizes| sizes.into_iter().max())
+}
+
 /// The same workload for an engine with one request per job: depth comes from jobs.
 pub(crate) fn with_engine(mut spec: workload::Spec, engine: EngineName) -> workload::Spec {
     for job in &mut spec.beside {

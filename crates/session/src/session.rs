@@ -113,11 +113,9 @@ impl Session {
             self.drop_cache(&job.workload, job.targets)?;
         }
         let (id, time) = self.identity(&format!("{workload:?} {seed}"));
-        let beside = workload.beside.iter().map(|job| (&job.workload, job.targets));
-        let all = std::iter::once((workload, 0)).chain(beside);
         let prepared = self.preconditioning.is_some();
-        let all = all.filter(|(workload, _)| workload.writes() || prepared);
-        let areas = all.flat_map(|(workload, set)| {
+        let writing = workload.by_targets().filter(|(_, job)| job.writes() || prepared);
+        let areas = writing.flat_map(|(set, workload)| {
             let written = self.handles_of(set).iter().filter(|handle| handle.writable);
             written.map(|handle| (&handle.facts, area_on(workload, &handle.facts)))
         });

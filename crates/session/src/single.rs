@@ -1,6 +1,6 @@
 //! Real targets for the one workload of `run`.
 
-use crate::real::with_engine;
+use crate::real::{size_for_all, with_engine};
 use crate::{RealTargets, Result, Session, SessionError, StopFlag};
 use kernel::Roots;
 use record::{Bytes, CacheMode, Data, EngineName, Target, TargetKind, Workload};
@@ -47,9 +47,7 @@ pub fn open_for_run(
     for ((paths, access), number) in sets.iter().zip(0..) {
         let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
         let of_set = || spec.all().filter(|(set, _)| *set == number).map(|(_, spec)| spec);
-        // The largest that is asked for, if all ask: else what the target has.
-        let sizes: Option<Vec<Bytes>> = of_set().map(|spec| spec.size).collect();
-        let size = sizes.and_then(|sizes| sizes.into_iter().max());
+        let size = size_for_all(of_set());
         let least = of_set().map(|spec| spec.asked.max_bs()).max().unwrap_or_default();
         let opened = RealTargets::open(&paths, access, size, least)?;
         match &mut targets {
@@ -60,8 +58,7 @@ pub fn open_for_run(
     let mut targets = targets.ok_or_else(|| SessionError::usage("name at least one target"))?;
     let facts: Vec<Vec<&Target>> = targets.sets().map(|set| set.all_facts().collect()).collect();
     let workload = workload_on(spec, &facts)?;
-    let beside = workload.beside.iter().map(|job| (job.targets, &job.workload));
-    for (number, workload) in std::iter::once((0, &workload)).chain(beside) {
+    for (number, workload) in workload.by_targets() {
         let Some((_, access)) = sets.get(number as usize) else { continue };
         let Some(set) = targets.set(number) else { continue };
         let write = *access != Access::ReadOnly;

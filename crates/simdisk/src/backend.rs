@@ -187,19 +187,7 @@ impl<'a> Group<'a> {
             let checked = not_read_back(&self.logs, "a simulated device keeps no data");
             self.totals.verify = Some(checked.result);
         }
-        let (end, ended_by) = self.control.ending(&self.totals, self.stuck);
-        Measurement {
-            window: self.control.window(),
-            end,
-            ended_by,
-            totals: self.totals,
-            before: Vec::new(),
-            after: ProbeSample::default(),
-            stuck: self.stuck,
-            probe: probe.clone(),
-            harness: None,
-            beside: Vec::new(),
-        }
+        self.control.measurement(self.totals, self.stuck, probe)
     }
 }
 

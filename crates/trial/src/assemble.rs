@@ -54,7 +54,9 @@ pub fn run_trial(
     let measurement = backend.measure(workload, seed, stop, tick)?;
     let steady = SteadyWindow::of(workload, &measurement);
     let together = Together::of(workload, &measurement);
-    let ours = together.as_ref().map(Together::ours).map_err(|why| (*why).to_owned());
+    // Counters are held against all jobs: what they were asked, and what they did.
+    let ours = together.as_ref().map(|all| (all.workload(), all.steady().total));
+    let ours = || ours.as_ref().map_err(|why| (**why).to_owned());
     let mut trial = Trial {
         schema: TRIAL_SCHEMA.to_owned(),
         halfpower_version: identity.halfpower_version,
@@ -66,8 +68,10 @@ pub fn run_trial(
         targets: identity.targets,
         workload: workload.clone(),
         result: result(workload, &steady),
-        cpu: ours.clone().and_then(|ours| cpu(&steady, &ours)).into(),
-        device_counters: ours.and_then(|ours| device_counters(&steady, &ours)).into(),
+        cpu: ours().and_then(|(_, total)| cpu(&steady, total)).into(),
+        device_counters: ours()
+            .and_then(|(workload, total)| device_counters(workload, &steady, total))
+            .into(),
         harness: measurement.harness.clone().ok_or("virtual time has no harness limit").into(),
         findings: identity.findings,
         environment: identity.environment,

@@ -7,7 +7,8 @@
 //! else leave another target without its passes. Rejected:
 //! ending such a run at the completion that crosses the mark (it leaves requests in flight).
 
-use crate::{JobTotals, Stuck, Window};
+use crate::{JobTotals, Measurement, Stuck, Window};
+use engine::{ProbeFacts, ProbeSample};
 use record::{EndedBy, Nanos, Workload};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -144,10 +145,28 @@ impl Control {
         self.budgets.first().filter(|_| all).map(|budget| budget.rule)
     }
 
+    /// What jobs did under it, without the counters around their window.
+    #[must_use]
+    pub fn measurement(&self, totals: JobTotals, stuck: Stuck, probe: &ProbeFacts) -> Measurement {
+        let (end, ended_by) = self.ending(&totals, stuck);
+        Measurement {
+            window: self.window(),
+            end,
+            ended_by,
+            totals,
+            before: Vec::new(),
+            after: ProbeSample::default(),
+            stuck,
+            probe: probe.clone(),
+            harness: None,
+            beside: Vec::new(),
+        }
+    }
+
     /// When and why counting ended: by the clock, lowered or not, or with the last of the bytes
     /// asked for.
     #[must_use]
-    pub fn ending(&self, totals: &JobTotals, stuck: Stuck) -> (Nanos, Option<EndedBy>) {
+    fn ending(&self, totals: &JobTotals, stuck: Stuck) -> (Nanos, Option<EndedBy>) {
         let (end, by) = (self.end(), self.ended_by());
         if stuck.jobs > 0 && by != Some(EndedBy::Interrupted) {
             return (end, Some(EndedBy::Silence));

@@ -1,11 +1,12 @@
 //! What was counted outside of the jobs, over the part of a run that is reported.
 
+use crate::Slice;
 use crate::cost::cpu_cost;
 use crate::steady_window::SteadyWindow;
-use crate::together::Ours;
 use engine::{DeviceSample, ProbeSample};
 use record::{
-    ComponentUse, CpuCost, DeviceCounters, EndedBy, Nanos, OpKind, PhaseUse, format_nanos,
+    ComponentUse, CpuCost, DeviceCounters, EndedBy, EngineName, Nanos, OpKind, PhaseUse, Workload,
+    format_nanos,
 };
 use stats::Ordered;
 
@@ -47,14 +48,14 @@ fn readings<'a>(steady: &SteadyWindow<'a>) -> Result<Readings<'a>, String> {
 }
 
 /// CPU time, or why it was not measured.
-pub(crate) fn cpu(steady: &SteadyWindow<'_>, ours: &Ours) -> Result<CpuCost, String> {
+pub(crate) fn cpu(steady: &SteadyWindow<'_>, ours: &Slice) -> Result<CpuCost, String> {
     let measurement = steady.measurement;
     let not_counted = || measurement.probe.no_cpu_reason.clone();
     let after = measurement.after.cpu.ok_or_else(not_counted)?;
     let before = readings(steady)?.before.cpu.ok_or_else(not_counted)?;
     let (split, processors) = (measurement.probe.cpu_split, &measurement.probe.processors);
-    let &Ours { ios, bytes, spin_ns, .. } = ours;
-    Ok(cpu_cost(&before, &after, ios, bytes, spin_ns, split, processors))
+    let (ios, bytes) = (ours.total_ios(), ours.bytes[0] + ours.bytes[1]);
+    Ok(cpu_cost(&before, &after, ios, bytes, ours.spin_ns, split, processors))
 }
 
 /// Components of a kind up to which a document has each of them.
@@ -141,13 +142,14 @@ fn others_as_one(kind: &str, others: &[&ComponentUse]) -> ComponentUse {
 
 /// What the device counted, or why that was not measured.
 pub(crate) fn device_counters(
+    workload: &Workload,
     steady: &SteadyWindow<'_>,
-    ours: &Ours,
+    ours: &Slice,
 ) -> Result<DeviceCounters, String> {
     let measurement = steady.measurement;
     let not_counted = || measurement.probe.no_device_reason.clone();
     let after = measurement.after.device.as_ref().ok_or_else(not_counted)?;
-    if ours.no_io() {
+    if workload.engine == EngineName::Null {
         return Err("the null engine does no I/O".to_owned());
     }
     let Readings { before, span_ns, .. } = readings(steady)?;
@@ -155,20 +157,20 @@ pub(crate) fn device_counters(
     let delta = |field: fn(&DeviceSample) -> [u64; 2]| {
         let (before, after) = (field(before), field(after));
         // Only the directions that were asked for: others' writes do not blur our reads.
-        let read = if ours.reads() { after[0].saturating_sub(before[0]) } else { 0 };
-        let write = if ours.writes() { after[1].saturating_sub(before[1]) } else { 0 };
+        let read = if workload.read_percent > 0 { after[0].saturating_sub(before[0]) } else { 0 };
+        let write = if workload.writes() { after[1].saturating_sub(before[1]) } else { 0 };
         read + write
     };
     let (ios, bytes) = (delta(|sample| sample.ios), delta(|sample| sample.bytes));
-    let only = ours.only_op().map(|op| usize::from(op == OpKind::Read));
+    let only = workload.only_op().map(|op| usize::from(op == OpKind::Read));
     let other_bytes = only.map(|other| after.bytes[other].saturating_sub(before.bytes[other]));
     let merges = delta(|sample| sample.merges);
-    let &Ours { ios: our_ios, bytes: our_bytes, .. } = ours;
+    let (our_ios, our_bytes) = (ours.total_ios(), ours.bytes[0] + ours.bytes[1]);
     let ratio = |theirs: u64, ours: u64| (ours > 0).then(|| theirs as f64 / ours as f64);
     let ratio_bytes = ratio(bytes, our_bytes);
     // Splits are what is left over once merged requests are counted again, if all bytes are ours.
     let ours_alone =
-        ours.direct() && ratio_bytes.is_some_and(|ratio| (0.98..=1.02).contains(&ratio));
+        workload.cache.direct() && ratio_bytes.is_some_and(|ratio| (0.98..=1.02).contains(&ratio));
     Ok(DeviceCounters {
         device: after.device.clone(),
         ios,

@@ -14,8 +14,7 @@ use crate::{
     Window, Worker,
 };
 use engine::{
-    Clock, Engine, EngineError, EngineVisitor, JobClock, OpenEngine, Probe, ProbeFacts,
-    ProbeSample, Setup,
+    Clock, Engine, EngineError, EngineVisitor, JobClock, OpenEngine, Probe, ProbeFacts, Setup,
 };
 use record::{Arrival, Nanos, Workload};
 use std::num::NonZeroU64;
@@ -294,19 +293,7 @@ fn measurement(
         totals.failures[direction].merge(&checked.failures);
         totals.verify = Some(checked.result);
     }
-    let (end, ended_by) = control.ending(&totals, stuck);
-    Ok(Measurement {
-        window: control.window(),
-        end,
-        ended_by,
-        totals,
-        before: Vec::new(),
-        after: ProbeSample::default(),
-        stuck,
-        probe: facts.clone(),
-        harness: None,
-        beside: Vec::new(),
-    })
+    Ok(control.measurement(totals, stuck, facts))
 }
 
 /// Everything that a job's thread knows; it owns all of it.

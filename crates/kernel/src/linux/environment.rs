@@ -99,6 +99,6 @@ fn virtualization(roots: &Roots, cpuinfo: &str) -> Option<String> {
 /// Whether a program may ask for huge pages (transparent ones); `None` where the kernel does not say.
 #[must_use]
 pub fn huge_pages_allowed(roots: &Roots) -> Option<bool> {
-    let mode = roots.sys.join("kernel/mm/transparent_hugepage/enabled");
-    std::fs::read_to_string(mode).ok().map(|modes| !modes.contains("[never]"))
+    let modes = text(&roots.sys.join("kernel/mm/transparent_hugepage/enabled"));
+    modes.map(|modes| !modes.contains("[never]"))
 }

@@ -12,7 +12,7 @@ pub(crate) fn workload_text(workload: &Workload) -> String {
     let (pattern, operation) = (workload.pattern.name(), operation(workload));
     let requests = match &workload.replay {
         Some(replay) => replay_text(replay, &operation),
-        None => format!("{pattern} {operation} of {}{}", sizes(workload), place(workload)),
+        None => format!("{pattern} {operation} of {}{}", sizes(&workload.bs), place(workload)),
     };
     let think = Some(workload.think_ns.0 as f64).filter(|think| *think > 0.0);
     let parts = [
@@ -25,7 +25,7 @@ pub(crate) fn workload_text(workload: &Workload) -> String {
         Some(engine(workload)),
         data(workload),
         targets(workload),
-        workload.io_priority.map(|it| format!("I/O priority {}/{}", it.class.name(), it.level)),
+        workload.io_priority.map(|priority| format!("I/O priority {priority}")),
         beside(workload),
     ];
     joined(parts.into_iter().flatten(), ", ", |part| part)
@@ -78,8 +78,9 @@ fn operation(workload: &Workload) -> String {
     }
 }
 
-fn sizes(workload: &Workload) -> String {
-    match workload.bs.as_slice() {
+/// `4 KiB 60 % + 16 KiB 40 %`.
+pub(crate) fn sizes(mix: &[SizeShare]) -> String {
+    match mix {
         [only] => format_bytes(only.bytes.0),
         many => joined(many, " + ", |share: &SizeShare| {
             format!("{} {} %", format_bytes(share.bytes.0), share.percent)

@@ -6,8 +6,8 @@
 
 use crate::story::joined;
 use record::{
-    Arrival, CacheMode, Data, Discipline, DropCache, FlushKind, IoPriority, Nanos, Pattern,
-    Regions, ReplayPace, Target, TargetKind, Trial, Workload, shell_word,
+    Arrival, CacheMode, Data, Discipline, DropCache, FlushKind, Nanos, Pattern, Regions,
+    ReplayPace, Target, TargetKind, Trial, Workload, mix_word, shell_word,
 };
 
 /// A flag with its value, which is empty for a switch; `None` where it is not written.
@@ -28,8 +28,8 @@ pub(crate) fn command(trial: &Trial) -> String {
 }
 
 /// Words as one, in quotes in which a line may still be broken, where they allow that.
-fn quoted(words: &str) -> String {
-    if words.contains(['"', '$', '`', '\\', '!']) {
+pub(crate) fn quoted(words: &str) -> String {
+    if !words.contains(' ') || words.contains(['"', '$', '`', '\\', '!']) {
         return shell_word(words);
     }
     format!("\"{words}\"")
@@ -83,10 +83,6 @@ fn what(workload: &Workload) -> Vec<Flag> {
         (false, _) => "randrw",
     };
     let one_op = matches!(workload.read_percent, 0 | 100) || workload.write_rate_iops.is_some();
-    let bs = match workload.bs.as_slice() {
-        [only] => only.bytes.0.to_string(),
-        many => joined(many, ":", |share| format!("{}/{}", share.bytes.0, share.percent)),
-    };
     let pattern = workload.pattern.name();
     let misalign = workload.misalign_bytes.0;
     let regions = if workload.regions == Regions::Own { "own" } else { "shared" };
@@ -94,7 +90,7 @@ fn what(workload: &Workload) -> Vec<Flag> {
         ("rw", Some(rw.to_owned())),
         ("rwmixread", unless(one_op, workload.read_percent)),
         ("pattern", unless(sequential || workload.pattern == Pattern::Random, pattern)),
-        ("bs", Some(bs)),
+        ("bs", Some(mix_word(&workload.bs))),
         ("iodepth", Some(workload.iodepth.to_string())),
         ("numjobs", unless(workload.numjobs == 1, workload.numjobs)),
         ("hit-size", workload.hit_bytes.map(|hit| hit.0.to_string())),
@@ -160,13 +156,9 @@ fn course(workload: &Workload) -> Vec<Flag> {
         ("until-precision", rules.precision_ppm.map(|ppm| format!("{}%", f64::from(ppm) / 1e4))),
         ("keep-warm-up", switch(!rules.cut_warm_up)),
         ("interval", rules.interval_ns.map(nanos)),
-        ("io-priority", workload.io_priority.map(priority)),
+        ("io-priority", workload.io_priority.map(|priority| priority.to_string())),
         ("job-name", workload.name.as_deref().map(shell_word)),
     ]
-}
-
-fn priority(priority: IoPriority) -> String {
-    format!("{}/{}", priority.class.name(), priority.level)
 }
 
 /// A time as the flags take it, exactly.

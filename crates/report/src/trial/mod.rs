@@ -22,8 +22,8 @@ use record::{
     quantity,
 };
 
-pub(crate) use asked::workload_text;
-pub(crate) use command::command;
+pub(crate) use asked::{sizes, workload_text};
+pub(crate) use command::{command, quoted};
 
 /// What carries no bytes, by its name.
 const FLUSHES: &str = "flushes";

@@ -13,7 +13,7 @@ pub use lines::{LeftOut, Line, Maxima, Parse, ReadLine, set_rates};
 pub use rounding::rounding_findings;
 
 use crate::error::REFUSED;
-use crate::real::with_engine;
+use crate::real::{size_for_all, with_engine};
 use crate::session::{identity, simulated_target};
 use crate::{
     Display, RealTargets, Result, StopFlag, Targets, VERSION, precondition, simulated, treatment,
@@ -206,9 +206,7 @@ impl TargetList {
         let paths: Vec<&Path> = list.iter().map(Path::new).collect();
         let writing = |line: &&&Line| writes(&line.spec);
         let written = lines.iter().filter(writing).count();
-        // The largest that is asked for, if all ask: else what the target has.
-        let sizes: Option<Vec<Bytes>> = lines.iter().map(|line| line.spec.size).collect();
-        let size = sizes.and_then(|sizes| sizes.into_iter().max());
+        let size = size_for_all(lines.iter().map(|line| &line.spec));
         let jobs = || lines.iter().flat_map(|line| line.spec.all()).map(|(_, spec)| spec);
         let least = jobs().map(|spec| spec.asked.max_bs()).max().unwrap_or_default();
         let descriptors = |line: &&Line| {

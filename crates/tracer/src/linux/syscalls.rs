@@ -8,6 +8,7 @@
 use kernel::{PerfEventAttributes, checked, own_descriptor as own, perf_event_open};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::mem::size_of;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -308,22 +309,10 @@ impl Ring {
         let event = perf_event_open(&attributes, any_process, processor)?;
         // SAFETY: the argument is a text that ends with a zero byte, which the kernel copies.
         checked(unsafe { libc::ioctl(event.as_raw_fd(), SET_FILTER, filter.as_ptr()) })?;
-        let (protection, bytes) = (libc::PROT_READ | libc::PROT_WRITE, Self::mapped_bytes());
+        let (protection, bytes) = (ProtFlags::READ | ProtFlags::WRITE, Self::mapped_bytes());
         // SAFETY: a mapping at an address of the kernel's choice aliases nothing of ours.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                protection,
-                libc::MAP_SHARED,
-                event.as_raw_fd(),
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or_default();
-            return Err(Errno::from_raw_os_error(errno));
-        }
+        let base =
+            unsafe { mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, &event, 0) }?;
         let base = std::ptr::NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
         Ok(Self { _event: event, base })
     }
@@ -396,7 +385,8 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, of that length, and nothing refers to it any more.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), Self::mapped_bytes()) };
+        let unmapped = unsafe { munmap(self.base.as_ptr().cast(), Self::mapped_bytes()) };
+        debug_assert!(unmapped.is_ok(), "a whole mapping of ours");
     }
 }
 
