@@ -35,10 +35,10 @@ pub use null::NullEngine;
 pub use striped::{StripeLayout, StripePlace, Striped};
 pub use sync::{Carrier, OneByOne, PlainCalls, SyncEngine};
 pub use table::{ENGINES, EngineInfo, EngineVisitor, visit_engine};
-pub use transport::{Act, DRAIN, Direct, Transfer, Transport};
+pub use transport::{ACTS, Act, DRAIN, Direct, Transfer, Transport};
 pub use uring::{BUFFERS_NOT_REGISTERED, NopEngine, Uring, UringEngine, probe_uring};
 
-use record::{Data, FlushKind, Nanos};
+use record::{Data, FlushKind, Instead, Nanos};
 use std::os::fd::RawFd;
 use workload::Request;
 
@@ -77,6 +77,8 @@ pub struct Setup {
     pub reads: bool,
     /// Whether any request will write.
     pub writes: bool,
+    /// What the job does in place of writes.
+    pub instead: Option<Instead>,
     /// Whether the job flushes what it wrote.
     pub flushes: bool,
     /// Seed of the data that writes carry.
@@ -106,6 +108,7 @@ impl Setup {
             max_bytes,
             reads: true,
             writes: false,
+            instead: None,
             flushes: false,
             data_seed: 0,
             data: Data::Random,
@@ -230,17 +233,17 @@ pub struct Processors {
     pub no_instructions_reason: String,
 }
 
-/// A device's own counters so far; index 0 is reads, 1 is writes.
+/// A device's own counters so far; index 0 is reads, 1 is writes, 2 is discards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceSample {
     /// Kernel name of the device, or of the simulated one.
     pub device: String,
     /// Requests completed, after merging.
-    pub ios: [u64; 2],
-    /// Bytes transferred.
-    pub bytes: [u64; 2],
+    pub ios: [u64; 3],
+    /// Bytes transferred, or discarded.
+    pub bytes: [u64; 3],
     /// Requests merged into others.
-    pub merges: [u64; 2],
+    pub merges: [u64; 3],
     /// Time with at least one request in flight.
     pub busy_ns: u64,
     /// Sum of the time that requests spent in progress.

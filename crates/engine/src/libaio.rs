@@ -7,8 +7,8 @@
 
 use crate::system_call::call;
 use crate::{
-    Clock, Completion, Direct, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport,
-    Wait, transport,
+    ACTS, Clock, Completion, Direct, EngineError, Memory, MonotonicClock, Setup, Transfer,
+    Transport, Wait, transport,
 };
 use record::Nanos;
 use rustix::fs::{OFlags, fcntl_getfl};
@@ -50,8 +50,8 @@ struct Event {
 }
 
 /// By act (linux/aio_abi.h, IOCB_CMD_PREAD, IOCB_CMD_PWRITE, IOCB_CMD_FSYNC and IOCB_CMD_FDSYNC). There is
-/// none for writing out: the kernel refuses the last, and no workload asks for it.
-const OPCODES: [u16; 5] = [0, 1, 2, 3, u16::MAX];
+/// none for writing out and for trims: the kernel refuses the last, and no workload asks for it.
+const OPCODES: [u16; ACTS] = [0, 1, 2, 3, u16::MAX, u16::MAX, u16::MAX];
 
 /// Transfers through io_submit and io_getevents.
 #[derive(Debug)]

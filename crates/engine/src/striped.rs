@@ -160,7 +160,7 @@ impl<T: Transport> Striped<T> {
                 bytes,
                 tag,
                 file: place.file,
-                act: request.op.into(),
+                act: self.direct.act_of(request.op),
             });
             sent += bytes;
             count += 1;

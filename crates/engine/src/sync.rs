@@ -6,7 +6,7 @@
 
 use crate::system_call::call;
 use crate::{Act, Completion, Direct, EngineError, Memory, Setup, Transfer, Transport, Wait};
-use rustix::fs::{fdatasync, fsync};
+use rustix::fs::{FallocateFlags, fallocate, fdatasync, fsync};
 use rustix::io::{Errno, pread, pwrite};
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -66,6 +66,20 @@ fn write_out(file: BorrowedFd<'_>) -> Result<(), Errno> {
     unsafe { call(libc::SYS_sync_file_range, arguments) }.map(drop)
 }
 
+/// How a part of a file is given back to its file system: its length stays.
+pub(crate) const PUNCH_HOLE: FallocateFlags =
+    FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
+
+/// The request of [`discard`] (linux/fs.h, BLKDISCARD), which takes a start and a length in bytes.
+const BLKDISCARD: usize = 0x1277;
+
+fn discard(device: BorrowedFd<'_>, start: u64, bytes: u64) -> Result<(), Errno> {
+    let range = [start, bytes];
+    let arguments = [device.as_raw_fd() as usize, BLKDISCARD, range.as_ptr() as usize, 0, 0];
+    // SAFETY: the kernel reads two words at the address, which live through the call.
+    unsafe { call(libc::SYS_ioctl, arguments) }.map(drop)
+}
+
 /// Carries a transfer out by one system call: bytes, or a negated error number.
 #[inline]
 pub(crate) fn carry_out(file: RawFd, transfer: &Transfer) -> i32 {
@@ -88,6 +102,10 @@ pub(crate) fn carry_out(file: RawFd, transfer: &Transfer) -> i32 {
             Act::Fsync => fsync(file).map(|()| 0),
             Act::Fdatasync => fdatasync(file).map(|()| 0),
             Act::WriteOut => write_out(file).map(|()| 0),
+            Act::PunchHole => {
+                fallocate(file, PUNCH_HOLE, transfer.offset, transfer.bytes.into()).map(|()| 0)
+            }
+            Act::Discard => discard(file, transfer.offset, transfer.bytes.into()).map(|()| 0),
         };
         match result {
             Err(Errno::INTR) => {}

@@ -13,11 +13,16 @@ use crate::{
     Buffers, Clock, Completion, Engine, EngineError, Memory, MonotonicClock, OpenEngine, Setup,
     Submission, Wait,
 };
-use record::{FlushKind, Nanos, OpKind};
+use record::{FlushKind, Instead, Nanos, OpKind};
+use rustix::fs::{FileType, fstat};
 use std::mem::ManuallyDrop;
+use std::os::fd::BorrowedFd;
 
 /// How long an engine that is dropped waits for what is in flight.
 pub const DRAIN: Nanos = Nanos(1_000_000_000);
+
+/// How many acts there are.
+pub const ACTS: usize = 7;
 
 /// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,22 +37,23 @@ pub enum Act {
     Fdatasync,
     /// All of the file that was written is written out to the device.
     WriteOut,
+    /// The blocks of a part of a regular file are given back to its file system.
+    PunchHole,
+    /// A block device is told that a part of it is not needed any more.
+    Discard,
 }
 
 impl Act {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 5] =
-        [Self::Read, Self::Write, Self::Fsync, Self::Fdatasync, Self::WriteOut];
-}
-
-impl From<OpKind> for Act {
-    #[inline]
-    fn from(op: OpKind) -> Self {
-        match op {
-            OpKind::Read => Self::Read,
-            OpKind::Write => Self::Write,
-        }
-    }
+    pub const ALL: [Self; ACTS] = [
+        Self::Read,
+        Self::Write,
+        Self::Fsync,
+        Self::Fdatasync,
+        Self::WriteOut,
+        Self::PunchHole,
+        Self::Discard,
+    ];
 }
 
 impl From<FlushKind> for Act {
@@ -60,11 +66,11 @@ impl From<FlushKind> for Act {
     }
 }
 
-/// One transfer between memory and a file, or a flush of one, which completes with 0.
+/// One transfer between memory and a file, or a flush or trim of one, which completes with 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
-    /// Where the bytes come from or go to; valid for `bytes` until the transfer completes. Null for a
-    /// flush.
+    /// Where the bytes come from or go to; valid for `bytes` until the transfer completes. Means nothing
+    /// for a flush or a trim.
     pub address: *mut u8,
     /// Byte offset in the file.
     pub offset: u64,
@@ -130,6 +136,25 @@ pub trait Transport: Sized + 'static {
 pub struct Direct<T: Transport> {
     pub(crate) transport: T,
     buffers: ManuallyDrop<Buffers>,
+    /// What is done where the job would write: [`Act::Write`], or what stands in its place.
+    write_act: Act,
+    /// Lengths of the requests in the slots of a job that does not write: the kernel returns none.
+    trimmed: Vec<u32>,
+}
+
+/// What a setup's writes do to its first file.
+fn write_act(setup: &Setup) -> Act {
+    match setup.instead {
+        None => return Act::Write,
+        Some(Instead::Flush) => return Act::Fsync,
+        Some(Instead::Trim) => {}
+    }
+    let block_device = setup.files.first().is_some_and(|&file| {
+        // SAFETY: whoever opens the engine keeps the descriptor open for its lifetime.
+        let file = unsafe { BorrowedFd::borrow_raw(file) };
+        fstat(file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_block_device())
+    });
+    if block_device { Act::Discard } else { Act::PunchHole }
 }
 
 impl<T: Transport> Direct<T> {
@@ -137,7 +162,10 @@ impl<T: Transport> Direct<T> {
     pub(crate) fn open_for(setup: &Setup, most: u32) -> Result<Self, EngineError> {
         let buffers = Buffers::new(setup)?;
         let transport = T::open(setup, most, buffers.memory())?;
-        Ok(Self { transport, buffers: ManuallyDrop::new(buffers) })
+        let trimmed =
+            vec![0; if setup.instead.is_some() { setup.depth.max(1) as usize } else { 0 }];
+        let buffers = ManuallyDrop::new(buffers);
+        Ok(Self { transport, buffers, write_act: write_act(setup), trimmed })
     }
 
     /// Where a request reads to or writes from; what it writes is made here.
@@ -145,8 +173,30 @@ impl<T: Transport> Direct<T> {
     pub(crate) fn address_of(&mut self, submission: &Submission) -> *mut u8 {
         let Submission { request, slot, generation } = submission;
         match request.op {
+            OpKind::Write if self.trimmed.is_empty() => {
+                self.buffers.next_write(*slot, request, *generation)
+            }
+            OpKind::Write => std::ptr::null_mut(),
             OpKind::Read => self.buffers.read_area(*slot),
-            OpKind::Write => self.buffers.next_write(*slot, request, *generation),
+        }
+    }
+
+    /// What a request of this direction does.
+    #[inline]
+    pub(crate) fn act_of(&self, op: OpKind) -> Act {
+        match op {
+            OpKind::Read => Act::Read,
+            OpKind::Write => self.write_act,
+        }
+    }
+
+    /// Gives the trims among these completions their lengths.
+    #[cold]
+    fn count_trimmed(&self, done: &mut [Completion]) {
+        for completion in done {
+            if completion.outcome == 0 {
+                completion.outcome = self.trimmed[completion.slot as usize] as i32;
+            }
         }
     }
 }
@@ -167,13 +217,16 @@ impl<T: Transport> Engine for Direct<T> {
         for submission in requests {
             let request = submission.request;
             let address = self.address_of(submission);
+            if !self.trimmed.is_empty() {
+                self.trimmed[submission.slot as usize] = request.bytes;
+            }
             self.transport.push(Transfer {
                 address,
                 offset: request.offset,
                 bytes: request.bytes,
                 tag: submission.slot,
                 file: 0,
-                act: request.op.into(),
+                act: self.act_of(request.op),
             });
         }
     }
@@ -189,11 +242,22 @@ impl<T: Transport> Engine for Direct<T> {
 
     #[inline]
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
-        self.transport.wait(ask, done)
+        let before = done.len();
+        self.transport.wait(ask, done)?;
+        if !self.trimmed.is_empty() {
+            self.count_trimmed(&mut done[before..]);
+        }
+        Ok(())
     }
 
     fn features(&self) -> Vec<String> {
-        self.transport.features()
+        let mut features = self.transport.features();
+        features.extend(match self.write_act {
+            Act::PunchHole => Some("trims are holes in a file".to_owned()),
+            Act::Discard => Some("trims are discards of a device".to_owned()),
+            _ => None,
+        });
+        features
     }
 }
 

@@ -274,10 +274,11 @@ fn load(
     bytes: &dyn Fn(&str) -> Result<u64, String>,
 ) -> Result<(bool, bool), FioError> {
     let rw = settings.text("rw")?.unwrap_or("read");
-    let known = ["read", "write", "rw", "readwrite", "randread", "randwrite", "randrw"];
+    let known =
+        ["read", "write", "rw", "readwrite", "randread", "randwrite", "randrw", "trim", "randtrim"];
     if !known.contains(&rw) {
-        let why = "use read, write, rw, randread, randwrite or randrw; trims and counts behind a colon are \
-                   not supported";
+        let why = "use read, write, rw, randread, randwrite, randrw, trim or randtrim; trims with writes and \
+                   counts behind a colon are not supported";
         return Err(settings.refuse("rw", why));
     }
     out.flag("rw", &rw);

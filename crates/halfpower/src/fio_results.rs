@@ -62,9 +62,9 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
         let told = direction(&job[name], errno);
         (told.ios > 0).then_some(told)
     };
-    let (read, write) = (side("read"), side("write"));
-    if read.is_none() && write.is_none() {
-        return Err("it has neither reads nor writes".to_owned());
+    let (read, write, trim) = (side("read"), side("write"), side("trim"));
+    if read.is_none() && write.is_none() && trim.is_none() {
+        return Err("it has no reads, no writes and no trims".to_owned());
     }
     let concurrency = |side: &Option<DirectionResult>| {
         let of = side.as_ref().and_then(|side| Some(side.iops * side.latency_ns.as_ref()?.mean));
@@ -88,9 +88,10 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
         }],
         result: TrialResult {
             duration_ns: workload.runtime_ns,
-            concurrency: concurrency(&read) + concurrency(&write),
+            concurrency: concurrency(&read) + concurrency(&write) + concurrency(&trim),
             read,
             write,
+            trim,
             ..TrialResult::default()
         },
         workload,
@@ -145,7 +146,7 @@ fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String>
 /// How long it ran, in seconds.
 fn run_seconds(job: &Value) -> Option<f64> {
     let of = |side: &str| job[side]["runtime"].as_f64();
-    let longest = of("read").unwrap_or(0.0).max(of("write").unwrap_or(0.0));
+    let longest = ["read", "write", "trim"].into_iter().filter_map(of).fold(0.0, f64::max);
     (longest > 0.0).then_some(longest / 1e3)
 }
 

@@ -9,7 +9,8 @@ use crate::progress::Progress;
 use crate::twin::show;
 use anyhow::Context;
 use kernel::Roots;
-use record::{Nanos, RecordedRequest, Replay};
+use record::{Nanos, RecordedRequest};
+use replay::Found;
 use session::{Display, StopFlag, VERSION};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -39,24 +40,24 @@ pub(crate) fn record_requests(
         devices.iter().map(|name| disk(roots, name)).collect::<anyhow::Result<_>>()?;
     let output = OutputFile::claim(&output::REQUESTS, Some(file), &mut Vec::new())?;
     let mut recorder = Recorder::open(roots, &disks)?;
-    let (mut all, mut sums) = (Vec::new(), Drained::default());
+    let mut all = Drained::default();
     let mut progress = Progress::new();
     let (begin, length) = (Instant::now(), Duration::from_nanos(length.0));
-    while begin.elapsed() < length && !stop.load(Ordering::Relaxed) && all.len() < MOST {
+    while begin.elapsed() < length && !stop.load(Ordering::Relaxed) && all.requests.len() < MOST {
         thread::sleep(EMPTIED_EVERY.min(length.saturating_sub(begin.elapsed())));
-        take(&mut recorder, &mut all, &mut sums);
+        take(&mut recorder, &mut all);
         let share = begin.elapsed().as_secs_f64() / length.as_secs_f64().max(1e-9);
-        progress.show("record", share.min(1.0), &format!("{} requests", all.len()));
+        progress.show("record", share.min(1.0), &format!("{} requests", all.requests.len()));
     }
     progress.clear();
-    if all.len() >= MOST {
-        output::remark(&format!("ended after {} requests, which is all that are kept", all.len()));
+    let Drained { requests, flushes, discards, lost } = all;
+    if requests.len() >= MOST {
+        let many = requests.len();
+        output::remark(&format!("ended after {many} requests, which is all that are kept"));
     }
-    let names = used(&all, &disks);
-    replay::in_order(&mut all);
-    let text = replay::write_iolog(&all, &names);
-    let mut replay = Replay::of(all);
-    (replay.flushes_left_out, replay.discards_left_out) = (sums.flushes, sums.discards);
+    let names = used(&requests, &disks);
+    let mut replay = Found { requests, flushes, discards }.replay();
+    let text = replay::write_iolog(&replay, &names);
     replay.source = file.display().to_string();
     if let Some(output) = output {
         output.finish(text).context("cannot write the recorded requests")?;
@@ -64,21 +65,21 @@ pub(crate) fn record_requests(
     if replay.requests == 0 {
         return Err(interrupted("no request came in that time; the file holds none"));
     }
-    show(&replay::summary(&replay, VERSION, Some(sums.lost)), json)?;
+    show(&replay::summary(&replay, VERSION, Some(lost)), json)?;
     if stop.load(Ordering::Relaxed) {
         return Err(interrupted("what was recorded by then is in the file"));
     }
     let next = format!("halfpower twin {}", record::shell_word(&replay.source));
     output::remark(&format!("next: {next} TARGET, or halfpower run TARGET --replay FILE"));
-    Ok(if sums.lost > 0 { Verdict::NotClean } else { Verdict::Clean })
+    Ok(if lost > 0 { Verdict::NotClean } else { Verdict::Clean })
 }
 
-fn take(recorder: &mut Recorder, all: &mut Vec<RecordedRequest>, sums: &mut Drained) {
+fn take(recorder: &mut Recorder, all: &mut Drained) {
     let mut drained = recorder.drain();
-    all.append(&mut drained.requests);
-    sums.flushes += drained.flushes;
-    sums.discards += drained.discards;
-    sums.lost += drained.lost;
+    all.requests.append(&mut drained.requests);
+    all.flushes.append(&mut drained.flushes);
+    all.discards.append(&mut drained.discards);
+    all.lost += drained.lost;
 }
 
 /// The nodes of the disks that have requests, in order of their numbers.

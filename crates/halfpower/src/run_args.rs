@@ -23,10 +23,16 @@ pub(crate) struct Rw {
     pub(crate) sequential: bool,
     /// Share of reads; `None` for a mix.
     pub(crate) read_percent: Option<u8>,
+    /// Whether the writes are trims.
+    pub(crate) trims: bool,
 }
 
 const fn rw(sequential: bool, read_percent: Option<u8>) -> Rw {
-    Rw { sequential, read_percent }
+    Rw { sequential, read_percent, trims: false }
+}
+
+const fn trim(sequential: bool) -> Rw {
+    Rw { sequential, read_percent: Some(0), trims: true }
 }
 
 /// By fio's names; the first of two counts.
@@ -38,6 +44,8 @@ pub(crate) const RWS: &[(&str, Rw)] = &[
     ("randread", rw(false, Some(100))),
     ("randwrite", rw(false, Some(0))),
     ("randrw", rw(false, None)),
+    ("trim", trim(true)),
+    ("randtrim", trim(false)),
 ];
 const REGIONS: &[(&str, Regions)] = &[("own", Regions::PerJob), ("shared", Regions::Shared)];
 /// How requests of an open loop arrive.
@@ -134,8 +142,8 @@ pub(crate) fn first_given(flags: &[(&'static str, bool)]) -> Option<&'static str
 
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
-    /// Direction and order: read, write, rw (sequential), randread, randwrite, randrw
-    /// [default: randread].
+    /// Direction and order: read, write, rw, trim (sequential), randread, randwrite, randrw, randtrim
+    /// (trims are holes in a file, or discards of a device) [default: randread].
     #[arg(long, value_parser = choice(RWS), value_name = "KIND",
         alias = "readwrite")]
     pub(crate) rw: Option<Rw>,

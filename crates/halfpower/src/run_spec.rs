@@ -3,8 +3,8 @@
 
 use crate::run_args::{BesideRun, RWS, RunArgs, Rw, first_given};
 use record::{
-    Blend, Bytes, CacheMode, Data, DropCache, EngineName, Flush, FlushKind, Nanos, OpKind, Pattern,
-    Replay, ReplayPace, StopRules, Workload,
+    Blend, Bytes, CacheMode, Data, DropCache, EngineName, Flush, FlushKind, Instead, Nanos, OpKind,
+    Pattern, Replay, ReplayPace, StopRules, Workload,
 };
 use session::TargetSet;
 use std::path::Path;
@@ -41,7 +41,11 @@ impl RunArgs {
                 beside.asked.runtime_ns = replayed.unwrap_or(spec.asked.runtime_ns);
             }
             let delay_ns = job.0.jobs.start_delay.unwrap_or_default();
+            // Jobs that its own recording has beside it are on its targets.
+            let others = std::mem::take(&mut beside.beside);
             spec.beside.push(SpecBeside { delay_ns, targets: set, spec: beside });
+            let others = others.into_iter();
+            spec.beside.extend(others.map(|job| SpecBeside { delay_ns, targets: set, ..job }));
         }
         spec
     }
@@ -114,6 +118,7 @@ impl RunArgs {
             burst_milli: self.arrivals.burst,
             think_ns: self.arrivals.think_time,
             flush: self.flush(),
+            instead: self.load.rw.filter(|rw| rw.trims).map(|_| Instead::Trim),
             stripe_bytes: self.place.stripe,
             targets,
             offset_bytes: self.place.offset,
@@ -171,7 +176,10 @@ impl RunArgs {
         let longest = Nanos(length.saturating_mul(2).saturating_add(REPLAY_GRACE.0));
         spec.asked.runtime_ns = self.stop.runtime.unwrap_or(longest);
         spec.asked.stop.cut_warm_up = false;
-        spec.with_replay(replay)
+        let spec = spec.with_replay(replay);
+        // A simulated device knows no flush and no discard.
+        let simulated = matches!(session::one_simulated(&self.targets), Ok(Some(_)));
+        if simulated { spec } else { spec.with_others_of_replay() }
     }
 
     fn flush(&self) -> Option<Flush> {
@@ -182,7 +190,7 @@ impl RunArgs {
     }
 
     fn rw(&self) -> Rw {
-        self.load.rw.unwrap_or(Rw { sequential: false, read_percent: Some(100) })
+        self.load.rw.unwrap_or(Rw { sequential: false, read_percent: Some(100), trims: false })
     }
 
     fn pattern(&self) -> Pattern {
@@ -205,7 +213,10 @@ impl RunArgs {
     fn writes(&self) -> bool {
         if let Some(replay) = &self.replay.replay {
             let requests = &replay.recorded.0;
+            let discards = self.replay.replay_speed != Some(ReplayPace::AsFast)
+                && !replay.discards.0.is_empty();
             return requests.iter().any(|request| request.op == OpKind::Write)
+                || discards
                 || self.place.precondition;
         }
         self.read_percent() < 100 || self.place.precondition

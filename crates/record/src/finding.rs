@@ -57,6 +57,8 @@ pub enum FindingCode {
     CrashLoss,
     /// What files lose because they take whole allocation units.
     RoundingLoss,
+    /// More was trimmed than the area holds.
+    TrimmedAgain,
     /// The device saw less traffic than we caused, although the page cache was bypassed.
     DeviceSawLess,
     /// The area holds holes or unwritten extents, which read as zeros without the device.

@@ -86,7 +86,7 @@ pub use limits::{
     PathComponent, ProcessorCache, Sizing,
 };
 pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
-pub use op::OpKind;
+pub use op::{Instead, OpKind};
 pub use path::{
     FileLayout, LVM_ONCE, LayerKind, ObservedPath, PathLayer, PathMap, Volume, VolumeKind,
 };

@@ -1,4 +1,4 @@
-//! The two directions of a request.
+//! The two directions of a request, and what stands in place of a write.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,4 +36,14 @@ impl OpKind {
             Self::Write => "writes",
         }
     }
+}
+
+/// What a job does where another would write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Instead {
+    /// It tells a device that a part of it is not needed any more, or gives a part of a file back.
+    Trim,
+    /// It makes durable what was written, at the times of a recording.
+    Flush,
 }

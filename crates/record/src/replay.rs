@@ -1,6 +1,6 @@
 //! Recorded requests that a workload repeats.
 
-use crate::{Bytes, Nanos, OpKind, hex_digest_of};
+use crate::{Bytes, Instead, Nanos, OpKind, hex_digest_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -72,14 +72,22 @@ pub struct Replay {
     pub wrap: bool,
     /// Recorded devices or files.
     pub devices: u32,
-    /// Flushes that were recorded, and are not made.
+    /// Flushes that were recorded, and are not made by this job.
     pub flushes_left_out: u64,
-    /// Discards that were recorded, and are not made.
+    /// Discards that were recorded, and are not made by this job.
     pub discards_left_out: u64,
     /// The requests; none in a document that was read.
     #[serde(skip)]
     #[schemars(skip)]
     pub recorded: Recorded,
+    /// Flushes beside them, without offset and length.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub flushes: Recorded,
+    /// Discards beside them.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub discards: Recorded,
 }
 
 impl Replay {
@@ -105,7 +113,47 @@ impl Replay {
             flushes_left_out: 0,
             discards_left_out: 0,
             recorded: Recorded(Arc::new(requests)),
+            flushes: Recorded::default(),
+            discards: Recorded::default(),
         }
+    }
+
+    /// The same with the flushes and discards that were recorded beside the requests, at times that do
+    /// not fall; `(flushes, discards)` more cannot be made, because they are of other devices.
+    #[must_use]
+    pub fn with(
+        mut self,
+        flushes: Vec<RecordedRequest>,
+        discards: Vec<RecordedRequest>,
+        more: (u64, u64),
+    ) -> Self {
+        self.flushes_left_out = flushes.len() as u64 + more.0;
+        self.discards_left_out = discards.len() as u64 + more.1;
+        self.flushes = Recorded(Arc::new(flushes));
+        self.discards = Recorded(Arc::new(discards));
+        self
+    }
+
+    /// What other jobs make beside the requests at their times, which takes it out of what is left out.
+    pub fn take_others(&mut self) -> Vec<(Instead, Self)> {
+        let all = [
+            (Instead::Flush, std::mem::take(&mut self.flushes), &mut self.flushes_left_out),
+            (Instead::Trim, std::mem::take(&mut self.discards), &mut self.discards_left_out),
+        ];
+        let some = all.into_iter().filter(|(_, recorded, _)| !recorded.0.is_empty());
+        let taken: Vec<(Instead, Recorded)> = some
+            .map(|(instead, recorded, left_out)| {
+                *left_out -= recorded.0.len() as u64;
+                (instead, recorded)
+            })
+            .collect();
+        let own = |(instead, recorded): (Instead, Recorded)| {
+            let own = Self::of(recorded.0.to_vec());
+            let (source, wrap) = (self.source.clone(), self.wrap);
+            let (pace, span_ns, devices) = (self.pace, self.span_ns, self.devices);
+            (instead, Self { source, wrap, pace, span_ns, devices, ..own })
+        };
+        taken.into_iter().map(own).collect()
     }
 
     /// The end of the furthest request.

@@ -103,9 +103,10 @@ impl Trial {
         self.first_clean() && beside()
     }
 
-    /// Reads and writes, as far as they were asked for.
+    /// Reads and writes, or trims in place of those, as far as they were asked for.
     pub fn directions(&self) -> impl Iterator<Item = &DirectionResult> {
-        self.result.read.iter().chain(&self.result.write)
+        let TrialResult { read, write, trim, .. } = &self.result;
+        read.iter().chain(write).chain(trim)
     }
 
     /// What was measured apart, each with its name as one and as several: reads, writes, flushes.
@@ -114,6 +115,7 @@ impl Trial {
         let kinds = [
             ("read", "reads", &result.read),
             ("write", "writes", &result.write),
+            ("trim", "trims", &result.trim),
             ("flush", "flushes", &result.flush),
         ];
         kinds.into_iter().filter_map(|(one, several, kind)| Some((one, several, kind.as_ref()?)))
@@ -225,6 +227,9 @@ pub struct TrialResult {
     pub read: Option<DirectionResult>,
     /// The writes; null where none were asked.
     pub write: Option<DirectionResult>,
+    /// The trims, in place of writes; absent where none were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<DirectionResult>,
     /// The flushes, which carry no bytes; absent where none were asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<DirectionResult>,
@@ -309,6 +314,9 @@ pub struct IntervalResult {
     pub read: Option<IntervalDirection>,
     /// The writes; null where none were asked.
     pub write: Option<IntervalDirection>,
+    /// The trims, in place of writes; absent where none were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<IntervalDirection>,
     /// The flushes; absent where none were asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<IntervalDirection>,

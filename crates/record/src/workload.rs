@@ -4,7 +4,7 @@
 //! that changes what the device is asked to do. How long it was asked (run time, ramp) and which
 //! sequence was drawn (the seed) are left out, because repeats differ in them.
 
-use crate::{Bytes, Nanos, OpKind, Replay, hex_digest};
+use crate::{Bytes, Instead, Nanos, OpKind, Replay, hex_digest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -421,6 +421,9 @@ pub struct Workload {
     /// Flushes of what was written; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<Flush>,
+    /// What is done in place of writes; absent where they are writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead: Option<Instead>,
     /// Length of a chunk where several targets are striped into one (RAID 0); `null` where each
     /// target has streams of its own, or there is one.
     pub stripe_bytes: Option<Bytes>,
@@ -516,6 +519,7 @@ impl Default for Workload {
             burst_milli: None,
             think_ns: Nanos(0),
             flush: None,
+            instead: None,
             stripe_bytes: None,
             targets: 1,
             offset_bytes: Bytes(0),
@@ -550,10 +554,16 @@ impl Workload {
         }
     }
 
-    /// Whether any request writes.
+    /// Whether any request changes the target, or does what stands in place of that.
     #[must_use]
     pub fn writes(&self) -> bool {
         self.read_percent < 100
+    }
+
+    /// Whether any request carries data to the target.
+    #[must_use]
+    pub fn carries(&self) -> bool {
+        self.writes() && self.instead.is_none()
     }
 
     /// All workloads that run at the same time: this one, and those beside it.
@@ -586,6 +596,7 @@ impl Workload {
                 .find(|it| !it.direct())
                 .unwrap_or(self.cache),
             flush: all().find_map(|workload| workload.flush),
+            instead: None,
             beside: Vec::new(),
             ..self.clone()
         }
@@ -646,6 +657,7 @@ impl Workload {
             .flush
             .map_or_else(String::new, |flush| format!(" {}={}", flush.kind.name(), flush.every));
         let huge_pages = if self.huge_pages { " huge-pages" } else { "" };
+        let instead = self.instead.map_or_else(String::new, |it| format!(" instead={it:?}"));
         let priority = self
             .io_priority
             .map_or_else(String::new, |priority| format!(" io-priority={priority}"));
@@ -665,6 +677,7 @@ impl Workload {
                 + &blend
                 + from_start
                 + &flush
+                + &instead
                 + huge_pages
                 + &priority
                 + &burst

@@ -38,20 +38,16 @@ pub(crate) fn read(lines: Lines<'_>) -> Result<Replay, ReplayError> {
         let what = words.word("the kind of request")?;
         any[kind] = true;
         let requests = &mut found[kind];
-        if what.contains('D') {
-            requests.discards += 1;
+        let too_many = || place.wrong("there are more devices than 65,536");
+        let has = |letter: char| what.contains(letter);
+        // A flush comes alone, or before a write that is made as well.
+        if what.starts_with('F') || has('F') && !has('R') && !has('W') && !has('D') {
+            let number = requests.device(device).ok_or_else(too_many)?;
+            requests.push_flush(number, at);
+        }
+        if !(has('R') || has('W') || has('D')) {
             continue;
         }
-        let op = match (what.contains('R'), what.contains('W')) {
-            (true, _) => OpKind::Read,
-            (_, true) => OpKind::Write,
-            _ => {
-                requests.flushes += u64::from(what.contains('F'));
-                continue;
-            }
-        };
-        // A flush with a write behind it: the write is made.
-        requests.flushes += u64::from(what.starts_with('F'));
         let before = words;
         let Ok(sector) = words.number("the sector") else {
             // Commands of a driver's own have no place.
@@ -73,9 +69,12 @@ pub(crate) fn read(lines: Lines<'_>) -> Result<Replay, ReplayError> {
         let bytes = bytes.ok_or_else(|| length.wrong("the length is no request's"))?;
         let end = offset.checked_add(u64::from(bytes));
         end.ok_or_else(|| before.wrong("the sector is beyond any device"))?;
-        let number = requests.device(device);
-        let number = number.ok_or_else(|| place.wrong("there are more devices than 65,536"))?;
-        requests.push(number, at, op, offset, bytes);
+        let number = requests.device(device).ok_or_else(too_many)?;
+        match (has('D'), has('R')) {
+            (true, _) => requests.push_discard(number, at, offset, bytes),
+            (_, true) => requests.push(number, at, OpKind::Read, offset, bytes),
+            _ => requests.push(number, at, OpKind::Write, offset, bytes),
+        }
     }
     let best = any.iter().position(|any| *any).unwrap_or(0);
     let [queued, issued, completed] = found;

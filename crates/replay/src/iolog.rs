@@ -40,19 +40,24 @@ pub(crate) fn read(mut lines: Lines<'_>) -> Result<Replay, ReplayError> {
             _ if !known && action != "wait" => {
                 return Err(before_name.wrong(&format!("the file {name:?} was not added")));
             }
-            "read" | "write" => {
-                let op = if action == "read" { OpKind::Read } else { OpKind::Write };
+            "read" | "write" | "trim" => {
                 let (offset, bytes) = place(&mut words)?;
                 let behind = words;
                 if let Some(more) = words.maybe() {
                     return Err(behind.wrong(&format!("{more:?} stands behind the length")));
                 }
                 let device = found.device(name).ok_or_else(device)?;
-                found.push(device, at, op, offset, bytes);
+                match action {
+                    "read" => found.push(device, at, OpKind::Read, offset, bytes),
+                    "write" => found.push(device, at, OpKind::Write, offset, bytes),
+                    _ => found.push_discard(device, at, offset, bytes),
+                }
             }
             "wait" => waited = waited.plus(Nanos(words.time("the wait", MICROSECOND_NS)?)),
-            "sync" | "datasync" | "sync_file_range" => found.flushes += 1,
-            "trim" => found.discards += 1,
+            "sync" | "datasync" | "sync_file_range" => {
+                let device = found.device(name).ok_or_else(device)?;
+                found.push_flush(device, at);
+            }
             other => {
                 let what = format!(
                     "{other:?} is no action; add, open, close, read, write, sync, datasync, trim and wait are"
@@ -75,20 +80,30 @@ fn place(words: &mut Words<'_>) -> Result<(u64, u32), ReplayError> {
     Ok((offset, fits.ok_or_else(wrong)?))
 }
 
-/// Requests as a log of version 3, with the names of their devices or files.
+/// A recording as a log of version 3, with the names of its devices or files.
 #[must_use]
-pub fn write_iolog(requests: &[RecordedRequest], names: &[String]) -> String {
+pub fn write_iolog(replay: &Replay, names: &[String]) -> String {
     let mut text = "fio version 3 iolog\n".to_owned();
     let name = |device: u16| names.get(usize::from(device)).map_or("disk", String::as_str);
-    let devices = requests.iter().map(|request| request.device).max().map_or(0, |most| most + 1);
-    let end = requests.last().map_or(0, |last| last.at.0 / MICROSECOND_NS);
+    let kinds = [
+        (&replay.recorded, None),
+        (&replay.flushes, Some("sync")),
+        (&replay.discards, Some("trim")),
+    ];
+    let all = kinds.iter().flat_map(|(recorded, action)| {
+        recorded.0.iter().map(move |request| (request, action.unwrap_or(request.op.name())))
+    });
+    let mut all: Vec<(&RecordedRequest, &str)> = all.collect();
+    all.sort_by_key(|(request, _)| request.at);
+    let devices = all.iter().map(|(request, _)| request.device).max().map_or(0, |most| most + 1);
+    let end = all.last().map_or(0, |(last, _)| last.at.0 / MICROSECOND_NS);
     // A string takes everything.
     for device in 0..devices {
         let _ = writeln!(text, "0 {0} add\n0 {0} open", name(device));
     }
-    for RecordedRequest { at, offset, bytes, op, device } in requests {
+    for (RecordedRequest { at, offset, bytes, device, .. }, action) in all {
         let (at, name) = (at.0 / MICROSECOND_NS, name(*device));
-        let _ = writeln!(text, "{at} {name} {} {offset} {bytes}", op.name());
+        let _ = writeln!(text, "{at} {name} {action} {offset} {bytes}");
     }
     for device in 0..devices {
         let _ = writeln!(text, "{end} {} close", name(device));

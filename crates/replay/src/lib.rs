@@ -17,7 +17,7 @@ mod twin;
 
 pub use iolog::write_iolog;
 pub use lines::ReplayError;
-pub use requests::in_order;
+pub use requests::Found;
 
 use lines::Lines;
 use record::{Bytes, OpKind, REQUESTS_SCHEMA, Replay, RequestsSummary, size_shares};

@@ -6,11 +6,50 @@ use record::{Nanos, OpKind, RecordedRequest, Replay};
 /// What a recording has shown so far.
 #[derive(Default)]
 pub(crate) struct Requests<'a> {
-    all: Vec<RecordedRequest>,
+    /// Requests, flushes and discards.
+    found: Found,
     /// Names of devices or files, in order of their numbers.
     devices: Vec<&'a str>,
-    pub(crate) flushes: u64,
-    pub(crate) discards: u64,
+}
+
+/// What was recorded, in any order.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Reads and writes.
+    pub requests: Vec<RecordedRequest>,
+    /// Flushes without data; offset and length are 0.
+    pub flushes: Vec<RecordedRequest>,
+    /// Discards.
+    pub discards: Vec<RecordedRequest>,
+}
+
+impl Found {
+    /// The replay: in order of time, counted from the first read or write on, with the devices that have
+    /// one numbered without gaps.
+    #[must_use]
+    pub fn replay(self) -> Replay {
+        let Self { mut requests, mut flushes, mut discards } = self;
+        // Of devices without a read or write nothing is to be made again.
+        let mut used: Vec<u16> = requests.iter().map(|request| request.device).collect();
+        used.sort_unstable();
+        used.dedup();
+        let first = requests.iter().map(|request| request.at).min().unwrap_or_default();
+        let order = |all: &mut Vec<RecordedRequest>| {
+            let before = all.len();
+            all.retain_mut(|request| {
+                request.at = request.at.since(first);
+                let number = used.binary_search(&request.device);
+                request.device = number.unwrap_or(0) as u16;
+                number.is_ok()
+            });
+            // Those of several processors or threads come out of order.
+            all.sort_by_key(|request| request.at);
+            (before - all.len()) as u64
+        };
+        order(&mut requests);
+        let more = (order(&mut flushes), order(&mut discards));
+        Replay::of(requests).with(flushes, discards, more)
+    }
 }
 
 impl<'a> Requests<'a> {
@@ -30,35 +69,24 @@ impl<'a> Requests<'a> {
     }
 
     pub(crate) fn push(&mut self, device: u16, at: Nanos, op: OpKind, offset: u64, bytes: u32) {
-        self.all.push(RecordedRequest { at, offset, bytes, op, device });
+        self.found.requests.push(RecordedRequest { at, offset, bytes, op, device });
     }
 
-    /// The replay: in order of time, from the first request on. `else_why` says what an empty one may
-    /// mean.
-    pub(crate) fn replay(mut self, else_why: &'static str) -> Result<Replay, ReplayError> {
-        if self.all.is_empty() {
+    pub(crate) fn push_flush(&mut self, device: u16, at: Nanos) {
+        let (offset, bytes, op) = (0, 0, OpKind::Write);
+        self.found.flushes.push(RecordedRequest { at, offset, bytes, op, device });
+    }
+
+    pub(crate) fn push_discard(&mut self, device: u16, at: Nanos, offset: u64, bytes: u32) {
+        let op = OpKind::Write;
+        self.found.discards.push(RecordedRequest { at, offset, bytes, op, device });
+    }
+
+    /// The replay; `else_why` says what one without requests may mean.
+    pub(crate) fn replay(self, else_why: &'static str) -> Result<Replay, ReplayError> {
+        if self.found.requests.is_empty() {
             return Err(ReplayError::Empty(else_why));
         }
-        in_order(&mut self.all);
-        let mut replay = Replay::of(self.all);
-        replay.flushes_left_out = self.flushes;
-        replay.discards_left_out = self.discards;
-        Ok(replay)
-    }
-}
-
-/// Puts requests in order of their times, counts these from the first one on, and numbers their devices
-/// without gaps.
-pub fn in_order(requests: &mut [RecordedRequest]) {
-    // Of devices without a read or write nothing is to be made again.
-    let mut used: Vec<u16> = requests.iter().map(|request| request.device).collect();
-    used.sort_unstable();
-    used.dedup();
-    // Those of several processors or threads come out of order.
-    requests.sort_by_key(|request| request.at);
-    let first = requests.first().map_or(Nanos(0), |first| first.at);
-    for request in requests {
-        request.at = request.at.since(first);
-        request.device = used.binary_search(&request.device).unwrap_or(0) as u16;
+        Ok(self.found.replay())
     }
 }

@@ -54,14 +54,14 @@ fn times(direction: &IntervalDirection) -> Option<&TimeSummary> {
 /// The names of the columns of [`intervals_csv`], without a line end.
 #[must_use]
 pub fn intervals_header() -> String {
-    let names = ["read", "write", "flush"].into_iter().flat_map(|direction| {
+    let names = ["read", "write", "trim", "flush"].into_iter().flat_map(|direction| {
         DIRECTION.iter().map(move |(name, _)| format!(",{direction}_{name}"))
     });
     LEADING.to_owned() + &names.collect::<String>()
 }
 
 /// The intervals of a trial below their head line; only that where it has none. Columns are named as in
-/// the JSON, with the direction in front and the unit at the end. Both directions and flushes are always there.
+/// the JSON, with the direction in front and the unit at the end. All kinds are always there.
 /// Rejected: a row for each direction, since a reader then has to join what belongs to one moment.
 #[must_use]
 pub fn intervals_csv(trial: &Trial) -> String {
@@ -71,7 +71,7 @@ pub fn intervals_csv(trial: &Trial) -> String {
     for interval in trial.result.intervals.iter().flatten() {
         let (begin, length) = (interval.begin_ns.0, interval.length_ns.0);
         csv.push_str(&format!("{head},{begin},{length},{}", interval.concurrency));
-        for direction in [&interval.read, &interval.write, &interval.flush] {
+        for direction in [&interval.read, &interval.write, &interval.trim, &interval.flush] {
             for (_, value) in DIRECTION {
                 csv.push(',');
                 csv.push_str(&direction.as_ref().and_then(value).unwrap_or_default());

@@ -57,7 +57,7 @@ fn job(name: &str, trial: &Trial) -> Value {
         "job options": options(name, &trial.workload),
         "read": side(&result.read),
         "write": side(&result.write),
-        "trim": side(&None),
+        "trim": side(&result.trim),
         "sync": flushes(result.flush.as_ref()),
         "job_runtime": (seconds * 1e3 * f64::from(trial.workload.numjobs)).round() as u64,
         "latency_depth": trial.workload.iodepth,
@@ -81,6 +81,7 @@ fn options(name: &str, workload: &Workload) -> Map<String, Value> {
     let order = if matches!(workload.pattern, Pattern::Sequential) { "" } else { "rand" };
     let rw = match workload.only_op() {
         Some(OpKind::Read) => format!("{order}read"),
+        Some(OpKind::Write) if workload.instead.is_some() => format!("{order}trim"),
         Some(OpKind::Write) => format!("{order}write"),
         None => format!("{order}rw"),
     };

@@ -4,7 +4,7 @@
 //! while all slots are in use. Rejected: a queue of the waiting requests (it grows without bound on an
 //! overloaded device), and a thread that makes arrivals (the hand-over costs more than most requests).
 
-use crate::{OpenTotals, Window};
+use crate::{KINDS, OpenTotals, Window};
 use record::{Nanos, OpKind, Workload};
 use std::collections::VecDeque;
 use workload::{Request, RequestStream};
@@ -63,7 +63,7 @@ pub(crate) struct Arrivals {
     seen: Timed,
     arrived: u64,
     /// Arrivals by direction since counting began.
-    offered: [u64; 2],
+    offered: [u64; KINDS],
     /// Since when there has been a free slot all the time; `None` while there is none.
     pub(crate) free_since: Option<Nanos>,
     pub(crate) spin: Nanos,
@@ -88,7 +88,7 @@ impl Arrivals {
             taken: 0,
             seen: Timed::new(stream, origin),
             arrived: 0,
-            offered: [0; 2],
+            offered: [0; KINDS],
             free_since: Some(Nanos(0)),
             spin,
             spin_ns: 0,
@@ -113,7 +113,7 @@ impl Arrivals {
     /// From here on arrivals count.
     pub(crate) fn begin_counting(&mut self, begin: Nanos) {
         self.see(begin);
-        self.offered = [0; 2];
+        self.offered = [0; KINDS];
         self.counting = true;
     }
 

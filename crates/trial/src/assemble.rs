@@ -1,10 +1,11 @@
 //! From the raw outcome of a run to the trial document.
 
 use crate::counters::{components, cpu, device_counters};
+use crate::measurement::{of_bytes, write_kind};
 use crate::steady_window::SteadyWindow;
 use crate::together::Together;
 use crate::{
-    FLUSH, KINDS, Measurement, OpenTotals, SLICES, Slice, TrialBackend, TrialError, validity,
+    FLUSH, KINDS, Measurement, OpenTotals, SLICES, Slice, TRIM, TrialBackend, TrialError, validity,
 };
 use record::{
     Arrival, DirectionResult, Environment, ErrorCount, Finding, HistogramSnapshot,
@@ -67,7 +68,7 @@ pub fn run_trial(
         cell: workload.cell(),
         targets: identity.targets,
         workload: workload.clone(),
-        result: result(workload, &steady),
+        result: result(workload, asked([workload]), &steady),
         cpu: ours().and_then(|(_, total)| cpu(&steady, total)).into(),
         device_counters: ours()
             .and_then(|(workload, total)| device_counters(workload, &steady, total))
@@ -84,21 +85,30 @@ pub fn run_trial(
     trial.beside = beside
         .map(|((job, measured), targets)| JobResult {
             targets,
-            result: result(&job.workload, &SteadyWindow::of(&job.workload, measured)),
+            result: result(
+                &job.workload,
+                asked([&job.workload]),
+                &SteadyWindow::of(&job.workload, measured),
+            ),
             findings: Vec::new(),
         })
         .collect();
     if !trial.beside.is_empty() {
+        let asked = asked(workload.all());
         let each = trial.jobs().map(|(_, result)| result);
-        trial.total = Some(together.map(|all| Box::new(total(&all, each))).into());
+        trial.total = Some(together.map(|all| Box::new(total(&all, asked, each))).into());
     }
     validity::judge(&mut trial);
     Ok(trial)
 }
 
 /// Of all jobs; `each` are their own results.
-fn total<'r>(together: &Together<'_>, each: impl Iterator<Item = &'r TrialResult>) -> TrialResult {
-    let mut total = result(together.workload(), &together.steady());
+fn total<'r>(
+    together: &Together<'_>,
+    asked: [bool; KINDS],
+    each: impl Iterator<Item = &'r TrialResult>,
+) -> TrialResult {
+    let mut total = result(together.workload(), asked, &together.steady());
     // Jobs of a closed loop keep no completion times apart from their latencies.
     let (mut open, mut closed, mut concurrency) = (false, false, 0.0);
     for result in each {
@@ -108,18 +118,17 @@ fn total<'r>(together: &Together<'_>, each: impl Iterator<Item = &'r TrialResult
     }
     total.concurrency = concurrency;
     if open && closed {
-        for side in [&mut total.read, &mut total.write].into_iter().flatten() {
+        for side in [&mut total.read, &mut total.write, &mut total.trim].into_iter().flatten() {
             side.completion_ns = None;
         }
     }
     total
 }
 
-fn result(workload: &Workload, steady: &SteadyWindow<'_>) -> TrialResult {
+fn result(workload: &Workload, asked: [bool; KINDS], steady: &SteadyWindow<'_>) -> TrialResult {
     let measurement = steady.measurement;
     let totals = &measurement.totals;
     let direction = |index: usize, asked: bool| asked.then(|| direction_result(steady, index));
-    let asked = [workload.read_percent > 0, workload.writes()];
     let counts: Vec<f64> = steady.whole().iter().map(|slice| slice.total_ios() as f64).collect();
     TrialResult {
         duration_ns: steady.duration(),
@@ -132,15 +141,30 @@ fn result(workload: &Workload, steady: &SteadyWindow<'_>) -> TrialResult {
         unanswered: measurement.stuck.requests,
         read: direction(0, asked[0]),
         write: direction(1, asked[1]),
-        flush: direction(FLUSH, workload.flush.is_some()),
+        trim: direction(TRIM, asked[TRIM]),
+        flush: direction(FLUSH, asked[FLUSH]),
         concurrency: concurrency(&steady.total, workload.arrival, steady.seconds()),
         series: series(steady),
-        intervals: workload.stop.interval_ns.map(|length| intervals(workload, measurement, length)),
+        intervals: workload
+            .stop
+            .interval_ns
+            .map(|length| intervals(workload.arrival, asked, measurement, length)),
         open_loop: totals.open.as_ref().map(|open| open_loop(open, steady)),
         callback_depth: totals.callback_depth,
         verify: totals.verify.clone(),
         components: components(steady),
     }
+}
+
+/// What any of these jobs was asked for, by kind.
+fn asked<'w>(jobs: impl IntoIterator<Item = &'w Workload>) -> [bool; KINDS] {
+    let mut asked = [false; KINDS];
+    for job in jobs {
+        asked[0] |= job.read_percent > 0;
+        asked[FLUSH] |= job.flush.is_some();
+        asked[write_kind(job)] |= job.writes();
+    }
+    asked
 }
 
 /// Mean requests in flight: Little's law on the times between hand-over and completion.
@@ -149,7 +173,7 @@ fn concurrency(counts: &Slice, arrival: Arrival, seconds: f64) -> f64 {
         Arrival::Closed => &counts.latency_ns,
         Arrival::Constant | Arrival::Poisson | Arrival::Recorded => &counts.completion_ns,
     };
-    (times[0] + times[1]) as f64 / (seconds * 1e9)
+    of_bytes(times) as f64 / (seconds * 1e9)
 }
 
 fn direction_result(steady: &SteadyWindow<'_>, index: usize) -> DirectionResult {
@@ -189,10 +213,7 @@ fn direction_result(steady: &SteadyWindow<'_>, index: usize) -> DirectionResult 
         short: failures.short,
         latency_ns,
         completion_ns,
-        // What arrives in an open loop are reads and writes.
-        offered_iops: open
-            .and_then(|open| open.offered.get(index))
-            .map(|offered| *offered as f64 / window_seconds(measurement)),
+        offered_iops: open.map(|open| open.offered[index] as f64 / window_seconds(measurement)),
         histogram,
     }
 }
@@ -238,17 +259,20 @@ fn series(steady: &SteadyWindow<'_>) -> Series {
             break;
         }
         let ios: u64 = slices.iter().map(Slice::total_ios).sum();
-        let latency: u64 =
-            slices.iter().map(|slice| slice.latency_ns[0] + slice.latency_ns[1]).sum();
+        let latency: u64 = slices.iter().map(|slice| of_bytes(&slice.latency_ns)).sum();
         series.ios.push(ios);
         series.latency_mean_ns.push((ios > 0).then(|| latency as f64 / ios as f64));
     }
     series
 }
 
-fn intervals(workload: &Workload, measurement: &Measurement, length: Nanos) -> Vec<IntervalResult> {
+fn intervals(
+    arrival: Arrival,
+    asked: [bool; KINDS],
+    measurement: &Measurement,
+    length: Nanos,
+) -> Vec<IntervalResult> {
     let span = measurement.end.since(measurement.window.begin);
-    let asked = [workload.read_percent > 0, workload.writes(), workload.flush.is_some()];
     let count = span.0.div_ceil(length.0.max(1)) as usize;
     let empty = crate::IntervalTotals::default();
     (0..count)
@@ -274,8 +298,9 @@ fn intervals(workload: &Workload, measurement: &Measurement, length: Nanos) -> V
                 length_ns,
                 read: direction(0),
                 write: direction(1),
+                trim: direction(TRIM),
                 flush: direction(FLUSH),
-                concurrency: concurrency(counts, workload.arrival, seconds),
+                concurrency: concurrency(counts, arrival, seconds),
             }
         })
         .collect()
@@ -283,8 +308,7 @@ fn intervals(workload: &Workload, measurement: &Measurement, length: Nanos) -> V
 
 fn open_loop(open: &OpenTotals, steady: &SteadyWindow<'_>) -> OpenLoop {
     OpenLoop {
-        offered_iops: (open.offered[0] + open.offered[1]) as f64
-            / window_seconds(steady.measurement),
+        offered_iops: of_bytes(&open.offered) as f64 / window_seconds(steady.measurement),
         late_mean_ns: open.late_times.mean_ns().unwrap_or_default(),
         late_p99_ns: open.late.snapshot().percentile(0.99),
         late_max_ns: open.late_times.max_ns,

@@ -7,6 +7,7 @@
 //! else leave another target without its passes. Rejected:
 //! ending such a run at the completion that crosses the mark (it leaves requests in flight).
 
+use crate::measurement::write_kind;
 use crate::{JobTotals, Measurement, Stuck, Window};
 use engine::{ProbeFacts, ProbeSample};
 use record::{EndedBy, Nanos, Workload};
@@ -23,6 +24,8 @@ pub struct Control {
     budgets: Vec<Budget>,
     /// Jobs of a replay that have requests left; `None` where requests are drawn.
     replaying: Option<AtomicU32>,
+    /// What its writes are counted as in the end.
+    write_kind: usize,
 }
 
 #[derive(Debug)]
@@ -67,7 +70,8 @@ impl Control {
         });
         let replaying = workload.replay.as_ref().map(|_| AtomicU32::new(workload.numjobs));
         let (end, ended) = (AtomicU64::new(window.end.0), Mutex::new(None));
-        Self { window, end, ended, budgets, replaying }
+        let write_kind = write_kind(workload);
+        Self { window, end, ended, budgets, replaying, write_kind }
     }
 
     /// The window as planned.
@@ -153,7 +157,7 @@ impl Control {
             window: self.window(),
             end,
             ended_by,
-            totals,
+            totals: totals.with_writes_as(self.write_kind),
             before: Vec::new(),
             after: ProbeSample::default(),
             stuck,

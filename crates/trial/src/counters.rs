@@ -1,8 +1,8 @@
 //! What was counted outside of the jobs, over the part of a run that is reported.
 
-use crate::Slice;
 use crate::cost::cpu_cost;
 use crate::steady_window::SteadyWindow;
+use crate::{Slice, TRIM};
 use engine::{DeviceSample, ProbeSample};
 use record::{
     ComponentUse, CpuCost, DeviceCounters, EndedBy, EngineName, Nanos, OpKind, PhaseUse, Workload,
@@ -54,7 +54,7 @@ pub(crate) fn cpu(steady: &SteadyWindow<'_>, ours: &Slice) -> Result<CpuCost, St
     let after = measurement.after.cpu.ok_or_else(not_counted)?;
     let before = readings(steady)?.before.cpu.ok_or_else(not_counted)?;
     let (split, processors) = (measurement.probe.cpu_split, &measurement.probe.processors);
-    let (ios, bytes) = (ours.total_ios(), ours.bytes[0] + ours.bytes[1]);
+    let (ios, bytes) = (ours.total_ios(), ours.total_bytes());
     Ok(cpu_cost(&before, &after, ios, bytes, ours.spin_ns, split, processors))
 }
 
@@ -154,18 +154,29 @@ pub(crate) fn device_counters(
     }
     let Readings { before, span_ns, .. } = readings(steady)?;
     let before = before.device.as_ref().ok_or_else(not_counted)?;
-    let delta = |field: fn(&DeviceSample) -> [u64; 2]| {
+    let trims = ours.ios[TRIM] > 0;
+    let trimmed = after.ios[2].saturating_sub(before.ios[2]);
+    if trims && trimmed == 0 {
+        return Err(
+            "the device counted no discard: a file system discards later what a file gives \
+                    back (fstrim), or not at all, unless it is mounted with discard"
+                .to_owned(),
+        );
+    }
+    let delta = |field: fn(&DeviceSample) -> [u64; 3]| {
         let (before, after) = (field(before), field(after));
         // Only the directions that were asked for: others' writes do not blur our reads.
         let read = if workload.read_percent > 0 { after[0].saturating_sub(before[0]) } else { 0 };
-        let write = if workload.writes() { after[1].saturating_sub(before[1]) } else { 0 };
-        read + write
+        let writes = workload.writes() && (ours.ios[1] > 0 || !trims);
+        let write = if writes { after[1].saturating_sub(before[1]) } else { 0 };
+        let trim = if trims { after[2].saturating_sub(before[2]) } else { 0 };
+        read + write + trim
     };
     let (ios, bytes) = (delta(|sample| sample.ios), delta(|sample| sample.bytes));
     let only = workload.only_op().map(|op| usize::from(op == OpKind::Read));
     let other_bytes = only.map(|other| after.bytes[other].saturating_sub(before.bytes[other]));
     let merges = delta(|sample| sample.merges);
-    let (our_ios, our_bytes) = (ours.total_ios(), ours.bytes[0] + ours.bytes[1]);
+    let (our_ios, our_bytes) = (ours.total_ios(), ours.total_bytes());
     let ratio = |theirs: u64, ours: u64| (ours > 0).then(|| theirs as f64 / ours as f64);
     let ratio_bytes = ratio(bytes, our_bytes);
     // Splits are what is left over once merged requests are counted again, if all bytes are ours.

@@ -189,8 +189,9 @@ impl JobCounters {
 
     /// Takes the histograms since the last boundary.
     pub(crate) fn drain_histograms(&self) -> Segment {
-        let kinds =
-            |[read, write]: &[LiveHistogram; 2], flush| [read.drain(), write.drain(), flush];
+        let kinds = |[read, write]: &[LiveHistogram; 2], flush| {
+            [read.drain(), write.drain(), flush, HistogramSnapshot::default()]
+        };
         Segment {
             latency: kinds(&self.latency, self.flush_latency.drain()),
             completion: kinds(&self.completion, HistogramSnapshot::default()),
@@ -255,9 +256,9 @@ mod tests {
         }
         counters.latency(1).record(3_000, 0);
         let totals = counters.take();
-        assert_eq!(totals.slices[0].ios, [1, 1, 0]);
-        assert_eq!(totals.slices[0].bytes, [4096, 512, 0]);
-        assert_eq!(totals.slices[0].latency_ns, [1_000, 3_000, 0]);
+        assert_eq!(totals.slices[0].ios, [1, 1, 0, 0]);
+        assert_eq!(totals.slices[0].bytes, [4096, 512, 0, 0]);
+        assert_eq!(totals.slices[0].latency_ns, [1_000, 3_000, 0, 0]);
         assert_eq!(totals.segments[0].latency[1].buckets, [(bucket_index(3_000) as u32, 1)]);
         assert_eq!(counters.take().slices.len(), 0);
     }

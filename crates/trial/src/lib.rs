@@ -35,7 +35,7 @@ pub use error::TrialError;
 pub use job_counters::JobCounters;
 pub use measurement::{
     BatchTotals, FLUSH, Failures, IntervalTotals, JobTotals, KINDS, Measurement, OpenTotals,
-    SEGMENTS, SLICES, SLICES_PER_SEGMENT, Segment, Slice, Stuck, Times, Window,
+    SEGMENTS, SLICES, SLICES_PER_SEGMENT, Segment, Slice, Stuck, TRIM, Times, Window,
 };
 pub use precision::Precision;
 pub use read_back::not_read_back;

@@ -5,7 +5,7 @@
 //! boundary of them, where the probe is read too. Intervals are what the user asked to see one by one.
 
 use engine::{ProbeFacts, ProbeSample};
-use record::{EndedBy, HistogramSnapshot, Nanos, VerifyResult};
+use record::{EndedBy, HistogramSnapshot, Instead, Nanos, VerifyResult, Workload};
 use stats::Histogram;
 use std::collections::BTreeMap;
 
@@ -17,10 +17,23 @@ pub const SEGMENTS: usize = 16;
 /// Slices of a segment.
 pub const SLICES_PER_SEGMENT: usize = SLICES / SEGMENTS;
 
-/// What is counted apart: reads, writes, and flushes, which carry no bytes.
-pub const KINDS: usize = 3;
+/// What is counted apart: reads, writes, flushes, which carry no bytes, and trims.
+pub const KINDS: usize = 4;
 /// The index of flushes; reads and writes have that of their direction.
 pub const FLUSH: usize = 2;
+/// The index of trims.
+pub const TRIM: usize = 3;
+/// What moves bytes.
+const OF_BYTES: [usize; 3] = [0, 1, TRIM];
+
+/// Where what a workload writes is counted in the end; in the loop it is that of writes.
+pub(crate) fn write_kind(workload: &Workload) -> usize {
+    match workload.instead {
+        None => 1,
+        Some(Instead::Trim) => TRIM,
+        Some(Instead::Flush) => FLUSH,
+    }
+}
 
 /// The measured time of a run, by the clock of its jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +58,11 @@ impl Window {
         }
         self.begin.plus(Nanos(self.slice_length().0 * index as u64))
     }
+}
+
+/// The sum over what moves bytes.
+pub(crate) fn of_bytes(counts: &[u64; KINDS]) -> u64 {
+    OF_BYTES.iter().map(|&kind| counts[kind]).sum()
 }
 
 /// Completions of one slice, by kind.
@@ -74,10 +92,23 @@ impl Slice {
         self.spin_ns += other.spin_ns;
     }
 
-    /// Reads and writes.
+    /// Reads, writes and trims.
     #[must_use]
     pub fn total_ios(&self) -> u64 {
-        self.ios[0] + self.ios[1]
+        of_bytes(&self.ios)
+    }
+
+    /// Bytes of all.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        of_bytes(&self.bytes)
+    }
+
+    fn swap(&mut self, kind: usize) {
+        for counts in
+            [&mut self.ios, &mut self.bytes, &mut self.latency_ns, &mut self.completion_ns]
+        {
+            counts.swap(1, kind);
+        }
     }
 }
 
@@ -164,8 +195,8 @@ impl Times {
 /// How an open loop kept up with its arrivals, over the whole window.
 #[derive(Clone, Debug, Default)]
 pub struct OpenTotals {
-    /// Arrivals in the window, by direction.
-    pub offered: [u64; 2],
+    /// Arrivals in the window, by kind.
+    pub offered: [u64; KINDS],
     /// Intended arrival to hand-over of what was handed over.
     pub late: Histogram,
     /// The same times.
@@ -180,8 +211,7 @@ pub struct OpenTotals {
 
 impl OpenTotals {
     fn merge(&mut self, other: &Self) {
-        self.offered[0] += other.offered[0];
-        self.offered[1] += other.offered[1];
+        self.offered.iter_mut().zip(other.offered).for_each(|(mine, theirs)| *mine += theirs);
         self.late.merge(&other.late);
         self.late_times.merge(&other.late_times);
         self.pacer_late.merge(&other.pacer_late);
@@ -255,6 +285,26 @@ pub(crate) fn absorb(into: &mut HistogramSnapshot, from: &HistogramSnapshot) {
 
 fn absorb_each(into: &mut [HistogramSnapshot; KINDS], from: &[HistogramSnapshot; KINDS]) {
     into.iter_mut().zip(from).for_each(|(into, from)| absorb(into, from));
+}
+
+impl JobTotals {
+    /// The same with what was counted as writes counted as `kind`, which was done in their place.
+    pub(crate) fn with_writes_as(mut self, kind: usize) -> Self {
+        self.slices.iter_mut().for_each(|slice| slice.swap(kind));
+        for segment in &mut self.segments {
+            segment.latency.swap(1, kind);
+            segment.completion.swap(1, kind);
+        }
+        for interval in &mut self.intervals {
+            interval.counts.swap(kind);
+            interval.latency.swap(1, kind);
+        }
+        self.failures.swap(1, kind);
+        if let Some(open) = &mut self.open {
+            open.offered.swap(1, kind);
+        }
+        self
+    }
 }
 
 /// Grows `mine` to the length of `theirs` and adds part by part.

@@ -1,6 +1,6 @@
 //! The part of a run that is reported: its window without a warm-up that was cut off.
 
-use crate::measurement::absorb;
+use crate::measurement::{absorb, of_bytes};
 use crate::{Measurement, SLICES, SLICES_PER_SEGMENT, Segment, Slice};
 use record::{Arrival, HistogramSnapshot, Nanos, WarmUp, Workload};
 
@@ -85,8 +85,8 @@ impl<'a> SteadyWindow<'a> {
 #[must_use]
 pub fn segments_to_cut(slices: &[Slice], open: bool) -> usize {
     let value = |slice: &Slice| {
-        let sum = if open { &slice.latency_ns } else { &slice.ios };
-        (sum[0] + sum[1]) as f64
+        let counts = if open { &slice.latency_ns } else { &slice.ios };
+        of_bytes(counts) as f64
     };
     let series: Vec<f64> = slices.iter().map(value).collect();
     stats::warm_up_of_run(&series, SLICES_PER_SEGMENT, open)

@@ -25,6 +25,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use workload::derive_seed;
 
+/// Memory of a slot of a job that moves no data.
+const NO_DATA: u32 = 4_096;
+
 /// Time between the opening of the gate and the first request, and more for each job: every
 /// thread is awake by then.
 const LEAD: Nanos = Nanos(200_000);
@@ -406,9 +409,13 @@ impl Life {
             files: self.targets(),
             stripe_bytes: workload.stripe_bytes.map(|bytes| bytes.0 as u32),
             depth: self.plan.depth,
-            max_bytes: u32::try_from(workload.max_bs().0).unwrap_or(u32::MAX),
-            reads: workload.read_percent > 0,
-            writes: workload.writes(),
+            max_bytes: match workload.instead {
+                Some(_) => NO_DATA,
+                None => u32::try_from(workload.max_bs().0).unwrap_or(u32::MAX),
+            },
+            reads: workload.read_percent > 0 || workload.instead.is_some(),
+            writes: workload.carries(),
+            instead: workload.instead,
             flushes: workload.flush.is_some(),
             // Other data in every trial and job, else a second trial would write the same blocks.
             data_seed: derive_seed(seed, (1 << 32) + u64::from(self.job)),

@@ -2,7 +2,7 @@
 
 use crate::Measurement;
 use crate::steady_window::SteadyWindow;
-use record::{Arrival, EngineName, Nanos, Workload};
+use record::{Arrival, EndedBy, EngineName, Nanos, Workload};
 use std::borrow::Cow;
 
 /// Part of the run by which the ends of the jobs may differ.
@@ -27,8 +27,10 @@ impl<'a> Together<'a> {
         let (window, end) = (measurement.window, measurement.end);
         let allowed = Nanos(end.since(window.begin).0 / APART_MAX);
         let apart = |other: &Measurement| {
-            let ends = other.end.since(end).max(end.since(other.end));
-            other.window != window || ends > allowed
+            // One that has made all of its recording adds nothing after it.
+            let made = other.ended_by == Some(EndedBy::Recording);
+            let sooner = if made { Nanos(0) } else { end.since(other.end) };
+            other.window != window || other.end.since(end).max(sooner) > allowed
         };
         if measurement.beside.iter().any(apart) {
             return Err("the jobs did not begin and end together");

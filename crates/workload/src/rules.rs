@@ -7,8 +7,8 @@
 use crate::error::{in_range, refuse};
 use crate::{BuildError, Spec};
 use record::{
-    Arrival, Data, Discipline, EngineName, Flush, FlushKind, Nanos, Pattern, Regions, ReplayPace,
-    format_bytes, format_nanos,
+    Arrival, Data, Discipline, EngineName, Flush, FlushKind, Instead, Nanos, Pattern, Regions,
+    ReplayPace, format_bytes, format_nanos,
 };
 
 /// Largest buffer memory of a job: its depth times its largest request.
@@ -70,7 +70,7 @@ impl Spec {
 
     fn check_replay(&self) -> Result<(), BuildError> {
         let Some(replay) = &self.asked.replay else { return Ok(()) };
-        refuse(replay.requests == 0, "replay", "holds no read and no write")?;
+        refuse(replay.requests == 0, "replay", "holds nothing that can be made")?;
         let asked = &self.asked;
         let why = "makes the requests of a recording; leave it out";
         refuse(asked.flush.is_some(), "replay", &format!("cannot be with flushes: it {why}"))?;
@@ -174,8 +174,26 @@ impl Spec {
         refuse(self.asked.cache.synchronous(), flag, why)
     }
 
+    fn check_instead(&self) -> Result<(), BuildError> {
+        let asked = &self.asked;
+        let Some(instead) = asked.instead else { return Ok(()) };
+        if instead == Instead::Trim {
+            let why = "knows no trims; use --ioengine io_uring, sync or threads";
+            refuse(asked.engine == EngineName::Libaio, "ioengine libaio", why)?;
+            refuse(asked.engine == EngineName::Mmap, "ioengine mmap", why)?;
+        }
+        refuse(asked.engine == EngineName::Sim, "rw", "trims nothing on a simulated device")?;
+        let why = "polls for reads and writes, not for trims and flushes; leave it out";
+        refuse(asked.polled, "hipri", why)?;
+        let why = "is for reads and writes; trim one target at a time";
+        refuse(asked.stripe_bytes.is_some(), "stripe", why)?;
+        let why = "is about what writes carry, and a trim carries nothing; leave it out";
+        refuse(asked.data != Data::Random, "verify, --zeros or --compressible", why)
+    }
+
     fn check_loop(&self) -> Result<(), BuildError> {
         self.check_flush()?;
+        self.check_instead()?;
         let Some(rate) = self.asked.rate_iops else {
             let why = "says how arrivals are spaced; add --rate-iops, which sets how many";
             return refuse(self.arrival.is_some(), "arrival", why);

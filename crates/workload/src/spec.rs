@@ -3,7 +3,10 @@
 //! Parts that a user may leave out are options here, so that a part that is given without the
 //! one that it belongs to (a hot size without the pattern) is an error and never ignored.
 
-use record::{Arrival, Bytes, Nanos, OpKind, Regions, Replay, SizeShare, Workload, size_shares};
+use record::{
+    Arrival, Bytes, Instead, Nanos, OpKind, Regions, Replay, ReplayPace, SizeShare, Workload,
+    size_shares,
+};
 
 /// What a user asks for; the defaults are those of `halfpower run`.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +75,29 @@ impl Spec {
             self.asked.bs = size_shares(requests);
         }
         self.asked.replay = Some(replay);
+        self
+    }
+
+    /// The same with jobs that make what a recording has beside its requests: flushes and discards. Only
+    /// at their times: without them nothing says between which requests they come.
+    #[must_use]
+    pub fn with_others_of_replay(mut self) -> Self {
+        let Some(replay) = &mut self.asked.replay else { return self };
+        if replay.pace == ReplayPace::AsFast {
+            return self;
+        }
+        for (instead, own) in replay.take_others() {
+            let name = match instead {
+                Instead::Flush => "flushes",
+                Instead::Trim => "discards",
+            };
+            let mut spec = Self { beside: Vec::new(), ..self.clone() };
+            spec.asked.replay = Some(own);
+            spec.asked.read_percent = 0;
+            spec.asked.instead = Some(instead);
+            spec.asked.name = Some(name.to_owned());
+            self.beside.push(SpecBeside { delay_ns: Nanos(0), targets: 0, spec });
+        }
         self
     }
 

@@ -15,7 +15,7 @@ mod ring;
 
 use crate::transport::{self, DRAIN};
 use crate::{
-    Act, Clock, Completion, Direct, EngineError, Memory, MonotonicClock, Setup, Transfer,
+    ACTS, Act, Clock, Completion, Direct, EngineError, Memory, MonotonicClock, Setup, Transfer,
     Transport, Wait,
 };
 use grant::Options;
@@ -41,12 +41,15 @@ const NOP_INJECT_RESULT: u64 = 1;
 /// A flush of the data alone (linux/io_uring.h, IORING_FSYNC_DATASYNC).
 const FSYNC_DATASYNC: u64 = 1;
 
+/// The command of a discard (linux/blkdev.h, BLOCK_URING_CMD_DISCARD), since Linux 6.12.
+const BLOCK_DISCARD: u64 = 0x1200;
+
 /// Transfers through an io_uring; with `NOP`, entries that do nothing.
 #[derive(Debug)]
 pub struct Uring<const NOP: bool> {
     ring: Ring,
     /// First word of an entry (opcode, flags, priority; descriptor zero), by act.
-    heads: [u64; 5],
+    heads: [u64; ACTS],
     /// The descriptors of the files, shifted to their place in the first word.
     descriptors: Vec<u64>,
     in_flight: u32,
@@ -100,19 +103,31 @@ impl<const NOP: bool> Transport for Uring<NOP> {
 
     #[inline]
     fn push(&mut self, transfer: Transfer) {
-        let flags = match transfer.act {
-            _ if NOP => NOP_INJECT_RESULT << 32,
-            Act::Fdatasync => FSYNC_DATASYNC << 32,
-            Act::WriteOut => u64::from(crate::sync::WRITE_OUT) << 32,
-            Act::Read | Act::Write | Act::Fsync => 0,
-        };
-        self.ring.push(Entry {
+        let mut entry = Entry {
             head: self.heads[transfer.act as usize] | self.descriptors[transfer.file as usize],
             offset: transfer.offset,
             address: transfer.address as u64,
-            length: u64::from(transfer.bytes) | flags,
+            length: u64::from(transfer.bytes),
             user_data: u64::from(transfer.tag),
-        });
+            command_length: 0,
+        };
+        match transfer.act {
+            _ if NOP => entry.length |= NOP_INJECT_RESULT << 32,
+            Act::Read | Act::Write | Act::Fsync => {}
+            Act::Fdatasync => entry.length |= FSYNC_DATASYNC << 32,
+            Act::WriteOut => entry.length |= u64::from(crate::sync::WRITE_OUT) << 32,
+            Act::PunchHole => {
+                entry.address = transfer.bytes.into();
+                entry.length = crate::sync::PUNCH_HOLE.bits().into();
+            }
+            Act::Discard => {
+                entry.offset = BLOCK_DISCARD;
+                entry.address = transfer.offset;
+                entry.length = 0;
+                entry.command_length = transfer.bytes.into();
+            }
+        }
+        self.ring.push(entry);
         self.in_flight += 1;
     }
 
@@ -184,7 +199,7 @@ impl<const NOP: bool> Uring<NOP> {
         const BYTES: u32 = 4_096;
         let saved = self.heads;
         let fixed_files = saved[0] & file_flag() != 0;
-        self.heads = [head::<NOP>(Act::Read, false, fixed_files); 5];
+        self.heads = [head::<NOP>(Act::Read, false, fixed_files); ACTS];
         let probe = memory.base.cast::<u8>();
         // A read into the job's memory would replace data that is to be written: it is put back.
         // SAFETY: the memory is ours, longer than a page, and nothing is in flight.
@@ -227,6 +242,8 @@ fn head<const NOP: bool>(act: Act, fixed_buffers: bool, fixed_files: bool) -> u6
         (Act::Write, false) => IoringOp::Write,
         (Act::Fsync | Act::Fdatasync, _) => IoringOp::Fsync,
         (Act::WriteOut, _) => IoringOp::SyncFileRange,
+        (Act::PunchHole, _) => IoringOp::Fallocate,
+        (Act::Discard, _) => IoringOp::UringCmd,
     };
     opcode as u64 | if fixed_files { file_flag() } else { 0 }
 }

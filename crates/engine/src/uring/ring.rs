@@ -35,6 +35,8 @@ pub(super) struct Entry {
     /// Length (32 bits), flags of the operation (32).
     pub(super) length: u64,
     pub(super) user_data: u64,
+    /// The length of a command to a block device.
+    pub(super) command_length: u64,
 }
 
 /// A completion entry without CQE32.
@@ -232,6 +234,7 @@ impl Ring {
         words[2] = entry.address;
         words[3] = entry.length;
         words[4] = entry.user_data;
+        words[6] = entry.command_length;
         self.tail = self.tail.wrapping_add(1);
         self.pending += 1;
     }

@@ -84,5 +84,5 @@ fn what_is_no_whole_result_is_refused_by_its_job() {
     refuses(&job(size, ""), &["\"j\"", "nothing completed"]);
     let read = "\"runtime\": 5, \"total_ios\": 9";
     refuses(&job("\"filename\": \"data\"", read), &["\"j\"", "no size"]);
-    refuses(&job(&format!("{size}, \"rw\": \"trim\""), read), &["\"j\"", "rw=trim"]);
+    refuses(&job(&format!("{size}, \"rw\": \"trimwrite\""), read), &["\"j\"", "rw=trimwrite"]);
 }

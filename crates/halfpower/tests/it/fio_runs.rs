@@ -111,7 +111,7 @@ fn what_cannot_be_done_as_it_is_asked_for_runs_nothing() {
     let before = std::fs::read(folder.path().join("data")).unwrap();
     std::fs::write(
         folder.path().join("trims.fio"),
-        "[a]\nfilename=data\n[b]\nstonewall\nrw=trim\n",
+        "[a]\nfilename=data\n[b]\nstonewall\nrw=trimwrite\n",
     )
     .unwrap();
     let refuses = |words: &str, code: i32, reason: &[&str]| {
@@ -125,7 +125,7 @@ fn what_cannot_be_done_as_it_is_asked_for_runs_nothing() {
         2,
         &["--overwrite", "no job writes"],
     );
-    refuses("run trims.fio --no-save", 2, &["trims.fio:5:1", "rw=trim"]);
+    refuses("run trims.fio --no-save", 2, &["trims.fio:5:1", "rw=trimwrite"]);
     refuses("run gone.fio", 2, &["gone.fio", "No such file"]);
     refuses("run jobs.fio --section third", 2, &["third", "first, second"]);
     refuses("run --name=a --filename=data --rwx=1", 2, &["--rwx=1", "rwx"]);

@@ -58,6 +58,7 @@ mod traps_device;
 mod traps_limits;
 mod traps_loop;
 mod traps_profile;
+mod trims;
 mod usage;
 mod vanishing;
 mod verify;

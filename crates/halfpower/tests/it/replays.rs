@@ -1,7 +1,7 @@
 //! Recordings that are made again, on simulated devices of known truth and on files.
 
 use crate::program::{halfpower, halfpower_in};
-use record::{EndedBy, FindingCode, RequestsSummary};
+use record::{EndedBy, FindingCode, Instead, RequestsSummary};
 use std::fmt::Write as _;
 use std::os::unix::fs::FileExt;
 use tempfile::TempDir;
@@ -59,9 +59,40 @@ fn a_file_is_read_where_the_recording_reads_and_written_where_it_writes() {
     let changed: Vec<usize> =
         (0..256).filter(|block| data[block * 4_096..][..4_096] != vec![1; 4_096]).collect();
     assert_eq!((changed, data.len()), (vec![3], 1 << 20));
+    // What it flushes is a job beside it.
+    let trial = halfpower_in(folder.path(), &format!("{words} --overwrite")).trial();
+    let job = trial.job(1).unwrap();
+    assert_eq!(
+        (job.workload.label(1), job.workload.instead),
+        ("flushes".to_owned(), Some(Instead::Flush))
+    );
+    assert_eq!(job.result.flush.as_ref().map(|it| (it.ios, it.errors)), Some((1, 0)));
+    assert_eq!((trial.result.flush.is_none(), job.result.write.is_none()), (true, true));
+    assert_eq!(trial.workload.replay.as_ref().unwrap().flushes_left_out, 0);
     // A folder gets a test file that is as large as the recording reaches.
     let made = halfpower_in(folder.path(), "run . --replay log.io --cache all --json --no-save");
     assert_eq!(made.trial().targets[0].size_bytes.0, 16_384);
+}
+
+#[test]
+fn what_a_recording_discards_is_a_job_beside_it_that_needs_leave_to_write() {
+    let folder = folder();
+    let log = "fio version 3 iolog\n0 /x add\n0 /x open\n0 /x read 0 4096\n\
+               300 /x trim 65536 8192\n2000 /x read 4096 4096\n2100 /x close\n";
+    std::fs::write(folder.path().join("trims.io"), log).unwrap();
+    let words = "run data --replay trims.io --cache all --json --no-save";
+    halfpower_in(folder.path(), words).expect(3);
+    let trial = halfpower_in(folder.path(), &format!("{words} --overwrite")).trial();
+    let trims = trial.job(1).unwrap().result.trim.unwrap();
+    assert_eq!((trial.completed(), trims.ios, trims.bytes, trims.errors), (2, 1, 8_192, 0));
+    let data = std::fs::read(folder.path().join("data")).unwrap();
+    let given_back: Vec<usize> =
+        (0..256).filter(|block| data[block * 4_096..][..4_096] == vec![0; 4_096]).collect();
+    assert_eq!((given_back, data.len()), (vec![16, 17], 1 << 20));
+    // As fast as possible nothing says between which requests it came.
+    let fast = halfpower_in(folder.path(), &format!("{words} --replay-speed max")).trial();
+    assert_eq!(fast.workload.replay.as_ref().unwrap().discards_left_out, 1);
+    assert!(fast.beside.is_empty());
 }
 
 #[test]

@@ -210,7 +210,8 @@ impl DeviceReader {
         };
         let mut busiest_ms = 0;
         for (index, line) in lines.iter().enumerate() {
-            for (direction, counters) in [line.reads, line.writes].iter().enumerate() {
+            let discards = line.discards.unwrap_or_default();
+            for (direction, counters) in [line.reads, line.writes, discards].iter().enumerate() {
                 next.ios[direction] += counters.ios;
                 next.bytes[direction] += counters.sectors * SECTOR_BYTES;
                 next.merges[direction] += counters.merges.unwrap_or(0);
@@ -220,7 +221,7 @@ impl DeviceReader {
             next.weighted_ns += weighted_ms * 1_000_000;
         }
         next.busy_ns += busiest_ms * 1_000_000;
-        let back = |counters: fn(&DeviceSample) -> [u64; 2]| {
+        let back = |counters: fn(&DeviceSample) -> [u64; 3]| {
             let (now, before) = (counters(&next), counters(&self.sample));
             now[0] < before[0] || now[1] < before[1]
         };

@@ -23,16 +23,19 @@ fn disk(name: &str, leaves: &[&str]) -> DeviceFacts {
 #[test]
 fn device_counters_are_read_in_bytes_and_nanoseconds() {
     let fake = Fake::new();
-    fake.proc("diskstats", "8 1 sda1 9 9 9 9 9 9 9 9 9 9 9\n8 0 sda 10 1 80 5 20 2 160 7 0 4 12\n");
+    fake.proc(
+        "diskstats",
+        "8 1 sda1 9 9 9 9 9 9 9 9 9 9 9\n8 0 sda 10 1 80 5 20 2 160 7 0 4 12 3 1 24 2\n",
+    );
     let mut probe = RealProbe::new(Roots::below(fake.root()), &[disk("sda", &[])]);
     let sample = probe.sample().device.unwrap();
     assert_eq!(
         sample,
         DeviceSample {
             device: "sda".to_owned(),
-            ios: [10, 20],
-            bytes: [40_960, 81_920],
-            merges: [1, 2],
+            ios: [10, 20, 3],
+            bytes: [40_960, 81_920, 12_288],
+            merges: [1, 2, 1],
             busy_ns: 4_000_000,
             weighted_ns: 12_000_000,
         }

@@ -37,6 +37,9 @@ fn a_log_of_fio_has_its_requests_at_their_times_from_the_first_on() {
     assert_eq!(short(&replay), expected);
     assert_eq!((replay.requests, replay.bytes.0), (3, 16_384));
     assert_eq!((replay.flushes_left_out, replay.discards_left_out), (1, 1));
+    let (flush, discard) = (replay.flushes.0[0], replay.discards.0[0]);
+    assert_eq!((flush.at, flush.offset, flush.bytes), (Nanos(284_000), 0, 0));
+    assert_eq!((discard.at, discard.offset, discard.bytes), (Nanos(314_000), 0, 4_096));
     assert_eq!((replay.devices, replay.end()), (1, 3_538_944));
     assert_eq!(replay.span_ns, Nanos(9_982_000));
 }
@@ -75,6 +78,9 @@ CPU3 (sda):
     ];
     assert_eq!(short(&replay), expected);
     assert_eq!((replay.flushes_left_out, replay.discards_left_out), (2, 1));
+    let flushes: Vec<u64> = replay.flushes.0.iter().map(|it| it.at.0).collect();
+    assert_eq!(flushes, [1_100_000, 1_400_000]);
+    assert_eq!((replay.discards.0[0].offset, replay.discards.0[0].bytes), (3_072_000, 409_600));
     // Without them the issues are.
     let issued: String = text
         .lines()
@@ -96,9 +102,13 @@ fn what_is_written_is_read_again_and_has_the_same_digest() {
     let request =
         |at, offset, op| RecordedRequest { at: Nanos(at), offset, bytes: 4_096, op, device: 0 };
     let all = vec![request(0, 0, OpKind::Read), request(7_000, 8_192, OpKind::Write)];
-    let text = write_iolog(&all, &["/dev/sdb".to_owned()]);
+    let flush = RecordedRequest { bytes: 0, ..request(2_000, 0, OpKind::Write) };
+    let discard = request(4_000, 4_096, OpKind::Write);
+    let whole = Replay::of(all.clone()).with(vec![flush], vec![discard], (0, 0));
+    let text = write_iolog(&whole, &["/dev/sdb".to_owned()]);
     let again = read(&text).unwrap();
     assert_eq!(*again.recorded.0, all);
+    assert_eq!((&*again.flushes.0, &*again.discards.0), (&vec![flush], &vec![discard]));
     assert_eq!(again.digest, Replay::of(all.clone()).digest);
     let other = vec![all[0], request(8_000, 8_192, OpKind::Write)];
     assert_ne!(again.digest, Replay::of(other).digest);

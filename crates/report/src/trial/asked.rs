@@ -3,8 +3,8 @@
 use crate::number;
 use crate::story::joined;
 use record::{
-    Arrival, Bytes, Data, Discipline, Flush, HotArea, Regions, Replay, ReplayPace, SizeShare,
-    Workload, format_bytes,
+    Arrival, Bytes, Data, Discipline, Flush, HotArea, Instead, Regions, Replay, ReplayPace,
+    SizeShare, Workload, format_bytes,
 };
 
 /// `random read of 4 KiB, depth 32 (8 in each of 4 jobs), cache device (H), io_uring`.
@@ -73,6 +73,8 @@ fn flush(flush: Flush) -> String {
 fn operation(workload: &Workload) -> String {
     match workload.read_percent {
         100.. => "read".to_owned(),
+        0 if workload.instead == Some(Instead::Trim) => "trim".to_owned(),
+        0 if workload.instead == Some(Instead::Flush) => "flush".to_owned(),
         0 => "write".to_owned(),
         percent => format!("{percent} % read, {} % write", 100 - percent),
     }
@@ -155,7 +157,7 @@ fn engine(workload: &Workload) -> String {
 
 fn data(workload: &Workload) -> Option<String> {
     match workload.data {
-        _ if !workload.writes() => None,
+        _ if !workload.carries() => None,
         Data::Random => None,
         Data::Compressible => Some(format!("data {} % zeros", workload.compressible_percent)),
         Data::Zeros => Some("data zeros".to_owned()),

@@ -17,6 +17,10 @@ pub(crate) fn command(trial: &Trial) -> String {
     let mut text = format!("halfpower run{}", words(trial, &trial.targets));
     for (index, job) in trial.workload.beside.iter().enumerate() {
         let Some(alone) = trial.job(index + 1) else { continue };
+        // What a recording has beside its requests comes with it.
+        if alone.workload.replay.is_some() && alone.workload.instead.is_some() {
+            continue;
+        }
         let own = if job.targets > 0 { alone.targets.as_slice() } else { &[] };
         let mut words = words(&alone, own);
         if job.delay_ns.0 > 0 {
@@ -76,9 +80,11 @@ fn what(workload: &Workload) -> Vec<Flag> {
     let sequential = workload.pattern == Pattern::Sequential;
     let rw = match (sequential, workload.read_percent) {
         (true, 100..) => "read",
+        (true, 0) if workload.instead.is_some() => "trim",
         (true, 0) => "write",
         (true, _) => "rw",
         (false, 100..) => "randread",
+        (false, 0) if workload.instead.is_some() => "randtrim",
         (false, 0) => "randwrite",
         (false, _) => "randrw",
     };

@@ -45,10 +45,10 @@ impl Fields {
 pub struct Drained {
     /// Requests, those of each processor in order; their times are the kernel's.
     pub requests: Vec<RecordedRequest>,
-    /// Flushes without data.
-    pub flushes: u64,
-    /// Discards.
-    pub discards: u64,
+    /// Flushes without data, likewise.
+    pub flushes: Vec<RecordedRequest>,
+    /// Discards, likewise.
+    pub discards: Vec<RecordedRequest>,
     /// Events for which there was no room.
     pub lost: u64,
 }
@@ -130,25 +130,16 @@ fn book(
     let kind = data.get(fields.kind..)?;
     let kind = &kind[..kind.iter().position(|&letter| letter == 0).unwrap_or(0)];
     let has = |letter: u8| kind.contains(&letter);
-    if has(b'D') {
-        into.discards += 1;
-        return Some(());
-    }
-    let op = match (has(b'R'), has(b'W')) {
-        (true, _) => OpKind::Read,
-        (_, true) => OpKind::Write,
-        _ => {
-            into.flushes += u64::from(has(b'F'));
-            return Some(());
-        }
+    let bytes = u32::try_from(u64::from(four(fields.sectors)?) * SECTOR_BYTES).ok()?;
+    let (op, kind) = match (has(b'D'), has(b'R'), has(b'W')) {
+        (true, ..) => (OpKind::Write, &mut into.discards),
+        (_, true, _) => (OpKind::Read, &mut into.requests),
+        (_, _, true) if bytes > 0 => (OpKind::Write, &mut into.requests),
+        _ if has(b'F') => (OpKind::Write, &mut into.flushes),
+        _ => return Some(()),
     };
-    let bytes = u64::from(four(fields.sectors)?) * SECTOR_BYTES;
-    if bytes == 0 {
-        into.flushes += u64::from(has(b'F'));
-        return Some(());
-    }
-    let offset = eight(fields.sector)?.checked_mul(SECTOR_BYTES)?;
-    let bytes = u32::try_from(bytes).ok()?;
-    into.requests.push(RecordedRequest { at: Nanos(time), offset, bytes, op, device });
+    // An empty flush has no place: its sector says nothing.
+    let offset = if bytes > 0 { eight(fields.sector)?.checked_mul(SECTOR_BYTES)? } else { 0 };
+    kind.push(RecordedRequest { at: Nanos(time), offset, bytes, op, device });
     Some(())
 }

@@ -56,10 +56,29 @@ pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
     })
 }
 
+/// More was trimmed than the area holds: the rest had been given back before.
+pub(super) fn trimmed_again(trial: &Trial) -> Option<Finding> {
+    let trimmed = trial.result.trim.as_ref()?.bytes as f64;
+    let area = area_bytes(&trial.workload) as f64;
+    (trimmed > area && trial.workload.engine != EngineName::Null).then(|| {
+        Finding::warning(
+            FindingCode::TrimmedAgain,
+            format!(
+                "{} were trimmed in an area of {}: what had been trimmed before is quicker than the rest.",
+                format_bytes(trimmed as u64),
+                format_bytes(area as u64)
+            ),
+            "Trim each block once: --rw trim --passes 1 on an area that was written in full.",
+        )
+        .with("trimmed over the area", trimmed / area, "")
+    })
+}
+
 /// The area is so small that a cache below may serve it.
 pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let through = workload.cache == CacheMode::None && workload.read_percent == 0;
+    let through = through || workload.instead.is_some();
     let asked = workload.pattern == Pattern::Hit || workload.engine == EngineName::Null;
     // Past the page cache only: what that does is counted, not assumed.
     if !workload.cache.direct() || through || asked || in_memory(trial) {

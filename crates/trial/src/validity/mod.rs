@@ -46,6 +46,7 @@ const OF_A_JOB: &[Rule] = &[
     area::cache_sized,
     area::compressed_extents,
     area::drop_cache,
+    area::trimmed_again,
 ];
 
 /// What takes the counters of devices and processors, which do not tell jobs apart.

@@ -22,8 +22,8 @@ impl Probe for LateProbe {
         let ios = self.0.load(Ordering::SeqCst);
         let device = DeviceSample {
             device: "counted".to_owned(),
-            ios: [ios, 0],
-            bytes: [ios * BLOCK, 0],
+            ios: [ios, 0, 0],
+            bytes: [ios * BLOCK, 0, 0],
             ..DeviceSample::default()
         };
         ProbeSample { device: Some(device), ..ProbeSample::default() }

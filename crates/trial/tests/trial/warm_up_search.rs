@@ -9,7 +9,7 @@ fn slices(rate: impl Fn(usize) -> f64, rng: &mut Rng) -> Vec<Slice> {
         let noise: f64 = (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
         (rate(index) * (1.0 + 0.05 * noise)).max(0.0) as u64
     };
-    (0..SLICES).map(noisy).map(|ios| Slice { ios: [ios, 0, 0], ..Slice::default() }).collect()
+    (0..SLICES).map(noisy).map(|ios| Slice { ios: [ios, 0, 0, 0], ..Slice::default() }).collect()
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_level_that_wanders_slowly_is_not_cut() {
                 let noise: f64 = (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
                 deviation = memory * deviation + (1.0 - memory * memory).sqrt() * noise;
                 let ios = (10_000.0 * (1.0 + 0.1 * deviation)) as u64;
-                Slice { ios: [ios, 0, 0], ..Slice::default() }
+                Slice { ios: [ios, 0, 0, 0], ..Slice::default() }
             };
             (0..SLICES).map(&mut next).collect()
         };

@@ -310,6 +310,7 @@ fn interval(index: u64, read: &DirectionResult, write: &DirectionResult) -> Inte
         length_ns: Nanos(1_000_000_000),
         read: Some(of(read)),
         write: Some(of(write)),
+        trim: None,
         flush: None,
         concurrency: 8.1,
     }
