@@ -14,7 +14,7 @@ use crate::store_args::{NOT_SAVED, SaveArgs};
 use crate::values::percent;
 use anyhow::Context;
 use clap::Args;
-use record::{Bytes, Diagnosis, EngineName, Nanos, Observation};
+use record::{Bytes, Diagnosis, EngineName, Nanos, Observation, ObservedDevice, Replay, counted};
 use scenarios::{LoadWords, Scenario, ScenarioLoad, observe};
 use session::{StopFlag, VERSION};
 use simdisk::SimSpec;
@@ -58,6 +58,10 @@ pub(crate) struct DiagnoseArgs {
     /// Seed of the simulation.
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
     pub(crate) seed: u64,
+    /// Requests of the disk, one by one (`record --trace-io`, fio, blkparse, DiskSim): what more memory
+    /// would serve of its reads is counted in them.
+    #[arg(long, value_name = "FILE", value_parser = crate::run_args::recording)]
+    pub(crate) recorded: Option<Replay>,
     /// Print all that is known, also of devices that are well.
     #[arg(long, help_heading = "Results")]
     pub(crate) verbose: bool,
@@ -77,7 +81,10 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let profiles = arguments.save.keeping.profiles_for_devices(arguments.profile.as_deref())?;
     let mut store = arguments.save.store()?;
     let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
-    let (observations, interrupted, fresh) = observations(arguments, simulated, stop)?;
+    let (mut observations, interrupted, fresh) = observations(arguments, simulated, stop)?;
+    if let Some(recorded) = &arguments.recorded {
+        set_reuse(&mut observations, recorded)?;
+    }
     let (mut diagnoses, mut rows) = (Vec::new(), format!("{}\n", report::DIAGNOSIS_CSV_HEADER));
     for observation in &observations {
         let diagnosis = profiles.diagnose(observation, VERSION, false);
@@ -110,6 +117,25 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
         return Err(failure::interrupted("the diagnosis is of what was seen by then"));
     }
     Ok(Verdict::Clean)
+}
+
+/// Adds what the recorded requests of a disk say of a cache to the one disk that was observed.
+fn set_reuse(observations: &mut [Observation], recorded: &Replay) -> anyhow::Result<()> {
+    let devices = observations.iter_mut().flat_map(|observation| &mut observation.devices);
+    let mut disks: Vec<&mut ObservedDevice> =
+        devices.filter(|it| it.partition_of.is_none() && it.built_of.is_empty()).collect();
+    match (disks.as_mut_slice(), recorded.devices) {
+        ([disk], 1) => disk.reuse = replay::reuse(recorded),
+        (several, of) => {
+            let text = format!(
+                "--recorded holds the requests of {}, and {} were observed; name one disk and record that",
+                counted(f64::from(of), "device"),
+                counted(several.len() as f64, "disk")
+            );
+            return Err(usage(text));
+        }
+    }
+    Ok(())
 }
 
 /// What is to be diagnosed, whether the user ended its recording early, and whether it was made now.

@@ -93,7 +93,10 @@ fn run_both(
         });
         spec
     };
-    let (original, twin) = (with(original.map_err(usage)?.spec()), with(twin.spec()));
+    let mut original = original.map_err(usage)?.spec();
+    // A twin has no flushes and no discards: the original is made without them.
+    original.beside.clear();
+    let (original, twin) = (with(original), with(twin.spec()));
     let device = session::one_simulated(&[target.to_owned()])?;
     let seed = session::seed(arguments.seed, device.is_some());
     let mut progress = Progress::new();

@@ -17,7 +17,7 @@ use model::Predictor;
 use model::whatif::Setup;
 use record::{
     Bytes, Change, DocumentKind, Measured, Nanos, Observation, ObservedDevice, ObservedLoad,
-    Profile, RaidLevel, SavedDocument, WHATIF_SCHEMA, WhatIf, format_bytes,
+    Profile, RaidLevel, Replay, SavedDocument, WHATIF_SCHEMA, WhatIf, format_bytes,
 };
 use scenarios::Simulation;
 use session::{StopFlag, VERSION};
@@ -83,6 +83,10 @@ pub(crate) struct WhatIfArgs {
     /// The host's memory serves so many of the reads.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
     host_cache: Option<f64>,
+    /// So much more memory for the host's cache; what it serves of the reads is counted in the
+    /// requests of --recorded.
+    #[arg(long, value_name = "SIZE", requires = "recorded", help_heading = "Changes")]
+    memory: Option<Bytes>,
     /// A limit ahead of the device, requests per second.
     #[arg(long, value_name = "N", value_parser = rate, help_heading = "Changes")]
     cap: Option<f64>,
@@ -104,6 +108,10 @@ pub(crate) struct WhatIfArgs {
     /// Counts the extents of a file, as evidence for --sequential.
     #[arg(long, value_name = "FILE", help_heading = "Evidence")]
     extents_of: Option<PathBuf>,
+    /// Requests of the device, one by one: of `record --trace-io`, fio, blkparse or DiskSim.
+    #[arg(long, value_name = "FILE", value_parser = crate::run_args::recording, requires = "memory",
+        help_heading = "Evidence")]
+    recorded: Option<Replay>,
     /// Simulates both, where the profile is of a simulated device.
     #[arg(long, help_heading = "Simulation")]
     simulate: bool,
@@ -229,6 +237,14 @@ impl WhatIfArgs {
         let hit_ns = self.hit_time.map(|time| time.0 as f64);
         changes.extend(self.cache_hit.map(|share| Change::CacheHit { share, hit_ns }));
         changes.extend(self.host_cache.map(Change::HostCache));
+        if let (Some(memory), Some(recorded)) = (self.memory, &self.recorded) {
+            let curve = replay::reuse(recorded);
+            if curve.is_empty() {
+                return Err(usage("--recorded has no reads, which memory could serve"));
+            }
+            let share = record::read_hit_share(&curve, memory.0);
+            changes.push(Change::Memory { bytes: memory.0, share });
+        }
         for (at, one) in self.sequential.iter().enumerate() {
             match one {
                 Sequential::More(percent) => {
@@ -281,7 +297,7 @@ fn of_load(
     let changes = arguments.changes(observed.is_some())?;
     if changes.is_empty() {
         return Err(usage(
-            "say what is to be different: --faster, --disks and --raid, --cache-hit, --host-cache, \
+            "say what is to be different: --faster, --disks and --raid, --cache-hit, --host-cache, --memory, \
              --sequential +N%, --iodepth, --bs, --cap, --uncapped, --as-profiled, --without, \
              --independent, or --balance",
         ));
@@ -293,6 +309,10 @@ fn of_load(
     for case in &mut document.cases {
         if let [Change::Sequential(_)] = case.changes[..] {
             case.evidence.push(extents(arguments, profile)?);
+        }
+        if let ([Change::Memory { .. }], Some(recorded)) = (&case.changes[..], &arguments.recorded)
+        {
+            case.evidence.push(report::reuse(&replay::reuse(recorded), &recorded.source));
         }
     }
     if arguments.simulate {

@@ -138,6 +138,7 @@ impl ObservationBuilder {
                 built_of: Vec::new(),
                 partition_of: crate::kernel::whole_disk(name, &names),
                 busy_doubt: doubt.clone(),
+                ..ObservedDevice::default()
             })
             .collect();
         let assumed_times = self.assumed_times();

@@ -54,12 +54,22 @@ fn point((log, committers): (LogKind, u32), visits: &[&Trial]) -> Option<CommitP
         bytes: first.workload.max_bs(),
         flush: first.workload.flush?.kind,
         trial_ids: visits.iter().map(|trial| trial.id.clone()).collect(),
-        commits_per_s: over_visits(&rates, within(|flush| flush.iops_ci95_rel)),
-        flush_ns: over_visits(&times, within(|flush| flush.latency_ns.as_ref()?.mean_ci95_rel)),
-        write_ns: over_visits(&writes, None),
+        commits_per_s: positive(&over_visits(&rates, within(|flush| flush.iops_ci95_rel))),
+        flush_ns: positive(&over_visits(
+            &times,
+            within(|flush| flush.latency_ns.as_ref()?.mean_ci95_rel),
+        )),
+        write_ns: positive(&over_visits(&writes, None)),
         flush_p99_ns: p99(&histogram, &flushes),
         histogram,
     })
+}
+
+/// The same with the interval of its logarithm, to first order: rates and times are above zero, and three
+/// visits that lie far apart would reach below.
+fn positive(estimate: &Estimate) -> Estimate {
+    let Estimate { value, se, n, .. } = *estimate;
+    Estimate { se, n, ..Estimate::within_ratio(value, estimate.relative_half_width()) }
 }
 
 fn flushes<'a>(visits: &'a [&Trial]) -> impl Iterator<Item = &'a DirectionResult> {

@@ -29,8 +29,11 @@ pub struct Sessions {
 
 /// What sessions would see on a log of which one committer was measured.
 ///
-/// The interval is that of the flush time: the play is repeated at both of its ends. `level_se_rel` is
-/// the standard error of the device's level from one time to another, as a share.
+/// The values are those where all that wait share a flush. The interval is that of the flush time (the
+/// play is repeated at both of its ends) and that of the server: how many of those that could share a flush
+/// do is a matter of how soon its sessions are awake and get a processor, which no profile of a
+/// disk knows, so the far end is that of flushes which serve one commit each. `level_se_rel` is the
+/// standard error of the device's level from one time to another, as a share.
 #[must_use]
 pub fn group_commit(
     point: &CommitPoint,
@@ -38,12 +41,14 @@ pub fn group_commit(
     level_se_rel: f64,
 ) -> CommitPrediction {
     let flush = point.flush_ns.with_error(level_se_rel);
-    let [least, usual, most] = [flush.low, flush.value, flush.high].map(|mean| {
-        play(&point.histogram, (mean / flush.value).max(0.01), point.write_ns.value, sessions)
+    let plays = [(flush.low, true), (flush.value, true), (flush.high, true), (flush.high, false)];
+    let [least, usual, most, alone] = plays.map(|(mean, shared)| {
+        let factor = (mean / flush.value).max(0.01);
+        play(&point.histogram, factor, point.write_ns.value, sessions, shared)
     });
     let n = point.flush_ns.n;
     let between = |of: fn(&Played) -> f64| {
-        let ends = [of(&least), of(&usual), of(&most)];
+        let ends = [of(&least), of(&usual), of(&most), of(&alone)];
         let (low, high) =
             ends.iter().fold((f64::MAX, 0.0f64), |(low, high), &end| (low.min(end), high.max(end)));
         Estimate::spanning(of(&usual), low, high, n)
@@ -71,8 +76,15 @@ struct Played {
     per_flush: f64,
 }
 
-/// Plays sessions; flush times are those of the histogram times `factor`.
-fn play(flushes: &HistogramSnapshot, factor: f64, write_ns: f64, sessions: &Sessions) -> Played {
+/// Plays sessions; flush times are those of the histogram times `factor`, and a flush serves all that wait
+/// for it, or without `shared` the one that waited longest.
+fn play(
+    flushes: &HistogramSnapshot,
+    factor: f64,
+    write_ns: f64,
+    sessions: &Sessions,
+    shared: bool,
+) -> Played {
     let mut rng = SplitMix64::new(SEED);
     let mut processors = vec![0.0; sessions.processors.max(1) as usize];
     // When each session began its work, and when it has done it and waits for a flush.
@@ -86,7 +98,8 @@ fn play(flushes: &HistogramSnapshot, factor: f64, write_ns: f64, sessions: &Sess
         let first = waiting.iter().map(|&(_, since)| since).fold(f64::MAX, f64::min);
         now = now.max(first);
         let end = now + write_ns + factor * drawn(flushes, &mut rng);
-        for (started, since) in waiting.iter_mut().filter(|(_, since)| *since <= now) {
+        let last = if shared { now } else { first };
+        for (started, since) in waiting.iter_mut().filter(|(_, since)| *since <= last) {
             if done >= WARM_UP {
                 commits.push(end - *since);
                 transactions.push(end - *started);

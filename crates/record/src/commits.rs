@@ -115,7 +115,8 @@ pub struct CommitPrediction {
     pub processors: u32,
     /// What they write to.
     pub log: LogKind,
-    /// Commits per second, of all together.
+    /// Commits per second, of all together: where all that wait share a flush, down to where each commit
+    /// has a flush of its own.
     pub commits_per_s: Estimate,
     /// Mean time of a commit: from the end of the work to the end of the flush that holds it.
     pub commit_ns: Estimate,

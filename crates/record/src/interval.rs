@@ -7,7 +7,8 @@
 //! conclusions depend on where the numbers came from.
 
 use crate::{
-    CgroupLimit, CgroupShare, DeviceFacts, Finding, HistogramSnapshot, ObservedPath, ProcessIo,
+    CachePoint, CgroupLimit, CgroupShare, DeviceFacts, Finding, HistogramSnapshot, ObservedPath,
+    ProcessIo,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -255,6 +256,10 @@ pub struct ObservedDevice {
     pub partition_of: Option<String>,
     /// Why its busy share cannot be trusted; null where it can.
     pub busy_doubt: Option<String>,
+    /// What a page cache of each size would serve of its reads, from requests that were recorded one by
+    /// one; absent without them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reuse: Vec<CachePoint>,
 }
 
 /// Counters of one or more devices over time, from one source.

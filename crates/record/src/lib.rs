@@ -107,6 +107,7 @@ pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use replay::{Recorded, RecordedRequest, Replay, ReplayPace, scaled};
 pub use requests::{
     CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, SideBySideRuns, Spacing, TwinRow,
+    enough_cache, read_hit_share,
 };
 pub use saved::{DocumentKind, SavedDocument};
 pub use schema::document_schema;

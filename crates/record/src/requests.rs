@@ -57,6 +57,33 @@ pub struct CachePoint {
     pub read_hit_share: f64,
 }
 
+/// What a cache of so many bytes would have served of the reads, by the points of a curve: in between by the
+/// logarithm of the size, beyond the last point as that.
+#[must_use]
+pub fn read_hit_share(curve: &[CachePoint], bytes: u64) -> f64 {
+    let Some(at) = curve.iter().position(|point| point.bytes.0 >= bytes) else {
+        return curve.last().map_or(0.0, |last| last.read_hit_share);
+    };
+    let upper = &curve[at];
+    let Some(lower) = at.checked_sub(1).map(|below| &curve[below]) else {
+        return upper.read_hit_share * bytes as f64 / upper.bytes.0 as f64;
+    };
+    let log = |bytes: u64| libm::log(bytes.max(1) as f64);
+    let part = (log(bytes) - log(lower.bytes.0)) / (log(upper.bytes.0) - log(lower.bytes.0));
+    lower.read_hit_share + part * (upper.read_hit_share - lower.read_hit_share)
+}
+
+/// Share of what the largest cache of a curve serves that is worth having: beyond it, each gain takes
+/// more memory than the one before.
+const WORTH: f64 = 0.8;
+
+/// The smallest cache of a curve that serves most of what any does; `None` without a curve.
+#[must_use]
+pub fn enough_cache(curve: &[CachePoint]) -> Option<CachePoint> {
+    let most = curve.last()?.read_hit_share;
+    curve.iter().copied().find(|point| point.read_hit_share >= WORTH * most)
+}
+
 /// Recorded requests, made again, beside the load that is to do the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SideBySideRuns {

@@ -67,6 +67,13 @@ pub enum Change {
     },
     /// The host's memory serves a share of the reads, 0 to 1.
     HostCache(f64),
+    /// The host has more memory for its cache, which serves a share of the reads.
+    Memory {
+        /// How much more.
+        bytes: u64,
+        /// The share, 0 to 1, by the reuse in requests that were recorded.
+        share: f64,
+    },
     /// A further share of the requests is sequential, 0 to 1, taken from random ones.
     Sequential(f64),
     /// A constant number of requests outstanding.

@@ -20,7 +20,7 @@ pub use lines::ReplayError;
 pub use requests::Found;
 
 use lines::Lines;
-use record::{Bytes, OpKind, REQUESTS_SCHEMA, Replay, RequestsSummary, size_shares};
+use record::{Bytes, CachePoint, OpKind, REQUESTS_SCHEMA, Replay, RequestsSummary, size_shares};
 
 /// The requests of a recording.
 ///
@@ -68,13 +68,19 @@ pub fn summary(replay: &Replay, version: &str, lost: Option<u64>) -> RequestsSum
         reach: Bytes(replay.end()),
         read: side(OpKind::Read),
         write: side(OpKind::Write),
-        cache: miss_ratio::curve(requests),
+        cache: reuse(replay),
         twin: None,
         twin_lacks: Vec::new(),
         side_by_side: None,
     };
     (summary.twin, summary.twin_lacks) = twin::twin(&summary);
     summary
+}
+
+/// What a page cache of each size would have served of the reads; empty without reads.
+#[must_use]
+pub fn reuse(replay: &Replay) -> Vec<CachePoint> {
+    miss_ratio::curve(&replay.recorded.0)
 }
 
 fn is_hex(word: &str) -> bool {

@@ -65,7 +65,7 @@ pub use plot_files::{PLOT_MARK, PngError, Rasteriser, plot_files};
 pub use prediction::prediction;
 pub use price::price;
 pub use profile::profile;
-pub use requests::requests;
+pub use requests::{requests, reuse};
 pub use saved::stories;
 pub use set::experiment;
 pub use settings::settings_text;

@@ -122,8 +122,11 @@ fn of_commits(story: &mut Story, commits: &CommitPrediction) {
     let each = number::digits(commits.commits_per_flush);
     story.fact("flush", format!("serves {each} commits on average"));
     if commits.sessions > 1 {
-        let not_in_it = "what waking each other up and locks cost a server is not in it";
-        story.fact("take it as", format!("the most that is possible: {not_in_it}"));
+        let between =
+            "the best, where all that wait share a flush, to the worst, where each has its own";
+        let server =
+            "where in between is a matter of the server: how soon its sessions wake up and run";
+        story.fact("range", format!("from {between}; {server}"));
     }
 }
 

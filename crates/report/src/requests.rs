@@ -3,7 +3,10 @@
 use crate::number::{self, counted};
 use crate::story::{Cell, Story, joined};
 use crate::trial::{quoted, sizes};
-use record::{RequestsSide, RequestsSummary, SideBySideRuns, Spacing, format_bytes, quantity};
+use record::{
+    CachePoint, RequestsSide, RequestsSummary, SideBySideRuns, Spacing, enough_cache, format_bytes,
+    quantity, shell_word,
+};
 
 /// Share of the reads from which on a cache is worth a line.
 const CACHE_SHARE_MIN: f64 = 0.005;
@@ -47,6 +50,19 @@ pub fn requests(summary: &RequestsSummary) -> Story {
     story
 }
 
+/// What caches of some sizes would have served of recorded requests, in a line.
+#[must_use]
+pub fn reuse(curve: &[CachePoint], source: &str) -> String {
+    let told = curve.iter().filter(|point| point.read_hit_share >= CACHE_SHARE_MIN);
+    let sizes = joined(told, ", ", |point| {
+        format!("{} {}", format_bytes(point.bytes.0), number::percent(point.read_hit_share))
+    });
+    if sizes.is_empty() {
+        return format!("{source}: hardly a read comes again, so no cache serves any");
+    }
+    format!("{source}: of the reads would have been served by a cache of {sizes}")
+}
+
 /// What a cache of each size would have served.
 fn cache(story: &mut Story, summary: &RequestsSummary) {
     let Some(last) = summary.cache.last().filter(|last| last.read_hit_share > 0.0) else { return };
@@ -61,11 +77,13 @@ fn cache(story: &mut Story, summary: &RequestsSummary) {
         t.right("reads served", |point| number::percent(point.read_hit_share));
     });
     let share = number::percent(last.read_hit_share);
+    let enough = enough_cache(&summary.cache).unwrap_or(*last);
     section.note(format!(
-        "More than {} serves no more than {share}. What a share gives: halfpower whatif PROFILE \
-         --host-cache {:.0}%",
+        "More than {} serves no more than {share}. What memory gives: halfpower whatif OBSERVATION \
+         --memory {} --recorded {}",
         format_bytes(last.bytes.0),
-        last.read_hit_share * 100.0,
+        format_bytes(enough.bytes.0).replace(' ', ""),
+        shell_word(&summary.source),
     ));
 }
 

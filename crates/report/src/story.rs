@@ -10,6 +10,9 @@ use crate::number;
 use crate::page::Tone;
 use record::{Confidence, Estimate, Finding, Measured, Severity, quantity};
 
+/// Half-width of an interval, as a share of its value, from which both ends are told.
+const WIDE: f64 = 0.5;
+
 /// The label and the tone of a severity, the same in every view.
 #[must_use]
 pub fn severity(severity: Severity) -> (&'static str, Tone) {
@@ -221,7 +224,14 @@ impl<R> Columns<'_, R> {
         &mut self,
         value: impl Fn(&R) -> V,
     ) -> &mut Column {
-        let interval = |it: Estimate| number::interval(it.relative_half_width());
+        // Of one that is wider than its value is large, half of its width says nothing.
+        let interval = |it: Estimate| match it.relative_half_width() {
+            wide if wide > WIDE && wide.is_finite() => {
+                let ends = [it.low, it.high].map(|end| number::digits((end / it.value).max(0.0)));
+                format!("x {} to {}", ends[0], ends[1])
+            }
+            relative => number::interval(relative),
+        };
         self.left("", |row| Cell::or_empty(value(row).into(), interval)).gap(1)
     }
 

@@ -71,6 +71,10 @@ fn change_text(change: &Change) -> String {
         Change::CacheHit { share, hit_ns: Some(time) } => {
             format!("cache hits {} in {}", number::percent(*share), number::time(*time))
         }
+        Change::Memory { bytes, share } => {
+            let (memory, hits) = (format_bytes(*bytes), number::percent(*share));
+            format!("{memory} more memory: hits {hits} of the reads")
+        }
         Change::HostCache(share) => format!("host cache hits {}", number::percent(*share)),
         Change::Sequential(share) => format!("{} more sequential", number::percent(*share)),
         Change::Depth(depth) => format!("QD {}", plain(*depth)),

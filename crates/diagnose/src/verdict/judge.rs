@@ -15,8 +15,8 @@ use super::outstanding::{ExcessQueue, Outstanding};
 use super::system_context::SystemContext;
 use crate::words::{percent, times};
 use record::{
-    Calibrated, Cause, ComparedCondition, DeviceFacts, Doubt, FileLayout, NORMAL_95, Tail, Verdict,
-    format_nanos,
+    CachePoint, Calibrated, Cause, ComparedCondition, DeviceFacts, Doubt, FileLayout, NORMAL_95,
+    Tail, Verdict, format_nanos,
 };
 use std::ops::Range;
 
@@ -84,6 +84,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) waking_ns: f64,
     /// How files lie on the device, where the user named a path to them.
     pub(crate) layout: Option<&'a FileLayout>,
+    /// What a page cache of each size would serve; empty where no requests were recorded.
+    pub(crate) reuse: &'a [CachePoint],
     /// Conditions that are others than when the profile was made.
     pub(crate) changed: &'a [ComparedCondition],
     /// Its slowest requests beside those of the profile, where single ones were timed.

@@ -267,6 +267,7 @@ impl<'a> Subject<'a> {
                 .iter()
                 .filter(|path| path.devices.contains(&self.device.name))
                 .find_map(|path| path.layout.as_ref()),
+            reuse: &self.device.reuse,
             changed: self.profile.value().map_or(&[], |profile| &profile.differences),
         };
         let woken = wakeup_latency::woken(segment.facts);

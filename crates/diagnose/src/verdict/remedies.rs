@@ -12,14 +12,16 @@ use super::neighbours::{NeighbourBy, NeighbourGroup};
 use super::outstanding::{LoopKind, Outstanding};
 use crate::words::percent;
 use record::{
-    Cause, CauseCode, Change, Confidence, EpisodeLoad, RaidLevel, Strategy, format_bytes,
-    format_count,
+    CachePoint, Cause, CauseCode, Change, Confidence, EpisodeLoad, RaidLevel, Strategy,
+    enough_cache, format_bytes, format_count,
 };
 
 /// The next better disk takes so much less: Friedman's 20 to 30 %, in the middle.
 const FASTER: f64 = 0.25;
 /// What a cache serves of the reads.
 const CACHED: f64 = 0.5;
+/// Share of the reads from which more memory is a remedy.
+const REUSED_MIN: f64 = 0.05;
 /// Queue depth that a program of one request at a time could use, at most.
 const DEEPER_MAX: f64 = 32.0;
 /// From here on more requests are in flight in a program than at the device, and both are named.
@@ -492,6 +494,12 @@ pub(super) static ROWS: [Row; 29] = [
     row(Strategy::HostCache, &[CauseCode::RateNearMaximum], Fixes::Room, |case| {
         let segment = &case.judged.segment;
         segment.tally.read_share().filter(|share| *share >= READS_MIN)?;
+        if segment.known.constant {
+            return None;
+        }
+        if let Some(enough) = enough_cache(segment.reuse) {
+            return reused(&enough);
+        }
         let memory = segment.around.memory_bytes.filter(|bytes| *bytes > MEMORY_MIN)?;
         let action = format!(
             "Let the host cache {} of the reads: {} are available (a larger shared buffer, or buffered \
@@ -499,9 +507,21 @@ pub(super) static ROWS: [Row; 29] = [
             percent(CACHED),
             format_bytes(memory as u64)
         );
-        (!segment.known.constant).then_some((action, Some(Change::HostCache(CACHED))))
+        Some((action, Some(Change::HostCache(CACHED))))
     }),
 ];
+
+/// More memory, by the reuse of requests that were recorded; nothing where hardly any is read again.
+fn reused(enough: &CachePoint) -> Option<(String, Option<Change>)> {
+    let CachePoint { bytes, read_hit_share: share } = *enough;
+    let action = format!(
+        "Give the host's cache {} more memory: by the recorded requests it serves {} of the reads.",
+        format_bytes(bytes.0),
+        percent(share)
+    );
+    let change = Change::Memory { bytes: bytes.0, share };
+    (share >= REUSED_MIN).then_some((action, Some(change)))
+}
 
 fn array(disks: u32, raid: RaidLevel) -> Change {
     Change::Array { disks, raid, chunk_bytes: CHUNK_BYTES }

@@ -126,7 +126,9 @@ fn flags(change: Change) -> String {
         Change::AsProfiled => "--as-profiled".to_owned(),
         Change::Without { share, .. } => format!("--without {}%", share * 100.0),
         Change::Independent => "--independent".to_owned(),
-        Change::Sequential(_) | Change::Cap(_) => panic!("no remedy has {change:?}"),
+        Change::Sequential(_) | Change::Cap(_) | Change::Memory { .. } => {
+            panic!("no remedy has {change:?}")
+        }
     }
 }
 
@@ -218,4 +220,59 @@ fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
     let words = text.replace("\n#", " ").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("both at queue depth 1: a random read of 8 KiB"), "{text}");
     disk.run("advise --for oracle last").refuses(2, &["postgresql", "io.cost"]);
+}
+
+/// Reads of 2 MiB in pages, over and over: a cache that holds them all serves all but the first time.
+fn reads_again(folder: &std::path::Path, times: u64) -> String {
+    let reads =
+        (0..512 * times).map(|read| format!("{} /x read {} 4096\n", read, read % 512 * 4096));
+    let text = "fio version 3 iolog\n0 /x add\n0 /x open\n".to_owned() + &reads.collect::<String>();
+    let path = folder.join(format!("{times}.io"));
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn more_memory_serves_what_the_recorded_requests_ask_for_again() {
+    let disk = Profiled::new("mmc,service=4ms", "--budget 20s");
+    let log = reads_again(disk.folder.path(), 4);
+    let load = "--rate-iops 800 --rwmixread 70% --bs 4k";
+    let memory = |size: &str| {
+        disk.whatif(&format!("{load} --memory {size} --recorded {log}")).cases.remove(0)
+    };
+    let enough = memory("2m");
+    assert_eq!(enough.changes, [Change::Memory { bytes: 2 << 20, share: 0.75 }]);
+    assert!(
+        enough.evidence.iter().any(|line| line.contains("2 MiB 75 %")),
+        "{:?}",
+        enough.evidence
+    );
+    let stated = disk.whatif(&format!("{load} --host-cache 75%")).cases.remove(0);
+    assert_eq!(enough.after, stated.after);
+    // One that is too small for the round serves nothing of it, one that is larger no more.
+    assert_eq!(memory("1m").changes, [Change::Memory { bytes: 1 << 20, share: 0.0 }]);
+    assert_eq!(memory("1g").changes, [Change::Memory { bytes: 1 << 30, share: 0.75 }]);
+    disk.run(&format!("whatif last {load} --memory 2m")).expect(2);
+}
+
+#[test]
+fn a_full_disk_is_told_what_memory_would_serve_where_its_requests_were_recorded() {
+    let disk = Profiled::new("mm1,service=1ms", "--budget 20s");
+    let (again, once) = (reads_again(disk.folder.path(), 8), reads_again(disk.folder.path(), 1));
+    let diagnose = |log: &str| {
+        let words = "diagnose sim:mm1,service=1ms --profile last --for 60s --json \
+                     --load rw=randread_rate-iops=950_arrival=poisson";
+        let mut words: Vec<String> = words.split(' ').map(|word| word.replace('_', " ")).collect();
+        let database = disk.folder.path().join("h.db").display().to_string();
+        words.extend(["--recorded", log, "--db", &database].map(str::to_owned));
+        let mut command = program();
+        command.args(&words);
+        let ended = run(command, "").expect(0);
+        let found: Diagnosis = serde_json::from_str(&ended.stdout).unwrap();
+        let remedies = found.devices.into_iter().flat_map(|device| device.advice);
+        let changes = remedies.filter_map(|remedy| remedy.change);
+        changes.filter(|change| matches!(change, Change::Memory { .. })).collect::<Vec<_>>()
+    };
+    assert_eq!(diagnose(&again), [Change::Memory { bytes: 2 << 20, share: 0.875 }]);
+    assert_eq!(diagnose(&once), []);
 }

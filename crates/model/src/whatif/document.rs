@@ -74,7 +74,7 @@ fn case(
         cost: vec![cost],
         how_to_check: vec![how_to_check],
         evidence: match changes {
-            [Change::HostCache(_)] => vec![memory(observed)],
+            [Change::HostCache(_) | Change::Memory { .. }] => vec![memory(observed)],
             _ => Vec::new(),
         },
         simulated: None,

@@ -134,7 +134,7 @@ impl Setup {
                 }
                 next.mix = moved(&self.mix, Locality::Hit, share, Some(OpKind::Read));
             }
-            Change::HostCache(share) => {
+            Change::HostCache(share) | Change::Memory { share, .. } => {
                 if self.mix.reads() < NONE {
                     return Err(WhatIfError::NoMatter(
                         "the load has no reads that memory could serve".to_owned(),

@@ -12,8 +12,10 @@ use std::process::Command;
 const PROGRAMS: &str = "/usr/lib/postgresql";
 /// The user that a server started by root runs as.
 const USER: &str = "postgres";
-/// What pgbench calls its files of latencies, with a number behind it.
+/// How pgbench's files of latencies begin; a number of the process and one of the thread follow.
 const LATENCIES: &str = "latencies";
+/// Clients that keep all processors busy.
+const MANY: u32 = 32;
 /// Rows of the table: more than clients, so that two hardly ever want the same one.
 const ROWS: u32 = 100_000;
 /// As little as commits, so that commits are what is measured.
@@ -98,31 +100,44 @@ impl Postgres {
         rate_of_fdatasync(&text).with_context(|| format!("no rate of fdatasync in {text}"))
     }
 
-    /// What a transaction takes that does not wait for its commit, one after the other.
+    /// What a transaction takes of a processor beside its flush, its client's part included: as it commits,
+    /// but without one, by so many sessions that processors are what limits. With
+    /// `synchronous_commit=off` another process flushes all the time, which takes longer.
     pub(super) fn work_ns(&self, seconds: u32) -> Result<f64> {
-        let (rate, _) = self.load(1, seconds, "-c synchronous_commit=off")?;
-        Ok(1e9 / rate)
+        self.set_fsync("off")?;
+        let rate = self.load(MANY, seconds);
+        self.set_fsync("on")?;
+        let processors = std::thread::available_parallelism()?.get() as f64;
+        Ok(processors / rate?.0 * 1e9)
+    }
+
+    fn set_fsync(&self, state: &str) -> Result<()> {
+        for command in [&format!("ALTER SYSTEM SET fsync = {state}"), "SELECT pg_reload_conf()"] {
+            self.run("psql", &["-h", &self.socket(), "-U", USER, "-q", "-c", command, USER])?;
+        }
+        Ok(())
     }
 
     /// Commits per second, and the 99th percentile of a transaction in nanoseconds.
     pub(super) fn bench(&self, clients: u32, seconds: u32) -> Result<(f64, f64)> {
-        self.load(clients, seconds, "-c synchronous_commit=on")
+        self.load(clients, seconds)
     }
 
-    fn load(&self, clients: u32, seconds: u32, options: &str) -> Result<(f64, f64)> {
+    fn load(&self, clients: u32, seconds: u32) -> Result<(f64, f64)> {
+        // A thread for each client: one for all would be what they wait for.
         let words = format!(
-            "-U {USER} -n -M prepared -f transaction.sql -c {clients} -j 1 -T {seconds} -l \
+            "-U {USER} -n -M prepared -f transaction.sql -c {clients} -j {clients} -T {seconds} -l \
              --log-prefix {LATENCIES} {USER}"
         );
-        // Options of the server reach it by a variable that libpq reads.
         let mut command = self.command("pgbench");
-        command.env("PGOPTIONS", options).args(["-h", &self.socket()]).args(words.split(' '));
+        command.args(["-h", &self.socket()]).args(words.split(' '));
         let text = String::from_utf8_lossy(&output(&mut command, &[0])?).into_owned();
         let rate = transactions_per_s(&text).with_context(|| format!("no rate in {text}"))?;
         let mut times = Vec::new();
         for file in std::fs::read_dir(&self.folder)? {
             let path = file?.path();
-            if path.file_stem().is_some_and(|stem| stem == LATENCIES) {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if name.starts_with(LATENCIES) {
                 times.extend(latencies_us(&std::fs::read_to_string(&path)?));
                 std::fs::remove_file(path)?;
             }

@@ -54,6 +54,7 @@ pub(crate) fn describe(
         },
         built_of,
         busy_doubt,
+        ..ObservedDevice::default()
     }
 }
 
