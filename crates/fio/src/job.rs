@@ -327,6 +327,13 @@ fn load(
             .refuse("blockalign", &format!("requests begin at multiples of bs, not of {align}")));
     }
     let sequential = !rw.starts_with("rand");
+    if let Some(random) = settings.value("percentage_random", number)? {
+        match random {
+            _ if sequential => out.note("percentage_random: means nothing in order, as in fio"),
+            100.. => {}
+            random => out.flag("seq-share", &format!("{}%", 100 - random)),
+        }
+    }
     match settings.text("random_distribution")? {
         None | Some("random") => {}
         Some(law) => match law.split_once(':') {

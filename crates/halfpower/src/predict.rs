@@ -70,6 +70,10 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "N", requires = "sessions",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     processors: Option<u32>,
+    /// Bytes of a commit in a log of new blocks: only the first record of a block has a flush of a new
+    /// one [default: whole blocks].
+    #[arg(long, value_name = "SIZE", requires = "sessions")]
+    record: Option<Bytes>,
     /// Their log: overwritten (files used again, as PostgreSQL and InnoDB do) or new-blocks (files
     /// that grow, as etcd and MySQL's binary log do).
     #[arg(long, value_name = "KIND", default_value = "overwritten", requires = "sessions",
@@ -171,7 +175,8 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
             let cpus = profile.environment.as_ref().map_or(1, |machine| machine.cpus);
             let processors = arguments.processors.unwrap_or(cpus);
             let work_ns = arguments.work.0 as f64;
-            let sessions = Sessions { sessions, work_ns, processors };
+            let record_bytes = arguments.record.map(|bytes| bytes.0);
+            let sessions = Sessions { sessions, work_ns, processors, record_bytes };
             question.by_commits(profile, arguments.log, &sessions)
         }
         (None, Some(profile)) if arguments.now => {

@@ -1,33 +1,55 @@
-//! `halfpower twin`: what recorded requests come to, the load that does the same, and the proof.
+//! `halfpower twin`: what recorded or counted requests come to, the load that does the same, and the proof.
 //!
-//! The recording is made again and its twin is run, in turn, on one target that stays open: what changes
-//! there hits both.
+//! A recording is made again and its twin is run, in turn, on one target that stays open: what changes
+//! there hits both. What was counted cannot be made again: the counters of the twin are held against those
+//! of the observation.
 
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
+use crate::recordings;
 use crate::run_args::{RunArgs, SafetyArgs, first_given};
 use crate::store_args::SaveArgs;
 use crate::values::{cache, engine};
+use ::diagnose::observed_load;
+use anyhow::Context;
 use clap::Args;
+use model::CountedLoad;
 use plan::{PlannedTrial, TrialList};
-use record::{CacheMode, EngineName, Replay, RequestsSummary, Trial};
+use record::{
+    CacheMode, EngineName, Nanos, ObservedDevice, Replay, RequestsSummary, Trial, Workload,
+};
+use replay::ReplayError;
 use session::{Beside, Driver, End, StopFlag, Targets, VERSION};
+use std::path::Path;
+use std::sync::Arc;
 use workload::Spec;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower twin requests.io                 what they come to, and the load that does the same\n  \
     halfpower twin requests.io sim:nvme-ssd    original and twin side by side, simulated\n  \
-    halfpower twin requests.io /dev/sdb        the same on a disk\n\n\
+    halfpower twin requests.io /dev/sdb        the same on a disk\n  \
+    halfpower twin last /mnt/data              the load of the newest observation, on its disk\n  \
+    halfpower twin requests.io --fio > twin.fio\n\n\
     Recordings: halfpower record --trace-io FILE, fio's --write_iolog, blkparse, DiskSim.")]
 pub(crate) struct TwinArgs {
-    /// Recorded requests: fio's iolog (version 2 or 3), text of blkparse, an ASCII trace of DiskSim.
-    #[arg(value_name = "FILE", value_parser = crate::run_args::recording)]
-    recording: Replay,
+    /// Recorded requests: fio's iolog (version 2 or 3), text of blkparse, an ASCII trace of DiskSim. Or
+    /// an observation: its id, `last`, or a file of counters of any tool.
+    #[arg(value_name = "SOURCE")]
+    source: String,
     /// Where original and twin are run in turn: a directory, a file, a block device, or sim:NAME.
     #[arg(value_name = "TARGET")]
     target: Option<String>,
+    /// The device of an observation [default: the one that did the most].
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// Profile of that device: an id, its beginning, or last [default: the saved one that fits].
+    #[arg(long, value_name = "ID")]
+    profile: Option<String>,
+    /// Prints the load as a job file of fio, and nothing else.
+    #[arg(long, conflicts_with_all = ["target", "json"])]
+    fio: bool,
     /// Runs of each.
     #[arg(long, value_name = "N", default_value_t = 3,
         value_parser = clap::value_parser!(u32).range(2..=100), requires = "target")]
@@ -58,16 +80,86 @@ pub(crate) fn twin(arguments: &TwinArgs, stop: &StopFlag) -> anyhow::Result<Verd
     if let Some(flag) = real.filter(|_| simulated || arguments.target.is_none()) {
         return Err(usage(format!("{flag} is about a real target, and none is named")));
     }
-    let mut summary = replay::summary(&arguments.recording, VERSION, None);
-    if let Some(target) = &arguments.target {
-        let words = summary.twin.clone();
-        let words = words.ok_or_else(|| {
-            usage("no twin is made of several devices or of less than a millisecond")
-        })?;
-        let pairs = run_both(arguments, target, &words, stop)?;
-        summary.side_by_side = model::side_by_side(&pairs);
+    match recorded(arguments)? {
+        Some(recording) => {
+            let mut summary = replay::summary(&recording, VERSION, None);
+            if let Some(target) = &arguments.target {
+                let pairs = run_both(arguments, target, (&recording, words(&summary)?), stop)?;
+                summary.side_by_side = model::side_by_side(&pairs);
+            }
+            told(arguments, &summary)
+        }
+        None => {
+            let (mut summary, counted) = counted(arguments)?;
+            if let Some(target) = &arguments.target {
+                let trials = run_twin(arguments, target, words(&summary)?, stop)?;
+                summary.side_by_side = model::beside_counters(&counted, &trials);
+            }
+            told(arguments, &summary)
+        }
     }
-    show(&summary, arguments.save.json)
+}
+
+/// The words of the twin's load.
+fn words(summary: &RequestsSummary) -> anyhow::Result<&[String]> {
+    let text = "no twin is made of several devices or of less than a millisecond";
+    summary.twin.as_deref().ok_or_else(|| usage(text))
+}
+
+fn told(arguments: &TwinArgs, summary: &RequestsSummary) -> anyhow::Result<Verdict> {
+    if !arguments.fio {
+        return show(summary, arguments.save.json);
+    }
+    words(summary)?;
+    output::print(&replay::fio_job(summary).unwrap_or_default())?;
+    Ok(Verdict::Clean)
+}
+
+/// The recording that the source names; `None` where it names an observation.
+fn recorded(arguments: &TwinArgs) -> anyhow::Result<Option<Replay>> {
+    let path = Path::new(&arguments.source);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let known = |why: ReplayError| match why {
+        // Another tool's counters, perhaps.
+        ReplayError::Unknown(_) => Ok(None),
+        why => Err(usage(format!("{}: {why}", path.display()))),
+    };
+    match replay::read(&String::from_utf8_lossy(&bytes)) {
+        Ok(replay) => Ok(Some(Replay { source: arguments.source.clone(), ..replay })),
+        Err(why) => known(why),
+    }
+}
+
+/// The load of an observation, and what its counters told.
+fn counted(arguments: &TwinArgs) -> anyhow::Result<(RequestsSummary, CountedLoad)> {
+    let keeping = &arguments.save.keeping;
+    let found = recordings::named(std::slice::from_ref(&arguments.source), keeping)?;
+    let found = found.and_then(|found| found.into_iter().next());
+    let observation = found.ok_or_else(|| {
+        usage(format!("{:?} is no recording and no observation", arguments.source))
+    })?;
+    let profiles = keeping.profiles_for_devices(arguments.profile.as_deref())?;
+    let diagnosis = profiles.diagnose(&observation, VERSION, true);
+    let of = |device: &ObservedDevice| profiles.of(device).map(Arc::as_ref);
+    let device = arguments.device.as_deref();
+    let (observed, setup, _) = observed_load(&observation, &diagnosis, &of, device)
+        .map_err(|why| usage(format!("{why}; a profile is made by halfpower check")))?;
+    let iops = setup.counted_iops.unwrap_or_default();
+    let counted = replay::Counted {
+        source: &observed.device,
+        observation_id: &observed.observation_id,
+        mix: &setup.mix,
+        offered: setup.offered,
+        iops,
+        span: Nanos(observed.duration_ns),
+        sequential_traced: observed.sequential_traced,
+    };
+    let request_bytes = setup.mix.mean_bytes();
+    let load = CountedLoad { iops, latency_ns: observed.latency_ns, request_bytes };
+    Ok((replay::of_counters(&counted, VERSION), load))
 }
 
 /// Prints a summary.
@@ -75,16 +167,41 @@ pub(crate) fn show(summary: &RequestsSummary, json: bool) -> anyhow::Result<Verd
     output::document(json, summary, || output::page(&report::requests(summary)))
 }
 
-/// Original and twin in turn.
-fn run_both(
+/// Runs of the twin alone.
+fn run_twin(
     arguments: &TwinArgs,
     target: &str,
     words: &[String],
     stop: &StopFlag,
-) -> anyhow::Result<Vec<(Trial, Trial)>> {
-    let original = RunArgs::replaying(target, &arguments.recording);
+) -> anyhow::Result<Vec<Trial>> {
     let twin = RunArgs::read(std::iter::once(target).chain(words.iter().map(String::as_str)));
-    let twin = twin.map_err(usage)?;
+    run(arguments, target, vec![twin.map_err(usage)?.spec()], stop)
+}
+
+/// Original and twin in turn.
+fn run_both(
+    arguments: &TwinArgs,
+    target: &str,
+    (recording, words): (&Replay, &[String]),
+    stop: &StopFlag,
+) -> anyhow::Result<Vec<(Trial, Trial)>> {
+    let original = RunArgs::replaying(target, recording);
+    let mut original = original.map_err(usage)?.spec();
+    // A twin has no flushes and no discards: the original is made without them.
+    original.beside.clear();
+    let twin = RunArgs::read(std::iter::once(target).chain(words.iter().map(String::as_str)));
+    let specs = vec![original, twin.map_err(usage)?.spec()];
+    let mut trials = run(arguments, target, specs, stop)?.into_iter();
+    Ok(std::iter::from_fn(|| Some((trials.next()?, trials.next()?))).collect())
+}
+
+/// Runs of these loads in turn, as often as asked for, on one target that stays open.
+fn run(
+    arguments: &TwinArgs,
+    target: &str,
+    specs: Vec<Spec>,
+    stop: &StopFlag,
+) -> anyhow::Result<Vec<Trial>> {
     let with = |mut spec: Spec| {
         spec.for_each(|spec| {
             spec.asked.cache = arguments.cache.unwrap_or(spec.asked.cache);
@@ -93,40 +210,44 @@ fn run_both(
         });
         spec
     };
-    let mut original = original.map_err(usage)?.spec();
-    // A twin has no flushes and no discards: the original is made without them.
-    original.beside.clear();
-    let (original, twin) = (with(original), with(twin.spec()));
+    let specs: Vec<Spec> = specs.into_iter().map(with).collect();
+    let Some((first, others)) = specs.split_first() else { return Ok(Vec::new()) };
     let device = session::one_simulated(&[target.to_owned()])?;
     let seed = session::seed(arguments.seed, device.is_some());
     let mut progress = Progress::new();
-    let (session, original, twin) = match device {
+    let mut workloads: Vec<Workload> = Vec::new();
+    let session = match device {
         Some(device) => {
-            let (session, workload) = session::simulated_for_run(original, &device, seed, stop)?;
-            let (_, twin) = session::simulated_for_run(twin, &device, seed, stop)?;
-            (session, workload, twin)
+            let (session, workload) =
+                session::simulated_for_run(first.clone(), &device, seed, stop)?;
+            workloads.push(workload);
+            for spec in others {
+                workloads.push(session::simulated_for_run(spec.clone(), &device, seed, stop)?.1);
+            }
+            session
         }
         None => {
-            let writes = original.asked.read_percent < 100;
+            let writes = first.all().any(|(_, job)| job.asked.writes());
             let access = if writes { arguments.safety.access() } else { target::Access::ReadOnly };
             let sets = [(vec![target.to_owned()], access)];
-            let (targets, workload) = session::open_for_run(&original, &sets, Beside::default())?;
+            let (targets, workload) = session::open_for_run(first, &sets, Beside::default())?;
             let session = targets.into_session(workload.engine, seed, stop, &mut progress)?;
-            let original = session::workload_here(&original, &session, workload)?;
+            workloads.push(session::workload_here(first, &session, workload)?);
             // On the same targets, which are open.
-            let twin = session::workload_for(&twin, &session)?;
-            (session, original, twin)
+            for spec in others {
+                workloads.push(session::workload_for(spec, &session)?);
+            }
+            session
         }
     };
     let store = arguments.save.store()?;
     let mut driver = Driver::new(Targets::one(session), store, &mut progress);
     let trials = (0..u64::from(arguments.pairs)).flat_map(|pair| {
-        [&original, &twin].map(|workload| PlannedTrial::new(workload.clone(), seed + pair))
+        workloads.iter().map(move |workload| PlannedTrial::new(workload.clone(), seed + pair))
     });
     let finished = driver.run(&mut TrialList::new("measure", trials.collect()))?;
     if finished.end == End::Interrupted {
         return Err(interrupted("original and twin were not run to the end"));
     }
-    let mut trials = finished.trials.into_iter();
-    Ok(std::iter::from_fn(|| Some((trials.next()?, trials.next()?))).collect())
+    Ok(finished.trials)
 }

@@ -65,6 +65,40 @@ fn point((log, committers): (LogKind, u32), visits: &[&Trial]) -> Option<CommitP
     })
 }
 
+/// What a block of a file system holds, so that records of a log which are smaller share one.
+const BLOCK_BYTES: f64 = 4_096.0;
+
+/// What one committer sees of a log that grows by records of so many bytes: the first record of a block has
+/// the flush of a new one, those after it rewrite it.
+pub(crate) fn growing(new: &CommitPoint, old: &CommitPoint, record_bytes: f64) -> CommitPoint {
+    let share = (record_bytes / BLOCK_BYTES).min(1.0);
+    let between = |of: fn(&CommitPoint) -> Estimate| {
+        let (new, old) = (of(new), of(old));
+        let mix = |end: fn(&Estimate) -> f64| share * end(&new) + (1.0 - share) * end(&old);
+        Estimate::spanning(
+            mix(|it| it.value),
+            mix(|it| it.low),
+            mix(|it| it.high),
+            new.n.min(old.n),
+        )
+    };
+    let times = |point: &CommitPoint, share: f64| {
+        let each = share * WEIGHT / point.histogram.count().max(1) as f64;
+        let scaled = |&(bucket, count): &(u32, u64)| (bucket, (count as f64 * each).round() as u64);
+        let buckets = point.histogram.buckets.iter().map(scaled);
+        HistogramSnapshot { buckets: buckets.filter(|(_, count)| *count > 0).collect() }
+    };
+    CommitPoint {
+        flush_ns: between(|point| point.flush_ns),
+        write_ns: between(|point| point.write_ns),
+        histogram: times(new, share).merged(&times(old, 1.0 - share)),
+        ..new.clone()
+    }
+}
+
+/// Flushes that stand for two histograms in one, so that shares of them are whole numbers.
+const WEIGHT: f64 = 1e9;
+
 /// The same with the interval of its logarithm, to first order: rates and times are above zero, and three
 /// visits that lie far apart would reach below.
 fn positive(estimate: &Estimate) -> Estimate {

@@ -25,6 +25,8 @@ pub struct Sessions {
     pub work_ns: f64,
     /// Processors for that, at least 1.
     pub processors: u32,
+    /// Bytes of a commit in a log that grows; `None` for whole blocks.
+    pub record_bytes: Option<u64>,
 }
 
 /// What sessions would see on a log of which one committer was measured.

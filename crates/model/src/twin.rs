@@ -48,10 +48,62 @@ pub fn side_by_side(pairs: &[(Trial, Trial)]) -> Option<SideBySideRuns> {
             ratio: ratio.as_ref().map(Estimate::exp_of),
         })
     });
-    Some(SideBySideRuns {
+    Some(runs(first, pairs.len(), rows.collect()))
+}
+
+/// What counters told of a load, as its device had it.
+#[derive(Clone, Copy, Debug)]
+pub struct CountedLoad {
+    /// Requests per second.
+    pub iops: f64,
+    /// Mean latency.
+    pub latency_ns: Option<f64>,
+    /// Mean size of a request.
+    pub request_bytes: f64,
+}
+
+/// A load that was counted, and runs of its twin: what the device of the twin counted of them.
+#[must_use]
+pub fn beside_counters(original: &CountedLoad, trials: &[Trial]) -> Option<SideBySideRuns> {
+    let first = trials.first()?;
+    let counted: Option<Vec<[f64; 4]>> = trials
+        .iter()
+        .map(|trial| {
+            let device = trial.device_counters.value()?;
+            let iops = device.ios as f64 / trial.result.duration_ns.as_secs_f64();
+            let latency_ns = device.concurrency / iops * 1e9;
+            Some([iops, latency_ns, device.mean_request_bytes?, device.concurrency])
+        })
+        .collect();
+    let counted = counted?;
+    let CountedLoad { iops, latency_ns, request_bytes } = *original;
+    let originals = [
+        ("iops", Some(iops)),
+        ("latency_mean_ns", latency_ns),
+        ("device_mean_request_bytes", Some(request_bytes)),
+        ("device_concurrency", latency_ns.map(|latency| latency * iops / 1e9)),
+    ];
+    let rows = originals.iter().enumerate().filter_map(|(at, (quantity, original))| {
+        let original = (*original)?;
+        let values: Vec<f64> = counted.iter().map(|values| values[at]).collect();
+        let positive = original > 0.0 && values.iter().all(|value| *value > 0.0);
+        let logs: Vec<f64> = values.iter().map(|twin| libm::log(twin / original)).collect();
+        Some(TwinRow {
+            of: "device".to_owned(),
+            quantity: (*quantity).to_owned(),
+            original,
+            twin: median(values),
+            ratio: visits_mean(&logs).filter(|_| positive).as_ref().map(Estimate::exp_of),
+        })
+    });
+    Some(runs(first, trials.len(), rows.collect()))
+}
+
+fn runs(first: &Trial, pairs: usize, rows: Vec<TwinRow>) -> SideBySideRuns {
+    SideBySideRuns {
         target: first.targets.first().map(|target| target.path.clone()).unwrap_or_default(),
         simulated: first.simulated,
-        pairs: pairs.len() as u32,
-        rows: rows.collect(),
-    })
+        pairs: pairs as u32,
+        rows,
+    }
 }

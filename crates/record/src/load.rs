@@ -3,7 +3,7 @@
 //! A [`crate::Workload`] says exactly which requests are made. A load that is observed, planned or
 //! predicted is known by its shares and its rate only, and need not be one that can be issued.
 
-use crate::{Estimate, OpKind};
+use crate::{Bytes, Estimate, OpKind, SizeShare};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -76,6 +76,33 @@ impl Mix {
     #[must_use]
     pub fn mean_bytes(&self) -> f64 {
         self.classes.iter().map(|class| class.share * class.bytes as f64).sum()
+    }
+
+    /// Its requests of one direction, as a mix of their own; `None` without any.
+    #[must_use]
+    pub fn of(&self, op: OpKind) -> Option<Self> {
+        let all = self.share(|class| class.op == op);
+        let own = self.classes.iter().filter(|class| class.op == op);
+        let classes = own.map(|class| MixClass { share: class.share / all, ..*class }).collect();
+        (all > 0.0).then_some(Self { classes })
+    }
+
+    /// Its sizes with shares that are whole percents and all together.
+    #[must_use]
+    pub fn size_shares(&self) -> Vec<SizeShare> {
+        let all: f64 = self.classes.iter().map(|class| class.share).sum();
+        let percent =
+            |bytes: u64| (self.share(|class| class.bytes == bytes) / all * 100.0).round() as u8;
+        let sizes = self.sizes().into_iter();
+        let mut shares: Vec<SizeShare> = sizes
+            .map(|bytes| SizeShare { bytes: Bytes(bytes), percent: percent(bytes) })
+            .filter(|share| share.percent > 0)
+            .collect();
+        let sum: u32 = shares.iter().map(|size| u32::from(size.percent)).sum();
+        if let Some(first) = shares.first_mut() {
+            first.percent = (u32::from(first.percent) + 100).saturating_sub(sum) as u8;
+        }
+        shares
     }
 
     /// The request sizes, by rising size.

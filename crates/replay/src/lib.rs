@@ -8,15 +8,19 @@
 
 mod blkparse;
 mod disksim;
+mod fio_job;
 mod iolog;
 mod lines;
 mod miss_ratio;
+mod observed;
 mod requests;
 mod summary;
 mod twin;
 
+pub use fio_job::fio_job;
 pub use iolog::write_iolog;
 pub use lines::ReplayError;
+pub use observed::{Counted, of_counters};
 pub use requests::Found;
 
 use lines::Lines;

@@ -8,8 +8,8 @@
 use record::{Nanos, RequestsSide, RequestsSummary, Spacing, mix_word};
 
 /// Share of adjacent requests from which on a job is sequential, and below which it is random.
-const SEQUENTIAL: f64 = 0.95;
-const RANDOM: f64 = 0.02;
+pub(crate) const SEQUENTIAL: f64 = 0.95;
+pub(crate) const RANDOM: f64 = 0.02;
 /// Exponents of popularity that are worth the name.
 const POPULAR: f64 = 0.2;
 
@@ -95,9 +95,12 @@ fn job(
     let unit = 4_096;
     let begin = side.begin.0 / unit * unit;
     let largest = side.sizes.iter().map(|share| share.bytes.0).max().unwrap_or(unit);
-    let length = (side.end.0 - begin).next_multiple_of(unit).max(largest);
-    flag("offset", begin.to_string());
-    flag("size", length.to_string());
+    let length = side.end.0.saturating_sub(begin).next_multiple_of(unit).max(largest);
+    // Counters tell no places.
+    if side.end > side.begin {
+        flag("offset", begin.to_string());
+        flag("size", length.to_string());
+    }
     if !sequential && side.sequential_share > RANDOM {
         flag("seq-share", format!("{:.0}%", side.sequential_share * 100.0));
         if side.zipf_theta.is_some_and(|theta| theta >= POPULAR) {

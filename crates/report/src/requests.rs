@@ -17,21 +17,17 @@ pub fn requests(summary: &RequestsSummary) -> Story {
     let span = number::time(summary.span_ns.0 as f64);
     let requests = counted(summary.requests as f64, "request");
     let subject = format!("{} with {requests} in {span}", summary.source);
-    let mut story = Story::new("Recorded requests", subject, false);
+    let counted = summary.reach.0 == 0;
+    let title = if counted { "Counted requests" } else { "Recorded requests" };
+    let mut story = Story::new(title, subject, false);
     story.headline = joined(summary.sides(), ", ", |(name, side)| {
         format!("{} {name}/s of {}", number::count(side.per_s), sizes(&side.sizes))
     });
     for (name, side) in summary.sides() {
         facts(&mut story, name, side);
     }
-    let section = story.section("Beside them", "");
-    let many = |count: u64| number::count(count as f64);
-    section.row("flushes", many(summary.flushes));
-    section.row("discards", many(summary.discards));
-    section.row("lost", summary.lost.map_or_else(|| "the file does not tell".to_owned(), many));
-    section.row("reach", format_bytes(summary.reach.0));
-    if summary.devices > 1 {
-        section.row("devices", format!("{}: no twin is made of several", summary.devices));
+    if !counted {
+        beside(&mut story, summary);
     }
     cache(&mut story, summary);
     if let Some(words) = &summary.twin {
@@ -43,11 +39,25 @@ pub fn requests(summary: &RequestsSummary) -> Story {
         story.commands.push(format!("halfpower run TARGET {}", words.join(" ")));
     }
     if let Some(runs) = &summary.side_by_side {
-        compared(&mut story, runs);
+        compared(&mut story, runs, counted);
     }
-    story.condition("requests", &summary.digest);
+    let of = if counted { "observation" } else { "requests" };
+    story.condition(of, &summary.digest);
     story.written_by(&summary.halfpower_version);
     story
+}
+
+/// What came with the requests.
+fn beside(story: &mut Story, summary: &RequestsSummary) {
+    let section = story.section("Beside them", "");
+    let many = |count: u64| number::count(count as f64);
+    section.row("flushes", many(summary.flushes));
+    section.row("discards", many(summary.discards));
+    section.row("lost", summary.lost.map_or_else(|| "the file does not tell".to_owned(), many));
+    section.row("reach", format_bytes(summary.reach.0));
+    if summary.devices > 1 {
+        section.row("devices", format!("{}: no twin is made of several", summary.devices));
+    }
 }
 
 /// What caches of some sizes would have served of recorded requests, in a line.
@@ -99,6 +109,10 @@ fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
         Spacing::Chance => "by chance",
         Spacing::Bursts => "bursts",
     };
+    if side.end.0 == 0 {
+        // Of counters.
+        return;
+    }
     let dispersion = format!("{} in {over}: {kind}", number::digits(side.dispersion));
     story.fact_of(name, "dispersion", dispersion);
     let span = side.end.0.saturating_sub(side.begin.0);
@@ -111,10 +125,11 @@ fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
     story.fact_of(name, "popularity", popular);
 }
 
-fn compared(story: &mut Story, runs: &SideBySideRuns) {
+fn compared(story: &mut Story, runs: &SideBySideRuns, counted: bool) {
     let simulated = if runs.simulated { " (simulated)" } else { "" };
+    let what = if counted { "runs of the twin" } else { "runs of each in turn" };
     let remark = format!(
-        "{} runs of each in turn on {}{simulated}; ratio with its 95 % interval",
+        "{} {what} on {}{simulated}; ratio with its 95 % interval",
         runs.pairs, runs.target
     );
     story.section("Original and twin", &remark).table(&runs.rows, |t| {

@@ -10,7 +10,7 @@ use model::whatif::Setup;
 use plan::{Amount, LoadSpec};
 use record::{
     Bytes, Change, EngineName, LoadState, Locality, Measured, Mix, MixClass, Nanos, Offered,
-    OpKind, RaidLevel, SimulatedState, SizeShare, WhatIf, Workload,
+    OpKind, RaidLevel, SimulatedState, WhatIf, Workload,
 };
 use simdisk::SimSpec;
 use std::sync::atomic::AtomicBool;
@@ -183,20 +183,7 @@ fn load_of(classes: &[MixClass]) -> Result<(LoadSpec, f64), String> {
     let of = |is: &dyn Fn(&MixClass) -> bool| -> f64 {
         classes.iter().filter(|class| is(class)).map(|class| class.share / all * 100.0).sum()
     };
-    let mut sizes: Vec<u64> = classes.iter().map(|class| class.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let mut bs: Vec<SizeShare> = sizes
-        .iter()
-        .map(|&bytes| SizeShare {
-            bytes: Bytes(bytes),
-            percent: of(&|class| class.bytes == bytes).round() as u8,
-        })
-        .collect();
-    let sum: u32 = bs.iter().map(|size| u32::from(size.percent)).sum();
-    if let Some(first) = bs.first_mut() {
-        first.percent = (u32::from(first.percent) + 100).saturating_sub(sum) as u8;
-    }
+    let bs = Mix { classes: classes.to_vec() }.size_shares();
     let load = LoadSpec {
         read_percent: of(&|class| class.op == OpKind::Read).round() as u8,
         bs,

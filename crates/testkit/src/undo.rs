@@ -126,7 +126,6 @@ pub fn undo_left_over() -> Vec<String> {
             continue;
         }
         let text = fs::read_to_string(entry.path()).unwrap_or_default();
-        let mut all = true;
         for line in text.lines().rev() {
             let mut words = line.split('\t').map(str::to_owned);
             let what = words.next().unwrap_or_default();
@@ -135,12 +134,10 @@ pub fn undo_left_over() -> Vec<String> {
                 continue;
             }
             let good = undo(&what, &command);
-            all &= good;
             undone.extend(good.then_some(what));
         }
-        if all {
-            let _ = fs::remove_file(entry.path());
-        }
+        // What could not be undone was said, and would not be the next time either: mostly it is gone.
+        let _ = fs::remove_file(entry.path());
     }
     undone
 }

@@ -76,7 +76,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
                 let work_ns = server.work_ns(seconds)?;
                 println!("  a transaction of pgbench works {}", record::format_nanos(work_ns));
                 for clients in CLIENTS {
-                    let foretold = predict(&binary, &database, clients, work_ns)?;
+                    let foretold = predict(&binary, &database, clients, work_ns, &[])?;
                     let (rate, p99_ns) = server.bench(clients, seconds)?;
                     let what = format!("pgbench {clients:2} clients");
                     note(false, format!("{what}, commits/s"), foretold.commits_per_s, rate);
@@ -87,20 +87,17 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         }
         match &etcd {
             Ok(server) => {
-                let alone = one(commits, LogKind::NewBlocks)?;
+                let record = etcd::RECORD_BYTES.to_string();
+                let more = ["--log", "new-blocks", "--record", &record];
+                let foretold = predict(&binary, &database, 1, 0.0, &more)?;
                 let flushes = server.put(seconds)?;
-                note(
-                    false,
-                    "etcd, flush of the log, ns".to_owned(),
-                    alone.flush_ns,
-                    flushes.mean_ns,
-                );
-                let p99 =
-                    alone.flush_p99_ns.known().map_err(|why| anyhow!("no percentile: {why}"))?;
+                let what = "etcd, flush of the log";
+                note(false, format!("{what}, ns"), foretold.commit_ns, flushes.mean_ns);
+                let p99 = foretold.commit_p99_ns;
                 let (low, high) = flushes.p99_ns;
                 // The server's histogram has a bucket per power of two, and nothing finer.
                 let nearest = p99.value.clamp(low, high);
-                note(true, "etcd, flush of the log, p99 ns (its bucket)".to_owned(), *p99, nearest);
+                note(true, format!("{what}, p99 ns (its bucket)"), p99, nearest);
             }
             Err(lacks) => println!("  SKIP etcd: {lacks}"),
         }
@@ -121,10 +118,16 @@ fn check(binary: &Path, folder: &Path, budget: &str) -> Result<(Profile, PathBuf
     Ok((serde_json::from_slice(&text).context("the profile of a check")?, database))
 }
 
-fn predict(binary: &Path, database: &Path, clients: u32, work_ns: f64) -> Result<CommitPrediction> {
+fn predict(
+    binary: &Path,
+    database: &Path,
+    clients: u32,
+    work_ns: f64,
+    more: &[&str],
+) -> Result<CommitPrediction> {
     let mut command = Command::new(binary);
     command.args(["predict", "last", "--json", "--sessions", &clients.to_string()]);
-    command.args(["--work", &format!("{work_ns:.0}ns"), "--db"]).arg(database);
+    command.args(more).args(["--work", &format!("{work_ns:.0}ns"), "--db"]).arg(database);
     let document: PredictionDocument = serde_json::from_slice(&output(&mut command, &[0])?)?;
     document.commits.context("a prediction without commits")
 }

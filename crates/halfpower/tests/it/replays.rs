@@ -172,6 +172,71 @@ fn a_twin_has_the_latencies_and_the_counters_of_its_original() {
 }
 
 #[test]
+fn a_twin_is_a_job_file_that_fio_and_this_program_take() {
+    let folder = folder();
+    let mut text = "fio version 3 iolog\n0 /x add\n0 /x open\n".to_owned();
+    for at in 0..400_u64 {
+        // A third continues the one before, the others jump.
+        let place = if at % 3 == 2 { at * 7_919 - 7_918 } else { at * 7_919 } % 200;
+        writeln!(text, "{} /x read {} 4096", at * 5_000, place * 4_096).unwrap();
+        writeln!(text, "{} /x write {} 8192", at * 5_000 + 7, (at * 104_729 % 100) * 8_192)
+            .unwrap();
+    }
+    std::fs::write(folder.path().join("mixed.io"), text).unwrap();
+    let job = halfpower_in(folder.path(), "twin mixed.io --fio").expect(0).stdout;
+    for line in ["[reads]", "rate_iops=20", "percentage_random=67", "[writes]", "bssplit=8192/100"]
+    {
+        assert!(job.contains(line), "{line}: {job}");
+    }
+    std::fs::write(folder.path().join("twin.fio"), job.replace("TARGET", "data")).unwrap();
+    halfpower_in(folder.path(), "run twin.fio --no-save").expect(3);
+    // Without the right to save nothing runs, but every line is understood.
+    let ours = halfpower_in(folder.path(), "run twin.fio --overwrite --db /proc/none/kept.db");
+    assert!(!ours.stderr.contains("twin.fio:"), "{ours:?}");
+    requires!(Fio);
+    let parsed = std::process::Command::new("fio")
+        .args(["--parse-only", "twin.fio"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(parsed.status.success(), "{parsed:?}");
+}
+
+#[test]
+fn the_twin_of_what_was_counted_has_its_counters_on_a_device_of_the_same_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |words: &[&str]| {
+        let mut command = crate::program::program();
+        command.current_dir(folder.path()).args(words).args(["--db", "h.db"]);
+        crate::program::run(command, "").expect(0)
+    };
+    run(&["check", "sim:mmc,servers=4,service=1ms", "--budget", "20s"]);
+    for (load, words) in [
+        ("rw=randrw rwmixread=75% rate-iops=1000 arrival=poisson", "--rate-iops 75"),
+        ("rw=randread iodepth=8", "--iodepth 8"),
+    ] {
+        let source = "sim:mmc,servers=4,service=1ms";
+        run(&["diagnose", source, "--profile", "last", "--for", "60s", "--load", load]);
+        let ended = run(&["twin", "last", source, "--pairs", "3", "--json"]);
+        let summary: RequestsSummary = serde_json::from_str(&ended.stdout).unwrap();
+        let twin = summary.twin.unwrap().join(" ");
+        assert!(twin.contains(words), "{twin}");
+        let runs = summary.side_by_side.unwrap();
+        assert_eq!(runs.rows.len(), 4, "{runs:?}");
+        for row in &runs.rows {
+            let ratio = row.ratio.unwrap().value;
+            assert!((ratio - 1.0).abs() < 0.08, "{load}: {row:?}");
+        }
+    }
+    // Without a profile of its device nothing says what it asks for.
+    let alone = tempfile::tempdir().unwrap();
+    let simulated = "diagnose sim:mm1 --for 20s --db h.db --load rw=randread";
+    halfpower_in(alone.path(), simulated).expect(0);
+    halfpower_in(alone.path(), "twin last --db h.db").refuses(2, &["halfpower check"]);
+    halfpower_in(alone.path(), "twin gone.io --db h.db").expect(2);
+}
+
+#[test]
 fn requests_of_a_device_are_recorded_one_by_one_and_can_be_made_again() {
     requires!(Root, Loop);
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! The documents that answer what a load would see: of a profile, and of a data sheet.
 
 use super::{DataSheet, DriftFactors, PredictError, Predictor};
+use crate::commits::growing;
 use crate::{Sessions, group_commit};
 use record::{
     LogKind, Mix, ModelName, Objective, ObjectiveAnswer, Offered, PREDICTION_SCHEMA,
@@ -58,6 +59,10 @@ impl PredictQuestion {
         let unknown = |why: &str| PredictError::NoCommits(why.to_owned());
         let commits = profile.commits.known().map_err(unknown)?;
         let point = commits.point(log, 1).ok_or_else(|| unknown("no trial with one counts"))?;
+        let old = commits.point(LogKind::Overwritten, 1).filter(|_| log == LogKind::NewBlocks);
+        let grown = old.zip(sessions.record_bytes);
+        let grown = grown.map(|(old, bytes)| growing(point, old, bytes as f64));
+        let point = grown.as_ref().unwrap_or(point);
         let level = profile.level_se_rel.unwrap_or(0.0);
         let commits = Some(group_commit(point, sessions, level));
         Ok(PredictionDocument { commits, ..self.about(profile) })

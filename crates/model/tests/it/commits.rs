@@ -112,8 +112,39 @@ fn millisecond() -> record::CommitPoint {
 }
 
 fn predicted(sessions: u32, work_us: f64, processors: u32) -> record::CommitPrediction {
-    let sessions = model::Sessions { sessions, work_ns: work_us * 1e3, processors };
+    let sessions =
+        model::Sessions { sessions, work_ns: work_us * 1e3, processors, record_bytes: None };
     model::group_commit(&millisecond(), &sessions, 0.0)
+}
+
+#[test]
+fn small_records_of_a_growing_log_meet_a_new_block_now_and_then() {
+    let one = |new, ns: u64| flushed(&committing(1, new), 1000.0, &[(ns, 1000)]);
+    let trials = [one(true, 1_000_000), one(false, 100_000)];
+    let mut profile = crate::compare::profile_of(&trials);
+    let points = model::commit_points(&trials);
+    profile.commits = record::Measured::Value(record::Commits { points, verdicts: Vec::new() });
+    let question = model::PredictQuestion {
+        mix: record::Mix::default(),
+        offered: None,
+        objectives: Vec::new(),
+        halfpower_version: String::new(),
+    };
+    let commit = |record_bytes| {
+        let sessions = model::Sessions { sessions: 1, work_ns: 0.0, processors: 2, record_bytes };
+        let log = LogKind::NewBlocks;
+        let found = question.by_commits(&profile, log, &sessions).unwrap().commits.unwrap();
+        (found.commit_ns.value, found.commit_p99_ns.value)
+    };
+    let (whole, _) = commit(None);
+    let (quarter, slowest) = commit(Some(1_024));
+    let write = whole - 1_000_000.0;
+    // One in four has the flush of a new block.
+    let expected = 0.25 * 1_000_000.0 + 0.75 * 100_000.0 + write;
+    assert!((quarter / expected - 1.0).abs() < 0.05, "{quarter} {expected}");
+    assert!(slowest > 900_000.0, "{slowest}");
+    let (rare, usual) = commit(Some(16));
+    assert!(rare < 0.15e6 + write && usual < 0.2e6 + write, "{rare} {usual}");
 }
 
 #[test]
@@ -153,7 +184,7 @@ fn the_range_reaches_down_to_a_flush_for_each_commit() {
 
 #[test]
 fn a_doubtful_flush_time_widens_the_prediction() {
-    let sessions = model::Sessions { sessions: 8, work_ns: 1e5, processors: 8 };
+    let sessions = model::Sessions { sessions: 8, work_ns: 1e5, processors: 8, record_bytes: None };
     let sure = model::group_commit(&millisecond(), &sessions, 0.01).commits_per_s;
     let unsure = model::group_commit(&millisecond(), &sessions, 0.2).commits_per_s;
     let above = |found: &record::Estimate| found.high - found.value;

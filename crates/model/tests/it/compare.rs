@@ -11,7 +11,7 @@ use record::{
 use std::collections::BTreeMap;
 
 /// A measured profile of these trials.
-fn profile_of(trials: &[Trial]) -> Profile {
+pub(crate) fn profile_of(trials: &[Trial]) -> Profile {
     model::characterise(model::Characterise {
         halfpower_version: "0.0.0".to_owned(),
         id: "profile".to_owned(),

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 
 /// The name of its histogram of flushes of the log.
 const FLUSHES: &str = "etcd_disk_wal_fsync_duration_seconds";
+/// What a put of [`Etcd::put`] takes in the log: its key and value, and some 60 bytes of request, entry and
+/// record around them.
+pub(super) const RECORD_BYTES: u32 = 3 + 201 + 60;
 /// How long it may take to answer at first.
 const PATIENCE: Duration = Duration::from_secs(30);
 
