@@ -6,6 +6,7 @@
 //! Rejected: a fixed list of trials made before the first, which cannot follow the device.
 #![forbid(unsafe_code)]
 
+mod cache_size;
 mod cells;
 mod check;
 mod commits;

@@ -10,6 +10,7 @@
 //! It counts as found where the interval excludes none and the change is above 3 %, within which the
 //! 1997 authors called their repeats equal.
 
+use crate::cache_size::cache_size;
 use crate::crash_loss::crash_loss;
 use crate::planned::{Preparation, Saved, TrialList};
 use libm::log;
@@ -183,6 +184,7 @@ pub fn conclude(experiment: Experiment, design: &Design, trials: &[Trial]) -> Ex
     findings.extend(spread_finding(&cells));
     findings.extend(round_finding(design, &cells, &visits));
     findings.extend(crash_loss(&experiment));
+    findings.extend(cache_size(&experiment, &cells));
     let reached = reached(&cells, &visits, design);
     let effects =
         design.contrasts.iter().flat_map(|asked| effects(asked, design, &visits)).collect();

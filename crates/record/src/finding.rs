@@ -53,6 +53,8 @@ pub enum FindingCode {
     ForeignIo,
     /// Repeats of a combination in the blocks of an experiment lie far apart.
     BlockSpread,
+    /// How large a cache below the target is.
+    CacheSize,
     /// What a crash could lose in each cache mode that was measured.
     CrashLoss,
     /// What files lose because they take whole allocation units.

@@ -350,6 +350,23 @@ fn rounds_that_still_move_are_said_not_to_be_of_the_steady_state() {
 }
 
 #[test]
+fn re_reads_of_growing_areas_tell_the_size_of_a_cache_with_a_known_truth() {
+    let size = |device: &str| {
+        let swept = swept(&format!("cacheability sim:{device} --runtime 2s"));
+        let found = swept.findings.into_iter().find(|it| it.code == FindingCode::CacheSize);
+        let found = found.unwrap();
+        (found.evidence[0].value / f64::from(1 << 20), found.claim)
+    };
+    // With a step of the axis, between two of them, and larger than all.
+    for (mib, low, high) in [(16, 14.0, 18.0), (24, 21.0, 27.0), (512, 256.0, 256.0)] {
+        let (found, claim) = size(&format!("md1,service=5ms,cache={mib}m,hit=200us,size=4g"));
+        assert!((low..=high).contains(&found), "{mib} MiB: {found}: {claim}");
+    }
+    let (none, claim) = size("md1,service=5ms");
+    assert!(none == 0.0 && claim.contains("No cache"), "{claim}");
+}
+
+#[test]
 fn presets_about_a_real_machine_say_so_on_a_simulated_one() {
     for preset in ["hints", "writeback", "smp", "wal"] {
         let ended = halfpower(&format!("sweep {preset} sim:st34371w --no-save")).expect(2);

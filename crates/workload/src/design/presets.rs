@@ -38,6 +38,7 @@ pub const PRESETS: &[Preset] = presets![
     "smp",
     "mixed",
     "competing",
+    "cacheability",
     "network",
     "snia-iops",
     "snia-throughput",

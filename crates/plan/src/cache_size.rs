@@ -1,0 +1,94 @@
+//! The size of a cache below the target, from re-reads of areas of growing size.
+//!
+//! Random reads within an area that a cache holds take what a hit takes. Of an area that is larger the cache
+//! holds a part, and the mean lies between hit and miss by that share, whatever it keeps: share times
+//! area is its size. What a miss takes is told by reads of the whole, what a hit takes by the smallest area.
+//! Rejected: the area at which latency "jumps" (a step of the axis wide, and none where it falls slowly).
+
+use record::{
+    Estimate, Experiment, ExperimentCell, Finding, FindingCode, Pattern, format_bytes, format_nanos,
+};
+
+/// A miss takes at least so many times what a hit takes, or no cache shows.
+const TOLD_APART: f64 = 1.5;
+/// Share of hits from which on an area counts as held, and below which it tells nothing of the size.
+const HELD: f64 = 0.9;
+const TELLS: f64 = 0.1;
+/// Fewest areas that make a curve.
+const AREAS_MIN: usize = 3;
+
+/// The finding; `None` for an experiment that does not vary the area of re-reads.
+pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> Option<Finding> {
+    let workload = |cell: &ExperimentCell| {
+        let planned = experiment.plan.iter().find(|planned| planned.levels == cell.levels);
+        planned.map(|planned| &planned.workload)
+    };
+    let mut areas: Vec<(u64, Estimate)> = Vec::new();
+    let mut whole = None;
+    for cell in cells {
+        let Some(workload) = workload(cell) else { continue };
+        let latency = cell.latency_ns;
+        if workload.read_percent < 100 || !workload.cache.direct() {
+            return None;
+        }
+        match (workload.pattern, workload.hit_bytes) {
+            (Pattern::Hit, Some(bytes)) => areas.push((bytes.0, latency)),
+            (Pattern::Random, _) => whole = Some(latency),
+            _ => return None,
+        }
+    }
+    areas.sort_by_key(|(bytes, _)| *bytes);
+    let ((_, hit), (_, largest), miss) = (*areas.first()?, *areas.last()?, whole?);
+    if areas.len() < AREAS_MIN {
+        return None;
+    }
+    let spread = miss.value - hit.value;
+    if miss.value < TOLD_APART * hit.value {
+        return Some(told(
+            format!(
+                "No cache below shows: re-reads of {} take {}, random reads of all {}.",
+                format_bytes(areas[0].0),
+                format_nanos(hit.value),
+                format_nanos(miss.value)
+            ),
+            0.0,
+            (hit, miss),
+        ));
+    }
+    let share = |latency: &Estimate| (miss.value - latency.value) / spread;
+    if share(&largest) >= HELD {
+        let most = areas[areas.len() - 1].0;
+        let claim = format!(
+            "A cache of {} or more: re-reads of that take {}, random reads of all {}.",
+            format_bytes(most),
+            format_nanos(largest.value),
+            format_nanos(miss.value)
+        );
+        return Some(told(claim, most as f64, (hit, miss)));
+    }
+    let held = areas.iter().rev().find(|(_, latency)| share(latency) >= HELD)?.0;
+    // The smallest area of which it holds a part: of larger ones less was read before.
+    let partly = areas.iter().find(|(_, latency)| (TELLS..HELD).contains(&share(latency)));
+    // Without one it lies between two areas: a cache that lets all of the larger go.
+    let size = partly.map_or(held as f64, |(bytes, latency)| share(latency) * *bytes as f64);
+    let size = size.max(held as f64);
+    let claim = format!(
+        "A cache of about {}: re-reads of {} take {}, random reads of all {}.",
+        format_bytes(size as u64),
+        format_bytes(held),
+        format_nanos(hit.value),
+        format_nanos(miss.value)
+    );
+    Some(told(claim, size, (hit, miss)))
+}
+
+fn told(claim: String, size: f64, (hit, miss): (Estimate, Estimate)) -> Finding {
+    Finding::note(
+        FindingCode::CacheSize,
+        claim,
+        "Measure on an area of several times that size, or the numbers are those of the cache.",
+    )
+    .with("size of the cache", size, "bytes")
+    .with("a hit", hit.value, "ns")
+    .with("a miss", miss.value, "ns")
+}
