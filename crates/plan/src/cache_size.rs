@@ -14,6 +14,8 @@ const TOLD_APART: f64 = 1.5;
 /// Share of hits from which on an area counts as held, and below which it tells nothing of the size.
 const HELD: f64 = 0.9;
 const TELLS: f64 = 0.1;
+/// An area was read so many times before it is measured, or nothing says that a cache has what it can.
+const READ_BEFORE: f64 = 2.0;
 /// Fewest areas that make a curve.
 const AREAS_MIN: usize = 3;
 
@@ -23,7 +25,8 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
         let planned = experiment.plan.iter().find(|planned| planned.levels == cell.levels);
         planned.map(|planned| &planned.workload)
     };
-    let mut areas: Vec<(u64, Estimate)> = Vec::new();
+    // Areas with what a read of them takes, and whether they were read twice before that.
+    let mut areas: Vec<(u64, Estimate, bool)> = Vec::new();
     let mut whole = None;
     for cell in cells {
         let Some(workload) = workload(cell) else { continue };
@@ -32,13 +35,16 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
             return None;
         }
         match (workload.pattern, workload.hit_bytes) {
-            (Pattern::Hit, Some(bytes)) => areas.push((bytes.0, latency)),
+            (Pattern::Hit, Some(bytes)) => {
+                let before = cell.bytes_per_s.value * workload.ramp_ns.as_secs_f64();
+                areas.push((bytes.0, latency, before >= READ_BEFORE * bytes.0 as f64));
+            }
             (Pattern::Random, _) => whole = Some(latency),
             _ => return None,
         }
     }
-    areas.sort_by_key(|(bytes, _)| *bytes);
-    let ((_, hit), (_, largest), miss) = (*areas.first()?, *areas.last()?, whole?);
+    areas.sort_by_key(|(bytes, ..)| *bytes);
+    let ((_, hit, _), miss) = (*areas.first()?, whole?);
     if areas.len() < AREAS_MIN {
         return None;
     }
@@ -56,21 +62,28 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
         ));
     }
     let share = |latency: &Estimate| (miss.value - latency.value) / spread;
-    if share(&largest) >= HELD {
-        let most = areas[areas.len() - 1].0;
+    let held = areas.iter().rev().find(|(_, latency, _)| share(latency) >= HELD)?.0;
+    // The smallest area that is held in part; of one that was not read often enough before, a cache may have
+    // the rest as well.
+    let beyond = areas.iter().find(|(bytes, ..)| *bytes > held);
+    let known = beyond.filter(|(.., read)| *read);
+    let Some((beyond, latency, _)) = known else {
+        let why = match beyond {
+            None => String::new(),
+            Some(_) => " (larger areas could not be read twice before; give a longer --ramp-time)"
+                .to_owned(),
+        };
         let claim = format!(
-            "A cache of {} or more: re-reads of that take {}, random reads of all {}.",
-            format_bytes(most),
-            format_nanos(largest.value),
+            "A cache of {} or more: re-reads of that take {}, random reads of all {}{why}.",
+            format_bytes(held),
+            format_nanos(hit.value),
             format_nanos(miss.value)
         );
-        return Some(told(claim, most as f64, (hit, miss)));
-    }
-    let held = areas.iter().rev().find(|(_, latency)| share(latency) >= HELD)?.0;
-    // The smallest area of which it holds a part: of larger ones less was read before.
-    let partly = areas.iter().find(|(_, latency)| (TELLS..HELD).contains(&share(latency)));
-    // Without one it lies between two areas: a cache that lets all of the larger go.
-    let size = partly.map_or(held as f64, |(bytes, latency)| share(latency) * *bytes as f64);
+        return Some(told(claim, held as f64, (hit, miss)));
+    };
+    // One that lets all of a larger area go lies between the two.
+    let part = share(latency);
+    let size = if part >= TELLS { part * *beyond as f64 } else { held as f64 };
     let size = size.max(held as f64);
     let claim = format!(
         "A cache of about {}: re-reads of {} take {}, random reads of all {}.",

@@ -358,9 +358,10 @@ fn re_reads_of_growing_areas_tell_the_size_of_a_cache_with_a_known_truth() {
         (found.evidence[0].value / f64::from(1 << 20), found.claim)
     };
     // With a step of the axis, between two of them, and larger than all.
-    for (mib, low, high) in [(16, 14.0, 18.0), (24, 21.0, 27.0), (512, 256.0, 256.0)] {
+    for (mib, low, high) in [(16, 14.0, 18.0), (24, 21.0, 27.0), (512, 64.0, 512.0)] {
         let (found, claim) = size(&format!("md1,service=5ms,cache={mib}m,hit=200us,size=4g"));
         assert!((low..=high).contains(&found), "{mib} MiB: {found}: {claim}");
+        assert_eq!(claim.contains("or more"), mib == 512, "{claim}");
     }
     let (none, claim) = size("md1,service=5ms");
     assert!(none == 0.0 && claim.contains("No cache"), "{claim}");
