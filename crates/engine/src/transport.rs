@@ -143,7 +143,7 @@ pub struct Direct<T: Transport> {
 }
 
 /// What a setup's writes do to its first file.
-fn write_act(setup: &Setup) -> Act {
+pub(crate) fn write_act(setup: &Setup) -> Act {
     match setup.instead {
         None => return Act::Write,
         Some(Instead::Flush) => return Act::Fsync,

@@ -175,6 +175,9 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
             let cpus = profile.environment.as_ref().map_or(1, |machine| machine.cpus);
             let processors = arguments.processors.unwrap_or(cpus);
             let work_ns = arguments.work.0 as f64;
+            if arguments.record.is_some() && arguments.log != LogKind::NewBlocks {
+                return Err(usage("--record is about a log that grows; add --log new-blocks"));
+            }
             let record_bytes = arguments.record.map(|bytes| bytes.0);
             let sessions = Sessions { sessions, work_ns, processors, record_bytes };
             question.by_commits(profile, arguments.log, &sessions)

@@ -116,7 +116,9 @@ impl RunArgs {
     /// A replay on a target, with all else as it is by default.
     pub(crate) fn replaying(target: &str, recording: &Replay) -> Result<Self, String> {
         let mut run = Self::read([target])?;
-        run.replay.replay = Some(recording.clone());
+        // Its requests alone: what it flushes and discards stays left out, and counted.
+        let (flushes, discards) = Default::default();
+        run.replay.replay = Some(Replay { flushes, discards, ..recording.clone() });
         Ok(run)
     }
 

@@ -29,9 +29,11 @@ impl RunArgs {
     pub(crate) fn spec(&self) -> Spec {
         let sets = self.sets();
         let targets = |set: u32| sets.lists.get(set as usize).map_or(0, |list| list.len() as u32);
-        let mut spec = self.spec_on(targets(0));
+        // A simulated device knows no flush and no discard.
+        let simulated = matches!(session::one_simulated(&self.targets), Ok(Some(_)));
+        let mut spec = self.spec_on(targets(0), simulated);
         for (job, &set) in self.jobs.beside.iter().zip(&sets.of_beside) {
-            let mut beside = job.0.spec_on(targets(set));
+            let mut beside = job.0.spec_on(targets(set), simulated);
             if job.0.stop.runtime.is_none() && beside.asked.replay.is_none() {
                 // Beside a replay for as long as that takes, not as long as it may.
                 let passes = u64::from(self.stop.passes.unwrap_or(1));
@@ -84,7 +86,7 @@ impl RunArgs {
             .collect()
     }
 
-    fn spec_on(&self, targets: u32) -> Spec {
+    fn spec_on(&self, targets: u32, simulated: bool) -> Spec {
         let rate = self.arrivals.rate_iops;
         let engine = self.place.ioengine.unwrap_or(EngineName::IoUring);
         let asked = Workload {
@@ -155,7 +157,8 @@ impl RunArgs {
         };
         match self.replay.replay.clone() {
             None => spec,
-            Some(replay) => self.replayed(spec, replay),
+            Some(replay) if simulated => self.replayed(spec, replay),
+            Some(replay) => self.replayed(spec, replay).with_others_of_replay(),
         }
     }
 
@@ -167,7 +170,7 @@ impl RunArgs {
         spec.asked.iodepth =
             self.load.iodepth.unwrap_or_else(|| default_iodepth(open, spec.asked.engine));
         if self.targets.iter().any(|target| Path::new(target).is_dir()) {
-            let whole = replay.end().next_multiple_of(WHOLE_BLOCK_BYTES);
+            let whole = replay.reach().next_multiple_of(WHOLE_BLOCK_BYTES);
             spec.size = spec.size.or(Some(Bytes(whole)));
         }
         let passes = u64::from(self.stop.passes.unwrap_or(1));
@@ -176,10 +179,7 @@ impl RunArgs {
         let longest = Nanos(length.saturating_mul(2).saturating_add(REPLAY_GRACE.0));
         spec.asked.runtime_ns = self.stop.runtime.unwrap_or(longest);
         spec.asked.stop.cut_warm_up = false;
-        let spec = spec.with_replay(replay);
-        // A simulated device knows no flush and no discard.
-        let simulated = matches!(session::one_simulated(&self.targets), Ok(Some(_)));
-        if simulated { spec } else { spec.with_others_of_replay() }
+        spec.with_replay(replay)
     }
 
     fn flush(&self) -> Option<Flush> {
@@ -375,6 +375,11 @@ impl RunArgs {
     fn jobs_contradiction(&self) -> Option<String> {
         if self.jobs.beside.is_empty() {
             return None;
+        }
+        let trims = self.jobs.beside.iter().any(|job| job.0.rw().trims);
+        if self.data.verify && trims {
+            let text = "--verify finds what others changed: leave out the job beside it that trims";
+            return Some(text.to_owned());
         }
         let alone = first_given(&[
             ("--cost-fit", self.cost_fit),

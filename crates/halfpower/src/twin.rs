@@ -81,6 +81,9 @@ pub(crate) fn twin(arguments: &TwinArgs, stop: &StopFlag) -> anyhow::Result<Verd
         return Err(usage(format!("{flag} is about a real target, and none is named")));
     }
     match recorded(arguments)? {
+        Some(_) if arguments.device.is_some() || arguments.profile.is_some() => {
+            Err(usage("--device and --profile are about an observation, and this is a recording"))
+        }
         Some(recording) => {
             let mut summary = replay::summary(&recording, VERSION, None);
             if let Some(target) = &arguments.target {
@@ -94,6 +97,10 @@ pub(crate) fn twin(arguments: &TwinArgs, stop: &StopFlag) -> anyhow::Result<Verd
             if let Some(target) = &arguments.target {
                 let trials = run_twin(arguments, target, words(&summary)?, stop)?;
                 summary.side_by_side = model::beside_counters(&counted, &trials);
+                if summary.side_by_side.is_none() {
+                    let why = "the target keeps no counters, which those of the observation could be held against";
+                    output::remark(why);
+                }
             }
             told(arguments, &summary)
         }
@@ -186,9 +193,7 @@ fn run_both(
     stop: &StopFlag,
 ) -> anyhow::Result<Vec<(Trial, Trial)>> {
     let original = RunArgs::replaying(target, recording);
-    let mut original = original.map_err(usage)?.spec();
-    // A twin has no flushes and no discards: the original is made without them.
-    original.beside.clear();
+    let original = original.map_err(usage)?.spec();
     let twin = RunArgs::read(std::iter::once(target).chain(words.iter().map(String::as_str)));
     let specs = vec![original, twin.map_err(usage)?.spec()];
     let mut trials = run(arguments, target, specs, stop)?.into_iter();

@@ -100,8 +100,10 @@ fn play(
         let first = waiting.iter().map(|&(_, since)| since).fold(f64::MAX, f64::min);
         now = now.max(first);
         let end = now + write_ns + factor * drawn(flushes, &mut rng);
+        let most = if shared { usize::MAX } else { 1 };
         let last = if shared { now } else { first };
-        for (started, since) in waiting.iter_mut().filter(|(_, since)| *since <= last) {
+        let served = waiting.iter_mut().filter(|(_, since)| *since <= last);
+        for (started, since) in served.take(most) {
             if done >= WARM_UP {
                 commits.push(end - *since);
                 transactions.push(end - *started);

@@ -6,7 +6,8 @@
 //! Rejected: the area at which latency "jumps" (a step of the axis wide, and none where it falls slowly).
 
 use record::{
-    Estimate, Experiment, ExperimentCell, Finding, FindingCode, Pattern, format_bytes, format_nanos,
+    Estimate, Experiment, ExperimentCell, Finding, FindingCode, Pattern, Workload, format_bytes,
+    format_nanos,
 };
 
 /// A miss takes at least so many times what a hit takes, or no cache shows.
@@ -28,23 +29,29 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
     // Areas with what a read of them takes, and whether they were read twice before that.
     let mut areas: Vec<(u64, Estimate, bool)> = Vec::new();
     let mut whole = None;
+    let alike = cells.first().and_then(workload);
     for cell in cells {
         let Some(workload) = workload(cell) else { continue };
         let latency = cell.latency_ns;
         if workload.read_percent < 100 || !workload.cache.direct() {
             return None;
         }
+        // Cells that differ in anything else are no one curve.
+        let same = |of: &Workload| (of.bs.clone(), of.depth, of.targets, of.size_bytes);
+        if alike.is_none_or(|first| same(first) != same(workload)) {
+            return None;
+        }
+        let before = cell.bytes_per_s.value * workload.ramp_ns.as_secs_f64();
         match (workload.pattern, workload.hit_bytes) {
             (Pattern::Hit, Some(bytes)) => {
-                let before = cell.bytes_per_s.value * workload.ramp_ns.as_secs_f64();
                 areas.push((bytes.0, latency, before >= READ_BEFORE * bytes.0 as f64));
             }
-            (Pattern::Random, _) => whole = Some(latency),
+            (Pattern::Random, _) => whole = Some((latency, workload.size_bytes.0, before)),
             _ => return None,
         }
     }
     areas.sort_by_key(|(bytes, ..)| *bytes);
-    let ((_, hit, _), miss) = (*areas.first()?, whole?);
+    let ((_, hit, _), (miss, size, read)) = (*areas.first()?, whole?);
     if areas.len() < AREAS_MIN {
         return None;
     }
@@ -52,7 +59,12 @@ pub(crate) fn cache_size(experiment: &Experiment, cells: &[ExperimentCell]) -> O
     if miss.value < TOLD_APART * hit.value {
         return Some(told(
             format!(
-                "No cache below shows: re-reads of {} take {}, random reads of all {}.",
+                "No cache below shows{}: re-reads of {} take {}, random reads of all {}.",
+                // Of what was read as often before, a cache may have all.
+                match read >= size as f64 / READ_BEFORE {
+                    true => format!(", or one that holds all {}", format_bytes(size)),
+                    false => String::new(),
+                },
                 format_bytes(areas[0].0),
                 format_nanos(hit.value),
                 format_nanos(miss.value)

@@ -111,6 +111,9 @@ impl PreconditionPlan {
             write_rate_iops: None,
             think_ns: Nanos(0),
             flush: None,
+            instead: None,
+            replay: None,
+            beside: Vec::new(),
             ..plain.clone()
         };
         // A small area takes smaller requests, which are multiples of a block all the same.
@@ -119,7 +122,7 @@ impl PreconditionPlan {
         let mut fill = writes(fitting(FILL_BYTES), Pattern::Sequential);
         fill.runtime_ns = FILL_TIME;
         fill.stop.passes = Some(FILL_PASSES);
-        let mut round = if asked.writes() {
+        let mut round = if asked.carries() && asked.replay.is_none() {
             plain
         } else {
             writes(fitting(ROUND_BYTES.max(asked.misalign_bytes.0)), Pattern::Random)

@@ -233,7 +233,7 @@ fn end_over_begin(trial: &Trial) -> Option<f64> {
         return None;
     }
     let rate = |interval: &record::IntervalResult| -> f64 {
-        interval.read.iter().chain(&interval.write).map(|direction| direction.iops).sum()
+        interval.read.iter().chain(&interval.write).chain(&interval.trim).map(|it| it.iops).sum()
     };
     // The last one may be cut short.
     let whole = &intervals[..intervals.len() - 1];

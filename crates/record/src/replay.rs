@@ -127,6 +127,9 @@ impl Replay {
         discards: Vec<RecordedRequest>,
         more: (u64, u64),
     ) -> Self {
+        let ends = [flushes.last(), discards.last()];
+        let last = ends.into_iter().flatten().map(|last| last.at).max();
+        self.span_ns = self.span_ns.max(last.unwrap_or_default());
         self.flushes_left_out = flushes.len() as u64 + more.0;
         self.discards_left_out = discards.len() as u64 + more.1;
         self.flushes = Recorded(Arc::new(flushes));
@@ -134,13 +137,16 @@ impl Replay {
         self
     }
 
-    /// What other jobs make beside the requests at their times, which takes it out of what is left out.
-    pub fn take_others(&mut self) -> Vec<(Instead, Self)> {
+    /// What other jobs make beside the requests at their times, as far as they are able to, which takes it out
+    /// of what is left out.
+    pub fn take_others(&mut self, able: impl Fn(Instead) -> bool) -> Vec<(Instead, Self)> {
         let all = [
             (Instead::Flush, std::mem::take(&mut self.flushes), &mut self.flushes_left_out),
             (Instead::Trim, std::mem::take(&mut self.discards), &mut self.discards_left_out),
         ];
-        let some = all.into_iter().filter(|(_, recorded, _)| !recorded.0.is_empty());
+        let some = all
+            .into_iter()
+            .filter(|(instead, recorded, _)| !recorded.0.is_empty() && able(*instead));
         let taken: Vec<(Instead, Recorded)> = some
             .map(|(instead, recorded, left_out)| {
                 *left_out -= recorded.0.len() as u64;
@@ -159,8 +165,13 @@ impl Replay {
     /// The end of the furthest request.
     #[must_use]
     pub fn end(&self) -> u64 {
-        let ends = self.recorded.0.iter().map(|it| it.offset.saturating_add(u64::from(it.bytes)));
-        ends.max().unwrap_or(0)
+        furthest(&self.recorded)
+    }
+
+    /// The end of the furthest request or discard.
+    #[must_use]
+    pub fn reach(&self) -> u64 {
+        self.end().max(furthest(&self.discards))
     }
 
     /// How long it takes at its pace, if nothing holds it up.
@@ -179,4 +190,9 @@ impl Replay {
 pub fn scaled(time: Nanos, speed_milli: u32) -> Nanos {
     let scaled = u128::from(time.0) * 1_000 / u128::from(speed_milli.max(1));
     Nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
+}
+
+fn furthest(recorded: &Recorded) -> u64 {
+    let ends = recorded.0.iter().map(|it| it.offset.saturating_add(u64::from(it.bytes)));
+    ends.max().unwrap_or(0)
 }

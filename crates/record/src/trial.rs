@@ -1,8 +1,8 @@
 //! The trial document: one workload run once on one target.
 
 use crate::{
-    Bytes, DropCache, Environment, Estimate, Finding, HistogramSnapshot, Measured, Nanos, Target,
-    Workload,
+    Bytes, DropCache, Environment, Estimate, Finding, HistogramSnapshot, Instead, Measured, Nanos,
+    Target, Workload,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -168,10 +168,13 @@ impl Trial {
         })
     }
 
-    /// Requests completed in the measured window, both directions together.
+    /// Requests completed in the measured window, all directions together; of a job that only flushes the
+    /// flushes.
     #[must_use]
     pub fn completed(&self) -> u64 {
-        self.directions().map(|direction| direction.ios).sum()
+        let flushes = self.workload.instead == Some(Instead::Flush);
+        let flushes = self.result.flush.as_ref().filter(|_| flushes);
+        self.directions().chain(flushes).map(|direction| direction.ios).sum()
     }
 
     /// Requests that failed or fell short, both directions together.

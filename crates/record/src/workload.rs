@@ -582,7 +582,7 @@ impl Workload {
     pub fn together(&self) -> Self {
         let all = || self.all();
         let reads = all().any(|workload| workload.read_percent > 0);
-        let writes = all().any(Self::writes);
+        let writes = all().any(Self::carries);
         Self {
             read_percent: match (reads, writes) {
                 (true, true) if self.only_op().is_some() => 50,
@@ -595,7 +595,10 @@ impl Workload {
                 .map(|workload| workload.cache)
                 .find(|it| !it.direct())
                 .unwrap_or(self.cache),
-            flush: all().find_map(|workload| workload.flush),
+            flush: all().find_map(|workload| {
+                let flushes = workload.instead == Some(Instead::Flush);
+                workload.flush.or(flushes.then_some(Flush { kind: FlushKind::Fsync, every: 1 }))
+            }),
             instead: None,
             beside: Vec::new(),
             ..self.clone()

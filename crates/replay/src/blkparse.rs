@@ -64,16 +64,16 @@ pub(crate) fn read(lines: Lines<'_>) -> Result<Replay, ReplayError> {
         }
         let offset = sector.checked_mul(SECTOR_BYTES);
         let offset = offset.ok_or_else(|| before.wrong("the sector is beyond any device"))?;
-        let bytes = sectors.checked_mul(SECTOR_BYTES).and_then(|it| u32::try_from(it).ok());
-        let bytes = bytes.filter(|bytes| *bytes <= i32::MAX as u32);
+        let bytes = sectors.checked_mul(SECTOR_BYTES);
+        let bytes = bytes.filter(|bytes| has('D') || *bytes <= i32::MAX as u64);
         let bytes = bytes.ok_or_else(|| length.wrong("the length is no request's"))?;
-        let end = offset.checked_add(u64::from(bytes));
+        let end = offset.checked_add(bytes);
         end.ok_or_else(|| before.wrong("the sector is beyond any device"))?;
         let number = requests.device(device).ok_or_else(too_many)?;
         match (has('D'), has('R')) {
             (true, _) => requests.push_discard(number, at, offset, bytes),
-            (_, true) => requests.push(number, at, OpKind::Read, offset, bytes),
-            _ => requests.push(number, at, OpKind::Write, offset, bytes),
+            (_, true) => requests.push(number, at, OpKind::Read, offset, bytes as u32),
+            _ => requests.push(number, at, OpKind::Write, offset, bytes as u32),
         }
     }
     let best = any.iter().position(|any| *any).unwrap_or(0);

@@ -1,5 +1,6 @@
 //! A twin as a job file of fio.
 
+use crate::twin::{POPULAR, RANDOM, SEQUENTIAL};
 use record::{RequestsSide, RequestsSummary, Spacing, format_digits};
 use std::fmt::Write;
 
@@ -57,7 +58,7 @@ fn split(mix: &str) -> String {
 
 fn section(name: &str, side: &RequestsSide) -> String {
     let kind = if name == "reads" { "read" } else { "write" };
-    let sequential = side.sequential_share >= crate::twin::SEQUENTIAL;
+    let sequential = side.sequential_share >= SEQUENTIAL;
     let mut lines = vec![
         format!("rw={}{kind}", if sequential { "" } else { "rand" }),
         format!("bssplit={}", split(&record::mix_word(&side.sizes))),
@@ -68,10 +69,12 @@ fn section(name: &str, side: &RequestsSide) -> String {
     if side.spacing() != Spacing::Even {
         lines.push("rate_process=poisson".to_owned());
     }
-    if !sequential && side.sequential_share > crate::twin::RANDOM {
+    if !sequential && side.sequential_share > RANDOM {
         let random = (100.0 - side.sequential_share * 100.0).round();
         lines.push(format!("percentage_random={random}"));
-    } else if let Some(theta) = side.zipf_theta.filter(|_| !sequential) {
+    } else if let Some(theta) = side.zipf_theta.filter(|it| !sequential && *it >= POPULAR) {
+        // Exactly one is what fio has no formula for.
+        let theta = if (theta - 1.0).abs() < 0.005 { 1.01 } else { theta };
         lines.push(format!("random_distribution=zipf:{}", format_digits(theta)));
     }
     if side.end > side.begin {

@@ -41,15 +41,15 @@ pub(crate) fn read(mut lines: Lines<'_>) -> Result<Replay, ReplayError> {
                 return Err(before_name.wrong(&format!("the file {name:?} was not added")));
             }
             "read" | "write" | "trim" => {
-                let (offset, bytes) = place(&mut words)?;
+                let (offset, bytes) = place(&mut words, action == "trim")?;
                 let behind = words;
                 if let Some(more) = words.maybe() {
                     return Err(behind.wrong(&format!("{more:?} stands behind the length")));
                 }
                 let device = found.device(name).ok_or_else(device)?;
                 match action {
-                    "read" => found.push(device, at, OpKind::Read, offset, bytes),
-                    "write" => found.push(device, at, OpKind::Write, offset, bytes),
+                    "read" => found.push(device, at, OpKind::Read, offset, bytes as u32),
+                    "write" => found.push(device, at, OpKind::Write, offset, bytes as u32),
                     _ => found.push_discard(device, at, offset, bytes),
                 }
             }
@@ -69,15 +69,15 @@ pub(crate) fn read(mut lines: Lines<'_>) -> Result<Replay, ReplayError> {
     found.replay("")
 }
 
-/// Offset and length of a request.
-fn place(words: &mut Words<'_>) -> Result<(u64, u32), ReplayError> {
+/// Offset and length of a request; a trim may be of any length.
+fn place(words: &mut Words<'_>, trim: bool) -> Result<(u64, u64), ReplayError> {
     let offset = words.number("the offset")?;
     let before = *words;
     let bytes = words.number("the length")?;
-    let fits = u32::try_from(bytes).ok().filter(|bytes| *bytes > 0 && *bytes <= i32::MAX as u32);
     let wrong = || before.wrong(&format!("a length of {bytes} bytes is no request"));
     offset.checked_add(bytes).ok_or_else(wrong)?;
-    Ok((offset, fits.ok_or_else(wrong)?))
+    let fits = bytes > 0 && (trim || bytes <= i32::MAX as u64);
+    if fits { Ok((offset, bytes)) } else { Err(wrong()) }
 }
 
 /// A recording as a log of version 3, with the names of its devices or files.

@@ -12,6 +12,24 @@ pub(crate) struct Requests<'a> {
     devices: Vec<&'a str>,
 }
 
+/// The longest piece of a discard: a request's length fits a signed number of 32 bits everywhere.
+const DISCARD_MAX: u64 = 1 << 30;
+
+/// A discard as requests: a long one comes in pieces.
+pub fn discard(
+    device: u16,
+    at: Nanos,
+    offset: u64,
+    bytes: u64,
+) -> impl Iterator<Item = RecordedRequest> {
+    let op = OpKind::Write;
+    (0..bytes.div_ceil(DISCARD_MAX)).map(move |piece| {
+        let begin = piece * DISCARD_MAX;
+        let bytes = (bytes - begin).min(DISCARD_MAX) as u32;
+        RecordedRequest { at, offset: offset + begin, bytes, op, device }
+    })
+}
+
 /// What was recorded, in any order.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
@@ -24,8 +42,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// The replay: in order of time, counted from the first read or write on, with the devices that have
-    /// one numbered without gaps.
+    /// The replay: in order of time, counted from the first of them on, with the devices that have a read or
+    /// write numbered without gaps.
     #[must_use]
     pub fn replay(self) -> Replay {
         let Self { mut requests, mut flushes, mut discards } = self;
@@ -33,7 +51,10 @@ impl Found {
         let mut used: Vec<u16> = requests.iter().map(|request| request.device).collect();
         used.sort_unstable();
         used.dedup();
-        let first = requests.iter().map(|request| request.at).min().unwrap_or_default();
+        // From the first of any kind on that is made again.
+        let all = requests.iter().chain(&flushes).chain(&discards);
+        let made = all.filter(|request| used.binary_search(&request.device).is_ok());
+        let first = made.map(|request| request.at).min().unwrap_or_default();
         let order = |all: &mut Vec<RecordedRequest>| {
             let before = all.len();
             all.retain_mut(|request| {
@@ -77,9 +98,8 @@ impl<'a> Requests<'a> {
         self.found.flushes.push(RecordedRequest { at, offset, bytes, op, device });
     }
 
-    pub(crate) fn push_discard(&mut self, device: u16, at: Nanos, offset: u64, bytes: u32) {
-        let op = OpKind::Write;
-        self.found.discards.push(RecordedRequest { at, offset, bytes, op, device });
+    pub(crate) fn push_discard(&mut self, device: u16, at: Nanos, offset: u64, bytes: u64) {
+        self.found.discards.extend(discard(device, at, offset, bytes));
     }
 
     /// The replay; `else_why` says what one without requests may mean.

@@ -11,7 +11,7 @@ use record::{Nanos, RequestsSide, RequestsSummary, Spacing, mix_word};
 pub(crate) const SEQUENTIAL: f64 = 0.95;
 pub(crate) const RANDOM: f64 = 0.02;
 /// Exponents of popularity that are worth the name.
-const POPULAR: f64 = 0.2;
+pub(crate) const POPULAR: f64 = 0.2;
 
 /// The longest burst that `run` makes.
 const BURST_MAX: f64 = 1_000.0;

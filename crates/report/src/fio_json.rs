@@ -8,7 +8,7 @@
 
 use crate::trial::jobs_of;
 use record::{
-    Arrival, CacheMode, DirectionResult, EngineName, HistogramSnapshot, OpKind, Pattern,
+    Arrival, CacheMode, DirectionResult, EngineName, HistogramSnapshot, Instead, OpKind, Pattern,
     TimeSummary, Trial, Workload, bucket_mid, mix_word,
 };
 use serde_json::{Map, Value, json};
@@ -81,7 +81,7 @@ fn options(name: &str, workload: &Workload) -> Map<String, Value> {
     let order = if matches!(workload.pattern, Pattern::Sequential) { "" } else { "rand" };
     let rw = match workload.only_op() {
         Some(OpKind::Read) => format!("{order}read"),
-        Some(OpKind::Write) if workload.instead.is_some() => format!("{order}trim"),
+        Some(OpKind::Write) if workload.instead == Some(Instead::Trim) => format!("{order}trim"),
         Some(OpKind::Write) => format!("{order}write"),
         None => format!("{order}rw"),
     };

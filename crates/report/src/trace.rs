@@ -51,6 +51,10 @@ pub fn check_trace_comment(comment: &str) -> Result<(), TraceError> {
 /// # Errors
 /// Names what it mixes.
 pub fn check_trace_workload(workload: &Workload) -> Result<(), TraceError> {
+    if workload.instead.is_some() {
+        let text = "--sqlio-csv has lines of reads and writes, and this run trims; leave it out";
+        return Err(TraceError(text.to_owned()));
+    }
     let (what, remedy) = if workload.only_op().is_none() {
         ("operation", "run reads and writes apart, or leave --sqlio-csv out")
     } else if workload.bs.len() != 1 {

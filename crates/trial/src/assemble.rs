@@ -1,14 +1,14 @@
 //! From the raw outcome of a run to the trial document.
 
 use crate::counters::{components, cpu, device_counters};
-use crate::measurement::{of_bytes, write_kind};
+use crate::measurement::{flush_kind, of_bytes, write_kind};
 use crate::steady_window::SteadyWindow;
 use crate::together::Together;
 use crate::{
     FLUSH, KINDS, Measurement, OpenTotals, SLICES, Slice, TRIM, TrialBackend, TrialError, validity,
 };
 use record::{
-    Arrival, DirectionResult, Environment, ErrorCount, Finding, HistogramSnapshot,
+    Arrival, DirectionResult, Environment, ErrorCount, Finding, HistogramSnapshot, Instead,
     IntervalDirection, IntervalResult, JobResult, Nanos, OpenLoop, Series, TRIAL_SCHEMA, Target,
     TimeSummary, Trial, TrialResult, Workload,
 };
@@ -142,13 +142,13 @@ fn result(workload: &Workload, asked: [bool; KINDS], steady: &SteadyWindow<'_>) 
         read: direction(0, asked[0]),
         write: direction(1, asked[1]),
         trim: direction(TRIM, asked[TRIM]),
-        flush: direction(FLUSH, asked[FLUSH]),
+        flush: direction(flush_kind(workload), asked[FLUSH]),
         concurrency: concurrency(&steady.total, workload.arrival, steady.seconds()),
         series: series(steady),
         intervals: workload
             .stop
             .interval_ns
-            .map(|length| intervals(workload.arrival, asked, measurement, length)),
+            .map(|length| intervals(workload, asked, measurement, length)),
         open_loop: totals.open.as_ref().map(|open| open_loop(open, steady)),
         callback_depth: totals.callback_depth,
         verify: totals.verify.clone(),
@@ -161,8 +161,8 @@ fn asked<'w>(jobs: impl IntoIterator<Item = &'w Workload>) -> [bool; KINDS] {
     let mut asked = [false; KINDS];
     for job in jobs {
         asked[0] |= job.read_percent > 0;
-        asked[FLUSH] |= job.flush.is_some();
-        asked[write_kind(job)] |= job.writes();
+        asked[FLUSH] |= job.flush.is_some() || job.instead == Some(Instead::Flush);
+        asked[write_kind(job)] |= job.writes() && job.instead != Some(Instead::Flush);
     }
     asked
 }
@@ -267,7 +267,7 @@ fn series(steady: &SteadyWindow<'_>) -> Series {
 }
 
 fn intervals(
-    arrival: Arrival,
+    workload: &Workload,
     asked: [bool; KINDS],
     measurement: &Measurement,
     length: Nanos,
@@ -282,10 +282,11 @@ fn intervals(
             let seconds = length_ns.as_secs_f64().max(1e-9);
             let interval = measurement.totals.intervals.get(index).unwrap_or(&empty);
             let counts = &interval.counts;
-            let direction = |side: usize| {
+            let direction = |kind: usize| {
+                let side = if kind == FLUSH { flush_kind(workload) } else { kind };
                 let (ios, bytes) = (counts.ios[side], counts.bytes[side]);
                 let histogram = &interval.latency[side];
-                asked[side].then(|| IntervalDirection {
+                asked[kind].then(|| IntervalDirection {
                     ios,
                     bytes,
                     iops: ios as f64 / seconds,
@@ -300,7 +301,7 @@ fn intervals(
                 write: direction(1),
                 trim: direction(TRIM),
                 flush: direction(FLUSH),
-                concurrency: concurrency(counts, arrival, seconds),
+                concurrency: concurrency(counts, workload.arrival, seconds),
             }
         })
         .collect()

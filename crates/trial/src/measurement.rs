@@ -26,13 +26,16 @@ pub const TRIM: usize = 3;
 /// What moves bytes.
 const OF_BYTES: [usize; 3] = [0, 1, TRIM];
 
-/// Where what a workload writes is counted in the end; in the loop it is that of writes.
+/// Where what a workload writes is counted in the end; in the loop it is that of writes. Of a job that only
+/// flushes, flushes are the requests: they stay where those are, so that its rate and its concurrency
+/// are theirs.
 pub(crate) fn write_kind(workload: &Workload) -> usize {
-    match workload.instead {
-        None => 1,
-        Some(Instead::Trim) => TRIM,
-        Some(Instead::Flush) => FLUSH,
-    }
+    if workload.instead == Some(Instead::Trim) { TRIM } else { 1 }
+}
+
+/// Where the flushes of a job are counted.
+pub(crate) fn flush_kind(workload: &Workload) -> usize {
+    if workload.instead == Some(Instead::Flush) { 1 } else { FLUSH }
 }
 
 /// The measured time of a run, by the clock of its jobs.

@@ -1,8 +1,9 @@
 //! Jobs that ran at the same time, as if they were one.
 
-use crate::Measurement;
 use crate::steady_window::SteadyWindow;
-use record::{Arrival, EndedBy, EngineName, Nanos, Workload};
+use crate::{FLUSH, Measurement};
+use record::{Arrival, EndedBy, EngineName, Instead, Nanos, Workload};
+
 use std::borrow::Cow;
 
 /// Part of the run by which the ends of the jobs may differ.
@@ -36,8 +37,12 @@ impl<'a> Together<'a> {
             return Err("the jobs did not begin and end together");
         }
         let mut sum = measurement.clone();
-        for other in &measurement.beside {
-            sum.totals.merge(&other.totals);
+        for (job, other) in workload.beside.iter().zip(&measurement.beside) {
+            let totals = other.totals.clone();
+            sum.totals.merge(&match job.workload.instead {
+                Some(Instead::Flush) => totals.with_writes_as(FLUSH),
+                _ => totals,
+            });
             sum.stuck.jobs += other.stuck.jobs;
             sum.stuck.requests += other.stuck.requests;
         }

@@ -183,6 +183,7 @@ impl Spec {
             refuse(asked.engine == EngineName::Mmap, "ioengine mmap", why)?;
         }
         refuse(asked.engine == EngineName::Sim, "rw", "trims nothing on a simulated device")?;
+        refuse(asked.read_percent > 0, "rw", "trims or flushes, without reads in the same job")?;
         let why = "polls for reads and writes, not for trims and flushes; leave it out";
         refuse(asked.polled, "hipri", why)?;
         let why = "is for reads and writes; trim one target at a time";

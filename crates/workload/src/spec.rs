@@ -4,8 +4,8 @@
 //! one that it belongs to (a hot size without the pattern) is an error and never ignored.
 
 use record::{
-    Arrival, Bytes, Instead, Nanos, OpKind, Regions, Replay, ReplayPace, SizeShare, Workload,
-    size_shares,
+    Arrival, Bytes, Data, EngineName, Instead, Nanos, OpKind, Regions, Replay, ReplayPace,
+    SizeShare, Workload, size_shares,
 };
 
 /// What a user asks for; the defaults are those of `halfpower run`.
@@ -79,14 +79,19 @@ impl Spec {
     }
 
     /// The same with jobs that make what a recording has beside its requests: flushes and discards. Only
-    /// at their times: without them nothing says between which requests they come.
+    /// at their times: without them nothing says between which requests they come. Those that the engine
+    /// cannot make are left out.
     #[must_use]
     pub fn with_others_of_replay(mut self) -> Self {
         let Some(replay) = &mut self.asked.replay else { return self };
         if replay.pace == ReplayPace::AsFast {
             return self;
         }
-        for (instead, own) in replay.take_others() {
+        let Workload { polled, stripe_bytes, engine, .. } = self.asked;
+        let plain = !polled && stripe_bytes.is_none();
+        let trims = matches!(engine, EngineName::IoUring | EngineName::Sync | EngineName::Threads);
+        let able = |instead| plain && (instead == Instead::Flush || trims);
+        for (instead, own) in replay.take_others(able) {
             let name = match instead {
                 Instead::Flush => "flushes",
                 Instead::Trim => "discards",
@@ -95,6 +100,8 @@ impl Spec {
             spec.asked.replay = Some(own);
             spec.asked.read_percent = 0;
             spec.asked.instead = Some(instead);
+            spec.asked.data = Data::Random;
+            spec.asked.compressible_percent = 0;
             spec.asked.name = Some(name.to_owned());
             self.beside.push(SpecBeside { delay_ns: Nanos(0), targets: 0, spec });
         }

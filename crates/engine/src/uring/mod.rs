@@ -97,6 +97,8 @@ impl<const NOP: bool> Transport for Uring<NOP> {
             engine.probe_nop()?;
         } else if setup.polled {
             engine.probe_polled(memory)?;
+        } else if transport::write_act(setup) == Act::Discard {
+            engine.probe_discard()?;
         }
         Ok(engine)
     }
@@ -190,6 +192,22 @@ impl<const NOP: bool> Uring<NOP> {
             cause: "the kernel returns no value of a NOP (before 6.10)".to_owned(),
             errno: Errno::OPNOTSUPP,
             remedy: "update the kernel",
+        })
+    }
+
+    /// Whether device and kernel take discards: of no bytes, which any that does calls invalid.
+    fn probe_discard(&mut self) -> Result<(), EngineError> {
+        let (address, act) = (std::ptr::null_mut(), Act::Discard);
+        let transfer = Transfer { address, offset: 0, bytes: 0, tag: 0, file: 0, act };
+        if self.try_out(transfer)? != -Errno::OPNOTSUPP.raw_os_error() {
+            return Ok(());
+        }
+        Err(EngineError::Unavailable {
+            engine: "io_uring with discards",
+            cause: "the device takes no discards, or the kernel none by io_uring (before 6.12)"
+                .to_owned(),
+            errno: Errno::OPNOTSUPP,
+            remedy: "use --ioengine sync or threads, which tells which of the two it is",
         })
     }
 

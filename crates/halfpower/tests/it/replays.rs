@@ -1,7 +1,7 @@
 //! Recordings that are made again, on simulated devices of known truth and on files.
 
 use crate::program::{halfpower, halfpower_in};
-use record::{EndedBy, FindingCode, Instead, RequestsSummary};
+use record::{EndedBy, FindingCode, Instead, RequestsSummary, Severity};
 use std::fmt::Write as _;
 use std::os::unix::fs::FileExt;
 use tempfile::TempDir;
@@ -68,6 +68,10 @@ fn a_file_is_read_where_the_recording_reads_and_written_where_it_writes() {
     );
     assert_eq!(job.result.flush.as_ref().map(|it| (it.ios, it.errors)), Some((1, 0)));
     assert_eq!((trial.result.flush.is_none(), job.result.write.is_none()), (true, true));
+    // One flush is few, but it is one.
+    assert_eq!(job.completed(), 1);
+    assert!(job.findings.iter().all(|it| it.severity != Severity::Invalid), "{:?}", job.findings);
+    assert!(job.result.concurrency > 0.0 && job.result.open_loop.unwrap().offered_iops > 0.0);
     assert_eq!(trial.workload.replay.as_ref().unwrap().flushes_left_out, 0);
     // A folder gets a test file that is as large as the recording reaches.
     let made = halfpower_in(folder.path(), "run . --replay log.io --cache all --json --no-save");
@@ -89,6 +93,13 @@ fn what_a_recording_discards_is_a_job_beside_it_that_needs_leave_to_write() {
     let given_back: Vec<usize> =
         (0..256).filter(|block| data[block * 4_096..][..4_096] == vec![0; 4_096]).collect();
     assert_eq!((given_back, data.len()), (vec![16, 17], 1 << 20));
+    // An engine that knows no trims leaves it out, and says so.
+    let words_of = words.replace("trims.io", "trims.io --overwrite --ioengine libaio");
+    let without = halfpower_in(folder.path(), &words_of).trial();
+    assert_eq!(without.workload.replay.as_ref().unwrap().discards_left_out, 1);
+    // A test file holds what is discarded as well.
+    let made = halfpower_in(folder.path(), "run . --replay trims.io --cache all --json --no-save");
+    assert_eq!(made.trial().targets[0].size_bytes.0, 65_536 + 8_192);
     // As fast as possible nothing says between which requests it came.
     let fast = halfpower_in(folder.path(), &format!("{words} --replay-speed max")).trial();
     assert_eq!(fast.workload.replay.as_ref().unwrap().discards_left_out, 1);

@@ -70,11 +70,16 @@ fn a_device_is_discarded_with_leave_alone_and_counts_it() {
 fn what_knows_no_trims_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let refuses = |words: &str, reasons: &[&str]| {
-        halfpower_in(folder.path(), &format!("run {words} --no-save")).refuses(2, reasons);
+        let mut command = crate::program::program();
+        command.current_dir(folder.path()).arg("run").arg("--no-save");
+        command.args(shlex::split(words).unwrap());
+        crate::program::run(command, "").refuses(2, reasons);
     };
     refuses(". --rw trim --ioengine libaio", &["libaio", "no trims", "io_uring"]);
     refuses(". --rw trim --ioengine mmap --cache all", &["mmap", "no trims"]);
     refuses(". --rw randtrim --verify", &["--verify", "a trim carries nothing"]);
     refuses(". --rw trim --hipri", &["--hipri", "leave it out"]);
     refuses("sim:mmc --rw trim", &["simulated"]);
+    refuses(". --verify --rw randwrite --beside '--rw randtrim'", &["--verify", "trims"]);
+    refuses(". --rw trim --sqlio-csv lines.csv --comment a", &["--sqlio-csv", "trims"]);
 }

@@ -59,9 +59,14 @@ impl PredictQuestion {
         let unknown = |why: &str| PredictError::NoCommits(why.to_owned());
         let commits = profile.commits.known().map_err(unknown)?;
         let point = commits.point(log, 1).ok_or_else(|| unknown("no trial with one counts"))?;
-        let old = commits.point(LogKind::Overwritten, 1).filter(|_| log == LogKind::NewBlocks);
-        let grown = old.zip(sessions.record_bytes);
-        let grown = grown.map(|(old, bytes)| growing(point, old, bytes as f64));
+        let grown = match sessions.record_bytes.filter(|_| log == LogKind::NewBlocks) {
+            None => None,
+            Some(bytes) => {
+                let why = "records that share a block take a trial on an overwritten log";
+                let old = commits.point(LogKind::Overwritten, 1).ok_or_else(|| unknown(why))?;
+                Some(growing(point, old, bytes as f64))
+            }
+        };
         let point = grown.as_ref().unwrap_or(point);
         let level = profile.level_se_rel.unwrap_or(0.0);
         let commits = Some(group_commit(point, sessions, level));

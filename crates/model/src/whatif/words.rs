@@ -42,7 +42,8 @@ pub fn words(change: Change, load: &Setup) -> Words {
             "watch the hit rate of the host's cache: it rises",
         ],
         Change::Memory { .. } => [
-            "the memory is used as a page cache that keeps what was used last, programs read through it, and              the reuse of the recorded requests is that of all days; what it serves takes no time",
+            "the memory is used as a page cache that keeps what was used last, programs read through it, and \
+             the reuse of the recorded requests is that of all days; what it serves takes no time",
             "memory; and data that is written late is lost with the machine",
             "watch the hit rate of the host's cache: it rises; record again and see the curve fall",
         ],

@@ -177,6 +177,8 @@ fn the_range_reaches_down_to_a_flush_for_each_commit() {
     let many = predicted(32, 1.0, 64).commits_per_s;
     assert!((many.low / 1000.0 - 1.0).abs() < 0.04, "a flush of a millisecond each: {many:?}");
     assert!(many.high >= many.value && many.value > 15e3, "{many:?}");
+    let idle = predicted(16, 0.0, 64).commits_per_s;
+    assert!((idle.low / 1000.0 - 1.0).abs() < 0.04, "without any work as well: {idle:?}");
     // One session shares with nobody.
     let one = predicted(1, 1000.0, 4).commits_per_s;
     assert!(one.half_width() < 0.01 * one.value, "{one:?}");

@@ -98,6 +98,23 @@ fn a_trace_of_disksim_is_in_milliseconds_and_blocks_and_sorted() {
 }
 
 #[test]
+fn a_discard_of_any_length_comes_in_pieces_that_are_requests() {
+    let long = 3_u64 << 30;
+    let head = "fio version 3 iolog\n0 /x add\n0 /x open\n";
+    let text = format!("{head}500 /x trim 4096 {long}\n900 /x read 0 4096\n");
+    let replay = read(&text).unwrap();
+    let pieces: Vec<(u64, u32)> =
+        replay.discards.0.iter().map(|it| (it.offset, it.bytes)).collect();
+    let piece = 1_u64 << 30;
+    let expected: Vec<(u64, u32)> = (0..3).map(|at| (4_096 + at * piece, 1 << 30)).collect();
+    assert_eq!(pieces, expected);
+    // It came first, so the read is later by what it was.
+    assert_eq!((replay.discards.0[0].at, replay.recorded.0[0].at), (Nanos(0), Nanos(400_000)));
+    assert_eq!((replay.end(), replay.reach()), (4_096, 4_096 + long));
+    wrong(&format!("{head}900 /x read 0 {long}\n"), "a length of 3221225472 bytes is no request");
+}
+
+#[test]
 fn what_is_written_is_read_again_and_has_the_same_digest() {
     let request =
         |at, offset, op| RecordedRequest { at: Nanos(at), offset, bytes: 4_096, op, device: 0 };

@@ -8,16 +8,17 @@ pub(crate) use distribution::distribution;
 
 use record::{DirectionResult, OpKind, Trial, Workload};
 
-/// Both directions, as far as they were asked for.
+/// Both directions, as far as they were asked for; trims stand in for writes.
 pub(crate) fn directions(trial: &Trial) -> impl Iterator<Item = (OpKind, &DirectionResult)> {
-    let results = [trial.result.read.as_ref(), trial.result.write.as_ref()];
+    let result = &trial.result;
+    let results = [result.read.as_ref(), result.write.as_ref().or(result.trim.as_ref())];
     OpKind::BOTH.into_iter().zip(results).filter_map(|(op, result)| Some((op, result?)))
 }
 
 /// Relative half-width of the rate's interval within a trial.
 pub(crate) fn rate_interval(trial: &Trial) -> Option<f64> {
     let squares: Option<f64> =
-        directions(trial).map(|(_, d)| Some((d.iops * d.iops_ci95_rel?).powi(2))).sum();
+        trial.directions().map(|d| Some((d.iops * d.iops_ci95_rel?).powi(2))).sum();
     Some(squares?.sqrt() / trial.iops())
 }
 

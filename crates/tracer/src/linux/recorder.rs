@@ -40,6 +40,9 @@ impl Fields {
     }
 }
 
+/// The longest piece of a discard.
+const PIECE_MAX: u64 = 1 << 30;
+
 /// What was recorded since the last time.
 #[derive(Debug, Default)]
 pub struct Drained {
@@ -130,7 +133,7 @@ fn book(
     let kind = data.get(fields.kind..)?;
     let kind = &kind[..kind.iter().position(|&letter| letter == 0).unwrap_or(0)];
     let has = |letter: u8| kind.contains(&letter);
-    let bytes = u32::try_from(u64::from(four(fields.sectors)?) * SECTOR_BYTES).ok()?;
+    let mut bytes = u64::from(four(fields.sectors)?) * SECTOR_BYTES;
     let (op, kind) = match (has(b'D'), has(b'R'), has(b'W')) {
         (true, ..) => (OpKind::Write, &mut into.discards),
         (_, true, _) => (OpKind::Read, &mut into.requests),
@@ -139,7 +142,15 @@ fn book(
         _ => return Some(()),
     };
     // An empty flush has no place: its sector says nothing.
-    let offset = if bytes > 0 { eight(fields.sector)?.checked_mul(SECTOR_BYTES)? } else { 0 };
-    kind.push(RecordedRequest { at: Nanos(time), offset, bytes, op, device });
-    Some(())
+    let mut offset = if bytes > 0 { eight(fields.sector)?.checked_mul(SECTOR_BYTES)? } else { 0 };
+    // The kernel discards up to 4 GiB at once, which is no length of a request: it comes in pieces.
+    loop {
+        let piece = bytes.min(PIECE_MAX);
+        let request = RecordedRequest { at: Nanos(time), offset, bytes: piece as u32, op, device };
+        kind.push(request);
+        (offset, bytes) = (offset + piece, bytes - piece);
+        if bytes == 0 {
+            return Some(());
+        }
+    }
 }
