@@ -63,6 +63,8 @@ pub(crate) enum Verb {
     Record(Box<crate::record::RecordArgs>),
     /// What recorded requests come to, and the load that does the same, held against them.
     Twin(Box<crate::twin::TwinArgs>),
+    /// Hold a drive of extracted parameters against the service times of the real one.
+    Drive(crate::drive::DriveArgs),
     /// Hold the published figures of three papers against formulae and the simulator.
     Papers(crate::papers::PapersArgs),
 }

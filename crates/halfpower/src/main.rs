@@ -12,6 +12,7 @@ mod compare;
 mod cost;
 mod diagnose;
 mod doctor;
+mod drive;
 mod failure;
 mod fio_results;
 mod fio_runs;
@@ -88,6 +89,7 @@ fn outcome(arguments: &cli::Cli) -> anyhow::Result<output::Verdict> {
         Verb::Cost(cost) => cost::cost(cost),
         Verb::Sweep(arguments) => sweep::sweep(arguments, &stop),
         Verb::Watch(arguments) => watch::watch(arguments, &stop),
+        Verb::Drive(arguments) => drive::drive(arguments),
         Verb::Twin(arguments) => twin::twin(arguments, &stop),
         Verb::Record(arguments) => record::record(arguments, &stop),
         Verb::Papers(papers) => papers::papers(papers, &stop),

@@ -18,6 +18,7 @@ mod cost_fit;
 mod diagnosis;
 mod digest;
 mod doubt;
+mod drive;
 mod estimate;
 mod experiment;
 mod facts;
@@ -61,6 +62,7 @@ pub use diagnosis::{
 };
 pub use digest::{hex_digest, hex_digest_of};
 pub use doubt::Doubt;
+pub use drive::{DRIVE_SCHEMA, DriveRow, DriveTruth};
 pub use estimate::{Estimate, Measured, NORMAL_95};
 pub use experiment::{
     DoneTrial, EXPERIMENT_SCHEMA, EffectMeasure, Experiment, ExperimentCell, ExperimentEffect,

@@ -52,7 +52,11 @@ impl Session {
         let path = format!("{SIM_PREFIX}{}", spec.text);
         let target = simulated_target(path, size.unwrap_or(SIM_AREA).min(spec.size()));
         // Whether it has platters that turn.
-        let turns = matches!(&spec.kind, SimKind::Machine(one) if one.drive.effects.rotation);
+        let turns = match &spec.kind {
+            SimKind::Machine(one) => one.drive.effects.rotation,
+            SimKind::Extracted(_) => true,
+            SimKind::Queue(_) | SimKind::Flash(_) => false,
+        };
         Self {
             backend: Box::new(SimBackend::new(spec, seed)),
             targets: vec![target],

@@ -4,12 +4,17 @@
 //! [`FAMILIES`] and a variant of [`SimKind`].
 
 use crate::any_device::AnyDevice;
+use crate::extracted::{ExtractedDrive, ExtractedSpec};
 use crate::flash::{self, FlashDevice, FlashSpec};
 use crate::keys::{self, Key, Kind};
 use crate::machine::{self, Machine, MachineSpec};
 use crate::queue::QueueDevice;
 use crate::queue_spec::{self, QueueSpec};
 use record::Bytes;
+use std::path::Path;
+
+/// How the name of a file of parameters ends.
+const PARAMETERS: &str = ".parv";
 
 /// Devices that share their keys.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +67,8 @@ pub enum SimKind {
     Flash(Box<FlashSpec>),
     /// A machine with disk drives.
     Machine(Box<MachineSpec>),
+    /// A drive with the parameters of a real one.
+    Extracted(Box<ExtractedSpec>),
 }
 
 impl SimKind {
@@ -71,13 +78,15 @@ impl SimKind {
             Self::Queue(spec) => keys::set(queue_spec::KEYS, spec, key, value),
             Self::Flash(spec) => keys::set(flash::KEYS, &mut **spec, key, value),
             Self::Machine(spec) => keys::set(machine::KEYS, &mut **spec, key, value),
+            // All of it stands in its file.
+            Self::Extracted(_) => Ok(false),
         }
     }
 
     /// Whether the values go together.
     fn check(&self) -> Result<(), String> {
         match self {
-            Self::Queue(_) => Ok(()),
+            Self::Queue(_) | Self::Extracted(_) => Ok(()),
             Self::Flash(spec) => spec.check(),
             Self::Machine(spec) => spec.check(),
         }
@@ -105,6 +114,9 @@ pub enum SpecError {
     /// A key, a value of it that cannot be read, and why.
     #[error("{0}={1} of a simulated device cannot be used: {2}")]
     Value(String, String, String),
+    /// A file of parameters, and what is wrong with it.
+    #[error("sim:{0}: {1}")]
+    File(String, String),
     /// A target whose values do not go together, and why.
     #[error("sim:{0} cannot be built: {1}")]
     Together(String, String),
@@ -134,6 +146,9 @@ impl SimSpec {
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let mut parts = text.split(',');
         let name = parts.next().unwrap_or_default();
+        if name.ends_with(PARAMETERS) {
+            return Self::extracted(text, name, parts.next());
+        }
         let (family, row) = find(name).ok_or_else(|| {
             let names = FAMILIES.iter().flat_map(|family| family.kinds).map(|kind| kind.name);
             SpecError::unknown(format!("there is no simulated device '{name}'"), name, names)
@@ -156,6 +171,22 @@ impl SimSpec {
         Ok(Self { text: text.to_owned(), kind })
     }
 
+    /// The drive that a file of parameters describes.
+    fn extracted(text: &str, name: &str, key: Option<&str>) -> Result<Self, SpecError> {
+        if let Some(key) = key {
+            let why = "all of it stands in its file".to_owned();
+            return Err(SpecError::Value(key.to_owned(), String::new(), why));
+        }
+        let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+        let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| error.to_string());
+        let wrong = |why| SpecError::File(name.to_owned(), why);
+        let parameters = read(Path::new(name)).map_err(wrong)?;
+        // Files are named beside the one that names them.
+        let mut beside = |file: &str| read(&folder.join(file));
+        let spec = ExtractedSpec::read(name, &parameters, &mut beside).map_err(wrong)?;
+        Ok(Self { text: text.to_owned(), kind: SimKind::Extracted(Box::new(spec)) })
+    }
+
     /// Capacity of the device.
     #[must_use]
     pub fn size(&self) -> Bytes {
@@ -163,6 +194,7 @@ impl SimSpec {
             SimKind::Queue(spec) => spec.size,
             SimKind::Flash(spec) => spec.size,
             SimKind::Machine(spec) => Bytes(spec.size_bytes()),
+            SimKind::Extracted(spec) => Bytes(spec.bytes()),
         }
     }
 
@@ -173,6 +205,7 @@ impl SimSpec {
             SimKind::Queue(spec) => AnyDevice::Queue(Box::new(QueueDevice::new(spec, seed))),
             SimKind::Flash(spec) => AnyDevice::Flash(Box::new(FlashDevice::new(spec, seed))),
             SimKind::Machine(spec) => AnyDevice::Machine(Box::new(Machine::new(spec))),
+            SimKind::Extracted(spec) => AnyDevice::Extracted(Box::new(ExtractedDrive::new(spec))),
         }
     }
 }

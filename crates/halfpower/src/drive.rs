@@ -1,0 +1,71 @@
+//! `halfpower drive`: a drive's extracted parameters, held against what the real drive did.
+
+use crate::failure::usage;
+use crate::output::{self, Verdict};
+use anyhow::Context;
+use clap::Args;
+use record::{DRIVE_SCHEMA, DriveTruth, OpKind};
+use session::VERSION;
+use simdisk::{SimKind, SimSpec, read_services, serve_again};
+use std::io::Read;
+
+/// Demerit beyond which the simulated drive is not the real one.
+const DEMERIT_MAX: f64 = 0.1;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    zcat atlas10k.trace.gz | halfpower drive atlas10k.parv -\n  \
+    halfpower run sim:atlas10k.parv --rw randread --bs 8k   the same drive as a target\n\n\
+    A line of the trace: R|W, a word, first block (512 B), blocks, service time in us, pause in us.\n\
+    Exit code 1: the demerit is above 10 %.")]
+pub(crate) struct DriveArgs {
+    /// Parameters in the language of DiskSim; files that it names lie beside it.
+    #[arg(value_name = "FILE.parv")]
+    drive: String,
+    /// Requests with their measured service times; - is standard input.
+    #[arg(value_name = "TRACE")]
+    trace: String,
+    /// Print the document as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn drive(arguments: &DriveArgs) -> anyhow::Result<Verdict> {
+    let spec = SimSpec::parse(&arguments.drive).map_err(|error| usage(error.to_string()))?;
+    let SimKind::Extracted(drive) = spec.kind else {
+        return Err(usage(format!("{} is no file of parameters (.parv)", arguments.drive)));
+    };
+    let mut text = String::new();
+    let read = match arguments.trace.as_str() {
+        "-" => std::io::stdin().lock().read_to_string(&mut text),
+        path => std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)),
+    };
+    read.with_context(|| {
+        format!(
+            "cannot read {}; one that ends in .gz: zcat FILE | halfpower drive ... -",
+            arguments.trace
+        )
+    })?;
+    let wrong = |why: String| usage(format!("{}: {why}", arguments.trace));
+    let requests = read_services(&text).map_err(wrong)?;
+    if requests.is_empty() {
+        return Err(wrong("it holds no requests".to_owned()));
+    }
+    let times = serve_again(&drive, &requests).map_err(wrong)?;
+    let pairs: Vec<(OpKind, f64, f64)> =
+        requests.iter().zip(&times).map(|(it, time)| (it.op, it.service_ns, *time)).collect();
+    let (rms_ns, demerit, rows) = model::demerit(&pairs);
+    let document = DriveTruth {
+        schema: DRIVE_SCHEMA.to_owned(),
+        halfpower_version: VERSION.to_owned(),
+        drive: arguments.drive.clone(),
+        size_bytes: drive.bytes(),
+        requests_of: arguments.trace.clone(),
+        requests: requests.len() as u64,
+        rms_ns,
+        demerit,
+        rows,
+    };
+    output::document(arguments.json, &document, || output::page(&report::drive(&document)))?;
+    Ok(Verdict::of(demerit <= DEMERIT_MAX))
+}
