@@ -62,6 +62,14 @@ pub enum EngineError {
         /// What the system said.
         errno: Errno,
     },
+    /// A thread could not be put into a control group.
+    #[error("--cgroup {group} cannot be used: {why}")]
+    ControlGroup {
+        /// The group.
+        group: String,
+        /// Why.
+        why: String,
+    },
     /// A system call of a running engine failed.
     #[error("{call} failed while requests were in flight ({errno}); the trial has no result")]
     Broken {

@@ -9,6 +9,7 @@
 
 mod buffer;
 mod clock;
+mod control_group;
 mod error;
 mod io_priority;
 mod job_clock;
@@ -26,6 +27,7 @@ mod uring;
 
 pub use buffer::{Buffers, Memory};
 pub use clock::{MonotonicClock, clock_cost_ns};
+pub use control_group::join_control_group;
 pub use error::EngineError;
 pub use io_priority::set_io_priority;
 pub use job_clock::JobClock;

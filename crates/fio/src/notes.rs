@@ -60,7 +60,9 @@ pub(crate) fn refusal(name: &str) -> &'static str {
             "jobs are not bound to processors; run the program under taskset or numactl"
         }
         "nice" => "run the program under nice",
-        "cgroup" | "cgroup_weight" => "start the program in the control group",
+        "cgroup" | "cgroup_weight" => {
+            "name the group with halfpower's --cgroup, or start the program in it"
+        }
         "nrfiles" | "filesize" => "a job has one file; name several with filename",
         "replay_redirect" | "replay_no_stall" => "nothing is replayed yet",
         "latency_target" | "latency_window" | "latency_percentile" => {

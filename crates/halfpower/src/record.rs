@@ -34,15 +34,30 @@ pub(crate) struct RecordArgs {
     /// (run --replay), or for a load that does the same (twin). As root.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "interval", "trace", "all"])]
     pub(crate) trace_io: Option<PathBuf>,
+    /// Of the named disks the requests of processes of this name alone, as ps -o comm prints it. What is
+    /// written through the page cache is asked for by the kernel's writers.
+    #[arg(long, value_name = "NAME", requires = "trace_io", value_parser = process_name)]
+    pub(crate) process: Option<String>,
     #[command(flatten)]
     pub(crate) save: SaveArgs,
+}
+
+/// A name that can stand in a filter of the kernel.
+fn process_name(text: &str) -> Result<String, String> {
+    let plain = |letter: char| letter.is_ascii_graphic() && !"\"'\\*?&|()".contains(letter);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => Ok(text.to_owned()),
+        false => Err("a name as ps -o comm prints it, without quotes and blanks".to_owned()),
+    }
 }
 
 pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let sampling = &arguments.observing.sampling;
     if let Some(file) = &arguments.trace_io {
         let (devices, json) = (&arguments.observing.devices, arguments.save.json);
-        return record_requests(devices, &sampling.roots(), file, arguments.length, json, stop);
+        let process = arguments.process.as_deref();
+        let what = (devices.as_slice(), process);
+        return record_requests(what, &sampling.roots(), file, arguments.length, json, stop);
     }
     sampling.check_length(arguments.length)?;
     let source = arguments.observing.source()?;

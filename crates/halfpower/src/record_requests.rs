@@ -24,9 +24,9 @@ const EMPTIED_EVERY: Duration = Duration::from_millis(5);
 /// Requests that are kept at most: some 15 GB of memory with the text that is written.
 const MOST: usize = 100_000_000;
 
-/// Records the requests of `devices` for `length` into a file.
+/// Records the requests of devices, perhaps of one process, for `length` into a file.
 pub(crate) fn record_requests(
-    devices: &[String],
+    (devices, process): (&[String], Option<&str>),
     roots: &Roots,
     file: &Path,
     length: Nanos,
@@ -39,7 +39,7 @@ pub(crate) fn record_requests(
     let disks: Vec<String> =
         devices.iter().map(|name| disk(roots, name)).collect::<anyhow::Result<_>>()?;
     let output = OutputFile::claim(&output::REQUESTS, Some(file), &mut Vec::new())?;
-    let mut recorder = Recorder::open(roots, &disks)?;
+    let mut recorder = Recorder::open(roots, &disks, process)?;
     let mut all = Drained::default();
     let mut progress = Progress::new();
     let (begin, length) = (Instant::now(), Duration::from_nanos(length.0));

@@ -330,6 +330,10 @@ pub(crate) struct JobsArgs {
     /// How the I/O scheduler is to rank its requests: rt, be or idle, and a level from 0 to 7, as be/0.
     #[arg(long, value_name = "CLASS/LEVEL", value_parser = io_priority)]
     pub(crate) io_priority: Option<IoPriority>,
+    /// Puts the job's threads into a control group: its directory, as /sys/fs/cgroup/blkio/slow. Of version 2
+    /// it takes a threaded group.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cgroup: Option<String>,
 }
 
 /// A job beside the first: its flags.

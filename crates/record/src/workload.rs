@@ -443,6 +443,10 @@ pub struct Workload {
     /// How the I/O scheduler is asked to rank its requests; absent where it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_priority: Option<IoPriority>,
+    /// The directory of the control group that its threads are put into; absent where they stay in that of
+    /// the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup: Option<String>,
     /// Jobs at the same time; absent where it runs alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Beside>,
@@ -528,6 +532,7 @@ impl Default for Workload {
             compressible_percent: 0,
             name: None,
             io_priority: None,
+            cgroup: None,
             beside: Vec::new(),
             drop_cache: DropCache::None,
             runtime_ns: Nanos(10_000_000_000),
@@ -664,6 +669,7 @@ impl Workload {
         let priority = self
             .io_priority
             .map_or_else(String::new, |priority| format!(" io-priority={priority}"));
+        let cgroup = self.cgroup.as_ref().map_or_else(String::new, |it| format!(" cgroup={it}"));
         let burst = self.burst_milli.map_or_else(String::new, |burst| format!(" burst={burst}"));
         let replay = self.replay.as_ref().map_or_else(String::new, |replay| {
             format!(" replay={}/{:?}", replay.digest, replay.pace)
@@ -683,6 +689,7 @@ impl Workload {
                 + &instead
                 + huge_pages
                 + &priority
+                + &cgroup
                 + &burst
                 + &replay
                 + &beside),

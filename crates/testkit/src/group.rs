@@ -77,6 +77,12 @@ impl ThrottledGroup {
         fs::write(self.folder.join(what.file()), format!("{} {per_s}", numbers(device)?))
     }
 
+    /// Its directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
     /// A command that enters the group and becomes the program that its arguments name.
     #[must_use]
     pub fn entered(&self) -> Command {

@@ -334,8 +334,10 @@ impl Life {
         endings: mpsc::Sender<u32>,
     ) -> Outcome {
         let mut leaving = Leaving { number: self.number, endings, control: None };
-        let priority = self.plan.workload.io_priority;
-        let ranked = priority.map_or(Ok(()), engine::set_io_priority);
+        let workload = &self.plan.workload;
+        let joined = workload.cgroup.as_deref().map_or(Ok(()), engine::join_control_group);
+        let priority = workload.io_priority;
+        let ranked = joined.and_then(|()| priority.map_or(Ok(()), engine::set_io_priority));
         let engine = ranked.and_then(|()| open(self.job, &self.setup()));
         // The receiver outlives all threads; were it gone, the gate would still decide.
         let _ = opened.send(engine.is_ok());

@@ -285,3 +285,39 @@ fn requests_of_a_device_are_recorded_one_by_one_and_can_be_made_again() {
     assert_eq!(trial.completed(), summary.requests);
     assert_eq!(trial.workload.replay.unwrap().bytes, read.bytes);
 }
+
+#[test]
+fn of_one_program_alone_its_requests_are_recorded() {
+    requires!(Root, Loop);
+    let folder = tempfile::tempdir().unwrap();
+    let device = LoopDevice::new(16 << 20).unwrap();
+    let path = device.path().display().to_string();
+    let file = folder.path().join("kept.io");
+    let recording = {
+        let words =
+            format!("record {path} --trace-io {} --for 2s --process dd --json", file.display());
+        std::thread::spawn(move || halfpower(&words))
+    };
+    // Both read all the time: one of 64 KiB at a time, and this test of 4 KiB.
+    let direct = std::fs::OpenOptions::new().read(true).open(device.path()).unwrap();
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(2);
+    let mut buffer = vec![0; 4_096];
+    while std::time::Instant::now() < end {
+        let from = format!("if={path}");
+        let read = std::process::Command::new("dd")
+            .args([&from, "of=/dev/null", "bs=64k", "count=64", "iflag=direct", "status=none"])
+            .status();
+        assert!(read.unwrap().success());
+        rustix::fs::fadvise(&direct, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        direct.read_exact_at(&mut buffer, 8 << 20).unwrap();
+    }
+    let outcome = recording.join().unwrap();
+    if outcome.stderr.contains("needs root") || outcome.stderr.contains("this kernel has no") {
+        return testkit::skip("of_one_program_alone_its_requests_are_recorded", &outcome.stderr);
+    }
+    let summary: RequestsSummary = serde_json::from_str(&outcome.expect(0).stdout).unwrap();
+    let read = summary.read.unwrap();
+    assert!(read.requests >= 64 && read.end.0 <= 4 << 20, "{read:?}");
+    assert_eq!(read.sizes.len(), 1, "{:?}", read.sizes);
+    halfpower("record sda --trace-io x.io --process 'a|b'").expect(2);
+}

@@ -3,6 +3,7 @@
 use crate::program::{Outcome, program, run};
 use record::Trial;
 use std::path::Path;
+use testkit::{LoopDevice, Throttle, ThrottledGroup, requires};
 
 /// Runs the program with what a shell makes of these words.
 fn typed(folder: &Path, words: &str) -> Outcome {
@@ -122,4 +123,29 @@ fn what_jobs_cannot_do_together_is_refused_with_its_flag() {
     refuses("--beside '--until-precision 5%'", &["--until-precision"]);
     refuses("--rate-iops 5 --arrival poisson --burst 5000", &["--burst 5000", "1 to 1000"]);
     refuses("--io-priority be/8", &["0 to 7"]);
+}
+
+#[test]
+fn a_job_alone_comes_under_the_limits_of_its_control_group() {
+    requires!(Root, Loop, BlkioGroup);
+    let device = LoopDevice::new(64 << 20).unwrap();
+    let group = ThrottledGroup::new().unwrap();
+    group.limit(device.path(), Throttle::ReadIops, 200).unwrap();
+    let (path, group) = (device.path().display().to_string(), group.path().display().to_string());
+    let folder = tempfile::tempdir().unwrap();
+    // 300 requests at 200 a second take a second and a half; the other job is free of that.
+    let beside = format!("--io-size 1200k --runtime 60s --cgroup {group} --job-name held");
+    let words = format!("run {path} --iodepth 4 --io-size 8m --runtime 60s --json --no-save");
+    let mut command = program();
+    command.current_dir(folder.path()).args(words.split(' ')).args(["--beside", &beside]);
+    let trial = run(command, "").trial();
+    let held = trial.job(1).unwrap();
+    assert_eq!(held.result.read.as_ref().unwrap().ios, 300);
+    let seconds = held.result.duration_ns.as_secs_f64();
+    assert!(seconds > 1.0, "{seconds}: a limit of 200 a second");
+    assert_eq!(held.workload.cgroup.as_deref(), Some(group.as_str()));
+    assert_eq!(trial.result.read.as_ref().unwrap().ios, 2_048);
+    assert_eq!(trial.workload.cgroup, None);
+    let gone = format!("run {path} --runtime 1s --no-save --cgroup /sys/fs/cgroup/none");
+    typed(folder.path(), &gone).refuses(4, &["--cgroup", "no directory of a control group"]);
 }

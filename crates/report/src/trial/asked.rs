@@ -26,6 +26,7 @@ pub(crate) fn workload_text(workload: &Workload) -> String {
         data(workload),
         targets(workload),
         workload.io_priority.map(|priority| format!("I/O priority {priority}")),
+        workload.cgroup.as_ref().map(|group| format!("control group {group}")),
         beside(workload),
     ];
     joined(parts.into_iter().flatten(), ", ", |part| part)

@@ -40,6 +40,8 @@ impl Fields {
     }
 }
 
+/// Letters that the kernel keeps of a process's name.
+const NAME_MAX: usize = 15;
 /// The longest piece of a discard.
 const PIECE_MAX: u64 = 1 << 30;
 
@@ -66,11 +68,16 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins to record what disks are asked for, partitions included.
+    /// Begins to record what disks are asked for, partitions included; by a process of that name alone, where
+    /// one is given.
     ///
     /// # Errors
     /// If it may not, or the kernel cannot.
-    pub fn open(roots: &Roots, disks: &[String]) -> Result<Self, TracerError> {
+    pub fn open(
+        roots: &Roots,
+        disks: &[String],
+        process: Option<&str>,
+    ) -> Result<Self, TracerError> {
         const EVENT: &str = "block_bio_queue";
         let mut devices = Vec::new();
         for (name, index) in disks.iter().zip(0..) {
@@ -89,7 +96,16 @@ impl Recorder {
             why: "it lacks a field".to_owned(),
         })?;
         let terms: Vec<String> = devices.iter().map(|(dev, _)| format!("dev == {dev}")).collect();
-        let filter = CString::new(terms.join(" || ")).map_err(|_| TracerError::NoDevices)?;
+        let devices_alone = terms.join(" || ");
+        let filter = match process {
+            None => devices_alone,
+            // The kernel keeps fifteen letters of a name.
+            Some(name) => {
+                let kept: String = name.chars().take(NAME_MAX).collect();
+                format!("({devices_alone}) && comm == \"{kept}\"")
+            }
+        };
+        let filter = CString::new(filter).map_err(|_| TracerError::NoDevices)?;
         let online = text(&roots.sys.join("devices/system/cpu/online")).unwrap_or_default();
         let mut rings = Vec::new();
         for processor in cpu_list(&online) {

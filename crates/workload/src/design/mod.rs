@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 /// The flags of `run` that a design may set. The others say where results go, what may be
 /// destroyed, or which seed is used, and are no part of what is measured.
-pub const FLAG_KEYS: [&str; 44] = [
+pub const FLAG_KEYS: [&str; 45] = [
     "arrival",
     "beside",
     "bs",
@@ -41,6 +41,7 @@ pub const FLAG_KEYS: [&str; 44] = [
     "huge-pages",
     "interval",
     "io-priority",
+    "cgroup",
     "io-size",
     "io-timeout",
     "iodepth",
