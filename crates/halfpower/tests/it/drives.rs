@@ -100,7 +100,7 @@ fn what_is_wrong_in_a_file_of_parameters_is_named_by_file_line_and_key() {
         changed("hp_c2247a_validate.model", "Block count = 2054864", "Block count = 9054864");
     refuses(&copy, &[place, "Block count", "the zones hold 2054864"]);
     let copy = changed("hp_c2247a_validate.model", "Seek type = hplplus10", "Seek type = magic");
-    refuses(&copy, &["\"magic\"", "extracted, hpl or hplplus10"]);
+    refuses(&copy, &["\"magic\"", "extracted, hpl, hplplus10, curve, linear"]);
     let copy =
         changed("hp_c2247a.diskspecs", "source hp_c2247a_validate.model", "source gone.model");
     refuses(&copy, &["hp_c2247a.diskspecs:2", "gone.model", "No such file"]);

@@ -53,6 +53,10 @@ impl Mechanism {
             return 0.0;
         }
         match &self.seek {
+            SeekSpec::Lee { one, root, line } => {
+                let beyond = (distance - 1) as f64;
+                one + root * beyond.sqrt() + line * beyond
+            }
             SeekSpec::Parts { first, limit, root, line } => {
                 let cylinders = distance as f64;
                 match first.get(distance as usize - 1) {
@@ -136,5 +140,42 @@ impl Mechanism {
             done += count;
         }
         Passed { end_ns: now, free, track: number }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::spec::TrackOrder;
+    use super::*;
+
+    fn seeks(seek: SeekSpec) -> impl Fn(u64) -> f64 {
+        let mechanism = Mechanism {
+            layout: Layout::none(TrackOrder::Conventional),
+            head: Head::default(),
+            seek,
+            head_switch_ns: 0.0,
+            write_settle_ns: 0.0,
+            revolution_ns: 1.0,
+        };
+        move |distance| mechanism.seek_ns(distance)
+    }
+
+    #[test]
+    fn a_measured_curve_is_a_line_between_its_points_and_level_beyond_them() {
+        let seek = seeks(SeekSpec::Curve(vec![(1, 100.0), (11, 300.0), (21, 350.0)]));
+        let found: Vec<f64> = [0, 1, 6, 11, 16, 21, 500].map(seek).to_vec();
+        assert_eq!(found, [0.0, 100.0, 200.0, 300.0, 325.0, 350.0, 350.0]);
+    }
+
+    #[test]
+    fn a_curve_of_three_times_begins_with_the_first_and_of_parts_is_the_root_before_the_line() {
+        let lee = seeks(SeekSpec::Lee { one: 100.0, root: 10.0, line: 1.0 });
+        assert_eq!([1, 2, 101].map(lee), [100.0, 111.0, 300.0]);
+        let (root, line) = ([300.0, 30.0], [700.0, 0.5]);
+        let parts = seeks(SeekSpec::Parts { first: vec![50.0, 60.0], limit: 400.0, root, line });
+        assert_eq!(
+            [1, 2, 4, 100, 400, 1_000].map(parts),
+            [50.0, 60.0, 360.0, 600.0, 900.0, 1_200.0]
+        );
     }
 }

@@ -70,6 +70,9 @@ pub(crate) struct Spares {
 pub(crate) enum SeekSpec {
     /// Distances and times, by rising distance; in between a line.
     Curve(Vec<(u64, f64)>),
+    /// The time of one cylinder, and factors of the root and of the rest of a distance beyond it (Lee and
+    /// Katz 1993).
+    Lee { one: f64, root: f64, line: f64 },
     /// Times of the first distances, then the square root of a distance up to a limit, then a line.
     Parts { first: Vec<f64>, limit: f64, root: [f64; 2], line: [f64; 2] },
 }
@@ -258,7 +261,7 @@ impl ExtractedSpec {
             cylinders,
             zones,
             order,
-            seek: seek(&moving, &mut *files)?,
+            seek: seek(&moving, cylinders, &mut *files)?,
             head_switch_ns: moving.ms("Head switch time")?,
             write_settle_ns: moving.ms("Add. write settling delay")?,
             revolution_ns: 60e9 / rpm as f64,
@@ -266,7 +269,15 @@ impl ExtractedSpec {
             overheads: overheads(&disk)?,
         };
         slowest_bus(&all, &mut spec.overheads.sector)?;
-        let room: u64 = spec.zones.iter().map(|zone| zone.blocks(surfaces)).sum();
+        let room =
+            |spec: &Self| -> u64 { spec.zones.iter().map(|zone| zone.blocks(surfaces)).sum() };
+        if room(&spec) < spec.blocks {
+            // Spares of which the count of blocks knows nothing.
+            for zone in &mut spec.zones {
+                zone.spares.sectors = 0;
+            }
+        }
+        let room = room(&spec);
         if room < spec.blocks {
             let (place, _) = keys.text("Block count")?;
             let what = format!("is {}, and the zones hold {room}", spec.blocks);
@@ -405,7 +416,7 @@ fn zones(
     Ok((order, zones))
 }
 
-fn seek(keys: &Keys<'_>, files: Files<'_>) -> Result<SeekSpec, String> {
+fn seek(keys: &Keys<'_>, cylinders: u64, files: Files<'_>) -> Result<SeekSpec, String> {
     let (place, kind) = keys.text("Seek type")?;
     match kind.as_str() {
         "extracted" => {
@@ -432,10 +443,36 @@ fn seek(keys: &Keys<'_>, files: Files<'_>) -> Result<SeekSpec, String> {
                 line: [base * MS, slope * MS],
             })
         }
+        "constant" => {
+            let time = keys.ms("Constant seek time")?;
+            Ok(SeekSpec::Curve(vec![(1, time), (2, time)]))
+        }
+        // By three times: of one cylinder, of a third of them, and of all.
+        "linear" => {
+            let [one, third, all] = three_times(keys)?;
+            let far = cylinders.saturating_sub(1).max(3);
+            Ok(SeekSpec::Curve(vec![(1, one), ((far / 3).max(2), third), (far, all)]))
+        }
+        "curve" => {
+            let [one, third, all] = three_times(keys)?;
+            let far = cylinders as f64;
+            let root = (15.0 * third - 10.0 * one - 5.0 * all) / (3.0 * far.sqrt());
+            let line = (7.0 * one - 15.0 * third + 8.0 * all) / (3.0 * far);
+            Ok(SeekSpec::Lee { one, root, line })
+        }
         other => Err(format!(
-            "{place}: a \"Seek type\" of {other:?} is not known; use extracted, hpl or hplplus10"
+            "{place}: a \"Seek type\" of {other:?} is not known; use extracted, hpl, hplplus10, curve, linear \
+             or constant"
         )),
     }
+}
+
+/// The times of a seek over one cylinder, over a third of them, and over all.
+fn three_times(keys: &Keys<'_>) -> Result<[f64; 3], String> {
+    let times = ["Single cylinder seek time", "Average seek time", "Full strobe seek time"]
+        .map(|key| keys.ms(key));
+    let [one, third, all] = times;
+    Ok([one?, third?, all?])
 }
 
 /// A measured curve: a line that counts the distances, then `distance, time` each.
