@@ -98,7 +98,7 @@ fn what_is_wrong_in_a_file_of_parameters_is_named_by_file_line_and_key() {
     refuses(&copy, &["dm_mech_g1 has no \"Rotation speed (in rpms)\""]);
     let copy =
         changed("hp_c2247a_validate.model", "Block count = 2054864", "Block count = 9054864");
-    refuses(&copy, &[place, "Block count", "the zones hold 2054864"]);
+    refuses(&copy, &[place, "Block count", "the zones hold 2130576"]);
     let copy = changed("hp_c2247a_validate.model", "Seek type = hplplus10", "Seek type = magic");
     refuses(&copy, &["\"magic\"", "extracted, hpl, hplplus10, curve, linear"]);
     let copy =
