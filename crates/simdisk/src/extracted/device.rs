@@ -57,6 +57,8 @@ pub struct ExtractedDrive {
     free_ns: f64,
     busy_ns: f64,
     ends: EventQueue<(u32, i32)>,
+    /// When each block of the request at hand came by; kept for its memory.
+    came: Vec<f64>,
 }
 
 impl ExtractedDrive {
@@ -74,6 +76,7 @@ impl ExtractedDrive {
             free_ns: 0.0,
             busy_ns: 0.0,
             ends: EventQueue::default(),
+            came: Vec::new(),
         }
     }
 
@@ -193,7 +196,9 @@ impl ExtractedDrive {
         let whole = next == first;
         let mark = self.mark(self.buffer.read_mark, end - first);
         let there = next - first;
-        let mut came: Vec<f64> = vec![ready; there as usize];
+        let mut came = std::mem::take(&mut self.came);
+        came.clear();
+        came.resize(there as usize, ready);
         came.resize((end - first) as usize, 0.0);
         let on_arrival = self.buffer.read_on_arrival && whole;
         let fresh = whole;
@@ -212,6 +217,7 @@ impl ExtractedDrive {
         for time in &came {
             sent = sent.max(*time) + times.sector[0];
         }
+        self.came = came;
         if whole && self.buffer.free_blocks {
             let before = self.mechanism.layout.track(first).before;
             let came = if on_arrival { before } else { passed.free };
