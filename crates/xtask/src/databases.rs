@@ -73,9 +73,13 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
                 let (alone, rate) =
                     (one(commits, LogKind::Overwritten)?, server.test_fsync(seconds)?);
                 note(false, "pg_test_fsync, fdatasync/s".to_owned(), alone.commits_per_s, rate);
-                let work_ns = server.work_ns(seconds)?;
-                println!("  a transaction of pgbench works {}", record::format_nanos(work_ns));
+                let (one_ns, many_ns) = server.work_ns(seconds)?;
+                let [one_text, many_text] = [one_ns, many_ns].map(record::format_nanos);
+                println!(
+                    "  a transaction of pgbench works {one_text} alone, {many_text} beside others"
+                );
                 for clients in CLIENTS {
+                    let work_ns = if clients == 1 { one_ns } else { many_ns };
                     let foretold = predict(&binary, &database, clients, work_ns, &[])?;
                     let (rate, p99_ns) = server.bench(clients, seconds)?;
                     let what = format!("pgbench {clients:2} clients");

@@ -100,15 +100,16 @@ impl Postgres {
         rate_of_fdatasync(&text).with_context(|| format!("no rate of fdatasync in {text}"))
     }
 
-    /// What a transaction takes of a processor beside its flush, its client's part included: as it commits,
-    /// but without one, by so many sessions that processors are what limits. With
-    /// `synchronous_commit=off` another process flushes all the time, which takes longer.
-    pub(super) fn work_ns(&self, seconds: u32) -> Result<f64> {
+    /// What a transaction takes beside its flush: alone, where it and its client may work at the same time,
+    /// and of a processor, by so many sessions that processors are what limits. Both as they commit,
+    /// but without a flush: with `synchronous_commit=off` another process flushes all the time, which takes
+    /// longer.
+    pub(super) fn work_ns(&self, seconds: u32) -> Result<(f64, f64)> {
         self.set_fsync("off")?;
-        let rate = self.load(MANY, seconds);
+        let rates = (self.load(1, seconds), self.load(MANY, seconds));
         self.set_fsync("on")?;
         let processors = std::thread::available_parallelism()?.get() as f64;
-        Ok(processors / rate?.0 * 1e9)
+        Ok((1e9 / rates.0?.0, processors / rates.1?.0 * 1e9))
     }
 
     fn set_fsync(&self, state: &str) -> Result<()> {
