@@ -21,6 +21,21 @@ pub struct RecordedRequest {
     pub device: u16,
 }
 
+/// The longest piece of a discard: a request's length fits a signed number of 32 bits everywhere.
+const DISCARD_MAX: u64 = 1 << 30;
+
+impl RecordedRequest {
+    /// A discard as requests: a long one comes in pieces.
+    pub fn discards(device: u16, at: Nanos, offset: u64, bytes: u64) -> impl Iterator<Item = Self> {
+        let op = OpKind::Write;
+        (0..bytes.div_ceil(DISCARD_MAX)).map(move |piece| {
+            let begin = piece * DISCARD_MAX;
+            let bytes = (bytes - begin).min(DISCARD_MAX) as u32;
+            Self { at, offset: offset + begin, bytes, op, device }
+        })
+    }
+}
+
 /// The requests themselves, which no document holds: their digest stands for them.
 #[derive(Clone, Default)]
 pub struct Recorded(pub Arc<Vec<RecordedRequest>>);

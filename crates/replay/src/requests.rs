@@ -12,24 +12,6 @@ pub(crate) struct Requests<'a> {
     devices: Vec<&'a str>,
 }
 
-/// The longest piece of a discard: a request's length fits a signed number of 32 bits everywhere.
-const DISCARD_MAX: u64 = 1 << 30;
-
-/// A discard as requests: a long one comes in pieces.
-pub fn discard(
-    device: u16,
-    at: Nanos,
-    offset: u64,
-    bytes: u64,
-) -> impl Iterator<Item = RecordedRequest> {
-    let op = OpKind::Write;
-    (0..bytes.div_ceil(DISCARD_MAX)).map(move |piece| {
-        let begin = piece * DISCARD_MAX;
-        let bytes = (bytes - begin).min(DISCARD_MAX) as u32;
-        RecordedRequest { at, offset: offset + begin, bytes, op, device }
-    })
-}
-
 /// What was recorded, in any order.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
@@ -99,7 +81,7 @@ impl<'a> Requests<'a> {
     }
 
     pub(crate) fn push_discard(&mut self, device: u16, at: Nanos, offset: u64, bytes: u64) {
-        self.found.discards.extend(discard(device, at, offset, bytes));
+        self.found.discards.extend(RecordedRequest::discards(device, at, offset, bytes));
     }
 
     /// The replay; `else_why` says what one without requests may mean.

@@ -1,9 +1,11 @@
 //! Recordings that are made again, on simulated devices of known truth and on files.
 
-use crate::program::{halfpower, halfpower_in};
+use crate::program::{Outcome, halfpower, halfpower_in};
 use record::{EndedBy, FindingCode, Instead, RequestsSummary, Severity};
 use std::fmt::Write as _;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::thread::JoinHandle;
 use tempfile::TempDir;
 use testkit::{LoopDevice, requires};
 
@@ -247,6 +249,22 @@ fn the_twin_of_what_was_counted_has_its_counters_on_a_device_of_the_same_kind() 
     halfpower_in(alone.path(), "twin gone.io --db h.db").expect(2);
 }
 
+/// Begins to record a device into a file for two seconds.
+fn recording(device: &str, file: &Path, more: &str) -> JoinHandle<Outcome> {
+    let words = format!("record {device} --trace-io {} --for 2s {more} --json", file.display());
+    std::thread::spawn(move || halfpower(&words))
+}
+
+/// What came of it; `None`, said for the test, where the machine records no requests.
+fn recorded(recording: JoinHandle<Outcome>, test: &str) -> Option<RequestsSummary> {
+    let outcome = recording.join().unwrap();
+    if outcome.stderr.contains("needs root") || outcome.stderr.contains("this kernel has no") {
+        testkit::skip(test, &outcome.stderr);
+        return None;
+    }
+    Some(serde_json::from_str(&outcome.expect(0).stdout).unwrap())
+}
+
 #[test]
 fn requests_of_a_device_are_recorded_one_by_one_and_can_be_made_again() {
     requires!(Root, Loop);
@@ -254,10 +272,7 @@ fn requests_of_a_device_are_recorded_one_by_one_and_can_be_made_again() {
     let device = LoopDevice::new(16 << 20).unwrap();
     let path = device.path().display().to_string();
     let file = folder.path().join("kept.io");
-    let recording = {
-        let words = format!("record {path} --trace-io {} --for 2s --json", file.display());
-        std::thread::spawn(move || halfpower(&words))
-    };
+    let recording = recording(&path, &file, "");
     // The recorder has begun when it is told of: what comes before it is not asked for.
     let direct = std::fs::OpenOptions::new().read(true).open(device.path()).unwrap();
     let end = std::time::Instant::now() + std::time::Duration::from_secs(2);
@@ -268,14 +283,8 @@ fn requests_of_a_device_are_recorded_one_by_one_and_can_be_made_again() {
         }
         rustix::fs::fadvise(&direct, 0, None, rustix::fs::Advice::DontNeed).unwrap();
     }
-    let outcome = recording.join().unwrap();
-    if outcome.stderr.contains("needs root") || outcome.stderr.contains("this kernel has no") {
-        return testkit::skip(
-            "requests_of_a_device_are_recorded_one_by_one_and_can_be_made_again",
-            &outcome.stderr,
-        );
-    }
-    let summary: RequestsSummary = serde_json::from_str(&outcome.expect(0).stdout).unwrap();
+    let test = "requests_of_a_device_are_recorded_one_by_one_and_can_be_made_again";
+    let Some(summary) = recorded(recording, test) else { return };
     assert_eq!((summary.lost, summary.devices, summary.write), (Some(0), 1, None));
     let read = summary.read.unwrap();
     assert!(read.end.0 <= 16 << 20 && read.requests == summary.requests, "{read:?}");
@@ -293,11 +302,7 @@ fn of_one_program_alone_its_requests_are_recorded() {
     let device = LoopDevice::new(16 << 20).unwrap();
     let path = device.path().display().to_string();
     let file = folder.path().join("kept.io");
-    let recording = {
-        let words =
-            format!("record {path} --trace-io {} --for 2s --process dd --json", file.display());
-        std::thread::spawn(move || halfpower(&words))
-    };
+    let recording = recording(&path, &file, "--process dd");
     // Both read all the time: one of 64 KiB at a time, and this test of 4 KiB.
     let direct = std::fs::OpenOptions::new().read(true).open(device.path()).unwrap();
     let end = std::time::Instant::now() + std::time::Duration::from_secs(2);
@@ -311,11 +316,8 @@ fn of_one_program_alone_its_requests_are_recorded() {
         rustix::fs::fadvise(&direct, 0, None, rustix::fs::Advice::DontNeed).unwrap();
         direct.read_exact_at(&mut buffer, 8 << 20).unwrap();
     }
-    let outcome = recording.join().unwrap();
-    if outcome.stderr.contains("needs root") || outcome.stderr.contains("this kernel has no") {
-        return testkit::skip("of_one_program_alone_its_requests_are_recorded", &outcome.stderr);
-    }
-    let summary: RequestsSummary = serde_json::from_str(&outcome.expect(0).stdout).unwrap();
+    let test = "of_one_program_alone_its_requests_are_recorded";
+    let Some(summary) = recorded(recording, test) else { return };
     let read = summary.read.unwrap();
     assert!(read.requests >= 64 && read.end.0 <= 4 << 20, "{read:?}");
     assert_eq!(read.sizes.len(), 1, "{:?}", read.sizes);

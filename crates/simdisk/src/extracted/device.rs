@@ -93,18 +93,25 @@ impl ExtractedDrive {
     /// Brings what goes on by itself up to a time. Writing out has to end before anything else begins: it
     /// may be later then.
     fn catch_up(&mut self, now: f64) -> f64 {
-        match std::mem::replace(&mut self.background, Background::Rest) {
-            Background::Rest => now,
-            Background::WriteOut { done_ns, .. } => now.max(done_ns),
-            Background::Ahead { next, from_ns, limit, segment } => {
-                let reached = self.read_ahead(now, (next, from_ns, limit), segment);
-                if reached < limit {
-                    let from_ns = from_ns.max(now);
-                    self.background = Background::Ahead { next: reached, from_ns, limit, segment };
-                }
-                now
+        self.go_ahead(now);
+        match self.background {
+            Background::WriteOut { done_ns, .. } => {
+                self.background = Background::Rest;
+                now.max(done_ns)
             }
+            Background::Rest | Background::Ahead { .. } => now,
         }
+    }
+
+    /// Brings reading ahead up to a time.
+    fn go_ahead(&mut self, now: f64) {
+        let Background::Ahead { next, from_ns, limit, segment } = self.background else { return };
+        let reached = self.read_ahead(now, (next, from_ns, limit), segment);
+        let from_ns = if reached > next { now.max(from_ns) } else { from_ns };
+        self.background = match reached < limit {
+            true => Background::Ahead { next: reached, from_ns, limit, segment },
+            false => Background::Rest,
+        };
     }
 
     /// Reads on until a time; the block that comes next.
@@ -276,15 +283,12 @@ impl ExtractedDrive {
         if !self.buffer.caching {
             return None;
         }
-        if let Background::Ahead { next, from_ns, limit, segment } = self.background {
-            let reached = self.read_ahead(now, (next, from_ns, limit), segment);
-            let from_ns = if reached > next { now.max(from_ns) } else { from_ns };
-            self.background = match reached < limit {
-                true => Background::Ahead { next: reached, from_ns, limit, segment },
-                false => Background::Rest,
-            };
+        let ahead = self.background;
+        self.go_ahead(now);
+        if let Background::Ahead { segment, .. } = ahead {
+            let goes_on = self.background != Background::Rest;
             let one = self.segments[segment];
-            let almost = self.buffer.almost_hits && first == one.end && reached < limit;
+            let almost = self.buffer.almost_hits && first == one.end && goes_on;
             if one.first <= first && (first < one.end || almost) {
                 return Some((segment, one.end));
             }

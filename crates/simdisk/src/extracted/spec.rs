@@ -1,8 +1,9 @@
 //! A drive as DiskSim's parameter files describe it.
 //!
-//! Times are milliseconds in the files and nanoseconds here. What a file has and this simulator has no
-//! mechanism for is refused by its name, not passed over: a drive that is not what its file says would be a
-//! wrong number that looks right.
+//! Times are milliseconds in the files and nanoseconds here. A kind of seek, layout or access that has no
+//! mechanism here is refused by its name: a drive that is not what its file says would be a wrong number that
+//! looks right. What only several requests at once or others on the bus would show has no effect: requests are
+//! served one at a time.
 
 use super::text::{self, Block, Files, Place, Value};
 use std::collections::BTreeMap;
@@ -98,13 +99,9 @@ pub(crate) struct BufferSpec {
     pub(crate) write_on_arrival: bool,
     pub(crate) almost_hits: bool,
     pub(crate) hits_on_writes: bool,
-    /// A write that is taken into the buffer ends reading ahead.
-    pub(crate) write_stops_ahead: bool,
     /// Share of a request that is there before it is sent.
     pub(crate) read_mark: f64,
-    pub(crate) write_mark: f64,
     pub(crate) marks_by_request: bool,
-    pub(crate) holds_bus_reading: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -499,6 +496,10 @@ fn buffer(keys: &Keys<'_>) -> Result<BufferSpec, String> {
         3 => ReadAhead::Segment,
         _ => ReadAhead::NextTrack,
     };
+    // They have to be right, though of one request at a time with the bus to itself nothing depends on them.
+    keys.on("Write hit stop prefetch")?;
+    keys.on("Hold bus entire read xfer")?;
+    keys.positive("Low (write) water mark")?;
     Ok(BufferSpec {
         segments: keys.count("Number of buffer segments", 1, 4_096)? as usize,
         segment_blocks: keys.count("Segment size (in blks)", 1, 1 << 24)?,
@@ -515,11 +516,8 @@ fn buffer(keys: &Keys<'_>) -> Result<BufferSpec, String> {
         write_on_arrival: keys.on("Immediate buffer write")?,
         almost_hits: keys.on("Allow almost read hits")?,
         hits_on_writes: keys.on("Allow read hits on write data")?,
-        write_stops_ahead: keys.on("Write hit stop prefetch")?,
         read_mark: keys.positive("High (read) water mark")?,
-        write_mark: keys.positive("Low (write) water mark")?,
         marks_by_request: keys.on("Set watermark by reqsize")?,
-        holds_bus_reading: keys.on("Hold bus entire read xfer")?,
     })
 }
 

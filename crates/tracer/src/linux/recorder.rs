@@ -42,8 +42,6 @@ impl Fields {
 
 /// Letters that the kernel keeps of a process's name.
 const NAME_MAX: usize = 15;
-/// The longest piece of a discard.
-const PIECE_MAX: u64 = 1 << 30;
 
 /// What was recorded since the last time.
 #[derive(Debug, Default)]
@@ -149,24 +147,22 @@ fn book(
     let kind = data.get(fields.kind..)?;
     let kind = &kind[..kind.iter().position(|&letter| letter == 0).unwrap_or(0)];
     let has = |letter: u8| kind.contains(&letter);
-    let mut bytes = u64::from(four(fields.sectors)?) * SECTOR_BYTES;
-    let (op, kind) = match (has(b'D'), has(b'R'), has(b'W')) {
-        (true, ..) => (OpKind::Write, &mut into.discards),
-        (_, true, _) => (OpKind::Read, &mut into.requests),
-        (_, _, true) if bytes > 0 => (OpKind::Write, &mut into.requests),
+    let bytes = u64::from(four(fields.sectors)?) * SECTOR_BYTES;
+    let offset = || eight(fields.sector)?.checked_mul(SECTOR_BYTES);
+    if has(b'D') {
+        // The kernel discards up to 4 GiB at once.
+        into.discards.extend(RecordedRequest::discards(device, Nanos(time), offset()?, bytes));
+        return Some(());
+    }
+    let (op, kind) = match (has(b'R'), has(b'W')) {
+        (true, _) => (OpKind::Read, &mut into.requests),
+        (_, true) if bytes > 0 => (OpKind::Write, &mut into.requests),
         _ if has(b'F') => (OpKind::Write, &mut into.flushes),
         _ => return Some(()),
     };
     // An empty flush has no place: its sector says nothing.
-    let mut offset = if bytes > 0 { eight(fields.sector)?.checked_mul(SECTOR_BYTES)? } else { 0 };
-    // The kernel discards up to 4 GiB at once, which is no length of a request: it comes in pieces.
-    loop {
-        let piece = bytes.min(PIECE_MAX);
-        let request = RecordedRequest { at: Nanos(time), offset, bytes: piece as u32, op, device };
-        kind.push(request);
-        (offset, bytes) = (offset + piece, bytes - piece);
-        if bytes == 0 {
-            return Some(());
-        }
-    }
+    let offset = if bytes > 0 { offset()? } else { 0 };
+    let bytes = u32::try_from(bytes).ok()?;
+    kind.push(RecordedRequest { at: Nanos(time), offset, bytes, op, device });
+    Some(())
 }
