@@ -32,7 +32,7 @@ pub(crate) struct PapersArgs {
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Leaves a part of the physics out of every simulated drive: seek, rotation, readahead,
-    /// coalesce or contention. Once for each.
+    /// coalesce, contention or zones. Once for each.
     #[arg(long, value_name = "PART", value_parser = one_of(&Switch::ALL, Switch::name))]
     without: Vec<Switch>,
     /// Multiplies the published values by this before they are compared: nothing reproduced may

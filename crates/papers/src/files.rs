@@ -8,7 +8,7 @@
 //! `CP` pairs of processor costs, `CT8` the trace format, `CT9` random I/O). Megabytes are 10^6 bytes;
 //! in processor costs, `ms/MB`, the paper counts 1,024 KB. Where the same quantity is printed twice
 //! with different values, the row whose value follows from the rest of the paper is derived or
-//! simulated, and the other one is not reproducible, with the contradiction as its reason. A measured
+//! simulated, and the other one is not testable, with the contradiction as its reason. A measured
 //! processor cost is an input of the simulated host, so that a run which gave it back would prove
 //! nothing.
 //!
@@ -64,7 +64,9 @@ pub(crate) const FILES: &[Files] = &[
         "fig08_read_stripes_3deep_fast_VARIANT"
         "fig08_write_stripes_3deep_fast_WCE"
         "fig08_write_stripes_3deep_fast_noWCE"
+        "fig09_one_or_two_scsi_busses"
         "fig10_three_disks_1deep"
+        "fig10_three_disks_3deep"
         "fig12_allocate_extend"
         "fig13_alignment_4ultra_3deep"
         "fig14_radial_zones"

@@ -9,10 +9,9 @@ use crate::library::{Entry, Library};
 use crate::quote::Quote;
 use crate::row::{Class, ClassCount, PAPERS_SCHEMA, Point, Report, Row, Verdict};
 use crate::run_line::{RunLine, Switch};
-use crate::stricter::readings;
 use crate::tolerance::{
-    CURVE_MAX, CURVE_MEDIAN, TIE, Tolerance, claim_holds, deviations, half_power_distance,
-    out_of_order,
+    CURVE_MAX, CURVE_MEDIAN, SLOPE_RATIO, Tolerance, claim_holds, deviations, half_power_distance,
+    out_of_order, slope_ratio,
 };
 use crate::{Choice, Papers, metric};
 use record::Trial;
@@ -20,8 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The share of derived rows that must be reproduced.
 const THRESHOLD_DERIVED: f64 = 1.0;
-/// The share of simulated series that must be reproduced.
-const THRESHOLD_SIMULATED: f64 = 0.9;
+/// The share of simulated and held-out series that must be reproduced. It was set before the runs
+/// that it judges.
+const THRESHOLD_SERIES: f64 = 0.9;
 
 impl Papers {
     /// The runs that a report needs, each once, in the order of their text.
@@ -121,13 +121,11 @@ fn values(
 fn report(libraries: &[Library], runs: &mut Runs<'_>, choice: &Choice, version: &str) -> Report {
     let mut rows = Vec::new();
     let mut charts = Vec::new();
-    let mut crossing = BTreeSet::new();
     for library in libraries {
         let chosen = in_wanted_charts(library, choice);
         let mut judged: Vec<Row> =
             chosen.iter().map(|entry| reproduced(library, entry, runs, &choice.without)).collect();
-        let orders = orders_beyond(&judged, TIE);
-        crossing.extend(orders_beyond(&judged, 0.0).into_keys());
+        let orders = orders(&judged);
         for (row, entry) in judged.iter_mut().zip(&chosen) {
             judge(row, entry, orders.get(&row.id));
         }
@@ -140,19 +138,19 @@ fn report(libraries: &[Library], runs: &mut Runs<'_>, choice: &Choice, version: 
         charts.extend(library.charts.iter().filter(|chart| drawn(&chart.name)).cloned());
     }
     let counts = counts(&rows);
-    let reproduced = counts.iter().map(|count| count.reproduced).sum();
+    let testable = || counts.iter().filter(|count| count.class.is_testable());
     Report {
         schema: PAPERS_SCHEMA.to_owned(),
         halfpower_version: version.to_owned(),
         without: choice.without.iter().map(|switch| switch.name().to_owned()).collect(),
         met: met(&counts),
-        stricter: readings(&rows, &crossing),
+        testable: testable().map(|count| count.rows).sum(),
+        reproduced: testable().map(|count| count.reproduced).sum(),
         rows,
         charts,
         counts,
-        reproduced,
         threshold_derived: THRESHOLD_DERIVED,
-        threshold_simulated: THRESHOLD_SIMULATED,
+        threshold_series: THRESHOLD_SERIES,
     }
 }
 
@@ -162,7 +160,7 @@ fn reproduced(library: &Library, entry: &Entry, runs: &mut Runs<'_>, without: &[
     if entry.is_series() {
         row.published = range(row.points.iter().filter_map(|point| point.published));
     }
-    if row.class == Class::NotReproducible {
+    if entry.values.is_empty() {
         return row;
     }
     row.tolerance = entry.tolerance.to_string();
@@ -186,7 +184,12 @@ fn reproduced(library: &Library, entry: &Entry, runs: &mut Runs<'_>, without: &[
             row.points = found
                 .iter()
                 .zip(published)
-                .map(|(&value, published)| Point { x: None, published, reproduced: Some(value) })
+                .map(|(&value, published)| Point {
+                    x: None,
+                    published,
+                    reproduced: Some(value),
+                    fitted: false,
+                })
                 .collect();
         }
     }
@@ -232,12 +235,12 @@ fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// By series: what changes places with it by more than `tie`, and where.
-fn orders_beyond(rows: &[Row], tie: f64) -> BTreeMap<String, Vec<String>> {
+/// By series: what changes places with it, and where.
+fn orders(rows: &[Row]) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.chart.is_some()) {
         for alternative in rows.iter().filter(|it| it.chart == row.chart && it.id != row.id) {
-            for x in out_of_order(&row.points, &alternative.points, tie) {
+            for x in out_of_order(&row.points, &alternative.points) {
                 let text = format!("{} at {x}", alternative.subject);
                 found.entry(row.id.clone()).or_default().push(text);
             }
@@ -247,7 +250,7 @@ fn orders_beyond(rows: &[Row], tie: f64) -> BTreeMap<String, Vec<String>> {
 }
 
 fn judge(row: &mut Row, entry: &Entry, out_of_order: Option<&Vec<String>>) {
-    if matches!(row.verdict, Verdict::Failed) || row.class == Class::NotReproducible {
+    if matches!(row.verdict, Verdict::Failed) || entry.values.is_empty() {
         return;
     }
     let sizes = deviations(&row.points);
@@ -262,7 +265,7 @@ fn judge(row: &mut Row, entry: &Entry, out_of_order: Option<&Vec<String>>) {
         claim_problem(row, entry)
     };
     row.verdict = match (&problem, row.class) {
-        (_, Class::Fitted) => Verdict::Shown,
+        (_, Class::Fitted | Class::Repeated) => Verdict::Shown,
         (None, _) => Verdict::Reproduced,
         (Some(_), _) => Verdict::Deviates,
     };
@@ -301,6 +304,11 @@ fn series_problem(row: &Row, entry: &Entry, order: Option<&Vec<String>>) -> Opti
             if let Some(order) = order {
                 problems.push(format!("other order than {}", order.join(", ")));
             }
+            let ratio = slope_ratio(&row.points);
+            let out = |ratio: f64| !(1.0 / SLOPE_RATIO..=SLOPE_RATIO).contains(&ratio);
+            if let Some(ratio) = ratio.filter(|&ratio| out(ratio)) {
+                problems.push(format!("{} of the rise or fall", percent(ratio)));
+            }
             let distance = entry.peak.map(|peak| half_power_distance(&row.points, peak / 2.0));
             if let Some(distance) = distance.filter(|&distance| distance > 1) {
                 problems.push(format!("half-power point {distance} sizes off"));
@@ -333,9 +341,12 @@ fn counts(rows: &[Row]) -> Vec<ClassCount> {
 /// Whether the thresholds are met.
 fn met(counts: &[ClassCount]) -> bool {
     let share = |good: usize, all: usize| if all == 0 { 1.0 } else { good as f64 / all as f64 };
-    counts.iter().all(|count| match count.class {
-        Class::Derived => share(count.reproduced, count.rows) >= THRESHOLD_DERIVED,
-        Class::Simulated => share(count.series_reproduced, count.series) >= THRESHOLD_SIMULATED,
-        Class::Fitted | Class::NotReproducible => true,
-    })
+    let of = |classes: &[Class], number: fn(&ClassCount) -> usize| {
+        counts.iter().filter(|count| classes.contains(&count.class)).map(number).sum()
+    };
+    let series = [Class::Simulated, Class::HeldOut];
+    share(of(&[Class::Derived], |it| it.reproduced), of(&[Class::Derived], |it| it.rows))
+        >= THRESHOLD_DERIVED
+        && share(of(&series, |it| it.series_reproduced), of(&series, |it| it.series))
+            >= THRESHOLD_SERIES
 }

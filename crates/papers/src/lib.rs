@@ -23,13 +23,11 @@ mod metric;
 pub mod quote;
 mod row;
 mod run_line;
-mod stricter;
 pub mod tolerance;
 
 pub use library::{DataError, Library};
 pub use row::{
-    Chart, Class, ClassCount, PAPERS_SCHEMA, Paper, Point, Reading, Report, Row, Verdict,
-    papers_schema,
+    Chart, Class, ClassCount, PAPERS_SCHEMA, Paper, Point, Report, Row, Verdict, papers_schema,
 };
 pub use run_line::{RunLine, Switch};
 

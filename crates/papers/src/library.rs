@@ -8,7 +8,7 @@
 //! | `charts.csv` | file, figure, title and axes of a chart |
 //! | `series.csv` | short name of a published series, its chart, and the peak its half-power point refers to |
 //! | `cases.csv` | a simulated run with a hole for the abscissa, the points at which it is a curve, its metric |
-//! | `rows.csv` | of each claim and series: class, expression, tolerance, reason; `value` where words state a number |
+//! | `rows.csv` | of each claim and series: class, expression, tolerance, reason; `value` where words state a number; `fitted_at` the points of a held-out series that a parameter was fitted on |
 //!
 //! A claim or series without a line in `rows.csv`, or a line for none, is a defect that a test
 //! finds, so the number of rows is fixed by what was published. Cases never see published values:
@@ -116,6 +116,7 @@ struct Treatment {
     row: Row,
     values: Vec<Expression>,
     value: String,
+    fitted_at: Vec<f64>,
     tolerance: Option<Tolerance>,
 }
 
@@ -199,7 +200,13 @@ impl Library {
                 x: Some(x),
                 published: value.is_finite().then_some(value),
                 reproduced: None,
+                fitted: treatment.fitted_at.contains(&x),
             };
+            if (treatment.row.class == Class::HeldOut) != input.iter().any(|&it| point(&it).fitted)
+                || treatment.fitted_at.iter().any(|x| input.iter().all(|point| point.0 != *x))
+            {
+                return Err(format!("{id}: held out is what has points of its own in fitted_at"));
+            }
             let tolerance = treatment.tolerance(DERIVED_SERIES, Tolerance::Curve);
             let row = Row {
                 figure,
@@ -237,15 +244,22 @@ fn treatments(files: &Files) -> Result<BTreeMap<String, Treatment>, String> {
         };
         let tolerance = match record.get("tolerance") {
             "" => None,
-            text => Some(Tolerance::parse(text).ok_or(says("unknown tolerance"))?),
+            text => {
+                let parsed = Tolerance::parse(text, files.paper.sizes());
+                Some(parsed.ok_or(says("unknown tolerance"))?)
+            }
         };
         let reason = record.get("reason").to_owned();
-        if (class == Class::NotReproducible) != values.is_empty() {
+        let untried = matches!(class, Class::OwnComputation | Class::NotTestable);
+        if class != Class::Repeated && untried != values.is_empty() {
             return Err(says("what is reproduced has an expression, and only that"));
         }
-        if class == Class::NotReproducible && reason.is_empty() {
+        if (untried || class == Class::Repeated) && reason.is_empty() {
             return Err(says("the reason is missing"));
         }
+        let fitted_at = record.get("fitted_at").split_whitespace().map(str::parse);
+        let fitted_at: Vec<f64> =
+            fitted_at.collect::<Result<_, _>>().map_err(|_| says("fitted_at is no list"))?;
         let row = Row {
             id: id.clone(),
             paper: files.paper,
@@ -260,13 +274,13 @@ fn treatments(files: &Files) -> Result<BTreeMap<String, Treatment>, String> {
             deviation: None,
             deviation_max: None,
             tolerance: String::new(),
-            verdict: Verdict::NotReproducible,
+            verdict: Verdict::NotTried,
             reason,
             method,
             runs: Vec::new(),
         };
         let value = record.get("value").to_owned();
-        let treatment = Treatment { row, values, value, tolerance };
+        let treatment = Treatment { row, values, value, fitted_at, tolerance };
         if treatments.insert(id.clone(), treatment).is_some() {
             return Err(says("twice"));
         }

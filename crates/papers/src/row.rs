@@ -33,6 +33,16 @@ impl Paper {
         }
     }
 
+    /// The request sizes of its axes, in KB, and what its authors count in the same steps.
+    #[must_use]
+    pub const fn sizes(self) -> &'static [f64] {
+        match self {
+            Self::Riedel => &[2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 192.0, 256.0],
+            Self::Chung => &[2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0],
+            Self::Friedman => &[4.0, 8.0, 16.0, 32.0, 64.0],
+        }
+    }
+
     /// Authors, title, year.
     #[must_use]
     pub const fn title(self) -> &'static str {
@@ -54,16 +64,36 @@ pub enum Class {
     Derived,
     /// From a simulated run.
     Simulated,
-    /// From a simulated run whose parts were fitted on this very figure: shown, never counted.
+    /// A series from simulated runs, some points of which a parameter was fitted on: the others are
+    /// judged.
+    HeldOut,
+    /// From a simulated run whose parts were fitted on this very value: shown, never counted.
     Fitted,
+    /// The same measurement as another row, which is counted.
+    Repeated,
+    /// No measurement: transcribers of the paper computed it from its other values.
+    OwnComputation,
     /// Not at all, for the reason given.
-    NotReproducible,
+    NotTestable,
 }
 
 impl Class {
     /// All of them, in the order of the report.
-    pub const ALL: [Self; 4] =
-        [Self::Derived, Self::Simulated, Self::Fitted, Self::NotReproducible];
+    pub const ALL: [Self; 7] = [
+        Self::Simulated,
+        Self::HeldOut,
+        Self::Fitted,
+        Self::Derived,
+        Self::Repeated,
+        Self::OwnComputation,
+        Self::NotTestable,
+    ];
+
+    /// Whether it is a published measurement that runs can be compared with, counted once.
+    #[must_use]
+    pub const fn is_testable(self) -> bool {
+        matches!(self, Self::Simulated | Self::HeldOut | Self::Fitted)
+    }
 
     /// Its name in data files.
     #[must_use]
@@ -71,8 +101,11 @@ impl Class {
         match self {
             Self::Derived => "derived",
             Self::Simulated => "simulated",
+            Self::HeldOut => "held out",
             Self::Fitted => "fitted",
-            Self::NotReproducible => "not reproducible",
+            Self::Repeated => "repeated",
+            Self::OwnComputation => "own computation",
+            Self::NotTestable => "not testable",
         }
     }
 }
@@ -87,10 +120,10 @@ pub enum Verdict {
     Deviates,
     /// There is no value to compare: what was asked could not be carried out.
     Failed,
-    /// Shown for comparison, not counted: fitted.
+    /// Shown for comparison, not counted: fitted, or counted elsewhere.
     Shown,
     /// Not tried.
-    NotReproducible,
+    NotTried,
 }
 
 impl Verdict {
@@ -102,7 +135,7 @@ impl Verdict {
             Self::Deviates => "deviates",
             Self::Failed => "failed",
             Self::Shown => "shown",
-            Self::NotReproducible => "not tried",
+            Self::NotTried => "not tried",
         }
     }
 }
@@ -116,6 +149,9 @@ pub struct Point {
     pub published: Option<f64>,
     /// As reproduced; null where it is not.
     pub reproduced: Option<f64>,
+    /// Whether a parameter was fitted on it: it is shown, and judged by nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fitted: bool,
 }
 
 impl Point {
@@ -159,7 +195,7 @@ pub struct Row {
     pub tolerance: String,
     /// What came of it.
     pub verdict: Verdict,
-    /// Why it is not reproducible, or what went wrong; empty otherwise.
+    /// Why it is not testable, where it is counted instead, or what went wrong; empty otherwise.
     pub reason: String,
     /// The expression behind the value; empty where there is none.
     pub method: String,
@@ -201,17 +237,6 @@ pub struct ClassCount {
     pub series_reproduced: usize,
 }
 
-/// The simulated series counted by a stricter rule than the one that decides.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Reading {
-    /// The rule.
-    pub rule: String,
-    /// Series that count by it.
-    pub series: usize,
-    /// Series that are reproduced by it.
-    pub reproduced: usize,
-}
-
 /// The document.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
@@ -227,16 +252,16 @@ pub struct Report {
     pub charts: Vec<Chart>,
     /// Rows by class.
     pub counts: Vec<ClassCount>,
-    /// Simulated series by stricter rules.
-    pub stricter: Vec<Reading>,
-    /// Reproduced rows, derived and simulated.
+    /// Distinct published measurements that runs can be compared with.
+    pub testable: usize,
+    /// Those of them that are reproduced, at points that no parameter was fitted on.
     pub reproduced: usize,
-    /// Whether the shares of derived rows and of simulated series reach the thresholds.
+    /// Whether the shares of derived rows and of series reach the thresholds.
     pub met: bool,
     /// The share of derived rows that must be reproduced.
     pub threshold_derived: f64,
-    /// The share of simulated series that must be reproduced.
-    pub threshold_simulated: f64,
+    /// The share of simulated and held-out series that must be reproduced.
+    pub threshold_series: f64,
 }
 
 /// The JSON Schema of the document, generated from the types and committed under `docs/schema/`, with

@@ -42,12 +42,20 @@ pub enum Switch {
     Coalesce,
     /// Nobody waits for a bus.
     Contention,
+    /// The disk is as fast inside as outside.
+    Zones,
 }
 
 impl Switch {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Seek, Self::Rotation, Self::Readahead, Self::Coalesce, Self::Contention];
+    pub const ALL: [Self; 6] = [
+        Self::Seek,
+        Self::Rotation,
+        Self::Readahead,
+        Self::Coalesce,
+        Self::Contention,
+        Self::Zones,
+    ];
 
     /// Its name, also that of the target's key.
     #[must_use]
@@ -58,6 +66,7 @@ impl Switch {
             Self::Readahead => "readahead",
             Self::Coalesce => "coalesce",
             Self::Contention => "contention",
+            Self::Zones => "zones",
         }
     }
 }

@@ -3,9 +3,11 @@
 //! A formula has no excuse: it must give the printed digits. A simulated value may be 15 % off. A
 //! simulated curve may be 15 % off in the median and 40 % at a point, but must also tell the same
 //! story: order the same against the other curves of its chart wherever the paper shows a
-//! difference (10 %), and reach half of the peak at the same request size or the next. Rejected: a
-//! correlation coefficient, which a curve of the wrong height passes; the mean of the deviations,
-//! in which one bad point hides.
+//! difference (10 %), reach half of the peak at the same request size or the next, and rise or fall
+//! where the published one does: a level line of the right height is no reproduction of a slope.
+//! Rejected: a correlation coefficient, which a curve of the wrong height passes; the mean of the
+//! deviations, in which one bad point hides; an allowance for curves that cross by little, which
+//! the paper does not have.
 
 use crate::quote::{Printed, Quote};
 use crate::row::Point;
@@ -19,9 +21,12 @@ pub const CURVE_MEDIAN: f64 = 0.15;
 pub const CURVE_MAX: f64 = 0.40;
 /// Published curves that are closer than this at a point have no order there.
 pub const RANK_GAP: f64 = 0.10;
-/// Reproduced curves that are closer than this at a point contradict no order: the first paper's
-/// own repeatability.
-pub const TIE: f64 = 0.03;
+/// A published curve whose largest value is beyond its smallest by more than this share has a slope
+/// that must come out.
+pub const SLOPE: f64 = 0.20;
+/// The most and the inverse of the least that a reproduced curve may rise or fall, in logarithms of
+/// what the published one does.
+pub const SLOPE_RATIO: f64 = 2.0;
 
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,19 +35,19 @@ pub enum Tolerance {
     Rounding,
     /// A deviation of at most this share, at every point.
     Share(f64),
-    /// A request size: the same one or the next.
-    Size,
+    /// A request size: the same one or the next of the paper's own axis.
+    Size(&'static [f64]),
     /// A curve: median, largest, order and half-power point.
     Curve,
 }
 
 impl Tolerance {
-    /// Reads `rounding`, `15%`, `size` or `curve`.
+    /// Reads `rounding`, `15%`, `size` or `curve`; `sizes` are those of the paper's axis.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str, sizes: &'static [f64]) -> Option<Self> {
         match text {
             "rounding" => Some(Self::Rounding),
-            "size" => Some(Self::Size),
+            "size" => Some(Self::Size(sizes)),
             "curve" => Some(Self::Curve),
             _ => {
                 let percent: f64 = text.strip_suffix('%')?.parse().ok()?;
@@ -57,7 +62,7 @@ impl fmt::Display for Tolerance {
         match self {
             Self::Rounding => write!(f, "printed digits"),
             Self::Share(share) => write!(f, "{}%", share * 100.0),
-            Self::Size => write!(f, "same or next size"),
+            Self::Size(_) => write!(f, "same size of the axis or the next"),
             Self::Curve => {
                 write!(f, "median {:.0}%, max {:.0}%", CURVE_MEDIAN * 100.0, CURVE_MAX * 100.0)
             }
@@ -96,29 +101,51 @@ fn is_near(printed: Printed, value: f64, tolerance: Tolerance) -> bool {
         Tolerance::Rounding => off <= printed.half_unit + slack,
         Tolerance::Share(share) => off <= share * libm::fabs(printed.value) + slack,
         Tolerance::Curve => off <= SINGLE * libm::fabs(printed.value) + slack,
-        Tolerance::Size => {
-            let ratio = value / printed.value;
-            (0.5..=2.0).contains(&ratio)
+        Tolerance::Size(sizes) => {
+            let step = |size: f64| sizes.iter().position(|&known| known == size);
+            let steps = (step(value), step(printed.value));
+            matches!(steps, (Some(one), Some(other)) if one.abs_diff(other) <= 1)
         }
     }
 }
 
-/// Median and largest size of the deviations; `None` unless every point has one.
+/// The points that no parameter was fitted on.
+fn judged(points: &[Point]) -> impl Iterator<Item = &Point> {
+    points.iter().filter(|point| !point.fitted)
+}
+
+/// Median and largest size of the deviations of the points that no parameter was fitted on; `None`
+/// unless every one has one.
 #[must_use]
 pub fn deviations(points: &[Point]) -> Option<(f64, f64)> {
     let sizes: Vec<f64> =
-        points.iter().map(|point| point.deviation().map(libm::fabs)).collect::<Option<_>>()?;
+        judged(points).map(|point| point.deviation().map(libm::fabs)).collect::<Option<_>>()?;
     let max = sizes.iter().copied().max_by(f64::total_cmp)?;
     Some((stats::median(sizes), max))
 }
 
-/// Where two curves of a chart change places: the abscissas at which the published values differ by
-/// more than [`RANK_GAP`] of the smaller, and the reproduced ones by more than `tie` the other
-/// way.
+/// How much a reproduced curve rises or falls over its points, in logarithms and as a multiple of
+/// what the published one does; `None` where that hardly does.
 #[must_use]
-pub fn out_of_order(one: &[Point], other: &[Point], tie: f64) -> Vec<f64> {
+pub fn slope_ratio(points: &[Point]) -> Option<f64> {
+    let span = |value: &dyn Fn(&Point) -> Option<f64>| {
+        let values: Vec<f64> = judged(points).map(value).collect::<Option<_>>()?;
+        let most = values.iter().copied().max_by(f64::total_cmp)?;
+        let least = values.iter().copied().min_by(f64::total_cmp)?;
+        (least > 0.0).then(|| libm::log(most / least))
+    };
+    let published = span(&|point| point.published)?;
+    let reproduced = span(&|point| point.reproduced)?;
+    (published > libm::log(1.0 + SLOPE)).then(|| reproduced / published)
+}
+
+/// Where two curves of a chart change places: the abscissas at which the published values differ by
+/// more than [`RANK_GAP`] of the smaller, and the reproduced ones the other way. Points of `one` that
+/// a parameter was fitted on are left out.
+#[must_use]
+pub fn out_of_order(one: &[Point], other: &[Point]) -> Vec<f64> {
     let at = |x: f64| other.iter().find(|point| point.x == Some(x));
-    one.iter()
+    judged(one)
         .filter_map(|point| {
             let x = point.x?;
             let alternative = at(x)?;
@@ -128,7 +155,7 @@ pub fn out_of_order(one: &[Point], other: &[Point], tie: f64) -> Vec<f64> {
             let apart = libm::fabs(published.0 - published.1) > RANK_GAP * small;
             let (above, below) =
                 if published.0 > published.1 { reproduced } else { (reproduced.1, reproduced.0) };
-            (apart && above < below * (1.0 - tie)).then_some(x)
+            (apart && above < below).then_some(x)
         })
         .collect()
 }

@@ -55,7 +55,11 @@ impl Geometry {
         let count = u64::from(spec.zones.max(1));
         let track_bytes = |zone: u64| {
             let (outer, inner) = (spec.outer_bytes_per_s as f64, spec.inner_bytes_per_s as f64);
-            let share = if count > 1 { zone as f64 / (count - 1) as f64 } else { 0.0 };
+            let share = match count {
+                _ if !spec.effects.zones => 0.5,
+                1 => 0.0,
+                _ => zone as f64 / (count - 1) as f64,
+            };
             let rate = outer + (inner - outer) * share;
             let sectors = (rate * revolution_ns as f64 / 1e9) as u64 / SECTOR;
             sectors.max(1) * SECTOR

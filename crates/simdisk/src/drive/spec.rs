@@ -19,11 +19,12 @@ pub struct Effects {
     pub rotation: bool,
     pub read_ahead: bool,
     pub coalesce: bool,
+    pub zones: bool,
 }
 
 impl Default for Effects {
     fn default() -> Self {
-        Self { seek: true, rotation: true, read_ahead: true, coalesce: true }
+        Self { seek: true, rotation: true, read_ahead: true, coalesce: true, zones: true }
     }
 }
 

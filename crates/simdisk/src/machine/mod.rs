@@ -47,6 +47,12 @@ fn start_angle_ns(disk: u32, revolution_ns: u64) -> u64 {
     if disk == 0 { 0 } else { Rng::new(u64::from(disk)).below(revolution_ns) }
 }
 
+/// The bus that a disk hangs on: the first disks of a volume fill the first bus, since NT binds disks
+/// in the order in which it finds them (Riedel 1997, section 4).
+fn bus_of(disk: u32, disks: u32, buses: u32) -> u32 {
+    (u64::from(disk) * u64::from(buses) / u64::from(disks)) as u32
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A processor has done what a want waits for.
@@ -124,14 +130,14 @@ pub struct Machine {
 impl Machine {
     /// A machine at rest. The specification must have passed its check.
     pub(crate) fn new(spec: &MachineSpec) -> Self {
-        let bus_count = spec.bus_count();
-        let ports: Vec<Port> = (0..spec.disks)
+        let (bus_count, disks) = (spec.bus_count(), spec.disks);
+        let ports: Vec<Port> = (0..disks)
             .map(|disk| {
                 let spindle_ppm = spindle_ppm(disk);
                 let start_angle_ns = start_angle_ns(disk, spec.drive.revolution_ns());
                 let spec = DriveSpec { spindle_ppm, start_angle_ns, ..spec.drive };
                 let drive = Drive::new(&spec);
-                Port::new(drive, disk % bus_count)
+                Port::new(drive, bus_of(disk, disks, bus_count))
             })
             .collect();
         let disk_bytes = ports.first().map_or(0, |port| port.drive.geometry.bytes);

@@ -64,7 +64,7 @@ const NT_CHUNK_BYTES: u64 = 64 << 10;
 
 pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key("disks", "1", "drives").sets(|it, value| put(&mut it.disks, count(value, 1, MOST))),
-    key("buses", "0", "buses over which the drives are spread in turn; 0: as few as hold them")
+    key("buses", "0", "buses, each with an equal share of the drives in their order; 0: as few as hold them")
         .sets(|it, value| put(&mut it.buses, count(value, 0, MOST))),
     key("pci", "1", "PCI buses over which the adapters are spread in turn")
         .sets(|it, value| put(&mut it.pcis, count(value, 1, MOST))),
@@ -142,6 +142,8 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
         .sets(|it, value| put(&mut it.drive.effects.read_ahead, switch(value))),
     key("coalesce", "on", "off: writes in sequence stay separate")
         .sets(|it, value| put(&mut it.drive.effects.coalesce, switch(value))),
+    key("zones", "on", "off: every track holds as much as the mean of the outermost and innermost")
+        .sets(|it, value| put(&mut it.drive.effects.zones, switch(value))),
     key(
         "contention",
         "on",
