@@ -35,6 +35,10 @@ pub(crate) struct PapersArgs {
     /// coalesce, contention or zones. Once for each.
     #[arg(long, value_name = "PART", value_parser = one_of(&Switch::ALL, Switch::name))]
     without: Vec<Switch>,
+    /// Simulates a machine of another description wherever the papers' runs name it: what would the
+    /// figures be with these numbers? --show-sim NAME prints the description to begin with.
+    #[arg(long, value_name = "NAME=FILE", value_parser = machine)]
+    machine: Vec<(String, String)>,
     /// Multiplies the published values by this before they are compared: nothing reproduced may
     /// change by it.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
@@ -55,6 +59,24 @@ fn factor(text: &str) -> Result<f64, String> {
     factor.ok_or_else(|| "use a number from 0.01 to 100".to_owned())
 }
 
+fn machine(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(name, file)| !name.is_empty() && !file.is_empty());
+    let (name, file) = parts.ok_or("use NAME=FILE, for example st34371w=mine.toml")?;
+    Ok((name.to_owned(), file.to_owned()))
+}
+
+/// The arguments of a run, with the file of a machine in place of its name.
+fn arguments_of(line: &RunLine, machines: &[(String, String)]) -> Vec<String> {
+    let named = |name: &str| {
+        let rest = line.target.strip_prefix("sim:")?.strip_prefix(name)?;
+        (rest.is_empty() || rest.starts_with(',')).then_some(rest)
+    };
+    let other =
+        machines.iter().find_map(|(name, file)| Some(format!("sim:{file}{}", named(name)?)));
+    let target = other.unwrap_or_else(|| line.target.clone());
+    std::iter::once(target).chain(line.flags.iter().cloned()).collect()
+}
+
 /// What came of a run; an error is text, because a row tells it.
 type Outcome = Result<Trial, String>;
 
@@ -64,7 +86,8 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &StopFlag) -> anyhow::Result<
     let mut without = arguments.without.clone();
     without.sort();
     without.dedup();
-    let choice = Choice { only: arguments.only.clone(), without };
+    let machines = arguments.machine.iter().map(|(name, file)| format!("{name} as in {file}"));
+    let choice = Choice { only: arguments.only.clone(), without, machines: machines.collect() };
     if !papers.has(&choice) {
         let names = arguments.only.join(", ");
         return Err(usage(format!(
@@ -74,7 +97,15 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &StopFlag) -> anyhow::Result<
     }
     let html = OutputFile::claim(&output::PAGE, arguments.html.as_deref(), &mut Vec::new())?;
     let lines = papers.plan(&choice);
-    let outcomes = carry_out(&lines, stop)?;
+    let known = |name: &String| {
+        lines
+            .iter()
+            .any(|line| arguments_of(line, &[(name.clone(), String::new())])[0] != line.target)
+    };
+    if let Some((name, _)) = arguments.machine.iter().find(|(name, _)| !known(name)) {
+        return Err(usage(format!("--machine {name}: no run of these rows simulates sim:{name}")));
+    }
+    let outcomes = carry_out(&lines, &arguments.machine, stop)?;
     let report = papers.evaluate(&choice, VERSION, &mut |line| {
         outcomes.get(line).cloned().unwrap_or_else(|| Err("the run was not planned".to_owned()))
     });
@@ -86,9 +117,14 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &StopFlag) -> anyhow::Result<
     Ok(Verdict::of(report.met))
 }
 
-fn carry_out(lines: &[RunLine], stop: &StopFlag) -> anyhow::Result<BTreeMap<RunLine, Outcome>> {
+fn carry_out(
+    lines: &[RunLine],
+    machines: &[(String, String)],
+    stop: &StopFlag,
+) -> anyhow::Result<BTreeMap<RunLine, Outcome>> {
     let run = |line: &RunLine| {
-        let arguments = RunArgs::read(line.arguments())?;
+        let arguments = arguments_of(line, machines);
+        let arguments = RunArgs::read(arguments.iter().map(String::as_str))?;
         run::simulated_trial(&arguments, stop).map_err(|error| format!("{error:#}"))
     };
     let mut progress = Progress::new();

@@ -143,6 +143,7 @@ fn report(libraries: &[Library], runs: &mut Runs<'_>, choice: &Choice, version: 
         schema: PAPERS_SCHEMA.to_owned(),
         halfpower_version: version.to_owned(),
         without: choice.without.iter().map(|switch| switch.name().to_owned()).collect(),
+        machines: choice.machines.clone(),
         met: met(&counts),
         testable: testable().map(|count| count.rows).sum(),
         reproduced: testable().map(|count| count.reproduced).sum(),

@@ -45,6 +45,8 @@ pub struct Choice {
     pub only: Vec<String>,
     /// What to switch off in every simulated drive.
     pub without: Vec<Switch>,
+    /// Machines that are simulated by another description than the program's, in words.
+    pub machines: Vec<String>,
 }
 
 impl Papers {

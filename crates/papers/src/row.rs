@@ -150,7 +150,6 @@ pub struct Point {
     /// As reproduced; null where it is not.
     pub reproduced: Option<f64>,
     /// Whether a parameter was fitted on it: it is shown, and judged by nothing.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fitted: bool,
 }
 
@@ -246,6 +245,8 @@ pub struct Report {
     pub halfpower_version: String,
     /// What was switched off in every simulated drive; empty in an honest run.
     pub without: Vec<String>,
+    /// Machines that were simulated by the reader's description; empty in an honest run.
+    pub machines: Vec<String>,
     /// All rows, by paper and figure.
     pub rows: Vec<Row>,
     /// The charts that series belong to.

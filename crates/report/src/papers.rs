@@ -124,6 +124,9 @@ fn summary(story: &mut Story, report: &Report) {
         let text = format!("{} switched off: not an honest run", report.without.join(", "));
         story.fact("physics", text);
     }
+    for machine in &report.machines {
+        story.fact("machine", format!("{machine}: the reader's, not that of the papers"));
+    }
     for (class, what) in [
         (Class::Simulated, "no parameter was fitted on them"),
         (Class::HeldOut, "judged at the sizes that no parameter was fitted on"),
@@ -167,8 +170,16 @@ fn failures(story: &mut Story, report: &Report) {
         t.left("what", |row| row.subject.clone()).flexible().expendable(2);
         t.right("off by", |row| deviation_text(row));
     });
-    for row in report.rows.iter().filter(failing) {
-        section.row(&row.id, &row.reason);
+    // The same cause stands once, behind all that it explains.
+    let causes = report.rows.iter().filter(failing).map(|row| (row.reason.as_str(), row));
+    for (reason, rows) in grouped(causes) {
+        match rows.as_slice() {
+            [row] => section.row(&row.id, reason),
+            _ => {
+                let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+                section.note(format!("{reason} ({})", ids.join(" ")));
+            }
+        }
     }
 }
 

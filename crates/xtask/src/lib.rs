@@ -18,6 +18,7 @@ mod databases;
 mod diagnosis_eval;
 mod diagnosis_eval_real;
 mod fio_jobs;
+mod fit_papers;
 mod fuzz;
 mod judge;
 mod kept;
@@ -50,6 +51,8 @@ usage: cargo xtask VERB [flags]
   databases [--pairs N] [--seconds N] [--budget TIME] [--folder FOLDER] [--no-keep]
             [--binary BINARY]
                           commits foretold against those of PostgreSQL and etcd
+  fit-papers [--only FIT] [--binary BINARY]
+                          parameters of the papers' machines, on every other size of their curves
   validate [--only DEVICE] [--trials N] [--seed N] [--budget TIME] [--binary BINARY]
         [--databases FOLDER] [--without PART|all]
                           predictions against measurements, over all simulated devices
@@ -75,7 +78,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 14] =
+const VERBS: [Verb; 15] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -85,6 +88,7 @@ const VERBS: [Verb; 14] =
         ("fio-jobs", &fio_jobs::SWITCHES, &fio_jobs::VALUES, fio_jobs::run),
         ("databases", &databases::SWITCHES, &databases::VALUES, databases::run),
         ("validate", &[], &validate::VALUES, validate::run),
+        ("fit-papers", &[], &fit_papers::VALUES, fit_papers::run),
         ("burner", &["--burn"], &[], |flags| {
             if flags.has("--burn") { burner::burn() } else { burner::run() }
         }),

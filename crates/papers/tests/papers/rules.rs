@@ -82,6 +82,7 @@ fn points(pairs: &[(f64, f64)]) -> Vec<Point> {
             x: Some(x),
             published: Some(published),
             reproduced: Some(reproduced),
+            fitted: false,
         })
         .collect()
 }
@@ -122,17 +123,44 @@ fn a_bound_has_one_side() {
 
 #[test]
 fn a_size_may_be_the_next_one() {
+    let size = Tolerance::Size(Paper::Riedel.sizes());
     for (value, right) in [(8.0, true), (4.0, true), (16.0, true), (32.0, false), (2.0, false)] {
-        assert_eq!(holds("8", &[value], Tolerance::Size), Some(right), "{value}");
+        assert_eq!(holds("8", &[value], size), Some(right), "{value}");
     }
+    // 192 lies between 128 and 256 on the axis, and 12 does not lie on it.
+    assert_eq!(holds("128", &[192.0], size), Some(true));
+    assert_eq!(holds("128", &[256.0], size), Some(false));
+    assert_eq!(holds("8", &[12.0], size), Some(false));
 }
 
 #[test]
 fn curves_must_keep_their_order_where_the_paper_shows_a_difference() {
     let one = points(&[(10.0, 5.0), (10.0, 5.0), (10.0, 9.0), (2.0, 1.98)]);
     let other = points(&[(9.5, 6.0), (8.0, 6.0), (8.0, 6.0), (1.0, 2.0)]);
-    assert_eq!(out_of_order(&one, &other, TIE), [4.0]);
-    assert_eq!(out_of_order(&other, &one, TIE), [4.0]);
+    assert_eq!(out_of_order(&one, &other), [4.0, 16.0]);
+    assert_eq!(out_of_order(&other, &one), [4.0, 16.0]);
+}
+
+#[test]
+fn a_point_that_a_parameter_was_fitted_on_judges_nothing() {
+    let mut curve = points(&[(10.0, 20.0), (10.0, 10.0), (20.0, 20.0), (30.0, 30.0)]);
+    let other = points(&[(15.0, 15.0); 4]);
+    assert_eq!(deviations(&curve), Some((0.0, 1.0)));
+    assert_eq!(out_of_order(&curve, &other), [2.0]);
+    curve[0].fitted = true;
+    assert_eq!(deviations(&curve), Some((0.0, 0.0)));
+    assert!(out_of_order(&curve, &other).is_empty());
+}
+
+#[test]
+fn a_level_line_is_no_reproduction_of_a_slope() {
+    let flat = points(&[(10.0, 8.5), (9.0, 8.5), (8.0, 8.5), (7.0, 8.5)]);
+    assert!(deviations(&flat).unwrap().1 < CURVE_MAX);
+    assert_eq!(slope_ratio(&flat), Some(0.0));
+    let same = points(&[(10.0, 9.0), (9.0, 8.1), (8.0, 7.2), (7.0, 6.3)]);
+    assert!((slope_ratio(&same).unwrap() - 1.0).abs() < 1e-9);
+    // What hardly rises has no slope to come out.
+    assert_eq!(slope_ratio(&points(&[(10.0, 8.0), (11.0, 9.0)])), None);
 }
 
 #[test]

@@ -98,6 +98,8 @@ pub struct FileSpec {
     pub system: FileSystem,
     /// The file's state.
     pub state: FileState,
+    /// Whether the file was opened without the hint that it is read or written in sequence.
+    pub unhinted: bool,
     /// Memory for the cache.
     pub memory_bytes: u64,
     /// What calls cost.
@@ -120,6 +122,9 @@ pub(super) struct Rules {
     pub(super) frame_bytes: u64,
     /// Reads of the cache in flight: NT serialises them per volume (Chung, section 7.1).
     pub(super) reads_at_once: u32,
+    /// Most pages of the four transfers of write-back that follow each other, in turn. Without the hint
+    /// of a sequential file NT's sizes "varied between 16KB and 64KB" (Riedel, section 2).
+    pub(super) write_back_pages: [u32; 4],
     /// Writes of the cache in flight: NT's lazy writer has one (Riedel, section 2; Chung, 7.1).
     pub(super) writes_at_once: u32,
     /// Dirty bytes at which writers wait.
@@ -149,6 +154,7 @@ impl FileSpec {
             transfer_bytes: LINUX_TRANSFER_BYTES,
             frame_bytes: LINUX_FRAME_BYTES,
             reads_at_once: u32::MAX,
+            write_back_pages: [u32::MAX; 4],
             writes_at_once: LINUX_WRITES_AT_ONCE,
             dirty_limit,
             dirty_resume: dirty_limit,
@@ -165,6 +171,7 @@ impl FileSpec {
             transfer_bytes: NT_TRANSFER_BYTES,
             frame_bytes: NT_FRAME_BYTES,
             reads_at_once: 1,
+            write_back_pages: if self.unhinted { [4, 8, 12, 16] } else { [u32::MAX; 4] },
             writes_at_once: 1,
             dirty_resume: dirty_limit - dirty_limit / NT_PASS_SHARE,
             dirty_background: dirty_limit,

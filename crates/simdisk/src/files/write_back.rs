@@ -28,6 +28,8 @@ pub(super) struct Pass {
     /// Bytes that it may still write.
     left_bytes: u64,
     in_flight: u32,
+    /// Transfers that were sent, over all passes.
+    sent: usize,
     /// Where the next one begins.
     sweep: u64,
 }
@@ -109,6 +111,9 @@ impl FileLayer {
                 self.pass.at += 1;
                 continue;
             };
+            let most = self.rules.write_back_pages[self.pass.sent % 4];
+            self.pass.sent += 1;
+            let length = length.min(most);
             let pages = run(first, length);
             self.cache.clean(slot, pages);
             self.pass.in_flight += 1;

@@ -64,8 +64,12 @@ const NT_CHUNK_BYTES: u64 = 64 << 10;
 
 pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key("disks", "1", "drives").sets(|it, value| put(&mut it.disks, count(value, 1, MOST))),
-    key("buses", "0", "buses, each with an equal share of the drives in their order; 0: as few as hold them")
-        .sets(|it, value| put(&mut it.buses, count(value, 0, MOST))),
+    key(
+        "buses",
+        "0",
+        "buses, each with an equal share of the drives in their order; 0: as few as hold them",
+    )
+    .sets(|it, value| put(&mut it.buses, count(value, 0, MOST))),
     key("pci", "1", "PCI buses over which the adapters are spread in turn")
         .sets(|it, value| put(&mut it.pcis, count(value, 1, MOST))),
     key(
@@ -126,6 +130,12 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     )
     .sets(|it, value| put(&mut it.file.state, choice(value, FILE_STATES))),
     key(
+        "scan",
+        "on",
+        "hint that the file is used in sequence; off: NT writes back in smaller transfers",
+    )
+    .sets(|it, value| put(&mut it.file.unhinted, switch(value).map(|on| !on))),
+    key(
         "net",
         "none",
         "network between the application and the machine, which then is a server: none or gigabit",
@@ -183,6 +193,7 @@ impl MachineSpec {
         let file = FileSpec {
             system,
             state: FileState::Written,
+            unhinted: false,
             memory_bytes: host.memory_bytes,
             costs: host.costs,
         };
