@@ -22,7 +22,10 @@ struct Written {
 /// # Errors
 /// The key that is wrong, and what it takes.
 pub fn parse(text: &str) -> Result<(String, DataSheet), String> {
-    let written: Written = toml::from_str(text).map_err(|error| error.to_string())?;
+    let written: Written = toml::from_str(text).map_err(|error| {
+        let (line, cause) = workload::toml_fault(text, &error);
+        format!("line {line}: {cause}")
+    })?;
     let time = |key: &str, text: &Option<String>| {
         let time = text.as_deref().map(str::parse::<Nanos>).transpose();
         time.map(|time| time.map(|time| time.0 as f64)).map_err(|error| format!("{key}: {error}"))

@@ -5,7 +5,7 @@
 //! they would be longer than the rest of the help. The parser of the command line does not wrap
 //! what stands below the flags; this does.
 
-use crate::spec::{FAMILIES, Family};
+use crate::family::{FAMILIES, Family};
 
 /// Columns of the help.
 const WIDTH: usize = 80;
@@ -19,7 +19,11 @@ pub fn help_with_names(before: &str) -> String {
     for kind in kinds() {
         text.push_str(&row(&format!("  {:width$}", kind.name), kind.help));
     }
-    text.push_str("Their keys, with defaults: halfpower run --list-sim");
+    text.push_str(
+        "Their keys, with defaults: halfpower run --list-sim\n\
+         One of your own: halfpower run --show-sim NAME > my.toml, change it, and name it\n\
+         as sim:my.toml.",
+    );
     text
 }
 
@@ -42,7 +46,7 @@ fn section(family: &Family) -> String {
     let width = family.kinds.iter().map(|kind| kind.name.len()).max().unwrap_or(0);
     for kind in family.kinds {
         let changed: Vec<String> =
-            kind.defaults.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            family.changes(kind).iter().map(|(key, value)| format!("{key}={value}")).collect();
         let help = match changed.is_empty() {
             true => kind.help.to_owned(),
             false => format!("{} ({})", kind.help, changed.join(" ")),
@@ -50,9 +54,10 @@ fn section(family: &Family) -> String {
         text.push_str(&row(&format!("  {:width$}", kind.name), &help));
     }
     text.push_str("  Keys, with defaults:\n");
-    let name_width = family.keys().iter().map(|key| key.name.len()).max().unwrap_or(0);
-    let default_width = family.keys().iter().map(|key| key.default.len()).max().unwrap_or(0);
-    for key in family.keys() {
+    let keys = family.keys();
+    let name_width = keys.iter().map(|key| key.name.len()).max().unwrap_or(0);
+    let default_width = keys.iter().map(|key| key.default.len()).max().unwrap_or(0);
+    for key in keys {
         let head = format!("  {:name_width$}  {:default_width$}", key.name, key.default);
         text.push_str(&row(&head, key.help));
     }

@@ -3,7 +3,9 @@
 //! A family of devices has a table of names and one of keys; parser, errors, suggestions, help and
 //! list come from them. An error says which values are allowed; the parser adds key and value.
 
+use crate::toml_text::{self, Entry, Fault};
 use record::{Bytes, Nanos};
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -12,28 +14,51 @@ use std::str::FromStr;
 pub struct Kind {
     /// The name.
     pub name: &'static str,
-    /// Keys whose default it changes, with the value.
-    pub defaults: &'static [(&'static str, &'static str)],
+    /// What it sets, where no file says it: keys with their values.
+    pub(crate) sets: &'static [(&'static str, &'static str)],
+    /// The file that describes it; empty for none.
+    pub(crate) file: &'static str,
     /// One sentence for the list of devices.
     pub help: &'static str,
 }
 
 pub(crate) const fn kind(name: &'static str, help: &'static str) -> Kind {
-    Kind { name, defaults: &[], help }
+    Kind { name, sets: &[], file: "", help }
+}
+
+/// A kind that a file of the catalogue describes.
+pub(crate) const fn filed(name: &'static str, file: &'static str) -> Kind {
+    Kind { name, sets: &[], file, help: about(file) }
+}
+
+/// What a file of the catalogue is about: the comment in its first line.
+pub(crate) const fn about(file: &'static str) -> &'static str {
+    let (bytes, mut end) = (file.as_bytes(), 0);
+    while bytes[end] != b'\n' {
+        end += 1;
+    }
+    file.split_at(end).0.split_at("# ".len()).1
 }
 
 impl Kind {
-    pub(crate) const fn with(self, defaults: &'static [(&'static str, &'static str)]) -> Self {
-        Self { defaults, ..self }
+    pub(crate) const fn with(self, sets: &'static [(&'static str, &'static str)]) -> Self {
+        Self { sets, ..self }
+    }
+
+    /// The entries of its file.
+    pub(crate) fn entries(&self) -> Vec<Entry<'static>> {
+        toml_text::read(self.file).unwrap_or_else(|Fault { line, why }| {
+            unreachable!("the file of {}, line {line}: {why}", self.name)
+        })
     }
 }
 
 /// A key of a family.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Key {
     pub name: &'static str,
     /// The default, or `BY_KIND` where names differ in it.
-    pub default: &'static str,
+    pub default: Cow<'static, str>,
     /// What it sets, with the unit.
     pub help: &'static str,
 }
@@ -48,7 +73,20 @@ pub(crate) struct Setting<S> {
 }
 
 pub(crate) const fn key(name: &'static str, default: &'static str, help: &'static str) -> Key {
-    Key { name, default, help }
+    Key { name, default: Cow::Borrowed(default), help }
+}
+
+/// Of a name that is not known: the nearest as a clause, if one is near, and all of them.
+pub(crate) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> (String, String) {
+    let known: Vec<&str> = known.collect();
+    let near = known.iter().map(|known| (strsim::levenshtein(name, known), known)).min();
+    let near = near.filter(|&(distance, _)| distance <= 2);
+    // Else the only one of which it is a part.
+    let mut around = known.iter().filter(|known| name.len() > 3 && known.contains(name));
+    let near =
+        near.map(|(_, known)| known).or_else(|| around.next().filter(|_| around.next().is_none()));
+    let hint = near.map(|known| format!(" (did you mean '{known}'?)"));
+    (hint.unwrap_or_default(), known.join(", "))
 }
 
 impl Key {
@@ -59,7 +97,7 @@ impl Key {
 
 /// The keys of a table, for help and list.
 pub(crate) fn keys<S>(table: &[Setting<S>]) -> Vec<Key> {
-    table.iter().map(|setting| setting.key).collect()
+    table.iter().map(|setting| setting.key.clone()).collect()
 }
 
 /// Sets a key; `false` if the table has none of this name.
@@ -76,11 +114,11 @@ pub(crate) fn set<S>(
 }
 
 /// The specification with the default of every key.
-pub(crate) fn with_defaults<S: Default>(table: &[Setting<S>]) -> S {
+pub(crate) fn with_defaults<S: Default>(table: &[Setting<S>], keys: &[Key]) -> S {
     let mut spec = S::default();
-    for setting in table {
-        let outcome = (setting.set)(&mut spec, setting.key.default);
-        debug_assert_eq!(outcome, Ok(()), "the default of {}", setting.key.name);
+    for key in keys {
+        let outcome = set(table, &mut spec, key.name, &key.default);
+        debug_assert_eq!(outcome, Ok(true), "the default of {}", key.name);
     }
     spec
 }

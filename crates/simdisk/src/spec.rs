@@ -1,97 +1,24 @@
-//! Reading `sim:NAME,key=value,...` into the specification of a device.
-//!
-//! A family is a table of names, a table of keys and a way to begin; adding one is a line in
-//! [`FAMILIES`] and a variant of [`SimKind`].
+//! Reading `sim:NAME,key=value,...` and `sim:FILE.toml,key=value,...` into the specification of a
+//! device.
 
 use crate::any_device::AnyDevice;
 use crate::extracted::{ExtractedDrive, ExtractedSpec};
-use crate::flash::{self, FlashDevice, FlashSpec};
-use crate::keys::{self, Key, Kind};
-use crate::machine::{self, Machine, MachineSpec};
+use crate::family::SimKind;
+use crate::flash::FlashDevice;
+use crate::form::{Form, Said, Wrong};
+use crate::machine::Machine;
 use crate::queue::QueueDevice;
-use crate::queue_spec::{self, QueueSpec};
-use record::Bytes;
+use crate::show::shown;
+use crate::toml_text::Fault;
+use record::{Bytes, format_bytes, hex_digest, hex_digest_of};
 use std::path::Path;
 
 /// How the name of a file of parameters ends.
 const PARAMETERS: &str = ".parv";
-
-/// Devices that share their keys.
-#[derive(Clone, Copy, Debug)]
-pub struct Family {
-    /// What they are, as a heading.
-    pub title: &'static str,
-    /// Their names.
-    pub kinds: &'static [Kind],
-    keys: fn() -> Vec<Key>,
-    /// The specification of a name before any key is set.
-    begin: fn(&'static str) -> SimKind,
-}
-
-impl Family {
-    /// Their keys, which hold for each of them.
-    #[must_use]
-    pub fn keys(&self) -> Vec<Key> {
-        (self.keys)()
-    }
-}
-
-/// All families.
-pub const FAMILIES: &[Family] = &[
-    Family {
-        title: "Queues with a known truth",
-        kinds: queue_spec::KINDS,
-        keys: || keys::keys(queue_spec::KEYS),
-        begin: |_| SimKind::Queue(keys::with_defaults(queue_spec::KEYS)),
-    },
-    Family {
-        title: "Flash drives",
-        kinds: flash::KINDS,
-        keys: || keys::keys(flash::KEYS),
-        begin: |_| SimKind::Flash(Box::new(keys::with_defaults(flash::KEYS))),
-    },
-    Family {
-        title: "Machines with disk drives",
-        kinds: machine::KINDS,
-        keys: || keys::keys(machine::KEYS),
-        begin: |name| SimKind::Machine(Box::new(MachineSpec::new(name))),
-    },
-];
-
-/// The specification of a device, by family.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SimKind {
-    /// Servers with one queue.
-    Queue(QueueSpec),
-    /// A flash drive.
-    Flash(Box<FlashSpec>),
-    /// A machine with disk drives.
-    Machine(Box<MachineSpec>),
-    /// A drive with the parameters of a real one.
-    Extracted(Box<ExtractedSpec>),
-}
-
-impl SimKind {
-    /// Sets a key; `false` if there is none of this name, an error if the value cannot be used.
-    fn set(&mut self, key: &str, value: &str) -> Result<bool, String> {
-        match self {
-            Self::Queue(spec) => keys::set(queue_spec::KEYS, spec, key, value),
-            Self::Flash(spec) => keys::set(flash::KEYS, &mut **spec, key, value),
-            Self::Machine(spec) => keys::set(machine::KEYS, &mut **spec, key, value),
-            // All of it stands in its file.
-            Self::Extracted(_) => Ok(false),
-        }
-    }
-
-    /// Whether the values go together.
-    fn check(&self) -> Result<(), String> {
-        match self {
-            Self::Queue(_) | Self::Extracted(_) => Ok(()),
-            Self::Flash(spec) => spec.check(),
-            Self::Machine(spec) => spec.check(),
-        }
-    }
-}
+/// How the name of a file ends that describes a device.
+const DESCRIPTION: &str = ".toml";
+/// Largest such file: all parts of a machine take four KiB.
+const LARGEST_FILE: u64 = 1 << 20;
 
 /// A simulated target.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +27,9 @@ pub struct SimSpec {
     pub text: String,
     /// What it describes.
     pub kind: SimKind,
+    /// Hash of the file that describes it, and of those that the file names; `None` for a device of the
+    /// catalogue.
+    pub file_hash: Option<String>,
 }
 
 /// A simulated target that does not exist. All of these are errors of usage.
@@ -122,53 +52,34 @@ pub enum SpecError {
     Together(String, String),
 }
 
-impl SpecError {
-    fn unknown<'a>(what: String, name: &str, known: impl Iterator<Item = &'a str>) -> Self {
-        let known: Vec<&str> = known.collect();
-        let near = known.iter().map(|known| (strsim::levenshtein(name, known), known)).min();
-        let near = near.filter(|&(distance, _)| distance <= 2);
-        let hint = near.map(|(_, known)| format!(" (did you mean '{known}'?)"));
-        Self::Unknown(what, hint.unwrap_or_default(), known.join(", "))
-    }
-}
-
-fn find(name: &str) -> Option<(&'static Family, &'static Kind)> {
-    FAMILIES.iter().find_map(|family| {
-        family.kinds.iter().find(|kind| kind.name == name).map(|kind| (family, kind))
-    })
-}
-
 impl SimSpec {
     /// Reads `NAME,key=value,...`, the text after `sim:`.
     ///
     /// # Errors
     /// Names the part that is wrong and, for a name that is nearly right, the right one.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        let mut parts = text.split(',');
-        let name = parts.next().unwrap_or_default();
+        let name = text.split(',').next().unwrap_or_default();
         if name.ends_with(PARAMETERS) {
-            return Self::extracted(text, name, parts.next());
+            return Self::extracted(text, name, text.split(',').nth(1));
         }
-        let (family, row) = find(name).ok_or_else(|| {
-            let names = FAMILIES.iter().flat_map(|family| family.kinds).map(|kind| kind.name);
-            SpecError::unknown(format!("there is no simulated device '{name}'"), name, names)
-        })?;
-        let mut kind = (family.begin)(row.name);
-        let defaults = row.defaults.iter().map(|&(key, value)| Ok((key, value)));
-        let given =
-            parts.map(|part| part.split_once('=').ok_or_else(|| SpecError::Form(part.to_owned())));
-        for pair in defaults.chain(given) {
-            let (key, value) = pair?;
-            let known = kind
-                .set(key, value)
-                .map_err(|why| SpecError::Value(key.to_owned(), value.to_owned(), why))?;
-            if !known {
-                let (all, what) = (family.keys(), format!("sim:{} has no '{key}'", row.name));
-                return Err(SpecError::unknown(what, key, all.iter().map(|key| key.name)));
-            }
+        let (form, file_hash) = form_of(text)?;
+        let kind = built(&form, text, name)?;
+        Ok(Self { text: text.to_owned(), kind, file_hash })
+    }
+
+    /// The device `NAME,key=value,...` as a file that describes it, with all that can be changed.
+    ///
+    /// # Errors
+    /// As [`Self::parse`]; and for a drive that has a file of another language.
+    pub fn shown(text: &str) -> Result<String, SpecError> {
+        let name = text.split(',').next().unwrap_or_default();
+        if name.ends_with(PARAMETERS) {
+            let why = "it is described by its own file, in the language of DiskSim".to_owned();
+            return Err(SpecError::File(name.to_owned(), why));
         }
-        kind.check().map_err(|why| SpecError::Together(text.to_owned(), why))?;
-        Ok(Self { text: text.to_owned(), kind })
+        let (form, _) = form_of(text)?;
+        built(&form, text, name)?;
+        Ok(shown(&form, text))
     }
 
     /// The drive that a file of parameters describes.
@@ -178,13 +89,18 @@ impl SimSpec {
             return Err(SpecError::Value(key.to_owned(), String::new(), why));
         }
         let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-        let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| error.to_string());
         let wrong = |why| SpecError::File(name.to_owned(), why);
-        let parameters = read(Path::new(name)).map_err(wrong)?;
+        let parameters = file_text(Path::new(name)).map_err(wrong)?;
+        let mut read = vec![parameters.clone()];
         // Files are named beside the one that names them.
-        let mut beside = |file: &str| read(&folder.join(file));
+        let mut beside = |file: &str| {
+            let text = file_text(&folder.join(file))?;
+            read.push(text.clone());
+            Ok(text)
+        };
         let spec = ExtractedSpec::read(name, &parameters, &mut beside).map_err(wrong)?;
-        Ok(Self { text: text.to_owned(), kind: SimKind::Extracted(Box::new(spec)) })
+        let kind = SimKind::Extracted(Box::new(spec));
+        Ok(Self { text: text.to_owned(), kind, file_hash: Some(hex_digest_of(read)) })
     }
 
     /// Capacity of the device.
@@ -208,4 +124,58 @@ impl SimSpec {
             SimKind::Extracted(spec) => AnyDevice::Extracted(Box::new(ExtractedDrive::new(spec))),
         }
     }
+}
+
+/// What a file holds, or why it cannot be read.
+fn file_text(path: &Path) -> Result<String, String> {
+    let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if size > LARGEST_FILE {
+        return Err(format!("has {}, which no description of a device has", format_bytes(size)));
+    }
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
+/// What `NAME,key=value,...` says, and the hash of the file if the name is one.
+fn form_of(text: &str) -> Result<(Form, Option<String>), SpecError> {
+    let mut parts = text.split(',');
+    let name = parts.next().unwrap_or_default();
+    let (mut form, file_hash) = if name.ends_with(DESCRIPTION) {
+        let wrong = |why| SpecError::File(name.to_owned(), why);
+        let text = file_text(Path::new(name)).map_err(wrong)?;
+        let form = Form::read(&text);
+        let form = form.map_err(|Fault { line, why }| wrong(format!("line {line}: {why}")))?;
+        (form, Some(hex_digest(&text)))
+    } else {
+        let unknown = |(hint, known)| {
+            SpecError::Unknown(format!("there is no simulated device '{name}'"), hint, known)
+        };
+        (Form::named(name).map_err(unknown)?, None)
+    };
+    for part in parts {
+        let (key, text) = part.split_once('=').ok_or_else(|| SpecError::Form(part.to_owned()))?;
+        form.said.push(Said::typed(key, text));
+    }
+    Ok((form, file_hash))
+}
+
+/// The specification of what is said, if it holds together.
+fn built(form: &Form, text: &str, name: &str) -> Result<SimKind, SpecError> {
+    let kind = form.build().map_err(|(said, wrong)| match (said.line, wrong) {
+        (None, Wrong::Value(why)) => SpecError::Value(said.key.clone(), said.text.clone(), why),
+        (None, Wrong::Key(hint, known)) => {
+            SpecError::Unknown(format!("sim:{name} has no '{}'", said.key), hint, known)
+        }
+        (Some(line), Wrong::Value(why)) => {
+            let (key, text) = (&said.key, &said.text);
+            let why = format!("line {line}: {key} = {text:?} cannot be used: {why}");
+            SpecError::File(name.to_owned(), why)
+        }
+        (Some(line), Wrong::Key(hint, known)) => {
+            let why =
+                format!("line {line}: there is no {:?} here{hint}; known are {known}", said.key);
+            SpecError::File(name.to_owned(), why)
+        }
+    })?;
+    kind.check().map_err(|why| SpecError::Together(text.to_owned(), why))?;
+    Ok(kind)
 }

@@ -18,6 +18,7 @@ mod rng;
 mod rules;
 mod spec;
 mod stream;
+mod toml_lines;
 pub mod values;
 mod zipf;
 
@@ -33,3 +34,4 @@ pub use request::Request;
 pub use rng::{Rng, derive_seed};
 pub use spec::{Spec, SpecBeside};
 pub use stream::RequestStream;
+pub use toml_lines::{line_of, toml_fault};

@@ -1,7 +1,7 @@
 //! Adapters between buses and PCI.
 
-use super::Source::{Assumed, Derived, Fitted, Paper};
-use super::{Field, Model, Parts, Rows, model};
+use super::fields::{Field, Unit, field};
+use super::{Model, Parts, model};
 
 /// An adapter between buses and PCI: rates from and to the drives, 0 for one that never binds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,50 +15,22 @@ pub struct AdapterSpec {
     pub xor_per_kib_ns: u64,
 }
 
-pub(crate) const ADAPTERS: Parts<AdapterSpec> =
-    Parts { kind: "adapter", fields: FIELDS, models: MODELS };
+pub(crate) static ADAPTERS: Parts<AdapterSpec> =
+    Parts { kind: "adapter", fields: FIELDS, models: &MODELS };
 
-const MODELS: &[Model] = &[
-    model("aha2940", &[AHA2940]).help("Adaptec 2940UW, one bus"),
-    model("aic160", &[AIC160, AHA2940]).help("Adaptec AIC Ultra160"),
-    model("3w5400", &[W5400]).help("3ware 3W-5400, four IDE channels"),
-    model("3w6800", &[W6800]).help("3ware 3W-6800, eight IDE channels"),
+/// The files of the adapters that are known.
+static MODELS: [Model; 5] = [
+    model("none", include_str!("../../catalogue/adapters/none.toml")),
+    model("aha2940", include_str!("../../catalogue/adapters/aha2940.toml")),
+    model("aic160", include_str!("../../catalogue/adapters/aic160.toml")),
+    model("3w5400", include_str!("../../catalogue/adapters/3w5400.toml")),
+    model("3w6800", include_str!("../../catalogue/adapters/3w6800.toml")),
 ];
 
 const FIELDS: &[Field<AdapterSpec>] = &[
-    ("channels", &[""], |it, value| it.channels = value as u32),
-    ("rate in", &["B/s"], |it, value| it.in_bytes_per_s = value),
-    ("rate out", &["B/s"], |it, value| it.out_bytes_per_s = value),
-    ("command", &["ns"], |it, value| it.command_ns = value),
-    ("exclusive or, per KiB", &["ns"], |it, value| it.xor_per_kib_ns = value),
-];
-
-const AHA2940: Rows = &[
-    ("channels", 1, Paper("Riedel, section 4: an adapter per bus")),
-    ("rate in", 0, Assumed("never binds: the bus does")),
-    ("rate out", 0, Assumed("in the rate of the bus, with which it was measured")),
-    ("command", 0, Assumed("in the phases of the bus")),
-    ("exclusive or, per KiB", 20_000, Assumed("50 MB/s, as controllers of its time")),
-];
-
-const AIC160: Rows = &[
-    ("channels", 1, Paper("Chung, Table 5")),
-    ("rate in", 0, Paper("Chung, section 3.2: PCI binds")),
-    ("rate out", 50_000_000, Paper("Chung, Table 6: 50 MB/s of writes")),
-];
-
-const W5400: Rows = &[
-    ("channels", 4, Paper("Chung, section 3.3")),
-    ("rate in", 58_900_000, Paper("Chung, Table 6")),
-    ("rate out", 40_000_000, Paper("Chung, Table 6")),
-    ("command", 300_000, Fitted("Chung, figure 26: disk speed from 8 KB on, 2 deep")),
-    ("exclusive or, per KiB", 20_000, Derived("it has no RAID 5; as the others")),
-];
-
-const W6800: Rows = &[
-    ("channels", 8, Paper("Chung, section 3.3")),
-    ("rate in", 101_000_000, Paper("Chung, Table 6")),
-    ("rate out", 85_000_000, Paper("Chung, Table 6")),
-    ("command", 60_000, Assumed("a fifth of the 3W-5400's: no figure shows it")),
-    ("exclusive or, per KiB", 20_000, Derived("as the others")),
+    field("channels", Unit::Count(1, 4_096), |it, value| it.channels = value as u32),
+    field("rate in", Unit::RateOrNone, |it, value| it.in_bytes_per_s = value),
+    field("rate out", Unit::RateOrNone, |it, value| it.out_bytes_per_s = value),
+    field("command", Unit::Time, |it, value| it.command_ns = value),
+    field("exclusive or, per KiB", Unit::TimePerKib, |it, value| it.xor_per_kib_ns = value),
 ];

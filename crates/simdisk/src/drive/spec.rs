@@ -92,7 +92,93 @@ pub struct DriveSpec {
     pub effects: Effects,
 }
 
+/// Least and most that the average seek can be beyond the shortest, as a share of what the longest is:
+/// where the curve has no root, and where it ends level (`seek`: mean and slope of the curve).
+const AVERAGE_SEEKS: (f64, f64) = (1.0 / 3.0, 11.0 / 15.0);
+/// Bytes of a sector.
+const SECTOR_BYTES: u64 = 512;
+/// Longest that a drive may take to be read once: a hundred years, beyond which time does not count.
+const LONGEST_READ_NS: f64 = 100.0 * 365.0 * 86_400.0 * 1e9;
+
 impl DriveSpec {
+    /// Whether the values go together; else what does not, and what would do.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let (outer, inner) = (self.outer_bytes_per_s, self.inner_bytes_per_s);
+        if inner > outer {
+            return Err(
+                "its innermost track is faster than its outermost one: the media rate falls \
+                        inwards"
+                    .to_owned(),
+            );
+        }
+        let track_bytes = |rate: u64| (rate as f64 * self.revolution_ns() as f64 / 1e9) as u64;
+        if track_bytes(inner) < SECTOR_BYTES {
+            let least = (SECTOR_BYTES as f64 * 1e9 / self.revolution_ns() as f64).ceil();
+            return Err(format!(
+                "a track would hold less than a sector of {SECTOR_BYTES} bytes; at this speed the \
+                 media rate is at least {}/s",
+                record::format_bytes(least as u64)
+            ));
+        }
+        let cylinder_bytes = track_bytes(outer).saturating_mul(u64::from(self.heads));
+        if cylinder_bytes.saturating_mul(u64::from(self.zones)) > self.capacity_bytes {
+            return Err(format!(
+                "it has fewer cylinders than zones: a cylinder holds {} at this speed, rate and number \
+                 of heads; set fewer heads or zones, or more capacity",
+                record::format_bytes(cylinder_bytes)
+            ));
+        }
+        let tracks = self.capacity_bytes as f64 / track_bytes(inner) as f64;
+        let switch_ns = self.head_switch_ns.max(self.cylinder_switch_ns);
+        if tracks * (self.revolution_ns() + switch_ns) as f64 > LONGEST_READ_NS {
+            return Err(
+                "it would take more than a hundred years to read it once: set a higher media \
+                        rate or less capacity"
+                    .to_owned(),
+            );
+        }
+        self.check_seeks()?;
+        // Of a segment a quarter is kept for what was sent, and another is on its way.
+        if self.burst_bytes > self.segment_bytes / 2 {
+            return Err(format!(
+                "a burst has at most half a read segment, {}",
+                record::format_bytes(self.segment_bytes / 2)
+            ));
+        }
+        let sizes = [self.segment_bytes, self.write_buffer_bytes, self.burst_bytes];
+        if sizes.iter().any(|size| !size.is_multiple_of(SECTOR_BYTES)) {
+            return Err(format!(
+                "read segment, write buffer and burst are whole sectors of {SECTOR_BYTES} bytes"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether a curve goes through the seek times, on which a longer way never takes less.
+    fn check_seeks(&self) -> Result<(), String> {
+        let (track, average) = (self.track_seek_ns, self.average_seek_ns);
+        if average < track {
+            return Err("its average seek is shorter than that to the next cylinder".to_owned());
+        }
+        if self.full_seek_ns == 0 {
+            return Ok(());
+        }
+        let range = self.full_seek_ns.saturating_sub(track) as f64;
+        let (least, most) = AVERAGE_SEEKS;
+        if self.full_seek_ns < average
+            || !(least * range..=most * range).contains(&((average - track) as f64))
+        {
+            let at = |share: f64| record::format_nanos(track as f64 + share * range);
+            return Err(format!(
+                "no seek curve goes through its times: with these of the next cylinder and the full \
+                 stroke, the average is from {} to {}, or set the full stroke to none",
+                at(least),
+                at(most)
+            ));
+        }
+        Ok(())
+    }
+
     pub fn revolution_ns(&self) -> u64 {
         let nominal_ns = 60_000_000_000 / u64::from(self.rpm.max(1));
         nominal_ns - nominal_ns * u64::from(self.spindle_ppm) / 1_000_000

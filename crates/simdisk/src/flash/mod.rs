@@ -37,7 +37,7 @@ use record::{CacheMode, Nanos, OpKind};
 use std::collections::VecDeque;
 
 pub use spec::{FlashSpec, ReadOrder, Start};
-pub(crate) use spec::{KEYS, KINDS};
+pub(crate) use spec::{KEYS, KINDS, keys_with_defaults};
 
 const NEVER: Nanos = Nanos(u64::MAX);
 

@@ -1,11 +1,17 @@
 //! The parameters of a flash drive, their keys, and two drives of ordinary specification.
 //!
 //! The drives have the figures on the data sheets of many client drives of 1 TB and are no maker's
-//! product; `catalogue::flash_drives` says where each value comes from.
+//! product; their files below `catalogue/flash` say where each value comes from. No data sheet prints
+//! what is inside a drive. What is assumed lies within what makers publish of TLC flash and its
+//! interfaces; what is derived makes the drive as a whole give the figures of its class of data sheet
+//! (SATA: 550/520 MB/s, 95,000/90,000 IOPS, 100 us; NVMe on PCIe 3.0 x4: 3.5/3.0 GB/s, 500,000 IOPS
+//! and more, 80 to 90 us).
 
 use crate::keys::{
-    Kind, Setting, bytes, bytes_per_s, choice, count, key, kind, percentage, put, switch, time_from,
+    self, BY_KIND, Key, Kind, Setting, bytes, bytes_per_s, choice, count, filed, key, percentage,
+    put, switch, time_from,
 };
+use crate::toml_text::Given;
 use record::{Bytes, Nanos};
 
 /// In which order a die takes its work; the help of `reads` says what each is.
@@ -54,26 +60,10 @@ pub struct FlashSpec {
     pub(crate) overhead: Nanos,
 }
 
+/// The first has all values; the others say what they have otherwise.
 pub(crate) const KINDS: &[Kind] = &[
-    kind("sata-ssd", "SATA SSD of ordinary specification: 550/520 MB/s, 95k/90k IOPS, 32 commands"),
-    kind(
-        "nvme-ssd",
-        "NVMe SSD of ordinary specification, PCIe 3.0 x4: 3.5/3.0 GB/s, 500k IOPS and more",
-    )
-    .with(&[
-        ("channels", "8"),
-        ("dies", "64"),
-        ("read", "65us"),
-        ("program", "658us"),
-        ("channel", "800MB/s"),
-        ("reads", "suspend"),
-        ("buffer", "16MiB"),
-        ("queue", "1024"),
-        ("link", "3500MB/s"),
-        ("duplex", "on"),
-        ("command", "1600ns"),
-        ("write-command", "1800ns"),
-    ]),
+    filed("sata-ssd", include_str!("../../catalogue/flash/sata-ssd.toml")),
+    filed("nvme-ssd", include_str!("../../catalogue/flash/nvme-ssd.toml")),
 ];
 
 impl ReadOrder {
@@ -86,64 +76,76 @@ impl Start {
         &[("fresh", Self::Fresh), ("sequential", Self::Sequential), ("random", Self::Random)];
 }
 
-/// The defaults are those of the SATA drive.
 pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
-    key("size", "32GiB", "capacity, up to 1TiB; takes 8 bytes of memory per 4 KiB")
+    key("size", BY_KIND, "capacity, up to 1TiB; takes 8 bytes of memory per 4 KiB")
         .sets(|it, value| put(&mut it.size, bytes(value))),
-    key("op", "7%", "over-provisioning: spare flash as a share of the capacity")
+    key("op", BY_KIND, "over-provisioning: spare flash as a share of the capacity")
         .sets(|it, value| put(&mut it.op, percentage(value, 1.0, 300.0))),
-    key("channels", "4", "channels between controller and dies")
+    key("channels", BY_KIND, "channels between controller and dies")
         .sets(|it, value| put(&mut it.channels, count(value, 1, 64))),
-    key("dies", "16", "dies over all channels; each does one thing a time")
+    key("dies", BY_KIND, "dies over all channels; each does one thing a time")
         .sets(|it, value| put(&mut it.dies, count(value, 1, 1_024))),
-    key("read", "60us", "time to sense a page").sets(|it, value| put(&mut it.read, nanos(value))),
-    key("program", "925us", "time to program a page")
+    key("read", BY_KIND, "time to sense a page").sets(|it, value| put(&mut it.read, nanos(value))),
+    key("program", BY_KIND, "time to program a page")
         .sets(|it, value| put(&mut it.program, nanos(value))),
-    key("erase", "5ms", "time to erase a block").sets(|it, value| put(&mut it.erase, nanos(value))),
-    key("page", "32KiB", "what a die programs at once, over its planes")
+    key("erase", BY_KIND, "time to erase a block")
+        .sets(|it, value| put(&mut it.erase, nanos(value))),
+    key("page", BY_KIND, "what a die programs at once, over its planes")
         .sets(|it, value| put(&mut it.page, bytes(value))),
-    key("block", "18MiB", "erase block of a die, over its planes")
+    key("block", BY_KIND, "erase block of a die, over its planes")
         .sets(|it, value| put(&mut it.block, bytes(value))),
-    key("channel", "400MB/s", "transfer rate of a channel")
+    key("channel", BY_KIND, "transfer rate of a channel")
         .sets(|it, value| put(&mut it.channel_bytes_per_s, rate(value))),
     key(
         "reads",
-        "first",
+        BY_KIND,
         "order of a die's work: queued, first (reads before what waits), or suspend (reads also \
          interrupt what is under way)",
     )
     .sets(|it, value| put(&mut it.reads, choice(value, ReadOrder::WORDS))),
-    key("buffer", "8MiB", "write buffer; what is in it is acknowledged")
+    key("buffer", BY_KIND, "write buffer; what is in it is acknowledged")
         .sets(|it, value| put(&mut it.buffer, bytes(value))),
     key(
         "plp",
-        "off",
+        BY_KIND,
         "on: the buffer survives a loss of power, so that writes through all caches need not wait \
          for the flash",
     )
     .sets(|it, value| put(&mut it.plp, switch(value))),
-    key("gc", "on", "on: collects while idle, too; off: only when free blocks run low")
+    key("gc", BY_KIND, "on: collects while idle, too; off: only when free blocks run low")
         .sets(|it, value| put(&mut it.gc, switch(value))),
     key(
         "preconditioned",
-        "sequential",
+        BY_KIND,
         "state at time zero: fresh (never written), sequential (written once, in order) or random \
          (overwritten until steady)",
     )
     .sets(|it, value| put(&mut it.start, choice(value, Start::WORDS))),
-    key("queue", "32", "commands that it takes at once; more wait outside")
+    key("queue", BY_KIND, "commands that it takes at once; more wait outside")
         .sets(|it, value| put(&mut it.queue, count(value, 1, 65_536))),
-    key("link", "550MB/s", "transfer rate of the link")
+    key("link", BY_KIND, "transfer rate of the link")
         .sets(|it, value| put(&mut it.link_bytes_per_s, rate(value))),
-    key("duplex", "off", "on: the link carries both directions at once")
+    key("duplex", BY_KIND, "on: the link carries both directions at once")
         .sets(|it, value| put(&mut it.duplex, switch(value))),
-    key("command", "10500ns", "controller time of a read, one by one")
+    key("command", BY_KIND, "controller time of a read, one by one")
         .sets(|it, value| put(&mut it.command, nanos(value))),
-    key("write-command", "11100ns", "controller time of a write, one by one")
+    key("write-command", BY_KIND, "controller time of a write, one by one")
         .sets(|it, value| put(&mut it.write_command, nanos(value))),
-    key("overhead", "12us", "time of a command beside that, in parallel")
+    key("overhead", BY_KIND, "time of a command beside that, in parallel")
         .sets(|it, value| put(&mut it.overhead, nanos(value))),
 ];
+
+/// The keys with the values of the first drive, which hold where nothing else is said.
+pub(crate) fn keys_with_defaults() -> Vec<Key> {
+    let mut keys = keys::keys(KEYS);
+    for entry in KINDS[0].entries() {
+        let key = keys.iter_mut().find(|key| key.name == entry.key);
+        if let (Some(key), Given::Text(text)) = (key, entry.value) {
+            key.default = text;
+        }
+    }
+    keys
+}
 
 /// Smallest and largest capacity.
 const SIZES: (u64, u64) = (128 << 20, 1 << 40);

@@ -5,37 +5,20 @@
 //! no keys, since a drive with other numbers would be another drive.
 
 use crate::bus::BusSpec;
-use crate::catalogue::{ADAPTERS, AdapterSpec, BUSES, DRIVES, HOSTS, HostSpec};
+use crate::catalogue::{ADAPTERS, AdapterSpec, AnyParts, HOSTS, HostSpec};
 use crate::drive::DriveSpec;
 use crate::files::{FileSpec, FileState, FileSystem};
-use crate::keys::{BY_KIND, Kind, Setting, bytes, choice, count, key, kind, put, switch};
+use crate::keys::{BY_KIND, Kind, Setting, bytes, choice, count, filed, key, put, switch};
 use crate::network::NetworkSpec;
 use crate::volume::{Location, MirrorReads, Raid, Volume, VolumeSpec};
 
 pub(crate) const KINDS: &[Kind] = &[
-    kind(
-        "st15150w",
-        "Seagate Barracuda 4, Fast-Wide SCSI, behind an Adaptec 2940UW of a 200 MHz Pentium Pro \
-         (Riedel 1997)",
-    ),
-    kind("st34371w", "Seagate Barracuda 4LP, Ultra-Wide SCSI, in the same machine"),
-    kind("st15150n", "Seagate Barracuda 4, Fast narrow SCSI, in the same machine"),
-    kind(
-        "atlas10k",
-        "Quantum Atlas 10K, Ultra160 SCSI, in a two-processor Pentium III of 733 MHz (Chung 2000)",
-    ),
-    kind("fireball", "Quantum Fireball lct08, IDE, behind a 3ware 3W-5400 in the same machine"),
-    kind("friedman10k", "the 10,000 rpm server disk of Friedman's Table 1"),
-];
-
-/// The parts that belong to a name: bus, adapter, host, file system.
-const SETS: &[(&str, &str, &str, &str, FileSystem)] = &[
-    ("st15150w", "fast-wide", "aha2940", "p6-200", FileSystem::Nt4Sp3),
-    ("st34371w", "ultra-wide", "aha2940", "p6-200", FileSystem::Nt4Sp3),
-    ("st15150n", "fast-narrow", "aha2940", "p6-200", FileSystem::Nt4Sp3),
-    ("atlas10k", "ultra160", "aic160", "p3-733", FileSystem::W2k),
-    ("fireball", "ata66", "3w5400", "p3-733-ide", FileSystem::W2k),
-    ("friedman10k", "friedman", "aha2940", "p3-733", FileSystem::W2k),
+    filed("st15150w", include_str!("../../catalogue/machines/st15150w.toml")),
+    filed("st34371w", include_str!("../../catalogue/machines/st34371w.toml")),
+    filed("st15150n", include_str!("../../catalogue/machines/st15150n.toml")),
+    filed("atlas10k", include_str!("../../catalogue/machines/atlas10k.toml")),
+    filed("fireball", include_str!("../../catalogue/machines/fireball.toml")),
+    filed("friedman10k", include_str!("../../catalogue/machines/friedman10k.toml")),
 ];
 
 // The words of the keys `raidat`, `mirror`, `fs` and `file`.
@@ -78,9 +61,8 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
         "adapter: aha2940, aic160, 3w5400 or 3w6800; none: one that costs nothing",
     )
     .sets(|it, value| {
-        let free = || (value == "none").then(|| AdapterSpec { channels: 1, ..Default::default() });
-        let names = || format!("use none, {}", ADAPTERS.names());
-        put(&mut it.adapter, ADAPTERS.get(value).or_else(free).ok_or_else(names))
+        let names = || format!("use {}", ADAPTERS.names());
+        put(&mut it.adapter, ADAPTERS.get(value).ok_or_else(names))
     }),
     key(
         "host",
@@ -165,8 +147,6 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
 /// A machine: drives, what binds them, what they hang on, and the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineSpec {
-    /// That of the drive.
-    pub name: &'static str,
     pub drive: DriveSpec,
     pub bus: BusSpec,
     /// What is between bus and PCI.
@@ -185,23 +165,19 @@ pub struct MachineSpec {
 }
 
 impl MachineSpec {
-    /// A machine with one drive of this name; the first of the table if there is none.
-    pub(crate) fn new(name: &str) -> Self {
-        let set = SETS.iter().find(|set| set.0 == name).unwrap_or(&SETS[0]);
-        let &(name, bus, adapter, host, system) = set;
-        let host = HOSTS.get(host).unwrap_or_default();
-        let file = FileSpec {
-            system,
-            state: FileState::Written,
-            unhinted: false,
-            memory_bytes: host.memory_bytes,
-            costs: host.costs,
-        };
+    /// A machine of these parts with one drive; the file system is still to be said.
+    pub(crate) fn new(
+        drive: DriveSpec,
+        bus: BusSpec,
+        adapter: AdapterSpec,
+        host: HostSpec,
+    ) -> Self {
+        let file =
+            FileSpec { memory_bytes: host.memory_bytes, costs: host.costs, ..FileSpec::default() };
         Self {
-            name,
-            drive: DriveSpec { write_cache: true, ..DRIVES.get(name).unwrap_or_default() },
-            bus: BUSES.get(bus).unwrap_or_default(),
-            adapter: ADAPTERS.get(adapter).unwrap_or_default(),
+            drive: DriveSpec { write_cache: true, ..drive },
+            bus,
+            adapter,
             host,
             disks: 1,
             buses: 0,
@@ -215,6 +191,7 @@ impl MachineSpec {
 
     /// Whether the values go together; else what does not, and what to set.
     pub(crate) fn check(&self) -> Result<(), String> {
+        self.drive.check()?;
         self.volume.check(self.disks)?;
         let least = self.least_buses();
         if self.buses != 0 && self.buses < least {

@@ -26,24 +26,27 @@ fn page() -> String {
                     **derived** from what is printed, **assumed** where nothing is printed and \
                     little depends on it, or **fitted** on the one figure that is named, and then \
                     left alone. What the parts do is in [simulator.md](simulator.md). This page is \
-                    written from the tables in the code (`HALFPOWER_BLESS=1 cargo test -p \
-                    halfpower-simdisk parameters`); do not edit it.\n"
+                    written from the files in `crates/simdisk/catalogue` and the tables of keys \
+                    (`HALFPOWER_BLESS=1 cargo test -p halfpower-simdisk parameters`); do not edit \
+                    it.\n"
         .to_owned();
     for part in parts() {
         text.push_str(&format!("\n## {}: {}\n\n{}\n\n", part.kind, part.name, part.help));
         text.push_str("| parameter | value | | where from |\n|---|---:|---|---|\n");
         for row in &part.parameters {
-            let (value, source) = (grouped(row.value), row.source);
-            let (word, why) = source.words();
-            text.push_str(&format!("| {} | {value} | {} | {word}: {why} |\n", row.name, row.unit));
+            let (value, source) = (grouped(row.value), &row.source);
+            text.push_str(&format!("| {} | {value} | {} | {source} |\n", row.name, row.unit));
         }
     }
     for family in FAMILIES {
         text.push_str(&format!("\n## Keys: {}\n\n", family.title));
         text.push_str("| name | what it is |\n|---|---|\n");
         for kind in family.kinds {
-            let changes: Vec<String> =
-                kind.defaults.iter().map(|(key, value)| format!("`{key}={value}`")).collect();
+            let changes: Vec<String> = family
+                .changes(kind)
+                .iter()
+                .map(|(key, value)| format!("`{key}={value}`"))
+                .collect();
             let changes = if changes.is_empty() {
                 String::new()
             } else {
@@ -80,8 +83,9 @@ fn every_parameter_says_where_it_comes_from_and_what_was_fitted_names_its_figure
     for part in parts() {
         for row in &part.parameters {
             rows += 1;
-            let (word, text) = row.source.words();
-            assert!(!text.is_empty(), "{}: {}", part.name, row.name);
+            let (word, text) = row.source.split_once(": ").unwrap_or_default();
+            let known = ["paper", "derived", "assumed", "fitted"].contains(&word);
+            assert!(known && text.len() > 3, "{}: {}: {}", part.name, row.name, row.source);
             let named = ["figure", "Table", "table", "section"].iter().any(|w| text.contains(w));
             assert!(word != "fitted" || named, "{}: {}: {text}", part.name, row.name);
         }

@@ -63,9 +63,8 @@ impl Design {
     /// If it is no TOML, has keys that mean nothing, or does not hold together.
     pub fn parse(name: &str, text: &str) -> Result<Self, DesignError> {
         let written: Written = toml::from_str(text).map_err(|error| {
-            let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or(text));
-            let line = before.matches('\n').count() + 1;
-            DesignError::Syntax { name: name.to_owned(), line, cause: error.message().to_owned() }
+            let (line, cause) = crate::toml_fault(text, &error);
+            DesignError::Syntax { name: name.to_owned(), line, cause }
         })?;
         Reader { name }.design(written)?.checked()
     }

@@ -1,0 +1,128 @@
+//! The families of simulated devices: what has the same keys and is built in the same way.
+//!
+//! A family is a table of names, a table of keys and a way to begin; adding one is a line in
+//! [`FAMILIES`] and a variant of [`SimKind`].
+
+use crate::catalogue::{ADAPTERS, BUSES, DRIVES, HOSTS, KINDS_OF_PARTS, Rows};
+use crate::extracted::ExtractedSpec;
+use crate::flash::{self, FlashSpec};
+use crate::keys::{self, BY_KIND, Key, Kind};
+use crate::machine::{self, MachineSpec};
+use crate::queue_spec::{self, QueueSpec};
+use crate::toml_text::Given;
+
+/// The parts of a machine in the order of [`KINDS_OF_PARTS`]; of other families, none has a value.
+pub(crate) type Parts = [Rows; KINDS_OF_PARTS.len()];
+
+/// Devices that share their keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// What they are, in a word: `family = "…"` of a file.
+    pub name: &'static str,
+    /// What they are, as a heading.
+    pub title: &'static str,
+    /// Their names.
+    pub kinds: &'static [Kind],
+    keys: fn() -> Vec<Key>,
+    /// The specification before any key is set, of the parts of a machine.
+    pub(crate) begin: fn(&Parts) -> SimKind,
+}
+
+impl Family {
+    /// Their keys, which hold for each of them.
+    #[must_use]
+    pub fn keys(&self) -> Vec<Key> {
+        (self.keys)()
+    }
+
+    /// The keys that a name sets to something other than their default, with the value.
+    #[must_use]
+    pub fn changes(&self, kind: &Kind) -> Vec<(String, String)> {
+        if kind.file.is_empty() {
+            return kind
+                .sets
+                .iter()
+                .map(|&(key, text)| (key.to_owned(), text.to_owned()))
+                .collect();
+        }
+        let keys = self.keys();
+        let default = |name: &str| keys.iter().find(|key| key.name == name).map(|key| &key.default);
+        let changed = kind.entries().into_iter().filter_map(|entry| match entry.value {
+            Given::Text(text) => {
+                let default = default(&entry.key).filter(|default| *default != BY_KIND)?;
+                (text != *default).then(|| (entry.key.into_owned(), text.into_owned()))
+            }
+            Given::Table(_) => None,
+        });
+        changed.collect()
+    }
+}
+
+/// All families.
+pub const FAMILIES: &[Family] = &[
+    Family {
+        name: "queue",
+        title: "Queues with a known truth",
+        kinds: queue_spec::KINDS,
+        keys: || keys::keys(queue_spec::KEYS),
+        begin: |_| {
+            SimKind::Queue(keys::with_defaults(queue_spec::KEYS, &keys::keys(queue_spec::KEYS)))
+        },
+    },
+    Family {
+        name: "flash",
+        title: "Flash drives",
+        kinds: flash::KINDS,
+        keys: flash::keys_with_defaults,
+        begin: |_| {
+            let defaults = flash::keys_with_defaults();
+            SimKind::Flash(Box::new(keys::with_defaults(flash::KEYS, &defaults)))
+        },
+    },
+    Family {
+        name: "machine",
+        title: "Machines with disk drives",
+        kinds: machine::KINDS,
+        keys: || keys::keys(machine::KEYS),
+        begin: |[drive, bus, adapter, host]| {
+            let (drive, bus) = (DRIVES.build(drive), BUSES.build(bus));
+            let (adapter, host) = (ADAPTERS.build(adapter), HOSTS.build(host));
+            SimKind::Machine(Box::new(MachineSpec::new(drive, bus, adapter, host)))
+        },
+    },
+];
+
+/// The specification of a device, by family.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SimKind {
+    /// Servers with one queue.
+    Queue(QueueSpec),
+    /// A flash drive.
+    Flash(Box<FlashSpec>),
+    /// A machine with disk drives.
+    Machine(Box<MachineSpec>),
+    /// A drive with the parameters of a real one.
+    Extracted(Box<ExtractedSpec>),
+}
+
+impl SimKind {
+    /// Sets a key; `false` if there is none of this name, an error if the value cannot be used.
+    pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<bool, String> {
+        match self {
+            Self::Queue(spec) => keys::set(queue_spec::KEYS, spec, key, value),
+            Self::Flash(spec) => keys::set(flash::KEYS, &mut **spec, key, value),
+            Self::Machine(spec) => keys::set(machine::KEYS, &mut **spec, key, value),
+            // All of it stands in its file.
+            Self::Extracted(_) => Ok(false),
+        }
+    }
+
+    /// Whether the values go together.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Queue(_) | Self::Extracted(_) => Ok(()),
+            Self::Flash(spec) => spec.check(),
+            Self::Machine(spec) => spec.check(),
+        }
+    }
+}
