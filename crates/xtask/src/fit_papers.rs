@@ -13,6 +13,7 @@ use crate::arguments::Arguments;
 use crate::place;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use simdisk::SimSpec;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -104,9 +105,9 @@ const FITS: &[Fit] = &[
         series: &["fig10.read", "fig13.read"],
     },
     Fit {
-        name: "ultra-bus-out",
+        name: "pci-outward",
         machines: &["st34371w"],
-        parameters: &["bus.rate-out"],
+        parameters: &["host.pci-outward"],
         series: &["fig13.write"],
     },
     Fit {
@@ -168,19 +169,12 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     for fit in FITS.iter().filter(wanted) {
         for name in fit.machines {
             if !machines.contains_key(name) {
-                machines.insert(*name, described(&binary, name)?);
+                machines.insert(*name, SimSpec::shown(name)?);
             }
         }
         fit_one(&binary, fit, &mut machines)?;
     }
     Ok(true)
-}
-
-/// The description of a machine as the program prints it.
-fn described(binary: &Path, name: &str) -> Result<String> {
-    let output = Command::new(binary).args(["--show-sim", name]).output()?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// Where the value of `section.key` stands in a description.

@@ -14,7 +14,9 @@ pub struct HostSpec {
     /// For the file-system cache.
     pub memory_bytes: u64,
     pub xor_per_kib_ns: u64,
-    pub pci_bytes_per_s: u64,
+    pub pci_in_bytes_per_s: u64,
+    /// Adapters that read memory get less than those that write it.
+    pub pci_out_bytes_per_s: u64,
     pub memory_in_bytes_per_s: u64,
     pub memory_out_bytes_per_s: u64,
 }
@@ -22,10 +24,11 @@ pub struct HostSpec {
 pub(crate) static HOSTS: Parts<HostSpec> = Parts { kind: "host", fields: FIELDS, models: &MODELS };
 
 /// The files of the hosts that are known.
-static MODELS: [Model; 4] = [
+static MODELS: [Model; 5] = [
     model("p6-200", include_str!("../../catalogue/hosts/p6-200.toml")),
     model("p3-733", include_str!("../../catalogue/hosts/p3-733.toml")),
     model("p3-733-ide", include_str!("../../catalogue/hosts/p3-733-ide.toml")),
+    model("p3-733-dynamic", include_str!("../../catalogue/hosts/p3-733-dynamic.toml")),
     model("ideal", include_str!("../../catalogue/hosts/ideal.toml")),
 ];
 
@@ -51,7 +54,8 @@ const FIELDS: &[Field<HostSpec>] = &[
     field("transfer of the cache", Unit::Time, |it, value| it.costs.background_ns = value),
     field("memory", Unit::Bytes(1 << 20, 1 << 47), |it, value| it.memory_bytes = value),
     field("exclusive or, per KiB", Unit::TimePerKib, |it, value| it.xor_per_kib_ns = value),
-    field("PCI", Unit::RateOrNone, |it, value| it.pci_bytes_per_s = value),
+    field("PCI", Unit::RateOrNone, |it, value| it.pci_in_bytes_per_s = value),
+    field("PCI, outward", Unit::RateOrNone, |it, value| it.pci_out_bytes_per_s = value),
     field("memory, outward", Unit::RateOrNone, |it, value| it.memory_out_bytes_per_s = value),
     field("memory, inward", Unit::RateOrNone, |it, value| it.memory_in_bytes_per_s = value),
 ];

@@ -155,7 +155,7 @@ impl Machine {
                 .collect(),
             firmware: vec![Server::default(); adapter_count as usize],
             pcis: (0..spec.pcis)
-                .map(|_| Lane::new(host.pci_bytes_per_s, host.pci_bytes_per_s, contended))
+                .map(|_| Lane::new(host.pci_in_bytes_per_s, host.pci_out_bytes_per_s, contended))
                 .collect(),
             memory: Lane::new(host.memory_in_bytes_per_s, host.memory_out_bytes_per_s, contended),
             trunk: Lane::new(spec.bus.in_bytes_per_s, spec.bus.out_bytes_per_s, contended),

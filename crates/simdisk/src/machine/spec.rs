@@ -67,7 +67,8 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key(
         "host",
         BY_KIND,
-        "processors, their cost per request, memory and PCI: p6-200, p3-733, p3-733-ide or ideal",
+        "processors, their cost per request, memory and PCI: p6-200, p3-733, p3-733-ide, \
+         p3-733-dynamic or ideal",
     )
     .sets(|it, value| {
         let host = HOSTS.get(value);
