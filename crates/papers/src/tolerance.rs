@@ -33,7 +33,7 @@ pub const SLOPE_RATIO: f64 = 2.0;
 pub enum Tolerance {
     /// The printed digits.
     Rounding,
-    /// A deviation of at most this share, at every point.
+    /// A deviation of at most this share at every point, or what the printed digits leave open.
     Share(f64),
     /// A request size: the same one or the next of the paper's own axis.
     Size(&'static [f64]),
@@ -99,7 +99,9 @@ fn is_near(printed: Printed, value: f64, tolerance: Tolerance) -> bool {
     let off = libm::fabs(value - printed.value);
     match tolerance {
         Tolerance::Rounding => off <= printed.half_unit + slack,
-        Tolerance::Share(share) => off <= share * libm::fabs(printed.value) + slack,
+        Tolerance::Share(share) => {
+            off <= (share * libm::fabs(printed.value)).max(printed.half_unit) + slack
+        }
         Tolerance::Curve => off <= SINGLE * libm::fabs(printed.value) + slack,
         Tolerance::Size(sizes) => {
             let step = |size: f64| sizes.iter().position(|&known| known == size);

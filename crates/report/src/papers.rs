@@ -11,6 +11,7 @@ use crate::chart::{self, Axis, Form, Series};
 use crate::number;
 use crate::page::Tone;
 use crate::story::{Badge, Cell, Story};
+use papers::tolerance::{CURVE_MAX, CURVE_MEDIAN};
 use papers::{Chart, Class, ClassCount, Paper, Point, Report, Row, Verdict};
 use stats::grouped;
 use std::collections::BTreeMap;
@@ -141,11 +142,19 @@ fn summary(story: &mut Story, report: &Report) {
             story.fact(class.name(), text);
         }
     }
+    let near = |row: &&Row| {
+        row.chart.is_some()
+            && judged.contains(&row.class)
+            && row.deviation.is_some_and(|median| median <= CURVE_MEDIAN)
+            && row.deviation_max.is_some_and(|max| max <= CURVE_MAX)
+    };
+    let near = report.rows.iter().filter(near).count();
+    story.fact("by height alone", format!("{near} of {all} series, order and slope left out"));
     let fitted = sum(&[Class::Fitted], |it| it.rows);
     story.fact("fitted", format!("{fitted} shown, not counted as reproduced"));
     let fails = |verdict| report.rows.iter().filter(move |row| row.verdict == verdict);
     let (off, none) = (fails(Verdict::Deviates).count(), fails(Verdict::Failed).count());
-    story.fact("fail", format!("{}, each with its cause, below", off + none));
+    story.fact("fail", format!("{}, below, each with its cause or that none is known", off + none));
     let derived = [Class::Derived];
     let formulae = (sum(&derived, |it| it.reproduced), sum(&derived, |it| it.rows));
     let text = format!("{} of {} give the printed digits", formulae.0, formulae.1);

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Parameters that are fitted together: `section.key` of the machines named, all of which get the
-/// same value, on the series named.
+/// same value, on the series named. Two keys in one text keep their ratio.
 struct Fit {
     name: &'static str,
     machines: &'static [&'static str],
@@ -32,11 +32,11 @@ const FITS: &[Fit] = &[
         name: "fast-reads",
         machines: &["st15150w"],
         parameters: &[
-            "drive.media-rate-outermost-track",
+            "drive.media-rate-outermost-track drive.media-rate-innermost-track",
             "drive.firmware-command",
             "drive.firmware-end",
             "drive.finding-it",
-            "bus.rate-in",
+            "bus.rate-in bus.rate-out",
         ],
         series: &["fig03.read.fast", "table3.fast.prefetch", "table3.fast.hit"],
     },
@@ -49,8 +49,11 @@ const FITS: &[Fit] = &[
     Fit {
         name: "fast-queued",
         machines: &["st15150w"],
-        parameters: &["drive.firmware-command-among-others"],
-        series: &["fig06.read.3"],
+        parameters: &[
+            "drive.firmware-command-among-others",
+            "drive.firmware-first-after-another-drive",
+        ],
+        series: &["fig06.read.3", "fig07.read.1", "fig07.read.3", "fig08.wce.4"],
     },
     Fit {
         name: "fast-queued-writes",
@@ -59,22 +62,16 @@ const FITS: &[Fit] = &[
         series: &["fig06.write.8"],
     },
     Fit {
-        name: "fast-wake",
-        machines: &["st15150w"],
-        parameters: &["drive.firmware-first-after-another-drive"],
-        series: &["fig07.read.1", "fig07.read.3"],
-    },
-    Fit {
         name: "narrow",
         machines: &["st15150n"],
-        parameters: &["bus.rate-in"],
+        parameters: &["bus.rate-in bus.rate-out"],
         series: &["table3.narrow.prefetch"],
     },
     Fit {
         name: "ultra-reads",
         machines: &["st34371w"],
         parameters: &[
-            "drive.media-rate-outermost-track",
+            "drive.media-rate-outermost-track drive.media-rate-innermost-track",
             "drive.firmware-command",
             "drive.firmware-end",
         ],
@@ -89,8 +86,12 @@ const FITS: &[Fit] = &[
     Fit {
         name: "ultra-queued",
         machines: &["st34371w"],
-        parameters: &["drive.firmware-command-among-others"],
-        series: &["fig13.read"],
+        parameters: &[
+            "drive.firmware-command-among-others",
+            "drive.firmware-first-after-another-drive",
+            "host.pci-outward",
+        ],
+        series: &["fig10.read", "fig13.read", "fig13.write"],
     },
     Fit {
         name: "ultra-queued-writes",
@@ -99,28 +100,16 @@ const FITS: &[Fit] = &[
         series: &["fig12.one_write_8"],
     },
     Fit {
-        name: "ultra-wake",
-        machines: &["st34371w"],
-        parameters: &["drive.firmware-first-after-another-drive"],
-        series: &["fig10.read", "fig13.read"],
-    },
-    Fit {
-        name: "pci-outward",
-        machines: &["st34371w"],
-        parameters: &["host.pci-outward"],
-        series: &["fig13.write"],
-    },
-    Fit {
         name: "direct-costs",
         machines: &["st15150w", "st34371w"],
-        parameters: &["host.direct-read", "host.direct-read-per-kib", "host.further-transfer"],
-        series: &["fig04.mb.ultra_read", "fig04.mb.fast_read"],
-    },
-    Fit {
-        name: "direct-write-costs",
-        machines: &["st15150w", "st34371w"],
-        parameters: &["host.direct-write", "host.direct-write-per-kib"],
+        parameters: &[
+            "host.direct-read host.direct-write",
+            "host.direct-read-per-kib host.direct-write-per-kib",
+            "host.further-transfer",
+        ],
         series: &[
+            "fig04.mb.ultra_read",
+            "fig04.mb.fast_read",
             "fig04.mb.ultra_write",
             "fig04.mb.ultra_write_wce",
             "fig04.mb.fast_write",
@@ -148,13 +137,13 @@ const FITS: &[Fit] = &[
 ];
 
 /// Factors by which a parameter is tried, one round after the other.
-const STEPS: [f64; 6] = [1.6, 1.3, 1.15, 1.07, 1.03, 1.01];
+const STEPS: [f64; 7] = [2.5, 1.6, 1.3, 1.15, 1.07, 1.03, 1.01];
 /// Rounds over all parameters of a fit at one step.
 const ROUNDS: usize = 3;
 /// From where a parameter begins that is zero: nanoseconds.
 const FIRST: f64 = 10_000.0;
 /// The steps below it lead to zero: nanoseconds.
-const LEAST: f64 = 1_000.0;
+const LEAST: f64 = 10.0;
 
 /// One fit in place of all, and the program in place of the release build.
 pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
@@ -213,19 +202,31 @@ fn fit_one(binary: &Path, fit: &Fit, machines: &mut BTreeMap<&'static str, Strin
     let mut values: Vec<f64> = Vec::new();
     let mut before = Vec::new();
     for parameter in fit.parameters {
-        let text = &first[value_at(first, parameter)?];
-        values.push(number(text)?);
-        before.push(text.to_owned());
+        let texts: Vec<String> = parameter
+            .split(' ')
+            .map(|key| Ok(first[value_at(first, key)?].to_owned()))
+            .collect::<Result<_>>()?;
+        values.push(number(&texts[0])?);
+        before.push(texts);
     }
+    let begun_with = values.clone();
+    let change = |text: &mut String, values: &[f64]| -> Result<()> {
+        for (at, (parameter, before)) in fit.parameters.iter().zip(&before).enumerate() {
+            for (key, before) in parameter.split(' ').zip(before) {
+                let place = value_at(text, key)?;
+                let factor = number(before)? / begun_with[at];
+                let value = if factor.is_finite() { values[at] * factor } else { values[at] };
+                text.replace_range(place, &written(value, before));
+            }
+        }
+        Ok(())
+    };
     let cost = |values: &[f64]| -> Result<f64> {
         let mut command = Command::new(binary);
         command.args(["papers", "--json"]);
         for name in fit.machines {
             let mut text = machines[name].clone();
-            for ((parameter, value), before) in fit.parameters.iter().zip(values).zip(&before) {
-                let at = value_at(&text, parameter)?;
-                text.replace_range(at, &written(*value, before));
-            }
+            change(&mut text, values)?;
             let file = folder.path().join(format!("{name}.toml"));
             std::fs::write(&file, text)?;
             command.arg("--machine").arg(format!("{name}={}", file.display()));
@@ -265,19 +266,17 @@ fn fit_one(binary: &Path, fit: &Fit, machines: &mut BTreeMap<&'static str, Strin
     }
     println!("{}: error {:.1} % -> {:.1} %", fit.name, percent(begun), percent(least));
     for ((parameter, value), before) in fit.parameters.iter().zip(&values).zip(&before) {
-        println!("  {parameter:45} {before:>14} -> {}", written(*value, before));
-        for name in fit.machines {
-            let text = machines.get_mut(name).context("a machine")?;
-            let at = value_at(text, parameter)?;
-            text.replace_range(at, &written(*value, before));
-        }
+        println!("  {parameter:45} {:>14} -> {}", before[0], written(*value, &before[0]));
+    }
+    for name in fit.machines {
+        change(machines.get_mut(name).context("a machine")?, &values)?;
     }
     Ok(())
 }
 
 /// The root of a mean square of logarithms, as a share in percent.
 fn percent(objective: f64) -> f64 {
-    (objective.sqrt().exp() - 1.0) * 100.0
+    objective.sqrt().exp_m1() * 100.0
 }
 
 /// The mean over the series of the mean square of the logarithms at odd places.

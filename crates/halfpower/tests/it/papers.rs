@@ -126,6 +126,23 @@ fn every_run_of_every_row_can_be_carried_out() {
     assert!(failed.is_empty(), "{failed:?}");
 }
 
+/// What came of each row, in order. `HALFPOWER_BLESS=1` rewrites it: who changes the simulator sees in
+/// the difference what moved.
+#[test]
+fn every_verdict_is_the_committed_one() {
+    let lines = rows(whole()).filter(|row| row["verdict"] != "not_tried").map(|row| {
+        let words = [&row["id"], &row["class"], &row["verdict"]].map(|it| it.as_str().unwrap());
+        format!("{}\n", words.join(" "))
+    });
+    let text: String = lines.collect();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/papers-verdicts.txt");
+    if std::env::var_os("HALFPOWER_BLESS").is_some() {
+        std::fs::write(path, &text).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(committed == text, "{path} is stale: look at the difference with HALFPOWER_BLESS=1");
+}
+
 #[test]
 fn the_page_stands_alone_and_draws_each_figure_twice() {
     let folder = tempfile::tempdir().unwrap();

@@ -103,7 +103,10 @@ fn a_formula_must_give_the_printed_digits() {
 fn a_simulated_value_may_be_fifteen_percent_off_and_no_more() {
     let share = Tolerance::Share(SINGLE);
     assert_eq!(holds("10", &[11.5], share), Some(true));
-    assert_eq!(holds("10", &[11.6], share), Some(false));
+    assert_eq!(holds("10.0", &[11.6], share), Some(false));
+    // One printed digit claims no more than that.
+    assert_eq!(holds("0.1", &[0.149], share), Some(true));
+    assert_eq!(holds("0.1", &[0.151], share), Some(false));
     assert_eq!(holds("15 / 30", &[14.0, 40.0], share), Some(false));
     assert_eq!(holds("15-20", &[22.9], share), Some(true));
     assert_eq!(holds("15-20", &[12.0], share), Some(false));

@@ -56,6 +56,8 @@ pub enum FileAction {
     },
     /// CPU time that the wants after it wait for, in nanoseconds.
     Compute(u64),
+    /// The same, of work that the system does on nobody's account.
+    Unclaimed(u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -283,9 +285,11 @@ impl FileLayer {
         (op, offset, bytes): (OpKind, u64, u64),
         out: &mut Vec<FileAction>,
     ) {
+        let charged = !matches!(&purpose, Purpose::Fill(fill) if !fill.charged());
         let (tag, bytes) = (self.blocks.insert(purpose), bytes.min(self.size - offset) as u32);
         let forced = self.mode == CacheMode::None;
-        out.push(FileAction::Compute(self.spec.costs.background_ns));
+        let ns = self.spec.costs.background_ns;
+        out.push(if charged { FileAction::Compute(ns) } else { FileAction::Unclaimed(ns) });
         out.push(FileAction::Block { tag, op, offset, bytes, forced });
     }
 

@@ -208,8 +208,10 @@ impl Machine {
         let mut wants = std::mem::take(&mut self.wants);
         let mut work_ns = self.now_ns;
         for want in wants.drain(..) {
-            if let FileAction::Compute(ns) = want {
+            if let FileAction::Compute(ns) | FileAction::Unclaimed(ns) = want {
                 work_ns = self.processors.take(work_ns, ns);
+                let unclaimed = matches!(want, FileAction::Unclaimed(_));
+                self.unclaimed_ns += if unclaimed { ns } else { 0 };
                 continue;
             }
             let ends = matches!(want, FileAction::End { .. });
@@ -246,7 +248,7 @@ impl Machine {
                 self.ended.push(Ended { token, at: Nanos(self.now_ns), outcome });
             }
             // Taken where wants come in.
-            FileAction::Compute(_) => {}
+            FileAction::Compute(_) | FileAction::Unclaimed(_) => {}
         }
     }
 
@@ -437,7 +439,12 @@ impl Device for Machine {
         let process_ns = busy_ns.saturating_sub(self.unclaimed_ns);
         let phases = [(PROCESS, process_ns), ("system", self.unclaimed_ns)];
         let parity = self.spec.volume.raid == Raid::Raid5;
-        uses.push(component(name, count, busy_ns, if parity { &phases } else { &[] }));
+        uses.push(component(
+            name,
+            count,
+            busy_ns,
+            if parity || self.unclaimed_ns > 0 { &phases } else { &[] },
+        ));
         uses.push(component("memory", 1, self.memory.busy_ns, &[]));
         for (index, pci) in self.pcis.iter().enumerate() {
             uses.push(component(format!("PCI {index}"), 1, pci.busy_ns, &[]));

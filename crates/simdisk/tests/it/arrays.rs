@@ -99,7 +99,9 @@ fn a_file_that_does_not_begin_on_a_chunk_costs_large_requests_throughput_and_nev
         };
         for kib in [8, 16, 32, 128, 192] {
             let (aligned, unaligned) = (rate("0", kib), rate("12k", kib));
-            assert!(unaligned <= aligned * 1.02, "{op:?} {kib} KiB: {unaligned} over {aligned}");
+            // Small requests drift over the disks in another way, to either side.
+            let most = if kib < 32 { 1.10 } else { 1.02 };
+            assert!(unaligned <= aligned * most, "{op:?} {kib} KiB: {unaligned} over {aligned}");
         }
     }
 }
@@ -129,13 +131,13 @@ fn parity_costs_the_host_processor_time_and_a_controller_takes_it_over() {
 
 #[test]
 fn the_start_of_writes_that_wait_for_their_stripe_is_on_nobodys_account() {
-    let target = "st34371w,disks=4,raid=5,wce=off";
+    let target = "st34371w,disks=4,raid=5,wce=off,host=p3-733";
     let charged =
         |depth| Loop::sequential(WRITE, 2, depth).run(target).phase("host CPU", "process");
-    // Of 112 us for the call, 30 for a second read and 9 for parity, the waiting ones are not
+    // Of 50 us for the call, 20 for a second read and a few for parity, the waiting ones are not
     // charged the two starts.
     assert!((charged(1) - 1.0).abs() < 1e-9, "{}", charged(1));
-    assert!((0.56..0.66).contains(&charged(3)), "{}", charged(3));
+    assert!((0.42..0.50).contains(&charged(3)), "{}", charged(3));
 }
 
 #[test]

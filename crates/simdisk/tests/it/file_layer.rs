@@ -93,7 +93,7 @@ impl Bench {
         let mut at = self.now;
         for want in std::mem::take(&mut self.wants) {
             match want {
-                FileAction::Compute(ns) => {
+                FileAction::Compute(ns) | FileAction::Unclaimed(ns) => {
                     self.cpu_free = self.cpu_free.max(at) + ns;
                     at = self.cpu_free;
                 }

@@ -5,7 +5,6 @@ mod arrangements;
 mod arrays;
 mod closed;
 mod contract;
-mod curves;
 mod file_layer;
 mod flash_drive;
 mod machines;
