@@ -35,6 +35,8 @@ pub(crate) enum Verb {
     Zones(crate::zones::ZonesArgs),
     /// Price and performance from a profile, and how many such disks fill something.
     Cost(crate::cost::CostArgs),
+    /// What to buy: disks, adapters and arrays for a need, by cost, with the load of each part.
+    Design(Box<crate::design::DesignArgs>),
     /// Run an experiment: a design or a preset, in randomised blocks; resumable.
     Sweep(Box<crate::sweep::SweepArgs>),
     /// List, show and validate saved profiles.

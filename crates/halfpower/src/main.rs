@@ -10,6 +10,7 @@ mod check;
 mod cli;
 mod compare;
 mod cost;
+mod design;
 mod diagnose;
 mod doctor;
 mod drive;
@@ -87,6 +88,7 @@ fn outcome(arguments: &cli::Cli) -> anyhow::Result<output::Verdict> {
         Verb::Limits(limits) => limits::limits(limits, &stop),
         Verb::Zones(zones) => zones::zones(zones, &stop),
         Verb::Cost(cost) => cost::cost(cost),
+        Verb::Design(arguments) => design::design(arguments),
         Verb::Sweep(arguments) => sweep::sweep(arguments, &stop),
         Verb::Watch(arguments) => watch::watch(arguments, &stop),
         Verb::Drive(arguments) => drive::drive(arguments),

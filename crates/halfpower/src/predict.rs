@@ -130,7 +130,7 @@ impl LoadArgs {
     }
 }
 
-fn objective(text: &str) -> Result<Objective, String> {
+pub(crate) fn objective(text: &str) -> Result<Objective, String> {
     let usage = "use mean=TIME or p99=TIME, for example p99=5ms";
     let (name, time) = text.split_once('=').ok_or(usage)?;
     let Nanos(time) = unit(time)?;

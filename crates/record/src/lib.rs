@@ -34,6 +34,7 @@ mod plausible;
 mod prediction;
 mod price;
 mod profile;
+mod purchase;
 mod quantity;
 mod replay;
 mod requests;
@@ -104,6 +105,10 @@ pub use price::{Fill, PRICE_SCHEMA, PriceDocument, PriceRow};
 pub use profile::{
     Advice, Cell, DepthCurve, DepthPoint, Expectation, LeftOut, Limits, MedianVisit,
     PROFILE_SCHEMA, Profile, SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
+};
+pub use purchase::{
+    Bought, BreakEven, CostAtNeed, PURCHASE_SCHEMA, PartLoad, PricedDisk, Purchase, PurchaseBound,
+    PurchaseConfiguration, PurchaseExcluded, PurchaseNeed, PurchasePart,
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
 pub use replay::{Recorded, RecordedRequest, Replay, ReplayPace, scaled};

@@ -1,8 +1,8 @@
 //! Any saved document, and the kinds that there are.
 
 use crate::{
-    COMPARISON_SCHEMA, Comparison, Diagnosis, Experiment, LimitsRun, Observation, Profile, Trial,
-    ZoneMap,
+    COMPARISON_SCHEMA, Comparison, Diagnosis, Experiment, LimitsRun, Observation, PURCHASE_SCHEMA,
+    Profile, Purchase, Trial, ZoneMap,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -70,6 +70,8 @@ pub enum SavedDocument {
     Zones(Box<ZoneMap>),
     /// Two measurements compared with each other; never in a database.
     Comparison(Box<Comparison>),
+    /// What to buy for a need; never in a database.
+    Purchase(Box<Purchase>),
     /// What an observation means.
     Diagnosis(Box<Diagnosis>),
 }
@@ -92,6 +94,9 @@ impl SavedDocument {
         let schema = serde_json::from_str::<Head>(document).unwrap_or_default().schema;
         if schema == COMPARISON_SCHEMA {
             return Ok(Self::Comparison(read(document)?));
+        }
+        if schema == PURCHASE_SCHEMA {
+            return Ok(Self::Purchase(read(document)?));
         }
         let name = schema.strip_prefix("halfpower/").and_then(|rest| rest.split('/').next());
         let kind = DocumentKind::ALL.into_iter().find(|kind| Some(kind.name()) == name);
@@ -119,11 +124,11 @@ impl SavedDocument {
             Self::Limits(_) => DocumentKind::Limits,
             Self::Zones(_) => DocumentKind::Zones,
             Self::Diagnosis(_) => DocumentKind::Diagnosis,
-            Self::Comparison(_) => return None,
+            Self::Comparison(_) | Self::Purchase(_) => return None,
         })
     }
 
-    /// Its id.
+    /// Its id; empty of a purchase, which has none.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -134,6 +139,7 @@ impl SavedDocument {
             Self::Limits(run) => &run.id,
             Self::Zones(map) => &map.id,
             Self::Comparison(comparison) => &comparison.id,
+            Self::Purchase(_) => "",
             Self::Diagnosis(diagnosis) => &diagnosis.id,
         }
     }

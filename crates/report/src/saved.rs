@@ -5,6 +5,7 @@ use crate::diagnosis::diagnosis;
 use crate::limits::limits;
 use crate::observation::observation;
 use crate::profile::profile;
+use crate::purchase::purchase;
 use crate::set::{experiment, of_trials};
 use crate::story::Story;
 use crate::trial::trial;
@@ -42,6 +43,7 @@ pub fn stories(saved: &[SavedDocument]) -> Vec<Story> {
             SavedDocument::Limits(run) => limits(run),
             SavedDocument::Zones(map) => zones(map),
             SavedDocument::Comparison(one) => comparison(one),
+            SavedDocument::Purchase(one) => purchase(one),
             SavedDocument::Diagnosis(one) => diagnosis(one),
         };
         stories.push(story);

@@ -164,20 +164,6 @@ fn documents_are_those_of_their_schemas_and_pages_fit_eighty_columns() {
     }
 }
 
-/// Chung 2000, table 9: the Fireball reads 66 times a second and costs 209 dollars: 3.17 per KAPS.
-#[test]
-fn the_published_price_of_a_simulated_drive_comes_out_of_its_profile() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = |words: &str| halfpower_in(folder.path(), &format!("{words} --db db")).expect(0);
-    run("check sim:fireball --budget 600s --size 26GB --no-write");
-    let ended = run("cost --price 209 --fill pci=98.5MB/s --json");
-    let document: PriceDocument = serde_json::from_str(&ended.stdout).unwrap();
-    let dollars = document.rows[0].price_per_kaps.unwrap();
-    assert!((dollars / 3.17 - 1.0).abs() < 0.1, "{document:#?}");
-    assert_eq!((document.fills.len(), document.rows[0].depth), (1, 1));
-    assert!(document.findings.is_empty(), "{:?}", document.findings);
-}
-
 #[test]
 fn a_random_rate_of_short_seeks_is_called_that_where_it_is_priced() {
     let folder = tempfile::tempdir().unwrap();

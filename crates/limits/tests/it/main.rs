@@ -14,5 +14,6 @@ mod network;
 mod path;
 mod pcie;
 mod plan;
+mod purchase;
 mod stated;
 mod zones;

@@ -4,6 +4,7 @@
 //! device's counters, a stated one in those of programs.
 
 use super::WhatIfError;
+use super::station::Station;
 use crate::predict::{DriftFactors, Predictor};
 use record::{Estimate, Mix, NORMAL_95, Offered, Prediction};
 
@@ -60,7 +61,27 @@ impl Disk<'_> {
         DriftFactors::clock(1.0 / self.factor)
     }
 
-    pub(super) fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
+    /// Half-widths of the intervals of the time and of the rate, and the factor of the shortest time.
+    fn errors(&self, found: &Prediction) -> (f64, f64, f64) {
+        let level = NORMAL_95 * self.predictor.level_se_rel();
+        let rel = spread(&found.latency_ns).hypot(level).max(MODEL_ERROR);
+        if !found.offered.is_open() {
+            return (rel, spread(&found.iops).max(MODEL_ERROR), 1.0);
+        }
+        if self.predictor.errors().is_empty() {
+            let rel = rel.max(OPEN_ERROR);
+            let writes = 1.0 - found.mix.reads();
+            return (rel, 0.0, (1.0 - LONE_WRITE * writes * libm::exp(rel)).max(MODEL_ERROR));
+        }
+        // However far its open loads were off: no request takes less than one alone.
+        let alone = found.unloaded_latency_ns.value * libm::exp(-MODEL_ERROR);
+        let least = (alone / found.latency_ns.value).min(1.0);
+        (rel, 0.0, (least * libm::exp(rel)).max(1.0))
+    }
+}
+
+impl Station for Disk<'_> {
+    fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
         let model = self.predictor.model_for(offered);
         let mut found = self.predictor.predict_at(self.level(), model, mix, offered)?;
         if self.counted {
@@ -87,34 +108,19 @@ impl Disk<'_> {
         })
     }
 
-    /// Half-widths of the intervals of the time and of the rate, and the factor of the shortest time.
-    fn errors(&self, found: &Prediction) -> (f64, f64, f64) {
-        let level = NORMAL_95 * self.predictor.level_se_rel();
-        let rel = spread(&found.latency_ns).hypot(level).max(MODEL_ERROR);
-        if !found.offered.is_open() {
-            return (rel, spread(&found.iops).max(MODEL_ERROR), 1.0);
-        }
-        if self.predictor.errors().is_empty() {
-            let rel = rel.max(OPEN_ERROR);
-            let writes = 1.0 - found.mix.reads();
-            return (rel, 0.0, (1.0 - LONE_WRITE * writes * libm::exp(rel)).max(MODEL_ERROR));
-        }
-        // However far its open loads were off: no request takes less than one alone.
-        let alone = found.unloaded_latency_ns.value * libm::exp(-MODEL_ERROR);
-        let least = (alone / found.latency_ns.value).min(1.0);
-        (rel, 0.0, (least * libm::exp(rel)).max(1.0))
-    }
-
-    pub(super) fn max(&self, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
+    fn max(&self, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
         let max = self.predictor.max_rate_at(self.level(), mix)?;
         Ok((max.value, spread(&max)))
     }
 
-    /// Rates at depths 1, 2, ….
-    pub(super) fn rates(&self, mix: &Mix) -> Result<Vec<f64>, WhatIfError> {
+    fn rates(&self, mix: &Mix) -> Result<Vec<f64>, WhatIfError> {
         self.max(mix)?;
         let rates = self.predictor.rates_of(mix).unwrap_or_default();
         Ok(rates.into_iter().map(|rate| rate / self.factor).collect())
+    }
+
+    fn scv(&self, mix: &Mix) -> f64 {
+        self.predictor.scv_of(mix).unwrap_or(1.0)
     }
 }
 

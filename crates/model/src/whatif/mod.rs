@@ -10,11 +10,15 @@ mod array;
 mod balance;
 mod disk;
 mod document;
+mod groups;
 mod path;
+mod station;
 mod words;
 
 pub use balance::{BalanceSide, balance};
 pub use document::document;
+pub use groups::{DiskGroups, GroupDisk, GroupLoad};
+pub use station::StatedDisk;
 pub use words::{Words, words};
 
 use crate::predict::{PredictError, Predictor};
@@ -53,6 +57,39 @@ pub struct Array {
     pub raid: RaidLevel,
     /// Bytes that lie together on a disk.
     pub chunk_bytes: u64,
+}
+
+impl Array {
+    /// An error unless the level can be made of so many disks.
+    ///
+    /// # Errors
+    /// [`WhatIfError::Disks`].
+    pub fn check(&self) -> Result<(), WhatIfError> {
+        array::check(self.disks, self.raid)
+    }
+
+    /// Disks whose room is left for data.
+    #[must_use]
+    pub fn data_disks(&self) -> u32 {
+        match self.raid {
+            RaidLevel::Raid0 => self.disks,
+            RaidLevel::Raid1 => 1,
+            RaidLevel::Raid5 => self.disks.saturating_sub(1),
+            RaidLevel::Raid6 => self.disks.saturating_sub(2),
+            RaidLevel::Raid10 => self.disks / 2,
+        }
+    }
+
+    /// Any so many disks can fail without loss of data.
+    #[must_use]
+    pub fn survives(&self) -> u32 {
+        match self.raid {
+            RaidLevel::Raid0 => 0,
+            RaidLevel::Raid1 => self.disks.saturating_sub(1),
+            RaidLevel::Raid5 | RaidLevel::Raid10 => 1,
+            RaidLevel::Raid6 => 2,
+        }
+    }
 }
 
 /// A load and what stands between it and the disk.
@@ -115,8 +152,9 @@ impl Setup {
         match change {
             Change::Faster(share) => next.time_factor *= 1.0 - share,
             Change::Array { disks, raid, chunk_bytes } => {
-                array::check(disks, raid)?;
-                next.array = Some(Array { disks, raid, chunk_bytes });
+                let array = Array { disks, raid, chunk_bytes };
+                array.check()?;
+                next.array = Some(array);
             }
             Change::CacheHit { .. } if !self.mix.classes.iter().any(is_random_read) => {
                 return Err(WhatIfError::NoMatter(

@@ -8,6 +8,7 @@
 //!   A closed loop shares its requests between both by Little's law.
 
 use super::disk::{Answer, Disk};
+use super::station::Station;
 use super::{NONE, Setup, WhatIfError, array, is_random_read, joined};
 use crate::predict::{PredictError, Predictor};
 use record::{Estimate, LoadState, Mix, MixClass, Offered, OpKind};

@@ -1,0 +1,135 @@
+//! What an array can be made of: a disk that was measured, or one whose figures somebody states.
+//!
+//! A stated disk is a load-dependent station: with n requests present it completes the smaller of n
+//! over the time of a lone one and its largest rate, which is M/M/1 where a lone request takes all
+//! of the disk, and about M/M/c where c are served side by side. A random request takes positioning
+//! and transfer, one that continues a stream the transfer alone, as in KAPS and MAPS (Chung, Gray,
+//! Worthington, Horst 2000). Rejected: cells made up of stated rates, which would look measured.
+
+use super::WhatIfError;
+use super::disk::Answer;
+use crate::predict::PredictError;
+use crate::queueing::birth_death_latency;
+use record::{Locality, Mix, MixClass, Offered, OpKind};
+
+/// Requests side by side beyond which a stated disk is taken to serve no more.
+const MOST_SERVERS: f64 = 4_096.0;
+
+/// Something that carries out the requests of a mix.
+pub(super) trait Station {
+    /// Mean times of a load.
+    fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError>;
+    /// The largest rate, requests per second, and the half-width of its interval as a logarithm.
+    fn max(&self, mix: &Mix) -> Result<(f64, f64), WhatIfError>;
+    /// Rates with 1, 2, … requests present, at least one.
+    fn rates(&self, mix: &Mix) -> Result<Vec<f64>, WhatIfError>;
+    /// Squared coefficient of variation of a lone request's time.
+    fn scv(&self, mix: &Mix) -> f64;
+}
+
+/// A disk by the figures of a price list or a data sheet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StatedDisk {
+    /// Bytes of the random requests that the rates are of.
+    pub random_bytes: u64,
+    /// Random reads per second.
+    pub reads_per_s: f64,
+    /// Random writes per second.
+    pub writes_per_s: f64,
+    /// Bytes per second of a stream of reads.
+    pub read_bytes_per_s: f64,
+    /// The same of writes.
+    pub write_bytes_per_s: f64,
+    /// Nanoseconds of a random read alone; `None` where reads are served one after the other.
+    pub lone_read_ns: Option<f64>,
+}
+
+impl StatedDisk {
+    /// The same with random requests so many times as quick, of the same throughput.
+    #[must_use]
+    pub fn quicker(&self, factor: f64) -> Self {
+        Self {
+            reads_per_s: self.reads_per_s * factor,
+            writes_per_s: self.writes_per_s * factor,
+            lone_read_ns: self.lone_read_ns.map(|time| time / factor),
+            ..*self
+        }
+    }
+
+    fn transfer_s(&self, op: OpKind, bytes: u64) -> f64 {
+        let write = op == OpKind::Write;
+        bytes as f64 / if write { self.write_bytes_per_s } else { self.read_bytes_per_s }
+    }
+
+    /// Seconds between completions of random requests that are not transfer.
+    fn positioning_s(&self, op: OpKind) -> f64 {
+        let per_s = if op == OpKind::Write { self.writes_per_s } else { self.reads_per_s };
+        (1.0 / per_s - self.transfer_s(op, self.random_bytes)).max(0.0)
+    }
+
+    /// Requests that are positioned side by side, at least one.
+    fn servers(&self) -> f64 {
+        let positioning = self.positioning_s(OpKind::Read);
+        let lone = |ns: f64| ns / 1e9 - self.transfer_s(OpKind::Read, self.random_bytes);
+        match self.lone_read_ns {
+            Some(ns) if positioning > 0.0 => (lone(ns) / positioning).clamp(1.0, MOST_SERVERS),
+            _ => 1.0,
+        }
+    }
+
+    /// Seconds of the mean request with positioning so many times as long as between completions.
+    fn mean_s(&self, mix: &Mix, servers: f64) -> f64 {
+        let one = |class: &MixClass| {
+            let transfer = self.transfer_s(class.op, class.bytes);
+            match class.locality {
+                Locality::Random => servers * self.positioning_s(class.op) + transfer,
+                Locality::Sequential | Locality::Hit => transfer,
+            }
+        };
+        mix.classes.iter().map(|class| class.share * one(class)).sum()
+    }
+}
+
+impl Station for StatedDisk {
+    fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
+        let rates = self.rates(mix)?;
+        let (rate, mean_s) = match offered {
+            Offered::Depth(depth) => {
+                let at = |n: f64| rates[(n.max(1.0) as usize).min(rates.len()) - 1];
+                let (low, high) = (at(depth.floor()), at(depth.floor() + 1.0));
+                let rate = low + depth.fract() * (high - low);
+                (rate, depth / rate)
+            }
+            Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate) => {
+                let max_per_s = rates[rates.len() - 1];
+                let found = birth_death_latency(&rates, rate);
+                (rate, found.ok_or(PredictError::Saturated { rate_per_s: rate, max_per_s })?)
+            }
+        };
+        let wait = (mean_s - 1.0 / rates[0]).max(0.0) * 1e9;
+        let of = |op: OpKind| {
+            let classes: Vec<MixClass> =
+                mix.classes.iter().filter(|class| class.op == op).copied().collect();
+            let of_op: f64 = classes.iter().map(|class| class.share).sum();
+            let alone = self.mean_s(&Mix { classes }, self.servers()) * 1e9 / of_op;
+            if of_op > 0.0 { alone + wait } else { mean_s * 1e9 }
+        };
+        let (read, write) = (of(OpKind::Read), of(OpKind::Write));
+        Ok(Answer { read, write, scv: 1.0, ..Answer::exact(mean_s * 1e9, rate) })
+    }
+
+    fn max(&self, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
+        Ok((1.0 / self.mean_s(mix, 1.0), 0.0))
+    }
+
+    fn rates(&self, mix: &Mix) -> Result<Vec<f64>, WhatIfError> {
+        let (max, _) = self.max(mix)?;
+        let lone = self.mean_s(mix, self.servers());
+        let count = (max * lone).ceil().clamp(1.0, MOST_SERVERS) as usize;
+        Ok((1..=count).map(|n| (n as f64 / lone).min(max)).collect())
+    }
+
+    fn scv(&self, _: &Mix) -> f64 {
+        1.0
+    }
+}
