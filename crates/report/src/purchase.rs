@@ -40,6 +40,11 @@ pub fn purchase(document: &Purchase) -> Story {
     story
 }
 
+/// An amount of money: whole where it is large.
+fn money(amount: f64) -> String {
+    if amount.abs() >= 1e3 { format!("{amount:.0}") } else { number::digits(amount) }
+}
+
 /// A size in the units of who sells it.
 fn room(bytes: u64) -> String {
     const UNITS: [(f64, &str); 3] = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
@@ -99,7 +104,7 @@ fn headline(document: &Purchase) -> String {
     let on = if on.is_empty() { on } else { format!(" with {on}") };
     format!(
         "{} {}: {}{on}, {}; bound by {}.",
-        number::digits(best.cost),
+        money(best.cost),
         document.currency,
         bought(&best.disks),
         layout(best),
@@ -165,7 +170,7 @@ fn configurations(story: &mut Story, document: &Purchase, free: &str) {
     let remark = format!("of each disk and layout the cheapest with no part busier than {free}");
     story.section("Configurations", &remark).table(numbered(document), |t| {
         t.right("", |(at, _)| at.to_string());
-        t.right(&document.currency, |(_, one)| Cell::toned(number::digits(one.cost), Tone::Strong));
+        t.right(&document.currency, |(_, one)| Cell::toned(money(one.cost), Tone::Strong));
         t.left("disks", |(_, one)| bought(&one.disks)).flexible();
         t.left("layout", |(_, one)| layout(one));
         let part = |part: &Option<Bought>| Cell::or_empty(part.as_ref(), bought);
@@ -207,7 +212,8 @@ fn loads(story: &mut Story, document: &Purchase) {
         }
         t.right("1 lost", |(_, one)| match one.busy_after_loss {
             Some(share) => used(share),
-            None => Cell::toned("data", Tone::Warn),
+            None if one.survives == 0 => Cell::toned("data", Tone::Warn),
+            None => Cell::default(),
         });
         t.right("latency", |(_, one)| {
             Cell::or_empty(one.latency_ns.as_ref(), |time| number::time(time.value))
@@ -220,7 +226,7 @@ fn loads(story: &mut Story, document: &Purchase) {
 }
 
 fn costs(story: &mut Story, document: &Purchase) {
-    let money = &document.currency;
+    let currency = &document.currency;
     let remark =
         "the largest rates, each alone, with a part at 100 %, and the cost of a unit of them";
     story.section("Cost of performance", remark).table(numbered(document), |t| {
@@ -230,35 +236,34 @@ fn costs(story: &mut Story, document: &Purchase) {
         t.right("most MB/s", |(_, one)| {
             Cell::or_empty(one.stream_bytes_per_s_max, |rate| number::digits(rate / MEGABYTE))
         });
-        t.right(format!("{money}/IOPS"), |(_, one)| {
+        t.right(format!("{currency}/IOPS"), |(_, one)| {
             Cell::or_empty(one.cost_per_iops, number::digits)
         });
-        t.right(format!("{money} per MB/s"), |(_, one)| {
+        t.right(format!("{currency} per MB/s"), |(_, one)| {
             Cell::or_empty(one.cost_per_mb_per_s, number::digits)
         });
-        t.right(format!("{money}/TB"), |(_, one)| number::digits(one.cost_per_tb));
+        t.right(format!("{currency}/TB"), |(_, one)| money(one.cost_per_tb));
         t.right("of it power", |(_, one)| {
             let power = (one.power_cost > 0.0).then_some(one.power_cost);
-            Cell::or_empty(power, number::digits)
+            Cell::or_empty(power, money)
         });
         t.right("may fail", |(_, one)| one.survives.to_string());
     });
 }
 
 fn break_even(story: &mut Story, document: &Purchase) {
-    let money = &document.currency;
+    let currency = &document.currency;
     let words = |one: &BreakEven| {
-        let (count, now) =
-            (number::counted(f64::from(one.disks), "disk"), number::digits(one.price));
+        let (count, now) = (number::counted(f64::from(one.disks), "disk"), money(one.price));
         let what = match one.quicker {
-            1.0 => format!("{}, {now} {money} now", one.name),
+            1.0 => format!("{}, {now} {currency} now", one.name),
             times => format!("a disk as {}, {times} times as quick at random", one.name),
         };
         if one.pays_at <= 0.0 {
             return format!("{what}: pays at no price; what its {count} hang on costs more");
         }
-        let at = number::digits(one.pays_at);
-        format!("{what}: pays at {at} {money} or less, with {count}")
+        let at = money(one.pays_at);
+        format!("{what}: pays at {at} {currency} or less, with {count}")
     };
     let items: Vec<String> = document.break_even.iter().map(words).collect();
     let remark = "the price of one at which it would be as cheap as the first configuration";
@@ -266,7 +271,7 @@ fn break_even(story: &mut Story, document: &Purchase) {
 }
 
 fn disks(story: &mut Story, document: &Purchase) {
-    let money = &document.currency;
+    let currency = &document.currency;
     let remark = format!(
         "by themselves: random reads of {} per second (KAPS), reads of a megabyte (MAPS), prices \
          without adapters",
@@ -276,7 +281,7 @@ fn disks(story: &mut Story, document: &Purchase) {
     let spread = |it: &Estimate| (it.high > it.low).then_some(*it);
     story.section("Disks", &remark).table(&document.disks, |t| {
         t.left("", |disk| disk.name.clone()).flexible();
-        t.right(money, |disk| number::digits(disk.price));
+        t.right(currency, |disk| money(disk.price));
         t.right("QD", |disk| match disk.profile_id {
             Some(_) => disk.accesses.depth.to_string(),
             None => String::new(),
@@ -286,9 +291,9 @@ fn disks(story: &mut Story, document: &Purchase) {
         t.right("writes", |disk| Cell::or_none(disk.write_iops, |it| number::count(it.value)));
         t.right("MB/s", |disk| number::digits(disk.stream_read_bytes_per_s.value / MEGABYTE));
         t.right("MAPS", |disk| number::digits(disk.accesses.maps));
-        t.right(format!("{money}/KAPS"), |disk| digits(disk.accesses.price_per_kaps));
-        t.right(format!("KAPS/{money}"), |disk| digits(disk.accesses.kaps_per_price));
-        t.right(format!("MB/{money}"), |disk| {
+        t.right(format!("{currency}/KAPS"), |disk| digits(disk.accesses.price_per_kaps));
+        t.right(format!("KAPS/{currency}"), |disk| digits(disk.accesses.kaps_per_price));
+        t.right(format!("MB/{currency}"), |disk| {
             digits(disk.bytes_per_price.map(|bytes| bytes / MEGABYTE))
         });
         t.left("profile", |disk| disk.profile_id.clone().unwrap_or_default()).expendable(1);
@@ -321,7 +326,7 @@ fn at_other_needs(document: &Purchase) -> Option<Chart> {
     };
     let told = [0.25, 1.0, 4.0].into_iter().filter_map(|factor| {
         let (cost, name) = least(factor)?;
-        let cost = number::digits(cost);
+        let cost = money(cost);
         Some(format!("at {} of the rates {name} is the cheapest, {cost}", number::percent(factor)))
     });
     let finding = capital(&told.collect::<Vec<_>>().join("; "));

@@ -331,7 +331,7 @@ fn assumes(market: &Market, need: &PurchaseNeed) -> Vec<String> {
     }
     if stated && need.random_iops > 0.0 {
         all.push(
-            "a stated disk queues as M/M/c, c from its read-latency, else 1; its figures have no \
+            "a stated disk queues as M/M/c, c from its latencies, else 1; its figures have no \
              intervals of their own"
                 .to_owned(),
         );

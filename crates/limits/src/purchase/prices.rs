@@ -15,6 +15,8 @@ use toml::Spanned;
 const CURRENCY: &str = "USD";
 /// Size of the random requests of a stated rate where the list names none, as on data sheets.
 const RANDOM_BYTES: u64 = 4_096;
+/// No disk gives more bytes at random than in sequence, but for the rounding of data sheets.
+const AT_RANDOM_MOST: f64 = 1.05;
 /// Amounts, counts and rates beyond this are mistakes.
 const MOST: f64 = 1e12;
 
@@ -149,6 +151,7 @@ struct WrittenDisk {
     sequential_read: Option<Spanned<String>>,
     sequential_write: Option<Spanned<String>>,
     read_latency: Option<Spanned<String>>,
+    write_latency: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -205,6 +208,14 @@ impl Text<'_> {
         }
     }
 
+    fn time(&self, key: &str, at: &Spanned<String>) -> Result<f64, PricesError> {
+        let read: Result<Nanos, UnitError> = at.get_ref().parse();
+        match read.map_err(|error| self.wrong(key, at, error))? {
+            Nanos(0) => Err(self.wrong(key, at, "it must be more than 0, for example 90us")),
+            time => Ok(time.0 as f64),
+        }
+    }
+
     /// The power of something; an error where power counts and this has none.
     fn watts(
         &self,
@@ -236,6 +247,7 @@ impl Text<'_> {
                     &disk.sequential_read,
                     &disk.sequential_write,
                     &disk.read_latency,
+                    &disk.write_latency,
                 ];
                 if stated + texts.into_iter().flatten().count() > 0 {
                     let text = "the rates come from the profile; leave out those that are stated";
@@ -266,10 +278,9 @@ impl Text<'_> {
         let reads_per_s = self.number("random-read", reads, f64::MIN_POSITIVE)?;
         let read_bytes_per_s = self.rate("sequential-read", stream)?;
         let of_size = disk.random_size.as_ref().map(|at| self.bytes("random-size", at));
-        let lone = disk.read_latency.as_ref().map(|at| {
-            let time: Result<Nanos, UnitError> = at.get_ref().parse();
-            time.map_err(|error| self.wrong("read-latency", at, error))
-        });
+        let lone = |key: &str, at: &Option<Spanned<String>>| {
+            at.as_ref().map(|at| self.time(key, at)).transpose()
+        };
         let writes = match (&disk.random_write, &disk.sequential_write) {
             (Some(random), Some(stream)) => Some((
                 self.number("random-write", random, f64::MIN_POSITIVE)?,
@@ -291,17 +302,22 @@ impl Text<'_> {
             writes_per_s,
             read_bytes_per_s,
             write_bytes_per_s,
-            lone_read_ns: lone.transpose()?.map(|time| time.0 as f64),
+            lone_read_ns: lone("read-latency", &disk.read_latency)?,
+            lone_write_ns: lone("write-latency", &disk.write_latency)?,
         };
-        // No disk gives more bytes at random than in sequence.
-        let at_random = stated.random_bytes as f64 * reads_per_s;
-        if at_random > 1.5 * read_bytes_per_s {
-            let text = format!(
-                "{reads_per_s} random reads per second of {} bytes are more than sequential-read; \
-                 is random-size right?",
-                stated.random_bytes
-            );
-            return Err(self.wrong("random-read", reads, text));
+        let at_random = |per_s: f64| per_s * stated.random_bytes as f64;
+        for (key, at, per_s, stream) in [
+            ("random-read", disk.random_read.as_ref(), reads_per_s, read_bytes_per_s),
+            ("random-write", disk.random_write.as_ref(), writes_per_s, write_bytes_per_s),
+        ] {
+            if let (Some(at), true) = (at, at_random(per_s) > AT_RANDOM_MOST * stream) {
+                let bytes = stated.random_bytes;
+                let text = format!(
+                    "{per_s} requests of {bytes} bytes per second are more than the sequential \
+                     rate; is random-size right?"
+                );
+                return Err(self.wrong(key, at, text));
+            }
         }
         Ok(RateSource::Stated { disk: stated, writes: writes.is_some() })
     }

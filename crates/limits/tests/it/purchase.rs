@@ -165,6 +165,29 @@ fn a_latency_asks_for_disks_that_the_rate_alone_would_not() {
     assert!(plan.excluded.iter().all(|it| it.why.contains("latency")), "{:?}", plan.excluded);
 }
 
+/// A flash drive serves many side by side: at 30 % of its rate a read takes little more than one alone,
+/// where one server would take 1/(rate - load).
+#[test]
+fn a_drive_with_a_stated_latency_serves_side_by_side_and_of_writes_it_must_be_stated_too() {
+    let drive = |more: &str| {
+        format!(
+            "[[disk]]\nname = \"d\"\nprice = 1\nsize = \"1TB\"\nrandom-read = 100000\n\
+             random-write = 50000\nrandom-size = \"8k\"\nsequential-read = \"3GB/s\"\n\
+             sequential-write = \"2GB/s\"\nread-latency = \"100us\"\n{more}"
+        )
+    };
+    let reads = PurchaseNeed { random_iops: 30_000.0, ..need() };
+    let found = one(&planned(&drive(""), &reads), "d", None);
+    // Ten servers of 100 us at 30 %: Erlang's C is 0.001.
+    near(found.latency_ns.unwrap().value, 100e3, 100.0);
+    let mixed = PurchaseNeed { read_share: 0.5, latency_mean_ns: Some(90e3), ..reads };
+    let unknown = planned(&drive(""), &mixed);
+    assert!(unknown.configurations.is_empty());
+    assert!(unknown.excluded[0].why.contains("write-latency"), "{:?}", unknown.excluded);
+    let stated = one(&planned(&drive("write-latency = \"20us\"\n"), &mixed), "d", None);
+    near(stated.latency_ns.unwrap().value, 60e3, 5e3);
+}
+
 #[test]
 fn at_its_break_even_price_another_disk_costs_as_much_as_the_first() {
     let asked = PurchaseNeed { random_iops: 1000.0, size_bytes: Bytes(200_000_000_000), ..need() };

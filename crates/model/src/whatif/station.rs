@@ -40,8 +40,10 @@ pub struct StatedDisk {
     pub read_bytes_per_s: f64,
     /// The same of writes.
     pub write_bytes_per_s: f64,
-    /// Nanoseconds of a random read alone; `None` where reads are served one after the other.
+    /// Nanoseconds of a random read alone; `None` where requests are served one after the other.
     pub lone_read_ns: Option<f64>,
+    /// The same of a write; not known where there is only that of a read.
+    pub lone_write_ns: Option<f64>,
 }
 
 impl StatedDisk {
@@ -52,6 +54,7 @@ impl StatedDisk {
             reads_per_s: self.reads_per_s * factor,
             writes_per_s: self.writes_per_s * factor,
             lone_read_ns: self.lone_read_ns.map(|time| time / factor),
+            lone_write_ns: self.lone_write_ns.map(|time| time / factor),
             ..*self
         }
     }
@@ -67,26 +70,45 @@ impl StatedDisk {
         (1.0 / per_s - self.transfer_s(op, self.random_bytes)).max(0.0)
     }
 
-    /// Requests that are positioned side by side, at least one.
-    fn servers(&self) -> f64 {
-        let positioning = self.positioning_s(OpKind::Read);
-        let lone = |ns: f64| ns / 1e9 - self.transfer_s(OpKind::Read, self.random_bytes);
-        match self.lone_read_ns {
-            Some(ns) if positioning > 0.0 => (lone(ns) / positioning).clamp(1.0, MOST_SERVERS),
-            _ => 1.0,
-        }
+    /// Seconds of a random request alone that are not transfer.
+    fn lone_positioning_s(&self, op: OpKind) -> Result<f64, WhatIfError> {
+        let between = self.positioning_s(op);
+        let stated = match (op, self.lone_read_ns) {
+            (OpKind::Write, None) => self.lone_write_ns,
+            (OpKind::Write, Some(_)) => {
+                let unknown = || {
+                    let text = "the latency of a write alone is not stated (write-latency)";
+                    WhatIfError::NotMeasured(text.to_owned())
+                };
+                Some(self.lone_write_ns.ok_or_else(unknown)?)
+            }
+            (_, lone) => lone,
+        };
+        let transfer = self.transfer_s(op, self.random_bytes);
+        Ok(stated.map_or(between, |ns| (ns / 1e9 - transfer).max(between)))
     }
 
-    /// Seconds of the mean request with positioning so many times as long as between completions.
-    fn mean_s(&self, mix: &Mix, servers: f64) -> f64 {
+    /// Seconds of the mean request between completions.
+    fn spacing_s(&self, mix: &Mix) -> f64 {
+        let one =
+            |class: &MixClass| class.share * self.class_s(class, self.positioning_s(class.op));
+        mix.classes.iter().map(one).sum()
+    }
+
+    /// Seconds of the mean request alone.
+    fn lone_s(&self, mix: &Mix) -> Result<f64, WhatIfError> {
         let one = |class: &MixClass| {
-            let transfer = self.transfer_s(class.op, class.bytes);
-            match class.locality {
-                Locality::Random => servers * self.positioning_s(class.op) + transfer,
-                Locality::Sequential | Locality::Hit => transfer,
-            }
+            Ok(class.share * self.class_s(class, self.lone_positioning_s(class.op)?))
         };
-        mix.classes.iter().map(|class| class.share * one(class)).sum()
+        mix.classes.iter().map(one).sum()
+    }
+
+    fn class_s(&self, class: &MixClass, positioning_s: f64) -> f64 {
+        let transfer = self.transfer_s(class.op, class.bytes);
+        match class.locality {
+            Locality::Random => positioning_s + transfer,
+            Locality::Sequential | Locality::Hit => transfer,
+        }
     }
 }
 
@@ -107,24 +129,24 @@ impl Station for StatedDisk {
             }
         };
         let wait = (mean_s - 1.0 / rates[0]).max(0.0) * 1e9;
-        let of = |op: OpKind| {
+        let of = |op: OpKind| -> Result<f64, WhatIfError> {
             let classes: Vec<MixClass> =
                 mix.classes.iter().filter(|class| class.op == op).copied().collect();
             let of_op: f64 = classes.iter().map(|class| class.share).sum();
-            let alone = self.mean_s(&Mix { classes }, self.servers()) * 1e9 / of_op;
-            if of_op > 0.0 { alone + wait } else { mean_s * 1e9 }
+            let alone = self.lone_s(&Mix { classes })? * 1e9;
+            Ok(if of_op > 0.0 { alone / of_op + wait } else { mean_s * 1e9 })
         };
-        let (read, write) = (of(OpKind::Read), of(OpKind::Write));
+        let (read, write) = (of(OpKind::Read)?, of(OpKind::Write)?);
         Ok(Answer { read, write, scv: 1.0, ..Answer::exact(mean_s * 1e9, rate) })
     }
 
     fn max(&self, mix: &Mix) -> Result<(f64, f64), WhatIfError> {
-        Ok((1.0 / self.mean_s(mix, 1.0), 0.0))
+        Ok((1.0 / self.spacing_s(mix), 0.0))
     }
 
     fn rates(&self, mix: &Mix) -> Result<Vec<f64>, WhatIfError> {
         let (max, _) = self.max(mix)?;
-        let lone = self.mean_s(mix, self.servers());
+        let lone = self.lone_s(mix)?;
         let count = (max * lone).ceil().clamp(1.0, MOST_SERVERS) as usize;
         Ok((1..=count).map(|n| (n as f64 / lone).min(max)).collect())
     }
