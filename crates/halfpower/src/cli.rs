@@ -59,6 +59,8 @@ pub(crate) enum Verb {
     Import(Box<crate::import::ImportArgs>),
     /// Make a page, drawings or a summary of what is kept.
     Report(crate::reports::ReportArgs),
+    /// Write trials as tables for DuckDB, pandas and the like: Parquet files.
+    Export(crate::export::ExportArgs),
     /// What the disks do now, and whether it is what they should do: a live screen, or lines.
     Watch(Box<crate::watch::WatchArgs>),
     /// Keep what the disks' counters say, to be diagnosed later.

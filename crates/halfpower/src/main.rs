@@ -14,6 +14,7 @@ mod design;
 mod diagnose;
 mod doctor;
 mod drive;
+mod export;
 mod failure;
 mod fio_results;
 mod fio_runs;
@@ -85,6 +86,7 @@ fn outcome(arguments: &cli::Cli) -> anyhow::Result<output::Verdict> {
         Verb::Compare(arguments) => compare::compare(arguments),
         Verb::Import(arguments) => import::import(arguments, &stop),
         Verb::Report(report) => reports::report(report),
+        Verb::Export(arguments) => export::export(arguments),
         Verb::Limits(limits) => limits::limits(limits, &stop),
         Verb::Zones(zones) => zones::zones(zones, &stop),
         Verb::Cost(cost) => cost::cost(cost),

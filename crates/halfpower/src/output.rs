@@ -98,6 +98,8 @@ pub(crate) const PAGE: OutputKind = OutputKind {
     name: "HTML page of this program",
     is_in: |path| begins(path, report::HTML_HEAD),
 };
+pub(crate) const TABLE: OutputKind =
+    OutputKind { flag: "--parquet", name: "Parquet table of this program", is_in: is_table };
 pub(crate) const REPORT: OutputKind = OutputKind { flag: "--output", ..PAGE };
 
 /// A plot, for any flag. A PNG can bear no mark: it stands beside its SVG and is replaced with it.
@@ -132,6 +134,13 @@ fn begins(path: &Path, line: impl AsRef<str>) -> bool {
 fn is_document(path: &Path) -> bool {
     let schema = json_in(path).and_then(|document| Some(document["schema"].as_str()?.to_owned()));
     schema.is_some_and(|schema| schema.starts_with("halfpower/"))
+}
+
+/// Whether a Parquet file was written by this program: one that was changed by another bears its name.
+fn is_table(path: &Path) -> bool {
+    let footer = File::open(path).and_then(|mut file| report::read_footer(&mut file));
+    let writer = report::CREATED_BY.as_bytes();
+    footer.is_ok_and(|footer| footer.windows(writer.len()).any(|bytes| bytes == writer))
 }
 
 /// Whether it holds what fio writes of its jobs.

@@ -5,8 +5,12 @@
 
 use crate::chart::CSV_HEADER;
 use crate::page::csv_field;
-use crate::story::{Story, joined};
-use record::{Diagnosis, IntervalDirection, Moment, TimeSummary, Trial};
+use crate::story::Story;
+use crate::tables::{
+    INTERVAL, interval_operation_columns, interval_operation_values, target_names,
+};
+use parquet::Value;
+use record::{Diagnosis, Moment, Trial};
 
 /// Every value of every plot, with a head line.
 #[must_use]
@@ -21,61 +25,30 @@ pub fn csv(stories: &[Story]) -> String {
     csv
 }
 
-const LEADING: &str = "trial_id,target,begin_ns,length_ns,concurrency";
-
-type ValueOf = fn(&IntervalDirection) -> Option<String>;
-
-const DIRECTION: [(&str, ValueOf); 15] = [
-    ("ios", |it| text(it.ios)),
-    ("bytes", |it| text(it.bytes)),
-    ("iops", |it| text(it.iops)),
-    ("bytes_per_s", |it| text(it.bytes_per_s)),
-    ("latency_mean_ns", |it| text(times(it)?.mean)),
-    ("latency_stddev_ns", |it| text(times(it)?.stddev)),
-    ("latency_min_ns", |it| text(times(it)?.min)),
-    ("latency_p50_ns", |it| text(times(it)?.p50?)),
-    ("latency_p90_ns", |it| text(times(it)?.p90?)),
-    ("latency_p95_ns", |it| text(times(it)?.p95?)),
-    ("latency_p99_ns", |it| text(times(it)?.p99?)),
-    ("latency_p99_9_ns", |it| text(times(it)?.p99_9?)),
-    ("latency_p99_99_ns", |it| text(times(it)?.p99_99?)),
-    ("latency_max_ns", |it| text(times(it)?.max)),
-    ("response_mean_ci95_rel", |it| text(times(it)?.mean_ci95_rel?)),
-];
-
-fn text(value: impl ToString + Copy) -> Option<String> {
-    Some(value.to_string())
-}
-
-fn times(direction: &IntervalDirection) -> Option<&TimeSummary> {
-    direction.latency_ns.as_ref()
-}
-
 /// The names of the columns of [`intervals_csv`], without a line end.
 #[must_use]
 pub fn intervals_header() -> String {
-    let names = ["read", "write", "trim", "flush"].into_iter().flat_map(|direction| {
-        DIRECTION.iter().map(move |(name, _)| format!(",{direction}_{name}"))
-    });
-    LEADING.to_owned() + &names.collect::<String>()
+    let own = INTERVAL.iter().map(|(name, ..)| (*name).to_owned());
+    let operations = interval_operation_columns().into_iter().map(|column| column.name);
+    let names: Vec<String> = own.chain(operations).collect();
+    format!("trial_id,target,{}", names.join(","))
 }
 
-/// The intervals of a trial below their head line; only that where it has none. Columns are named as in
-/// the JSON, with the direction in front and the unit at the end. All kinds are always there.
-/// Rejected: a row for each direction, since a reader then has to join what belongs to one moment.
+/// The intervals of a trial below their head line; only that where it has none. Columns are those of the
+/// table of intervals ([`crate::TrialTables`]), of the first job.
 #[must_use]
 pub fn intervals_csv(trial: &Trial) -> String {
     let mut csv = intervals_header() + "\n";
-    let target = joined(&trial.targets, " ", |target| target.path.clone());
-    let head = format!("{},{}", csv_field(&trial.id), csv_field(&target));
+    let head = format!("{},{}", csv_field(&trial.id), csv_field(&target_names(trial)));
     for interval in trial.result.intervals.iter().flatten() {
-        let (begin, length) = (interval.begin_ns.0, interval.length_ns.0);
-        csv.push_str(&format!("{head},{begin},{length},{}", interval.concurrency));
-        for direction in [&interval.read, &interval.write, &interval.trim, &interval.flush] {
-            for (_, value) in DIRECTION {
-                csv.push(',');
-                csv.push_str(&direction.as_ref().and_then(value).unwrap_or_default());
-            }
+        csv.push_str(&head);
+        let own = INTERVAL.iter().map(|(.., value)| value(interval));
+        for value in own.chain(interval_operation_values(interval)) {
+            csv.push_str(&match value {
+                Value::Whole(value) => format!(",{value}"),
+                Value::Number(value) => format!(",{value}"),
+                _ => ",".to_owned(),
+            });
         }
         csv.push('\n');
     }

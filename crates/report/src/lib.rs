@@ -39,6 +39,7 @@ mod set;
 mod settings;
 mod story;
 mod sweep_script;
+mod tables;
 mod target;
 mod trace;
 mod traced;
@@ -64,6 +65,7 @@ pub use list::{
 };
 pub use observation::observation;
 pub use page::{Tone, escape};
+pub use parquet::read_footer;
 pub use plot_files::{PLOT_MARK, PngError, Rasteriser, plot_files};
 pub use prediction::prediction;
 pub use price::price;
@@ -77,6 +79,7 @@ pub use story::{
     Action, Alternative, Badge, Block, Cell, Column, Fact, Section, Side, Story, Table, severity,
 };
 pub use sweep_script::{ScriptLine, sweep_script};
+pub use tables::{CREATED_BY, TABLES, TableError, TableFile, TrialTables};
 pub use target::target_text;
 pub use trace::{
     TRACE_HEADER, TraceError, TraceLine, check_trace_comment, check_trace_line,

@@ -21,4 +21,4 @@ pub use linux::layout::layout;
 pub use linux::open::open_target;
 pub use linux::rounding::{file_sizes, rounding_loss};
 pub use linux::testfile::{default_test_size, write_test_file};
-pub use output_file::{InUse, OutputFile, OutputKind, first_line};
+pub use output_file::{InUse, OutputFile, OutputKind, WrittenFile, first_line};

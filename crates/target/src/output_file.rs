@@ -111,32 +111,67 @@ impl OutputFile {
     /// # Errors
     /// If it cannot be written; what was there before is then kept.
     pub fn finish(self, content: impl AsRef<[u8]>) -> Result<(), TargetError> {
-        let written = match self.open.as_ref() {
-            Some(mut file) => file.write_all(content.as_ref()),
-            None => self.replace(content.as_ref()),
-        };
-        written.map_err(|cause| {
-            let (flag, path) = (self.flag, &self.path);
-            TargetError::Output(format!("cannot write the file of {flag} {path:?}: {cause}"))
-        })
+        self.write_beside(content)?.put_in_place()
     }
 
-    fn replace(&self, content: &[u8]) -> std::io::Result<()> {
-        let partial = self.partial();
-        let written = File::create(&partial)
-            .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&partial, &self.path));
-        if written.is_err() {
-            // The first error is the one to tell.
-            let _ = fs::remove_file(&partial);
-        }
-        written
+    /// Writes the result beside its place, so that several can be complete before the first is put in its
+    /// place. A device or a pipe is written at once.
+    ///
+    /// # Errors
+    /// If it cannot be written; what was there before is then kept.
+    pub fn write_beside(self, content: impl AsRef<[u8]>) -> Result<WrittenFile, TargetError> {
+        let mut written = WrittenFile { partial: None, output: self };
+        let done = match written.output.open.as_ref() {
+            Some(mut file) => file.write_all(content.as_ref()),
+            None => {
+                let partial = written.partial.insert(written.output.partial());
+                File::create(partial).and_then(|mut file| {
+                    file.write_all(content.as_ref()).and_then(|()| file.sync_all())
+                })
+            }
+        };
+        done.map_err(|cause| written.output.cannot_write(&cause)).map(|()| written)
+    }
+
+    fn cannot_write(&self, cause: &std::io::Error) -> TargetError {
+        let (flag, path) = (self.flag, &self.path);
+        TargetError::Output(format!("cannot write the file of {flag} {path:?}: {cause}"))
     }
 
     /// A temporary name next to the file's own.
     fn partial(&self) -> PathBuf {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         self.path.with_file_name(format!(".{name}.{}.partial", std::process::id()))
+    }
+}
+
+/// A result that is complete, beside its place; deleted again where it is not put there.
+#[derive(Debug)]
+pub struct WrittenFile {
+    output: OutputFile,
+    /// `None` of what was written already.
+    partial: Option<PathBuf>,
+}
+
+impl WrittenFile {
+    /// Replaces what was at its place.
+    ///
+    /// # Errors
+    /// If it cannot; what was there before is then kept.
+    pub fn put_in_place(mut self) -> Result<(), TargetError> {
+        let Some(partial) = &self.partial else { return Ok(()) };
+        fs::rename(partial, &self.output.path).map_err(|cause| self.output.cannot_write(&cause))?;
+        self.partial = None;
+        Ok(())
+    }
+}
+
+impl Drop for WrittenFile {
+    fn drop(&mut self) {
+        if let Some(partial) = &self.partial {
+            // An error before this is the one to tell.
+            let _ = fs::remove_file(partial);
+        }
     }
 }
 

@@ -21,6 +21,7 @@ mod drives;
 mod every_finding;
 mod examples;
 mod experiments;
+mod exports;
 mod findings;
 mod fio_results;
 mod fio_runs;

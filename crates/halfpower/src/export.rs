@@ -1,0 +1,172 @@
+//! `halfpower export`: trials as tables for other programs.
+//!
+//! The places of the files are tried before a trial is read, and no file is replaced before all are
+//! complete: three tables belong together, and a disk that becomes full must not leave two of today and
+//! one of last week.
+
+use crate::fio_results;
+use crate::output::{self, Verdict};
+use crate::store_args::StoreArgs;
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use record::{DocumentKind, Trial, counted};
+use report::{TABLES, TableFile, TrialTables};
+use serde_json::json;
+use session::VERSION;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use store::{Library, Store};
+use target::{InUse, OutputFile};
+
+/// The kinds of documents that trials belong to.
+const KINDS: [DocumentKind; 3] =
+    [DocumentKind::Experiment, DocumentKind::Profile, DocumentKind::Trial];
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    halfpower export last --parquet tables     the trials of the newest profile or experiment\n  \
+    halfpower export --all --parquet tables    every trial of the database\n  \
+    halfpower export trial.json 0197f3 --parquet tables\n\n\
+    DIR gets trials.parquet (a row per job), intervals.parquet and histograms.parquet.\n  \
+    duckdb -c \"SELECT target, read_iops, read_latency_p99_ns FROM 'tables/trials.parquet'\"")]
+pub(crate) struct ExportArgs {
+    /// Ids of trials, profiles or experiments, their beginnings, "last", or JSON files of these.
+    #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "WHAT")]
+    what: Vec<String>,
+    /// Every trial of the database.
+    #[arg(long)]
+    all: bool,
+    /// The folder of the tables; made where it is missing.
+    #[arg(long, value_name = "DIR", required = true)]
+    parquet: PathBuf,
+    /// Print what was written as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    keeping: StoreArgs,
+}
+
+pub(crate) fn export(arguments: &ExportArgs) -> anyhow::Result<Verdict> {
+    let places = places(arguments)?;
+    let mut export = Export::default();
+    if arguments.all {
+        let store = arguments.keeping.existing()?;
+        export.add_all(&store)?;
+    } else {
+        let library = Library::new(arguments.keeping.file()?).also_reading(fio_results::trials);
+        for word in &arguments.what {
+            export.add_named(&library, word)?;
+        }
+    }
+    ensure!(export.tables.trials() > 0, "there is no trial to export; `halfpower run` makes one");
+    let trials = export.tables.trials();
+    let files = export.tables.finish(VERSION);
+    write(&files, places)?;
+    output::print(&said(arguments, trials, &files, &export.missing)?)?;
+    for id in &export.missing {
+        output::remark(&format!("trial {id} is not at hand and was left out"));
+    }
+    Ok(Verdict::of(export.missing.is_empty()))
+}
+
+/// The tables as they grow.
+#[derive(Default)]
+struct Export {
+    tables: TrialTables,
+    /// Ids of the trials that are in them.
+    added: BTreeSet<String>,
+    /// Ids of those that a profile or an experiment names, and that are nowhere.
+    missing: BTreeSet<String>,
+}
+
+impl Export {
+    /// One after the other: together they may be more than memory holds.
+    fn add_all(&mut self, store: &Store) -> anyhow::Result<()> {
+        for row in store.list::<Trial>()? {
+            self.add(&store.document(&row.id)?)?;
+        }
+        Ok(())
+    }
+
+    fn add_named(&mut self, library: &Library, word: &str) -> anyhow::Result<()> {
+        for mut document in library.named(word, &KINDS)? {
+            if !document.kind().is_some_and(|kind| KINDS.contains(&kind)) {
+                bail!(
+                    "{word:?} holds a document without trials; name trials, profiles or experiments"
+                );
+            }
+            document.trials().iter().try_for_each(|trial| self.add(trial))?;
+            let named = document.trials_beside().map(|(ids, _)| ids).unwrap_or_default();
+            self.missing.extend(named);
+        }
+        self.missing.retain(|id| !self.added.contains(id));
+        Ok(())
+    }
+
+    fn add(&mut self, trial: &Trial) -> anyhow::Result<()> {
+        if self.added.insert(trial.id.clone()) {
+            self.tables.add(trial)?;
+        }
+        Ok(())
+    }
+}
+
+/// The places of the tables, none of which may be something that is read here.
+fn places(arguments: &ExportArgs) -> anyhow::Result<Vec<OutputFile>> {
+    let folder = &arguments.parquet;
+    ensure!(!folder.exists() || folder.is_dir(), "--parquet {folder:?} is no folder; name one");
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder of --parquet {folder:?}"))?;
+    let documents = arguments.what.iter().map(|what| InUse::new(what, "a document to export"));
+    let mut in_use: Vec<InUse> = documents.collect();
+    if let Ok(database) = arguments.keeping.file() {
+        in_use.push(InUse::new(database, "the database of results"));
+    }
+    let place = |name| OutputFile::create(&output::TABLE, &path(folder, name), &in_use);
+    Ok(TABLES.into_iter().map(place).collect::<Result<_, _>>()?)
+}
+
+fn path(folder: &Path, table: &str) -> PathBuf {
+    folder.join(format!("{table}.parquet"))
+}
+
+/// All are complete before the first is put in its place.
+fn write(files: &[TableFile], places: Vec<OutputFile>) -> anyhow::Result<()> {
+    let pairs = files.iter().zip(places);
+    let written = pairs.map(|(file, place)| place.write_beside(&file.bytes));
+    let written: Vec<_> = written.collect::<Result<_, _>>()?;
+    for file in written {
+        file.put_in_place()?;
+    }
+    Ok(())
+}
+
+/// What was written, a line each, or as JSON.
+fn said(
+    arguments: &ExportArgs,
+    trials: usize,
+    files: &[TableFile],
+    missing: &BTreeSet<String>,
+) -> anyhow::Result<String> {
+    let folder = &arguments.parquet;
+    if arguments.json {
+        let file = |file: &TableFile| {
+            let path = path(folder, file.name);
+            json!({"table": file.name, "path": path.display().to_string(), "rows": file.rows, "bytes": file.bytes.len()})
+        };
+        return output::json(&json!({
+            "schema": "halfpower/export/1",
+            "halfpower_version": VERSION,
+            "trials": trials,
+            "missing_trials": missing,
+            "written": files.iter().map(file).collect::<Vec<_>>(),
+        }));
+    }
+    let line = |file: &TableFile| {
+        let path = report::escape(&path(folder, file.name).display().to_string());
+        let (rows, size) = (counted(file.rows as f64, "row"), file.bytes.len().div_ceil(1000));
+        format!("{path}: {rows}, {size} kB\n")
+    };
+    let trials = counted(trials as f64, "trial");
+    Ok(files.iter().map(line).collect::<String>() + &format!("{trials} exported\n"))
+}

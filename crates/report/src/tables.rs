@@ -1,0 +1,358 @@
+//! Trials as tables for other programs: a row per job, per interval and per bucket of a histogram.
+//!
+//! Names are those of the JSON, with the operation in front and the unit at the end; what was not
+//! measured is null. All columns are always there, whatever was run, so that the files of many
+//! machines can be read as one. Rejected: a row for each operation, since a reader then has to join
+//! what belongs to one moment; tables of documents that hold no trials, whose shape is theirs alone.
+
+use crate::story::joined;
+use parquet::{Column, Kind, ParquetError, Value, Writer};
+use record::{
+    BUCKETS, DirectionResult, HistogramSnapshot, IntervalDirection, IntervalResult, Measured,
+    SizeShare, TimeSummary, Trial, TrialResult, bucket_high, bucket_low,
+};
+use serde::Serialize;
+use thiserror::Error;
+
+/// The version of names and meanings, which each file bears as `halfpower.schema`.
+const TABLES_VERSION: u32 = 1;
+/// The program's name as the writer of a file, before its version.
+pub const CREATED_BY: &str = "halfpower version ";
+/// Names of the tables and of their files, without `.parquet`.
+pub const TABLES: [&str; 3] = ["trials", "intervals", "histograms"];
+
+/// The operations whose columns stand side by side.
+pub(crate) const OPERATIONS: [&str; 4] = ["read", "write", "trim", "flush"];
+
+/// What a value of a thing is called, of which kind it is, and how it is read.
+pub(crate) type Quantity<T> = (&'static str, Kind, fn(&T) -> Value);
+
+use Kind::{Flag, Integer, Number, Text, Timestamp, Unsigned};
+
+const TRIAL: [Quantity<Trial>; 48] = [
+    ("simulated", Flag, |it| it.simulated.into()),
+    ("valid", Flag, |it| it.first_clean().into()),
+    ("findings", Text, |it| joined(&it.findings, " ", |finding| finding.code.name()).into()),
+    ("halfpower_version", Text, |it| it.halfpower_version.as_str().into()),
+    ("seed", Unsigned, |it| it.seed.into()),
+    ("cell", Text, |it| it.cell.as_str().into()),
+    ("target", Text, |it| target_names(it).into()),
+    ("target_kind", Text, |it| it.targets.first().map(|target| word(target.kind)).into()),
+    ("target_size_bytes", Integer, |it| {
+        it.targets.first().map(|target| target.size_bytes.0).into()
+    }),
+    ("device", Text, |it| device(it).map(|device| device.disk.as_str()).into()),
+    ("model", Text, |it| device(it).and_then(|device| device.model.as_deref()).into()),
+    ("job_name", Text, |it| it.workload.name.as_deref().into()),
+    ("engine", Text, |it| word(it.workload.engine).into()),
+    ("cache", Text, |it| word(it.workload.cache).into()),
+    ("pattern", Text, |it| word(it.workload.pattern).into()),
+    ("read_percent", Integer, |it| u32::from(it.workload.read_percent).into()),
+    ("instead", Text, |it| it.workload.instead.map(word).into()),
+    ("bs_bytes", Integer, |it| only_size(&it.workload.bs).into()),
+    ("bs_mix", Text, |it| size_mix(&it.workload.bs).into()),
+    ("iodepth", Integer, |it| it.workload.iodepth.into()),
+    ("numjobs", Integer, |it| it.workload.numjobs.into()),
+    ("depth", Integer, |it| it.workload.depth.into()),
+    ("arrival", Text, |it| word(it.workload.arrival).into()),
+    ("rate_iops", Integer, |it| it.workload.rate_iops.into()),
+    ("offset_bytes", Integer, |it| it.workload.offset_bytes.0.into()),
+    ("size_bytes", Integer, |it| it.workload.size_bytes.0.into()),
+    ("runtime_ns", Integer, |it| it.workload.runtime_ns.0.into()),
+    ("duration_ns", Integer, |it| it.result.duration_ns.0.into()),
+    ("steady", Flag, |it| it.result.steady.into()),
+    ("ended_by", Text, |it| it.result.ended_by.map(word).into()),
+    ("unanswered", Integer, |it| it.result.unanswered.into()),
+    ("concurrency", Number, |it| it.result.concurrency.into()),
+    ("open_loop_offered_iops", Number, |it| open_loop(it, |open| open.offered_iops.into())),
+    ("open_loop_late_mean_ns", Number, |it| open_loop(it, |open| open.late_mean_ns.into())),
+    ("open_loop_late_p99_ns", Number, |it| open_loop(it, |open| open.late_p99_ns.into())),
+    ("open_loop_late_max_ns", Integer, |it| open_loop(it, |open| open.late_max_ns.into())),
+    ("open_loop_backlog_max", Integer, |it| open_loop(it, |open| open.backlog_max.into())),
+    ("cpu_user_ms", Number, |it| measured(&it.cpu, |cpu| cpu.user_ms.into())),
+    ("cpu_system_ms", Number, |it| measured(&it.cpu, |cpu| cpu.system_ms.into())),
+    ("cpu_lower_us_per_io", Number, |it| measured(&it.cpu, |cpu| cpu.lower_us_per_io.into())),
+    ("cpu_upper_us_per_io", Number, |it| measured(&it.cpu, |cpu| cpu.upper_us_per_io.into())),
+    ("device_counters_of", Text, |it| counters(it, |device| device.device.as_str().into())),
+    ("device_ios", Integer, |it| counters(it, |device| device.ios.into())),
+    ("device_bytes", Integer, |it| counters(it, |device| device.bytes.into())),
+    ("device_merges", Integer, |it| counters(it, |device| device.merges.into())),
+    ("device_busy_ms", Number, |it| counters(it, |device| device.busy_ms.into())),
+    ("device_concurrency", Number, |it| counters(it, |device| device.concurrency.into())),
+    ("harness_ceiling_iops", Number, |it| {
+        measured(&it.harness, |harness| harness.ceiling_iops.into())
+    }),
+];
+
+const DIRECTION: [Quantity<DirectionResult>; 8] = [
+    ("ios", Integer, |it| it.ios.into()),
+    ("bytes", Integer, |it| it.bytes.into()),
+    ("iops", Number, |it| it.iops.into()),
+    ("bytes_per_s", Number, |it| it.bytes_per_s.into()),
+    ("iops_ci95_rel", Number, |it| it.iops_ci95_rel.into()),
+    ("errors", Integer, |it| it.errors.into()),
+    ("short", Integer, |it| it.short.into()),
+    ("offered_iops", Number, |it| it.offered_iops.into()),
+];
+
+/// The times of requests in a trial, each with its name.
+type Times = fn(&DirectionResult) -> Option<&TimeSummary>;
+const DIRECTION_TIMES: [(&str, Times); 2] =
+    [("latency", |it| it.latency_ns.as_ref()), ("completion", |it| it.completion_ns.as_ref())];
+
+pub(crate) const INTERVAL: [Quantity<IntervalResult>; 3] = [
+    ("begin_ns", Integer, |it| it.begin_ns.0.into()),
+    ("length_ns", Integer, |it| it.length_ns.0.into()),
+    ("concurrency", Number, |it| it.concurrency.into()),
+];
+
+const INTERVAL_DIRECTION: [Quantity<IntervalDirection>; 4] = [
+    ("ios", Integer, |it| it.ios.into()),
+    ("bytes", Integer, |it| it.bytes.into()),
+    ("iops", Number, |it| it.iops.into()),
+    ("bytes_per_s", Number, |it| it.bytes_per_s.into()),
+];
+
+const SUMMARY: [Quantity<TimeSummary>; 11] = [
+    ("mean_ns", Number, |it| it.mean.into()),
+    ("stddev_ns", Number, |it| it.stddev.into()),
+    ("min_ns", Integer, |it| it.min.into()),
+    ("p50_ns", Number, |it| it.p50.into()),
+    ("p90_ns", Number, |it| it.p90.into()),
+    ("p95_ns", Number, |it| it.p95.into()),
+    ("p99_ns", Number, |it| it.p99.into()),
+    ("p99_9_ns", Number, |it| it.p99_9.into()),
+    ("p99_99_ns", Number, |it| it.p99_99.into()),
+    ("max_ns", Integer, |it| it.max.into()),
+    ("mean_ci95_rel", Number, |it| it.mean_ci95_rel.into()),
+];
+
+const BUCKET: [(&str, Kind); 5] = [
+    ("operation", Text),
+    ("bucket", Integer),
+    ("low_ns", Integer),
+    ("high_ns", Integer),
+    ("ios", Integer),
+];
+
+/// A trial that the tables cannot hold.
+#[derive(Debug, Error)]
+pub enum TableError {
+    /// Its time is none.
+    #[error("trial {id}: its time {time:?} is no time of RFC 3339 after 1677 and before 2262")]
+    Time {
+        /// Its id.
+        id: String,
+        /// What it says.
+        time: String,
+    },
+    /// A bucket of a histogram that does not exist.
+    #[error("trial {id}: its histogram has a bucket {bucket}, of {BUCKETS} that there are")]
+    Bucket {
+        /// Its id.
+        id: String,
+        /// The bucket.
+        bucket: u32,
+    },
+    /// A number is too large.
+    #[error("trial {id}: {cause}")]
+    Value {
+        /// Its id.
+        id: String,
+        /// Which.
+        cause: ParquetError,
+    },
+}
+
+/// The tables of trials, which are added one by one.
+#[derive(Debug)]
+pub struct TrialTables {
+    writers: [Writer; 3],
+    trials: usize,
+}
+
+/// A table that is complete.
+#[derive(Debug)]
+pub struct TableFile {
+    /// Its name, one of [`TABLES`].
+    pub name: &'static str,
+    /// Its rows.
+    pub rows: usize,
+    /// The Parquet file.
+    pub bytes: Vec<u8>,
+}
+
+impl Default for TrialTables {
+    /// Without rows.
+    fn default() -> Self {
+        let of_job = [("trial_id", Text), ("job", Integer)];
+        let named = |(name, kind): (&str, Kind)| Column { name: name.to_owned(), kind };
+        let table =
+            |rest: Vec<Column>| Writer::new(of_job.map(named).into_iter().chain(rest).collect());
+        let mut trials = vec![named(("time", Timestamp))];
+        trials.extend(columns("", &TRIAL));
+        for operation in OPERATIONS {
+            trials.extend(columns(&format!("{operation}_"), &DIRECTION));
+            for (name, _) in DIRECTION_TIMES {
+                trials.extend(columns(&format!("{operation}_{name}_"), &SUMMARY));
+            }
+        }
+        let mut intervals = vec![named(("target", Text))];
+        intervals.extend(columns("", &INTERVAL));
+        intervals.extend(interval_operation_columns());
+        let histograms = BUCKET.map(named).to_vec();
+        Self { writers: [table(trials), table(intervals), table(histograms)], trials: 0 }
+    }
+}
+
+impl TrialTables {
+    /// Adds a trial with all of its jobs.
+    ///
+    /// # Errors
+    /// If it holds what no trial of this program does; the tables are then of no use.
+    pub fn add(&mut self, trial: &Trial) -> Result<(), TableError> {
+        for (index, job) in (0..).map_while(|index| Some((index, trial.job(index)?))) {
+            self.add_job(index as u64, &job)?;
+        }
+        self.trials += 1;
+        Ok(())
+    }
+
+    /// The trials so far.
+    #[must_use]
+    pub fn trials(&self) -> usize {
+        self.trials
+    }
+
+    fn add_job(&mut self, index: u64, job: &Trial) -> Result<(), TableError> {
+        let of_job: [Value; 2] = [job.id.as_str().into(), index.into()];
+        let row = |rest: Vec<Value>| of_job.iter().cloned().chain(rest).collect::<Vec<Value>>();
+        let too_large = |cause| TableError::Value { id: job.id.clone(), cause };
+        let [trials, intervals, histograms] = &mut self.writers;
+
+        let time = job.time.as_deref().map(|time| nanoseconds(&job.id, time)).transpose()?;
+        let mut values = vec![time.map_or(Value::Null, Value::Timestamp)];
+        values.extend(values_of(&TRIAL, Some(job)));
+        for direction in operations(&job.result) {
+            values.extend(values_of(&DIRECTION, direction));
+            for (_, times) in DIRECTION_TIMES {
+                values.extend(values_of(&SUMMARY, direction.and_then(times)));
+            }
+        }
+        trials.row(&row(values)).map_err(too_large)?;
+
+        let target = target_names(job);
+        for interval in job.result.intervals.iter().flatten() {
+            let mut values = vec![target.as_str().into()];
+            values.extend(values_of(&INTERVAL, Some(interval)));
+            values.extend(interval_operation_values(interval));
+            intervals.row(&row(values)).map_err(too_large)?;
+        }
+
+        for (operation, direction) in OPERATIONS.into_iter().zip(operations(&job.result)) {
+            let none = HistogramSnapshot::default();
+            let histogram = direction.map_or(&none, |direction| &direction.histogram);
+            for &(bucket, count) in &histogram.buckets {
+                let index = bucket as usize;
+                if index >= BUCKETS {
+                    return Err(TableError::Bucket { id: job.id.clone(), bucket });
+                }
+                let (low, high) = (bucket_low(index), bucket_high(index));
+                let values =
+                    [operation.into(), bucket.into(), low.into(), high.into(), count.into()];
+                histograms.row(&row(values.to_vec())).map_err(too_large)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The files, in the order of [`TABLES`].
+    #[must_use]
+    pub fn finish(self, halfpower_version: &str) -> Vec<TableFile> {
+        let written = TABLES.into_iter().zip(self.writers).map(|(name, writer)| {
+            let schema = format!("halfpower/{name}/{TABLES_VERSION}");
+            let metadata = ("halfpower.schema".to_owned(), schema);
+            let (rows, created_by) = (writer.rows(), format!("{CREATED_BY}{halfpower_version}"));
+            TableFile { name, rows, bytes: writer.finish(&[metadata], &created_by) }
+        });
+        written.collect()
+    }
+}
+
+fn columns<T>(prefix: &str, quantities: &[Quantity<T>]) -> Vec<Column> {
+    let column = |&(name, kind, _): &Quantity<T>| Column { name: format!("{prefix}{name}"), kind };
+    quantities.iter().map(column).collect()
+}
+
+fn values_of<T>(quantities: &[Quantity<T>], of: Option<&T>) -> Vec<Value> {
+    quantities.iter().map(|(_, _, value)| of.map_or(Value::Null, value)).collect()
+}
+
+/// The columns of the operations of an interval.
+pub(crate) fn interval_operation_columns() -> Vec<Column> {
+    let of = |operation: &str| {
+        let mut all = columns(&format!("{operation}_"), &INTERVAL_DIRECTION);
+        all.extend(columns(&format!("{operation}_latency_"), &SUMMARY));
+        all
+    };
+    OPERATIONS.into_iter().flat_map(of).collect()
+}
+
+/// Their values.
+pub(crate) fn interval_operation_values(interval: &IntervalResult) -> Vec<Value> {
+    let of = |direction: Option<&IntervalDirection>| {
+        let mut all = values_of(&INTERVAL_DIRECTION, direction);
+        all.extend(values_of(&SUMMARY, direction.and_then(|it| it.latency_ns.as_ref())));
+        all
+    };
+    let IntervalResult { read, write, trim, flush, .. } = interval;
+    [read, write, trim, flush].into_iter().flat_map(|it| of(it.as_ref())).collect()
+}
+
+/// The names of all targets.
+pub(crate) fn target_names(trial: &Trial) -> String {
+    joined(&trial.targets, " ", |target| target.path.clone())
+}
+
+/// In the order of [`OPERATIONS`].
+fn operations(result: &TrialResult) -> [Option<&DirectionResult>; 4] {
+    [&result.read, &result.write, &result.trim, &result.flush].map(Option::as_ref)
+}
+
+fn device(trial: &Trial) -> Option<&record::DeviceFacts> {
+    trial.targets.first()?.device.as_ref()
+}
+
+fn measured<T>(of: &Measured<T>, value: fn(&T) -> Value) -> Value {
+    of.value().map_or(Value::Null, value)
+}
+
+fn counters(trial: &Trial, value: fn(&record::DeviceCounters) -> Value) -> Value {
+    measured(&trial.device_counters, value)
+}
+
+fn open_loop(trial: &Trial, value: fn(&record::OpenLoop) -> Value) -> Value {
+    trial.result.open_loop.as_ref().map_or(Value::Null, value)
+}
+
+fn only_size(sizes: &[SizeShare]) -> Option<u64> {
+    if let [only] = sizes { Some(only.bytes.0) } else { None }
+}
+
+/// Sizes and their percentages, as `--bs` takes them; `None` of a single size.
+fn size_mix(sizes: &[SizeShare]) -> Option<String> {
+    let share = |share: &SizeShare| format!("{}/{}", share.bytes.0, share.percent);
+    (sizes.len() != 1).then(|| joined(sizes, ":", share))
+}
+
+/// An enum as in JSON.
+fn word(value: impl Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn nanoseconds(id: &str, time: &str) -> Result<i64, TableError> {
+    let parsed = time.parse::<jiff::Timestamp>().ok();
+    let since_1970 = parsed.and_then(|it| i64::try_from(it.as_nanosecond()).ok());
+    since_1970.ok_or_else(|| TableError::Time { id: id.to_owned(), time: time.to_owned() })
+}
