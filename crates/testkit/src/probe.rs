@@ -57,6 +57,14 @@ pub enum Capability {
     Terminal,
     /// A browser that runs without a screen (chromium).
     Chromium,
+    /// A Python with SQLite.
+    Python,
+    /// The same with pandas.
+    Pandas,
+    /// The same with pandas, pyarrow and DuckDB, which read Parquet files.
+    ParquetReaders,
+    /// The same with pandas and matplotlib.
+    Matplotlib,
     /// The programs of sysstat: iostat, sadf and sadc.
     Sysstat,
     /// A Prometheus server, an exporter of the machine's counters for it, and openssl to make its
@@ -98,6 +106,16 @@ impl Capability {
             Self::Setpriv => &["setpriv --reuid=65534 --regid=65534 --clear-groups true"],
             Self::Terminal => &["script -qec true /dev/null"],
             Self::Chromium => &["chromium --version"],
+            Self::Python => &["python3 -c __import__('sqlite3')"],
+            Self::Pandas => &["python3 -c __import__('pandas')"],
+            Self::ParquetReaders => &[
+                "python3 -c __import__('pandas')",
+                "python3 -c __import__('pyarrow.parquet')",
+                "python3 -c __import__('duckdb')",
+            ],
+            Self::Matplotlib => {
+                &["python3 -c __import__('pandas')", "python3 -c __import__('matplotlib')"]
+            }
             Self::Sysstat => &["iostat -V", "sadf -V", "/usr/lib/sysstat/sadc -V"],
             Self::Prometheus => {
                 &["prometheus --version", "prometheus-node-exporter --version", "openssl version"]

@@ -40,6 +40,7 @@ mod predictions;
 mod preparing;
 mod profiles;
 mod program;
+mod python_package;
 mod real_faults;
 mod recordings;
 mod refusals;
