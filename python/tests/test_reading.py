@@ -314,6 +314,23 @@ class Places(unittest.TestCase):
         with self.assertRaisesRegex(halfpower.HalfpowerError, f"{broken['id']}.*ios"):
             halfpower.open(path).rows("trials")
 
+    def test_a_damaged_database_is_named(self):
+        whole = self.made.database.read_bytes()
+        copy = self.folder / "cut.db"
+        copy.write_bytes(whole[: len(whole) // 2 - 100])
+        with self.assertRaisesRegex(halfpower.HalfpowerError, "cut.db"):
+            halfpower.open(copy).rows("trials")
+        copy.write_bytes(whole[:16] + b"x" * 5000)
+        with self.assertRaisesRegex(halfpower.HalfpowerError, "cut.db"):
+            halfpower.open(copy)
+        copy.write_bytes(whole)
+        id = self.made.trials["few"]["id"]
+        with sqlite3.connect(copy) as connection:
+            connection.execute("UPDATE trial SET document = '{' WHERE id = ?", (id,))
+        connection.close()
+        with self.assertRaisesRegex(halfpower.HalfpowerError, f"cut.db.*{id}"):
+            halfpower.open(copy).rows("trials")
+
     def test_what_cannot_be_read_says_what_and_where(self):
         with self.assertRaisesRegex(halfpower.HalfpowerError, "no file .*none.db.*halfpower check"):
             halfpower.open(self.folder / "none.db")

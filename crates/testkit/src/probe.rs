@@ -57,7 +57,7 @@ pub enum Capability {
     Terminal,
     /// A browser that runs without a screen (chromium).
     Chromium,
-    /// A Python with SQLite.
+    /// Python from 3.9 on, with an SQLite that knows the tables of the store (3.37).
     Python,
     /// The same with pandas.
     Pandas,
@@ -106,7 +106,10 @@ impl Capability {
             Self::Setpriv => &["setpriv --reuid=65534 --regid=65534 --clear-groups true"],
             Self::Terminal => &["script -qec true /dev/null"],
             Self::Chromium => &["chromium --version"],
-            Self::Python => &["python3 -c __import__('sqlite3')"],
+            Self::Python => &[
+                "python3 -c assert(__import__('sys').version_info>=(3,9))",
+                "python3 -c assert(__import__('sqlite3').sqlite_version_info>=(3,37))",
+            ],
             Self::Pandas => &["python3 -c __import__('pandas')"],
             Self::ParquetReaders => &[
                 "python3 -c __import__('pandas')",

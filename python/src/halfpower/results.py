@@ -10,6 +10,7 @@ import pathlib
 import sqlite3
 import urllib.parse
 import warnings
+import weakref
 
 from . import tables
 from .errors import HalfpowerError, UnknownSchemaError
@@ -175,12 +176,24 @@ def _check_schema(document, path):
         )
 
 
+def _connection(place):
+    """A connection that has read something, which is when SQLite first looks at the file."""
+    connection = sqlite3.connect(place, uri=True)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
 class _Database:
     """The database of the program."""
 
     def __init__(self, path):
         self._path = path
         self._connection = self._connect()
+        weakref.finalize(self, self._connection.close)
         try:
             application = self._one("PRAGMA application_id")
             version = self._one("PRAGMA user_version")
@@ -194,22 +207,28 @@ class _Database:
                 f"{_NEWEST_DATABASE}; update the package halfpower"
             )
         # A database that no program has opened since has no tables for what came later.
-        self._tables = {name for (name,) in self._all("SELECT name FROM sqlite_schema")}
+        self._tables = {name for (name,) in self._all("SELECT name FROM sqlite_master")}
 
     def _connect(self):
         # The characters that a URI gives a meaning (https://www.sqlite.org/uri.html).
-        place = urllib.parse.quote(os.path.abspath(self._path))
+        place = "file:" + urllib.parse.quote(os.path.abspath(self._path)) + "?mode=ro"
+        log = pathlib.Path(f"{self._path}-wal")
         try:
-            connection = sqlite3.connect(f"file:{place}?mode=ro", uri=True)
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            return _connection(place)
         except sqlite3.OperationalError as error:
             # A folder that cannot be written has no room for the index of the log; without a log there
             # is nothing to index.
-            log = pathlib.Path(f"{self._path}-wal")
             if log.exists() and log.stat().st_size > 0:
                 raise HalfpowerError(f"cannot read the database {self._path}: {error}") from error
-            connection = sqlite3.connect(f"file:{place}?mode=ro&immutable=1", uri=True)
-        return connection
+        except sqlite3.DatabaseError as error:
+            raise HalfpowerError(
+                f"cannot read the database {self._path}: {error}; it is damaged, or the SQLite of this "
+                f"Python ({sqlite3.sqlite_version}) is older than 3.37"
+            ) from error
+        try:
+            return _connection(f"{place}&immutable=1")
+        except sqlite3.Error as error:
+            raise HalfpowerError(f"cannot read the database {self._path}: {error}") from error
 
     def _all(self, sql, parameters=()):
         try:
@@ -230,7 +249,10 @@ class _Database:
         condition = "1" if table == kind else f"kind = '{kind}'"
         sql = f"SELECT id, document FROM {table} WHERE {condition} ORDER BY rowid"
         for id, text in self._all(sql):
-            document = json.loads(text)
+            try:
+                document = json.loads(text)
+            except json.JSONDecodeError as error:
+                raise HalfpowerError(f"{self._path}: {kind} {id} is damaged: {error}") from error
             if kind == "experiment":
                 document["done"] = self._done(id)
             yield document

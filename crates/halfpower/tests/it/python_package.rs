@@ -22,6 +22,13 @@ fn passes(module: &str) {
 }
 
 #[test]
+fn the_package_bears_the_version_of_the_program() {
+    let project = include_str!("../../../../python/pyproject.toml");
+    let version = concat!("\nversion = \"", env!("CARGO_PKG_VERSION"), "\"\n");
+    assert!(project.contains(version), "{version} is not in {project}");
+}
+
+#[test]
 fn the_package_reads_what_the_program_printed_and_saved() {
     requires!(Python);
     passes("test_reading");
