@@ -85,6 +85,7 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
             device: None,
             filesystem: None,
             extents: None,
+            file_hash: None,
         }],
         result: TrialResult {
             duration_ns: workload.runtime_ns,

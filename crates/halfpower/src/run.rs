@@ -27,6 +27,9 @@ pub(crate) fn run_into(
     if arguments.list_sim {
         return output::print(&simdisk::help_with_keys());
     }
+    if let Some(name) = &arguments.show_sim {
+        return output::print(&session::shown_simulated(name)?);
+    }
     // Everything that can fail without a measurement fails before it.
     let simulated = simulated(arguments)?;
     let seed = session::seed(arguments.load.seed, simulated.is_some());

@@ -67,17 +67,22 @@ pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     halfpower run /dev/sdb --replay log.io --replay-speed 2   recorded requests, twice as fast\n  \
     halfpower run jobs.fio            fio's job files\n  \
     halfpower run --name=a --filename=/dev/sdb --rw=randread --direct=1   fio's command line\n  \
-    halfpower run sim:mm1,service=5ms --iodepth 4\n\n\
+    halfpower run sim:mm1,service=5ms --iodepth 4\n  \
+    halfpower run --show-sim st15150w > my.toml   a device to change: sim:my.toml\n\n\
     Sizes: k m g are powers of 1024, kB MB GB powers of 1000, KiB MiB GiB powers of\n\
     1024. Times: ns us ms s m h."))]
 pub(crate) struct RunArgs {
     /// Directory (a temporary test file in it), file, block device, or sim:NAME. Several: jobs are
     /// spread over them.
-    #[arg(required_unless_present = "list_sim", value_name = "TARGET")]
+    #[arg(required_unless_present_any = ["list_sim", "show_sim"], value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// List the simulated devices with their keys, units and defaults, and run nothing.
-    #[arg(long)]
+    #[arg(long, exclusive = true)]
     pub(crate) list_sim: bool,
+    /// Print a simulated device as a file that describes it, with the source of each value, and run
+    /// nothing: save it, change it, and name it as sim:FILE.toml.
+    #[arg(long, value_name = "NAME", exclusive = true)]
+    pub(crate) show_sim: Option<String>,
     #[command(flatten, next_help_heading = "Load")]
     pub(crate) load: LoadArgs,
     #[command(flatten, next_help_heading = "Arrivals")]

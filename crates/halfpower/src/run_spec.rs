@@ -235,6 +235,7 @@ impl RunArgs {
         first_given(&[
             ("--beside", !self.jobs.beside.is_empty()),
             ("--list-sim", self.list_sim),
+            ("--show-sim", self.show_sim.is_some()),
             ("--seed", self.load.seed.is_some()),
             ("--precondition", self.place.precondition),
             ("--cpu-upper", self.cpu_upper),

@@ -223,6 +223,9 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Ve
     let (seed, simulated) = (experiment.seed, experiment.simulated);
     let mut progress = Progress::new();
     let missing = plan::missing(&experiment);
+    for target in experiment.targets.iter().filter(|_| simulated && !missing.is_empty()) {
+        session::simulated_again(target)?;
+    }
     let targets = if missing.is_empty() {
         Targets::none(stop)
     } else {

@@ -331,7 +331,11 @@ fn simulate(
     setup: &Setup,
 ) -> anyhow::Result<()> {
     let name = arguments.simulate_as.as_deref().unwrap_or(&profile.target.path);
-    let Some(device) = &session::simulated(name)? else {
+    let device = match &arguments.simulate_as {
+        Some(name) => session::simulated(name)?,
+        None => session::simulated_again(&profile.target)?,
+    };
+    let Some(device) = &device else {
         if arguments.simulate_as.is_some() {
             return Err(usage(format!("--as {name:?} is no simulated device (sim:NAME)")));
         }

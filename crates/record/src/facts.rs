@@ -33,6 +33,10 @@ pub struct Target {
     pub filesystem: Option<FilesystemFacts>,
     /// Placement of the file; null where the file system does not tell.
     pub extents: Option<Extents>,
+    /// Hash of the file that describes a simulated device (`sim:FILE.toml`, `sim:FILE.parv`) and of those
+    /// that it names; absent for all else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_hash: Option<String>,
 }
 
 /// A block device as sysfs describes it. A fact that sysfs does not give is null.

@@ -260,6 +260,9 @@ pub struct ObservedDevice {
     /// one; absent without them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reuse: Vec<CachePoint>,
+    /// Hash of the file that describes a simulated device; absent for all else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_hash: Option<String>,
 }
 
 /// Counters of one or more devices over time, from one source.

@@ -78,7 +78,11 @@ fn what_it_is(target: &Target) -> String {
         TargetKind::Directory => format!("a directory; temporary test file of {size}"),
         TargetKind::File => format!("an existing file of {size}"),
         TargetKind::BlockDevice => format!("a block device of {size}"),
-        TargetKind::Simulated => format!("a SIMULATED device of {size} in virtual time"),
+        TargetKind::Simulated => {
+            let hash = target.file_hash.as_ref();
+            let file = hash.map(|hash| format!(", described by a file of hash {hash}"));
+            format!("a SIMULATED device of {size} in virtual time{}", file.unwrap_or_default())
+        }
     };
     match &target.extents {
         Some(extents) => format!("{kind} in {}", counted(extents.count as f64, "extent")),

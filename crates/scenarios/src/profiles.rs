@@ -59,6 +59,7 @@ fn profiled(device: &Device) -> Result<Profile, ScenarioError> {
         device: None,
         filesystem: None,
         extents: None,
+        file_hash: spec.file_hash.clone(),
     };
     let mut plan =
         CheckPlan::new(settings).ok_or_else(|| ScenarioError::Profile(target.path.clone()))?;

@@ -174,12 +174,13 @@ pub fn observe(
     let room = Rc::new(RefCell::new(SimHost::new(built(scenario), name.clone())));
     let mut run = ScenarioRun::new(scenario, &room);
     run.run(stop)?;
+    let file_hash = scenario.device.file_hash.clone();
     Ok(Observation {
         schema: OBSERVATION_SCHEMA.to_owned(),
         halfpower_version: version.to_owned(),
         id: identity(scenario),
         source: "simulated".to_owned(),
-        devices: vec![ObservedDevice { name, ..ObservedDevice::default() }],
+        devices: vec![ObservedDevice { name, file_hash, ..ObservedDevice::default() }],
         intervals: run.intervals,
         contexts: run.contexts,
         ..Observation::default()
@@ -213,8 +214,9 @@ fn identity(scenario: &Scenario<'_>) -> String {
         format!("{} {cell} {begin} {end} {limits} {from_cache} {uncounted}", load.name)
     };
     let loads: Vec<String> = scenario.loads.iter().map(load).collect();
+    let file = scenario.device.file_hash.iter().map(|hash| format!(" {hash}")).collect::<String>();
     hex_digest(&format!(
-        "observation {} {:?} {} {} {} {} {} {}",
+        "observation {}{file} {:?} {} {} {} {} {} {}",
         scenario.device.text,
         scenario.array,
         scenario.seed,

@@ -30,7 +30,7 @@ pub use session::{Session, identity};
 pub use single::{Beside, TargetSet, open_for_run, simulated_for_run, workload_for, workload_here};
 pub use targets::{Targets, one_simulated, simulated_disks};
 
-use record::{Bytes, Finding};
+use record::{Bytes, Finding, Target};
 use simdisk::{SimSpec, SpecError};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -54,6 +54,33 @@ type Result<T, E = SessionError> = std::result::Result<T, E>;
 /// If it names one that does not exist or has a wrong key.
 pub fn simulated(target: &str) -> Result<Option<SimSpec>, SpecError> {
     target.strip_prefix(SIM_PREFIX).map(SimSpec::parse).transpose()
+}
+
+/// A simulated device as a file that describes it; its name may be with or without `sim:`.
+///
+/// # Errors
+/// If there is none of this name or it has a wrong key.
+pub fn shown_simulated(name: &str) -> Result<String, SpecError> {
+    SimSpec::shown(name.strip_prefix(SIM_PREFIX).unwrap_or(name))
+}
+
+/// The simulated device that a document is of, if it is of one.
+///
+/// # Errors
+/// If there is no such device now, or the file that describes it holds something else since.
+pub fn simulated_again(target: &Target) -> Result<Option<SimSpec>> {
+    let spec = simulated(&target.path)?;
+    match spec {
+        // Documents of old versions do not tell.
+        Some(now) if target.file_hash.is_some() && now.file_hash != target.file_hash => {
+            Err(SessionError::Usage(format!(
+                "{} is described by another file than when it was measured: bring that one back, or measure \
+             again",
+                target.path
+            )))
+        }
+        spec => Ok(spec),
+    }
 }
 
 /// Adds the findings that are not among them yet.

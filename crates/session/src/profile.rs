@@ -2,7 +2,7 @@
 
 use crate::{
     Display, Driver, End, RealTargets, Result, Session, SessionError, StopFlag, Targets, VERSION,
-    simulated,
+    simulated_again,
 };
 use diagnose::Omitted;
 use model::{Characterise, DriftNow, Predictor};
@@ -113,7 +113,7 @@ pub fn open_again(
     display: &mut dyn Display,
 ) -> Result<Session> {
     let area = area_of(profile)?;
-    if let Some(device) = simulated(&profile.target.path)? {
+    if let Some(device) = simulated_again(&profile.target)? {
         return Ok(Session::simulated(&device, Some(area), seed, stop));
     }
     let path = Path::new(&profile.target.path);

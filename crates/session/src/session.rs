@@ -50,7 +50,7 @@ impl Session {
     #[must_use]
     pub fn simulated(spec: &SimSpec, size: Option<Bytes>, seed: u64, stop: &StopFlag) -> Self {
         let path = format!("{SIM_PREFIX}{}", spec.text);
-        let target = simulated_target(path, size.unwrap_or(SIM_AREA).min(spec.size()));
+        let target = simulated_target(path, size.unwrap_or(SIM_AREA).min(spec.size()), spec);
         // Whether it has platters that turn.
         let turns = match &spec.kind {
             SimKind::Machine(one) => one.drive.effects.rotation,
@@ -256,15 +256,18 @@ impl Session {
     /// whatever was asked.
     #[must_use]
     pub fn identity(&self, what: &str) -> (String, Option<String>) {
-        let text = || format!("{} {} {what}", self.target().path, self.seed);
+        let target = self.target();
+        let file = || target.file_hash.iter().map(|hash| format!(" {hash}")).collect::<String>();
+        let text = || format!("{}{} {} {what}", target.path, file(), self.seed);
         identity(self.is_simulated().then(text).as_deref())
     }
 }
 
 /// The facts of a simulated target.
-pub(crate) fn simulated_target(path: String, size_bytes: Bytes) -> Target {
+pub(crate) fn simulated_target(path: String, size_bytes: Bytes, spec: &SimSpec) -> Target {
     let (device, filesystem, extents) = (None, None, None);
-    Target { path, kind: TargetKind::Simulated, size_bytes, device, filesystem, extents }
+    let (kind, file_hash) = (TargetKind::Simulated, spec.file_hash.clone());
+    Target { path, kind, size_bytes, device, filesystem, extents, file_hash }
 }
 
 /// Id and time of a new document; a simulated one has no time, and its id is the hash of all that

@@ -35,7 +35,12 @@ impl Fit {
 #[must_use]
 pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
     if profile.target.path == device.name && profile.simulated {
-        return Fit::Of(MatchedBy::Simulated, None);
+        let (measured, seen) = (&profile.target.file_hash, &device.file_hash);
+        if measured.is_none() || measured == seen {
+            return Fit::Of(MatchedBy::Simulated, None);
+        }
+        let why = format!("the file that describes {} has changed since the profile", device.name);
+        return if chosen { choice(&why) } else { Fit::Not(why) };
     }
     let mounted = profile.target.filesystem.as_ref().map(|filesystem| &filesystem.source);
     if mounted == Some(&device.name) && profile.target.device.is_none() {

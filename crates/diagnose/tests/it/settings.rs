@@ -88,6 +88,7 @@ fn profile(cells: Vec<Cell>, max: f64, knee: Option<u32>) -> Profile {
             }),
             filesystem: None,
             extents: None,
+            file_hash: None,
         },
         environment: None,
         budget_ns: Nanos(1),

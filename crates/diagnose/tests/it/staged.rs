@@ -47,6 +47,7 @@ fn profiled_by<P: Plan>(
         device: None,
         filesystem: None,
         extents: None,
+        file_hash: None,
     };
     let mut plan = plan(CheckSettings {
         area,

@@ -34,6 +34,7 @@ mod limits;
 mod machine;
 mod no_result;
 mod output_files;
+mod own_devices;
 mod pages;
 mod papers;
 mod predictions;

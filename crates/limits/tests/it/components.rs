@@ -15,6 +15,7 @@ fn target() -> Target {
         device: None,
         filesystem: None,
         extents: None,
+        file_hash: None,
     }
 }
 

@@ -159,6 +159,7 @@ fn offsets_lead_to_the_device_where_the_file_is_in_one_piece() {
         device: None,
         filesystem: None,
         extents: None,
+        file_hash: None,
     };
     assert_eq!(on_device(&target), None);
     target.extents = Some(Extents {

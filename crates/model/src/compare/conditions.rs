@@ -98,6 +98,7 @@ impl Conditions {
     /// What was measured, and where it lies.
     fn target(&mut self, target: &Target) {
         self.add("target", Some(target.path.clone()));
+        self.add("described by a file of hash", target.file_hash.clone());
         self.add("size", Some(bytes(target.size_bytes)));
         if let Some(device) = &target.device {
             self.device(device);

@@ -187,6 +187,7 @@ pub fn target() -> Target {
         }),
         filesystem: None,
         extents: None,
+        file_hash: None,
     }
 }
 

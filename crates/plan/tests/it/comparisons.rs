@@ -124,6 +124,7 @@ fn trial(rig: &mut SimBackend, workload: &Workload, seed: u64, id: String) -> Tr
         device: None,
         filesystem: None,
         extents: None,
+        file_hash: None,
     };
     let identity = Identity {
         id,

@@ -112,7 +112,13 @@ impl OpenedDesign {
             }
         };
         let (simulated, design_text) = (self.real.is_empty(), design.to_toml());
-        let text = || format!("experiment {} {seed} {design_text}", targets.join(" "));
+        let text = || {
+            let of_lines = self.ready.iter().flat_map(|ready| &ready.line.targets);
+            let paths: BTreeSet<&String> = of_lines.chain(targets).collect();
+            let hashes = paths.into_iter().filter_map(|path| self.facts(path)?.file_hash);
+            let files: String = hashes.map(|hash| format!(" {hash}")).collect();
+            format!("experiment {} {seed} {design_text}{files}", targets.join(" "))
+        };
         let (id, time) = identity(simulated.then(text).as_deref());
         let environment = self.real.values().next().map(|targets| targets.environment.clone());
         Experiment {
@@ -136,7 +142,7 @@ impl OpenedDesign {
     /// Facts of a target, simulated or real; `None` for one that nothing uses.
     fn facts(&self, path: &str) -> Option<Target> {
         if let Some(spec) = simulated(path).ok().flatten() {
-            return Some(simulated_target(path.to_owned(), spec.size()));
+            return Some(simulated_target(path.to_owned(), spec.size(), &spec));
         }
         let mut all = self.real.values().flat_map(RealTargets::all_facts);
         all.find(|facts| facts.path == path).cloned()

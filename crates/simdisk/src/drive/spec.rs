@@ -138,11 +138,18 @@ impl DriveSpec {
             );
         }
         self.check_seeks()?;
-        // Of a segment a quarter is kept for what was sent, and another is on its way.
-        if self.burst_bytes > self.segment_bytes / 2 {
+        // What was overtaken keeps half a segment, and what may be read again a quarter: a burst that
+        // has no room in the rest would wait for ever.
+        let parts = if self.rereads { 4 } else { 2 };
+        if self.burst_bytes > self.segment_bytes / parts {
+            let part = if self.rereads {
+                "a quarter of a read segment where it finds what it sent"
+            } else {
+                "half a read segment"
+            };
             return Err(format!(
-                "a burst has at most half a read segment, {}",
-                record::format_bytes(self.segment_bytes / 2)
+                "a burst is at most {part}: {}",
+                record::format_bytes(self.segment_bytes / parts)
             ));
         }
         let sizes = [self.segment_bytes, self.write_buffer_bytes, self.burst_bytes];

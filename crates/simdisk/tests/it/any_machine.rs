@@ -90,6 +90,23 @@ fn run(device: &mut AnyDevice, asked: &Asked, target: &str) -> Vec<(u64, u32)> {
     ends
 }
 
+/// Runs a short loop of a random load; panics where a request is lost, or none ends any more.
+pub fn run_some(device: &mut AnyDevice, rng: &mut Rng, name: &str) {
+    let size = device.size();
+    let cache = one(rng, &[CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None]);
+    let working_bytes = one(rng, &[1_u64 << 20, 8 << 20, 64 << 20]).min(size);
+    let offset_bytes = rng.below((size - working_bytes) / 512 + 1) * 512;
+    let asked = Asked {
+        conditions: Conditions { cache, offset_bytes, working_bytes },
+        depth: one(rng, &[1, 2, 8, 33]),
+        requests: 120,
+        sequential: rng.below(2) == 0,
+        write_percent: one(rng, &[0, 50, 100]),
+        seed: rng.below(1 << 20),
+    };
+    run(device, &asked, name);
+}
+
 #[test]
 fn every_request_ends_once_in_any_machine() {
     let mut rng = Rng::new(20);

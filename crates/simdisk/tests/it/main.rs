@@ -6,6 +6,7 @@ mod arrays;
 mod closed;
 mod contract;
 mod file_layer;
+mod files;
 mod flash_drive;
 mod machines;
 mod network;

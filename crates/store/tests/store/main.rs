@@ -34,6 +34,7 @@ fn target() -> Target {
         device: Some(device),
         filesystem: None,
         extents: None,
+        file_hash: None,
     }
 }
 

@@ -136,7 +136,15 @@ impl Opening<'_> {
             return Err(TargetError::TooSmall { path: self.path.to_owned(), size, needed });
         }
         let path = self.path.to_string_lossy().into_owned();
-        let facts = Target { path, kind, size_bytes: size, device, filesystem, extents: None };
+        let facts = Target {
+            path,
+            kind,
+            size_bytes: size,
+            device,
+            filesystem,
+            extents: None,
+            file_hash: None,
+        };
         let alignment_bytes = direct_alignment(&file, facts.device.as_ref());
         let findings = target_findings(&facts);
         Ok(TargetHandle { file, facts, findings, alignment_bytes, writable })

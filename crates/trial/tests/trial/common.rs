@@ -42,6 +42,7 @@ pub(crate) fn identity() -> Identity {
             device: None,
             filesystem: None,
             extents: None,
+            file_hash: None,
         }],
         environment: None,
         findings: Vec::new(),

@@ -18,11 +18,12 @@ pub(super) struct Reader {
     pub(super) read: fn(&[u8], &Path) -> Result<String, String>,
 }
 
-pub(super) const READERS: [Reader; 7] = [
+pub(super) const READERS: [Reader; 8] = [
     Reader { name: "importers", corpus: samples, read: import },
     Reader { name: "documents", corpus: documents, read: document },
     Reader { name: "designs", corpus: designs, read: design },
     Reader { name: "simulated", corpus: simulated, read: simulated_device },
+    Reader { name: "machines", corpus: described, read: described_device },
     Reader { name: "loads", corpus: loads, read: load },
     Reader { name: "jobs", corpus: job_files, read: job_file },
     Reader { name: "commands", corpus: commands, read: command },
@@ -193,6 +194,36 @@ fn simulated_device(bytes: &[u8], _: &Path) -> Result<String, String> {
         Err(error) => return Ok(error.to_string()),
     };
     Ok(format!("read, {} B", spec.size().0))
+}
+
+/// Devices of the catalogue as a user's file, and one that changes another.
+fn described(_: &Path) -> Result<Vec<Vec<u8>>> {
+    const CHANGED: &str = "like = \"st15150w\"\ndisks = 2 # two\n[drive]\nlike = 'atlas10k'\nspeed = 7_200\n\
+                           settling = '0.8 ms'\n[bus]\nlike = \"ata66\"\nrate-in = \"33 MB/s\"\n";
+    let names = simdisk::FAMILIES.iter().flat_map(|family| family.kinds).map(|kind| kind.name);
+    let shown = names.map(simdisk::SimSpec::shown).collect::<Result<Vec<_>, _>>()?;
+    Ok(shown.into_iter().chain([CHANGED.to_owned()]).map(String::into_bytes).collect())
+}
+
+fn described_device(bytes: &[u8], _: &Path) -> Result<String, String> {
+    let failed = |error: std::io::Error| error.to_string();
+    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().map_err(failed)?;
+    std::io::Write::write_all(&mut file, bytes).map_err(failed)?;
+    let path = file.path().to_string_lossy().into_owned();
+    let named = |text: String| text.replace(&path, "FILE");
+    match simdisk::SimSpec::parse(&path) {
+        // What is shown of a device is that device.
+        Ok(spec) => match simdisk::SimSpec::shown(&path).map(|text| std::fs::write(&path, text)) {
+            Ok(Ok(())) => match simdisk::SimSpec::parse(&path) {
+                Ok(again) if again.kind == spec.kind => Ok(format!("read, {} B", spec.size().0)),
+                Ok(_) => Err("is another device from the file that it is shown as".to_owned()),
+                Err(error) => Err(named(format!("shown and refused: {error}"))),
+            },
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(error) => Err(named(format!("read and not shown: {error}"))),
+        },
+        Err(error) => Ok(named(error.to_string())),
+    }
 }
 
 fn loads(_: &Path) -> Result<Vec<Vec<u8>>> {

@@ -81,6 +81,7 @@ pub fn target(device: Option<DeviceFacts>) -> Target {
         device,
         filesystem: Some(filesystem),
         extents: Some(extents),
+        file_hash: None,
     }
 }
 
@@ -92,6 +93,7 @@ pub fn simulated_target() -> Target {
         device: None,
         filesystem: None,
         extents: None,
+        file_hash: None,
     }
 }
 
