@@ -14,16 +14,14 @@ use record::{
     OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval, OpKind, ProcessIo, RaidLevel,
     Traced, TracedOp, Workload, bucket_index, hex_digest,
 };
-use simdisk::{
-    AnyDevice, Raid, SimClock, SimEngine, SimHost, SimSpec, VolumeSpec, run_until_blocked,
-    sim_worker,
-};
+use simdisk::{AnyDevice, SimClock, SimEngine, SimHost, SimSpec, run_until_blocked, sim_worker};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trial::{Control, JobCounters, TrialError, Window, Worker};
+use volume::{Raid, VolumeSpec};
 use workload::derive_seed;
 
 /// Ends of requests that a tracer remembers, to tell interleaved streams from random requests.

@@ -7,8 +7,9 @@
 use crate::{Result, Session, SessionError, StopFlag, add_new, simulated};
 use plan::PlannedTrial;
 use record::Finding;
-use simdisk::{Raid, SimKind, SimSpec};
+use simdisk::{SimKind, SimSpec};
 use std::collections::BTreeMap;
+use volume::Raid;
 
 /// Sets of open targets.
 pub struct Targets {

@@ -4,9 +4,9 @@
 
 use crate::device::{Arrival, Conditions, Device, Ended};
 use crate::slab::Slab;
-use crate::volume::{DiskLoad, Piece, Plan, Volume, VolumeSpec};
 use record::Nanos;
 use std::collections::BTreeMap;
+use volume::{DiskLoad, Piece, Plan, Volume, VolumeSpec};
 
 #[derive(Debug)]
 struct Request {

@@ -179,11 +179,6 @@ pub(crate) fn choice<T: Copy>(value: &str, words: &[(&str, T)]) -> Result<T, Str
     Err(format!("use {}{comma}{last}", others.join(", ")))
 }
 
-/// The word of a choice.
-pub(crate) fn word<T: PartialEq>(choice: &T, words: &[(&'static str, T)]) -> &'static str {
-    words.iter().find(|(_, other)| other == choice).map_or("", |(word, _)| word)
-}
-
 pub(crate) fn bytes(value: &str) -> Result<Bytes, String> {
     value.parse::<Bytes>().map_err(|error| error.to_string())
 }

@@ -42,7 +42,6 @@ mod slab;
 mod spec;
 mod stalls;
 mod toml_text;
-mod volume;
 
 pub use any_device::AnyDevice;
 pub use array::Array;
@@ -62,4 +61,3 @@ pub use port::{SimClock, SimEngine};
 pub use queue_spec::QueueSpec;
 pub use sim_host::SimHost;
 pub use spec::{SimSpec, SpecError};
-pub use volume::{DiskLoad, MirrorReads, Piece, Plan, Raid, Volume, VolumeSpec};

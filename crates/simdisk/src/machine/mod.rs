@@ -10,8 +10,8 @@ mod path;
 mod remote;
 mod spec;
 
-pub use spec::MachineSpec;
 pub(crate) use spec::{KEYS, KINDS};
+pub use spec::{Location, MachineSpec};
 
 use crate::bus::{Bus, PHASES};
 use crate::device::{Arrival, Conditions, Device, Ended, HOST_CPU, PROCESS, component};
@@ -20,11 +20,11 @@ use crate::event_queue::EventQueue;
 use crate::files::{FileAction, FileLayer};
 use crate::server::{Lane, Processors, Server};
 use crate::slab::Slab;
-use crate::volume::{DiskLoad, Location, Plan, Raid, Volume};
 use engine::ComponentSample;
 use path::Port;
 use record::{Nanos, OpKind};
 use remote::Remote;
+use volume::{DiskLoad, Plan, Raid, Volume};
 use workload::Rng;
 
 /// Spindles of a kind differ by so much at most, in millionths: makers give half a percent and less.
@@ -234,7 +234,7 @@ impl Machine {
                 (block.tag, block.write, block.forced) = (tag, op == OpKind::Write, forced);
                 (block.offset, block.bytes) = (offset, bytes);
                 block.waited = !self.volume.claim(number, op, offset, bytes);
-                if block.waited && self.spec.volume.location == Location::Host {
+                if block.waited && self.spec.location == Location::Host {
                     self.unclaimed_ns += self.spec.file.costs.extra_transfer_ns;
                 }
                 if !self.blocks[number].waited {
@@ -262,7 +262,7 @@ impl Machine {
         let op = if block.write { OpKind::Write } else { OpKind::Read };
         self.volume.plan(op, block.offset, block.bytes, &self.loads, &mut block.plan);
         block.stage = 0;
-        if self.spec.volume.location == Location::Host {
+        if self.spec.location == Location::Host {
             // Each piece beyond the first is one more transfer that the host starts.
             let first = block.plan.stages.first().map_or(0, |stage| stage.end);
             let more = first.saturating_sub(1) as u64;
@@ -271,7 +271,7 @@ impl Machine {
             self.processors.take(self.now_ns, work_ns);
         }
         let block = &mut self.blocks[number];
-        if block.write && self.spec.volume.location == Location::Array {
+        if block.write && self.spec.location == Location::Array {
             self.cross(number);
         } else {
             self.next_stage(number);
@@ -292,7 +292,7 @@ impl Machine {
     fn next_stage(&mut self, number: u32) {
         let block = &mut self.blocks[number];
         let Some(stage) = block.plan.stages.get(block.stage).copied() else {
-            if !block.write && self.spec.volume.location == Location::Array {
+            if !block.write && self.spec.location == Location::Array {
                 self.cross(number);
             } else {
                 self.block_done(number);
@@ -332,7 +332,7 @@ impl Machine {
             return;
         }
         let work_ns = |per_kib_ns: u64| xor_bytes * per_kib_ns / 1_024;
-        let done_ns = if self.spec.volume.location == Location::Host {
+        let done_ns = if self.spec.location == Location::Host {
             self.processors.take(self.now_ns, work_ns(self.spec.host.xor_per_kib_ns))
         } else {
             self.engine.serve(self.now_ns, work_ns(self.spec.adapter.xor_per_kib_ns))

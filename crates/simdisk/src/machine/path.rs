@@ -4,10 +4,9 @@
 //! meanwhile. That, and not the wire, limits small requests. What is under way goes before new
 //! commands.
 
-use super::{Event, Machine};
+use super::{Event, Location, Machine};
 use crate::bus::Connection;
 use crate::drive::{Ask, Command, Drive, Order};
-use crate::volume::Location;
 use record::OpKind;
 use std::collections::VecDeque;
 
@@ -183,7 +182,7 @@ impl Machine {
         let bytes = u64::from(bytes);
         let bus = self.ports[drive as usize].bus as usize;
         let end_ns = begin_ns + self.buses[bus].data_ns(bytes, inward);
-        if self.spec.volume.location == Location::Array {
+        if self.spec.location == Location::Array {
             return end_ns;
         }
         let adapter = self.adapter(drive);

@@ -10,7 +10,7 @@ use crate::drive::DriveSpec;
 use crate::files::{FileSpec, FileState, FileSystem};
 use crate::keys::{BY_KIND, Kind, Setting, bytes, choice, count, filed, key, put, switch};
 use crate::network::NetworkSpec;
-use crate::volume::{Location, MirrorReads, Raid, Volume, VolumeSpec};
+use volume::{MirrorReads, Raid, Volume, VolumeSpec};
 
 pub(crate) const KINDS: &[Kind] = &[
     filed("st15150w", include_str!("../../catalogue/machines/st15150w.toml")),
@@ -97,7 +97,7 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
         "host",
         "who does the work of an array: host, adapter, or array (a box with a controller)",
     )
-    .sets(|it, value| put(&mut it.volume.location, choice(value, LOCATIONS))),
+    .sets(|it, value| put(&mut it.location, choice(value, LOCATIONS))),
     key(
         "mirror",
         "twinstor",
@@ -145,6 +145,18 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     .sets(|it, value| put(&mut it.contention, switch(value))),
 ];
 
+/// Who does the work of an array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Location {
+    /// The host: each piece is a command on the bus, parity costs CPU time.
+    #[default]
+    Host,
+    /// A host bus adapter: the host sends one command, the adapter the pieces.
+    Adapter,
+    /// A box of disks with a controller behind the bus.
+    Array,
+}
+
 /// A machine: drives, what binds them, what they hang on, and the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineSpec {
@@ -158,6 +170,8 @@ pub struct MachineSpec {
     pub buses: u32,
     pub pcis: u32,
     pub volume: VolumeSpec,
+    /// Who does its work.
+    pub location: Location,
     pub file: FileSpec,
     /// Between the application and the machine, which then is a server.
     pub network: Option<NetworkSpec>,
@@ -184,6 +198,7 @@ impl MachineSpec {
             buses: 0,
             pcis: 1,
             volume: VolumeSpec { chunk_bytes: NT_CHUNK_BYTES, ..VolumeSpec::default() },
+            location: Location::Host,
             file,
             network: None,
             contention: true,

@@ -13,4 +13,3 @@ mod network;
 mod parameters;
 mod queue_device;
 mod specs;
-mod volumes;

@@ -1,9 +1,7 @@
-//! How disks are bound together: level, chunk, alignment, what has failed, and who does the work.
+//! How disks are bound together: level, chunk, alignment, and what has failed.
 //!
 //! Plain data with a check: which combinations mean something is decided here, once, where a
 //! specification is read, so that the mapping can rely on it.
-
-use crate::keys::word;
 
 /// Disks have sectors of 512 bytes; chunks and alignment are whole sectors.
 const SECTOR_BYTES: u64 = 512;
@@ -20,18 +18,6 @@ pub enum Raid {
     Raid1,
     /// Chunks in turn with one of parity per stripe, which goes round (left-symmetric).
     Raid5,
-}
-
-/// Who does the work of the array.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Location {
-    /// The host: each piece is a command on the bus, parity costs CPU time.
-    #[default]
-    Host,
-    /// A host bus adapter: the host sends one command, the adapter the pieces.
-    Adapter,
-    /// A box of disks with a controller behind the bus.
-    Array,
 }
 
 /// Which copy of a mirror a read takes.
@@ -57,15 +43,24 @@ pub struct VolumeSpec {
     pub align_bytes: u64,
     /// The disk that has failed.
     pub failed: Option<u32>,
-    /// Who does the work.
-    pub location: Location,
     /// Which copy a read takes.
     pub mirror_reads: MirrorReads,
+    /// Whether requests that could see or leave copies and parity half changed wait for each other
+    /// also where only bytes tell: writes to one area of a mirror, and reads that are made from
+    /// parity. An array that holds bytes needs it; writes to a stripe with parity wait always.
+    pub ordered: bool,
 }
 
 impl Raid {
-    pub(crate) const WORDS: &[(&str, Self)] =
+    /// The words of the key and flag `raid`.
+    pub const WORDS: &[(&str, Self)] =
         &[("none", Self::None), ("0", Self::Raid0), ("1", Self::Raid1), ("5", Self::Raid5)];
+
+    /// Its word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, raid)| *raid == self).map_or("", |(word, _)| word)
+    }
 }
 
 impl VolumeSpec {
@@ -74,7 +69,7 @@ impl VolumeSpec {
     /// # Errors
     /// What does not go together, and what to set.
     pub fn check(&self, disks: u32) -> Result<(), String> {
-        let raid = word(&self.raid, Raid::WORDS);
+        let raid = self.raid.word();
         let (least, copies) = match self.raid {
             Raid::None | Raid::Raid0 => (1, false),
             Raid::Raid1 => (2, true),

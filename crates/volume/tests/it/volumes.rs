@@ -2,7 +2,7 @@
 //! that executes plans and rebuilds what a lost disk held.
 
 use record::OpKind;
-use simdisk::{DiskLoad, MirrorReads, Piece, Plan, Raid, Volume, VolumeSpec};
+use volume::{DiskLoad, MirrorReads, Piece, Plan, Raid, Volume, VolumeSpec};
 use workload::Rng;
 
 const KIB: u64 = 1 << 10;

@@ -17,6 +17,8 @@ const SEQUENTIAL_BYTES: u64 = 256 << 10;
 pub(super) struct Mirror {
     disks: u32,
     failed: Option<u32>,
+    /// Bytes from the start that the failed disk holds again.
+    pub(super) rebuilt: u64,
     reads: MirrorReads,
     next_offset: u64,
     /// Reads in a row that went on where the one before ended.
@@ -27,7 +29,8 @@ pub(super) struct Mirror {
 impl Mirror {
     pub(super) fn new(spec: &VolumeSpec, disks: u32) -> Self {
         let (failed, reads) = (spec.failed, spec.mirror_reads);
-        Self { disks, failed, reads, next_offset: u64::MAX, in_sequence: 0, turn: 0 }
+        let (next_offset, in_sequence, turn) = (u64::MAX, 0, 0);
+        Self { disks, failed, rebuilt: 0, reads, next_offset, in_sequence, turn }
     }
 
     pub(super) fn plan(
@@ -40,16 +43,25 @@ impl Mirror {
     ) {
         match op {
             OpKind::Write => {
-                let disks = self.alive();
+                let disks = self.alive(offset + u64::from(bytes));
                 plan.pieces.extend(disks.map(|disk| Piece { disk, op, offset, bytes }));
+                // Beyond what is rebuilt the disk gets its bytes when that comes there.
+                if let Some(disk) = self
+                    .failed
+                    .filter(|_| (offset + 1..offset + u64::from(bytes)).contains(&self.rebuilt))
+                {
+                    let bytes = (self.rebuilt - offset) as u32;
+                    plan.pieces.push(Piece { disk, op, offset, bytes });
+                }
             }
             OpKind::Read => self.read(offset, bytes, load, plan),
         }
         plan.end_stage(0);
     }
 
-    fn alive(&self) -> impl Iterator<Item = u32> + use<> {
-        let failed = self.failed;
+    /// The disks that hold all bytes up to `end`.
+    fn alive(&self, end: u64) -> impl Iterator<Item = u32> + use<> {
+        let failed = self.failed.filter(|_| end > self.rebuilt);
         (0..self.disks).filter(move |&disk| Some(disk) != failed)
     }
 
@@ -59,7 +71,7 @@ impl Mirror {
         self.in_sequence = if sequential { self.in_sequence.saturating_add(1) } else { 0 };
         self.next_offset = offset + u64::from(bytes);
         let disk = match self.reads {
-            MirrorReads::Plain => self.in_turn(),
+            MirrorReads::Plain => self.in_turn(self.next_offset),
             MirrorReads::TwinStor => {
                 let waiting: u32 = load.iter().map(|disk| disk.waiting).sum();
                 let outstanding = u64::from(bytes) * (u64::from(waiting) + 1);
@@ -68,34 +80,45 @@ impl Mirror {
                 {
                     return self.alternate(offset, bytes, plan);
                 }
-                self.nearest(offset, load)
+                self.nearest(offset, self.next_offset, load)
             }
         };
         plan.pieces.push(Piece { disk, op, offset, bytes });
     }
 
     /// The disk with the shortest queue, then with the nearest head.
-    fn nearest(&mut self, offset: u64, load: &[DiskLoad]) -> u32 {
+    fn nearest(&self, offset: u64, end: u64, load: &[DiskLoad]) -> u32 {
         let key = |disk: &u32| {
             let load = load.get(*disk as usize).copied().unwrap_or_default();
             (load.waiting, load.head_bytes.abs_diff(offset))
         };
-        self.alive().min_by_key(key).unwrap_or(0)
+        self.alive(end).min_by_key(key).unwrap_or(0)
     }
 
-    fn in_turn(&mut self) -> u32 {
+    fn in_turn(&mut self, end: u64) -> u32 {
         let turn = self.turn;
-        let disk = self.alive().find(|&disk| disk >= turn).or_else(|| self.alive().next());
+        let disk = self.alive(end).find(|&disk| disk >= turn).or_else(|| self.alive(end).next());
         let disk = disk.unwrap_or(0);
         self.turn = disk + 1;
         disk
     }
 
     fn alternate(&mut self, offset: u64, bytes: u32, plan: &mut Plan) {
-        let alive = self.alive().count() as u64;
+        let end = offset + u64::from(bytes);
+        let alive = self.alive(end).count() as u64;
         super::split(SEQUENTIAL_BYTES, offset, bytes, &mut plan.pieces, |area, offset, bytes| {
-            let disk = self.alive().nth((area % alive) as usize).unwrap_or(0);
+            let disk = self.alive(end).nth((area % alive) as usize).unwrap_or(0);
             Piece { disk, op: OpKind::Read, offset, bytes }
         });
+    }
+
+    /// What a part of the failed disk is made again from: a copy.
+    pub(super) fn rebuild(&self, offset: u64, bytes: u32, load: &[DiskLoad], plan: &mut Plan) {
+        let Some(failed) = self.failed else { return plan.end_stage(0) };
+        let disk = self.nearest(offset, u64::MAX, load);
+        plan.pieces.push(Piece { disk, op: OpKind::Read, offset, bytes });
+        plan.end_stage(0);
+        plan.pieces.push(Piece { disk: failed, op: OpKind::Write, offset, bytes });
+        plan.end_stage(0);
     }
 }

@@ -8,7 +8,7 @@
 //! segment has one possible way, so one rule per segment is right with and without a failure.
 //! Rejected: rounding partial chunks up to whole ones, which reads up to a chunk more per disk.
 
-use super::{Piece, Plan, VolumeSpec, add_piece};
+use super::{Extent, Piece, Plan, VolumeSpec, add_piece};
 use record::OpKind;
 
 #[derive(Clone, Debug)]
@@ -16,6 +16,8 @@ pub(super) struct Parity {
     disks: u32,
     chunk: u64,
     failed: Option<u32>,
+    /// Bytes from the start of the failed disk that it holds again, in whole chunks.
+    pub(super) rebuilt: u64,
     /// Reads of the two ways, to compare them.
     modify: Vec<Piece>,
     rebuild: Vec<Piece>,
@@ -60,12 +62,40 @@ enum Way {
 impl Parity {
     pub(super) fn new(spec: &VolumeSpec, disks: u32) -> Self {
         let (chunk, failed) = (spec.chunk_bytes, spec.failed);
-        Self { disks, chunk, failed, modify: Vec::new(), rebuild: Vec::new() }
+        Self { disks, chunk, failed, rebuilt: 0, modify: Vec::new(), rebuild: Vec::new() }
     }
 
+    pub(super) fn disks(&self) -> u32 {
+        self.disks
+    }
+
+    /// The first and the last stripe of a request.
     pub(super) fn stripes(&self, offset: u64, bytes: u32) -> (u64, u64) {
         let width = self.width();
         (offset / width, (offset + u64::from(bytes) - 1) / width)
+    }
+
+    /// The disk that does not hold its part of a stripe.
+    fn lost(&self, stripe: u64) -> Option<u32> {
+        self.failed.filter(|_| stripe * self.chunk >= self.rebuilt)
+    }
+
+    /// Whether a read has to be made from parity.
+    pub(super) fn is_lost(&self, offset: u64, bytes: u32) -> bool {
+        self.failed.is_some()
+            && self.touches(offset, bytes).any(|touch| {
+                self.lost(touch.stripe).is_some_and(|disk| self.touched_on(touch, disk).is_some())
+            })
+    }
+
+    /// What a part of the failed disk is made again from: the same rows of all others.
+    pub(super) fn remake(&self, offset: u64, bytes: u32, plan: &mut Plan) {
+        let Some(failed) = self.failed else { return plan.end_stage(0) };
+        let others = (0..self.disks).filter(|&disk| disk != failed);
+        plan.pieces.extend(others.map(|disk| Piece { disk, op: OpKind::Read, offset, bytes }));
+        plan.end_stage(u64::from(bytes) * self.data_chunks());
+        plan.pieces.push(Piece { disk: failed, op: OpKind::Write, offset, bytes });
+        plan.end_stage(0);
     }
 
     fn width(&self) -> u64 {
@@ -94,6 +124,24 @@ impl Parity {
             let base = stripe * width;
             Touch { stripe, begin: offset.max(base) - base, end: end.min(base + width) - base }
         })
+    }
+
+    /// Where the bytes of a request lie, chunk by chunk.
+    pub(super) fn extents(&self, offset: u64, bytes: u32, extents: &mut Vec<Extent>) {
+        for touch in self.touches(offset, bytes) {
+            let base = touch.stripe * self.width();
+            for index in 0..self.data_chunks() {
+                let rows = self.touched(touch, index);
+                if rows.rows() > 0 {
+                    extents.push(Extent {
+                        disk: self.data_disk(touch.stripe, index),
+                        offset: touch.stripe * self.chunk + rows.low,
+                        bytes: rows.rows() as u32,
+                        at: (base + index * self.chunk + rows.low - offset) as u32,
+                    });
+                }
+            }
+        }
     }
 
     /// The rows of data chunk `index` that are touched; empty if none.
@@ -149,9 +197,10 @@ impl Parity {
     pub(super) fn read(&self, offset: u64, bytes: u32, plan: &mut Plan) {
         let mut xor_bytes = 0;
         for touch in self.touches(offset, bytes) {
-            let lost = self.failed.and_then(|disk| self.touched_on(touch, disk));
+            let failed = self.lost(touch.stripe);
+            let lost = failed.and_then(|disk| self.touched_on(touch, disk));
             xor_bytes += lost.map_or(0, |rows| rows.rows() * self.data_chunks());
-            for disk in (0..self.disks).filter(|&disk| Some(disk) != self.failed) {
+            for disk in (0..self.disks).filter(|&disk| Some(disk) != failed) {
                 for rows in union(self.touched_on(touch, disk), lost).into_iter().flatten() {
                     self.add(&mut plan.pieces, 0, (OpKind::Read, disk, touch.stripe), rows);
                 }
@@ -224,13 +273,14 @@ impl Parity {
 
     /// The way of a segment of which `count` chunks are written.
     fn way(&self, touch: Touch, segment: Segment, count: u64, wanted: Way) -> Way {
-        if self.failed == Some(self.parity_disk(touch.stripe)) {
+        let failed = self.lost(touch.stripe);
+        if failed == Some(self.parity_disk(touch.stripe)) {
             return Way::NoParity;
         }
         if count == self.data_chunks() {
             return Way::Full;
         }
-        match self.failed.and_then(|disk| self.data_index(touch.stripe, disk)) {
+        match failed.and_then(|disk| self.data_index(touch.stripe, disk)) {
             // The old data of a lost chunk cannot be read: the new parity comes from the others.
             Some(index) if self.covers(touch, index, segment) => Way::Rebuild,
             // It must go on being held by the parity.
@@ -240,7 +290,8 @@ impl Parity {
     }
 
     fn write_stripe(&self, touch: Touch, from: usize, plan: &mut Plan) {
-        let alive = |disk: u32| self.failed != Some(disk);
+        let failed = self.lost(touch.stripe);
+        let alive = |disk: u32| failed != Some(disk);
         for disk in (0..self.data_chunks()).map(|index| self.data_disk(touch.stripe, index)) {
             if let Some(rows) = self.touched_on(touch, disk).filter(|_| alive(disk)) {
                 self.add(&mut plan.pieces, from, (OpKind::Write, disk, touch.stripe), rows);

@@ -4,19 +4,24 @@
 //! a stage go out at once, the next stage waits for all of them and for the parity work between. The
 //! volume knows only addresses, and what the caller says about the disks' queues and heads, so the
 //! same mapping serves software and hardware arrays, and a model of the bytes themselves can prove it.
-//! The one thing with memory is the order of writes to a stripe with parity: [`Volume::claim`] lets
-//! one in at a time. Rejected: a service-time model inside the volume (two clocks), and a plan per
+//! What has memory is the order of writes to a stripe with parity ([`Volume::claim`] lets one in at a
+//! time) and how far a failed disk is rebuilt. Arrays that move bytes learn from [`Combinations`] which of
+//! them are the exclusive or of which others. Rejected: a service-time model inside the volume (two clocks), and a plan per
 //! level of RAID with types of its own (three executors for one loop).
 
+mod combine;
 mod mirror;
 mod parity;
+mod progress;
 mod spec;
 mod stripe_order;
 
-pub use spec::{Location, MirrorReads, Raid, VolumeSpec};
+pub use combine::{Combination, Combinations, Memory};
+pub use spec::{MirrorReads, Raid, VolumeSpec};
 
 use mirror::Mirror;
 use parity::Parity;
+use progress::Progress;
 use record::OpKind;
 use stripe_order::StripeOrder;
 
@@ -31,6 +36,19 @@ pub struct Piece {
     pub offset: u64,
     /// Length.
     pub bytes: u32,
+}
+
+/// Where some bytes of a request lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// On which disk, from 0.
+    pub disk: u32,
+    /// First byte on the disk.
+    pub offset: u64,
+    /// Length.
+    pub bytes: u32,
+    /// First byte in the request.
+    pub at: u32,
 }
 
 /// Pieces that go out at once.
@@ -91,8 +109,13 @@ enum Layout {
 pub struct Volume {
     layout: Layout,
     align_bytes: u64,
+    chunk_bytes: u64,
     size: u64,
+    /// Bytes of each disk that it uses.
+    member: u64,
+    ordered: bool,
     order: StripeOrder,
+    progress: Progress,
 }
 
 impl Volume {
@@ -110,7 +133,23 @@ impl Volume {
             Raid::Raid5 => (Layout::Parity(Parity::new(spec, disks)), whole * (count - 1)),
         };
         let size = bytes.saturating_sub(spec.align_bytes);
-        Self { layout, align_bytes: spec.align_bytes, size, order: StripeOrder::default() }
+        let member = if spec.raid == Raid::Raid1 { disk_bytes } else { whole };
+        Self {
+            layout,
+            align_bytes: spec.align_bytes,
+            chunk_bytes: spec.chunk_bytes,
+            size,
+            member,
+            ordered: spec.ordered,
+            order: StripeOrder::default(),
+            progress: Progress::default(),
+        }
+    }
+
+    /// Bytes of each disk that hold something: what a rebuild makes again.
+    #[must_use]
+    pub fn member_bytes(&self) -> u64 {
+        self.member
     }
 
     /// Bytes that it holds.
@@ -159,9 +198,21 @@ impl Volume {
     /// that are claimed and not released.
     pub fn claim(&mut self, request: u32, op: OpKind, offset: u64, bytes: u32) -> bool {
         match &self.layout {
-            Layout::Parity(parity) if op == OpKind::Write => {
-                let (first, last) = parity.stripes(offset + self.align_bytes, bytes);
-                self.order.claim(request, first, last)
+            Layout::Parity(parity) => {
+                let offset = offset + self.align_bytes;
+                let (first, last) = parity.stripes(offset, bytes);
+                match op {
+                    OpKind::Write => self.order.claim(request, first, last, false),
+                    OpKind::Read if self.ordered && parity.is_lost(offset, bytes) => {
+                        self.order.claim(request, first, last, true)
+                    }
+                    OpKind::Read => true,
+                }
+            }
+            Layout::Mirror(_) if self.ordered && op == OpKind::Write => {
+                let offset = offset + self.align_bytes;
+                let last = (offset + u64::from(bytes) - 1) / self.chunk_bytes;
+                self.order.claim(request, offset / self.chunk_bytes, last, false)
             }
             _ => true,
         }
@@ -170,6 +221,77 @@ impl Volume {
     /// A request that was let in is done; those that may be carried out now.
     pub fn release(&mut self, request: u32) -> Vec<u32> {
         self.order.release(request)
+    }
+
+    /// As [`Volume::claim`] for a step of a rebuild: a part of the failed disk, which has to begin
+    /// where the step before ended and to be whole chunks. It keeps its claim until all before it are
+    /// done.
+    pub fn claim_rebuild(&mut self, request: u32, offset: u64, bytes: u32) -> bool {
+        let whole = offset.is_multiple_of(self.chunk_bytes);
+        debug_assert!(bytes > 0 && whole && offset + u64::from(bytes) <= self.member);
+        let last = (offset + u64::from(bytes) - 1) / self.chunk_bytes;
+        self.order.claim(request, offset / self.chunk_bytes, last, false)
+    }
+
+    /// Fills `plan` with what a step of a rebuild is: reads of others, then the write.
+    pub fn plan_rebuild(&mut self, offset: u64, bytes: u32, load: &[DiskLoad], plan: &mut Plan) {
+        plan.pieces.clear();
+        plan.stages.clear();
+        match &self.layout {
+            Layout::Stripe { .. } => plan.end_stage(0),
+            Layout::Mirror(mirror) => mirror.rebuild(offset, bytes, load, plan),
+            Layout::Parity(parity) => parity.remake(offset, bytes, plan),
+        }
+    }
+
+    /// A step of a rebuild is over: those that may be carried out now. After one that failed nothing
+    /// more counts as rebuilt.
+    pub fn rebuilt(&mut self, request: u32, offset: u64, bytes: u32, whole: bool) -> Vec<u32> {
+        let over = self.progress.step(request, offset, bytes, whole);
+        let bytes = self.progress.bytes();
+        match &mut self.layout {
+            Layout::Stripe { .. } => {}
+            Layout::Mirror(mirror) => mirror.rebuilt = bytes,
+            Layout::Parity(parity) => parity.rebuilt = bytes,
+        }
+        over.into_iter().flat_map(|request| self.order.release(request)).collect()
+    }
+
+    /// Bytes from the start of the failed disk that it holds again.
+    #[must_use]
+    pub fn rebuilt_bytes(&self) -> u64 {
+        self.progress.bytes()
+    }
+
+    /// Fills `combinations` with what becomes of the bytes of a planned request: the memory of each
+    /// piece, or of the request, is the exclusive or of others. Of a read after its last stage, of a
+    /// write before it.
+    pub fn combine(
+        &self,
+        op: OpKind,
+        offset: u64,
+        bytes: u32,
+        plan: &Plan,
+        combinations: &mut Combinations,
+    ) {
+        combinations.clear(plan);
+        let offset = offset + self.align_bytes;
+        match &self.layout {
+            Layout::Mirror(_) => combinations.copies(op, offset, plan),
+            Layout::Stripe { .. } => {}
+            Layout::Parity(parity) => {
+                parity.extents(offset, bytes, &mut combinations.extents);
+                combinations.parity(op, parity.disks(), plan);
+            }
+        }
+        combinations.find_direct(plan);
+    }
+
+    /// The same of a step of a rebuild, before its last stage.
+    pub fn combine_rebuild(&self, plan: &Plan, combinations: &mut Combinations) {
+        combinations.clear(plan);
+        combinations.remake(plan);
+        combinations.find_direct(plan);
     }
 }
 

@@ -1,0 +1,5 @@
+//! Asks the volume for its mappings, its order and its arithmetic.
+
+mod bytes;
+mod rebuilds;
+mod volumes;
