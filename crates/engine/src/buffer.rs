@@ -53,10 +53,12 @@ enum Renewal {
 #[derive(Debug)]
 pub struct Buffers {
     base: NonNull<u8>,
-    /// Bytes per slot: its ring, then its read area.
+    /// Bytes per slot: its ring, its read area, then what an array works in.
     stride: usize,
     /// Bytes of a slot's ring; 0 where nothing is written.
     ring: usize,
+    /// Bytes of a slot's read area; 0 where nothing is read.
+    read: usize,
     length: usize,
     /// Start of the present piece in each slot's ring.
     pieces: Vec<usize>,
@@ -73,7 +75,8 @@ impl Buffers {
         let depth = u64::from(setup.depth.max(1));
         let request = u64::from(setup.max_bytes).max(1).next_multiple_of(PAGE_BYTES);
         let ring = if setup.writes { ring_bytes(request, depth) } else { 0 };
-        let stride = ring + if setup.reads { request } else { 0 };
+        let read = if setup.reads { request } else { 0 };
+        let stride = ring + read + (setup.work_bytes as u64).next_multiple_of(PAGE_BYTES);
         let bytes = stride * depth;
         let refused = |errno| EngineError::Memory { what: "buffer memory", bytes, errno };
         let length = usize::try_from(bytes).map_err(|_| refused(rustix::io::Errno::NOMEM))?;
@@ -91,6 +94,7 @@ impl Buffers {
             base,
             stride: stride as usize,
             ring: ring as usize,
+            read: read as usize,
             length,
             pieces: vec![0; depth as usize],
             keys: Rng::new(setup.data_seed),
@@ -165,10 +169,15 @@ impl Buffers {
         self.at(slot, self.ring)
     }
 
+    /// Where an array makes what a request takes beside its own bytes ([`Setup::work_bytes`]).
+    pub(crate) fn work_area(&self, slot: u32) -> *mut u8 {
+        self.at(slot, self.ring + self.read)
+    }
+
     /// The first `bytes` of what a read left in a slot, at most the largest request.
     #[must_use]
     pub fn data(&self, slot: u32, bytes: usize) -> &[u8] {
-        let bytes = bytes.min(self.stride - self.ring);
+        let bytes = bytes.min(self.read);
         if bytes == 0 {
             return &[];
         }

@@ -7,6 +7,7 @@
 //! Rejected: async runtimes (a scheduler between the request and its clock), and one engine shared by
 //! several jobs (rings belong to the thread that made them).
 
+mod array;
 mod buffer;
 mod clock;
 mod control_group;
@@ -25,6 +26,7 @@ mod threads;
 mod transport;
 mod uring;
 
+pub use array::{Array, RebuildState, SharedArray};
 pub use buffer::{Buffers, Memory};
 pub use clock::{MonotonicClock, clock_cost_ns};
 pub use control_group::join_control_group;
@@ -42,6 +44,7 @@ pub use uring::{BUFFERS_NOT_REGISTERED, NopEngine, Uring, UringEngine, probe_uri
 
 use record::{Data, FlushKind, Instead, Nanos};
 use std::os::fd::RawFd;
+use std::sync::Arc;
 use workload::Request;
 
 /// One request on its way into an engine.
@@ -67,10 +70,17 @@ pub struct Completion {
 /// What an engine is opened with.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Open descriptors, which outlive the engine: of the target, or of those of a stripe in order.
+    /// Open descriptors, which outlive the engine: of the target, or of those of a stripe or an array in
+    /// order.
     pub files: Vec<RawFd>,
     /// Length of a chunk of the stripe; `None` with one target.
     pub stripe_bytes: Option<u32>,
+    /// The array that the files are bound into, shared by all jobs on it; `None` where they are not.
+    pub array: Option<Arc<SharedArray>>,
+    /// Whether every write is a step of rebuilding the array's failed leg: its place is that on the leg.
+    pub rebuilds: bool,
+    /// Memory of each slot beside that of its request; an array sets it for itself.
+    pub work_bytes: usize,
     /// Largest number of requests that the job will have in flight, at least 1.
     pub depth: u32,
     /// Largest request, in bytes.
@@ -106,6 +116,9 @@ impl Setup {
         Self {
             files,
             stripe_bytes: None,
+            array: None,
+            rebuilds: false,
+            work_bytes: 0,
             depth,
             max_bytes,
             reads: true,

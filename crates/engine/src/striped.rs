@@ -115,7 +115,7 @@ impl<T: Transport> OpenEngine for Striped<T> {
                 engine: "a stripe",
                 cause: format!("{} targets in chunks of {chunk_bytes} bytes", setup.files.len()),
                 errno: Errno::INVAL,
-                remedy: "give several targets and --stripe 64k",
+                remedy: "give several targets and --chunk 64k",
             });
         }
         // A request that begins at a chunk's last byte touches one chunk more than its length.

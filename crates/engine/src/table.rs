@@ -1,5 +1,5 @@
 //! The one table of engines that work on real descriptors: a line gives name, types (on one target, on
-//! a stripe) and capabilities, and dispatch is generated from it. `docs/adding-an-engine.md` says how
+//! a stripe, on an array) and capabilities, and dispatch is generated from it. `docs/adding-an-engine.md` says how
 //! to add a line.
 
 use crate::libaio::Libaio;
@@ -7,7 +7,7 @@ use crate::mmap::Mappings;
 use crate::sync::{OneByOne, PlainCalls};
 use crate::threads::Threads;
 use crate::uring::Uring;
-use crate::{Direct, NullEngine, OpenEngine, Striped};
+use crate::{Array, Direct, NullEngine, OpenEngine, Striped};
 use record::{CacheMode, EngineName};
 
 /// What is known of an engine before it is opened.
@@ -31,6 +31,10 @@ pub trait EngineVisitor {
     fn striped(&self) -> bool {
         false
     }
+    /// Whether it is to work on an array ([`Setup::array`](crate::Setup)), which comes before a stripe.
+    fn array(&self) -> bool {
+        false
+    }
     /// Runs with the engine's type.
     fn visit<E: OpenEngine>(self) -> Self::Output;
 }
@@ -42,7 +46,7 @@ const ANY_CACHE: &[CacheMode] =
 const PAGE_CACHE: &[CacheMode] = &[CacheMode::All, CacheMode::Fs];
 
 macro_rules! engines {
-    ($($name:ident: $type:ty, striped $striped:ty, max_depth $depth:expr,
+    ($($name:ident: $type:ty, striped $striped:ty, array $array:ty, max_depth $depth:expr,
        caches $caches:ident, $help:literal;)*) => {
         /// All engines that [`visit_engine`] knows.
         pub const ENGINES: &[EngineInfo] = &[
@@ -58,7 +62,8 @@ macro_rules! engines {
         /// table (simulated devices bring their own).
         pub fn visit_engine<V: EngineVisitor>(name: EngineName, visitor: V) -> Option<V::Output> {
             match name {
-                $(EngineName::$name if visitor.striped() => Some(visitor.visit::<$striped>()),
+                $(EngineName::$name if visitor.array() => Some(visitor.visit::<$array>()),
+                  EngineName::$name if visitor.striped() => Some(visitor.visit::<$striped>()),
                   EngineName::$name => Some(visitor.visit::<$type>()),)*
                 EngineName::Sim => None,
             }
@@ -67,16 +72,21 @@ macro_rules! engines {
 }
 
 engines! {
-    IoUring: Direct<Uring<false>>, striped Striped<Uring<false>>, max_depth u32::MAX,
+    IoUring: Direct<Uring<false>>, striped Striped<Uring<false>>, array Array<Uring<false>>,
+        max_depth u32::MAX,
         caches ANY_CACHE, "io_uring: any depth from one thread";
-    Libaio: Direct<Libaio>, striped Striped<Libaio>, max_depth u32::MAX,
+    Libaio: Direct<Libaio>, striped Striped<Libaio>, array Array<Libaio>,
+        max_depth u32::MAX,
         caches ANY_CACHE, "io_submit and io_getevents: asynchronous with O_DIRECT only";
-    Sync: Direct<OneByOne<PlainCalls>>, striped Striped<OneByOne<PlainCalls>>, max_depth 1,
+    Sync: Direct<OneByOne<PlainCalls>>, striped Striped<OneByOne<PlainCalls>>, array Array<OneByOne<PlainCalls>>,
+        max_depth 1,
         caches ANY_CACHE, "pread and pwrite: one request per job, depth comes from --numjobs";
-    Threads: Direct<Threads>, striped Striped<Threads>, max_depth u32::MAX,
+    Threads: Direct<Threads>, striped Striped<Threads>, array Array<Threads>,
+        max_depth u32::MAX,
         caches ANY_CACHE, "a pool of threads per job, each with pread and pwrite";
-    Mmap: Direct<OneByOne<Mappings>>, striped Striped<OneByOne<Mappings>>, max_depth 1,
+    Mmap: Direct<OneByOne<Mappings>>, striped Striped<OneByOne<Mappings>>, array Array<OneByOne<Mappings>>,
+        max_depth 1,
         caches PAGE_CACHE, "copies from and to a mapping of the file: page cache only";
-    Null: NullEngine, striped NullEngine, max_depth u32::MAX,
+    Null: NullEngine, striped NullEngine, array NullEngine, max_depth u32::MAX,
         caches ANY_CACHE, "completes at once without I/O: shows the limit of this program";
 }

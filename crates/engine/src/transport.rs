@@ -2,7 +2,7 @@
 //!
 //! A [`Transport`] moves bytes between memory and files; it knows nothing of slots, of what writes
 //! carry, or of stripes. [`Direct`] makes one transfer of each request, [`Striped`](crate::Striped)
-//! one for each chunk that it touches. Both are static types: `push` is inlined into the loop over a
+//! one for each chunk that it touches, [`Array`](crate::Array) what its level takes. All are static types: `push` is inlined into the loop over a
 //! batch.
 //!
 //! Memory that the kernel may still write to must not be unmapped. A transport that is dropped with
@@ -140,6 +140,8 @@ pub struct Direct<T: Transport> {
     write_act: Act,
     /// Lengths of the requests in the slots of a job that does not write: the kernel returns none.
     trimmed: Vec<u32>,
+    /// As [`Setup::work_bytes`].
+    work_bytes: usize,
 }
 
 /// What a setup's writes do to its first file.
@@ -165,7 +167,8 @@ impl<T: Transport> Direct<T> {
         let trimmed =
             vec![0; if setup.instead.is_some() { setup.depth.max(1) as usize } else { 0 }];
         let buffers = ManuallyDrop::new(buffers);
-        Ok(Self { transport, buffers, write_act: write_act(setup), trimmed })
+        let (write_act, work_bytes) = (write_act(setup), setup.work_bytes);
+        Ok(Self { transport, buffers, write_act, trimmed, work_bytes })
     }
 
     /// Where a request reads to or writes from; what it writes is made here.
@@ -179,6 +182,20 @@ impl<T: Transport> Direct<T> {
             OpKind::Write => std::ptr::null_mut(),
             OpKind::Read => self.buffers.read_area(*slot),
         }
+    }
+
+    /// A slot's memory for what an array makes.
+    pub(crate) fn work_area(&self, slot: u32) -> *mut u8 {
+        self.buffers.work_area(slot)
+    }
+
+    /// Makes sure that so many bytes fit it: a plan beyond that would write elsewhere.
+    pub(crate) fn check_work(&self, bytes: usize) {
+        assert!(
+            bytes <= self.work_bytes,
+            "{bytes} bytes of a plan in {} of memory",
+            self.work_bytes
+        );
     }
 
     /// What a request of this direction does.

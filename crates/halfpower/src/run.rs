@@ -7,7 +7,7 @@ use crate::run_args::RunArgs;
 use crate::store_args::NOT_SAVED;
 use anyhow::Context;
 use plan::{PlannedTrial, Saved, TrialList};
-use record::{Finding, Trial, Workload};
+use record::{Finding, Redundancy, Trial, Workload};
 use session::{Beside, CacheState, Driver, End, StopFlag, Targets};
 use simdisk::SimSpec;
 use std::path::PathBuf;
@@ -33,6 +33,8 @@ pub(crate) fn run_into(
     // Everything that can fail without a measurement fails before it.
     let simulated = simulated(arguments)?;
     let seed = session::seed(arguments.load.seed, simulated.is_some());
+    // A simulated disk is rebuilt by its device: the load without that is one on another device.
+    let without = simulated.as_ref().and_then(SimSpec::without_rebuild);
     let mut progress = Progress::new();
     let (mut session, workload, store, files) = match simulated {
         Some(device) => {
@@ -56,7 +58,7 @@ pub(crate) fn run_into(
         }
     };
     if arguments.place.precondition {
-        session = session::precondition(session, &workload, seed, &mut progress)?;
+        session = session::precondition(session, &without_rebuild(&workload), seed, &mut progress)?;
     }
     let found = CacheState::of(&session, &workload);
     let mut driver = Driver::new(Targets::one(session), store, &mut progress);
@@ -70,13 +72,31 @@ pub(crate) fn run_into(
         return Ok(Verdict::of(Finding::none_invalid(&fit.findings)));
     }
     // It is saved with what a second pass adds to it.
-    let planned =
-        PlannedTrial { partial: true, saved: Saved::No, ..PlannedTrial::new(workload, seed) };
-    let finished = driver.run(&mut TrialList::new("measure", vec![planned]))?;
+    let rebuilds = workload.array.is_some_and(|array| array.rebuild.is_some());
+    let before = rebuilds.then(|| without_rebuild(&workload));
+    let count = 1 + usize::from(rebuilds);
+    let planned = before.into_iter().chain([workload]).map(|workload| PlannedTrial {
+        partial: true,
+        saved: Saved::No,
+        ..PlannedTrial::new(workload, seed)
+    });
+    let finished = driver.run(&mut TrialList::new("measure", planned.collect()))?;
     let mut end = finished.end;
-    let Some(mut trial) = finished.trials.into_iter().next() else {
+    let mut trials = finished.trials;
+    let Some(mut trial) = trials.pop().filter(|_| trials.len() + 1 == count) else {
         return Err(interrupted("the run has no result, nothing of it is kept"));
     };
+    if let Some(rebuild) = trial.result.array.as_mut().and_then(|array| array.rebuild.as_mut()) {
+        rebuild.without = match (trials.first(), without) {
+            (Some(before), _) => before.load_figures(),
+            (None, Some(device)) => {
+                let (mut session, workload) =
+                    session::simulated_for_run(arguments.spec(), &device, seed, stop)?;
+                session.trial(&workload, seed, &mut |_| {})?.load_figures()
+            }
+            (None, None) => Vec::new(),
+        };
+    }
     if arguments.cpu_upper && end == End::Completed {
         end = session::add_upper_bound(&mut driver, found, &mut trial)?;
     }
@@ -102,6 +122,12 @@ pub(crate) fn run_into(
         return Err(interrupted(format!("the numbers are of what was measured by then, {saved}")));
     }
     Ok(Verdict::of(clean))
+}
+
+/// The load of a run with a rebuild, without that.
+fn without_rebuild(workload: &Workload) -> Workload {
+    let array = workload.array.map(|array| Redundancy { rebuild: None, ..array });
+    Workload { array, ..workload.clone() }
 }
 
 /// The trial of a run on a simulated target, as [`run`] makes it, neither kept nor printed.

@@ -5,13 +5,13 @@
 
 use crate::store_args::SaveArgs;
 use crate::values::{
-    Mix, Rates, cache, choice, direct, engine, io_priority, mix, one_of, percent, ppm, rates,
-    some_bytes, thousandths,
+    Mix, Rates, cache, choice, direct, engine, io_priority, mix, one_of, percent, ppm, raid, rates,
+    rebuild_pace, some_bytes, thousandths,
 };
 use clap::{Arg, Args, Command, FromArgMatches};
 use record::{
     Arrival, Bytes, CacheMode, Discipline, DropCache, EngineName, IoPriority, Nanos, Pattern,
-    Regions, Replay, ReplayPace,
+    RaidLevel, RebuildPace, Regions, Replay, ReplayPace,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,7 +60,8 @@ pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     halfpower run . --bs 4k/60:64k/40 --pattern zipf --numjobs 4\n  \
     halfpower run . --rate-iops 2000 --arrival poisson   an open loop\n  \
     halfpower run . --until-precision 2% --runtime 5m     as long as it takes\n  \
-    halfpower run /mnt/a /mnt/b --stripe 64k --rw read --bs 256k\n  \
+    halfpower run /mnt/a /mnt/b --raid 0 --chunk 64k --rw read --bs 256k\n  \
+    halfpower run a b c --raid 5 --failed 1 --rebuild 50m --overwrite   load beside a rebuild\n  \
     halfpower run . --rw randwrite --verify\n  \
     halfpower run /dev/sdb --iodepth 32 --cpu-upper --json\n  \
     halfpower run . --iodepth 4 --beside '--rw write --bs 1m'   two jobs at once\n  \
@@ -243,9 +244,20 @@ pub(crate) struct PlaceArgs {
     /// Start of the area.
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) offset: Bytes,
-    /// Stripes the targets into one area with chunks of this size (RAID 0).
-    #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
-    pub(crate) stripe: Option<Bytes>,
+    /// Binds the targets into one area: 0 (chunks in turn), 1 (copies) or 5 (with parity)
+    /// [default: 0 with --chunk; else each target has requests of its own].
+    #[arg(long, value_name = "LEVEL", value_parser = raid)]
+    pub(crate) raid: Option<RaidLevel>,
+    /// Bytes that lie together on a target of --raid [default: 64k].
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes, alias = "stripe")]
+    pub(crate) chunk: Option<Bytes>,
+    /// The target of --raid 1 or 5 that has failed, from 0: nothing is read from it or written to it.
+    #[arg(long, value_name = "N")]
+    pub(crate) failed: Option<u32>,
+    /// Writes the failed target again from the others while the load runs, at so many bytes per second or
+    /// max, and ends with it; the load runs once before it without.
+    #[arg(long, value_name = "RATE|max", value_parser = rebuild_pace, requires = "failed")]
+    pub(crate) rebuild: Option<RebuildPace>,
     /// How requests are carried out: io_uring, libaio, sync (one per job), threads (a pool), mmap,
     /// null (no I/O) [default: io_uring].
     #[arg(long, value_name = "ENGINE", value_parser = engine)]

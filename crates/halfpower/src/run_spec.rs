@@ -2,9 +2,10 @@
 //! mistakes that only all flags together show.
 
 use crate::run_args::{BesideRun, RWS, RunArgs, Rw, first_given};
+use crate::values::CHUNK_BYTES;
 use record::{
     Blend, Bytes, CacheMode, Data, DropCache, EngineName, Flush, FlushKind, Instead, Nanos, OpKind,
-    Pattern, Replay, ReplayPace, StopRules, Workload,
+    Pattern, RaidLevel, Redundancy, Replay, ReplayPace, StopRules, Workload,
 };
 use session::TargetSet;
 use std::path::Path;
@@ -41,6 +42,13 @@ impl RunArgs {
                 let recorded = recorded.map(|it| Nanos(it.length().0.saturating_mul(passes)));
                 let replayed = recorded.filter(|_| self.stop.runtime.is_none());
                 beside.asked.runtime_ns = replayed.unwrap_or(spec.asked.runtime_ns);
+            }
+            // The targets are bound together for all jobs on them.
+            let same = set == 0 && beside.asked.array.is_none();
+            if let Some(array) = spec.asked.array.filter(|_| same) {
+                beside.asked.array = Some(array);
+                beside.asked.stripe_bytes = spec.asked.stripe_bytes;
+                beside.asked.numjobs = job.0.load.numjobs.unwrap_or(1);
             }
             let delay_ns = job.0.jobs.start_delay.unwrap_or_default();
             // Jobs that its own recording has beside it are on its targets.
@@ -102,7 +110,7 @@ impl RunArgs {
             misalign_bytes: self.load.misalign,
             bs: self.load.bs.as_ref().map_or_else(|| Workload::default().bs, |mix| mix.0.clone()),
             iodepth: self.load.iodepth.unwrap_or_else(|| default_iodepth(rate.is_some(), engine)),
-            numjobs: self.load.numjobs.unwrap_or(match self.place.stripe {
+            numjobs: self.load.numjobs.unwrap_or(match self.chunk() {
                 Some(_) => 1,
                 None => targets,
             }),
@@ -121,7 +129,8 @@ impl RunArgs {
             think_ns: self.arrivals.think_time,
             flush: self.flush(),
             instead: self.load.rw.filter(|rw| rw.trims).map(|_| Instead::Trim),
-            stripe_bytes: self.place.stripe,
+            stripe_bytes: self.chunk(),
+            array: self.array(),
             targets,
             offset_bytes: self.place.offset,
             data: match (self.data.zeros, self.data.verify, self.data.compressible) {
@@ -218,9 +227,22 @@ impl RunArgs {
                 && !replay.discards.0.is_empty();
             return requests.iter().any(|request| request.op == OpKind::Write)
                 || discards
-                || self.place.precondition;
+                || self.place.precondition
+                || self.place.rebuild.is_some();
         }
-        self.read_percent() < 100 || self.place.precondition
+        self.read_percent() < 100 || self.place.precondition || self.place.rebuild.is_some()
+    }
+
+    /// Bytes that lie together on a target; `None` where the targets are not bound together.
+    fn chunk(&self) -> Option<Bytes> {
+        self.place.chunk.or(self.place.raid.map(|_| CHUNK_BYTES))
+    }
+
+    /// How the targets hold more than the data.
+    fn array(&self) -> Option<Redundancy> {
+        let level = self.place.raid.filter(|level| *level != RaidLevel::Raid0)?;
+        let (failed, rebuild) = (self.place.failed, self.place.rebuild);
+        Some(Redundancy { level, leg_bytes: Bytes(0), failed, rebuild })
     }
 
     /// A flag that is about a real machine, where one was given.
@@ -240,6 +262,7 @@ impl RunArgs {
             ("--precondition", self.place.precondition),
             ("--cpu-upper", self.cpu_upper),
             ("--cost-fit", self.cost_fit),
+            ("--rebuild", self.place.rebuild.is_some()),
             ("--csv", results.csv.is_some()),
             ("--sqlio-csv", results.sqlio_csv.is_some()),
             ("--comment", results.comment.is_some()),
@@ -261,7 +284,10 @@ impl RunArgs {
             ("--hipri", place.hipri),
             ("--sqthread-poll", place.sqthread_poll),
             ("--huge-pages", place.huge_pages),
-            ("--stripe", place.stripe.is_some()),
+            ("--raid", place.raid.is_some()),
+            ("--chunk", place.chunk.is_some()),
+            ("--failed", place.failed.is_some()),
+            ("--rebuild", place.rebuild.is_some()),
             ("--drop-cache", place.drop_cache != DropCache::None),
             ("--io-priority", self.jobs.io_priority.is_some()),
             ("--cgroup", self.jobs.cgroup.is_some()),
@@ -308,7 +334,16 @@ impl RunArgs {
             let unused = "allows writing, and nothing is written here; leave it out";
             return Some(format!("{flag} {unused}"));
         }
+        let place = &self.place;
         let mistakes = [
+            (
+                "--failed is a target of which others hold what it held; add --raid 1 or --raid 5",
+                place.failed.is_some() && self.array().is_none(),
+            ),
+            (
+                "--rebuild compares the load with and without it; leave --cost-fit and --cpu-upper out",
+                place.rebuild.is_some() && (self.cost_fit || self.cpu_upper),
+            ),
             (
                 "--rwmixread needs a mix: use --rw rw or --rw randrw with it",
                 load.rwmixread.is_some() && !mix,

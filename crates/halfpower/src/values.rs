@@ -1,6 +1,8 @@
 //! Readers of the values of flags. Each error says what is accepted.
 
-use record::{Bytes, EngineName, IoClass, IoPriority, SizeShare, UnitError};
+use record::{
+    Bytes, EngineName, IoClass, IoPriority, RaidLevel, RebuildPace, SizeShare, UnitError,
+};
 use std::str::FromStr;
 
 pub(crate) use workload::values::*;
@@ -22,6 +24,23 @@ pub(crate) fn some_bytes(text: &str) -> Result<Bytes, String> {
         Bytes(0) => Err("it must be more than 0, for example 1g".to_owned()),
         size => Ok(size),
     }
+}
+
+pub(crate) fn raid(text: &str) -> Result<RaidLevel, String> {
+    let levels =
+        [RaidLevel::Raid0, RaidLevel::Raid1, RaidLevel::Raid5, RaidLevel::Raid6, RaidLevel::Raid10];
+    let found = levels.into_iter().find(|level| level.number().to_string() == text);
+    found.ok_or_else(|| "use 0, 1, 5, 6 or 10".to_owned())
+}
+
+/// Where a chunk is not named, as in `sim:` and `whatif`.
+pub(crate) const CHUNK_BYTES: Bytes = Bytes(64 << 10);
+
+/// Bytes per second, or as fast as it goes.
+pub(crate) fn rebuild_pace(text: &str) -> Result<RebuildPace, String> {
+    let rate = || some_bytes(text.strip_suffix("/s").unwrap_or(text)).map(Some);
+    let bytes_per_s = if text == "max" { None } else { rate()? };
+    Ok(RebuildPace { bytes_per_s })
 }
 
 /// Request sizes with their shares, as one value of a flag.

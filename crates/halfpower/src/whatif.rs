@@ -9,7 +9,7 @@ use crate::output::Verdict;
 use crate::predict::LoadArgs;
 use crate::recordings;
 use crate::store_args::ViewArgs;
-use crate::values::{Mix as Sizes, depth, mix, part, percent, rate};
+use crate::values::{Mix as Sizes, depth, mix, part, percent, raid, rate};
 use ::diagnose::{balanced, observed_load};
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -137,13 +137,6 @@ fn sequential(text: &str) -> Result<Sequential, String> {
         Some(more) => percent(more).map(Sequential::More),
         None => percent(text).map(Sequential::Now),
     }
-}
-
-fn raid(text: &str) -> Result<RaidLevel, String> {
-    let levels =
-        [RaidLevel::Raid0, RaidLevel::Raid1, RaidLevel::Raid5, RaidLevel::Raid6, RaidLevel::Raid10];
-    let found = levels.into_iter().find(|level| level.number().to_string() == text);
-    found.ok_or_else(|| "use 0, 1, 5, 6 or 10".to_owned())
 }
 
 pub(crate) fn whatif(arguments: &WhatIfArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {

@@ -121,6 +121,8 @@ pub enum FindingCode {
     DeviceSilent,
     /// Blocks read back are not what was written.
     DataCorrupt,
+    /// Copies or parity of an array do not fit its data.
+    ArrayInconsistent,
     /// Data on a block device was destroyed, as asked.
     DataDestroyed,
     /// The kernel merged our requests into fewer.

@@ -36,6 +36,7 @@ mod price;
 mod profile;
 mod purchase;
 mod quantity;
+mod raid;
 mod replay;
 mod requests;
 mod saved;
@@ -111,6 +112,9 @@ pub use purchase::{
     PurchaseConfiguration, PurchaseExcluded, PurchaseNeed, PurchasePart,
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
+pub use raid::{
+    ArrayResult, LegCheck, LoadFigures, RaidLevel, RebuildPace, RebuildResult, Redundancy,
+};
 pub use replay::{Recorded, RecordedRequest, Replay, ReplayPace, scaled};
 pub use requests::{
     CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, SideBySideRuns, Spacing, TwinRow,
@@ -133,8 +137,8 @@ pub use units::{
     with_interval, with_range,
 };
 pub use whatif::{
-    Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, RaidLevel, SimulatedState,
-    WHATIF_SCHEMA, WhatIf, WhatIfCase,
+    Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, SimulatedState, WHATIF_SCHEMA,
+    WhatIf, WhatIfCase,
 };
 pub use workload::{
     Arrival, Beside, Blend, CacheMode, Data, Discipline, DropCache, EngineName, Flush, FlushKind,

@@ -1,8 +1,8 @@
 //! The trial document: one workload run once on one target.
 
 use crate::{
-    Bytes, DropCache, Environment, Estimate, Finding, HistogramSnapshot, Instead, Measured, Nanos,
-    Target, Workload,
+    ArrayResult, Bytes, DropCache, Environment, Estimate, Finding, HistogramSnapshot, Instead,
+    LoadFigures, Measured, Nanos, OpKind, Target, Workload,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,24 @@ impl Trial {
     pub fn directions(&self) -> impl Iterator<Item = &DirectionResult> {
         let TrialResult { read, write, trim, .. } = &self.result;
         read.iter().chain(write).chain(trim)
+    }
+
+    /// What reads and writes came to, to be held against those of another trial.
+    #[must_use]
+    pub fn load_figures(&self) -> Vec<LoadFigures> {
+        let sides = [(OpKind::Read, &self.result.read), (OpKind::Write, &self.result.write)];
+        let figures = |(op, side): (OpKind, &Option<DirectionResult>)| {
+            let side = side.as_ref()?;
+            let times = side.latency_ns.as_ref();
+            Some(LoadFigures {
+                op,
+                iops: side.iops,
+                latency_mean_ns: times.map(|times| times.mean),
+                latency_p50_ns: times.and_then(|times| times.p50),
+                latency_p99_ns: times.and_then(|times| times.p99),
+            })
+        };
+        sides.into_iter().filter_map(figures).collect()
     }
 
     /// What was measured apart, each with its name as one and as several: reads, writes, flushes.
@@ -248,6 +266,9 @@ pub struct TrialResult {
     pub callback_depth: Option<u32>,
     /// What reading tagged blocks back found; null where nothing was verified.
     pub verify: Option<VerifyResult>,
+    /// What an array of targets holds, and how its rebuild went; absent where neither was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<Box<ArrayResult>>,
     /// How busy the components of a simulated device were; absent where it has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentUse>,
@@ -296,6 +317,8 @@ pub enum EndedBy {
     Passes,
     /// All recorded requests were made.
     Recording,
+    /// The failed leg was rebuilt.
+    Rebuilt,
     /// The interval of the rate is as narrow as asked.
     Precision,
     /// Nothing but failures came back.

@@ -6,42 +6,12 @@
 //! change could be simulated, the simulated figure stands beside the computed one, with the
 //! difference or the assumption that breaks.
 
-use crate::{Estimate, Measured, Mix, Offered};
+use crate::{Estimate, Measured, Mix, Offered, RaidLevel};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The `schema` value of a what-if.
 pub const WHATIF_SCHEMA: &str = "halfpower/whatif/1";
-
-/// How disks are bound together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RaidLevel {
-    /// Striped.
-    Raid0,
-    /// Every disk a copy.
-    Raid1,
-    /// Striped with one parity.
-    Raid5,
-    /// Striped with two parities.
-    Raid6,
-    /// Striped over pairs of copies.
-    Raid10,
-}
-
-impl RaidLevel {
-    /// The number after "RAID".
-    #[must_use]
-    pub fn number(self) -> u32 {
-        match self {
-            Self::Raid0 => 0,
-            Self::Raid1 => 1,
-            Self::Raid5 => 5,
-            Self::Raid6 => 6,
-            Self::Raid10 => 10,
-        }
-    }
-}
 
 /// Something that is different.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@
 //! that changes what the device is asked to do. How long it was asked (run time, ramp) and which
 //! sequence was drawn (the seed) are left out, because repeats differ in them.
 
-use crate::{Bytes, Instead, Nanos, OpKind, Replay, hex_digest};
+use crate::{Bytes, Instead, Nanos, OpKind, Redundancy, Replay, hex_digest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -424,9 +424,13 @@ pub struct Workload {
     /// What is done in place of writes; absent where they are writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead: Option<Instead>,
-    /// Length of a chunk where several targets are striped into one (RAID 0); `null` where each
-    /// target has streams of its own, or there is one.
+    /// Length of a chunk where several targets are bound into one (RAID 0, or [`Workload::array`]);
+    /// `null` where each target has streams of its own, or there is one.
     pub stripe_bytes: Option<Bytes>,
+    /// How the targets hold more than the data, so that one of them may fail; absent where they do
+    /// not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<Redundancy>,
     /// Number of targets. Without a stripe, job `i` works on target `i` modulo this.
     pub targets: u32,
     /// Start of the area in the target.
@@ -525,6 +529,7 @@ impl Default for Workload {
             flush: None,
             instead: None,
             stripe_bytes: None,
+            array: None,
             targets: 1,
             offset_bytes: Bytes(0),
             size_bytes: Bytes(0),
@@ -670,6 +675,13 @@ impl Workload {
             .io_priority
             .map_or_else(String::new, |priority| format!(" io-priority={priority}"));
         let cgroup = self.cgroup.as_ref().map_or_else(String::new, |it| format!(" cgroup={it}"));
+        let array = self.array.map_or_else(String::new, |array| {
+            let failed = array.failed.map_or_else(String::new, |leg| format!("/failed {leg}"));
+            let rebuild = array.rebuild.map_or_else(String::new, |pace| {
+                format!("/rebuild {}", pace.bytes_per_s.map_or(0, |bytes| bytes.0))
+            });
+            format!(" raid={}{failed}{rebuild}", array.level.number())
+        });
         let burst = self.burst_milli.map_or_else(String::new, |burst| format!(" burst={burst}"));
         let replay = self.replay.as_ref().map_or_else(String::new, |replay| {
             format!(" replay={}/{:?}", replay.digest, replay.pace)
@@ -689,6 +701,7 @@ impl Workload {
                 + &instead
                 + huge_pages
                 + &priority
+                + &array
                 + &cgroup
                 + &burst
                 + &replay

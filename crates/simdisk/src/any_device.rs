@@ -4,7 +4,7 @@
 //! and generics up to the driver of a trial (compiled once per device for the same loop).
 
 use crate::array::Array;
-use crate::device::{Arrival, Conditions, Device, Ended};
+use crate::device::{Arrival, Conditions, Device, Ended, Rebuilding};
 use crate::extracted::ExtractedDrive;
 use crate::flash::FlashDevice;
 use crate::machine::Machine;
@@ -71,6 +71,10 @@ impl Device for AnyDevice {
 
     fn size(&self) -> u64 {
         each!(self, device => device.size())
+    }
+
+    fn rebuild(&self) -> Option<Rebuilding> {
+        each!(self, device => device.rebuild())
     }
 
     fn uses(&self) -> Vec<ComponentSample> {

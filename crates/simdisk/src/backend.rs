@@ -9,7 +9,7 @@ use crate::port::{SimClock, SimEngine, SimProbe};
 use crate::sim_host::SimHost;
 use crate::spec::SimSpec;
 use engine::{Engine, Probe, ProbeFacts, ProbeSample};
-use record::{EndedBy, EngineName, Nanos, Workload};
+use record::{ArrayResult, Bytes, EndedBy, EngineName, Nanos, Workload};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use trial::verify::VerifyLog;
 use trial::{
     Batch, BatchChoice, Control, JobCounters, JobPlan, JobTotals, Measurement, Precision, SEGMENTS,
     SLICES_PER_SEGMENT, Step, Stuck, TrialBackend, TrialError, Window, Worker, not_read_back,
-    seed_beside,
+    rebuild_result, seed_beside,
 };
 
 /// A job in virtual time: workload, seed and index of it. It takes single completions, and never
@@ -117,6 +117,7 @@ impl SimBackend {
             groups.push(Group::new(workload, control, counters));
         }
         let window = groups[0].control.window();
+        let rebuilds = self.host.borrow().rebuild();
         let mut drive = Drive {
             running: workers.len() as u32,
             workers,
@@ -128,14 +129,23 @@ impl SimBackend {
             boundary: window.begin,
             turn,
             precision: Precision::of(workload),
+            rebuilds: rebuilds.clone().is_some_and(|before| before.end.is_none()),
         };
         let after = drive.run()?;
+        let rebuild = rebuilds.and_then(|_| self.host.borrow().rebuild());
         if stop.load(Ordering::Relaxed) && drive.groups[0].control.nothing_measured() {
             return Err(TrialError::Interrupted);
         }
         let probe = drive.probe.facts();
         let mut all = drive.groups.into_iter().map(|group| group.measurement(&probe));
-        let first = all.next().ok_or(TrialError::Lost)?;
+        let mut first = all.next().ok_or(TrialError::Lost)?;
+        if let Some(rebuild) = rebuild {
+            let end = rebuild.end.unwrap_or_else(|| self.host.borrow().now());
+            let (disk, bytes) = (rebuild.disk, Bytes(rebuild.disk_bytes));
+            let result = rebuild_result(disk, bytes, &rebuild.state, end.since(rebuild.begin));
+            let array = ArrayResult { check: None, rebuild: Some(result) };
+            first.totals.array = Some(Box::new(array));
+        }
         Ok(Measurement { before: drive.before, after, beside: all.collect(), ..first })
     }
 }
@@ -206,6 +216,8 @@ struct Drive<'a, E> {
     turn: Vec<u32>,
     running: u32,
     precision: Precision,
+    /// Whether the device rebuilds a disk, with which the run ends.
+    rebuilds: bool,
 }
 
 impl<E: Engine> Drive<'_, E> {
@@ -244,6 +256,7 @@ impl<E: Engine> Drive<'_, E> {
             }
             self.pass_boundaries(self.now());
             self.look();
+            self.look_at_rebuild();
             self.probe.0.borrow_mut().take_turn(&mut self.turn);
         };
         self.pass_boundaries(until);
@@ -346,6 +359,17 @@ impl<E: Engine> Drive<'_, E> {
             }
         }
         until
+    }
+
+    /// Ends the run with the rebuild: what is measured is the time of that.
+    fn look_at_rebuild(&mut self) {
+        let end = if self.rebuilds { self.probe.0.borrow().rebuild() } else { None };
+        let Some(end) = end.and_then(|rebuild| rebuild.end) else { return };
+        self.rebuilds = false;
+        let at = end.max(self.groups[0].control.window().begin.plus(Nanos(1)));
+        for group in self.groups.iter().filter(|group| group.control.exhausted().is_none()) {
+            group.control.end_at(at, Some(EndedBy::Rebuilt));
+        }
     }
 
     /// Ends the run where the rate is known to the precision asked for.

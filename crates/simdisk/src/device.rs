@@ -3,7 +3,7 @@
 //! It knows neither jobs nor slots: [`SimHost`](crate::SimHost) gives each request a token. Between
 //! two trials its state stays (cache content, arm position, wear), as that of a real one does.
 
-use engine::{ComponentSample, PhaseSample};
+use engine::{ComponentSample, PhaseSample, RebuildState};
 use record::{CacheMode, Nanos, OpKind};
 use std::fmt::Debug;
 
@@ -50,6 +50,21 @@ pub struct Conditions {
     pub offset_bytes: u64,
     /// Its length.
     pub working_bytes: u64,
+}
+
+/// How the rebuild of a failed disk of an array stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilding {
+    /// The disk.
+    pub disk: u32,
+    /// Bytes of it that are to be rebuilt.
+    pub disk_bytes: u64,
+    /// How far it is, and what it moved.
+    pub state: RebuildState,
+    /// When it began.
+    pub begin: Nanos,
+    /// When it ended; `None` while it goes on.
+    pub end: Option<Nanos>,
 }
 
 /// The busy time of `units` parts of a name, and what it was spent on.
@@ -104,6 +119,11 @@ pub trait Device: Debug {
 
     /// Capacity in bytes.
     fn size(&self) -> u64;
+
+    /// How the rebuild of a failed disk stands; `None` where none was asked for.
+    fn rebuild(&self) -> Option<Rebuilding> {
+        None
+    }
 
     /// Busy time of each component since the device was made; nothing for a device without
     /// components. The same components in the same order at every call, from the host outwards: of

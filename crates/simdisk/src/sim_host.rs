@@ -5,7 +5,7 @@
 //! alone, so that the cost of an event does not grow with the number of jobs.
 
 use crate::any_device::AnyDevice;
-use crate::device::{Arrival, Conditions, Device, Ended};
+use crate::device::{Arrival, Conditions, Device, Ended, Rebuilding};
 use crate::slab::Slab;
 use engine::{Completion, ComponentSample, DeviceSample, Submission};
 use record::{Nanos, OpKind, Workload};
@@ -267,6 +267,12 @@ impl SimHost {
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.tickets.in_use() as u32
+    }
+
+    /// How the rebuild of the device's failed disk stands, where one was asked for.
+    #[must_use]
+    pub fn rebuild(&self) -> Option<Rebuilding> {
+        self.device.rebuild()
     }
 
     /// Busy time so far of the device's components.

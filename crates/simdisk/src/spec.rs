@@ -103,6 +103,14 @@ impl SimSpec {
         Ok(Self { text: text.to_owned(), kind, file_hash: Some(hex_digest_of(read)) })
     }
 
+    /// The same without the rebuild of a failed disk; `None` where there is none.
+    #[must_use]
+    pub fn without_rebuild(&self) -> Option<Self> {
+        let SimKind::Machine(machine) = &self.kind else { return None };
+        machine.rebuild?;
+        Self::parse(&format!("{},rebuild=none", self.text)).ok()
+    }
+
     /// Capacity of the device.
     #[must_use]
     pub fn size(&self) -> Bytes {

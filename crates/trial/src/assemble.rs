@@ -152,6 +152,7 @@ fn result(workload: &Workload, asked: [bool; KINDS], steady: &SteadyWindow<'_>) 
         open_loop: totals.open.as_ref().map(|open| open_loop(open, steady)),
         callback_depth: totals.callback_depth,
         verify: totals.verify.clone(),
+        array: totals.array.clone(),
         components: components(steady),
     }
 }

@@ -5,7 +5,7 @@
 //! boundary of them, where the probe is read too. Intervals are what the user asked to see one by one.
 
 use engine::{ProbeFacts, ProbeSample};
-use record::{EndedBy, HistogramSnapshot, Instead, Nanos, VerifyResult, Workload};
+use record::{ArrayResult, EndedBy, HistogramSnapshot, Instead, Nanos, VerifyResult, Workload};
 use stats::Histogram;
 use std::collections::BTreeMap;
 
@@ -275,6 +275,8 @@ pub struct JobTotals {
     pub features: Vec<String>,
     /// What reading back found.
     pub verify: Option<VerifyResult>,
+    /// What the legs of an array hold, and how its rebuild went.
+    pub array: Option<Box<ArrayResult>>,
 }
 
 /// Adds a histogram to another; the common case of an empty one costs nothing.

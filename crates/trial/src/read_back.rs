@@ -4,31 +4,34 @@
 //! written to the device and dropped first, and the document says how many stayed. Each block is read
 //! by a plain call, not by the engine under test, whose own faults could then hide each other.
 
+use crate::legs::{Legs, read_all};
 use crate::verify::{Checked, VerifyLog};
 use engine::StripeLayout;
 use record::{Bytes, Workload, format_bytes};
 use rustix::fd::OwnedFd;
-use rustix::io::{Errno, pread};
 use std::sync::atomic::AtomicBool;
 
-/// Reads back all blocks of these jobs through the descriptors that they used. Ends early, with a
+/// Reads back all blocks of these jobs through the descriptors that they used, of an array through its
+/// legs. Ends early, with a
 /// part of the answer, when `stop` is set.
 pub(crate) fn read_back(
     workload: &Workload,
     logs: Vec<VerifyLog>,
     files: &[OwnedFd],
+    mut legs: Option<&mut Legs<'_>>,
     stop: &AtomicBool,
 ) -> Checked {
     let mut checked = Checked::default();
     checked.result.method = method(workload, files);
     for log in logs {
         let target = log.job as usize % files.len().max(1);
-        let mut read = |offset: u64, memory: &mut [u8]| match workload.stripe_bytes {
-            Some(chunk) => {
+        let mut read = |offset: u64, memory: &mut [u8]| match (&mut legs, workload.stripe_bytes) {
+            (Some(legs), _) => legs.read(offset, memory),
+            (None, Some(chunk)) => {
                 let layout = StripeLayout::new(chunk.0 as u32, files.len());
                 read_stripe(files, layout, offset, memory)
             }
-            None => files.get(target).map_or(Ok(0), |file| read_all(file, offset, memory)),
+            (None, None) => files.get(target).map_or(Ok(0), |file| read_all(file, offset, memory)),
         };
         let one = log.check(stop, &mut read);
         checked.merge(one);
@@ -46,7 +49,7 @@ pub fn not_read_back(logs: &[VerifyLog], why: &str) -> Checked {
 }
 
 /// Makes sure that reads come from the device, and says how.
-fn method(workload: &Workload, files: &[OwnedFd]) -> String {
+pub(crate) fn method(workload: &Workload, files: &[OwnedFd]) -> String {
     if workload.cache.direct() {
         return "past the page cache".to_owned();
     }
@@ -89,20 +92,6 @@ fn read_stripe(
         done += got;
         if got < length {
             break;
-        }
-    }
-    Ok(done)
-}
-
-/// Fills the memory as far as the file reaches.
-fn read_all(file: &OwnedFd, offset: u64, memory: &mut [u8]) -> Result<usize, i32> {
-    let mut done = 0;
-    while done < memory.len() {
-        match pread(file, &mut memory[done..], offset + done as u64) {
-            Ok(0) => break,
-            Ok(bytes) => done += bytes,
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno.raw_os_error()),
         }
     }
     Ok(done)

@@ -1,16 +1,19 @@
 //! A real target: its descriptors, its probe, and the limits of the harness beside it.
 
+use crate::legs::Legs;
+use crate::rebuild::{RebuildCrew, RebuildStart};
 use crate::threads::{Crew, CrewStart, Driver, Opening, RunPlan};
 use crate::{
     Batch, BatchChoice, BatchTotals, JobPlan, Measurement, Step, TrialBackend, TrialError, Ways,
     Window, Worker, seed_beside,
 };
 use engine::{
-    Clock, ENGINES, Engine, JobClock, NullEngine, OpenEngine, Probe, Setup, clock_cost_ns,
-    visit_engine,
+    Clock, ENGINES, Engine, JobClock, NullEngine, OpenEngine, Probe, RebuildState, Setup,
+    SharedArray, clock_cost_ns, visit_engine,
 };
 use record::{
-    Arrival, Batching, Bytes, CacheMode, Discipline, EngineName, Harness, Nanos, Workload,
+    Arrival, Batching, Bytes, CacheMode, Data, Discipline, EngineName, Harness, LegCheck, Nanos,
+    Redundancy, Workload,
 };
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -33,7 +36,12 @@ pub struct RealBackend {
     ceilings: Vec<(Workload, f64)>,
     /// How jobs handle their requests, by what the answer depends on, found once each.
     batches: BTreeMap<BatchKey, Batch>,
+    /// Arrays whose legs were made to agree, by their set of targets.
+    made: Vec<(u32, Redundancy)>,
 }
+
+/// The arrays of a run by their set of targets: jobs on one set share it.
+type Arrays = BTreeMap<usize, Arc<SharedArray>>;
 
 /// What decides whether the program or the device sets the pace: engine, cache mode, what there is
 /// to try, jobs, share of reads, largest request.
@@ -51,6 +59,7 @@ impl RealBackend {
             clock_cost_ns: clock_cost_ns(&clock),
             ceilings: Vec::new(),
             batches: BTreeMap::new(),
+            made: Vec::new(),
         }
     }
 
@@ -145,11 +154,17 @@ impl RealBackend {
             first += start.plan.workload.numjobs;
             start
         };
-        let mut crews = vec![start(next(self.plan(workload, (0, Nanos(0)), seed)?))?];
+        let mut arrays = Arrays::default();
+        let mut first_plan = self.plan(workload, (0, Nanos(0)), seed, &mut arrays)?;
+        if let Some(made) = self.make_legs(workload, watcher.stop)? {
+            first_plan.made = Some(made);
+        }
+        let rebuild_plan = first_plan.clone();
+        let mut crews = vec![start(next(first_plan))?];
         for (job, number) in workload.beside.iter().zip(0..) {
             let seed = seed_beside(seed, number);
             let crew = self
-                .plan(&job.workload, (job.targets as usize, job.delay_ns), seed)
+                .plan(&job.workload, (job.targets as usize, job.delay_ns), seed, &mut arrays)
                 .and_then(|plan| crew_of(next(plan)));
             match crew {
                 Ok(crew) => crews.push(crew),
@@ -159,10 +174,58 @@ impl RealBackend {
                 }
             }
         }
+        let number = crews.iter().map(Crew::jobs).sum();
+        let rebuild = match rebuild_of(rebuild_plan, number, &leaving).transpose() {
+            Ok(rebuild) => rebuild,
+            Err(error) => {
+                crews.into_iter().for_each(|crew| drop(crew.disband()));
+                return Err(error);
+            }
+        };
         let Watcher { stop, tick } = watcher;
         let driver = Driver { probe: self.probe.as_mut(), stop, tick };
-        let measurement = driver.run(crews, &endings)?;
+        let measurement = driver.run(crews, rebuild, &endings)?;
         Ok(self.completed(workload, measurement))
+    }
+
+    fn files_of(
+        &self,
+        workload: &Workload,
+        targets: usize,
+    ) -> Result<&Arc<Vec<OwnedFd>>, TrialError> {
+        let cache = workload.cache;
+        let files = self.files.get(targets).and_then(|files| files.get(&cache));
+        files.ok_or(TrialError::CacheMode(cache.name()))
+    }
+
+    /// Makes the legs of arrays agree whose writes are verified, once; what was found of those of the
+    /// first workload.
+    fn make_legs(
+        &mut self,
+        workload: &Workload,
+        stop: &AtomicBool,
+    ) -> Result<Option<LegCheck>, TrialError> {
+        let mut first = None;
+        for (set, workload) in workload.by_targets() {
+            let array = workload.array.zip(workload::volume_spec(workload));
+            let Some((array, spec)) = array else { continue };
+            let verifies = workload.data == Data::Tagged && workload.carries();
+            // Without a leg the others are right whatever they hold.
+            let lone = spec.raid != volume::Raid::Raid1 || workload.targets < 3;
+            if !verifies || array.failed.is_some() && lone || self.made.contains(&(set, array)) {
+                continue;
+            }
+            let files = Arc::clone(self.files_of(workload, set as usize)?);
+            let state = RebuildState::default();
+            let made =
+                Legs::new(&files, &spec, array.leg_bytes.0, &state).compare(&state, true, stop);
+            if stop.load(Ordering::Relaxed) {
+                return Err(TrialError::Interrupted);
+            }
+            self.made.push((set, array));
+            first = first.or((set == 0).then_some(made));
+        }
+        Ok(first)
     }
 
     /// The plan of a workload on a set of targets, which begins later than the first.
@@ -171,11 +234,21 @@ impl RealBackend {
         workload: &Workload,
         (targets, delay): (usize, Nanos),
         seed: u64,
+        arrays: &mut Arrays,
     ) -> Result<RunPlan, TrialError> {
-        let cache = workload.cache;
-        let files = self.files.get(targets).and_then(|files| files.get(&cache));
+        let files = Arc::clone(self.files_of(workload, targets)?);
+        let known = arrays.contains_key(&targets);
+        let array = workload.array.zip(workload::volume_spec(workload)).map(|(array, spec)| {
+            let (legs, bytes, rebuilds) =
+                (workload.targets, array.leg_bytes.0, array.rebuild.is_some());
+            let new = || Arc::new(SharedArray::new(&spec, legs, bytes, rebuilds));
+            Arc::clone(arrays.entry(targets).or_insert_with(new))
+        });
         Ok(RunPlan {
-            files: Arc::clone(files.ok_or(TrialError::CacheMode(cache.name()))?),
+            files,
+            compares: array.is_some() && !known,
+            array,
+            made: None,
             workload: Arc::new(workload.clone()),
             delay,
             depth: real_iodepth(workload),
@@ -196,6 +269,19 @@ struct Watcher<'a> {
 fn crew_of(start: CrewStart) -> Result<Crew, TrialError> {
     let engine = start.plan.workload.engine;
     visit_engine(engine, start).ok_or(TrialError::WrongEngine(engine.name()))?
+}
+
+/// The thread that rebuilds a leg, where that is asked for.
+fn rebuild_of(
+    plan: RunPlan,
+    number: u32,
+    leaving: &mpsc::Sender<u32>,
+) -> Option<Result<RebuildCrew, TrialError>> {
+    let array = plan.workload.array.filter(|array| array.rebuild.is_some())?;
+    let (shared, engine) = (plan.array.clone()?, plan.workload.engine);
+    let start = RebuildStart { plan, array, shared, number, leaving: leaving.clone() };
+    let started = visit_engine(engine, start);
+    Some(started.ok_or(TrialError::WrongEngine(engine.name())).and_then(|started| started))
 }
 
 fn shared(files: BTreeMap<CacheMode, Vec<OwnedFd>>) -> BTreeMap<CacheMode, Arc<Vec<OwnedFd>>> {

@@ -5,8 +5,10 @@
 //! of every job (a timer armed per system call), and a signal to a stuck thread (uninterruptible sleep
 //! ignores it).
 
+use crate::legs::Legs;
 use crate::precision::Precision;
-use crate::read_back::{not_read_back, read_back};
+use crate::read_back::{self, not_read_back, read_back};
+use crate::rebuild::RebuildCrew;
 use crate::verify::VerifyLog;
 use crate::watch::{Group, Watch};
 use crate::{
@@ -15,8 +17,9 @@ use crate::{
 };
 use engine::{
     Clock, Engine, EngineError, EngineVisitor, JobClock, OpenEngine, Probe, ProbeFacts, Setup,
+    SharedArray,
 };
-use record::{Arrival, Nanos, Workload};
+use record::{ArrayResult, Arrival, LegCheck, Nanos, RebuildResult, Workload};
 use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,6 +61,12 @@ pub(crate) struct RunPlan {
     pub(crate) batching: BatchChoice,
     pub(crate) seed: u64,
     pub(crate) clock: JobClock,
+    /// The array that the files are bound into.
+    pub(crate) array: Option<Arc<SharedArray>>,
+    /// Whether its legs are compared at the end: by the first workload on it.
+    pub(crate) compares: bool,
+    /// What comparing them before the run found.
+    pub(crate) made: Option<LegCheck>,
 }
 
 impl RunPlan {
@@ -123,6 +132,10 @@ impl CrewStart {
 impl EngineVisitor for CrewStart {
     type Output = Result<Crew, TrialError>;
 
+    fn array(&self) -> bool {
+        self.plan.array.is_some()
+    }
+
     fn striped(&self) -> bool {
         self.plan.workload.stripe_bytes.is_some()
     }
@@ -163,6 +176,11 @@ impl Crew {
             }
         }
         failure
+    }
+
+    /// How many threads it has.
+    pub(crate) fn jobs(&self) -> u32 {
+        self.handles.len() as u32
     }
 
     /// Opens the gate.
@@ -212,9 +230,11 @@ impl Driver<'_> {
     pub(crate) fn run(
         self,
         mut crews: Vec<Crew>,
+        rebuild: Option<RebuildCrew>,
         endings: &mpsc::Receiver<u32>,
     ) -> Result<Measurement, TrialError> {
         let jobs: usize = crews.iter().map(|crew| crew.handles.len()).sum();
+        let jobs = jobs + usize::from(rebuild.is_some());
         let lead = LEAD.plus(Nanos(LEAD_PER_JOB.0 * jobs as u64));
         let ahead = |crew: &Crew| crew.plan.ahead().since(crew.plan.delay);
         let ahead = crews.iter().map(ahead).max().unwrap_or_default();
@@ -236,6 +256,15 @@ impl Driver<'_> {
                 io_timeout: crew.plan.workload.stop.io_timeout_ns,
             });
         }
+        if let Some(rebuild) = &rebuild {
+            rebuild.let_go(groups.iter().map(|group| Arc::clone(&group.control)).collect());
+            let Group { control, io_timeout, .. } = &groups[0];
+            groups.push(Group {
+                control: Arc::clone(control),
+                counters: vec![Arc::clone(&rebuild.counters)],
+                io_timeout: *io_timeout,
+            });
+        }
         let first = Arc::clone(&crews[0].plan.workload);
         let watch = Watch {
             cut_warm_up: first.stop.cut_warm_up,
@@ -255,6 +284,21 @@ impl Driver<'_> {
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
+        let mut rebuilt = None;
+        if let Some(rebuild) = rebuild {
+            let finished = watched.finished[rebuild.number as usize];
+            match rebuild.collect(finished) {
+                Ok((result, failures)) => {
+                    // As failed reads of verification: of a workload that only writes, its writes.
+                    let direction = usize::from(first.read_percent == 0);
+                    if let Some(collected) = collected.first_mut() {
+                        collected.totals.failures[direction].merge(&failures);
+                    }
+                    rebuilt = Some(result);
+                }
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
         if let Some(error) = failure {
             return Err(error);
         }
@@ -264,7 +308,7 @@ impl Driver<'_> {
         let facts = self.probe.facts();
         let of_each = crews.iter().zip(&groups).zip(collected);
         let mut all = of_each.map(|((crew, group), collected)| {
-            measurement(&crew.plan, &group.control, collected, self.stop, &facts)
+            measurement(&crew.plan, &group.control, collected, (rebuilt.take(), self.stop), &facts)
         });
         let first = all.next().ok_or(TrialError::Lost)??;
         let beside = all.collect::<Result<_, _>>()?;
@@ -277,15 +321,20 @@ fn measurement(
     plan: &RunPlan,
     control: &Control,
     collected: Collected,
-    stop: &AtomicBool,
+    (rebuild, stop): (Option<RebuildResult>, &AtomicBool),
     facts: &ProbeFacts,
 ) -> Result<Measurement, TrialError> {
     let Collected { mut totals, logs, stuck } = collected;
-    if !logs.is_empty() {
-        let interrupted = stop.load(Ordering::Relaxed);
+    let interrupted = stop.load(Ordering::Relaxed);
+    let state = plan.array.as_ref().map(|array| array.rebuild()).unwrap_or_default();
+    let array = plan.workload.array.zip(workload::volume_spec(&plan.workload));
+    let mut legs =
+        array.map(|(array, spec)| Legs::new(&plan.files, &spec, array.leg_bytes.0, &state));
+    let verifies = !logs.is_empty();
+    if verifies {
         let checked = match stuck.jobs {
             _ if interrupted => not_read_back(&logs, "the run was interrupted"),
-            0 => read_back(&plan.workload, logs, &plan.files, stop),
+            0 => read_back(&plan.workload, logs, &plan.files, legs.as_mut(), stop),
             _ => not_read_back(&logs, "the device stopped answering"),
         };
         if !interrupted && stop.load(Ordering::Relaxed) {
@@ -295,6 +344,18 @@ fn measurement(
         let direction = usize::from(plan.workload.read_percent == 0);
         totals.failures[direction].merge(&checked.failures);
         totals.verify = Some(checked.result);
+    }
+    let compared = plan.compares && (verifies || rebuild.is_some()) && !interrupted;
+    let check = legs.filter(|_| compared && stuck.jobs == 0).map(|mut legs| {
+        if !verifies {
+            // Not what the page cache holds of them.
+            let _ = read_back::method(&plan.workload, &plan.files);
+        }
+        let made = plan.made.as_ref().map_or(0, |before| before.made);
+        LegCheck { made, ..legs.compare(&state, false, stop) }
+    });
+    if check.is_some() || rebuild.is_some() {
+        totals.array = Some(Box::new(ArrayResult { check, rebuild }));
     }
     Ok(control.measurement(totals, stuck, facts))
 }
@@ -310,10 +371,21 @@ struct Life {
 }
 
 /// Says that the thread is over, however it ends; one that panics ends the run for all.
-struct Leaving {
+pub(crate) struct Leaving {
     number: u32,
     endings: mpsc::Sender<u32>,
     control: Option<Arc<Control>>,
+}
+
+impl Leaving {
+    pub(crate) fn new(number: u32, endings: mpsc::Sender<u32>) -> Self {
+        Self { number, endings, control: None }
+    }
+
+    /// What it ends where the thread panics.
+    pub(crate) fn watch(&mut self, control: &Arc<Control>) {
+        self.control = Some(Arc::clone(control));
+    }
 }
 
 impl Drop for Leaving {
@@ -333,19 +405,19 @@ impl Life {
         opened: &mpsc::Sender<bool>,
         endings: mpsc::Sender<u32>,
     ) -> Outcome {
-        let mut leaving = Leaving { number: self.number, endings, control: None };
+        let mut leaving = Leaving::new(self.number, endings);
         let workload = &self.plan.workload;
         let joined = workload.cgroup.as_deref().map_or(Ok(()), engine::join_control_group);
         let priority = workload.io_priority;
         let ranked = joined.and_then(|()| priority.map_or(Ok(()), engine::set_io_priority));
-        let engine = ranked.and_then(|()| open(self.job, &self.setup()));
+        let engine = ranked.and_then(|()| open(self.job, &setup_of(&self.plan, self.job)));
         // The receiver outlives all threads; were it gone, the gate would still decide.
         let _ = opened.send(engine.is_ok());
         let control = self.gate.recv();
         let (engine, Ok(control)) = (engine?, control) else {
             return Ok((JobTotals::default(), None));
         };
-        leaving.control = Some(Arc::clone(&control));
+        leaving.watch(&control);
         let run = &self.plan;
         if run.workload.arrival != Arrival::Closed || run.workload.think_ns.0 > 0 {
             // A refusal makes wake-ups later by some 50 µs, which the pacer's lateness shows.
@@ -387,46 +459,54 @@ impl Life {
     }
 
     fn sleep_until(&self, time: Nanos) {
-        loop {
-            let now = self.plan.clock.now();
-            if now >= time {
-                return;
-            }
-            thread::sleep(Duration::from_nanos(time.since(now).0));
-        }
+        sleep_until(self.plan.clock, time);
     }
+}
 
-    /// The descriptors of this job: all of a stripe, or its own target.
-    fn targets(&self) -> Vec<RawFd> {
-        let files = self.plan.files.iter().map(AsRawFd::as_raw_fd);
-        match self.plan.workload.stripe_bytes {
-            Some(_) => files.collect(),
-            None => files.skip(self.job as usize % self.plan.files.len().max(1)).take(1).collect(),
+pub(crate) fn sleep_until(clock: JobClock, time: Nanos) {
+    loop {
+        let now = clock.now();
+        if now >= time {
+            return;
         }
+        thread::sleep(Duration::from_nanos(time.since(now).0));
     }
+}
 
-    fn setup(&self) -> Setup {
-        let (workload, seed) = (&self.plan.workload, self.plan.seed);
-        Setup {
-            files: self.targets(),
-            stripe_bytes: workload.stripe_bytes.map(|bytes| bytes.0 as u32),
-            depth: self.plan.depth,
-            max_bytes: match workload.instead {
-                Some(_) => NO_DATA,
-                None => u32::try_from(workload.max_bs().0).unwrap_or(u32::MAX),
-            },
-            reads: workload.read_percent > 0 || workload.instead.is_some(),
-            writes: workload.carries(),
-            instead: workload.instead,
-            flushes: workload.flush.is_some(),
-            // Other data in every trial and job, else a second trial would write the same blocks.
-            data_seed: derive_seed(seed, (1 << 32) + u64::from(self.job)),
-            data: workload.data,
-            compressible_percent: workload.compressible_percent,
-            tags: engine::tag::Tags::of(workload, seed, self.job),
-            polled: workload.polled,
-            sqpoll: workload.sqpoll,
-            huge_pages: workload.huge_pages,
-        }
+/// The descriptors of a job: all of a stripe or an array, or its own target.
+fn targets_of(plan: &RunPlan, job: u32) -> Vec<RawFd> {
+    let files = plan.files.iter().map(AsRawFd::as_raw_fd);
+    match plan.workload.stripe_bytes {
+        Some(_) => files.collect(),
+        None => files.skip(job as usize % plan.files.len().max(1)).take(1).collect(),
+    }
+}
+
+/// What a job's engine is opened with.
+pub(crate) fn setup_of(plan: &RunPlan, job: u32) -> Setup {
+    let (workload, seed) = (&plan.workload, plan.seed);
+    Setup {
+        files: targets_of(plan, job),
+        array: plan.array.clone(),
+        rebuilds: false,
+        work_bytes: 0,
+        stripe_bytes: workload.stripe_bytes.map(|bytes| bytes.0 as u32),
+        depth: plan.depth,
+        max_bytes: match workload.instead {
+            Some(_) => NO_DATA,
+            None => u32::try_from(workload.max_bs().0).unwrap_or(u32::MAX),
+        },
+        reads: workload.read_percent > 0 || workload.instead.is_some(),
+        writes: workload.carries(),
+        instead: workload.instead,
+        flushes: workload.flush.is_some(),
+        // Other data in every trial and job, else a second trial would write the same blocks.
+        data_seed: derive_seed(seed, (1 << 32) + u64::from(job)),
+        data: workload.data,
+        compressible_percent: workload.compressible_percent,
+        tags: engine::tag::Tags::of(workload, seed, job),
+        polled: workload.polled,
+        sqpoll: workload.sqpoll,
+        huge_pages: workload.huge_pages,
     }
 }

@@ -14,10 +14,12 @@ mod mirror;
 mod parity;
 mod progress;
 mod spec;
+mod steps;
 mod stripe_order;
 
 pub use combine::{Combination, Combinations, Memory};
 pub use spec::{MirrorReads, Raid, VolumeSpec};
+pub use steps::{REBUILD_DEPTH, RebuildSteps};
 
 use mirror::Mirror;
 use parity::Parity;
@@ -82,6 +84,15 @@ impl Plan {
     fn end_stage(&mut self, xor_bytes: u64) {
         self.stages.push(Stage { end: self.pieces.len(), xor_bytes });
     }
+}
+
+/// What the end of a step of a rebuild leads to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepsOver {
+    /// The steps that are over.
+    pub over: Vec<u32>,
+    /// The requests and steps that may be carried out now.
+    pub ready: Vec<u32>,
 }
 
 /// What the volume may know of a disk when it chooses one.
@@ -193,6 +204,15 @@ impl Volume {
         debug_assert_eq!(plan.stages.last().map(|stage| stage.end), Some(plan.pieces.len()));
     }
 
+    /// The disk with the parity of the row at `offset` of the disks; `None` without parity.
+    #[must_use]
+    pub fn parity_disk(&self, offset: u64) -> Option<u32> {
+        match &self.layout {
+            Layout::Parity(parity) => Some(parity.parity_disk(offset / self.chunk_bytes)),
+            _ => None,
+        }
+    }
+
     /// Whether a request may be planned and carried out now. If not, its number comes back from a
     /// later [`Volume::release`]. `request` is a small number of the caller's, unique among those
     /// that are claimed and not released.
@@ -244,9 +264,10 @@ impl Volume {
         }
     }
 
-    /// A step of a rebuild is over: those that may be carried out now. After one that failed nothing
-    /// more counts as rebuilt.
-    pub fn rebuilt(&mut self, request: u32, offset: u64, bytes: u32, whole: bool) -> Vec<u32> {
+    /// A step of a rebuild has ended: which steps are over by that, and what may be carried out now.
+    /// The number of a step is free again when it is over. After one that failed nothing more counts as
+    /// rebuilt.
+    pub fn rebuilt(&mut self, request: u32, offset: u64, bytes: u32, whole: bool) -> StepsOver {
         let over = self.progress.step(request, offset, bytes, whole);
         let bytes = self.progress.bytes();
         match &mut self.layout {
@@ -254,7 +275,8 @@ impl Volume {
             Layout::Mirror(mirror) => mirror.rebuilt = bytes,
             Layout::Parity(parity) => parity.rebuilt = bytes,
         }
-        over.into_iter().flat_map(|request| self.order.release(request)).collect()
+        let ready = over.iter().flat_map(|&request| self.order.release(request)).collect();
+        StepsOver { over, ready }
     }
 
     /// Bytes from the start of the failed disk that it holds again.

@@ -106,7 +106,7 @@ impl Parity {
         u64::from(self.disks) - 1
     }
 
-    fn parity_disk(&self, stripe: u64) -> u32 {
+    pub(super) fn parity_disk(&self, stripe: u64) -> u32 {
         self.disks - 1 - (stripe % u64::from(self.disks)) as u32
     }
 

@@ -3,6 +3,7 @@
 //! [`Spec::build`] is the only way to a [`Workload`], so that everything behind it may rely on the
 //! rules checked here and in [`Spec::check`].
 
+use crate::array::check_together;
 use crate::error::{in_range, refuse};
 use crate::region::{Region, jobs_per_area};
 use crate::{BuildError, Spec};
@@ -52,6 +53,7 @@ impl Spec {
             let (delay_ns, targets) = (job.delay_ns, job.targets);
             first.beside.push(Beside { delay_ns, targets, workload });
         }
+        check_together(&first)?;
         let why = "looks at one job, and several run at the same time; leave it out";
         let several =
             !first.beside.is_empty() && first.all().any(|job| job.stop.precision_ppm.is_some());
@@ -63,7 +65,9 @@ impl Spec {
         self.check()?;
         let area = self.area(target)?;
         // Whole requests of the smallest size.
-        let workload = self.workload(Bytes(area.0 / self.unit() * self.unit()));
+        let mut workload = self.workload(Bytes(area.0 / self.unit() * self.unit()));
+        let leg = self.size.unwrap_or(target);
+        workload.array = self.array_on(leg).map(|(array, _)| array);
         let workload = with_replay(workload, area)?;
         let workload = self.with_pattern(workload)?;
         self.check_regions(&workload, area)?;
@@ -169,7 +173,9 @@ impl Spec {
             // The size is that of each target; offsets are those of the whole.
             (Some(_), Some(size)) if size > smallest => return Err(beyond(size.0, smallest)),
             (Some(stripe), size) => {
-                let whole = self.striped(stripe, size.unwrap_or(smallest))?;
+                let leg = size.unwrap_or(smallest);
+                let whole = self.striped(stripe, leg)?;
+                let whole = self.array_on(leg).map_or(whole, |(_, size)| size);
                 whole.0.checked_sub(self.asked.offset_bytes.0).ok_or_else(|| beyond(0, whole))?
             }
             (None, size) => {
@@ -196,7 +202,7 @@ impl Spec {
             format_bytes(stripe.0),
             format_bytes(target.0)
         );
-        refuse(chunks == 0, "stripe", &why)?;
+        refuse(chunks == 0, "chunk", &why)?;
         Ok(Bytes(chunks * stripe.0 * u64::from(self.asked.targets)))
     }
 }
@@ -267,7 +273,7 @@ pub fn check_alignment(workload: &Workload, alignment: u64) -> Result<(), BuildE
         ("offset", workload.offset_bytes.0),
         ("misalign", workload.misalign_bytes.0),
         ("stride", workload.stride_bytes.unwrap_or_default().0),
-        ("stripe", workload.stripe_bytes.unwrap_or_default().0),
+        ("chunk", workload.stripe_bytes.unwrap_or_default().0),
     ];
     for (flag, value) in sizes.chain(others) {
         let why = format!(

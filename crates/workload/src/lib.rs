@@ -5,6 +5,7 @@
 //! drawing offsets in the engines' loops (each would need its own tests for coverage and shares).
 #![forbid(unsafe_code)]
 
+mod array;
 mod arrivals;
 mod build;
 mod design;
@@ -22,6 +23,7 @@ mod toml_lines;
 pub mod values;
 mod zipf;
 
+pub use array::volume_spec;
 pub use build::check_alignment;
 pub use design::{
     Axis, Combination, Contrast, Design, DesignError, FLAG_KEYS, Level, Order, PRESETS, Pick,

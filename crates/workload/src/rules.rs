@@ -55,6 +55,7 @@ impl Spec {
         self.check_loop()?;
         self.check_engine()?;
         self.check_targets()?;
+        self.check_array()?;
         self.check_data()?;
         self.check_times()
     }
@@ -187,7 +188,7 @@ impl Spec {
         let why = "polls for reads and writes, not for trims and flushes; leave it out";
         refuse(asked.polled, "hipri", why)?;
         let why = "is for reads and writes; trim one target at a time";
-        refuse(asked.stripe_bytes.is_some(), "stripe", why)?;
+        refuse(asked.stripe_bytes.is_some(), "chunk", why)?;
         let why = "is about what writes carry, and a trim carries nothing; leave it out";
         refuse(asked.data != Data::Random, "verify, --zeros or --compressible", why)
     }
@@ -240,8 +241,9 @@ impl Spec {
             return refuse(uneven, "numjobs", &why);
         };
         let why = "spreads an area over several targets; name more than one, or leave it out";
-        refuse(self.asked.targets < 2, "stripe", why)?;
-        in_range("stripe", stripe.0, 1, MAX_STRIPE_BYTES)
+        let flag = if self.asked.array.is_some() { "raid" } else { "chunk" };
+        refuse(self.asked.targets < 2, flag, why)?;
+        in_range("chunk", stripe.0, 1, MAX_STRIPE_BYTES)
     }
 
     fn check_data(&self) -> Result<(), BuildError> {

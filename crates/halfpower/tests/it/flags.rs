@@ -139,7 +139,7 @@ fn a_stripe_puts_chunks_on_the_targets_in_turn() {
         let folder = disk_folder().unwrap();
         let files = ["a", "b"].map(|name| zeros(folder.path(), name, 4 * CHUNK));
         let words = format!(
-            "{} {} --stripe 64k --rw randwrite --pattern hit --hit-size 64k --offset {offset} \
+            "{} {} --chunk 64k --rw randwrite --pattern hit --hit-size 64k --offset {offset} \
              --passes 1 --overwrite",
             files[0].display(),
             files[1].display()
@@ -186,7 +186,7 @@ fn more_targets_than_the_usual_limit_of_open_files_are_opened() {
         .map(|index| zeros(folder.path(), &index.to_string(), 65_536).display().to_string())
         .collect();
     let words =
-        format!("{} --stripe 64k --io-size 1m --runtime 30s --no-save --json", paths.join(" "));
+        format!("{} --chunk 64k --io-size 1m --runtime 30s --no-save --json", paths.join(" "));
     let limited = |limit: &str, words: &str| {
         let mut command = std::process::Command::new("sh");
         let program = program().get_program().to_owned();
@@ -214,9 +214,9 @@ fn targets_that_cannot_be_taken_together_are_refused() {
     refused(format!("{small} {large}"), &["differ in size", "--size"]);
     refused(format!("{small} {}", other.display()), &["the same"]);
     refused(format!("{small} sim:mm1"), &["stands alone"]);
-    refused(format!("{small} --stripe 64k"), &["--stripe", "more than one"]);
+    refused(format!("{small} --chunk 64k"), &["--chunk", "more than one"]);
     refused(format!("{small} {large} --numjobs 3"), &["--numjobs 3", "2 targets"]);
-    refused(format!("{small} {large} --stripe 2m"), &["--stripe 2 MiB", "1 MiB"]);
+    refused(format!("{small} {large} --chunk 2m"), &["--chunk 2 MiB", "1 MiB"]);
     trial(0, &format!("{small} {large} --size 1m --io-size 1m --runtime 30s"));
 }
 

@@ -260,7 +260,7 @@ fn more_targets_than_files_may_be_open_are_refused_with_limit_and_need() {
         std::fs::write(folder.path().join(name), vec![7; 65_536]).unwrap();
     }
     let words = format!(
-        "run {} --stripe 4k --cache all --size 64k --io-size 64k --runtime 30s --no-save",
+        "run {} --chunk 4k --cache all --size 64k --io-size 64k --runtime 30s --no-save",
         names.join(" ")
     );
     let within = |limits: &str| {

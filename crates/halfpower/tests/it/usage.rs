@@ -198,7 +198,7 @@ fn a_flag_that_would_do_nothing_is_refused_with_the_one_that_it_belongs_to() {
     refused("run . --destroy-data-on sdb", &["--destroy-data-on", "nothing is written"]);
     refused("run . --csv intervals.csv", &["--csv", "--interval"]);
     refused("run . --comment text", &["--comment", "--sqlio-csv"]);
-    refused("run . --stripe 64k", &["--stripe", "more than one"]);
+    refused("run . --chunk 64k", &["--chunk", "more than one"]);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_simulated_target_refuses_each_flag_of_a_real_machine_by_name() {
         "--ioengine sync",
         "--hipri",
         "--sqthread-poll",
-        "--stripe 64k",
+        "--chunk 64k",
         "--drop-cache dontneed",
         "--compressible 50",
         "--zeros",

@@ -70,7 +70,7 @@ fn a_stripe_over_two_files_reads_back_good() {
     let (_one, first) = written_file(2 << 20);
     let (_two, second) = written_file(2 << 20);
     let words = format!(
-        "{} {} --stripe 64k --overwrite --verify --rw randwrite --bs 96k --iodepth 4 \
+        "{} {} --chunk 64k --overwrite --verify --rw randwrite --bs 96k --iodepth 4 \
          --io-size 2m --runtime 30s",
         first.display(),
         second.display()

@@ -169,6 +169,14 @@ fn data(workload: &Workload) -> Option<String> {
 fn targets(workload: &Workload) -> Option<String> {
     let (targets, chunk) = (workload.targets, workload.stripe_bytes);
     match chunk.map(|chunk| format_bytes(chunk.0)) {
+        Some(chunk) if let Some(array) = workload.array => {
+            let failed = array.failed.map_or_else(String::new, |leg| match array.rebuild {
+                Some(_) => format!(", target {leg} being rebuilt"),
+                None => format!(", target {leg} failed"),
+            });
+            let level = array.level.number();
+            Some(format!("RAID {level} over {targets} targets by {chunk}{failed}"))
+        }
         Some(chunk) => Some(format!("striped over {targets} targets by {chunk}")),
         None => (targets > 1).then(|| format!("on {targets} targets")),
     }

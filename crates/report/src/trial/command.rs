@@ -6,8 +6,8 @@
 
 use crate::story::joined;
 use record::{
-    Arrival, CacheMode, Data, Discipline, DropCache, FlushKind, Nanos, Pattern, Regions,
-    ReplayPace, Target, TargetKind, Trial, Workload, mix_word, shell_word,
+    Arrival, Bytes, CacheMode, Data, Discipline, DropCache, FlushKind, Nanos, Pattern, RebuildPace,
+    Regions, ReplayPace, Target, TargetKind, Trial, Workload, mix_word, shell_word,
 };
 
 /// A flag with its value, which is empty for a switch; `None` where it is not written.
@@ -16,10 +16,15 @@ type Flag = (&'static str, Option<String>);
 pub(crate) fn command(trial: &Trial) -> String {
     let mut text = format!("halfpower run{}", words(trial, &trial.targets));
     for (index, job) in trial.workload.beside.iter().enumerate() {
-        let Some(alone) = trial.job(index + 1) else { continue };
+        let Some(mut alone) = trial.job(index + 1) else { continue };
         // What a recording has beside its requests comes with it.
         if alone.workload.replay.is_some() && alone.workload.instead.is_some() {
             continue;
+        }
+        // Targets of the first are bound together by its flags.
+        if job.targets == 0 && trial.workload.array.is_some() {
+            (alone.workload.array, alone.workload.stripe_bytes) = (None, None);
+            alone.workload.size_bytes = Bytes(0);
         }
         let own = if job.targets > 0 { alone.targets.as_slice() } else { &[] };
         let mut words = words(&alone, own);
@@ -117,18 +122,29 @@ fn place(workload: &Workload, trial: &Trial) -> Vec<Flag> {
     let size = made.map_or(workload.size_bytes.0, |target| target.size_bytes.0);
     let offset = workload.offset_bytes.0;
     let usual_drop = workload.drop_cache == DropCache::None;
+    let array = workload.array;
+    // The size is that of each target.
+    let array_size = array.map(|array| array.leg_bytes.0.to_string());
     vec![
         ("cache", unless(workload.cache == CacheMode::Device, workload.cache.name())),
         ("ioengine", unless(trial.simulated, workload.engine.name())),
         ("hipri", switch(workload.polled)),
         ("sqthread-poll", switch(workload.sqpoll)),
         ("huge-pages", switch(workload.huge_pages)),
-        ("stripe", workload.stripe_bytes.map(|chunk| chunk.0.to_string())),
+        ("raid", array.map(|array| array.level.number().to_string())),
+        ("chunk", workload.stripe_bytes.map(|chunk| chunk.0.to_string())),
+        ("failed", array.and_then(|array| array.failed).map(|leg| leg.to_string())),
+        ("rebuild", array.and_then(|array| array.rebuild).map(rebuild_word)),
         ("offset", unless(offset == 0, offset)),
-        ("size", unless(size == 0 || workload.stripe_bytes.is_some(), size)),
+        ("size", array_size.or(unless(size == 0 || workload.stripe_bytes.is_some(), size))),
         ("drop-cache", unless(usual_drop, workload.drop_cache.name())),
         ("precondition", switch(trial.preconditioning.is_some())),
     ]
+}
+
+/// The value of `--rebuild`.
+fn rebuild_word(pace: RebuildPace) -> String {
+    pace.bytes_per_s.map_or_else(|| "max".to_owned(), |bytes| bytes.0.to_string())
 }
 
 /// When they come, what they carry, and when it ends.

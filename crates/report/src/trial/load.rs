@@ -78,6 +78,7 @@ fn ended_text(why: EndedBy) -> &'static str {
     match why {
         EndedBy::Bytes => "its bytes: all that were asked for are transferred",
         EndedBy::Recording => "its recording: all its requests have been made",
+        EndedBy::Rebuilt => "the rebuild: the failed target holds its part again",
         EndedBy::Passes => "its passes: all that were asked for are made",
         EndedBy::Precision => "its precision: the interval of the rate is as narrow as asked for",
         EndedBy::Failures => "failures: nothing else came back",

@@ -5,6 +5,7 @@
 //! device's own counters, the limit of the load generator. A part that was not measured keeps its
 //! place and says why.
 
+mod array;
 mod asked;
 mod command;
 mod components;
@@ -58,6 +59,7 @@ pub fn trial(trial: &Trial) -> Story {
         jobs::section(&mut story, trial, &jobs);
     }
     latencies(&mut story, &jobs);
+    array::array(&mut story, trial);
     let section = story.section("How it ran", "");
     load::open_loop(section, trial);
     load::concurrency(section, shown);

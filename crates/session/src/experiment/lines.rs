@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use workload::{Combination, Design, Spec};
 
 /// Keys that a level's `sim` stands in for on a simulated target.
-const STOOD_FOR: [&str; 4] = ["prepare", "stripe", "target", "targets"];
+const STOOD_FOR: [&str; 6] = ["prepare", "raid", "chunk", "failed", "target", "targets"];
 /// Flags that have nothing to do on a simulated target, whose file cache begins empty.
 const NOTHING_TO_DO: &str = "drop-cache";
 /// Why a target cannot be used twice at once.

@@ -14,17 +14,18 @@ pub(crate) use spec::{KEYS, KINDS};
 pub use spec::{Location, MachineSpec};
 
 use crate::bus::{Bus, PHASES};
-use crate::device::{Arrival, Conditions, Device, Ended, HOST_CPU, PROCESS, component};
+use crate::device::{Arrival, Conditions, Device, Ended, HOST_CPU, PROCESS, Rebuilding, component};
 use crate::drive::{Ask, Command, Drive, DriveSpec};
 use crate::event_queue::EventQueue;
 use crate::files::{FileAction, FileLayer};
+use crate::rebuild::Rebuild;
 use crate::server::{Lane, Processors, Server};
 use crate::slab::Slab;
 use engine::ComponentSample;
 use path::Port;
 use record::{Nanos, OpKind};
 use remote::Remote;
-use volume::{DiskLoad, Plan, Raid, Volume};
+use volume::{DiskLoad, Plan, Raid, Volume, VolumeSpec};
 use workload::Rng;
 
 /// Spindles of a kind differ by so much at most, in millionths: makers give half a percent and less.
@@ -63,6 +64,8 @@ enum Event {
     Interface(u32),
     Mechanism(u32),
     Parity(u32),
+    /// Steps of the rebuild are due.
+    Rebuild,
     /// The data of a block have crossed to or from a box of disks.
     Crossed(u32),
     /// A request of a client is in memory.
@@ -81,6 +84,8 @@ struct Io {
 
 #[derive(Debug, Default)]
 struct Block {
+    /// Whether it is a step of the rebuild: its place is that on the failed disk.
+    step: bool,
     tag: u32,
     write: bool,
     forced: bool,
@@ -101,6 +106,10 @@ pub struct Machine {
     agenda: EventQueue<Event>,
     files: FileLayer,
     volume: Volume,
+    /// From the first trial on.
+    rebuild: Option<Rebuild>,
+    /// When it has an event on the agenda; the end of time for none.
+    rebuild_at_ns: u64,
     processors: Processors,
     /// What of their time is on nobody's account: the system starts what waited by itself.
     unclaimed_ns: u64,
@@ -141,11 +150,15 @@ impl Machine {
             })
             .collect();
         let disk_bytes = ports.first().map_or(0, |port| port.drive.geometry.bytes);
-        let volume = Volume::new(&spec.volume, spec.disks, disk_bytes);
+        // Writers and the rebuild keep out of each other's way.
+        let volume_spec = VolumeSpec { ordered: spec.rebuild.is_some(), ..spec.volume };
+        let volume = Volume::new(&volume_spec, spec.disks, disk_bytes);
         let adapter_count = bus_count.div_ceil(spec.adapter.channels);
         let (adapter, host, contended) = (&spec.adapter, &spec.host, spec.contention);
         Self {
             files: FileLayer::new(&spec.file, volume.size()),
+            rebuild: None,
+            rebuild_at_ns: u64::MAX,
             processors: Processors::new(host.processors),
             unclaimed_ns: 0,
             engine: Server::default(),
@@ -190,6 +203,10 @@ impl Machine {
             Event::Interface(drive) => self.firmware_done(drive),
             Event::Mechanism(drive) => self.mechanism(drive),
             Event::Parity(block) => self.next_stage(block),
+            Event::Rebuild => {
+                self.rebuild_at_ns = u64::MAX;
+                self.rebuild_on();
+            }
             Event::TakenIn(number) => self.taken_in(number),
             Event::Leaves(number) => self.leaves(number),
             Event::Crossed(block) => {
@@ -231,7 +248,8 @@ impl Machine {
             FileAction::Block { tag, op, offset, bytes, forced } => {
                 let number = self.blocks.reuse();
                 let block = &mut self.blocks[number];
-                (block.tag, block.write, block.forced) = (tag, op == OpKind::Write, forced);
+                (block.step, block.tag) = (false, tag);
+                (block.write, block.forced) = (op == OpKind::Write, forced);
                 (block.offset, block.bytes) = (offset, bytes);
                 block.waited = !self.volume.claim(number, op, offset, bytes);
                 if block.waited && self.spec.location == Location::Host {
@@ -260,18 +278,22 @@ impl Machine {
         }
         let block = &mut self.blocks[number];
         let op = if block.write { OpKind::Write } else { OpKind::Read };
-        self.volume.plan(op, block.offset, block.bytes, &self.loads, &mut block.plan);
+        if block.step {
+            self.volume.plan_rebuild(block.offset, block.bytes, &self.loads, &mut block.plan);
+        } else {
+            self.volume.plan(op, block.offset, block.bytes, &self.loads, &mut block.plan);
+        }
         block.stage = 0;
         if self.spec.location == Location::Host {
             // Each piece beyond the first is one more transfer that the host starts.
             let first = block.plan.stages.first().map_or(0, |stage| stage.end);
             let more = first.saturating_sub(1) as u64;
             let work_ns = more * self.spec.file.costs.extra_transfer_ns;
-            self.unclaimed_ns += if block.waited { work_ns } else { 0 };
+            self.unclaimed_ns += if block.waited || block.step { work_ns } else { 0 };
             self.processors.take(self.now_ns, work_ns);
         }
         let block = &mut self.blocks[number];
-        if block.write && self.spec.location == Location::Array {
+        if block.write && !block.step && self.spec.location == Location::Array {
             self.cross(number);
         } else {
             self.next_stage(number);
@@ -326,6 +348,7 @@ impl Machine {
     fn stage_done(&mut self, number: u32) {
         let block = &mut self.blocks[number];
         let xor_bytes = block.plan.stages[block.stage].xor_bytes;
+        let step = block.step;
         block.stage += 1;
         if xor_bytes == 0 {
             self.next_stage(number);
@@ -333,7 +356,9 @@ impl Machine {
         }
         let work_ns = |per_kib_ns: u64| xor_bytes * per_kib_ns / 1_024;
         let done_ns = if self.spec.location == Location::Host {
-            self.processors.take(self.now_ns, work_ns(self.spec.host.xor_per_kib_ns))
+            let work_ns = work_ns(self.spec.host.xor_per_kib_ns);
+            self.unclaimed_ns += if step { work_ns } else { 0 };
+            self.processors.take(self.now_ns, work_ns)
         } else {
             self.engine.serve(self.now_ns, work_ns(self.spec.adapter.xor_per_kib_ns))
         };
@@ -352,6 +377,9 @@ impl Machine {
 
     fn block_done(&mut self, number: u32) {
         let block = &mut self.blocks[number];
+        if block.step {
+            return self.step_done(number);
+        }
         let (tag, outcome) = (block.tag, block.bytes as i32);
         self.blocks.release(number);
         for next in self.volume.release(number) {
@@ -359,6 +387,41 @@ impl Machine {
         }
         self.files.block_done(Nanos(self.now_ns), tag, outcome, &mut self.wants);
         self.satisfy(self.now_ns);
+    }
+
+    /// Begins the steps of the rebuild that are due, and looks again when the next is.
+    fn rebuild_on(&mut self) {
+        let Some(rebuild) = &mut self.rebuild else { return };
+        let Some((offset, bytes)) = rebuild.take(self.now_ns) else {
+            if let Some(due_ns) = rebuild.due().filter(|&due| due < self.rebuild_at_ns) {
+                self.rebuild_at_ns = due_ns;
+                self.at(due_ns, Event::Rebuild);
+            }
+            return;
+        };
+        let number = self.blocks.reuse();
+        let block = &mut self.blocks[number];
+        (block.step, block.write, block.forced) = (true, true, false);
+        (block.offset, block.bytes) = (offset, bytes);
+        block.waited = !self.volume.claim_rebuild(number, offset, bytes);
+        if !self.blocks[number].waited {
+            self.begin_block(number);
+        }
+        self.rebuild_on();
+    }
+
+    /// A step has moved its bytes. It keeps its stripes until those before it have too.
+    fn step_done(&mut self, number: u32) {
+        let block = &self.blocks[number];
+        let (offset, bytes) = (block.offset, block.bytes);
+        let over = self.volume.rebuilt(number, offset, bytes, true);
+        if let Some(rebuild) = &mut self.rebuild {
+            rebuild.count(&self.blocks[number].plan);
+            rebuild.over(over.over.len(), self.volume.rebuilt_bytes(), Nanos(self.now_ns));
+        }
+        over.over.into_iter().for_each(|step| self.blocks.release(step));
+        over.ready.into_iter().for_each(|next| self.begin_block(next));
+        self.rebuild_on();
     }
 
     /// Takes a request that is in this machine's memory; `first_ns` of work come before it.
@@ -401,6 +464,13 @@ impl Machine {
 impl Device for Machine {
     fn begin(&mut self, conditions: &Conditions) {
         self.files.begin(conditions);
+        let asked = self.spec.rebuild.zip(self.spec.volume.failed);
+        if let (Some((spec, disk)), None) = (asked, &self.rebuild) {
+            let (volume, chunk) = (&self.volume, self.spec.volume.chunk_bytes);
+            let now = Nanos(self.now_ns);
+            self.rebuild = Some(Rebuild::new(spec, disk, self.spec.disks, (volume, chunk), now));
+            self.rebuild_on();
+        }
     }
 
     fn arrive(&mut self, now: Nanos, arrival: &Arrival) {
@@ -426,6 +496,10 @@ impl Device for Machine {
 
     fn size(&self) -> u64 {
         self.volume.size()
+    }
+
+    fn rebuild(&self) -> Option<Rebuilding> {
+        self.rebuild.as_ref().map(Rebuild::told)
     }
 
     fn uses(&self) -> Vec<ComponentSample> {

@@ -8,8 +8,11 @@ use crate::bus::BusSpec;
 use crate::catalogue::{ADAPTERS, AdapterSpec, AnyParts, HOSTS, HostSpec};
 use crate::drive::DriveSpec;
 use crate::files::{FileSpec, FileState, FileSystem};
-use crate::keys::{BY_KIND, Kind, Setting, bytes, choice, count, filed, key, put, switch};
+use crate::keys::{
+    BY_KIND, Kind, Setting, bytes, bytes_per_s, choice, count, filed, key, put, switch,
+};
 use crate::network::NetworkSpec;
+use crate::rebuild::RebuildSpec;
 use volume::{MirrorReads, Raid, Volume, VolumeSpec};
 
 pub(crate) const KINDS: &[Kind] = &[
@@ -93,6 +96,22 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
         put(&mut it.volume.failed, (value != "none").then(number).transpose())
     }),
     key(
+        "rebuild",
+        "none",
+        "how the failed disk is rebuilt beside the load: none, max, or bytes per second of it",
+    )
+    .sets(|it, value| {
+        let pace = match value {
+            "none" => Ok(None),
+            "max" => Ok(Some(RebuildSpec { bytes_per_s: None })),
+            rate => bytes_per_s(rate).and_then(|rate| match rate {
+                0 => Err("use none, max, or a rate above 0".to_owned()),
+                rate => Ok(Some(RebuildSpec { bytes_per_s: Some(rate) })),
+            }),
+        };
+        put(&mut it.rebuild, pace)
+    }),
+    key(
         "raidat",
         "host",
         "who does the work of an array: host, adapter, or array (a box with a controller)",
@@ -172,6 +191,8 @@ pub struct MachineSpec {
     pub volume: VolumeSpec,
     /// Who does its work.
     pub location: Location,
+    /// How its failed disk is rebuilt.
+    pub rebuild: Option<RebuildSpec>,
     pub file: FileSpec,
     /// Between the application and the machine, which then is a server.
     pub network: Option<NetworkSpec>,
@@ -199,6 +220,7 @@ impl MachineSpec {
             pcis: 1,
             volume: VolumeSpec { chunk_bytes: NT_CHUNK_BYTES, ..VolumeSpec::default() },
             location: Location::Host,
+            rebuild: None,
             file,
             network: None,
             contention: true,
@@ -209,6 +231,9 @@ impl MachineSpec {
     pub(crate) fn check(&self) -> Result<(), String> {
         self.drive.check()?;
         self.volume.check(self.disks)?;
+        if self.rebuild.is_some() && self.volume.failed.is_none() {
+            return Err("rebuild needs the disk that has failed: add failed=1".to_owned());
+        }
         let least = self.least_buses();
         if self.buses != 0 && self.buses < least {
             let (disks, most) = (self.disks, self.bus.most_drives);

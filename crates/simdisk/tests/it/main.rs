@@ -12,4 +12,5 @@ mod machines;
 mod network;
 mod parameters;
 mod queue_device;
+mod rebuilds;
 mod specs;

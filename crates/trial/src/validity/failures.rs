@@ -108,3 +108,22 @@ pub(super) fn corrupt(trial: &Trial) -> Option<Finding> {
         .with("good blocks", verify.good as f64, "")
     })
 }
+
+pub(super) fn array(trial: &Trial) -> Option<Finding> {
+    let check = trial.result.array.as_ref()?.check.as_ref()?;
+    let (bad, named) = (check.bad, check.first_bad.iter().take(BLOCKS_NAMED));
+    let named: Vec<&str> = named.map(String::as_str).collect();
+    (bad > 0).then(|| {
+        Finding::invalid(
+            FindingCode::ArrayInconsistent,
+            format!(
+                "In {bad} of {} rows the legs of the array do not agree: {}.",
+                bad + check.good,
+                named.join("; ")
+            ),
+            "What one leg holds cannot be made again from the others: run with --verify and a write              load, which makes them agree first, or rebuild the leg that is known to be wrong.",
+        )
+        .with("rows that do not agree", bad as f64, "")
+        .with("rows that agree", check.good as f64, "")
+    })
+}

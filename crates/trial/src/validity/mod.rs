@@ -35,6 +35,7 @@ const OF_A_JOB: &[Rule] = &[
     failures::silent,
     failures::interrupted,
     failures::corrupt,
+    failures::array,
     load::depth,
     load::fell_behind,
     load::few,
@@ -152,6 +153,10 @@ fn traffic(trial: &Trial) -> Option<Traffic<'_>> {
     let counters = trial.device_counters.value()?;
     let ratio = counters.ratio_bytes?;
     let workload = &trial.workload;
+    // Copies and parity are traffic of the array's.
+    if workload.all().any(|workload| workload.array.is_some()) {
+        return None;
+    }
     // A device counts what it failed to do as well.
     let failed = trial.failed();
     let cut_off = (2 * u64::from(workload.depth) + failed).saturating_mul(workload.max_bs().0);

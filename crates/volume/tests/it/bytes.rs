@@ -1,7 +1,7 @@
 //! Moves real bytes as the plans and their arithmetic say, and looks at every byte of the disks.
 
 use record::OpKind;
-use volume::{Combinations, DiskLoad, Memory, Plan, Raid, Volume, VolumeSpec};
+use volume::{Combinations, DiskLoad, Memory, Plan, Raid, StepsOver, Volume, VolumeSpec};
 use workload::Rng;
 
 const KIB: u64 = 1 << 10;
@@ -50,7 +50,7 @@ impl Disks {
     }
 
     /// A step of a rebuild.
-    pub(crate) fn rebuild(&mut self, request: u32, offset: u64, bytes: u32) -> Vec<u32> {
+    pub(crate) fn rebuild(&mut self, request: u32, offset: u64, bytes: u32) -> StepsOver {
         let (mut plan, mut combinations) = (Plan::default(), Combinations::default());
         self.volume.plan_rebuild(offset, bytes, &[DiskLoad::default(); 8], &mut plan);
         self.volume.combine_rebuild(&plan, &mut combinations);
@@ -76,8 +76,8 @@ impl Disks {
                 combine(plan, sums, &mut pieces, data);
             }
             let begin = stage.checked_sub(1).map_or(0, |before| plan.stages[before].end);
-            for index in begin..plan.stages[stage].end {
-                let piece = plan.pieces[index];
+            let stage = plan.pieces.iter().enumerate().take(plan.stages[stage].end).skip(begin);
+            for (index, piece) in stage {
                 let (disk, length) = (piece.disk as usize, piece.bytes as usize);
                 let on_disk = piece.offset as usize..piece.offset as usize + length;
                 self.moved[disk][piece.op as usize] += length as u64;
@@ -111,7 +111,7 @@ impl Disks {
 
     /// Whether copies are equal, or every row sums up to nothing.
     pub(crate) fn consistent(&self) -> bool {
-        let (first, others) = self.disks.split_first().unwrap();
+        let (first, others) = self.disks.split_first().expect("an array has disks");
         match self.spec.raid {
             Raid::Raid1 => others.iter().all(|disk| disk == first),
             _ => (0..first.len())

@@ -2,10 +2,14 @@
 
 use crate::bytes::{Disks, arrays, part, random};
 use record::OpKind;
-use volume::{DiskLoad, Plan, Raid, Volume, VolumeSpec};
+use volume::{DiskLoad, Plan, Raid, RebuildSteps, StepsOver, Volume, VolumeSpec};
 use workload::Rng;
 
 const KIB: u32 = 1 << 10;
+
+fn steps(over: &[u32], ready: &[u32]) -> StepsOver {
+    StepsOver { over: over.to_vec(), ready: ready.to_vec() }
+}
 
 #[test]
 fn a_disk_is_rebuilt_beside_writes_and_reads_are_right_at_every_step() {
@@ -25,7 +29,7 @@ fn a_disk_is_rebuilt_beside_writes_and_reads_are_right_at_every_step() {
             let bytes = (2 * KIB).min((member - at) as u32);
             assert!(array.volume.claim_rebuild(7, at, bytes));
             let before = array.moved.clone();
-            assert!(array.rebuild(7, at, bytes).is_empty(), "nobody waits");
+            assert_eq!(array.rebuild(7, at, bytes), steps(&[7], &[]), "nobody waits");
             at += u64::from(bytes);
             assert_eq!(array.volume.rebuilt_bytes(), at);
             let read: u64 = (0..disks as usize).map(|it| array.moved[it][0] - before[it][0]).sum();
@@ -63,13 +67,13 @@ fn steps_end_in_any_order_and_count_without_a_gap() {
         assert!(volume.claim_rebuild(request, at, KIB));
     }
     assert!(!volume.claim(9, OpKind::Write, 2 * 2_048, 512), "a write to the third stripe waits");
-    assert!(volume.rebuilt(2, 2_048, KIB, true).is_empty());
+    assert_eq!(volume.rebuilt(2, 2_048, KIB, true), steps(&[], &[]), "it keeps its stripe");
     assert_eq!(volume.rebuilt_bytes(), 0);
-    assert!(volume.rebuilt(0, 0, KIB, true).is_empty());
+    assert_eq!(volume.rebuilt(0, 0, KIB, true), steps(&[0], &[]));
     assert_eq!(volume.rebuilt_bytes(), 1_024);
     assert_eq!(
         volume.rebuilt(1, 1_024, KIB, true),
-        [9],
+        steps(&[1, 2], &[9]),
         "what waited for the last of them goes on"
     );
     assert_eq!(volume.rebuilt_bytes(), 3_072);
@@ -82,9 +86,9 @@ fn after_a_step_that_failed_nothing_counts_and_nobody_waits_for_ever() {
         assert!(volume.claim_rebuild(request, at, KIB));
     }
     assert!(!volume.claim(9, OpKind::Write, 1_000, 2_000), "in the way of all three");
-    assert!(volume.rebuilt(2, 2_048, KIB, true).is_empty());
-    assert!(volume.rebuilt(0, 0, KIB, false).is_empty());
-    assert_eq!(volume.rebuilt(1, 1_024, KIB, true), [9]);
+    assert_eq!(volume.rebuilt(2, 2_048, KIB, true), steps(&[], &[]));
+    assert_eq!(volume.rebuilt(0, 0, KIB, false), steps(&[0, 2], &[]));
+    assert_eq!(volume.rebuilt(1, 1_024, KIB, true), steps(&[1], &[9]));
     assert_eq!(volume.rebuilt_bytes(), 0);
 }
 
@@ -110,4 +114,30 @@ fn reads_made_from_parity_wait_for_writes_and_not_for_each_other() {
     assert!(!volume.claim(5, write, lost, 512));
     assert!(volume.release(4).is_empty());
     assert_eq!(volume.release(3), [5]);
+}
+
+#[test]
+fn steps_are_whole_chunks_that_make_up_the_disk_and_a_rate_says_when_each_is_due() {
+    for (chunk, member, step) in [
+        (64 << 10, 1 << 20, 64 << 10),
+        (4 << 10, 1 << 20, 64 << 10),
+        (4 << 10, 12 << 10, 4 << 10),
+        (4 << 10, 24 << 10, 8 << 10),
+        (1 << 20, 3 << 20, 1 << 20),
+        (64 << 10, 100 << 10, 64 << 10),
+    ] {
+        let mut steps = RebuildSteps::new(chunk, member, 5, None);
+        assert_eq!(steps.bytes(), step, "{member} in {chunk}");
+        let mut at = 0;
+        while let Some((offset, bytes)) = steps.take(5) {
+            assert_eq!(offset, at);
+            at += u64::from(bytes);
+        }
+        assert_eq!((at, steps.due()), (member, None));
+    }
+    let mut steps = RebuildSteps::new(65_536, 1 << 20, 1_000, Some(65_536_000));
+    assert_eq!(steps.take(999), None);
+    assert_eq!(steps.take(1_000), Some((0, 65_536)));
+    assert_eq!((steps.due(), steps.take(1_000_999)), (Some(1_001_000), None));
+    assert_eq!(steps.take(9_000_000), Some((65_536, 65_536)), "it catches up");
 }

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 /// The flags of `run` that a design may set. The others say where results go, what may be
 /// destroyed, or which seed is used, and are no part of what is measured.
-pub const FLAG_KEYS: [&str; 45] = [
+pub const FLAG_KEYS: [&str; 47] = [
     "arrival",
     "beside",
     "bs",
@@ -64,7 +64,9 @@ pub const FLAG_KEYS: [&str; 45] = [
     "sqthread-poll",
     "stride",
     "sync-file-range",
-    "stripe",
+    "raid",
+    "chunk",
+    "failed",
     "think-time",
     "until-precision",
     "zeros",

@@ -102,7 +102,7 @@ fn a_stripe_is_the_whole_chunks_of_the_smallest_target_times_their_number() {
     let sized = Spec { size: Some(Bytes(70_000)), ..spec.clone() };
     assert_eq!(sized.build(Bytes(200_000)).unwrap().size_bytes, Bytes(3 * 65_536));
     let text = spec.build(Bytes(60_000)).unwrap_err().to_string();
-    assert!(text.contains("--stripe 64 KiB is more than the smallest target has"), "{text}");
+    assert!(text.contains("--chunk 64 KiB is more than the smallest target has"), "{text}");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn every_length_that_shifts_a_request_must_be_aligned_past_the_page_cache() {
     let asked = [
         ("misalign", Workload { misalign_bytes: Bytes(100), ..base.clone() }),
         ("stride", Workload { pattern: strided.0, stride_bytes: strided.1, ..base.clone() }),
-        ("stripe", Workload { stripe_bytes: Some(Bytes(65_537)), ..base }),
+        ("chunk", Workload { stripe_bytes: Some(Bytes(65_537)), ..base }),
     ];
     for (flag, asked) in asked {
         let workload = Spec::of(asked).build(Bytes(1 << 20)).unwrap();

@@ -1,0 +1,659 @@
+//! Several files as one that holds more than the data: RAID 1 and RAID 5 in software.
+//!
+//! What a request becomes is the plan of a [`Volume`], the same that simulated arrays carry out: stages
+//! of transfers, which bytes are the exclusive or of which others, and who waits for whom. This
+//! engine moves the bytes. Jobs on one array share its volume behind a lock, which a request takes
+//! when it begins and when it ends: a write that touches a stripe of another's waits for that, whichever
+//! thread has it. The lock is why this is an engine of its own: [`Direct`] and [`Striped`](crate::Striped)
+//! know nothing of it.
+//!
+//! A slot has memory beside that of its request, for what is read and made on the way. Bytes that lie
+//! in one piece go straight between the request's memory and the file; only others are copied. A
+//! stage's transfers are limited, not its plan: what finds no free tag waits.
+//!
+//! An engine whose requests all wait for those of other threads looks again in short pieces; it is
+//! woken when one of them ends. A request fails with the first of its transfers that does. What its other
+//! transfers wrote stays: whoever reads the array back finds out what it holds.
+//!
+//! Rejected: a thread per leg (a request would be handed over twice), a log of writes that are under
+//! way (an array would be measured with the cost of a second device; [docs/arrays.md] says what a kill
+//! leaves), and a lock per stripe (a request takes all of its stripes at one moment or none).
+//!
+//! [docs/arrays.md]: ../../../docs/arrays.md
+
+use crate::{
+    Act, Clock, Completion, Direct, Engine, EngineError, MonotonicClock, OpenEngine, Setup,
+    Submission, Transfer, Transport, Wait,
+};
+use record::{FlushKind, Nanos, OpKind};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use volume::{Combinations, DiskLoad, Memory, Plan, Raid, StepsOver, Volume, VolumeSpec};
+use workload::Request;
+
+/// Most transfers of a job in flight: enough for any device, and a ring holds them.
+const MOST_TRANSFERS: u32 = 4_096;
+/// How long a job whose requests wait for another job's goes without looking.
+const LOOK: Nanos = Nanos(100_000);
+
+/// The array that the engines of all jobs on it share.
+#[derive(Debug)]
+pub struct SharedArray {
+    spec: VolumeSpec,
+    legs: u32,
+    /// Whether the failed leg is written because it is rebuilt.
+    rebuilds: bool,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    volume: Volume,
+    loads: Vec<DiskLoad>,
+    /// Requests of each engine: the first number, how many, and those that may begin now.
+    owners: Vec<Owner>,
+    /// Bytes read of each leg for a rebuild.
+    rebuild_read: Vec<u64>,
+    rebuild_written: u64,
+}
+
+#[derive(Debug)]
+struct Owner {
+    first: u32,
+    count: u32,
+    woken: Vec<u32>,
+}
+
+/// How far a rebuild is, and what it moved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RebuildState {
+    /// Bytes from the start of the leg that it holds again.
+    pub rebuilt: u64,
+    /// Bytes read of each leg.
+    pub read: Vec<u64>,
+    /// Bytes written to the failed one.
+    pub written: u64,
+}
+
+impl SharedArray {
+    /// Legs of so many bytes each bound into one; the specification must have passed its check.
+    #[must_use]
+    pub fn new(spec: &VolumeSpec, legs: u32, leg_bytes: u64, rebuilds: bool) -> Self {
+        let state = State {
+            volume: Volume::new(spec, legs, leg_bytes),
+            loads: vec![DiskLoad::default(); legs as usize],
+            owners: Vec::new(),
+            rebuild_read: vec![0; legs as usize],
+            rebuild_written: 0,
+        };
+        Self { spec: *spec, legs, rebuilds, state: Mutex::new(state), freed: Condvar::new() }
+    }
+
+    /// How far its rebuild is.
+    #[must_use]
+    pub fn rebuild(&self) -> RebuildState {
+        let state = self.lock();
+        RebuildState {
+            rebuilt: state.volume.rebuilt_bytes(),
+            read: state.rebuild_read.clone(),
+            written: state.rebuild_written,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Numbers for the requests of an engine: the first of them.
+    fn join(&self, count: u32) -> u32 {
+        let mut state = self.lock();
+        let first = state.owners.last().map_or(0, |owner| owner.first + owner.count);
+        state.owners.push(Owner { first, count, woken: Vec::new() });
+        first
+    }
+
+    /// The most stripes, or areas of a mirror, that a request touches.
+    fn most_stripes(&self, bytes: u64) -> u64 {
+        let data = u64::from(if self.spec.raid == Raid::Raid5 { self.legs - 1 } else { 1 });
+        bytes.saturating_sub(1) / (self.spec.chunk_bytes * data) + 2
+    }
+
+    /// Memory that a request of so many bytes takes beside its own. At both ends rows are read and
+    /// written; between them whole stripes are written, or read with a leg missing.
+    fn work_bytes(&self, bytes: u64) -> u64 {
+        let legs = u64::from(self.legs);
+        let whole = self.most_stripes(bytes).saturating_sub(2) * self.spec.chunk_bytes;
+        legs * (4 * bytes.min(self.spec.chunk_bytes) + whole)
+    }
+}
+
+impl State {
+    /// Takes those of `ready` that are of the engine whose numbers begin at `own`, and leaves the others
+    /// to theirs; whether there are any.
+    fn hand_on(&mut self, ready: Vec<u32>, own: u32, mine: &mut Vec<u32>) -> bool {
+        let mut others = false;
+        for number in ready {
+            let at = self.owners.partition_point(|owner| owner.first <= number) - 1;
+            let owner = &mut self.owners[at];
+            if owner.first == own {
+                mine.push(number - own);
+            } else {
+                owner.woken.push(number);
+                others = true;
+            }
+        }
+        others
+    }
+}
+
+/// What a slot is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Doing {
+    #[default]
+    Nothing,
+    /// It waits for requests of its stripes.
+    Waits,
+    /// A request.
+    Request,
+    /// A step of the rebuild.
+    Step,
+    /// A flush of all legs.
+    Flush,
+}
+
+#[derive(Debug)]
+struct Slot {
+    doing: Doing,
+    request: Request,
+    /// The request's own memory.
+    memory: *mut u8,
+    plan: Plan,
+    sums: Combinations,
+    /// Where the memory of each piece begins in the slot's work area.
+    begins: Vec<usize>,
+    stage: usize,
+    /// Transfers of the stage that are not done.
+    left: u32,
+    /// The first error.
+    error: i32,
+    /// Bytes that transfers did not move although they were asked to.
+    missing: u64,
+}
+
+/// A transfer on its way.
+#[derive(Clone, Copy, Debug, Default)]
+struct OnItsWay {
+    slot: u32,
+    bytes: u32,
+}
+
+/// A transfer that waits for a tag.
+#[derive(Clone, Copy, Debug)]
+struct Queued {
+    slot: u32,
+    transfer: Transfer,
+}
+
+/// An engine on all files of its setup as an array.
+#[derive(Debug)]
+pub struct Array<T: Transport> {
+    direct: Direct<T>,
+    shared: std::sync::Arc<SharedArray>,
+    /// The number of slot 0 among the requests of all engines.
+    first: u32,
+    /// Whether every write is a step of the rebuild.
+    steps: bool,
+    slots: Vec<Slot>,
+    /// By tag.
+    on_their_way: Vec<OnItsWay>,
+    free_tags: Vec<u32>,
+    queue: VecDeque<Queued>,
+    /// Slots that wait for others.
+    waiting: u32,
+    /// Slots whose plans are made and that have to begin.
+    planned: Vec<u32>,
+    /// Slots that are over.
+    over: Vec<u32>,
+    done: Vec<Completion>,
+    /// Requests that were not asked for yet.
+    ready: Vec<Completion>,
+    /// Whether transfers were readied since the last were handed over.
+    pushed: bool,
+}
+
+impl<T: Transport> OpenEngine for Array<T> {
+    fn open(setup: &Setup) -> Result<Self, EngineError> {
+        let shared = setup.array.clone().filter(|it| it.legs as usize == setup.files.len());
+        let shared = shared.ok_or_else(|| EngineError::Unavailable {
+            engine: "an array",
+            cause: format!("{} targets that are not bound into one", setup.files.len()),
+            errno: Errno::INVAL,
+            remedy: "give several targets, --raid and --chunk",
+        })?;
+        let (depth, max_bytes) = (setup.depth.max(1), u64::from(setup.max_bytes.max(1)));
+        let work = match setup.rebuilds {
+            true => u64::from(shared.legs).saturating_mul(max_bytes),
+            false => shared.work_bytes(max_bytes),
+        };
+        let work = usize::try_from(work).unwrap_or(usize::MAX);
+        let of_stripe = u64::from(shared.legs) * 3;
+        let pieces = shared.most_stripes(max_bytes).saturating_mul(of_stripe);
+        let most = u64::from(depth).saturating_mul(pieces).min(MOST_TRANSFERS.into()) as u32;
+        let most = most.max(depth.min(MOST_TRANSFERS));
+        let setup = &Setup { work_bytes: work, ..setup.clone() };
+        let slot = || Slot {
+            doing: Doing::Nothing,
+            request: Request { offset: 0, bytes: 0, op: OpKind::Read },
+            memory: std::ptr::null_mut(),
+            plan: Plan::default(),
+            sums: Combinations::default(),
+            begins: Vec::new(),
+            stage: 0,
+            left: 0,
+            error: 0,
+            missing: 0,
+        };
+        Ok(Self {
+            direct: Direct::open_for(setup, most)?,
+            first: shared.join(depth),
+            shared,
+            steps: setup.rebuilds,
+            slots: (0..depth).map(|_| slot()).collect(),
+            on_their_way: vec![OnItsWay::default(); most as usize],
+            free_tags: (0..most).rev().collect(),
+            queue: VecDeque::new(),
+            waiting: 0,
+            planned: Vec::with_capacity(depth as usize),
+            over: Vec::with_capacity(depth as usize),
+            done: Vec::with_capacity(most as usize),
+            ready: Vec::with_capacity(depth as usize),
+            pushed: false,
+        })
+    }
+
+    fn data(&self, slot: u32, bytes: usize) -> &[u8] {
+        self.direct.data(slot, bytes)
+    }
+}
+
+impl<T: Transport> Array<T> {
+    /// Plans the requests of slots that were let in.
+    fn plan(&mut self, state: &mut State) {
+        let State { volume, loads, .. } = state;
+        for &number in &self.planned {
+            let slot = &mut self.slots[number as usize];
+            let Request { offset, bytes, op } = slot.request;
+            if self.steps {
+                slot.doing = Doing::Step;
+                volume.plan_rebuild(offset, bytes, loads, &mut slot.plan);
+                volume.combine_rebuild(&slot.plan, &mut slot.sums);
+            } else {
+                slot.doing = Doing::Request;
+                volume.plan(op, offset, bytes, loads, &mut slot.plan);
+                volume.combine(op, offset, bytes, &slot.plan, &mut slot.sums);
+            }
+            for piece in &slot.plan.pieces {
+                let load = &mut loads[piece.disk as usize];
+                load.waiting += 1;
+                load.head_bytes = piece.offset + u64::from(piece.bytes);
+            }
+        }
+    }
+
+    /// Begins what was planned, outside of the lock.
+    fn begin(&mut self) {
+        while let Some(number) = self.planned.pop() {
+            let slot = &mut self.slots[number as usize];
+            (slot.stage, slot.error, slot.missing) = (0, 0, 0);
+            slot.begins.clear();
+            let mut at = 0;
+            for (piece, direct) in slot.plan.pieces.iter().zip(&slot.sums.direct) {
+                slot.begins.push(at);
+                at += if direct.is_some() { 0 } else { piece.bytes as usize };
+            }
+            self.direct.check_work(at);
+            self.next_stage(number);
+        }
+    }
+
+    /// Where the bytes of a piece are.
+    fn address(&self, number: u32, piece: usize) -> *mut u8 {
+        let slot = &self.slots[number as usize];
+        match slot.sums.direct[piece] {
+            // SAFETY: a part of the request, whose memory is that long.
+            Some(at) => unsafe { slot.memory.add(at as usize) },
+            // SAFETY: the pieces of a plan fit the work area (`check_work`).
+            None => unsafe { self.direct.work_area(number).add(slot.begins[piece]) },
+        }
+    }
+
+    /// Sends the transfers of the next stage that has any, or ends the request.
+    fn next_stage(&mut self, number: u32) {
+        loop {
+            let slot = &self.slots[number as usize];
+            let (stage, stages) = (slot.stage, slot.plan.stages.len());
+            let write = slot.request.op == OpKind::Write;
+            if stage == stages || slot.error != 0 || slot.missing > 0 {
+                if !write && slot.error == 0 && slot.missing == 0 {
+                    self.combine(number);
+                }
+                self.over.push(number);
+                return;
+            }
+            if write && stage + 1 == stages {
+                self.combine(number);
+            }
+            let slot = &mut self.slots[number as usize];
+            let begin = stage.checked_sub(1).map_or(0, |before| slot.plan.stages[before].end);
+            let end = slot.plan.stages[stage].end;
+            slot.stage += 1;
+            slot.left = (end - begin) as u32;
+            for index in begin..end {
+                let piece = self.slots[number as usize].plan.pieces[index];
+                let act = if piece.op == OpKind::Read { Act::Read } else { Act::Write };
+                let address = self.address(number, index);
+                let (offset, bytes, file) = (piece.offset, piece.bytes, piece.disk);
+                self.send(number, Transfer { address, offset, bytes, tag: 0, file, act });
+            }
+            if end > begin {
+                return;
+            }
+        }
+    }
+
+    /// Readies a transfer, now or when there is a tag for it.
+    fn send(&mut self, slot: u32, transfer: Transfer) {
+        match self.free_tags.pop() {
+            Some(tag) => {
+                self.on_their_way[tag as usize] = OnItsWay { slot, bytes: transfer.bytes };
+                self.direct.transport.push(Transfer { tag, ..transfer });
+                self.pushed = true;
+            }
+            None => self.queue.push_back(Queued { slot, transfer }),
+        }
+    }
+
+    /// Makes the bytes that are the exclusive or of others.
+    fn combine(&self, number: u32) {
+        let slot = &self.slots[number as usize];
+        let address = |memory: Memory| match memory {
+            // SAFETY: combinations are of bytes of the request and of its pieces.
+            Memory::Request(at) => unsafe { slot.memory.add(at as usize) },
+            // SAFETY: as above.
+            Memory::Piece(piece, at) => unsafe {
+                self.address(number, piece as usize).add(at as usize)
+            },
+        };
+        for combination in &slot.sums.all {
+            let length = combination.bytes as usize;
+            let to = address(combination.to);
+            let mut from = slot.sums.sources_of(combination).iter().map(|&it| address(it));
+            let Some(first) = from.next() else { continue };
+            // SAFETY: source and destination are apart: a piece that is made is never a source, and a
+            // part of the request is made of pieces alone, or of other parts of it.
+            unsafe { std::ptr::copy_nonoverlapping(first, to, length) };
+            for other in from {
+                // SAFETY: as above; nothing else refers to either, as the slot has no transfer that
+                // uses them in flight.
+                let (sum, other) = unsafe {
+                    (
+                        std::slice::from_raw_parts_mut(to, length),
+                        std::slice::from_raw_parts(other, length),
+                    )
+                };
+                sum.iter_mut().zip(other).for_each(|(sum, byte)| *sum ^= byte);
+            }
+        }
+    }
+
+    /// Books transfers that are done, and goes on with the requests that they belong to.
+    fn settle(&mut self) {
+        for position in 0..self.done.len() {
+            let Completion { slot: tag, outcome } = self.done[position];
+            let OnItsWay { slot: number, bytes } = self.on_their_way[tag as usize];
+            self.free_tags.push(tag);
+            let slot = &mut self.slots[number as usize];
+            slot.left -= 1;
+            if outcome < 0 {
+                slot.error = if slot.error == 0 { outcome } else { slot.error };
+            } else {
+                slot.missing += u64::from(bytes).saturating_sub(outcome as u64);
+            }
+            if slot.left > 0 {
+                continue;
+            }
+            match slot.doing {
+                Doing::Flush => self.over.push(number),
+                _ => self.next_stage(number),
+            }
+        }
+        self.done.clear();
+        while !self.free_tags.is_empty()
+            && let Some(Queued { slot, transfer }) = self.queue.pop_front()
+        {
+            self.send(slot, transfer);
+        }
+    }
+
+    /// Ends the requests that are over and begins those that they let in.
+    fn end_over(&mut self) {
+        while !self.over.is_empty() {
+            let shared = std::sync::Arc::clone(&self.shared);
+            let mut state = shared.lock();
+            let mut others = false;
+            while let Some(number) = self.over.pop() {
+                others |= self.end(number, &mut state);
+            }
+            self.plan(&mut state);
+            drop(state);
+            if others {
+                shared.freed.notify_all();
+            }
+            self.begin();
+        }
+    }
+
+    /// Ends a request; whether it let in one of another engine.
+    fn end(&mut self, number: u32, state: &mut State) -> bool {
+        let slot = &mut self.slots[number as usize];
+        let Request { offset, bytes, .. } = slot.request;
+        let whole = slot.error == 0 && slot.missing == 0;
+        let doing = slot.doing;
+        if doing == Doing::Flush {
+            self.complete(number);
+            return false;
+        }
+        for piece in &slot.plan.pieces {
+            state.loads[piece.disk as usize].waiting -= 1;
+            if doing == Doing::Step && whole {
+                match piece.op {
+                    OpKind::Read => {
+                        state.rebuild_read[piece.disk as usize] += u64::from(piece.bytes);
+                    }
+                    OpKind::Write => state.rebuild_written += u64::from(piece.bytes),
+                }
+            }
+        }
+        let ready = if doing == Doing::Step {
+            let StepsOver { over, ready } =
+                state.volume.rebuilt(self.first + number, offset, bytes, whole);
+            // A step that has to keep its stripes is not done yet.
+            over.into_iter().for_each(|number| self.complete(number - self.first));
+            ready
+        } else {
+            self.complete(number);
+            state.volume.release(self.first + number)
+        };
+        let before = self.planned.len();
+        let others = state.hand_on(ready, self.first, &mut self.planned);
+        self.waiting -= (self.planned.len() - before) as u32;
+        others
+    }
+
+    /// Hands a slot that is over back.
+    fn complete(&mut self, number: u32) {
+        let slot = &mut self.slots[number as usize];
+        let outcome = match (slot.error, std::mem::take(&mut slot.doing)) {
+            (0, Doing::Flush) => 0,
+            (0, _) => u64::from(slot.request.bytes).saturating_sub(slot.missing) as i32,
+            (error, _) => error,
+        };
+        self.ready.push(Completion { slot: number, outcome });
+    }
+
+    /// Begins requests that waited and that another engine let in.
+    fn take_woken(&mut self) {
+        if self.waiting == 0 {
+            return;
+        }
+        let shared = std::sync::Arc::clone(&self.shared);
+        let mut state = shared.lock();
+        let own = self.first;
+        if let Some(owner) = state.owners.iter_mut().find(|owner| owner.first == own) {
+            self.planned.extend(owner.woken.drain(..).map(|number| number - own));
+        }
+        self.waiting -= self.planned.len() as u32;
+        self.plan(&mut state);
+        drop(state);
+        self.begin();
+    }
+
+    fn transfers_in_flight(&self) -> u32 {
+        (self.on_their_way.len() - self.free_tags.len()) as u32
+    }
+
+    /// Waits for another engine to end something, for a moment.
+    fn wait_for_others(&self, deadline: Option<Nanos>) {
+        let state = self.shared.lock();
+        let woken = |state: &State| {
+            state.owners.iter().any(|owner| owner.first == self.first && !owner.woken.is_empty())
+        };
+        if woken(&state) {
+            return;
+        }
+        let left = deadline.map_or(LOOK, |end| end.since(MonotonicClock.now()).min(LOOK));
+        let waited = self.shared.freed.wait_timeout(state, Duration::from_nanos(left.0));
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl<T: Transport> Engine for Array<T> {
+    fn prepare(&mut self, requests: &[Submission]) {
+        for submission in requests {
+            let memory = match self.steps {
+                true => std::ptr::null_mut(),
+                false => self.direct.address_of(submission),
+            };
+            let slot = &mut self.slots[submission.slot as usize];
+            debug_assert_eq!(slot.doing, Doing::Nothing, "a slot carries one request");
+            (slot.request, slot.memory) = (submission.request, memory);
+        }
+        let shared = std::sync::Arc::clone(&self.shared);
+        let mut state = shared.lock();
+        for submission in requests {
+            let Request { offset, bytes, op } = submission.request;
+            let number = self.first + submission.slot;
+            let admitted = match self.steps {
+                true => state.volume.claim_rebuild(number, offset, bytes),
+                false => state.volume.claim(number, op, offset, bytes),
+            };
+            if admitted {
+                self.planned.push(submission.slot);
+            } else {
+                self.slots[submission.slot as usize].doing = Doing::Waits;
+                self.waiting += 1;
+            }
+        }
+        self.plan(&mut state);
+        drop(state);
+        self.begin();
+    }
+
+    fn flush(&mut self, slot: u32, kind: FlushKind) {
+        let failed = self.shared.spec.failed.filter(|_| !self.shared.rebuilds);
+        let legs: Vec<u32> = (0..self.shared.legs).filter(|&leg| Some(leg) != failed).collect();
+        let state = &mut self.slots[slot as usize];
+        (state.doing, state.left) = (Doing::Flush, legs.len() as u32);
+        (state.error, state.missing) = (0, 0);
+        for leg in legs {
+            self.send(slot, Transfer::flush(leg, 0, kind));
+        }
+    }
+
+    fn hand_over(&mut self) -> Result<(), EngineError> {
+        self.pushed = false;
+        self.direct.hand_over()
+    }
+
+    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+        loop {
+            self.take_woken();
+            // A plan whose first stages have no transfers may be over as it begins.
+            self.end_over();
+            let missing = ask.min.saturating_sub(self.ready.len() as u32);
+            let in_flight = self.transfers_in_flight();
+            let late = || ask.deadline.is_some_and(|end| MonotonicClock.now() >= end);
+            if in_flight == 0 {
+                if missing == 0 || self.waiting == 0 || late() {
+                    break;
+                }
+                self.wait_for_others(ask.deadline);
+                continue;
+            }
+            // Others may let in what waits here meanwhile.
+            let look = (self.waiting > 0).then(|| MonotonicClock.now().plus(LOOK));
+            let deadline = ask.deadline.into_iter().chain(look).min();
+            let transfers = Wait { min: missing.min(1), max: in_flight, deadline };
+            self.pushed = false;
+            self.direct.transport.wait(transfers, &mut self.done)?;
+            let silent = self.done.is_empty();
+            self.settle();
+            self.end_over();
+            if self.ready.len() as u32 >= ask.min || silent && late() {
+                break;
+            }
+        }
+        if self.pushed {
+            self.hand_over()?;
+        }
+        let count = self.ready.len().min(ask.max as usize);
+        done.extend(self.ready.drain(..count));
+        Ok(())
+    }
+
+    fn features(&self) -> Vec<String> {
+        let mut features = self.direct.features();
+        let VolumeSpec { raid, chunk_bytes, failed, .. } = self.shared.spec;
+        let failed = failed.map_or_else(String::new, |leg| format!(", leg {leg} failed"));
+        features.push(format!(
+            "RAID {} over {} targets in chunks of {chunk_bytes} bytes{failed}",
+            raid.word(),
+            self.shared.legs
+        ));
+        features
+    }
+}
+
+impl<T: Transport> Drop for Array<T> {
+    /// No other job waits for one that broke.
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        for (slot, number) in self.slots.iter().zip(self.first..) {
+            if slot.doing == Doing::Request || slot.doing == Doing::Step {
+                let ready = match slot.doing {
+                    Doing::Step => {
+                        let Request { offset, bytes, .. } = slot.request;
+                        state.volume.rebuilt(number, offset, bytes, false).ready
+                    }
+                    _ => state.volume.release(number),
+                };
+                state.hand_on(ready, self.first, &mut Vec::new());
+            }
+        }
+        drop(state);
+        self.shared.freed.notify_all();
+    }
+}

@@ -1,0 +1,266 @@
+//! The legs of an array, read and compared by plain calls: not by the engine under test.
+//!
+//! In each row of chunks all copies are equal, or the exclusive or over all legs is zero. Before a run that
+//! is verified the legs are made so, as an array is when it is made: a write that takes the new parity
+//! from the old one would else keep what was wrong with it. Rows that had to be made are counted: on legs
+//! that an array wrote before, they are what a kill between data and parity left.
+
+use engine::RebuildState;
+use record::{Bytes, LegCheck};
+use rustix::fd::OwnedFd;
+use rustix::io::{Errno, pread, pwrite};
+use std::sync::atomic::{AtomicBool, Ordering};
+use volume::{Combinations, DiskLoad, Memory, Plan, Raid, Volume, VolumeSpec};
+
+/// What memory for reads past the page cache is aligned to.
+const PAGE_BYTES: usize = 4_096;
+/// Rows that are described.
+const DESCRIBED: usize = 16;
+
+/// Memory that begins at a page.
+#[derive(Debug, Default)]
+struct Aligned(Vec<u8>);
+
+impl Aligned {
+    /// The first `length` bytes, which hold anything.
+    fn get(&mut self, length: usize) -> &mut [u8] {
+        if self.0.len() < length + PAGE_BYTES {
+            self.0.resize(length + PAGE_BYTES, 0);
+        }
+        let start = self.0.as_ptr().align_offset(PAGE_BYTES).min(PAGE_BYTES);
+        &mut self.0[start..start + length]
+    }
+}
+
+/// The legs of an array.
+pub(crate) struct Legs<'a> {
+    files: &'a [OwnedFd],
+    spec: VolumeSpec,
+    leg_bytes: u64,
+    volume: Volume,
+    plan: Plan,
+    sums: Combinations,
+    pieces: Vec<Aligned>,
+}
+
+impl<'a> Legs<'a> {
+    /// Those of an array of which a rebuild has come so far.
+    pub(crate) fn new(
+        files: &'a [OwnedFd],
+        spec: &VolumeSpec,
+        leg_bytes: u64,
+        rebuild: &RebuildState,
+    ) -> Self {
+        // What is rebuilt in part is read as if it were not.
+        let serves = rebuild.rebuilt >= leg_bytes;
+        let read = VolumeSpec { failed: spec.failed.filter(|_| !serves), ..*spec };
+        Self {
+            files,
+            spec: *spec,
+            leg_bytes,
+            volume: Volume::new(&read, files.len() as u32, leg_bytes),
+            plan: Plan::default(),
+            sums: Combinations::default(),
+            pieces: Vec::new(),
+        }
+    }
+
+    /// Fills memory from the array.
+    pub(crate) fn read(&mut self, offset: u64, memory: &mut [u8]) -> Result<usize, i32> {
+        let (op, bytes) = (record::OpKind::Read, memory.len() as u32);
+        let loads = vec![DiskLoad::default(); self.files.len()];
+        self.volume.plan(op, offset, bytes, &loads, &mut self.plan);
+        self.volume.combine(op, offset, bytes, &self.plan, &mut self.sums);
+        self.pieces.resize_with(self.pieces.len().max(self.plan.pieces.len()), Aligned::default);
+        for ((piece, direct), held) in
+            self.plan.pieces.iter().zip(&self.sums.direct).zip(&mut self.pieces)
+        {
+            let length = piece.bytes as usize;
+            let held = held.get(length);
+            if read_all(&self.files[piece.disk as usize], piece.offset, held)? < length {
+                return Ok(0);
+            }
+            if let Some(at) = direct {
+                memory[*at as usize..*at as usize + length].copy_from_slice(held);
+            }
+        }
+        for combination in &self.sums.all {
+            let (length, Memory::Request(to)) = (combination.bytes as usize, combination.to) else {
+                continue;
+            };
+            let to = to as usize..to as usize + length;
+            memory[to.clone()].fill(0);
+            for source in self.sums.sources_of(combination) {
+                let Memory::Piece(piece, at) = *source else { continue };
+                let held = self.pieces[piece as usize].get(at as usize + length);
+                add(&mut memory[to.clone()], &held[at as usize..]);
+            }
+        }
+        Ok(memory.len())
+    }
+
+    /// The rows that can be compared, and why not all.
+    fn comparable(&self, rebuild: &RebuildState) -> (u64, &'static str) {
+        let mirror_left = self.spec.raid == Raid::Raid1 && self.files.len() > 2;
+        match self.spec.failed {
+            None => (self.leg_bytes, ""),
+            Some(_) if rebuild.rebuilt >= self.leg_bytes => (self.leg_bytes, ""),
+            Some(_) if mirror_left => (self.leg_bytes, "the failed leg was left out"),
+            Some(_) if rebuild.rebuilt > 0 => {
+                (rebuild.rebuilt, "beyond what was rebuilt nothing says what the others hold")
+            }
+            Some(_) => (0, "with a leg failed nothing is left to compare the others with"),
+        }
+    }
+
+    /// Which legs hold a row.
+    fn holders(&self, rebuild: &RebuildState) -> Vec<usize> {
+        let failed = self.spec.failed.filter(|_| rebuild.rebuilt < self.leg_bytes);
+        let whole = |leg: &usize| Some(*leg as u32) != failed;
+        match self.spec.raid {
+            Raid::Raid1 if self.files.len() > 2 => (0..self.files.len()).filter(whole).collect(),
+            _ => (0..self.files.len()).collect(),
+        }
+    }
+
+    /// Compares the legs row by row. With `make` those that do not agree are made to, by their parity or
+    /// by the first copy; else they are counted. Ends early when `stop` is set.
+    pub(crate) fn compare(
+        &mut self,
+        rebuild: &RebuildState,
+        make: bool,
+        stop: &AtomicBool,
+    ) -> LegCheck {
+        let row_bytes = self.spec.chunk_bytes;
+        let rows = self.leg_bytes / row_bytes;
+        let (comparable, note) = self.comparable(rebuild);
+        let holders = self.holders(rebuild);
+        let mut check =
+            LegCheck { row_bytes: Bytes(row_bytes), note: note.to_owned(), ..Default::default() };
+        let (mut sum, mut leg) = (Aligned::default(), Aligned::default());
+        for row in 0..comparable / row_bytes {
+            if stop.load(Ordering::Relaxed) {
+                check.note = "the comparison was interrupted".to_owned();
+                break;
+            }
+            let at = row * row_bytes;
+            match self.row(at, &holders, (&mut sum, &mut leg)) {
+                Ok(None) => check.good += 1,
+                Ok(Some(_)) if make => match self.make(at, &holders, (&mut sum, &mut leg)) {
+                    Ok(()) => check.made += 1,
+                    Err(errno) => check.note = refused(at, errno),
+                },
+                Ok(Some(first)) => {
+                    check.bad += 1;
+                    if check.first_bad.len() < DESCRIBED {
+                        check.first_bad.push(self.describe(at, first));
+                    }
+                }
+                Err(errno) => check.note = refused(at, errno),
+            }
+        }
+        check.unchecked = rows - check.good - check.bad - check.made;
+        check
+    }
+
+    /// Where in a row the legs first differ.
+    fn row(
+        &self,
+        at: u64,
+        holders: &[usize],
+        (sum, leg): (&mut Aligned, &mut Aligned),
+    ) -> Result<Option<u64>, Errno> {
+        let length = self.spec.chunk_bytes as usize;
+        let (sum, leg) = (sum.get(length), leg.get(length));
+        whole_row(&self.files[holders[0]], at, sum)?;
+        for &other in &holders[1..] {
+            whole_row(&self.files[other], at, leg)?;
+            if self.spec.raid != Raid::Raid1 {
+                add(sum, leg);
+            } else if let Some(first) = sum.iter().zip(&*leg).position(|(one, two)| one != two) {
+                return Ok(Some(first as u64));
+            }
+        }
+        let parity = self.spec.raid != Raid::Raid1;
+        Ok(sum.iter().position(|&byte| byte != 0).filter(|_| parity).map(|first| first as u64))
+    }
+
+    /// Makes a row agree.
+    fn make(
+        &self,
+        at: u64,
+        holders: &[usize],
+        (sum, leg): (&mut Aligned, &mut Aligned),
+    ) -> Result<(), Errno> {
+        let length = self.spec.chunk_bytes as usize;
+        let (sum, leg) = (sum.get(length), leg.get(length));
+        match self.volume.parity_disk(at) {
+            None => {
+                whole_row(&self.files[holders[0]], at, sum)?;
+                holders[1..].iter().try_for_each(|&copy| write_all(&self.files[copy], at, sum))
+            }
+            Some(parity) => {
+                sum.fill(0);
+                for &other in holders.iter().filter(|&&other| other as u32 != parity) {
+                    whole_row(&self.files[other], at, leg)?;
+                    add(sum, leg);
+                }
+                write_all(&self.files[parity as usize], at, sum)
+            }
+        }
+    }
+
+    fn describe(&self, at: u64, first: u64) -> String {
+        let byte = at + first;
+        match self.volume.parity_disk(at) {
+            None => format!("copies differ from byte {byte} of the legs on"),
+            Some(leg) => format!(
+                "the parity on leg {leg} is not that of the data from byte {byte} of the legs on"
+            ),
+        }
+    }
+}
+
+fn refused(at: u64, errno: Errno) -> String {
+    format!("the row at byte {at} of the legs could not be read or written: {errno}")
+}
+
+fn add(sum: &mut [u8], other: &[u8]) {
+    sum.iter_mut().zip(other).for_each(|(sum, byte)| *sum ^= byte);
+}
+
+/// Fills the memory as far as the file reaches.
+pub(crate) fn read_all(file: &OwnedFd, offset: u64, memory: &mut [u8]) -> Result<usize, i32> {
+    let mut done = 0;
+    while done < memory.len() {
+        match pread(file, &mut memory[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(bytes) => done += bytes,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.raw_os_error()),
+        }
+    }
+    Ok(done)
+}
+
+fn whole_row(file: &OwnedFd, at: u64, memory: &mut [u8]) -> Result<(), Errno> {
+    let length = memory.len();
+    match read_all(file, at, memory) {
+        Ok(bytes) if bytes == length => Ok(()),
+        Ok(_) => Err(Errno::NODATA),
+        Err(errno) => Err(Errno::from_raw_os_error(errno)),
+    }
+}
+
+fn write_all(file: &OwnedFd, at: u64, memory: &[u8]) -> Result<(), Errno> {
+    let mut done = 0;
+    while done < memory.len() {
+        match pwrite(file, &memory[done..], at + done as u64) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(bytes) => done += bytes,
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}

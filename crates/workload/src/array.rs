@@ -1,0 +1,86 @@
+//! Targets bound into one: the level and chunk of a workload as a volume, and whether they go together.
+
+use crate::error::refuse;
+use crate::{BuildError, Spec};
+use record::{Bytes, EngineName, RaidLevel, Redundancy, Workload, format_bytes};
+use volume::{Raid, Volume, VolumeSpec};
+
+/// Chunks are whole sectors.
+const SECTOR_BYTES: u64 = 512;
+/// Slowest rebuild: slower is a slip of the keyboard.
+const MIN_REBUILD: Bytes = Bytes(64 << 10);
+
+/// How the targets of a workload are bound into one that holds copies or parity; `None` where they are
+/// not.
+#[must_use]
+pub fn volume_spec(workload: &Workload) -> Option<VolumeSpec> {
+    let array = workload.array?;
+    let raid = match array.level {
+        RaidLevel::Raid1 => Raid::Raid1,
+        RaidLevel::Raid5 => Raid::Raid5,
+        RaidLevel::Raid0 | RaidLevel::Raid6 | RaidLevel::Raid10 => return None,
+    };
+    let chunk_bytes = workload.stripe_bytes?.0;
+    Some(VolumeSpec {
+        raid,
+        chunk_bytes,
+        failed: array.failed,
+        ordered: true,
+        ..Default::default()
+    })
+}
+
+impl Spec {
+    /// What must hold of an array whatever its targets are.
+    pub(crate) fn check_array(&self) -> Result<(), BuildError> {
+        let (Some(array), asked) = (self.asked.array, &self.asked) else { return Ok(()) };
+        let spec = volume_spec(asked);
+        let levels = "is 0, 1 or 5 for targets that the program binds together";
+        refuse(spec.is_none(), "raid", levels)?;
+        let least = if array.level == RaidLevel::Raid5 { 3 } else { 2 };
+        let level = array.level.number();
+        let why = format!("{level} needs at least {least} targets; there are {}", asked.targets);
+        refuse(asked.targets < least, "raid", &why)?;
+        let chunk = asked.stripe_bytes.unwrap_or_default().0;
+        let why = format!("{chunk} is not a multiple of {SECTOR_BYTES} bytes");
+        refuse(!chunk.is_multiple_of(SECTOR_BYTES), "chunk", &why)?;
+        let beyond = array.failed.is_some_and(|leg| leg >= asked.targets);
+        let why = format!("is the number of a target, 0 to {}", asked.targets.saturating_sub(1));
+        refuse(beyond, "failed", &why)?;
+        let null = asked.engine == EngineName::Null;
+        refuse(null, "raid", "means nothing on --ioengine null, which moves nothing")?;
+        let Some(rebuild) = array.rebuild else { return Ok(()) };
+        let why = "needs the leg that is rebuilt; add for example --failed 1";
+        refuse(array.failed.is_none(), "rebuild", why)?;
+        match rebuild.bytes_per_s {
+            Some(rate) if rate < MIN_REBUILD => {
+                let range = format!("max, or at least {} per second", format_bytes(MIN_REBUILD.0));
+                Err(BuildError::range("rebuild", &format_bytes(rate.0), &range))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes of each leg, and of the array that they make, where a target has so many; the array as
+    /// asked for, with the former.
+    pub(crate) fn array_on(&self, leg: Bytes) -> Option<(Redundancy, Bytes)> {
+        let (array, spec) = (self.asked.array?, volume_spec(&self.asked)?);
+        let leg_bytes = Bytes(leg.0 / spec.chunk_bytes * spec.chunk_bytes);
+        let size = Volume::new(&spec, self.asked.targets, leg_bytes.0).size();
+        Some((Redundancy { leg_bytes, ..array }, Bytes(size)))
+    }
+}
+
+/// Whether jobs on the same targets take them for the same array.
+pub(crate) fn check_together(first: &Workload) -> Result<(), BuildError> {
+    let of = |workload: &Workload| (workload.array, workload.stripe_bytes, workload.targets);
+    for (set, workload) in first.by_targets() {
+        for (other_set, other) in first.by_targets() {
+            let array = workload.array.is_some() && set == other_set;
+            let why = "binds targets for all jobs on them; give these jobs the same --raid, --chunk, \
+                       --failed and --size";
+            refuse(array && of(workload) != of(other), "raid", why)?;
+        }
+    }
+    Ok(())
+}
