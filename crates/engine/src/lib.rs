@@ -10,6 +10,7 @@
 mod array;
 mod buffer;
 mod clock;
+pub mod conformance;
 mod control_group;
 mod error;
 mod io_priority;
@@ -38,7 +39,9 @@ pub use mmap::{Mappings, MmapEngine};
 pub use null::NullEngine;
 pub use striped::{StripeLayout, StripePlace, Striped};
 pub use sync::{Carrier, OneByOne, PlainCalls, SyncEngine};
-pub use table::{ENGINES, EngineInfo, EngineVisitor, visit_engine};
+pub use table::{
+    ENGINES, EngineInfo, EngineVisitor, add_engines, engine_info, engines, visit_engine,
+};
 pub use transport::{ACTS, Act, DRAIN, Direct, Transfer, Transport};
 pub use uring::{BUFFERS_NOT_REGISTERED, NopEngine, Uring, UringEngine, probe_uring};
 

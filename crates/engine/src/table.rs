@@ -9,6 +9,7 @@ use crate::threads::Threads;
 use crate::uring::Uring;
 use crate::{Array, Direct, NullEngine, OpenEngine, Striped};
 use record::{CacheMode, EngineName};
+use std::sync::OnceLock;
 
 /// What is known of an engine before it is opened.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,35 @@ pub struct EngineInfo {
     pub caches: &'static [CacheMode],
     /// What it is, for help texts.
     pub help: &'static str,
+}
+
+/// Engines that this build has beside those of the table.
+static OWN: OnceLock<Vec<EngineInfo>> = OnceLock::new();
+
+/// All engines of this build: those of the table, then its own.
+pub fn engines() -> impl Iterator<Item = &'static EngineInfo> {
+    ENGINES.iter().chain(OWN.get().into_iter().flatten())
+}
+
+/// The engine of a name; `None` where this build has none.
+#[must_use]
+pub fn engine_info(name: EngineName) -> Option<&'static EngineInfo> {
+    engines().find(|info| info.name == name)
+}
+
+/// Adds a build's own engines, once for the process.
+///
+/// # Errors
+/// The name that is there already, or that this was done before.
+pub fn add_engines(own: Vec<EngineInfo>) -> Result<(), String> {
+    for (at, info) in own.iter().enumerate() {
+        let name = info.name.name();
+        let taken = own[..at].iter().chain(ENGINES).any(|other| other.name.name() == name);
+        if taken || name == EngineName::Sim.name() {
+            return Err(format!("there is an engine '{name}' already; give it another name"));
+        }
+    }
+    OWN.set(own).map_err(|_| "engines are added once, before the program begins".to_owned())
 }
 
 /// Code that is generic over the engine.
@@ -65,7 +95,7 @@ macro_rules! engines {
                 $(EngineName::$name if visitor.array() => Some(visitor.visit::<$array>()),
                   EngineName::$name if visitor.striped() => Some(visitor.visit::<$striped>()),
                   EngineName::$name => Some(visitor.visit::<$type>()),)*
-                EngineName::Sim => None,
+                EngineName::Sim | EngineName::Own(_) => None,
             }
         }
     };

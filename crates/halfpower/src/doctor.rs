@@ -4,6 +4,7 @@ use crate::output::{self, Verdict};
 use anyhow::ensure;
 use clap::Args;
 use kernel::Roots;
+use record::{Capability, EngineName};
 use std::path::PathBuf;
 
 /// The `schema` value of the document.
@@ -26,6 +27,11 @@ pub(crate) fn doctor(arguments: &DoctorArgs) -> anyhow::Result<Verdict> {
     let mut found = kernel::capabilities(&roots, disk.as_ref());
     found.extend(target::capabilities(directory));
     found.extend(tracer::capabilities(&roots, disk.as_ref()));
+    let own = engine::engines().filter(|info| matches!(info.name, EngineName::Own(_)));
+    found.extend(own.map(|info| {
+        let name = format!("engine {}", info.name.name());
+        Capability::of(&name, true, format!("of this build: {}", info.help), "")
+    }));
     let document = serde_json::json!({ "schema": DOCTOR_SCHEMA, "capabilities": found });
     let page = || report::capabilities_text(&found, &output::style());
     output::document(arguments.json, &document, page)

@@ -114,10 +114,7 @@ impl RunArgs {
                 Some(_) => 1,
                 None => targets,
             }),
-            cache: self.place.cache.or(self.place.direct).unwrap_or(match engine {
-                EngineName::Mmap => CacheMode::All,
-                _ => CacheMode::Device,
-            }),
+            cache: self.place.cache.or(self.place.direct).unwrap_or_else(|| default_cache(engine)),
             engine,
             polled: self.place.hipri,
             sqpoll: self.place.sqthread_poll,
@@ -480,8 +477,15 @@ fn name(rw: Rw) -> &'static str {
     RWS.iter().find(|(_, known)| *known == rw).map_or("", |(name, _)| name)
 }
 
+/// Past the page cache, with an engine that can.
+fn default_cache(engine: EngineName) -> CacheMode {
+    let caches = engine::engine_info(engine).map_or(&[][..], |info| info.caches);
+    let first = caches.first().copied().unwrap_or(CacheMode::Device);
+    if caches.contains(&CacheMode::Device) { CacheMode::Device } else { first }
+}
+
 /// One at a time in a closed loop; in an open one as many as may come, of an engine that can.
 fn default_iodepth(open: bool, engine: EngineName) -> u32 {
-    let most = engine::ENGINES.iter().find(|info| info.name == engine).map(|info| info.max_depth);
+    let most = engine::engine_info(engine).map(|info| info.max_depth);
     if open { OPEN_LOOP_IODEPTH.min(most.unwrap_or(OPEN_LOOP_IODEPTH)) } else { 1 }
 }

@@ -61,7 +61,7 @@ const FIO_ENGINES: &[(&str, EngineName)] = &[
 ];
 
 pub(crate) fn engine(text: &str) -> Result<EngineName, String> {
-    let known = || engine::ENGINES.iter().map(|info| info.name);
+    let known = || engine::engines().map(|info| info.name);
     known().find(|name| name.name() == text).ok_or_else(|| {
         if let Some((_, same)) = FIO_ENGINES.iter().find(|(fio, _)| *fio == text) {
             return format!("here fio's '{text}' is --ioengine {}", same.name());

@@ -29,6 +29,7 @@ mod issuers;
 mod limits;
 mod load;
 mod op;
+mod own_engine;
 mod path;
 mod plausible;
 mod prediction;
@@ -91,6 +92,7 @@ pub use limits::{
 };
 pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
 pub use op::{Instead, OpKind};
+pub use own_engine::OwnEngineName;
 pub use path::{
     FileLayout, LVM_ONCE, LayerKind, ObservedPath, PathLayer, PathMap, Volume, VolumeKind,
 };

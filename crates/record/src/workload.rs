@@ -4,7 +4,7 @@
 //! that changes what the device is asked to do. How long it was asked (run time, ramp) and which
 //! sequence was drawn (the seed) are left out, because repeats differ in them.
 
-use crate::{Bytes, Instead, Nanos, OpKind, Redundancy, Replay, hex_digest};
+use crate::{Bytes, Instead, Nanos, OpKind, OwnEngineName, Redundancy, Replay, hex_digest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -151,6 +151,9 @@ pub enum EngineName {
     Null,
     /// A simulated device in virtual time.
     Sim,
+    /// An engine of a build of its own, which other builds know by name alone.
+    #[serde(untagged)]
+    Own(OwnEngineName),
 }
 
 impl EngineName {
@@ -165,6 +168,7 @@ impl EngineName {
             Self::Mmap => "mmap",
             Self::Null => "null",
             Self::Sim => "sim",
+            Self::Own(name) => name.0,
         }
     }
 }

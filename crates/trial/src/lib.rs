@@ -16,6 +16,7 @@ mod error;
 mod job_counters;
 mod legs;
 mod measurement;
+mod own_engine;
 mod precision;
 mod read_back;
 mod real;
@@ -39,6 +40,7 @@ pub use measurement::{
     BatchTotals, FLUSH, Failures, IntervalTotals, JobTotals, KINDS, Measurement, OpenTotals,
     SEGMENTS, SLICES, SLICES_PER_SEGMENT, Segment, Slice, Stuck, TRIM, Times, Window,
 };
+pub use own_engine::{OwnEngine, add_own_engines};
 pub use precision::Precision;
 pub use read_back::not_read_back;
 pub use real::RealBackend;

@@ -1,6 +1,7 @@
 //! A real target: its descriptors, its probe, and the limits of the harness beside it.
 
 use crate::legs::Legs;
+use crate::own_engine;
 use crate::rebuild::{RebuildCrew, RebuildStart};
 use crate::threads::{Crew, CrewStart, Driver, Opening, RunPlan};
 use crate::{
@@ -8,8 +9,8 @@ use crate::{
     Window, Worker, seed_beside,
 };
 use engine::{
-    Clock, ENGINES, Engine, JobClock, NullEngine, OpenEngine, Probe, RebuildState, Setup,
-    SharedArray, clock_cost_ns, visit_engine,
+    Clock, Engine, JobClock, NullEngine, OpenEngine, Probe, RebuildState, Setup, SharedArray,
+    clock_cost_ns, engine_info, visit_engine,
 };
 use record::{
     Arrival, Batching, Bytes, CacheMode, Data, Discipline, EngineName, Harness, LegCheck, Nanos,
@@ -267,8 +268,10 @@ struct Watcher<'a> {
 
 /// The jobs of a workload on the engine that it names.
 fn crew_of(start: CrewStart) -> Result<Crew, TrialError> {
-    let engine = start.plan.workload.engine;
-    visit_engine(engine, start).ok_or(TrialError::WrongEngine(engine.name()))?
+    match start.plan.workload.engine {
+        EngineName::Own(_) => own_engine::start(start),
+        engine => visit_engine(engine, start).ok_or(TrialError::WrongEngine(engine.name()))?,
+    }
 }
 
 /// The thread that rebuilds a leg, where that is asked for.
@@ -301,7 +304,7 @@ fn batch_key(workload: &Workload) -> BatchKey {
 
 /// Largest number of requests that one job of this workload really has in flight.
 fn real_iodepth(workload: &Workload) -> u32 {
-    let info = ENGINES.iter().find(|info| info.name == workload.engine);
+    let info = engine_info(workload.engine);
     info.map_or(workload.iodepth, |info| workload.iodepth.min(info.max_depth))
 }
 

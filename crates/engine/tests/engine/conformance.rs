@@ -3,12 +3,18 @@
 //! should, and an engine can be dropped at any moment.
 
 use crate::common::{
-    BLOCK, BLOCKS, LENGTH, checksum, drive, engines, patterned_file, read_at, read_only, setup,
-    submission,
+    BLOCK, BLOCKS, LENGTH, checksum, drive, engines, fill, patterned_file, read_at, read_only,
+    setup,
 };
 use crate::faulty::{Fault, FaultScript, Faulty};
-use engine::{Clock, Completion, EngineVisitor, MonotonicClock, OpenEngine, Wait, visit_engine};
-use record::{Bytes, CacheMode, EngineName, Nanos, OpKind};
+use engine::conformance::{
+    Violation, check, reads_what_is_there, reports_short_reads, writes_what_it_says,
+};
+use engine::{
+    EngineInfo, EngineVisitor, NullEngine, OpenEngine, SyncEngine, add_engines, engine_info,
+    engines as engines_of_build, visit_engine,
+};
+use record::{Bytes, CacheMode, EngineName, OpKind, OwnEngineName};
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -74,7 +80,7 @@ fn every_engine_reads_past_the_page_cache_or_its_table_line_says_that_it_cannot(
     let folder = testkit::disk_folder().unwrap();
     let path = folder.path().join("data");
     let buffered = File::create_new(&path).unwrap();
-    crate::common::fill(&buffered);
+    fill(&buffered).unwrap();
     buffered.sync_all().unwrap();
     let file = OpenOptions::new().read(true).custom_flags(O_DIRECT).open(&path).unwrap();
     let (requests, expected) = random_reads(&File::open(&path).unwrap());
@@ -161,105 +167,35 @@ fn every_engine_reports_short_reads_and_errors_as_they_are() {
     }
 }
 
-/// All requests of a depth at once, waited for in several ways.
-struct Waits<'a>(&'a File, EngineName);
+/// All that the author of an engine elsewhere can run.
+struct Suite<'a>(&'a File);
 
-impl EngineVisitor for Waits<'_> {
-    type Output = ();
-    fn visit<E: OpenEngine>(self) {
-        const DEPTH: u32 = 16;
-        let name = self.1;
-        let mut engine = E::open(&setup(self.0, DEPTH, false)).unwrap();
-        let batch: Vec<_> =
-            (0..DEPTH).map(|slot| submission(slot, read_at(u64::from(slot * BLOCK)))).collect();
-        engine.prepare(&batch);
-        engine.hand_over().unwrap();
-        let mut done: Vec<Completion> = Vec::new();
-        // One, and not more.
-        engine.wait(Wait::new(1, 1), &mut done).unwrap();
-        assert_eq!(done.len(), 1, "{name:?}");
-        // A deadline that has passed, and polling: neither blocks, neither gives too many.
-        let passed = MonotonicClock.now();
-        engine.wait(Wait::new(0, 2), &mut done).unwrap();
-        assert!(done.len() <= 3, "{name:?}");
-        let rest = DEPTH - done.len() as u32;
-        engine.wait(Wait::new(1, rest).until(passed), &mut done).unwrap();
-        // The rest, within a deadline that is far away.
-        let rest = DEPTH - done.len() as u32;
-        let far = MonotonicClock.now().plus(Nanos(60_000_000_000));
-        engine.wait(Wait::new(rest, rest).until(far), &mut done).unwrap();
-        let slots: BTreeSet<u32> = done.iter().map(|completion| completion.slot).collect();
-        assert_eq!((done.len(), slots.len()), (16, 16), "{name:?}: each exactly once");
-        assert!(done.iter().all(|completion| completion.outcome == BLOCK as i32), "{name:?}");
-        // Nothing is in flight: nothing comes, at once.
-        engine.wait(Wait::new(0, DEPTH), &mut done).unwrap();
-        assert_eq!(done.len(), 16, "{name:?}");
+impl EngineVisitor for Suite<'_> {
+    type Output = Result<(), Violation>;
+    fn visit<E: OpenEngine>(self) -> Self::Output {
+        check::<E>(self.0)
     }
 }
 
 #[test]
-fn every_engine_waits_for_what_was_asked_and_completes_each_slot_once() {
-    let file = patterned_file();
+fn every_engine_passes_the_suite_of_the_contract() {
+    let file = tempfile::tempfile().unwrap();
     for info in engines() {
-        visit_engine(info.name, Waits(&file, info.name)).unwrap();
+        let passed = visit_engine(info.name, Suite(&file)).unwrap();
+        passed.unwrap_or_else(|violation| panic!("{:?}: {violation}", info.name));
     }
 }
 
-struct DropInFlight<'a>(&'a File);
-
-impl EngineVisitor for DropInFlight<'_> {
-    type Output = ();
-    fn visit<E: OpenEngine>(self) {
-        let batch: Vec<_> =
-            (0..16).map(|slot| submission(slot, read_at(u64::from(slot * BLOCK)))).collect();
-        // Prepared only, handed over, and partly waited for.
-        let mut engine = E::open(&setup(self.0, 16, false)).unwrap();
-        engine.prepare(&batch);
-        drop(engine);
-        let mut engine = E::open(&setup(self.0, 16, false)).unwrap();
-        engine.prepare(&batch);
-        engine.hand_over().unwrap();
-        drop(engine);
-        let mut engine = E::open(&setup(self.0, 16, false)).unwrap();
-        engine.prepare(&batch);
-        engine.wait(Wait::new(3, 3), &mut Vec::new()).unwrap();
-    }
-}
-
+/// An engine that loses, repeats or makes up anything is found out by it.
 #[test]
-fn every_engine_can_be_dropped_with_requests_in_flight() {
+fn an_engine_that_breaks_the_contract_does_not_pass_the_suite() {
     let file = patterned_file();
-    let begin = MonotonicClock.now();
-    for info in engines() {
-        visit_engine(info.name, DropInFlight(&file)).unwrap();
-    }
-    assert!(MonotonicClock.now().since(begin) < engine::DRAIN, "nothing had to be given up");
-}
-
-struct OpenTwenty<'a>(&'a File);
-
-impl EngineVisitor for OpenTwenty<'_> {
-    type Output = ();
-    fn visit<E: OpenEngine>(self) {
-        let setup = setup(self.0, 4, true);
-        let first = E::open(&setup).unwrap().features();
-        assert!(!first.is_empty());
-        for _ in 1..20 {
-            let mut engine = E::open(&setup).unwrap();
-            assert_eq!(engine.features(), first, "what the first got, the twentieth gets");
-            drive(&mut engine, 4, &[read_at(0); 5], |_, completion, _| {
-                assert_eq!(completion.outcome, BLOCK as i32);
-            });
-        }
-    }
-}
-
-#[test]
-fn every_engine_opens_twenty_times_after_one_another_on_one_thread_alike() {
-    let file = patterned_file();
-    for info in engines() {
-        visit_engine(info.name, OpenTwenty(&file)).unwrap();
-    }
+    let violation = reads_what_is_there::<Faulty<SyncEngine, SomeFaults>>(&file, 4).unwrap_err();
+    assert!(matches!(violation, Violation::Wrong(_)), "{violation}");
+    // It completes at once without I/O: no data, nothing short, nothing written.
+    assert!(check::<NullEngine>(&file).is_err());
+    assert!(writes_what_it_says::<NullEngine>(&file, 1).is_err());
+    assert!(reports_short_reads::<NullEngine>(&file).is_err());
 }
 
 /// The third fails, the fifth is short, the seventh comes late.
@@ -316,4 +252,18 @@ fn the_table_tells_what_the_engines_are() {
         assert!(info.max_depth >= 1 && !info.help.is_empty() && !info.caches.is_empty());
     }
     assert!(visit_engine(EngineName::Sim, Outcomes(&file, &[], false)).is_none());
+}
+
+#[test]
+fn an_engine_of_a_build_takes_no_name_that_is_there_already() {
+    let info = |name: EngineName| EngineInfo { name, ..engine::ENGINES[0] };
+    let own = info(EngineName::Own(OwnEngineName::new("own")));
+    for taken in [vec![info(EngineName::Sync)], vec![own, own], vec![info(EngineName::Sim)]] {
+        let problem = add_engines(taken).unwrap_err();
+        assert!(problem.contains("another name"), "{problem}");
+    }
+    add_engines(vec![own]).unwrap();
+    assert!(engine_info(own.name).is_some() && engines_of_build().count() == 7);
+    assert!(add_engines(Vec::new()).is_err(), "once");
+    assert!(visit_engine(own.name, Refused(&patterned_file())).is_none());
 }

@@ -1,6 +1,11 @@
 //! The example programs, run as a reader would: what they print, what they leave behind, and that
 //! they say what went wrong.
 
+/// The engine of a stranger's package, whose test of the contract runs here.
+#[path = "../../../../docs/examples/own-engine/src/polled.rs"]
+mod polled;
+
+use crate::program::halfpower_in;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use testkit::{disk_folder, requires};
@@ -89,4 +94,58 @@ fn the_example_with_events_has_written_all_blocks_when_it_closes() {
     let distinct: std::collections::BTreeSet<&[u8]> = bytes.chunks(64 << 10).collect();
     assert_eq!(distinct.len(), 100, "random data in every block, in none twice");
     complains("event_pipeline", &path, "cannot create");
+}
+
+/// A build with an engine of its own measures by it, and other builds read what it saved; the sources
+/// stand outside of the workspace, as a stranger's do.
+#[test]
+fn an_engine_of_ones_own_measures_and_other_builds_read_its_documents() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let own = |words: &str| {
+        let mut command = Command::new(example("own_engine"));
+        command.args(words.split_whitespace()).current_dir(folder.path()).output().unwrap()
+    };
+    let load = "--size 4m --io-size 2m --bs 4k --rw randread --db db --json";
+    let measured = own(&format!("run . --ioengine preadv2 {load}"));
+    let text = String::from_utf8_lossy(&measured.stderr).into_owned();
+    assert!(measured.status.success() || measured.status.code() == Some(1), "{text}");
+    let trial: record::Trial = serde_json::from_slice(&measured.stdout).unwrap();
+    assert_eq!(trial.workload.engine.name(), "preadv2");
+    assert_eq!(trial.harness.value().unwrap().engine_features, ["preadv2, RWF_HIPRI"]);
+    assert_eq!(trial.result.read.as_ref().unwrap().ios, 512);
+    // A stripe of it, and the engines that all builds have.
+    let words = format!("run a b --stripe 64k --ioengine preadv2 {load}");
+    for name in ["a", "b"] {
+        std::fs::write(folder.path().join(name), vec![7; 4 << 20]).unwrap();
+    }
+    let striped = own(&words);
+    let trial: record::Trial = serde_json::from_slice(&striped.stdout).unwrap();
+    assert_eq!(trial.targets.len(), 2);
+    assert!(own("run sim:mm1 --no-save --runtime 1s").status.success());
+    let doctor = String::from_utf8(own("doctor").stdout).unwrap();
+    assert!(doctor.contains("engine preadv2"), "{doctor}");
+    // The plain build reads it, and has no such engine.
+    std::fs::write(folder.path().join("trial.json"), &measured.stdout).unwrap();
+    let plain = |words: &str| halfpower_in(folder.path(), &format!("{words} --db db"));
+    assert!(plain("report trial.json --md").expect(0).stdout.contains("preadv2"));
+    assert!(plain("report last --kind trial --md").expect(0).stdout.contains("preadv2"));
+    plain("run . --ioengine preadv2").refuses(2, &["preadv2", "io_uring"]);
+    let doctor = crate::program::halfpower("doctor").expect(0).stdout;
+    assert!(!doctor.contains("engine preadv2"), "{doctor}");
+}
+
+/// Its manifest is one of a package that no workspace around it claims.
+#[test]
+fn the_package_of_that_engine_stands_by_itself() {
+    let manifest =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/own-engine/Cargo.toml");
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["metadata", "--offline", "--no-deps", "--format-version", "1", "--manifest-path"]);
+    let output = cargo.arg(manifest).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(metadata["workspace_root"].as_str().unwrap().ends_with("own-engine"), "{metadata}");
+    let needs = metadata["packages"][0]["dependencies"].as_array().unwrap();
+    assert!(needs.iter().any(|it| it["name"] == "halfpower" && it["path"].is_string()));
 }

@@ -95,3 +95,25 @@ fn the_committed_schemas_are_those_of_the_types() {
         );
     }
 }
+
+/// Documents of a build with engines of its own stay readable, and are written as they were read.
+#[test]
+fn the_engine_of_another_build_is_read_and_written_by_its_name() {
+    let read = |text: &str| serde_json::from_str::<record::EngineName>(text);
+    let own = read("\"spdk-2\"").unwrap();
+    assert!(matches!(own, record::EngineName::Own(_)));
+    assert_eq!(
+        (own.name(), serde_json::to_string(&own).unwrap().as_str()),
+        ("spdk-2", "\"spdk-2\"")
+    );
+    assert_eq!(own, read("\"spdk-2\"").unwrap());
+    for known in ["io_uring", "libaio", "sync", "threads", "mmap", "null", "sim"] {
+        let engine = read(&format!("\"{known}\"")).unwrap();
+        assert!(!matches!(engine, record::EngineName::Own(_)), "{known}");
+        assert_eq!(engine.name(), known);
+    }
+    for wrong in ["\"\"", "\"two words\"", "\"A\"", "7", "null"] {
+        assert!(read(wrong).is_err(), "{wrong}");
+    }
+    assert!(read(&format!("\"{}\"", "a".repeat(33))).is_err());
+}

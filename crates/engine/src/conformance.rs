@@ -1,0 +1,264 @@
+//! What every engine has to show, callable by the author of one in a build of his own: the same file
+//! gives the same bytes, each request completes exactly once, errors and short transfers come out as
+//! they are, waits end when they should, and an engine can be dropped at any moment.
+//!
+//! The tests of this crate call the same functions for every line of the table. They write to the file
+//! that they are given. Rejected: a suite of tests that is copied, which falls behind the contract.
+
+use crate::{
+    Clock, Completion, DRAIN, EngineError, MonotonicClock, OpenEngine, Setup, Submission, Wait,
+};
+use record::{Nanos, OpKind};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Error;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use workload::{Request, derive_seed};
+
+/// Bytes of a request, and how many of them the file holds.
+pub const BLOCK: u32 = 4_096;
+/// See [`BLOCK`].
+pub const BLOCKS: u64 = 64;
+/// Length of the file.
+pub const LENGTH: u64 = BLOCKS * BLOCK as u64;
+
+/// What an engine did that the contract does not allow.
+#[derive(Debug, thiserror::Error)]
+pub enum Violation {
+    /// It broke or could not be opened.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The file of the suite could not be prepared.
+    #[error("the file of the suite: {0}")]
+    File(#[from] Error),
+    /// It did something else than it has to.
+    #[error("{0}")]
+    Wrong(String),
+}
+
+fn must(holds: bool, text: impl FnOnce() -> String) -> Result<(), Violation> {
+    if holds { Ok(()) } else { Err(Violation::Wrong(text())) }
+}
+
+/// A setup for requests of a block on one file.
+#[must_use]
+pub fn setup(file: &File, depth: u32, writes: bool) -> Setup {
+    let files = vec![file.as_raw_fd()];
+    Setup { writes, data_seed: 1, ..Setup::reading(files, depth, BLOCK) }
+}
+
+/// Writes the pattern that [`check`] reads.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn fill(file: &File) -> Result<(), Error> {
+    for block in 0..BLOCKS {
+        let bytes: Vec<u8> = (0..BLOCK).map(|i| (u64::from(i) * 7 + block * 13) as u8).collect();
+        file.write_all_at(&bytes, block * u64::from(BLOCK))?;
+    }
+    file.set_len(LENGTH)
+}
+
+/// A read of a block at an offset.
+#[must_use]
+pub fn read_at(offset: u64) -> Request {
+    Request { offset, bytes: BLOCK, op: OpKind::Read }
+}
+
+/// A request in a slot.
+#[must_use]
+pub fn submission(slot: u32, request: Request) -> Submission {
+    Submission { request, slot, generation: 0 }
+}
+
+/// Carries the requests out `depth` at a time; hands each completion over with its data.
+///
+/// # Errors
+/// If the engine breaks, or completes what is not in flight.
+pub fn drive<E: OpenEngine>(
+    engine: &mut E,
+    depth: u32,
+    requests: &[Request],
+    mut each: impl FnMut(Request, Completion, &[u8]),
+) -> Result<(), Violation> {
+    let mut slots: BTreeMap<u32, Request> = BTreeMap::new();
+    let mut free: Vec<u32> = (0..depth).collect();
+    let mut queue = requests.iter();
+    let mut done = Vec::new();
+    loop {
+        let mut batch = Vec::new();
+        while let Some(&slot) = free.last() {
+            let Some(&request) = queue.next() else { break };
+            free.pop();
+            slots.insert(slot, request);
+            batch.push(submission(slot, request));
+        }
+        engine.prepare(&batch);
+        if slots.is_empty() {
+            return Ok(());
+        }
+        done.clear();
+        engine.wait(Wait::new(1, depth), &mut done)?;
+        must(!done.is_empty(), || "wait returned without what was waited for".to_owned())?;
+        for completion in &done {
+            let request = slots.remove(&completion.slot).ok_or_else(|| {
+                Violation::Wrong(format!("slot {} completed, not in flight", completion.slot))
+            })?;
+            let bytes = usize::try_from(completion.outcome).unwrap_or(0);
+            each(request, *completion, engine.data(completion.slot, bytes));
+            free.push(completion.slot);
+        }
+    }
+}
+
+/// Runs all of the suite on a file, which is overwritten; `E` is `Direct<T>` of a transport `T`.
+///
+/// # Errors
+/// The first thing that the contract does not allow.
+pub fn check<E: OpenEngine>(file: &File) -> Result<(), Violation> {
+    fill(file)?;
+    for depth in [1, 7, 32] {
+        reads_what_is_there::<E>(file, depth)?;
+    }
+    waits_for_what_was_asked::<E>(file)?;
+    drops_in_flight::<E>(file)?;
+    opens_twenty_times::<E>(file)?;
+    file.set_len(LENGTH - 100)?;
+    reports_short_reads::<E>(file)?;
+    file.set_len(LENGTH)?;
+    for depth in [1, 8] {
+        writes_what_it_says::<E>(file, depth)?;
+    }
+    Ok(())
+}
+
+/// 500 random reads: the bytes of the file, whatever their order.
+///
+/// # Errors
+/// [`Violation`].
+pub fn reads_what_is_there<E: OpenEngine>(file: &File, depth: u32) -> Result<(), Violation> {
+    let block = |index: u64| derive_seed(42, index) % BLOCKS;
+    let requests: Vec<Request> =
+        (0..500).map(|index| read_at(block(index) * u64::from(BLOCK))).collect();
+    let mut engine = E::open(&setup(file, depth, false))?;
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    drive(&mut engine, depth, &requests, |request, completion, data| {
+        let mut expected = vec![0; BLOCK as usize];
+        let read = file.read_exact_at(&mut expected, request.offset);
+        count += 1;
+        if read.is_err() || completion.outcome != BLOCK as i32 || data != expected {
+            wrong.push((request.offset, completion.outcome));
+        }
+    })?;
+    must(wrong.is_empty(), || format!("depth {depth}: offset and outcome {:?}", wrong.first()))?;
+    must(count == requests.len(), || format!("depth {depth}: {count} of 500 completed"))
+}
+
+/// Writes reach the file, whole, and carry data that does not repeat.
+///
+/// # Errors
+/// [`Violation`].
+pub fn writes_what_it_says<E: OpenEngine>(file: &File, depth: u32) -> Result<(), Violation> {
+    // What was there before is no proof of a write.
+    file.set_len(0)?;
+    file.set_len(LENGTH)?;
+    let requests: Vec<Request> = (0..BLOCKS)
+        .map(|block| Request { op: OpKind::Write, ..read_at(block * u64::from(BLOCK)) })
+        .collect();
+    let mut engine = E::open(&setup(file, depth, true))?;
+    let mut outcomes = BTreeSet::new();
+    drive(&mut engine, depth, &requests, |_, completion, _| {
+        outcomes.insert(completion.outcome);
+    })?;
+    must(outcomes == BTreeSet::from([BLOCK as i32]), || format!("writes gave {outcomes:?}"))?;
+    let mut data = vec![0; LENGTH as usize];
+    file.read_exact_at(&mut data, 0)?;
+    let blocks: BTreeSet<&[u8]> = data.chunks(BLOCK as usize).collect();
+    must(blocks.len() as u64 == BLOCKS, || "written blocks repeat".to_owned())
+}
+
+/// A file that ends within a block: a short read is one, and behind the end nothing comes.
+///
+/// # Errors
+/// [`Violation`].
+pub fn reports_short_reads<E: OpenEngine>(file: &File) -> Result<(), Violation> {
+    let reads = [read_at(LENGTH - u64::from(BLOCK)), read_at(LENGTH)];
+    let mut engine = E::open(&setup(file, 1, false))?;
+    let mut outcomes = Vec::new();
+    drive(&mut engine, 1, &reads, |_, completion, _| outcomes.push(completion.outcome))?;
+    must(outcomes == [BLOCK as i32 - 100, 0], || format!("short reads gave {outcomes:?}"))
+}
+
+/// All requests of a depth at once, waited for in several ways.
+///
+/// # Errors
+/// [`Violation`].
+pub fn waits_for_what_was_asked<E: OpenEngine>(file: &File) -> Result<(), Violation> {
+    const DEPTH: u32 = 16;
+    let mut engine = E::open(&setup(file, DEPTH, false))?;
+    engine.prepare(&sixteen());
+    engine.hand_over()?;
+    let mut done: Vec<Completion> = Vec::new();
+    engine.wait(Wait::new(1, 1), &mut done)?;
+    must(done.len() == 1, || format!("{} completions where one was asked for", done.len()))?;
+    // A deadline that has passed, and polling: neither blocks, neither gives too many.
+    let passed = MonotonicClock.now();
+    engine.wait(Wait::new(0, 2), &mut done)?;
+    must(done.len() <= 3, || format!("{} completions where three were the most", done.len()))?;
+    let rest = DEPTH - done.len() as u32;
+    engine.wait(Wait::new(1, rest).until(passed), &mut done)?;
+    let rest = DEPTH - done.len() as u32;
+    let far = MonotonicClock.now().plus(Nanos(60_000_000_000));
+    engine.wait(Wait::new(rest, rest).until(far), &mut done)?;
+    let slots: BTreeSet<u32> = done.iter().map(|completion| completion.slot).collect();
+    must((done.len(), slots.len()) == (16, 16), || "each completes exactly once".to_owned())?;
+    let whole = done.iter().all(|completion| completion.outcome == BLOCK as i32);
+    must(whole, || format!("{done:?}"))?;
+    engine.wait(Wait::new(0, DEPTH), &mut done)?;
+    must(done.len() == 16, || "a completion with nothing in flight".to_owned())
+}
+
+/// Prepared only, handed over, and partly waited for: a drop brings all of it home.
+///
+/// # Errors
+/// [`Violation`].
+pub fn drops_in_flight<E: OpenEngine>(file: &File) -> Result<(), Violation> {
+    let begin = MonotonicClock.now();
+    let open = || E::open(&setup(file, 16, false));
+    let mut engine = open()?;
+    engine.prepare(&sixteen());
+    drop(engine);
+    let mut engine = open()?;
+    engine.prepare(&sixteen());
+    engine.hand_over()?;
+    drop(engine);
+    let mut engine = open()?;
+    engine.prepare(&sixteen());
+    engine.wait(Wait::new(3, 3), &mut Vec::new())?;
+    drop(engine);
+    let took = MonotonicClock.now().since(begin);
+    must(took < DRAIN, || "a drop gave up requests in flight".to_owned())
+}
+
+/// What the first gets, the twentieth gets, on one thread.
+///
+/// # Errors
+/// [`Violation`].
+pub fn opens_twenty_times<E: OpenEngine>(file: &File) -> Result<(), Violation> {
+    let setup = setup(file, 4, true);
+    let first = E::open(&setup)?.features();
+    must(!first.is_empty(), || "an engine says what it got from the kernel".to_owned())?;
+    for _ in 1..20 {
+        let mut engine = E::open(&setup)?;
+        let features = engine.features();
+        must(features == first, || format!("{features:?} after {first:?}"))?;
+        drive(&mut engine, 4, &[read_at(0); 5], |_, _, _| {})?;
+    }
+    Ok(())
+}
+
+fn sixteen() -> Vec<Submission> {
+    (0..16).map(|slot| submission(slot, read_at(u64::from(slot * BLOCK)))).collect()
+}

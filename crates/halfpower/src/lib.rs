@@ -1,0 +1,125 @@
+//! The program: command line, progress, wiring. What it wires knows nothing of it.
+//!
+//! It is a library so that a build of one's own can bring engines along ([`main_with`]); the binary
+//! calls the same with none. Each verb is a module with one function that returns whether the document is clean. Errors
+//! travel as `anyhow` and become an exit code in one place, `failure`; results go to standard
+//! output, everything else to standard error.
+#![forbid(unsafe_code)]
+
+mod advise;
+mod check;
+mod cli;
+mod compare;
+mod cost;
+mod design;
+mod diagnose;
+mod doctor;
+mod drive;
+mod export;
+mod failure;
+mod fio_results;
+mod fio_runs;
+mod import;
+mod limits;
+mod observing;
+mod output;
+mod papers;
+mod predict;
+mod profile;
+mod progress;
+mod record;
+mod record_requests;
+mod recordings;
+mod reports;
+mod run;
+mod run_args;
+mod run_spec;
+mod signals;
+mod store_args;
+mod sweep;
+mod twin;
+mod validate;
+mod values;
+mod watch;
+mod whatif;
+mod zones;
+
+use clap::Parser;
+use cli::Verb;
+use std::process::ExitCode;
+
+/// What a build with engines of its own needs of the others.
+pub use ::engine;
+pub use ::record as documents;
+pub use trial::OwnEngine;
+
+/// The program with these engines beside its own, as `--ioengine NAME`; what it returns is the exit
+/// code of the process.
+#[must_use]
+pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
+    if let Err(problem) = trial::add_own_engines(own) {
+        output::remark(&problem);
+        return ExitCode::from(session::USAGE);
+    }
+    let outcome = match fio_runs::asked(std::env::args_os().skip(1)) {
+        Some(asked) => {
+            undo_left_settings();
+            signals::stop_flag(true).and_then(|stop| fio_runs::run(asked, &stop))
+        }
+        None => outcome(&cli::Cli::parse()),
+    };
+    let code = match outcome {
+        Ok(output::Verdict::Clean) => ExitCode::SUCCESS,
+        Ok(output::Verdict::NotClean) => ExitCode::from(1),
+        Err(error) => {
+            output::remark(&format!("{error:#}"));
+            ExitCode::from(failure::exit_code(&error))
+        }
+    };
+    if let Some(text) = session::stuck_threads::warning() {
+        output::remark(&text);
+    }
+    code
+}
+
+/// What comes of a verb.
+fn outcome(arguments: &cli::Cli) -> anyhow::Result<output::Verdict> {
+    undo_left_settings();
+    // A screen gives the terminal back first.
+    let second_ends = !matches!(arguments.verb, Verb::Watch(_));
+    signals::stop_flag(second_ends).and_then(|stop| match &arguments.verb {
+        Verb::Check(check) => check::check(check, &stop),
+        Verb::Run(run) => run::run(run, &stop),
+        Verb::Profile(profile) => profile::profile(profile, &stop),
+        Verb::Predict(arguments) => predict::predict(arguments, &stop),
+        Verb::WhatIf(arguments) => whatif::whatif(arguments, &stop),
+        Verb::Advise(arguments) => advise::advise(arguments),
+        Verb::Doctor(doctor) => doctor::doctor(doctor),
+        Verb::Diagnose(arguments) => diagnose::diagnose(arguments, &stop),
+        Verb::Compare(arguments) => compare::compare(arguments),
+        Verb::Import(arguments) => import::import(arguments, &stop),
+        Verb::Report(report) => reports::report(report),
+        Verb::Export(arguments) => export::export(arguments),
+        Verb::Limits(limits) => limits::limits(limits, &stop),
+        Verb::Zones(zones) => zones::zones(zones, &stop),
+        Verb::Cost(cost) => cost::cost(cost),
+        Verb::Design(arguments) => design::design(arguments),
+        Verb::Sweep(arguments) => sweep::sweep(arguments, &stop),
+        Verb::Watch(arguments) => watch::watch(arguments, &stop),
+        Verb::Drive(arguments) => drive::drive(arguments),
+        Verb::Twin(arguments) => twin::twin(arguments, &stop),
+        Verb::Record(arguments) => record::record(arguments, &stop),
+        Verb::Papers(papers) => papers::papers(papers, &stop),
+    })
+}
+
+/// Puts back the settings that a killed run of this program left changed, and says so.
+fn undo_left_settings() {
+    let Some(folder) = kernel::changed_setting::state_folder() else { return };
+    for (path, value) in kernel::changed_setting::undo_left(&kernel::Roots::default(), &folder) {
+        let path = path.display();
+        output::remark(&format!(
+            "{path} was left changed by a run that was killed; it is {value} again"
+        ));
+    }
+}

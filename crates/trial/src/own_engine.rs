@@ -1,0 +1,70 @@
+//! Engines that a build brings along: a name, its capabilities, and the start of its jobs.
+//!
+//! The loop of a job is compiled for each engine's type, so what is registered is not an engine
+//! behind a pointer but the function that starts jobs on it: one indirect call per workload, none
+//! per request. Rejected: shared libraries, which have no stable interface for such types.
+
+use crate::TrialError;
+use crate::threads::{Crew, CrewStart};
+use engine::{Direct, EngineInfo, EngineVisitor, OpenEngine, Striped, Transport};
+use record::{CacheMode, EngineName, OwnEngineName};
+use std::sync::OnceLock;
+
+/// How jobs are started.
+type Start = fn(CrewStart) -> Result<Crew, TrialError>;
+
+static OWN: OnceLock<&'static [OwnEngine]> = OnceLock::new();
+
+/// An engine of a build of its own.
+#[derive(Clone, Copy)]
+pub struct OwnEngine {
+    info: EngineInfo,
+    direct: Start,
+    striped: Start,
+}
+
+impl OwnEngine {
+    /// The engine of a transport: the word of `--ioengine`, the most requests that one job really
+    /// has in flight, the cache modes that it can do, and a line of help.
+    ///
+    /// # Panics
+    /// If the word is no name, which in a constant ends the build.
+    #[must_use]
+    pub const fn new<T: Transport>(
+        name: &'static str,
+        max_depth: u32,
+        caches: &'static [CacheMode],
+        help: &'static str,
+    ) -> Self {
+        let name = EngineName::Own(OwnEngineName::new(name));
+        let info = EngineInfo { name, max_depth, caches, help };
+        Self { info, direct: start_on::<Direct<T>>, striped: start_on::<Striped<T>> }
+    }
+
+    /// What is known of it before it is opened.
+    #[must_use]
+    pub fn info(&self) -> &EngineInfo {
+        &self.info
+    }
+}
+
+fn start_on<E: OpenEngine>(start: CrewStart) -> Result<Crew, TrialError> {
+    start.visit::<E>()
+}
+
+/// Gives this process engines of its own, once.
+///
+/// # Errors
+/// The name that is there already, or that this was done before.
+pub fn add_own_engines(own: &'static [OwnEngine]) -> Result<(), String> {
+    engine::add_engines(own.iter().map(|engine| engine.info).collect())?;
+    OWN.set(own).map_err(|_| "engines are added once, before the program begins".to_owned())
+}
+
+/// Starts jobs on the own engine that the workload names.
+pub(crate) fn start(start: CrewStart) -> Result<Crew, TrialError> {
+    let name = start.plan.workload.engine;
+    let own = OWN.get().and_then(|own| own.iter().find(|engine| engine.info.name == name));
+    let own = own.ok_or(TrialError::WrongEngine(name.name()))?;
+    if start.striped() { (own.striped)(start) } else { (own.direct)(start) }
+}
