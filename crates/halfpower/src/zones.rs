@@ -1,18 +1,20 @@
 //! `halfpower zones`: throughput against position on the medium.
 //!
 //! What is read is only read: a directory gets a test file, of which its file system may have put
-//! the pieces anywhere, so that a map of it is one of the file; a block device is mapped whole.
+//! the pieces anywhere, so that a map of it is one of the file; a block device is mapped whole. Of an
+//! array, simulated or a stripe over several targets, each member is mapped beside the whole.
 
 use crate::failure::usage;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
-use ::limits::zones::{MIN_PASSES, MIN_POSITIONS, Mapped, Settings, ZonePlan, document};
+use ::limits::document::shared_disk_finding;
+use ::limits::zones::{ArrayPlan, MIN_PASSES, MIN_POSITIONS, Mapped, Settings, ZonePlan, document};
 use anyhow::anyhow;
-use clap::Args;
-use record::{Bytes, CacheMode, EngineName, format_bytes};
-use session::{Driver, RealTargets, Session, StopFlag, Targets};
+use clap::{Args, ValueEnum};
+use record::{Bytes, CacheMode, EngineName, Target};
+use session::{Driver, Members, RealTargets, StopFlag, Targets};
 use std::path::Path;
 use target::Access;
 
@@ -23,10 +25,14 @@ const LEAST: Bytes = Bytes(1 << 20);
 #[command(after_help = "Examples:\n  \
     halfpower zones /dev/sda                 the whole disk, read only\n  \
     halfpower zones .                        a test file in this directory\n  \
-    halfpower zones sim:st15150w             a simulated drive of 1997")]
+    halfpower zones /dev/sda --rw randread --iodepth 8   random reads by position\n  \
+    halfpower zones /dev/sda /dev/sdb --stripe 64k       the least that a stripe gives\n  \
+    halfpower zones sim:st15150w             a simulated drive of 1997\n  \
+    halfpower zones sim:fireball,disks=4,raid=0          an array of such drives")]
 pub(crate) struct ZonesArgs {
-    /// Block device, file, directory (a temporary test file in it) or sim:NAME.
-    target: String,
+    /// Block device, file, directory (a temporary test file in it) or sim:NAME; several with --stripe.
+    #[arg(required = true, value_name = "TARGET")]
+    targets: Vec<String>,
     /// Positions, at least 30.
     #[arg(long, value_name = "N", default_value = "60",
           value_parser = clap::value_parser!(u32).range(i64::from(MIN_POSITIONS)..=10_000))]
@@ -35,6 +41,18 @@ pub(crate) struct ZonesArgs {
     #[arg(long, value_name = "N", default_value = "5",
           value_parser = clap::value_parser!(u32).range(i64::from(MIN_PASSES)..=1_000))]
     passes: u32,
+    /// Requests at a position: in sequence, or random around it.
+    #[arg(long, value_enum, default_value = "read", value_name = "PATTERN")]
+    rw: Order,
+    /// Request size [default: 64k, less where the target is small; 4k for random reads].
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
+    bs: Option<Bytes>,
+    /// Requests outstanding [default: 1; 4 for each member of an array].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    iodepth: Option<u32>,
+    /// Reads the targets as one area with chunks of this size (RAID 0), and each alone.
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
+    stripe: Option<Bytes>,
     /// Size of the test file [default: a tenth of the free space, 256 MiB to 2 GiB].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     size: Option<Bytes>,
@@ -42,52 +60,113 @@ pub(crate) struct ZonesArgs {
     results: ResultArgs,
 }
 
+/// The order of requests at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Order {
+    Read,
+    Randread,
+}
+
 pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
-    let simulated = session::simulated(&arguments.target)?;
+    let simulated = session::one_simulated(&arguments.targets)?;
     let seed = session::seed(arguments.results.seed, simulated.is_some());
     let mut progress = Progress::new();
     let store = arguments.results.save.store()?;
-    let session = match simulated {
-        Some(spec) => Session::simulated(&spec, Some(spec.size()), seed, stop),
-        None => {
-            let path = Path::new(&arguments.target);
-            let mut target = RealTargets::open(&[path], &Access::ReadOnly, arguments.size, LEAST)?;
-            target.open_mode(CacheMode::Device, false)?;
-            target.into_session(EngineName::IoUring, seed, stop, &mut progress)?
+    let (mut targets, members) = match (simulated, arguments.stripe) {
+        (Some(_), Some(_)) => {
+            return Err(usage(
+                "the disks of a simulated array are its keys: disks=N,raid=0,chunk=SIZE",
+            ));
         }
+        (Some(spec), None) => session::simulated_array(&spec, seed, stop)?,
+        (None, chunk) => real(arguments, chunk, seed, stop, &mut progress)?,
     };
+    let session = targets.main()?;
+    let areas = session.targets.iter().map(|target| target.size_bytes);
+    let alone = members.iter().flat_map(|members| &members.targets);
     let settings = Settings {
-        area: session.target().size_bytes,
+        area: areas.min().unwrap_or_default(),
         engine: session.engine,
         alignment: session.alignment(),
         positions: arguments.positions,
         passes: arguments.passes,
         seed,
+        random: arguments.rw == Order::Randread,
+        request: arguments.bs,
+        depth: arguments.iodepth,
+        array: members.as_ref().map(|members| ArrayPlan {
+            count: members.count,
+            chunk: members.chunk,
+            stripe: arguments.stripe,
+            members: members.targets.iter().map(|target| target.path.clone()).collect(),
+            member_area: alone.map(|target| target.size_bytes).min().unwrap_or_default(),
+        }),
     };
-    let mut plan = ZonePlan::new(&settings).ok_or_else(|| {
-        let (area, ZonesArgs { positions, passes, .. }) =
-            (format_bytes(settings.area.0), arguments);
-        usage(format!(
-            "{area} are too few for {positions} positions and {passes} passes; name a larger \
-             target, or fewer of them"
-        ))
-    })?;
+    let mut plan = ZonePlan::new(&settings).map_err(usage)?;
     let identity = session.identity(&format!("zones {settings:?}"));
-    let mut driver = Driver::new(Targets::one(session), store, &mut progress);
+    let mut driver = Driver::new(targets, store, &mut progress);
     let finished = driver.run(&mut plan.trials)?;
     finished.whole("a map with holes would mislead")?;
     session::something_completed(&finished.trials)?;
     let session = driver.targets.main()?;
-    let mapped = Mapped {
-        target: session.target(),
+    let whole = whole(&session.targets, &plan, &settings);
+    let mut mapped = Mapped {
+        target: &whole,
+        members: members.map(|members| members.targets).unwrap_or_default(),
         environment: session.environment.clone(),
         turns: session.turns,
         findings: session.findings.clone(),
     };
+    let so = "a stripe over them is that of one disk, whose arm goes to and fro";
+    mapped.findings.extend(shared_disk_finding(session.targets.iter(), so));
     let given = (&plan, &settings);
     let map = document(mapped, given, &finished.trials, identity, session::VERSION)
         .ok_or_else(|| anyhow!("too few visits were valid: there is no map; see halfpower run"))?;
     driver.keep(|store| store.add_document(&map));
     let page = |_: &Driver<'_>| output::page(&report::zones(&map));
     arguments.results.save.show(&mut driver, &map, &map.findings, page)
+}
+
+/// A real target, or a stripe over several.
+fn real(
+    arguments: &ZonesArgs,
+    chunk: Option<Bytes>,
+    seed: u64,
+    stop: &StopFlag,
+    progress: &mut Progress,
+) -> anyhow::Result<(Targets, Option<Members>)> {
+    let paths: Vec<&Path> = arguments.targets.iter().map(Path::new).collect();
+    match (chunk, paths.as_slice()) {
+        (Some(_), _) if arguments.size.is_some() => {
+            Err(usage("--size is that of a test file, which a stripe has none of; leave it out"))
+        }
+        (Some(chunk), paths) => {
+            let (targets, members) = session::striped(paths, chunk, seed, stop, progress)?;
+            Ok((targets, Some(members)))
+        }
+        (None, [path]) => {
+            let mut target = RealTargets::open(&[path], &Access::ReadOnly, arguments.size, LEAST)?;
+            target.open_mode(CacheMode::Device, false)?;
+            let session = target.into_session(EngineName::IoUring, seed, stop, progress)?;
+            Ok((Targets::one(session), None))
+        }
+        (None, _) => Err(usage("several targets are mapped as a stripe: say --stripe 64k")),
+    }
+}
+
+/// The targets as one: a stripe is no part of any device.
+fn whole(targets: &[Target], plan: &ZonePlan, settings: &Settings) -> Target {
+    let first = &targets[0];
+    if targets.len() == 1 {
+        return first.clone();
+    }
+    let paths: Vec<&str> = targets.iter().map(|target| target.path.as_str()).collect();
+    Target {
+        path: paths.join(" "),
+        size_bytes: plan.size(settings.positions),
+        device: None,
+        filesystem: None,
+        extents: None,
+        ..first.clone()
+    }
 }

@@ -9,6 +9,7 @@ use record::{
     Environment, Finding, FindingCode, HalfPower, LIMITS_SCHEMA, LimitsRun, Measured, MemoryTests,
     PathComponent, Profile, Severity, Target, format_rate,
 };
+use std::collections::BTreeSet;
 
 /// What a run of `limits` has found.
 #[derive(Clone, Debug)]
@@ -74,21 +75,26 @@ pub fn document(
     }
 }
 
-/// What it means that several targets lie on fewer disks.
-#[must_use]
-pub fn shared_disk_finding(targets: usize, disks: usize) -> Finding {
+/// That several targets lie on fewer disks, if they do, and what that means: `so`.
+pub fn shared_disk_finding<'a>(
+    targets: impl Iterator<Item = &'a Target>,
+    so: &str,
+) -> Option<Finding> {
+    let disk = |target: &Target| target.device.as_ref().map(|device| device.disk.clone());
+    let all: Vec<_> = targets.map(disk).collect();
+    let disks = all.iter().collect::<BTreeSet<_>>().len();
+    let targets = all.len();
+    if disks == targets {
+        return None;
+    }
     let ending = if disks == 1 { "" } else { "s" };
-    Finding::new(
+    let finding = Finding::new(
         FindingCode::TargetsShareDisk,
         Severity::Warning,
-        format!(
-            "{targets} targets lie on {disks} disk{ending}: what they do together says nothing of \
-             a bus, which was tested with the first target alone."
-        ),
+        format!("{targets} targets lie on {disks} disk{ending}: {so}."),
         "Name targets on different disks.",
-    )
-    .with("targets", targets as f64, "")
-    .with("disks", disks as f64, "")
+    );
+    Some(finding.with("targets", targets as f64, "").with("disks", disks as f64, ""))
 }
 
 /// A component that gives less than half of what is advertised.

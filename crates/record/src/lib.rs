@@ -146,4 +146,4 @@ pub use workload::{
     Arrival, Beside, Blend, CacheMode, Data, Discipline, DropCache, EngineName, Flush, FlushKind,
     HotArea, IoClass, IoPriority, Pattern, Regions, SizeShare, StopRules, Workload,
 };
-pub use zones::{Band, ZONES_SCHEMA, ZoneMap, ZonePosition};
+pub use zones::{ArrayZones, Band, MemberZones, ZONES_SCHEMA, ZoneMap, ZonePosition};

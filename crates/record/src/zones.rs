@@ -35,6 +35,9 @@ pub struct ZoneMap {
     pub request_bytes: Bytes,
     /// Requests outstanding.
     pub depth: u32,
+    /// Whether requests are random within the window of a visit; absent where they are in sequence.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub random: bool,
     /// Bytes read at a position in a visit.
     pub window_bytes: Bytes,
     /// Passes over all positions, each in an order of its own.
@@ -53,10 +56,50 @@ pub struct ZoneMap {
     pub inner_loss: Measured<Estimate>,
     /// The slowest position: what a stream over all of the target can count on.
     pub lowest: Measured<ZonePosition>,
+    /// The members of an array alone, and what it gives of what they could; absent where the target is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<Measured<ArrayZones>>,
     /// Trials behind the numbers.
     pub trial_ids: Vec<String>,
     /// Conclusions.
     pub findings: Vec<Finding>,
+}
+
+/// An array over its surface. A stripe waits for the last of its members, so that it can give their number
+/// times the slowest, at each place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ArrayZones {
+    /// Number of members.
+    pub count: u32,
+    /// Bytes that lie together on a member.
+    pub chunk_bytes: Bytes,
+    /// Requests outstanding at a member that is read alone.
+    pub member_depth: u32,
+    /// What each member gives alone, at the same shares of its surface; one for all where they are alike.
+    pub members: Vec<MemberZones>,
+    /// What the array gives at its first places, as a share of the number of members times the slowest.
+    pub first_share: Measured<Estimate>,
+    /// The same at its last places.
+    pub last_share: Measured<Estimate>,
+    /// What the slowest member takes from what all members give together, as a share.
+    pub slowest_cost: Measured<Estimate>,
+}
+
+/// A member of an array, read alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemberZones {
+    /// What was read.
+    pub target: Target,
+    /// The positions, by rising offset in the member.
+    pub positions: Vec<ZonePosition>,
+    /// Mean over all positions, bytes per second.
+    pub mean_bytes_per_s: Estimate,
+    /// Stretches of equal rate.
+    pub bands: Vec<Band>,
+    /// How much slower the last places are than the first, as a share.
+    pub inner_loss: Measured<Estimate>,
+    /// The slowest position.
+    pub lowest: Measured<ZonePosition>,
 }
 
 /// One position.

@@ -4,10 +4,18 @@ use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs};
 use crate::number;
 use crate::story::{Cell, Story, told};
 use crate::target;
-use record::{Bytes, Unit, ZoneMap, ZonePosition, format_bytes, shell_word};
+use record::{
+    ArrayZones, Bytes, Estimate, Measured, MemberZones, Unit, ZoneMap, ZonePosition, format_bytes,
+    format_iops, shell_word,
+};
 
 /// Lines of the map; more positions are drawn several to a line.
 const LINES: usize = 30;
+/// An array that gives less than this of what its members could is held back by something else: request by
+/// request, members wait for each other by some per cent.
+const HELD_BACK: f64 = 0.9;
+/// Positions and passes of a map for which the user names none.
+const USUAL: (usize, u32) = (60, 5);
 
 /// The story of a zone map.
 #[must_use]
@@ -16,6 +24,15 @@ pub fn zones(map: &ZoneMap) -> Story {
     let mut story = Story::new("Zones", target::summary(&map.target), map.simulated)
         .saved(&map.id, &map.findings);
     story.headline = match map.bands.len() {
+        0 | 1 if map.random => format!(
+            "Random requests are served alike everywhere: no step is larger than what {} passes can \
+             distinguish (test at {chance}).",
+            map.passes
+        ),
+        many if map.random => format!(
+            "Random requests are served at {many} levels by position; where there are none the test \
+             finds a step in {chance} of maps."
+        ),
         0 | 1 => format!(
             "No zones: no step is larger than what {} passes can distinguish (test at {chance}).",
             map.passes
@@ -25,15 +42,29 @@ pub fn zones(map: &ZoneMap) -> Story {
         ),
     };
     story.fact("loss", loss(map));
+    let iops = |rate: &Estimate| {
+        let per_s = rate.value / map.request_bytes.0.max(1) as f64;
+        if map.random { format!(", {}", format_iops(per_s)) } else { String::new() }
+    };
     let lowest = told(&map.lowest, |place| {
+        let what = if map.random { "" } else { ", what a stream over all of it can count on" };
         format!(
-            "{} at {}, what a stream over all of it can count on",
+            "{}{} at {}{what}",
             number::rate_with_interval(&place.bytes_per_s),
+            iops(&place.bytes_per_s),
             format_bytes(place.offset_bytes.0)
         )
     });
     story.fact("lowest", lowest);
-    story.fact("mean", number::rate_with_interval(&map.mean_bytes_per_s));
+    let mean = &map.mean_bytes_per_s;
+    story.fact("mean", format!("{}{}", number::rate_with_interval(mean), iops(mean)));
+    match &map.array {
+        Some(Measured::Value(array)) => members(&mut story, map, array),
+        Some(Measured::NotMeasured { not_measured }) => {
+            story.fact("members", format!("not measured: {not_measured}"));
+        }
+        None => {}
+    }
     bands(&mut story, map);
     positions(&mut story, map);
     story.charts.extend(zone_map(map));
@@ -42,14 +73,92 @@ pub fn zones(map: &ZoneMap) -> Story {
     target::conditions(&mut story, targets, map.environment.as_ref(), about);
     let (positions, passes, depth) = (map.positions.len(), map.passes, map.depth);
     let [window, request] = [map.window_bytes, map.request_bytes].map(|it| format_bytes(it.0));
+    let read = if map.random {
+        format!("random reads of {request} within {window}")
+    } else {
+        format!("{window} of reads of {request}")
+    };
     let design = format!(
-        "{positions} positions, {passes} passes in random order, {window} of reads of {request} at QD \
-         {depth} at each"
+        "{positions} positions, {passes} passes in random order, {read} at QD {depth} at each"
     );
     story.condition("design", design);
-    let path = shell_word(&map.target.path);
-    story.commands.push(format!("halfpower zones {path} --seed {}", map.seed));
+    story.commands.push(command(map));
     story
+}
+
+/// The command that makes the map again.
+fn command(map: &ZoneMap) -> String {
+    let array = map.array.as_ref().and_then(Measured::value);
+    // A stripe of halfpower's own has members with names of their own.
+    let stripe = array.filter(|array| array.members.len() > 1);
+    let mut words = vec!["halfpower zones".to_owned()];
+    match stripe {
+        Some(array) => {
+            words.extend(array.members.iter().map(|member| shell_word(&member.target.path)));
+            words.push(format!("--stripe {}", array.chunk_bytes.0));
+        }
+        None => words.push(shell_word(&map.target.path)),
+    }
+    if (map.positions.len(), map.passes) != USUAL {
+        words.push(format!("--positions {} --passes {}", map.positions.len(), map.passes));
+    }
+    if map.random {
+        words.push("--rw randread".to_owned());
+    }
+    words.push(format!("--bs {} --iodepth {} --seed {}", map.request_bytes.0, map.depth, map.seed));
+    words.join(" ")
+}
+
+/// What an array gives of what its members could, and each of them.
+fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
+    let count = f64::from(array.count);
+    let give = |share: &Measured<Estimate>| {
+        told(share, |share| {
+            let held = share.high < HELD_BACK;
+            let why = if held { ": something ahead of them binds" } else { "" };
+            format!(
+                "{} of {count} times its slowest member{why}",
+                number::with_range(share, number::percent)
+            )
+        })
+    };
+    story.fact("first places", give(&array.first_share));
+    story.fact("last places", give(&array.last_share));
+    // Members without zones have no slow one.
+    let zoned = array.members.iter().filter(|member| member.bands.len() > 1);
+    let slow = zoned.filter_map(|member| member.inner_loss.value());
+    let most = slow.max_by(|a, b| a.value.total_cmp(&b.value));
+    if let (Some(member), Some(whole)) = (most, map.inner_loss.value()) {
+        let text = format!(
+            "the last places of a member are {} slower than its first, those of the array {}",
+            number::percent(member.value),
+            number::percent(whole.value)
+        );
+        story.fact("slow zone", text);
+    }
+    // Of members that are alike, none is the slowest.
+    if array.members.len() > 1 {
+        let cost = told(&array.slowest_cost, |cost| {
+            let share = number::with_range(cost, number::percent);
+            format!("the slowest member takes {share} from what all members give together")
+        });
+        story.fact("slowest", cost);
+    }
+    let remark = match array.members.as_slice() {
+        [_] => format!("one for all {}, alone at QD {}", array.count, array.member_depth),
+        _ => format!("each alone at QD {}", array.member_depth),
+    };
+    let rate = |member: &MemberZones, last: bool| {
+        let place = if last { member.positions.last() } else { member.positions.first() };
+        place.map_or(0.0, |place| place.bytes_per_s.value)
+    };
+    story.section("Members", &remark).table(&array.members, |t| {
+        t.right("first", |member| number::rate(rate(member, false)));
+        t.right("last", |member| number::rate(rate(member, true)));
+        t.right("mean", |member| number::rate(member.mean_bytes_per_s.value));
+        t.right("loss", |member| told(&member.inner_loss, |loss| number::percent(loss.value)));
+        t.left("member", |member| member.target.path.clone()).gap(3);
+    });
 }
 
 fn loss(map: &ZoneMap) -> String {

@@ -28,7 +28,7 @@ pub use progress::{Display, duration, remaining};
 pub use real::RealTargets;
 pub use session::{Session, identity};
 pub use single::{Beside, TargetSet, open_for_run, simulated_for_run, workload_for, workload_here};
-pub use targets::{Targets, one_simulated, simulated_disks};
+pub use targets::{Members, Targets, one_simulated, simulated_array, simulated_disks, striped};
 
 use record::{Bytes, Finding, Target};
 use simdisk::{SimSpec, SpecError};

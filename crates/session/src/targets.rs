@@ -4,11 +4,13 @@
 //! each number of simulated disks. A simulated target that no set holds is made anew for its trial,
 //! which then depends on its own line alone.
 
-use crate::{Result, Session, SessionError, StopFlag, add_new, simulated};
+use crate::{Display, RealTargets, Result, Session, SessionError, StopFlag, add_new, simulated};
 use plan::PlannedTrial;
-use record::Finding;
+use record::{Bytes, CacheMode, EngineName, Finding, Target, TargetKind};
 use simdisk::{SimKind, SimSpec};
 use std::collections::BTreeMap;
+use std::path::Path;
+use target::Access;
 use volume::Raid;
 
 /// Sets of open targets.
@@ -121,6 +123,76 @@ pub fn simulated_disks(
         targets.add(vec![session.target().path.clone()], session);
     }
     Ok((targets, names))
+}
+
+/// What an array is made of, each member open under its path.
+#[derive(Clone, Debug)]
+pub struct Members {
+    /// Their number.
+    pub count: u32,
+    /// Bytes that lie together on a member.
+    pub chunk: Bytes,
+    /// Facts of those that can be read alone: all, or one of a machine whose drives are alike.
+    pub targets: Vec<Target>,
+}
+
+/// A simulated device, whole; and if it is a machine with a stripe (RAID 0), one of its drives alone.
+///
+/// # Errors
+/// If the machine does not exist with one drive.
+pub fn simulated_array(
+    spec: &SimSpec,
+    seed: u64,
+    stop: &StopFlag,
+) -> Result<(Targets, Option<Members>)> {
+    let whole = |spec: &SimSpec| Session::simulated(spec, Some(spec.size()), seed, stop);
+    let mut targets = Targets::one(whole(spec));
+    let (count, chunk) = match &spec.kind {
+        SimKind::Machine(machine) if machine.volume.raid == Raid::Raid0 && machine.disks > 1 => {
+            (machine.disks, Bytes(machine.volume.chunk_bytes))
+        }
+        _ => return Ok((targets, None)),
+    };
+    let one = whole(&SimSpec::parse(&format!("{},disks=1,raid=none", spec.text))?);
+    let member = one.target().clone();
+    targets.add(vec![member.path.clone()], one);
+    Ok((targets, Some(Members { count, chunk, targets: vec![member] })))
+}
+
+/// Files or block devices as one stripe with chunks of this size, and each of them alone, all of them read
+/// only.
+///
+/// # Errors
+/// If there are fewer than two, one is a directory or cannot be opened.
+pub fn striped(
+    paths: &[&Path],
+    chunk: Bytes,
+    seed: u64,
+    stop: &StopFlag,
+    display: &mut dyn Display,
+) -> Result<(Targets, Members)> {
+    if paths.len() < 2 {
+        return Err(SessionError::usage("--stripe takes two targets or more"));
+    }
+    let mut open = |paths: &[&Path]| {
+        let mut targets = RealTargets::open(paths, &Access::ReadOnly, None, chunk)?;
+        if targets.all_facts().any(|facts| facts.kind == TargetKind::Directory) {
+            return Err(SessionError::usage(
+                "a stripe is read over block devices or files: a test file in a directory lies anywhere",
+            ));
+        }
+        targets.open_mode(CacheMode::Device, false)?;
+        targets.into_session(EngineName::IoUring, seed, stop, display)
+    };
+    let mut targets = Targets::one(open(paths)?);
+    let mut members = Vec::new();
+    for path in paths {
+        let session = open(&[path])?;
+        members.push(session.target().clone());
+        targets.add(vec![session.target().path.clone()], session);
+    }
+    let count = u32::try_from(paths.len()).unwrap_or(u32::MAX);
+    Ok((targets, Members { count, chunk, targets: members }))
 }
 
 fn unknown(names: &[String]) -> SessionError {

@@ -66,7 +66,7 @@ pub(super) fn outstanding_per_disk(experiment: &Experiment, op: &str) -> Option<
 
 /// "Put hot sequential files outside" (Riedel 5.6): where bands were found, the first is the fastest.
 pub(super) fn place_of_a_stream(zones: &ZoneMap) -> Option<Advice> {
-    let loss = zones.inner_loss.value()?;
+    let loss = zones.inner_loss.value().filter(|_| !zones.random)?;
     if zones.bands.len() < 2 {
         let flat = loss.high < 1.0 - ENOUGH && loss.low > ENOUGH - 1.0;
         return flat.then(|| Advice {

@@ -248,6 +248,7 @@ fn zones(rates: &[f64]) -> ZoneMap {
         environment: None,
         request_bytes: Bytes(1 << 20),
         depth: 2,
+        random: false,
         window_bytes: Bytes(1 << 20),
         passes: 3,
         positions: Vec::new(),
@@ -257,6 +258,7 @@ fn zones(rates: &[f64]) -> ZoneMap {
         p_value: 0.001,
         inner_loss: Measured::Value(Estimate::symmetric(loss, 0.02, 5)),
         lowest: Measured::not("not asked"),
+        array: None,
         trial_ids: Vec::new(),
         findings: Vec::new(),
     }

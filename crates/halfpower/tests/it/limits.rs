@@ -4,8 +4,9 @@
 use crate::program::{found, halfpower, halfpower_in};
 use record::{
     CacheEvidence, ComponentKind, FindingCode, Growth, HalfPower, LimitsRun, PathComponent,
-    PriceDocument, ZoneMap,
+    PriceDocument, ZoneMap, ZonePosition,
 };
+use testkit::requires;
 
 #[track_caller]
 fn limits(code: i32, words: &str) -> LimitsRun {
@@ -118,6 +119,95 @@ fn media_without_zones_have_none_whatever_their_noise() {
             assert!(!found(&map.findings, code), "{device} {seed}");
         }
     }
+}
+
+/// Chung 2000, section 7.4: a fourth disk adds "a negligible improvement" to reads on the outer edge, where
+/// the card is the limit, and "performance at the inner diameter can still be improved substantially".
+#[test]
+fn a_fourth_disk_on_a_card_raises_the_least_rate_of_an_array_and_hardly_the_first() {
+    let map = |disks: u32| zones(&format!("sim:fireball,disks={disks},raid=0 --positions 40"));
+    let (three, four) = (map(3), map(4));
+    let first = |map: &ZoneMap| map.positions[0].bytes_per_s.value;
+    let lowest = |map: &ZoneMap| map.lowest.value().unwrap().bytes_per_s.value;
+    assert!((1.0..1.1).contains(&(first(&four) / first(&three))), "{three:?} {four:?}");
+    assert!((1.2..1.34).contains(&(lowest(&four) / lowest(&three))), "{three:?} {four:?}");
+    for (map, least) in [(&three, 0.9), (&four, 0.7)] {
+        let array = map.array.as_ref().unwrap().value().unwrap();
+        assert_eq!(
+            (array.members.len(), array.count, map.depth),
+            (1, map.depth / 4, array.count * 4)
+        );
+        let [at_first, at_last] =
+            [&array.first_share, &array.last_share].map(|it| it.value().unwrap());
+        assert!(at_first.value > least && at_first.value < 1.01, "{array:?}");
+        assert!(at_last.value > 0.95 && at_last.value < 1.01, "{array:?}");
+        assert!(array.slowest_cost.value().is_none());
+        // The share is of what the member gave at those places: the whole over members times the slowest.
+        let member = &array.members[0];
+        let rate =
+            |places: &[ZonePosition]| places[0].bytes_per_s.value + places[1].bytes_per_s.value;
+        let share = rate(&map.positions) / (f64::from(array.count) * rate(&member.positions));
+        assert!((share / at_first.value - 1.0).abs() < 0.01, "{share} {at_first:?}");
+    }
+    let [of_four, of_three] = [&four, &three].map(|map| map.inner_loss.value().unwrap().value);
+    assert!(of_four < 0.6 * of_three, "{of_four} {of_three}");
+    let page =
+        halfpower("zones sim:fireball,disks=4,raid=0 --positions 40 --no-save").expect(0).stdout;
+    assert!(page.contains("of 4 times its slowest member: something"), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+}
+
+/// Tracks are shorter inside, so that as many bytes are a longer way; a medium without zones has none for
+/// random requests either.
+#[test]
+fn size_depth_and_order_of_the_requests_of_a_map_can_be_chosen() {
+    let map = zones("sim:st15150w --bs 256k --iodepth 4 --positions 30");
+    assert_eq!((map.request_bytes.0, map.depth, map.random), (256 << 10, 4, false));
+    let loss = map.inner_loss.value().unwrap();
+    assert!((0.27..0.37).contains(&loss.value), "{loss:?}");
+    let random = zones("sim:st15150w --rw randread --bs 2k --iodepth 8 --positions 30 --passes 8");
+    assert_eq!((random.request_bytes.0, random.depth, random.random), (2 << 10, 8, true));
+    let loss = random.inner_loss.value().unwrap();
+    assert!(loss.value < 0.2, "{loss:?}");
+    assert!(!found(&random.findings, FindingCode::ZonesFound));
+    for device in ["md1,service=1ms", "sata-ssd,size=1GiB"] {
+        let flat = zones(&format!("sim:{device} --rw randread --positions 30 --passes 3"));
+        assert_eq!(flat.bands.len(), 1, "{device}: {:?}", flat.bands);
+        assert!(flat.findings.is_empty(), "{device}: {:?}", flat.findings);
+        let page =
+            halfpower(&format!("zones sim:{device} --rw randread --no-save")).expect(0).stdout;
+        assert!(page.contains("Random requests are served alike everywhere"), "{page}");
+        assert!(page.contains("--rw randread --bs 4096 --iodepth 1"), "{page}");
+    }
+    let words = "zones sim:md1 --no-save";
+    halfpower(&format!("{words} --bs 1g")).refuses(2, &["fewer or smaller"]);
+    halfpower(&format!("{words} --stripe 64k")).refuses(2, &["disks=N,raid=0"]);
+    halfpower(&format!("{words} --rw write")).refuses(2, &["--rw"]);
+    halfpower("zones /tmp /var --no-save").refuses(2, &["--stripe 64k"]);
+    halfpower("zones /tmp /var --stripe 64k --no-save").refuses(2, &["block devices or files"]);
+    halfpower("zones /tmp --stripe 64k --no-save").refuses(2, &["two targets"]);
+}
+
+#[test]
+fn a_stripe_over_files_is_mapped_with_each_of_them_alone() {
+    requires!(Disk);
+    let folder = testkit::disk_folder().unwrap();
+    for (name, bytes) in [("a", 32 << 20), ("b", 24 << 20)] {
+        std::fs::write(folder.path().join(name), vec![7; bytes]).unwrap();
+    }
+    let words = "zones a b --stripe 16k --bs 4k --positions 30 --passes 3 --no-save --json";
+    let ended = halfpower_in(folder.path(), words);
+    let map: ZoneMap =
+        serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"));
+    let array = map.array.as_ref().unwrap().value().unwrap();
+    assert_eq!((array.count, array.chunk_bytes.0, array.members.len()), (2, 16 << 10, 2));
+    let paths: Vec<&str> = array.members.iter().map(|member| member.target.path.as_str()).collect();
+    assert_eq!((paths.as_slice(), map.target.path.as_str()), (&["a", "b"][..], "a b"));
+    assert!(map.target.device.is_none(), "a stripe is no part of a device");
+    // Both give as much as the smaller one has.
+    assert!(map.target.size_bytes.0 <= 48 << 20 && map.target.size_bytes.0 > 46 << 20);
+    assert!(array.slowest_cost.value().is_some());
+    assert!(found(&map.findings, FindingCode::TargetsShareDisk), "{:?}", map.findings);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Maps of media whose truth is known: flat and noisy ones, and the published ones.
 
-use limits::zones::{Analysis, Settings, Visit, ZonePlan, analyse, positions};
+use limits::zones::{Analysis, Place, Settings, Visit, ZonePlan, analyse, positions};
 use plan::PlannedTrial;
 use record::{Bytes, EngineName, Estimate, Extents, Measured, Target, TargetKind};
 use workload::Rng;
@@ -13,6 +13,10 @@ fn settings() -> Settings {
         positions: 40,
         passes: 4,
         seed: 3,
+        random: false,
+        request: None,
+        depth: None,
+        array: None,
     }
 }
 
@@ -27,7 +31,7 @@ fn visits_of(plan: &ZonePlan, medium: impl Fn(u32) -> f64, noise: f64, seed: u64
     let mut rng = Rng::new(seed);
     let mut wander = 0.0;
     let mut visits = Vec::new();
-    for &(position, pass) in &plan.visits {
+    for &Place { position, pass, .. } in &plan.visits {
         wander = 0.95 * wander + 0.3 * noise * normal(&mut rng);
         let drift = 0.1 * visits.len() as f64 / 200.0;
         let log = wander + drift + noise * normal(&mut rng);
@@ -45,8 +49,8 @@ fn every_pass_visits_every_position_once_and_reads_no_place_twice() {
     assert_eq!((planned.len(), plan.visits.len()), (160, 160));
     let mut orders = Vec::new();
     for pass in 0..4 {
-        let of_pass = plan.visits.iter().filter(|(_, other)| *other == pass);
-        let order: Vec<u32> = of_pass.map(|(position, _)| *position).collect();
+        let of_pass = plan.visits.iter().filter(|visit| visit.pass == pass);
+        let order: Vec<u32> = of_pass.map(|visit| visit.position).collect();
         let mut sorted = order.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, (0..40).collect::<Vec<_>>());
@@ -63,7 +67,7 @@ fn every_pass_visits_every_position_once_and_reads_no_place_twice() {
 
 #[test]
 fn a_target_that_is_too_small_has_no_plan_and_a_small_one_gets_small_requests() {
-    assert!(ZonePlan::new(&Settings { area: Bytes(1 << 20), ..settings() }).is_none());
+    assert!(ZonePlan::new(&Settings { area: Bytes(1 << 20), ..settings() }).is_err());
     let plan = ZonePlan::new(&Settings { area: Bytes(48 << 20), ..settings() }).unwrap();
     assert_eq!(plan.request, Bytes(32 << 10));
 }
@@ -149,9 +153,12 @@ fn offsets_lead_to_the_device_where_the_file_is_in_one_piece() {
         p_value: 1.0,
         inner_loss: Measured::not("one position"),
     };
-    let offset = plan.offset(1).0;
-    let on_device =
-        |target: &Target| positions(&analysis, &plan, target)[0].device_offset_bytes.map(|at| at.0);
+    let offset = plan.offset(1, false).0;
+    let on_device = |target: &Target| {
+        positions(&analysis, &|place| plan.offset(place, false), target)[0]
+            .device_offset_bytes
+            .map(|at| at.0)
+    };
     let mut target = Target {
         path: "f".to_owned(),
         kind: TargetKind::File,

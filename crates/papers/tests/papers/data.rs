@@ -53,7 +53,7 @@ fn a_measurement_counts_once() {
         for entry in library.entries.iter().filter(|entry| entry.row.class == Class::Repeated) {
             let id = counted_as(&entry.row.reason);
             let counted = id.and_then(find).map(|entry| entry.row.class);
-            let counts = counted.is_some_and(|class| class.is_testable());
+            let counts = counted.is_some_and(Class::is_testable);
             assert!(counts, "{}: {:?} is no counted row", entry.row.id, entry.row.reason);
         }
         // Two counted rows with one expression, and a value that is a point of a counted series.

@@ -1,0 +1,119 @@
+//! What visits say of a medium: its bands, and how much slower the last places are than the first.
+//!
+//! Rates are compared with the pass's own level. Steps are found by the test in [`stats::steps`]. The
+//! loss is estimated from fixed groups, because a group that is chosen for being extreme is extreme.
+
+use record::{Estimate, Measured};
+use std::collections::{BTreeMap, BTreeSet};
+use workload::{Rng, derive_seed};
+
+/// Smallest step that is a zone of a disk, as a share of the rate (a difference of logarithms).
+const STEP_MIN: f64 = 0.005;
+/// The groups at both ends that are compared: this part of the positions.
+const END_PART: usize = 20;
+
+/// One visit that was made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Visit {
+    /// The position.
+    pub position: u32,
+    /// The pass.
+    pub pass: u32,
+    /// Bytes per second.
+    pub rate: f64,
+}
+
+/// What the visits say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Analysis {
+    /// Rate of each position that was visited, by rising position.
+    pub positions: Vec<(u32, Estimate)>,
+    /// Mean over all of them.
+    pub mean: Estimate,
+    /// Stretches of equal rate: first and last position, and the rate.
+    pub bands: Vec<(u32, u32, Estimate)>,
+    /// Probability of a first step as clear as that by chance.
+    pub p_value: f64,
+    /// How much slower the last places are than the first.
+    pub inner_loss: Measured<Estimate>,
+}
+
+/// Looks for steps and for a loss from the first places to the last; `None` with fewer than two
+/// positions or passes.
+#[must_use]
+pub fn analyse(visits: &[Visit], seed: u64) -> Option<Analysis> {
+    let passes: BTreeSet<u32> = visits.iter().map(|visit| visit.pass).collect();
+    let mut rates: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for visit in visits {
+        rates.entry(visit.position).or_default().push(visit.rate);
+    }
+    let known = |(place, rates): (u32, Vec<f64>)| Some((place, stats::visits_mean(&rates)?));
+    let positions: Vec<(u32, Estimate)> = rates.into_iter().filter_map(known).collect();
+    let means: Vec<f64> = positions.iter().map(|(_, rate)| rate.value).collect();
+    let mean = stats::visits_mean(&means)?;
+    let levels = levels(visits, &positions, &passes);
+    let mut rng = Rng::new(derive_seed(seed, u64::MAX - 13));
+    let found = stats::steps(&levels, STEP_MIN, |bound| rng.below(bound));
+    let bounds: Vec<usize> =
+        [0].into_iter().chain(found.starts.iter().copied()).chain([positions.len()]).collect();
+    let bands = bounds
+        .windows(2)
+        .map(|ends| {
+            let part = &positions[ends[0]..ends[1]];
+            let means: Vec<f64> = part.iter().map(|(_, rate)| rate.value).collect();
+            let rate = stats::visits_mean(&means).unwrap_or(part[0].1);
+            (part[0].0, part[part.len() - 1].0, rate)
+        })
+        .collect();
+    let inner_loss = inner_loss(visits, &positions, &passes);
+    Some(Analysis { positions, mean, bands, p_value: found.p_value, inner_loss })
+}
+
+/// The logarithm of each position's rate against the level of its passes, mean over the passes.
+fn levels(visits: &[Visit], positions: &[(u32, Estimate)], passes: &BTreeSet<u32>) -> Vec<f64> {
+    let pass_level = |&pass: &u32| {
+        let of_pass = visits.iter().filter(|visit| visit.pass == pass);
+        let logs: Vec<f64> = of_pass.map(|visit| libm::log(visit.rate)).collect();
+        (pass, stats::mean(&logs))
+    };
+    let pass_levels: BTreeMap<u32, f64> = passes.iter().map(pass_level).collect();
+    let level = |(place, _): &(u32, Estimate)| {
+        let at_place = visits.iter().filter(|visit| visit.position == *place);
+        let against_pass = at_place.map(|visit| libm::log(visit.rate) - pass_levels[&visit.pass]);
+        stats::mean(&against_pass.collect::<Vec<f64>>())
+    };
+    positions.iter().map(level).collect()
+}
+
+/// How many places at each end are a group; `None` where there are not enough for two.
+pub(super) fn ends(places: usize) -> Option<usize> {
+    let count = (places / END_PART).max(2);
+    (places >= 2 * count).then_some(count)
+}
+
+/// How much slower the last places are than the first, over the passes.
+fn inner_loss(
+    visits: &[Visit],
+    positions: &[(u32, Estimate)],
+    passes: &BTreeSet<u32>,
+) -> Measured<Estimate> {
+    let Some(count) = ends(positions.len()) else {
+        return Measured::not("too few positions have valid visits");
+    };
+    let (first, last) = (&positions[..count], &positions[positions.len() - count..]);
+    let rate = |pass: u32, group: &[(u32, Estimate)]| -> Option<f64> {
+        let rates: Vec<f64> = visits
+            .iter()
+            .filter(|visit| visit.pass == pass)
+            .filter(|visit| group.iter().any(|(place, _)| *place == visit.position))
+            .map(|visit| visit.rate)
+            .collect();
+        (rates.len() == count).then(|| stats::mean(&rates))
+    };
+    let losses: Vec<f64> = passes
+        .iter()
+        .filter_map(|&pass| Some(1.0 - rate(pass, last)? / rate(pass, first)?))
+        .collect();
+    let loss = stats::visits_mean(&losses);
+    loss.ok_or("fewer than two passes have valid visits at both ends").into()
+}

@@ -1,0 +1,110 @@
+//! An array over its surface: what its members give alone at the same places, and what of that it gives.
+//!
+//! A stripe waits for the last of its members, so that the most that it can give at a place is their
+//! number times the slowest. Where it gives less, something ahead of them binds (bus, adapter, host),
+//! which hides their zones. Members are read alone, one at a time, between the visits of the whole.
+
+use super::analysis::{Visit, analyse, ends};
+use super::document::{bands, lowest, positions};
+use super::plan::ZonePlan;
+use record::{ArrayZones, Bytes, Estimate, Measured, MemberZones, Target};
+use std::collections::BTreeSet;
+
+/// What an array is made of.
+#[derive(Clone, Debug)]
+pub struct ArrayPlan {
+    /// Number of members.
+    pub count: u32,
+    /// Bytes that lie together on a member.
+    pub chunk: Bytes,
+    /// Chunk where halfpower itself makes a stripe of the targets; `None` where the target is the array.
+    pub stripe: Option<Bytes>,
+    /// Members as sets of targets that can be read alone; one for all where they are alike.
+    pub members: Vec<String>,
+    /// Size of a member.
+    pub member_area: Bytes,
+}
+
+impl ArrayPlan {
+    /// Size of the stripe over members of this size.
+    pub(super) fn whole(&self, member: Bytes) -> Bytes {
+        Bytes(member.0 / self.chunk.0 * self.chunk.0 * u64::from(self.count))
+    }
+}
+
+/// What the visits of an array say beside the map of the whole; `visits` are of the whole first, then of
+/// each member, and `facts` are those of the members. `None` where a member has no map.
+pub(super) fn together(
+    (plan, array): (&ZonePlan, &ArrayPlan),
+    visits: &[Vec<Visit>],
+    facts: &[Target],
+    seed: u64,
+) -> Option<ArrayZones> {
+    let (whole, members) = visits.split_first()?;
+    let maps = members.iter().zip(facts).map(|(visits, target)| {
+        let analysis = analyse(visits, seed)?;
+        let positions = positions(&analysis, &|position| plan.offset(position, true), target);
+        Some(MemberZones {
+            target: target.clone(),
+            mean_bytes_per_s: analysis.mean,
+            bands: bands(&analysis, &|position| plan.offset(position, true)),
+            lowest: lowest(&positions),
+            inner_loss: analysis.inner_loss,
+            positions,
+        })
+    });
+    let maps = maps.collect::<Option<Vec<_>>>()?;
+    let places: Vec<u32> =
+        whole.iter().map(|visit| visit.position).collect::<BTreeSet<_>>().into_iter().collect();
+    let group = ends(places.len());
+    let share = |group: Option<&[u32]>| -> Measured<Estimate> {
+        let Some(group) = group else {
+            return Measured::not("too few positions have valid visits");
+        };
+        let shares = passes(whole).into_iter().filter_map(|pass| {
+            let slowest = slowest(members, pass, group)?;
+            Some(mean_rate(whole, pass, group)? / (f64::from(array.count) * slowest))
+        });
+        let share = stats::visits_mean(&shares.collect::<Vec<f64>>());
+        share.ok_or("fewer than two passes have valid visits of all members").into()
+    };
+    let cost = if members.len() < 2 {
+        Measured::not("its members are alike")
+    } else {
+        let costs = passes(whole).into_iter().filter_map(|pass| {
+            let all: Option<Vec<f64>> =
+                members.iter().map(|visits| mean_rate(visits, pass, &places)).collect();
+            let sum: f64 = all?.iter().sum();
+            Some(1.0 - f64::from(array.count) * slowest(members, pass, &places)? / sum)
+        });
+        let cost = stats::visits_mean(&costs.collect::<Vec<f64>>());
+        cost.ok_or("fewer than two passes have valid visits of all members").into()
+    };
+    Some(ArrayZones {
+        count: array.count,
+        chunk_bytes: array.chunk,
+        member_depth: plan.member_depth,
+        first_share: share(group.map(|count| &places[..count])),
+        last_share: share(group.map(|count| &places[places.len() - count..])),
+        slowest_cost: cost,
+        members: maps,
+    })
+}
+
+fn passes(visits: &[Visit]) -> BTreeSet<u32> {
+    visits.iter().map(|visit| visit.pass).collect()
+}
+
+/// Mean rate of the visits of a pass to these places, if all were made.
+fn mean_rate(visits: &[Visit], pass: u32, places: &[u32]) -> Option<f64> {
+    let of_pass = visits.iter().filter(|visit| visit.pass == pass);
+    let rates: Vec<f64> =
+        of_pass.filter(|visit| places.contains(&visit.position)).map(|visit| visit.rate).collect();
+    (rates.len() == places.len()).then(|| stats::mean(&rates))
+}
+
+/// That of the slowest member.
+fn slowest(members: &[Vec<Visit>], pass: u32, places: &[u32]) -> Option<f64> {
+    let rates = members.iter().map(|visits| mean_rate(visits, pass, places));
+    rates.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)
+}

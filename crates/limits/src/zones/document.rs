@@ -1,0 +1,159 @@
+//! From trials to the document of a map.
+
+use super::analysis::{Analysis, Visit, analyse};
+use super::array::together;
+use super::plan::{Place, Settings, ZonePlan};
+use record::{
+    Band, Bytes, EngineName, Environment, Estimate, Extents, Finding, FindingCode, Measured,
+    Severity, Target, TargetKind, Trial, ZONES_SCHEMA, ZoneMap, ZonePosition, format_rate,
+};
+
+/// The positions of an analysis with where they lie: `offset` says where one begins.
+#[must_use]
+pub fn positions(
+    analysis: &Analysis,
+    offset: &dyn Fn(u32) -> Bytes,
+    target: &Target,
+) -> Vec<ZonePosition> {
+    let place = |(position, bytes_per_s): &(u32, Estimate)| ZonePosition {
+        offset_bytes: offset(*position),
+        device_offset_bytes: on_device(target, offset(*position)),
+        bytes_per_s: *bytes_per_s,
+    };
+    analysis.positions.iter().map(place).collect()
+}
+
+/// The slowest position.
+pub(super) fn lowest(positions: &[ZonePosition]) -> Measured<ZonePosition> {
+    let by_rate =
+        |a: &&ZonePosition, b: &&ZonePosition| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value);
+    positions.iter().min_by(by_rate).cloned().ok_or("no position").into()
+}
+
+/// The bands of an analysis with where they begin.
+pub(super) fn bands(analysis: &Analysis, offset: &dyn Fn(u32) -> Bytes) -> Vec<Band> {
+    let band = |&(first, last, bytes_per_s): &(u32, u32, Estimate)| Band {
+        first,
+        last,
+        offset_bytes: offset(first),
+        bytes_per_s,
+    };
+    analysis.bands.iter().map(band).collect()
+}
+
+/// What a map is of.
+#[derive(Clone, Debug)]
+pub struct Mapped<'a> {
+    /// The target; a stripe as one.
+    pub target: &'a Target,
+    /// The members of an array, in the order of its plan.
+    pub members: Vec<Target>,
+    /// Conditions; `None` for a simulated one.
+    pub environment: Option<Environment>,
+    /// Whether its medium is known to turn.
+    pub turns: bool,
+    /// What was found before the visits.
+    pub findings: Vec<Finding>,
+}
+
+/// The map that the trials of a plan give, one for each of its visits; `None` where too few of them
+/// count. `identity` is the id and the time of the document.
+#[must_use]
+pub fn document(
+    mapped: Mapped<'_>,
+    (plan, settings): (&ZonePlan, &Settings),
+    trials: &[Trial],
+    identity: (String, Option<String>),
+    version: &str,
+) -> Option<ZoneMap> {
+    let array = settings.array.as_ref();
+    let mut visits = vec![Vec::new(); 1 + array.map_or(0, |array| array.members.len())];
+    for (&Place { of, position, pass }, trial) in plan.visits.iter().zip(trials) {
+        let read = trial.result.read.as_ref().filter(|_| model::counts(trial));
+        let rate = read.map_or(0.0, |read| read.bytes_per_s);
+        if rate > 0.0 {
+            visits[of as usize].push(Visit { position, pass, rate });
+        }
+    }
+    let analysis = analyse(&visits[0], settings.seed)?;
+    let offset = |position| plan.offset(position, false);
+    let positions = positions(&analysis, &offset, mapped.target);
+    let array = array
+        .map(|array| together((plan, array), &visits, &mapped.members, settings.seed))
+        .map(|found| found.ok_or("too few visits of a member were valid").into());
+    let mut findings = mapped.findings;
+    findings.extend(steps_finding(&analysis, mapped.turns, settings.random));
+    let (id, time) = identity;
+    Some(ZoneMap {
+        schema: ZONES_SCHEMA.to_owned(),
+        halfpower_version: version.to_owned(),
+        id,
+        time,
+        seed: settings.seed,
+        simulated: settings.engine == EngineName::Sim,
+        target: mapped.target.clone(),
+        environment: mapped.environment,
+        request_bytes: plan.request,
+        depth: plan.depth,
+        random: settings.random,
+        window_bytes: plan.window,
+        passes: settings.passes,
+        mean_bytes_per_s: analysis.mean,
+        bands: bands(&analysis, &offset),
+        false_alarm_share: stats::STEP_FALSE_ALARM_SHARE,
+        p_value: analysis.p_value,
+        inner_loss: analysis.inner_loss,
+        lowest: lowest(&positions),
+        positions,
+        array,
+        trial_ids: trials.iter().map(|trial| trial.id.clone()).collect(),
+        findings,
+    })
+}
+
+/// What steps in the rate mean, if there are any.
+fn steps_finding(analysis: &Analysis, turns: bool, random: bool) -> Option<Finding> {
+    let [(.., first), .., (.., last)] = analysis.bands.as_slice() else { return None };
+    let bands = analysis.bands.len();
+    let from_to = format!("{} to {}", format_rate(first.value), format_rate(last.value));
+    let (code, claim, remedy) = if random {
+        (
+            FindingCode::RateByPosition,
+            format!("Random requests near a place are served at {from_to}, in {bands} steps."),
+            "Map it with requests in sequence, too: that tells zones from the way of the arm.",
+        )
+    } else if turns {
+        (
+            FindingCode::ZonesFound,
+            format!("The medium has zones: {bands} bands were told apart, from {from_to}."),
+            "Put what is read in sequence at the beginning; count on the lowest rate for streams.",
+        )
+    } else {
+        (
+            FindingCode::RateByPosition,
+            format!(
+                "The rate depends on the position, from {from_to} in {bands} steps, but this disk \
+                 is not known to turn: a cache below, tiering or parts of a volume look like that."
+            ),
+            "Map again later: what moves is no property of the medium.",
+        )
+    };
+    let finding = Finding::new(code, Severity::Info, claim, remedy)
+        .with("bands", bands as f64, "")
+        .with("probability by chance", analysis.p_value, "");
+    Some(match analysis.inner_loss.value() {
+        Some(loss) => finding.with("loss from the first places to the last", loss.value, "share"),
+        None => finding,
+    })
+}
+
+/// Where an offset lies on the device: there itself, or behind the start of a file in one piece.
+fn on_device(target: &Target, offset: Bytes) -> Option<Bytes> {
+    match (target.kind, &target.extents) {
+        (TargetKind::BlockDevice | TargetKind::Simulated, _) => Some(offset),
+        (_, Some(Extents { count: 1, first_physical_bytes, .. })) => {
+            Some(Bytes(first_physical_bytes.0 + offset.0))
+        }
+        _ => None,
+    }
+}
