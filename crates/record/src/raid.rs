@@ -124,8 +124,12 @@ pub struct LoadFigures {
     pub op: OpKind,
     /// Requests per second.
     pub iops: f64,
+    /// Half-width of its 95 % interval, relative; null where it is not known.
+    pub iops_ci95_rel: Option<f64>,
     /// Mean latency; null without requests.
     pub latency_mean_ns: Option<f64>,
+    /// Half-width of its 95 % interval, relative; null where it is not known.
+    pub latency_mean_ci95_rel: Option<f64>,
     /// Median; null with fewer than ten requests beyond.
     pub latency_p50_ns: Option<f64>,
     /// 99th percentile; null likewise.

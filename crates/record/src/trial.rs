@@ -119,7 +119,9 @@ impl Trial {
             Some(LoadFigures {
                 op,
                 iops: side.iops,
+                iops_ci95_rel: side.iops_ci95_rel,
                 latency_mean_ns: times.map(|times| times.mean),
+                latency_mean_ci95_rel: times.and_then(|times| times.mean_ci95_rel),
                 latency_p50_ns: times.and_then(|times| times.p50),
                 latency_p99_ns: times.and_then(|times| times.p99),
             })

@@ -21,6 +21,7 @@ mod precision;
 mod read_back;
 mod real;
 mod rebuild;
+mod run_plan;
 mod steady_window;
 mod threads;
 mod together;

@@ -3,7 +3,8 @@
 use crate::legs::Legs;
 use crate::own_engine;
 use crate::rebuild::{RebuildCrew, RebuildStart};
-use crate::threads::{Crew, CrewStart, Driver, Opening, RunPlan};
+use crate::run_plan::RunPlan;
+use crate::threads::{Crew, CrewStart, Driver, Opening};
 use crate::{
     Batch, BatchChoice, BatchTotals, JobPlan, Measurement, Step, TrialBackend, TrialError, Ways,
     Window, Worker, seed_beside,

@@ -5,7 +5,7 @@
 //! behind, end the run by breaking), but not for the result: what it moves stands apart. The run ends
 //! with the rebuild, so that the latencies are those of the time of the rebuild.
 
-use crate::threads::{Leaving, RunPlan, setup_of, sleep_until};
+use crate::run_plan::{Leaving, RunPlan, setup_of, sleep_until};
 use crate::{Control, Failures, JobCounters, TrialError};
 use engine::{
     Clock, Completion, Engine, EngineError, EngineVisitor, JobClock, OpenEngine, RebuildState,

@@ -9,27 +9,18 @@ use crate::legs::Legs;
 use crate::precision::Precision;
 use crate::read_back::{self, not_read_back, read_back};
 use crate::rebuild::RebuildCrew;
+use crate::run_plan::{Leaving, RunPlan, setup_of, sleep_until};
 use crate::verify::VerifyLog;
 use crate::watch::{Group, Watch};
 use crate::{
-    BatchChoice, Control, JobCounters, JobPlan, JobTotals, Measurement, Step, Stuck, TrialError,
-    Window, Worker,
+    Control, JobCounters, JobPlan, JobTotals, Measurement, Step, Stuck, TrialError, Window, Worker,
 };
-use engine::{
-    Clock, Engine, EngineError, EngineVisitor, JobClock, OpenEngine, Probe, ProbeFacts, Setup,
-    SharedArray,
-};
-use record::{ArrayResult, Arrival, LegCheck, Nanos, RebuildResult, Workload};
+use engine::{Clock, Engine, EngineError, EngineVisitor, OpenEngine, Probe, ProbeFacts, Setup};
+use record::{ArrayResult, Arrival, LegCheck, Nanos, RebuildResult};
 use std::num::NonZeroU64;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
-use workload::derive_seed;
-
-/// Memory of a slot of a job that moves no data.
-const NO_DATA: u32 = 4_096;
 
 /// Time between the opening of the gate and the first request, and more for each job: every
 /// thread is awake by then.
@@ -46,39 +37,6 @@ pub type Opening<E> = Arc<dyn Fn(u32, &Setup) -> Result<E, EngineError> + Send +
 
 /// What a job's thread ends with.
 type Outcome = Result<(JobTotals, Option<VerifyLog>), EngineError>;
-
-/// What the driver and the threads of one workload know of a run.
-#[derive(Clone)]
-pub(crate) struct RunPlan {
-    /// Shared with the threads: one that a silent device keeps must find its descriptors, not others
-    /// under the same numbers.
-    pub(crate) files: Arc<Vec<OwnedFd>>,
-    pub(crate) workload: Arc<Workload>,
-    /// How much later than that of the first workload its window begins.
-    pub(crate) delay: Nanos,
-    /// Requests that a job has in flight.
-    pub(crate) depth: u32,
-    pub(crate) batching: BatchChoice,
-    pub(crate) seed: u64,
-    pub(crate) clock: JobClock,
-    /// The array that the files are bound into.
-    pub(crate) array: Option<Arc<SharedArray>>,
-    /// Whether its legs are compared at the end: by the first workload on it.
-    pub(crate) compares: bool,
-    /// What comparing them before the run found.
-    pub(crate) made: Option<LegCheck>,
-}
-
-impl RunPlan {
-    /// Time before the window in which requests are made that do not count.
-    fn ahead(&self) -> Nanos {
-        let search = match self.batching {
-            BatchChoice::Search(ways) => ways.search_time(),
-            BatchChoice::Fixed(_) => Nanos(0),
-        };
-        search.plus(self.workload.ramp_ns)
-    }
-}
 
 /// Starts the threads of a workload on engines of the type that its name stands for.
 pub(crate) struct CrewStart {
@@ -370,34 +328,6 @@ struct Life {
     counters: Arc<JobCounters>,
 }
 
-/// Says that the thread is over, however it ends; one that panics ends the run for all.
-pub(crate) struct Leaving {
-    number: u32,
-    endings: mpsc::Sender<u32>,
-    control: Option<Arc<Control>>,
-}
-
-impl Leaving {
-    pub(crate) fn new(number: u32, endings: mpsc::Sender<u32>) -> Self {
-        Self { number, endings, control: None }
-    }
-
-    /// What it ends where the thread panics.
-    pub(crate) fn watch(&mut self, control: &Arc<Control>) {
-        self.control = Some(Arc::clone(control));
-    }
-}
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        if let Some(control) = self.control.as_ref().filter(|_| thread::panicking()) {
-            control.end_at(Nanos(0), None);
-        }
-        // Nobody listens any more where the job was left behind.
-        let _ = self.endings.send(self.number);
-    }
-}
-
 impl Life {
     fn live<E: Engine>(
         self,
@@ -460,53 +390,5 @@ impl Life {
 
     fn sleep_until(&self, time: Nanos) {
         sleep_until(self.plan.clock, time);
-    }
-}
-
-pub(crate) fn sleep_until(clock: JobClock, time: Nanos) {
-    loop {
-        let now = clock.now();
-        if now >= time {
-            return;
-        }
-        thread::sleep(Duration::from_nanos(time.since(now).0));
-    }
-}
-
-/// The descriptors of a job: all of a stripe or an array, or its own target.
-fn targets_of(plan: &RunPlan, job: u32) -> Vec<RawFd> {
-    let files = plan.files.iter().map(AsRawFd::as_raw_fd);
-    match plan.workload.stripe_bytes {
-        Some(_) => files.collect(),
-        None => files.skip(job as usize % plan.files.len().max(1)).take(1).collect(),
-    }
-}
-
-/// What a job's engine is opened with.
-pub(crate) fn setup_of(plan: &RunPlan, job: u32) -> Setup {
-    let (workload, seed) = (&plan.workload, plan.seed);
-    Setup {
-        files: targets_of(plan, job),
-        array: plan.array.clone(),
-        rebuilds: false,
-        work_bytes: 0,
-        stripe_bytes: workload.stripe_bytes.map(|bytes| bytes.0 as u32),
-        depth: plan.depth,
-        max_bytes: match workload.instead {
-            Some(_) => NO_DATA,
-            None => u32::try_from(workload.max_bs().0).unwrap_or(u32::MAX),
-        },
-        reads: workload.read_percent > 0 || workload.instead.is_some(),
-        writes: workload.carries(),
-        instead: workload.instead,
-        flushes: workload.flush.is_some(),
-        // Other data in every trial and job, else a second trial would write the same blocks.
-        data_seed: derive_seed(seed, (1 << 32) + u64::from(job)),
-        data: workload.data,
-        compressible_percent: workload.compressible_percent,
-        tags: engine::tag::Tags::of(workload, seed, job),
-        polled: workload.polled,
-        sqpoll: workload.sqpoll,
-        huge_pages: workload.huge_pages,
     }
 }

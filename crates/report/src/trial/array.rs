@@ -49,22 +49,24 @@ fn progress(section: &mut Section, rebuild: &RebuildResult) {
     section.row("rebuild moved", format!("read {text}; written {written}"));
 }
 
-/// A figure of a direction without the rebuild and beside it.
+/// A figure of a direction without the rebuild and beside it, each with its relative half-width.
 struct Cost {
     name: String,
     of_time: bool,
-    without: Option<f64>,
-    with: Option<f64>,
+    without: Sided,
+    with: Sided,
 }
 
-type Figure = fn(&LoadFigures) -> Option<f64>;
+/// A figure, and its relative half-width.
+type Sided = (Option<f64>, Option<f64>);
+type Figure = fn(&LoadFigures) -> Sided;
 
 /// What is compared: its name, whether it is a time, and the figure.
 const COMPARED: [(&str, bool, Figure); 4] = [
-    ("IOPS", false, |it| Some(it.iops)),
-    ("mean latency", true, |it| it.latency_mean_ns),
-    ("median", true, |it| it.latency_p50_ns),
-    ("p99", true, |it| it.latency_p99_ns),
+    ("IOPS", false, |it| (Some(it.iops), it.iops_ci95_rel)),
+    ("mean latency", true, |it| (it.latency_mean_ns, it.latency_mean_ci95_rel)),
+    ("p50", true, |it| (it.latency_p50_ns, None)),
+    ("p99", true, |it| (it.latency_p99_ns, None)),
 ];
 
 fn costs(section: &mut Section, trial: &Trial, rebuild: &RebuildResult) {
@@ -83,20 +85,37 @@ fn costs(section: &mut Section, trial: &Trial, rebuild: &RebuildResult) {
             with: of(with),
         }));
     }
-    let told = |cost: &Cost, figure: Option<f64>| match figure {
+    let told = |cost: &Cost, (figure, width): Sided| match figure {
         None => "–".to_owned(),
-        Some(time) if cost.of_time => number::time(time),
-        Some(rate) => number::count(rate),
+        Some(time) if cost.of_time => number::with_half_width(number::time(time), width),
+        Some(rate) => number::with_half_width(number::count(rate), width),
     };
     section.table(rows, |t| {
         t.left("", |cost| cost.name.clone());
         t.right("without the rebuild", move |cost| told(cost, cost.without));
         t.right("beside it", move |cost| told(cost, cost.with));
-        t.right("change", |cost| {
-            let both = cost.without.zip(cost.with).filter(|(without, _)| *without > 0.0);
-            both.map_or_else(String::new, |(without, with)| format_change(with / without))
-        });
+        t.right("change", change);
     });
+    if !trial.simulated {
+        section.note(
+            "The load ran once without the rebuild and once beside it: what else the disks or the \
+             machine did differently meanwhile is in the change too.",
+        );
+    }
+}
+
+/// The change, or that the intervals do not tell both apart.
+fn change(cost: &Cost) -> String {
+    let (Some(without), Some(with)) = (cost.without.0, cost.with.0) else { return String::new() };
+    if without <= 0.0 {
+        return String::new();
+    }
+    let half = |(figure, width): Sided| figure.zip(width).map(|(figure, width)| figure * width);
+    let both = half(cost.without).zip(half(cost.with));
+    match both {
+        Some((one, other)) if (without - with).abs() <= one + other => "within ±".to_owned(),
+        _ => format_change(with / without),
+    }
 }
 
 /// What comparing the legs found.
