@@ -249,7 +249,7 @@ pub(crate) struct PlaceArgs {
     #[arg(long, value_name = "LEVEL", value_parser = raid)]
     pub(crate) raid: Option<RaidLevel>,
     /// Bytes that lie together on a target of --raid [default: 64k].
-    #[arg(long, value_name = "SIZE", value_parser = some_bytes, alias = "stripe")]
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) chunk: Option<Bytes>,
     /// The target of --raid 1 or 5 that has failed, from 0: nothing is read from it or written to it.
     #[arg(long, value_name = "N")]

@@ -115,7 +115,7 @@ fn an_engine_of_ones_own_measures_and_other_builds_read_its_documents() {
     assert_eq!(trial.harness.value().unwrap().engine_features, ["preadv2, RWF_HIPRI"]);
     assert_eq!(trial.result.read.as_ref().unwrap().ios, 512);
     // A stripe of it, and the engines that all builds have.
-    let words = format!("run a b --stripe 64k --ioengine preadv2 {load}");
+    let words = format!("run a b --chunk 64k --ioengine preadv2 {load}");
     for name in ["a", "b"] {
         std::fs::write(folder.path().join(name), vec![7; 4 << 20]).unwrap();
     }
