@@ -24,6 +24,7 @@ mod limits;
 mod observing;
 mod output;
 mod papers;
+mod place;
 mod predict;
 mod profile;
 mod progress;

@@ -6,6 +6,7 @@
 
 use crate::failure::usage;
 use crate::output::{self, Verdict};
+use crate::place::place;
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
@@ -15,7 +16,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use record::{Bytes, CacheMode, EngineName, Target};
 use session::{Driver, Members, RealTargets, StopFlag, Targets};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use target::Access;
 
 /// A target must hold at least this.
@@ -27,12 +28,28 @@ const LEAST: Bytes = Bytes(1 << 20);
     halfpower zones .                        a test file in this directory\n  \
     halfpower zones /dev/sda --rw randread --iodepth 8   random reads by position\n  \
     halfpower zones /dev/sda /dev/sdb --stripe 64k       the least that a stripe gives\n  \
+    halfpower zones --file /srv/db/base.dat  where a file lies, by a saved map\n  \
     halfpower zones sim:st15150w             a simulated drive of 1997\n  \
     halfpower zones sim:fireball,disks=4,raid=0          an array of such drives")]
 pub(crate) struct ZonesArgs {
     /// Block device, file, directory (a temporary test file in it) or sim:NAME; several with --stripe.
-    #[arg(required = true, value_name = "TARGET")]
+    #[arg(required_unless_present = "file", value_name = "TARGET")]
     targets: Vec<String>,
+    /// Says where a file lies on a saved map of its disk, and what another place would give; measures
+    /// nothing.
+    #[arg(long, value_name = "PATH", help_heading = "Place of a file",
+          conflicts_with_all = ["targets", "positions", "passes", "rw", "bs", "iodepth", "stripe", "size", "seed",
+                                "no_save"])]
+    file: Option<PathBuf>,
+    /// The map: its id, the beginning of it, last, or a file [default: the newest one of the disk].
+    #[arg(
+        long,
+        value_name = "ID",
+        requires = "file",
+        conflicts_with = "targets",
+        help_heading = "Place of a file"
+    )]
+    map: Option<String>,
     /// Positions, at least 30.
     #[arg(long, value_name = "N", default_value = "60",
           value_parser = clap::value_parser!(u32).range(i64::from(MIN_POSITIONS)..=10_000))]
@@ -68,6 +85,9 @@ enum Order {
 }
 
 pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
+    if let Some(path) = &arguments.file {
+        return place(path, arguments.map.as_deref(), &arguments.results.save);
+    }
     let simulated = session::one_simulated(&arguments.targets)?;
     let seed = session::seed(arguments.results.seed, simulated.is_some());
     let mut progress = Progress::new();

@@ -27,6 +27,7 @@ mod observation;
 mod page;
 mod papers;
 mod path_map;
+mod place;
 mod plot_files;
 mod plots;
 mod prediction;
@@ -66,6 +67,7 @@ pub use list::{
 pub use observation::observation;
 pub use page::{Tone, escape};
 pub use parquet::read_footer;
+pub use place::place;
 pub use plot_files::{PLOT_MARK, PngError, Rasteriser, plot_files};
 pub use prediction::prediction;
 pub use price::price;

@@ -15,7 +15,7 @@ pub use linux::capabilities::capabilities;
 pub use linux::claim::destruction;
 pub use linux::descriptor::{direct_alignment, drop_clean_pages, reopen};
 pub use linux::drop_cache::{Area, drop_cache, resident_bytes, unwritten_bytes};
-pub use linux::extents::extents;
+pub use linux::extents::{extents, pieces};
 pub use linux::handle::{Access, TargetHandle};
 pub use linux::layout::layout;
 pub use linux::open::open_target;

@@ -38,6 +38,7 @@ mod output_files;
 mod own_devices;
 mod pages;
 mod papers;
+mod places;
 mod predictions;
 mod preparing;
 mod profiles;

@@ -1,7 +1,7 @@
 //! Tests of the walk from device numbers to disks, on fake machines.
 
 use kernel::Roots;
-use kernel::device::{device_of, device_of_mount};
+use kernel::device::{device_of, device_of_mount, start_on_disk};
 use kernel::mounts::read_mounts;
 use record::Bytes;
 use testkit::Fake;
@@ -89,6 +89,23 @@ fn a_partition_of_an_nvme_drive_leads_to_the_drive_with_all_its_facts() {
     assert_eq!(facts.layers.len(), 2, "{:?}", facts.layers);
     assert!(facts.layers[0].contains("starts at 1 MiB"), "{:?}", facts.layers);
     assert!(facts.layers[1].contains("8.0 GT/s x4") && facts.layers[1].contains("16.0"));
+}
+
+#[test]
+fn a_partition_begins_where_sysfs_says_and_a_device_built_of_others_nowhere() {
+    let fake = nvme();
+    let start = |name: &str| start_on_disk(&Roots::below(fake.root()), name);
+    assert_eq!(start("nvme0n1p2"), Some(Bytes(1 << 20)));
+    assert_eq!(start("nvme0n1"), Some(Bytes(0)));
+    assert_eq!(start("sdz"), None);
+    fake.block("virtual/block/dm-0", "253:0", 8);
+    fake.sys_link(
+        "devices/virtual/block/dm-0/slaves/nvme0n1p2",
+        &format!("devices/{NVME}/nvme0n1p2"),
+    );
+    assert_eq!(start("dm-0"), None);
+    fake.sys(&format!("devices/{NVME}/nvme0n1p2/start"), "18446744073709551615\n");
+    assert_eq!(start("nvme0n1p2"), None);
 }
 
 #[test]

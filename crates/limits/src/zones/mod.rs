@@ -9,9 +9,11 @@
 mod analysis;
 mod array;
 mod document;
+mod place;
 mod plan;
 
 pub use analysis::{Analysis, Visit, analyse};
 pub use array::ArrayPlan;
 pub use document::{Mapped, document, positions};
+pub use place::place;
 pub use plan::{MIN_PASSES, MIN_POSITIONS, Place, Settings, ZonePlan};

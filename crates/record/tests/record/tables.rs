@@ -78,6 +78,7 @@ fn the_committed_schemas_are_those_of_the_types() {
         document_schema::<record::Settings>(record::SETTINGS_SCHEMA),
         document_schema::<record::RequestsSummary>(record::REQUESTS_SCHEMA),
         document_schema::<record::DriveTruth>(record::DRIVE_SCHEMA),
+        document_schema::<record::FilePlace>(record::PLACE_SCHEMA),
     ];
     for schema in schemas {
         // `halfpower/trial/1` stands in `trial-1.schema.json`.

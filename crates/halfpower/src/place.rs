@@ -1,0 +1,199 @@
+//! `halfpower zones --file`: where a file lies on its disk, by a saved map of the disk.
+//!
+//! The file is opened and nothing of it is read: its file system says where its extents are.
+
+use crate::failure::usage;
+use crate::output::{self, Verdict};
+use crate::store_args::SaveArgs;
+use anyhow::{Context, anyhow};
+use kernel::Roots;
+use record::{
+    Bytes, DeviceFacts, DocumentKind, FilePlace, FindingCode, MapOfPlace, Measured, PLACE_SCHEMA,
+    SavedDocument, Target, TargetKind, ZoneMap,
+};
+use std::fs::File;
+use std::path::Path;
+use store::{Library, StoreError};
+
+/// File systems whose extents are places on their device. That of btrfs, for one, are addresses of its own.
+const TELL_PLACES: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "f2fs"];
+/// Latest maps among which one of the device is looked for.
+const LATEST_MAPS: usize = 100;
+
+/// A map, and where the device of the file begins on what was mapped.
+struct Found {
+    map: ZoneMap,
+    shift: u64,
+    cautions: Vec<String>,
+    chosen: bool,
+}
+
+pub(crate) fn place(path: &Path, named: Option<&str>, save: &SaveArgs) -> anyhow::Result<Verdict> {
+    let roots = Roots::default();
+    let file = File::open(path).with_context(|| format!("cannot open {path:?}"))?;
+    let facts = file.metadata().with_context(|| format!("cannot examine {path:?}"))?;
+    if !facts.is_file() {
+        return Err(usage(format!("--file takes a file, which {path:?} is not")));
+    }
+    let size = Bytes(facts.len());
+    let (filesystem, device) = kernel::filesystem::locate_filesystem(&roots, path, &file)?;
+    let tells = TELL_PLACES.contains(&filesystem.kind.as_str());
+    let pieces = if tells { target::pieces(&file, size)? } else { None };
+    let pieces = pieces.ok_or_else(|| {
+        format!(
+            "the {} of {} does not tell where a file lies on its device",
+            filesystem.kind, filesystem.mount_point
+        )
+    });
+    let found = match (&device, named) {
+        (None, _) => Err("it lies on no block device".to_owned()),
+        (Some(device), Some(name)) => Ok(chosen(name, save, &roots, device)?),
+        (Some(device), None) => latest(save, &roots, device)?,
+    };
+    let mut document = FilePlace {
+        schema: PLACE_SCHEMA.to_owned(),
+        halfpower_version: session::VERSION.to_owned(),
+        target: Target {
+            path: path.to_string_lossy().into_owned(),
+            kind: TargetKind::File,
+            size_bytes: size,
+            device,
+            filesystem: Some(filesystem),
+            extents: None,
+            file_hash: None,
+        },
+        map: None,
+        place: Measured::not(""),
+        rates: Measured::not(""),
+        cautions: Vec::new(),
+    };
+    if let Ok(found) = &found {
+        document.map = Some(MapOfPlace {
+            id: found.map.id.clone(),
+            time: found.map.time.clone(),
+            path: found.map.target.path.clone(),
+            size_bytes: found.map.target.size_bytes,
+            bands: u32::try_from(found.map.bands.len()).unwrap_or(u32::MAX),
+            chosen: found.chosen,
+        });
+        document.cautions.clone_from(&found.cautions);
+    }
+    (document.place, document.rates) = match (pieces, found) {
+        (Ok(pieces), Ok(Found { map, shift, .. })) => {
+            let moved =
+                |(first, length): (Bytes, Bytes)| (Bytes(first.0.saturating_add(shift)), length);
+            ::limits::zones::place(&map, &pieces.into_iter().map(moved).collect::<Vec<_>>())
+        }
+        (Err(why), _) | (_, Err(why)) => (Measured::not(why.clone()), Measured::not(why)),
+    };
+    output::document(save.json, &document, || output::page(&report::place(&document)))?;
+    Ok(Verdict::of(true))
+}
+
+/// The map that the user names, of whatever it is.
+fn chosen(
+    name: &str,
+    save: &SaveArgs,
+    roots: &Roots,
+    device: &DeviceFacts,
+) -> anyhow::Result<Found> {
+    let library = Library::new(save.keeping.file()?);
+    let map =
+        library.named(name, &[DocumentKind::Zones])?.into_iter().find_map(|found| match found {
+            SavedDocument::Zones(map) => Some(*map),
+            _ => None,
+        });
+    let map = map.ok_or_else(|| anyhow!("{name:?} is no map of `halfpower zones`"))?;
+    let mut cautions = of_map(&map);
+    let shift = match shift(roots, device, &map) {
+        Ok(shift) => shift,
+        Err(why) => {
+            cautions.insert(0, format!("The map was named, but {why}."));
+            kernel::device::start_on_disk(roots, &device.name).map_or(0, |start| start.0)
+        }
+    };
+    Ok(Found { map, shift, cautions, chosen: true })
+}
+
+/// The newest saved map of the device, or why there is none.
+fn latest(
+    save: &SaveArgs,
+    roots: &Roots,
+    device: &DeviceFacts,
+) -> anyhow::Result<Result<Found, String>> {
+    let disk = if device.leaves.is_empty() { &device.disk } else { &device.name };
+    let none = || {
+        // What lies where on these is decided below, and may be another place tomorrow.
+        let below = if device.virtual_disk {
+            "; it is virtual, so that even a map may not last"
+        } else {
+            ""
+        };
+        let flash = device.rotational == Some(false) && device.rotational_trusted;
+        let flash =
+            if flash { "; it does not turn: no place of it is known to be faster" } else { "" };
+        format!("no map of {disk} is saved: `halfpower zones /dev/{disk}` makes one{below}{flash}")
+    };
+    let store = match save.keeping.existing() {
+        Err(StoreError::Missing(_) | StoreError::NoDefaultPath) => return Ok(Err(none())),
+        opened => opened?,
+    };
+    let rows = store.list::<ZoneMap>()?;
+    for row in rows.iter().rev().take(LATEST_MAPS) {
+        let Ok(map) = store.document::<ZoneMap>(&row.id) else { continue };
+        if map.random || map.target.kind != TargetKind::BlockDevice {
+            continue;
+        }
+        if let Ok(shift) = shift(roots, device, &map) {
+            let cautions = of_map(&map);
+            return Ok(Ok(Found { map, shift, cautions, chosen: false }));
+        }
+    }
+    Ok(Err(none()))
+}
+
+/// Where the device of a file begins on what was mapped, or why that is not known.
+fn shift(roots: &Roots, device: &DeviceFacts, map: &ZoneMap) -> Result<u64, String> {
+    let Some(mapped) = &map.target.device else {
+        return Err(format!("it is of {}, which is no device of this machine", map.target.path));
+    };
+    let of =
+        |it: &DeviceFacts| (it.disk.clone(), it.model.clone(), it.serial.clone(), it.size_bytes);
+    if of(mapped) != of(device) {
+        return Err(format!("it is of {}, and the file lies on {}", mapped.disk, device.disk));
+    }
+    if mapped.name == device.name {
+        return Ok(0);
+    }
+    if mapped.name != mapped.disk {
+        return Err(format!("it is of {}, and the file lies on {}", mapped.name, device.name));
+    }
+    let start = kernel::device::start_on_disk(roots, &device.name);
+    let unknown = || {
+        format!(
+            "the file lies on {}, which is built of {}, not one part of it",
+            device.name, device.disk
+        )
+    };
+    start.map(|start| start.0).ok_or_else(unknown)
+}
+
+/// What is to be said of a map before it is believed.
+fn of_map(map: &ZoneMap) -> Vec<String> {
+    let mut cautions = Vec::new();
+    if map.findings.iter().any(|finding| finding.code == FindingCode::RateByPosition) {
+        cautions.push(
+            "The disk is not known to turn: what makes places differ may be elsewhere tomorrow; map it \
+             again before files are moved."
+                .to_owned(),
+        );
+    }
+    let nameless = map.target.device.as_ref().is_some_and(|device| device.serial.is_none());
+    if nameless {
+        cautions.push(
+            "The device has no serial number: a map of one of the same name and size was taken for it."
+                .to_owned(),
+        );
+    }
+    cautions
+}
