@@ -27,12 +27,12 @@ const LEAST: Bytes = Bytes(1 << 20);
     halfpower zones /dev/sda                 the whole disk, read only\n  \
     halfpower zones .                        a test file in this directory\n  \
     halfpower zones /dev/sda --rw randread --iodepth 8   random reads by position\n  \
-    halfpower zones /dev/sda /dev/sdb --stripe 64k       the least that a stripe gives\n  \
+    halfpower zones /dev/sda /dev/sdb --chunk 64k       the least that a stripe gives\n  \
     halfpower zones --file /srv/db/base.dat  where a file lies, by a saved map\n  \
     halfpower zones sim:st15150w             a simulated drive of 1997\n  \
     halfpower zones sim:fireball,disks=4,raid=0          an array of such drives")]
 pub(crate) struct ZonesArgs {
-    /// Block device, file, directory (a temporary test file in it) or sim:NAME; several with --stripe.
+    /// Block device, file, directory (a temporary test file in it) or sim:NAME; several with --chunk.
     #[arg(required_unless_present = "file", value_name = "TARGET")]
     targets: Vec<String>,
     /// Says where a file lies on a saved map of its disk, and what another place would give; measures
@@ -69,7 +69,7 @@ pub(crate) struct ZonesArgs {
     iodepth: Option<u32>,
     /// Reads the targets as one area with chunks of this size (RAID 0), and each alone.
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
-    stripe: Option<Bytes>,
+    chunk: Option<Bytes>,
     /// Size of the test file [default: a tenth of the free space, 256 MiB to 2 GiB].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     size: Option<Bytes>,
@@ -92,7 +92,7 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Ve
     let seed = session::seed(arguments.results.seed, simulated.is_some());
     let mut progress = Progress::new();
     let store = arguments.results.save.store()?;
-    let (mut targets, members) = match (simulated, arguments.stripe) {
+    let (mut targets, members) = match (simulated, arguments.chunk) {
         (Some(_), Some(_)) => {
             return Err(usage(
                 "the disks of a simulated array are its keys: disks=N,raid=0,chunk=SIZE",
@@ -117,7 +117,7 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Ve
         array: members.as_ref().map(|members| ArrayPlan {
             count: members.count,
             chunk: members.chunk,
-            stripe: arguments.stripe,
+            stripe: arguments.chunk,
             members: members.targets.iter().map(|target| target.path.clone()).collect(),
             member_area: alone.map(|target| target.size_bytes).min().unwrap_or_default(),
         }),
@@ -170,7 +170,7 @@ fn real(
             let session = target.into_session(EngineName::IoUring, seed, stop, progress)?;
             Ok((Targets::one(session), None))
         }
-        (None, _) => Err(usage("several targets are mapped as a stripe: say --stripe 64k")),
+        (None, _) => Err(usage("several targets are mapped as a stripe: say --chunk 64k")),
     }
 }
 

@@ -95,7 +95,7 @@ fn command(map: &ZoneMap) -> String {
     match stripe {
         Some(array) => {
             words.extend(array.members.iter().map(|member| shell_word(&member.target.path)));
-            words.push(format!("--stripe {}", array.chunk_bytes.0));
+            words.push(format!("--chunk {}", array.chunk_bytes.0));
         }
         None => words.push(shell_word(&map.target.path)),
     }

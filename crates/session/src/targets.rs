@@ -172,7 +172,7 @@ pub fn striped(
     display: &mut dyn Display,
 ) -> Result<(Targets, Members)> {
     if paths.len() < 2 {
-        return Err(SessionError::usage("--stripe takes two targets or more"));
+        return Err(SessionError::usage("--chunk takes two targets or more"));
     }
     let mut open = |paths: &[&Path]| {
         let mut targets = RealTargets::open(paths, &Access::ReadOnly, None, chunk)?;

@@ -181,11 +181,11 @@ fn size_depth_and_order_of_the_requests_of_a_map_can_be_chosen() {
     }
     let words = "zones sim:md1 --no-save";
     halfpower(&format!("{words} --bs 1g")).refuses(2, &["fewer or smaller"]);
-    halfpower(&format!("{words} --stripe 64k")).refuses(2, &["disks=N,raid=0"]);
+    halfpower(&format!("{words} --chunk 64k")).refuses(2, &["disks=N,raid=0"]);
     halfpower(&format!("{words} --rw write")).refuses(2, &["--rw"]);
-    halfpower("zones /tmp /var --no-save").refuses(2, &["--stripe 64k"]);
-    halfpower("zones /tmp /var --stripe 64k --no-save").refuses(2, &["block devices or files"]);
-    halfpower("zones /tmp --stripe 64k --no-save").refuses(2, &["two targets"]);
+    halfpower("zones /tmp /var --no-save").refuses(2, &["--chunk 64k"]);
+    halfpower("zones /tmp /var --chunk 64k --no-save").refuses(2, &["block devices or files"]);
+    halfpower("zones /tmp --chunk 64k --no-save").refuses(2, &["two targets"]);
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_stripe_over_files_is_mapped_with_each_of_them_alone() {
     for (name, bytes) in [("a", 32 << 20), ("b", 24 << 20)] {
         std::fs::write(folder.path().join(name), vec![7; bytes]).unwrap();
     }
-    let words = "zones a b --stripe 16k --bs 4k --positions 30 --passes 3 --no-save --json";
+    let words = "zones a b --chunk 16k --bs 4k --positions 30 --passes 3 --no-save --json";
     let ended = halfpower_in(folder.path(), words);
     let map: ZoneMap =
         serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"));
