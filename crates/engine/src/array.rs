@@ -65,6 +65,8 @@ struct Owner {
     first: u32,
     count: u32,
     woken: Vec<u32>,
+    /// Whether its engine is no more.
+    gone: bool,
 }
 
 /// How far a rebuild is, and what it moved.
@@ -111,7 +113,7 @@ impl SharedArray {
     fn join(&self, count: u32) -> u32 {
         let mut state = self.lock();
         let first = state.owners.last().map_or(0, |owner| owner.first + owner.count);
-        state.owners.push(Owner { first, count, woken: Vec::new() });
+        state.owners.push(Owner { first, count, woken: Vec::new(), gone: false });
         first
     }
 
@@ -133,12 +135,15 @@ impl SharedArray {
 impl State {
     /// Takes those of `ready` that are of the engine whose numbers begin at `own`, and leaves the others
     /// to theirs; whether there are any.
-    fn hand_on(&mut self, ready: Vec<u32>, own: u32, mine: &mut Vec<u32>) -> bool {
+    fn hand_on(&mut self, mut ready: Vec<u32>, own: u32, mine: &mut Vec<u32>) -> bool {
         let mut others = false;
-        for number in ready {
+        while let Some(number) = ready.pop() {
             let at = self.owners.partition_point(|owner| owner.first <= number) - 1;
             let owner = &mut self.owners[at];
-            if owner.first == own {
+            if owner.gone {
+                // Nobody would begin it: those behind it go on.
+                ready.extend(self.volume.release(number));
+            } else if owner.first == own {
                 mine.push(number - own);
             } else {
                 owner.woken.push(number);
@@ -638,9 +643,16 @@ impl<T: Transport> Engine for Array<T> {
 }
 
 impl<T: Transport> Drop for Array<T> {
-    /// No other job waits for one that broke.
+    /// No other job waits for one that broke, and none begins where its transfers are still written.
     fn drop(&mut self) {
+        self.direct.come_home();
         let mut state = self.shared.lock();
+        let own = state.owners.iter_mut().find(|owner| owner.first == self.first);
+        let admitted = own.map_or_else(Vec::new, |owner| {
+            owner.gone = true;
+            std::mem::take(&mut owner.woken)
+        });
+        state.hand_on(admitted, self.first, &mut Vec::new());
         for (slot, number) in self.slots.iter().zip(self.first..) {
             if slot.doing == Doing::Request || slot.doing == Doing::Step {
                 let ready = match slot.doing {

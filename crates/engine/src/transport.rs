@@ -278,6 +278,13 @@ impl<T: Transport> Engine for Direct<T> {
     }
 }
 
+impl<T: Transport> Direct<T> {
+    /// Waits until nothing refers to the buffers any more, or gives up.
+    pub(crate) fn come_home(&mut self) {
+        self.transport.quiesce();
+    }
+}
+
 impl<T: Transport> Drop for Direct<T> {
     fn drop(&mut self) {
         // Where something still refers to the buffers, they are left to the end of the process.

@@ -102,6 +102,13 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &StopFlag) -> anyhow::Result<
             .iter()
             .any(|line| arguments_of(line, &[(name.clone(), String::new())])[0] != line.target)
     };
+    for (at, (name, file)) in arguments.machine.iter().enumerate() {
+        if arguments.machine[..at].iter().any(|(other, _)| other == name) {
+            return Err(usage(format!("--machine {name} is given twice")));
+        }
+        simdisk::SimSpec::parse(file)
+            .map_err(|error| usage(format!("--machine {name}: {error}")))?;
+    }
     if let Some((name, _)) = arguments.machine.iter().find(|(name, _)| !known(name)) {
         return Err(usage(format!("--machine {name}: no run of these rows simulates sim:{name}")));
     }

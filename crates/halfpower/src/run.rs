@@ -89,12 +89,13 @@ pub(crate) fn run_into(
     if let Some(rebuild) = trial.result.array.as_mut().and_then(|array| array.rebuild.as_mut()) {
         rebuild.without = match (trials.first(), without) {
             (Some(before), _) => before.load_figures(),
-            (None, Some(device)) => {
+            // A trial that was cut short keeps what it has.
+            (None, Some(device)) if end != End::Interrupted => {
                 let (mut session, workload) =
                     session::simulated_for_run(arguments.spec(), &device, seed, stop)?;
                 session.trial(&workload, seed, &mut |_| {})?.load_figures()
             }
-            (None, None) => Vec::new(),
+            (None, _) => Vec::new(),
         };
     }
     if arguments.cpu_upper && end == End::Completed {

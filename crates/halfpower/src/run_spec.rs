@@ -48,6 +48,7 @@ impl RunArgs {
             if let Some(array) = spec.asked.array.filter(|_| same) {
                 beside.asked.array = Some(array);
                 beside.asked.stripe_bytes = spec.asked.stripe_bytes;
+                beside.size = beside.size.or(spec.size);
                 beside.asked.numjobs = job.0.load.numjobs.unwrap_or(1);
             }
             let delay_ns = job.0.jobs.start_delay.unwrap_or_default();

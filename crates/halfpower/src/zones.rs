@@ -38,7 +38,7 @@ pub(crate) struct ZonesArgs {
     /// Says where a file lies on a saved map of its disk, and what another place would give; measures
     /// nothing.
     #[arg(long, value_name = "PATH", help_heading = "Place of a file",
-          conflicts_with_all = ["targets", "positions", "passes", "rw", "bs", "iodepth", "stripe", "size", "seed",
+          conflicts_with_all = ["targets", "positions", "passes", "rw", "bs", "iodepth", "chunk", "size", "seed",
                                 "no_save"])]
     file: Option<PathBuf>,
     /// The map: its id, the beginning of it, last, or a file [default: the newest one of the disk].

@@ -341,6 +341,7 @@ fn counts(rows: &[Row]) -> Vec<ClassCount> {
 
 /// Whether the thresholds are met.
 fn met(counts: &[ClassCount]) -> bool {
+    // Where nothing is judged, nothing is missed.
     let share = |good: usize, all: usize| if all == 0 { 1.0 } else { good as f64 / all as f64 };
     let of = |classes: &[Class], number: fn(&ClassCount) -> usize| {
         counts.iter().filter(|count| classes.contains(&count.class)).map(number).sum()

@@ -28,6 +28,9 @@ pub const SLOPE: f64 = 0.20;
 /// what the published one does.
 pub const SLOPE_RATIO: f64 = 2.0;
 
+/// Half a unit of the last digit, below which a number is printed with decimals.
+const DECIMALS: f64 = 0.1;
+
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
@@ -100,7 +103,9 @@ fn is_near(printed: Printed, value: f64, tolerance: Tolerance) -> bool {
     match tolerance {
         Tolerance::Rounding => off <= printed.half_unit + slack,
         Tolerance::Share(share) => {
-            off <= (share * libm::fabs(printed.value)).max(printed.half_unit) + slack
+            // Zeros at the end of a whole number say nothing of how exact it is.
+            let digits = if printed.half_unit < DECIMALS { printed.half_unit } else { 0.0 };
+            off <= (share * libm::fabs(printed.value)).max(digits) + slack
         }
         Tolerance::Curve => off <= SINGLE * libm::fabs(printed.value) + slack,
         Tolerance::Size(sizes) => {
@@ -126,19 +131,18 @@ pub fn deviations(points: &[Point]) -> Option<(f64, f64)> {
     Some((stats::median(sizes), max))
 }
 
-/// How much a reproduced curve rises or falls over its points, in logarithms and as a multiple of
-/// what the published one does; `None` where that hardly does.
+/// How much a reproduced curve rises from where the published one is least to where it is largest, in
+/// logarithms and as a multiple of what the published one does; `None` where that hardly does.
 #[must_use]
 pub fn slope_ratio(points: &[Point]) -> Option<f64> {
-    let span = |value: &dyn Fn(&Point) -> Option<f64>| {
-        let values: Vec<f64> = judged(points).map(value).collect::<Option<_>>()?;
-        let most = values.iter().copied().max_by(f64::total_cmp)?;
-        let least = values.iter().copied().min_by(f64::total_cmp)?;
-        (least > 0.0).then(|| libm::log(most / least))
-    };
-    let published = span(&|point| point.published)?;
-    let reproduced = span(&|point| point.reproduced)?;
-    (published > libm::log(1.0 + SLOPE)).then(|| reproduced / published)
+    let both = |point: &Point| Some((point.published?, point.reproduced?));
+    let values: Vec<(f64, f64)> = judged(points).map(both).collect::<Option<_>>()?;
+    let most = values.iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let least = values.iter().min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let positive = least.0 > 0.0 && least.1 > 0.0 && most.1 > 0.0;
+    let published = libm::log(most.0 / least.0);
+    let slopes = positive && published > libm::log(1.0 + SLOPE);
+    slopes.then(|| libm::log(most.1 / least.1) / published)
 }
 
 /// Where two curves of a chart change places: the abscissas at which the published values differ by

@@ -117,7 +117,8 @@ impl SimBackend {
             groups.push(Group::new(workload, control, counters));
         }
         let window = groups[0].control.window();
-        let rebuilds = self.host.borrow().rebuild();
+        // What an earlier trial rebuilt is that trial's.
+        let rebuilds = self.host.borrow().rebuild().filter(|before| before.end.is_none());
         let mut drive = Drive {
             running: workers.len() as u32,
             workers,
@@ -129,7 +130,7 @@ impl SimBackend {
             boundary: window.begin,
             turn,
             precision: Precision::of(workload),
-            rebuilds: rebuilds.clone().is_some_and(|before| before.end.is_none()),
+            rebuilds: rebuilds.is_some(),
         };
         let after = drive.run()?;
         let rebuild = rebuilds.and_then(|_| self.host.borrow().rebuild());

@@ -161,13 +161,23 @@ impl RealBackend {
         if let Some(made) = self.make_legs(workload, watcher.stop)? {
             first_plan.made = Some(made);
         }
+        // One job's writes are enough for the whole array to be looked at.
+        let verified = |set: u32| {
+            workload.by_targets().any(|(of, it)| {
+                of == set && it.array.is_some() && it.data == Data::Tagged && it.carries()
+            })
+        };
+        first_plan.verified = verified(0);
         let rebuild_plan = first_plan.clone();
         let mut crews = vec![start(next(first_plan))?];
         for (job, number) in workload.beside.iter().zip(0..) {
             let seed = seed_beside(seed, number);
             let crew = self
                 .plan(&job.workload, (job.targets as usize, job.delay_ns), seed, &mut arrays)
-                .and_then(|plan| crew_of(next(plan)));
+                .and_then(|plan| {
+                    let verified = verified(job.targets);
+                    crew_of(next(RunPlan { verified, ..plan }))
+                });
             match crew {
                 Ok(crew) => crews.push(crew),
                 Err(error) => {
@@ -249,6 +259,7 @@ impl RealBackend {
         Ok(RunPlan {
             files,
             compares: array.is_some() && !known,
+            verified: false,
             array,
             made: None,
             workload: Arc::new(workload.clone()),

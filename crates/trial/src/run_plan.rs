@@ -30,6 +30,8 @@ pub(crate) struct RunPlan {
     pub(crate) array: Option<Arc<SharedArray>>,
     /// Whether its legs are compared at the end: by the first workload on it.
     pub(crate) compares: bool,
+    /// Whether any job on the array verifies what it wrote.
+    pub(crate) verified: bool,
     /// What comparing them before the run found.
     pub(crate) made: Option<LegCheck>,
 }

@@ -303,7 +303,8 @@ fn measurement(
         totals.failures[direction].merge(&checked.failures);
         totals.verify = Some(checked.result);
     }
-    let compared = plan.compares && (verifies || rebuild.is_some()) && !interrupted;
+    let compared =
+        plan.compares && (verifies || plan.verified || rebuild.is_some()) && !interrupted;
     let check = legs.filter(|_| compared && stuck.jobs == 0).map(|mut legs| {
         if !verifies {
             // Not what the page cache holds of them.

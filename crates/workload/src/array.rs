@@ -2,7 +2,7 @@
 
 use crate::error::refuse;
 use crate::{BuildError, Spec};
-use record::{Bytes, EngineName, RaidLevel, Redundancy, Workload, format_bytes};
+use record::{Bytes, Data, EngineName, RaidLevel, Redundancy, Workload, format_bytes};
 use volume::{Raid, Volume, VolumeSpec};
 
 /// Chunks are whole sectors.
@@ -49,9 +49,17 @@ impl Spec {
         refuse(beyond, "failed", &why)?;
         let null = asked.engine == EngineName::Null;
         refuse(null, "raid", "means nothing on --ioengine null, which moves nothing")?;
+        let own = matches!(asked.engine, EngineName::Own(_));
+        refuse(own, "raid", "1 and 5 take an engine of the program's own: leave --ioengine out")?;
+        let verifies = asked.data == Data::Tagged && asked.offset_bytes.0 > 0;
+        let why = "and --raid 1 or 5 with --verify exclude each other: whole legs are made to agree and \
+                   compared";
+        refuse(verifies, "offset", why)?;
         let Some(rebuild) = array.rebuild else { return Ok(()) };
         let why = "needs the leg that is rebuilt; add for example --failed 1";
         refuse(array.failed.is_none(), "rebuild", why)?;
+        let mapped = asked.engine == EngineName::Mmap;
+        refuse(mapped, "rebuild", "writes past a mapping: take another --ioengine")?;
         match rebuild.bytes_per_s {
             Some(rate) if rate < MIN_REBUILD => {
                 let range = format!("max, or at least {} per second", format_bytes(MIN_REBUILD.0));

@@ -275,6 +275,10 @@ fn break_even(
                 .collect();
             all.extend(pays(disk, &of_it));
         } else if need.random_iops > 0.0 {
+            // A profile has one factor for all requests, streams among them.
+            if matches!(disk.rates, Rates::Profiled(..)) {
+                continue;
+            }
             let quicker = MarketDisk { quicker: QUICKER, ..disk.clone() };
             all.extend(pays(&quicker, &least(market, &quicker, need)));
         }

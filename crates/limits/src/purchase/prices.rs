@@ -17,6 +17,8 @@ const CURRENCY: &str = "USD";
 const RANDOM_BYTES: u64 = 4_096;
 /// No disk gives more bytes at random than in sequence, but for the rounding of data sheets.
 const AT_RANDOM_MOST: f64 = 1.05;
+/// What a read alone takes at least, over the time between reads one after the other: data sheets round.
+const LONE_LEAST: f64 = 0.95;
 /// Amounts, counts and rates beyond this are mistakes.
 const MOST: f64 = 1e12;
 
@@ -164,7 +166,7 @@ struct WrittenPart {
     bandwidth: Option<Spanned<String>>,
     write_bandwidth: Option<Spanned<String>>,
     iops: Option<Spanned<f64>>,
-    interface: Option<String>,
+    interface: Option<Spanned<String>>,
     watts: Option<Spanned<f64>>,
 }
 
@@ -305,6 +307,20 @@ impl Text<'_> {
             lone_read_ns: lone("read-latency", &disk.read_latency)?,
             lone_write_ns: lone("write-latency", &disk.write_latency)?,
         };
+        if let (Some(at), Some(lone_ns)) = (&disk.read_latency, stated.lone_read_ns)
+            && lone_ns * reads_per_s < LONE_LEAST * 1e9
+        {
+            let text = format!(
+                "{reads_per_s} random reads per second take {:.2} ms each one after the other, and \
+                 longer side by side: a read alone cannot take less",
+                1e3 / reads_per_s
+            );
+            return Err(self.wrong("read-latency", at, text));
+        }
+        if let (Some(at), None) = (&disk.write_latency, &writes) {
+            let text = "has no effect without random-write and sequential-write";
+            return Err(self.wrong("write-latency", at, text));
+        }
         let at_random = |per_s: f64| per_s * stated.random_bytes as f64;
         for (key, at, per_s, stream) in [
             ("random-read", disk.random_read.as_ref(), reads_per_s, read_bytes_per_s),
@@ -334,6 +350,9 @@ impl Text<'_> {
         if let (Some(at), false) = (&part.adapters, host) {
             return Err(self.wrong("adapters", at, "only a host has places for adapters"));
         }
+        if let (Some(at), true) = (&part.interface, host) {
+            return Err(self.wrong("interface", at, "only disks and adapters have an interface"));
+        }
         let rate = |key: &str, at: &Option<Spanned<String>>| {
             at.as_ref().map(|at| self.rate(key, at)).transpose()
         };
@@ -347,7 +366,7 @@ impl Text<'_> {
             read_bytes_per_s: read,
             write_bytes_per_s: rate("write-bandwidth", &part.write_bandwidth)?.unwrap_or(read),
             iops: iops.transpose()?.unwrap_or(f64::INFINITY),
-            interface: part.interface.clone(),
+            interface: part.interface.as_ref().map(|at| at.get_ref().clone()),
             watts: self.watts(&part.name, part.watts.as_ref(), power)?,
         })
     }

@@ -52,6 +52,10 @@ impl Layout {
         }
     }
 
+    fn has_parity(self) -> bool {
+        matches!(self, Self::OneParity | Self::TwoParities)
+    }
+
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Striped => "RAID 0 or one disk",
@@ -264,10 +268,11 @@ impl<'a> Kind<'a> {
             let mut one = OneHost { groups, disks, spares, adapters: 0 };
             match self.fits(need, loads, &mut one) {
                 Ok(()) => return Ok(self.configuration(need, loads, &one, hosts, bound)?),
+                // More disks put less on a bus only where wider arrays write less parity.
                 Err(Failure::Bound(
                     on_the_bus @ (PurchaseBound::Part(PurchasePart::BusBandwidth)
                     | PurchaseBound::Part(PurchasePart::BusRequests)),
-                )) => return Err(on_the_bus.into()),
+                )) if !self.layout.has_parity() => return Err(on_the_bus.into()),
                 Err(Failure::Bound(one)) => bound = one,
                 Err(unknown) => return Err(unknown),
             }
@@ -361,7 +366,11 @@ impl<'a> Kind<'a> {
             let time = found.read_bytes_per_s / listed.read_bytes_per_s
                 + found.write_bytes_per_s / listed.write_bytes_per_s;
             let known = [
-                (listed.read_bytes_per_s.is_finite(), bytes, time),
+                (
+                    listed.read_bytes_per_s.is_finite() || listed.write_bytes_per_s.is_finite(),
+                    bytes,
+                    time,
+                ),
                 (listed.iops.is_finite(), requests, found.disk_iops / listed.iops),
             ];
             let known = known.into_iter().filter(|it| it.0);

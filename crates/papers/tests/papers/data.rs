@@ -46,6 +46,13 @@ fn counted_as(reason: &str) -> Option<&str> {
     rest.split([',', ';']).next()
 }
 
+/// The names of the runs in a row's expressions, each time that one is used.
+fn curves_of(entry: &library::Entry) -> Vec<String> {
+    let mut names = Vec::new();
+    entry.values.iter().for_each(|it| it.curves(&mut |curve| names.push(curve.name.clone())));
+    names
+}
+
 #[test]
 fn a_measurement_counts_once() {
     for library in papers().libraries {
@@ -56,8 +63,20 @@ fn a_measurement_counts_once() {
             let counts = counted.is_some_and(Class::is_testable);
             assert!(counts, "{}: {:?} is no counted row", entry.row.id, entry.row.reason);
         }
-        // Two counted rows with one expression, and a value that is a point of a counted series.
+        // A value that is nothing but a point, the largest point or the half-power point of one run's
+        // curve is that curve's, where it counts as a series.
         let counted = || library.entries.iter().filter(|entry| entry.row.class.is_testable());
+        let of_series = |entry: &library::Entry| entry.is_series().then(|| curves_of(entry));
+        let series: Vec<_> = counted().filter_map(of_series).flatten().collect();
+        for value in counted().filter(|it| !it.is_series() && it.row.class != Class::Fitted) {
+            let curves = curves_of(value);
+            let alone = curves.len() == value.values.len() && series.contains(&curves[0]);
+            let plain = |name: &str| !value.row.method.contains(name);
+            let searched = ["first_over", "_over", "busy", "phase", "cpu_"].map(plain);
+            let restates = alone && searched.into_iter().all(|it| it);
+            assert!(!restates, "{}: {} is a series", value.row.id, value.row.method);
+        }
+        // Two counted rows with one expression, and a value that is a point of a counted series.
         let mut known = std::collections::BTreeMap::new();
         for entry in counted() {
             let text = entry.row.method.replace(' ', "");

@@ -8,12 +8,15 @@ use record::{
 
 /// Rows that are named.
 const NAMED: usize = 4;
+/// A rebuild that goes on for one in so many parts of the load's time is told.
+const ALONE: u64 = 10;
 
 pub(super) fn array(story: &mut Story, trial: &Trial) {
     let Some(ArrayResult { check, rebuild }) = trial.result.array.as_deref() else { return };
     let section = story.section("Array", "");
     if let Some(rebuild) = rebuild {
         progress(section, rebuild);
+        alone(section, trial, rebuild);
         costs(section, trial, rebuild);
     }
     if let Some(check) = check {
@@ -47,6 +50,22 @@ fn progress(section: &mut Section, rebuild: &RebuildResult) {
     let written = bytes(rebuild.written_bytes);
     let text = if read.is_empty() { "nothing".to_owned() } else { read };
     section.row("rebuild moved", format!("read {text}; written {written}"));
+}
+
+/// Says so where most of a rebuild had the targets to itself.
+fn alone(section: &mut Section, trial: &Trial, rebuild: &RebuildResult) {
+    let load_ns = trial.result.duration_ns.0;
+    let alone_ns = rebuild.duration_ns.0.saturating_sub(load_ns);
+    if alone_ns > load_ns / ALONE {
+        let time = |ns: u64| number::time(ns as f64);
+        let text = format!(
+            "the load ended after {}, and the rebuild went on alone for {}: its time and rate are \
+             not those beside the load",
+            time(load_ns),
+            time(alone_ns)
+        );
+        section.row("load ended first", text);
+    }
 }
 
 /// A figure of a direction without the rebuild and beside it, each with its relative half-width.
