@@ -217,7 +217,7 @@ fn a_build_without_png_says_how_to_get_it_and_makes_nothing() {
 fn what_memory_took_is_not_called_the_most_of_a_disk() {
     let folder = tempfile::tempdir().unwrap();
     let written = |cache: &str, bs: &str| {
-        let words = "run sim:st34371w --rw write --runtime 2s --size 64m --no-save --json";
+        let words = "run sim:st34371w --rw write --runtime 2s --size 8m --no-save --json";
         let said = halfpower(&format!("{words} --cache {cache} --bs {bs}")).expect(0);
         let file = folder.path().join(format!("{cache}-{bs}.json"));
         std::fs::write(&file, said.stdout).unwrap();
