@@ -359,3 +359,18 @@ fn a_simulated_disk_is_rebuilt_beside_the_load_and_the_document_depends_on_its_l
     let wrong = "run sim:st15150n,disks=4,raid=5,failed=1,rebuild=fast --no-save";
     halfpower(wrong).refuses(2, &["rebuild=fast"]);
 }
+
+#[test]
+fn holes_of_all_legs_are_told_of_the_area_of_all_legs() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let leg = |number: usize| {
+        let path = folder.path().join(number.to_string());
+        std::fs::File::create(&path).unwrap().set_len(LEG as u64).unwrap();
+        path
+    };
+    let legs: Vec<PathBuf> = (0..3).map(leg).collect();
+    let trial = trial(1, &words(&legs, "--raid 5 --rw randread --bs 4k --io-size 1m"));
+    let holes = trial.findings.iter().find(|it| it.code == FindingCode::UnwrittenExtents).unwrap();
+    assert!(holes.claim.contains("12 MiB of the area of 12 MiB"), "{}", holes.claim);
+}

@@ -30,6 +30,10 @@ pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
         (sum.0 + extents.hole_bytes.0, sum.1 + extents.unwritten_bytes.0)
     });
     let absent = holes + unwritten;
+    // Of an array the holes of all legs are counted, those of copies and parity among them.
+    let workload = &trial.workload;
+    let legs = |array: &record::Redundancy| array.leg_bytes.0 * u64::from(workload.targets);
+    let area = workload.array.as_ref().map_or_else(|| area_bytes(workload), legs);
     let reads = trial.workload.read_percent > 0;
     (absent > 0 && trial.workload.engine != EngineName::Null).then(|| {
         // Reading what was never written measures memory; writing there measures allocation too.
@@ -38,7 +42,7 @@ pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
         } else {
             (Severity::Warning, "writing them allocates them too")
         };
-        let few = (absent as f64) < UNWRITTEN_SHARE * area_bytes(&trial.workload) as f64;
+        let few = (absent as f64) < UNWRITTEN_SHARE * area as f64;
         let severity = if few { Severity::Info } else { severity };
         Finding::new(
             FindingCode::UnwrittenExtents,
@@ -46,7 +50,7 @@ pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
             format!(
                 "{} of the area of {} were never written: {what}.",
                 format_bytes(absent),
-                format_bytes(area_bytes(&trial.workload))
+                format_bytes(area)
             ),
             "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory to \
              get a test file that is written in full.",
