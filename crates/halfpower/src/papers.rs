@@ -65,16 +65,18 @@ fn machine(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), file.to_owned()))
 }
 
-/// The arguments of a run, with the file of a machine in place of its name.
-fn arguments_of(line: &RunLine, machines: &[(String, String)]) -> Vec<String> {
-    let named = |name: &str| {
-        let rest = line.target.strip_prefix("sim:")?.strip_prefix(name)?;
-        (rest.is_empty() || rest.starts_with(',')).then_some(rest)
+/// What stands behind the name of a machine in the target of a run, where it is of that machine.
+fn keys_behind<'a>(line: &'a RunLine, name: &str) -> Option<&'a str> {
+    let rest = line.target.strip_prefix("sim:")?.strip_prefix(name)?;
+    (rest.is_empty() || rest.starts_with(',')).then_some(rest)
+}
+
+/// A run with the file of a machine in place of its name.
+fn with_machines(line: &RunLine, machines: &[(String, String)]) -> RunLine {
+    let file = |(name, file): &(String, String)| {
+        Some(line.on(format!("sim:{file}{}", keys_behind(line, name)?)))
     };
-    let other =
-        machines.iter().find_map(|(name, file)| Some(format!("sim:{file}{}", named(name)?)));
-    let target = other.unwrap_or_else(|| line.target.clone());
-    std::iter::once(target).chain(line.flags.iter().cloned()).collect()
+    machines.iter().find_map(file).unwrap_or_else(|| line.clone())
 }
 
 /// What came of a run; an error is text, because a row tells it.
@@ -97,11 +99,7 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &StopFlag) -> anyhow::Result<
     }
     let html = OutputFile::claim(&output::PAGE, arguments.html.as_deref(), &mut Vec::new())?;
     let lines = papers.plan(&choice);
-    let known = |name: &String| {
-        lines
-            .iter()
-            .any(|line| arguments_of(line, &[(name.clone(), String::new())])[0] != line.target)
-    };
+    let known = |name: &str| lines.iter().any(|line| keys_behind(line, name).is_some());
     for (at, (name, file)) in arguments.machine.iter().enumerate() {
         if arguments.machine[..at].iter().any(|(other, _)| other == name) {
             return Err(usage(format!("--machine {name} is given twice")));
@@ -130,8 +128,7 @@ fn carry_out(
     stop: &StopFlag,
 ) -> anyhow::Result<BTreeMap<RunLine, Outcome>> {
     let run = |line: &RunLine| {
-        let arguments = arguments_of(line, machines);
-        let arguments = RunArgs::read(arguments.iter().map(String::as_str))?;
+        let arguments = RunArgs::read(with_machines(line, machines).arguments())?;
         run::simulated_trial(&arguments, stop).map_err(|error| format!("{error:#}"))
     };
     let mut progress = Progress::new();

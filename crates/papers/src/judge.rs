@@ -343,12 +343,12 @@ fn counts(rows: &[Row]) -> Vec<ClassCount> {
 fn met(counts: &[ClassCount]) -> bool {
     // Where nothing is judged, nothing is missed.
     let share = |good: usize, all: usize| if all == 0 { 1.0 } else { good as f64 / all as f64 };
-    let of = |classes: &[Class], number: fn(&ClassCount) -> usize| {
-        counts.iter().filter(|count| classes.contains(&count.class)).map(number).sum()
+    let of = |which: fn(Class) -> bool, number: fn(&ClassCount) -> usize| {
+        counts.iter().filter(|count| which(count.class)).map(number).sum()
     };
-    let series = [Class::Simulated, Class::HeldOut];
-    share(of(&[Class::Derived], |it| it.reproduced), of(&[Class::Derived], |it| it.rows))
-        >= THRESHOLD_DERIVED
-        && share(of(&series, |it| it.series_reproduced), of(&series, |it| it.series))
+    let derived: fn(Class) -> bool = |class| class == Class::Derived;
+    let judged: fn(Class) -> bool = Class::is_judged;
+    share(of(derived, |it| it.reproduced), of(derived, |it| it.rows)) >= THRESHOLD_DERIVED
+        && share(of(judged, |it| it.series_reproduced), of(judged, |it| it.series))
             >= THRESHOLD_SERIES
 }

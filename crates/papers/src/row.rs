@@ -92,7 +92,13 @@ impl Class {
     /// Whether it is a published measurement that runs can be compared with, counted once.
     #[must_use]
     pub const fn is_testable(self) -> bool {
-        matches!(self, Self::Simulated | Self::HeldOut | Self::Fitted)
+        self.is_judged() || matches!(self, Self::Fitted)
+    }
+
+    /// Whether runs are judged by it: no parameter was fitted on all of it.
+    #[must_use]
+    pub const fn is_judged(self) -> bool {
+        matches!(self, Self::Simulated | Self::HeldOut)
     }
 
     /// Its name in data files.
@@ -127,6 +133,12 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Whether a row with it fails.
+    #[must_use]
+    pub const fn fails(self) -> bool {
+        matches!(self, Self::Deviates | Self::Failed)
+    }
+
     /// What a reader sees.
     #[must_use]
     pub const fn name(self) -> &'static str {

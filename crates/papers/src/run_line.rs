@@ -16,6 +16,12 @@ pub struct RunLine {
 }
 
 impl RunLine {
+    /// The same on another target.
+    #[must_use]
+    pub fn on(&self, target: String) -> Self {
+        Self { target, flags: self.flags.clone() }
+    }
+
     /// All arguments in order, the program and its verb left out.
     pub fn arguments(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.target).chain(&self.flags).map(String::as_str)

@@ -71,7 +71,7 @@ fn tell_figure(story: &mut Story, title: &str, rows: &[&Row]) {
             _ => Cell::toned(row.verdict.name(), tone(row.verdict)),
         });
     });
-    for row in tried().filter(|row| matches!(row.verdict, Verdict::Deviates | Verdict::Failed)) {
+    for row in tried().filter(|row| row.verdict.fails()) {
         section.row(&row.id, &row.reason);
     }
     let mut reasons: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
@@ -113,7 +113,7 @@ fn summary(story: &mut Story, report: &Report) {
     let sum = |classes: &[Class], number: fn(&ClassCount) -> usize| -> usize {
         classes.iter().filter_map(|&class| of(class)).map(number).sum()
     };
-    let judged = [Class::Simulated, Class::HeldOut];
+    let judged: Vec<Class> = Class::ALL.into_iter().filter(|class| class.is_judged()).collect();
     let (good, all) = (sum(&judged, |it| it.series_reproduced), sum(&judged, |it| it.series));
     let goal = format!(
         "Goal, set before the runs: {} of the distinct series: {good} of {all}, {}.",
@@ -148,7 +148,7 @@ fn summary(story: &mut Story, report: &Report) {
     }
     let near = |row: &&Row| {
         row.chart.is_some()
-            && judged.contains(&row.class)
+            && row.class.is_judged()
             && row.deviation.is_some_and(|median| median <= CURVE_MEDIAN)
             && row.deviation_max.is_some_and(|max| max <= CURVE_MAX)
     };
@@ -156,9 +156,8 @@ fn summary(story: &mut Story, report: &Report) {
     story.fact("by height alone", format!("{near} of {all} series, order and slope left out"));
     let fitted = sum(&[Class::Fitted], |it| it.rows);
     story.fact("fitted", format!("{fitted} shown, not counted as reproduced"));
-    let fails = |verdict| report.rows.iter().filter(move |row| row.verdict == verdict);
-    let (off, none) = (fails(Verdict::Deviates).count(), fails(Verdict::Failed).count());
-    story.fact("fail", format!("{}, below, each with its cause or that none is known", off + none));
+    let fails = report.rows.iter().filter(|row| row.verdict.fails()).count();
+    story.fact("fail", format!("{fails}, below, each with its cause or that none is known"));
     let derived = [Class::Derived];
     let formulae = (sum(&derived, |it| it.reproduced), sum(&derived, |it| it.rows));
     let text = format!("{} of {} give the printed digits", formulae.0, formulae.1);
@@ -172,7 +171,7 @@ fn summary(story: &mut Story, report: &Report) {
 
 /// What fails, in one list: a reader who doubts begins here.
 fn failures(story: &mut Story, report: &Report) {
-    let failing = |row: &&Row| matches!(row.verdict, Verdict::Deviates | Verdict::Failed);
+    let failing = |row: &&Row| row.verdict.fails();
     if !report.rows.iter().any(|row| failing(&row)) {
         return;
     }

@@ -279,20 +279,22 @@ fn percent(objective: f64) -> f64 {
     objective.sqrt().exp_m1() * 100.0
 }
 
-/// The mean over the series of the mean square of the logarithms at odd places.
+/// The mean over the series of the mean square of the logarithms at the points that the data name as
+/// fitted on, which are those that judge nothing.
 fn objective(report: &Value) -> Result<f64> {
     let rows = report["rows"].as_array().context("rows")?;
     let of_row = |row: &Value| -> Result<f64> {
         let points = row["points"].as_array().context("points")?;
         let squares: Vec<f64> = points
             .iter()
-            .step_by(2)
+            .filter(|point| point["fitted"] == true)
             .map(|point| {
                 let value =
                     |name: &str| point[name].as_f64().with_context(|| row["reason"].to_string());
                 Ok((value("reproduced")? / value("published")?).ln().powi(2))
             })
             .collect::<Result<_>>()?;
+        ensure!(!squares.is_empty(), "{} names no point that it is fitted on", row["id"]);
         Ok(stats::mean(&squares))
     };
     let all: Vec<f64> = rows.iter().map(of_row).collect::<Result<_>>()?;

@@ -8,6 +8,7 @@
 
 use super::market::{Market, MarketDisk};
 use super::prices::ListedPart;
+use crate::cost::MEGABYTE;
 use model::PredictError;
 use model::whatif::{Array, DiskGroups, WhatIfError};
 use record::{
@@ -20,8 +21,7 @@ const DISKS_MAX: u32 = 1_000;
 const HOSTS_MAX: u32 = 32;
 /// Rounding error of a share.
 const ROUNDING: f64 = 1e-9;
-/// Bytes of a megabyte and a terabyte in prices.
-const MEGABYTE: f64 = 1e6;
+/// Bytes of a terabyte in prices.
 const TERABYTE: f64 = 1e12;
 const HOURS_OF_A_YEAR: f64 = 8_766.0;
 
