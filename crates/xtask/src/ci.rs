@@ -58,11 +58,25 @@ pub(crate) fn run() -> Result<bool> {
             plain(place::cargo().args(["test", "--workspace", "--no-run", "--quiet"]))
         }),
     ];
-    // Tests wait for devices and for time to pass, which leaves the processors to what only compiles.
-    let (tested, compiled) = std::thread::scope(|scope| {
-        let compiled = scope.spawn(|| {
+    // Tests wait for devices and for time to pass, which leaves the processors to what only compiles and
+    // to what is to run, however fast.
+    let itself = std::env::current_exe().context("cannot tell where this program is")?;
+    let smoke = |verb: &str| {
+        let mut command = Command::new(&itself);
+        command.args([verb, "--smoke"]);
+        command
+    };
+    let (tested, others) = std::thread::scope(|scope| {
+        let others = scope.spawn(|| {
             let mut clippy_of_all = place::cargo();
-            [("clippy", clippy_of_all.args(clippy)), ("docs", &mut docs)].map(beside)
+            clippy_of_all.args(clippy);
+            [
+                ("clippy", clippy_of_all),
+                ("docs", docs),
+                ("bench smoke", smoke("bench")),
+                ("peers smoke", smoke("peers")),
+            ]
+            .map(beside)
         });
         let tested = step("tests", || {
             let mut command = place::cargo();
@@ -72,17 +86,15 @@ pub(crate) fn run() -> Result<bool> {
             command.env("RUST_TEST_THREADS", threads.to_string());
             tests(command.env(testkit::SKIP_LOG, &skip_log))
         });
-        (tested, compiled.join())
+        (tested, others.join())
     });
     steps.push(tested);
-    for (step, said) in compiled.map_err(|_| anyhow!("the thread that compiles ended early"))? {
+    for (step, said) in others.map_err(|_| anyhow!("the thread beside the tests ended early"))? {
         println!("\n== {}\n{said}", step.name);
         steps.push(step);
     }
     steps.extend([
         step("tidy", || Ok((crate::tidy_all(false)?, Totals::default()))),
-        step("bench smoke", || smoke("bench")),
-        step("peers smoke", || smoke("peers")),
         step("lab smoke", || lab(&skip_log)),
     ]);
     // Root under a CI service, which sets `CI`.
@@ -111,11 +123,6 @@ pub(crate) fn prove() -> Result<bool> {
     Ok(summary(&steps, &[], false))
 }
 
-/// A run that shows that everything runs and is understood, whatever the figures.
-fn smoke(verb: &str) -> Result<(bool, Totals)> {
-    Ok((crate::run(&[verb, "--smoke"].map(str::to_owned))?, Totals::default()))
-}
-
 /// A guest of the lab; where the machine lacks what that takes, a skip that is counted like a test's.
 fn lab(skip_log: &Path) -> Result<(bool, Totals)> {
     let good = match crate::lab::smoke()? {
@@ -130,11 +137,12 @@ fn lab(skip_log: &Path) -> Result<(bool, Totals)> {
 }
 
 /// A command that runs beside another step, with what it said.
-fn beside((name, command): (&str, &mut Command)) -> (Step, String) {
+fn beside((name, mut command): (&str, Command)) -> (Step, String) {
     let begin = Instant::now();
     let (good, said) = match command.output() {
         Ok(output) => {
-            (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+            let words = [output.stdout, output.stderr].concat();
+            (output.status.success(), String::from_utf8_lossy(&words).into_owned())
         }
         Err(error) => (false, error.to_string()),
     };
