@@ -126,9 +126,11 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     let ids: Vec<String> = finished.trials.iter().map(|trial| trial.id.clone()).collect();
     driver.keep(|store| store.add_profile(&profile, &ids));
     let page = |driver: &Driver<'_>| {
-        let next = next_steps(arguments, &profile, driver.store().is_some());
+        let is_saved = driver.store().is_some();
+        let next = next_steps(arguments, &profile, is_saved);
         let steps = report::next_steps_text(&next, &output::style());
-        format!("{}\n{steps}", output::page(&report::profile(&profile, &[])))
+        let page = output::page_of(report::profile(&profile, &[]), is_saved);
+        if output::is_verbose() { format!("{page}\n{steps}") } else { page }
     };
     let verdict = arguments.results.save.show(&mut driver, &profile, &profile.findings, page)?;
     if ended_early {
@@ -160,9 +162,11 @@ fn open(
     }
     let style = report::Style::default();
     let about = report::target_text(target.facts(), Some(&target.environment), &style);
-    output::say(about.trim_end());
+    if !output::is_quiet() {
+        output::say(about.trim_end());
+    }
     let busy = target.busy_finding();
-    if busy.is_some() {
+    if busy.is_some() && !output::is_quiet() {
         output::say(report::findings_text(busy.as_slice(), &style).trim_end());
     }
     let mut session = target.into_session(EngineName::IoUring, seed, stop, progress)?;
@@ -177,6 +181,6 @@ fn next_steps(arguments: &CheckArgs, profile: &Profile, saved: bool) -> Vec<Stri
     let depth = profile.depth_curves.first().and_then(|curve| curve.knee);
     let run = depth
         .map(|depth| format!("halfpower run {target} --rw randread --iodepth {depth}{runtime}"));
-    let show = saved.then(|| format!("halfpower profile show {}", profile.id));
+    let show = saved.then(|| format!("halfpower profile show {} --verbose", profile.id));
     run.into_iter().chain(show).collect()
 }

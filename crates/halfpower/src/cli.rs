@@ -1,5 +1,6 @@
 //! The command line: its verbs. The flags of each are beside what it does.
 
+use crate::extent::ExtentArgs;
 use crate::profile::ProfileAction;
 use clap::{Parser, Subcommand};
 
@@ -19,6 +20,8 @@ use clap::{Parser, Subcommand};
         130 interrupted."
 )]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) extent: ExtentArgs,
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }

@@ -62,12 +62,9 @@ pub(crate) struct DiagnoseArgs {
     /// would serve of its reads is counted in them.
     #[arg(long, value_name = "FILE", value_parser = crate::run_args::recording)]
     pub(crate) recorded: Option<Replay>,
-    /// Print all that is known, also of devices that are well.
-    #[arg(long, help_heading = "Results")]
-    pub(crate) verbose: bool,
     /// Print a ticket for another team, in Markdown: when and where, what is excluded, what it costs,
     /// what is asked, and the commands that show it.
-    #[arg(long, help_heading = "Results", conflicts_with_all = ["json", "verbose"])]
+    #[arg(long, help_heading = "Results", conflicts_with = "json")]
     pub(crate) for_ticket: bool,
     /// Writes both splits of the latency, interval by interval, to a CSV file.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
@@ -102,8 +99,7 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let story = |one: &Diagnosis| {
         let story = report::diagnosis(one);
         let unknown = if fresh { &*one.observation_id } else { "" };
-        let story = if store.is_some() { story } else { story.unsaved(unknown) };
-        if arguments.verbose { story.unfolded() } else { story }
+        if store.is_some() { story } else { story.unsaved(unknown) }
     };
     let tickets = |one: &Diagnosis| report::markdown(&report::tickets(&story(one)));
     let text = match arguments.for_ticket {

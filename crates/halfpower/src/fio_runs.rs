@@ -3,6 +3,7 @@
 //! Jobs at the same time become the words of one `run` ([`fio`]), which are printed and read as if they
 //! had been typed, so that there is one way to a trial. Flags about results and safety may stand beside.
 
+use crate::extent;
 use crate::failure::usage;
 use crate::output::{self, Verdict};
 use crate::run;
@@ -18,6 +19,8 @@ use target::OutputFile;
 /// Flags of `run` beside fio's command line, and whether a value follows.
 const OURS: &[(&str, bool)] = &[
     ("json", false),
+    ("verbose", false),
+    ("quiet", false),
     ("no-save", false),
     ("db", true),
     ("output", true),
@@ -115,6 +118,8 @@ pub(crate) fn run(mut asked: Asked, stop: &StopFlag) -> anyhow::Result<Verdict> 
         Some("json" | "json+") => true,
         Some(_) => return Err(usage("--output-format: use normal, json or json+")),
     };
+    let whole = as_json || asked.ours.iter().any(|word| word == "--json");
+    extent::take(&mut asked.ours, whole)?;
     let file = if as_json { take_output(&mut asked.ours) } else { None };
     let file = OutputFile::claim(&output::FIO_JSON, file.as_deref(), &mut Vec::new())?;
     let all = planned(&asked)?;
@@ -126,7 +131,9 @@ pub(crate) fn run(mut asked: Asked, stop: &StopFlag) -> anyhow::Result<Verdict> 
         let names = names.join(", ");
         let word = if jobs.len() > 1 { "jobs" } else { "job" };
         let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
-        output::remark(&format!("{word} {names}: halfpower run {}", words.join(" ")));
+        if !output::is_quiet() {
+            output::remark(&format!("{word} {names}: halfpower run {}", words.join(" ")));
+        }
         for job in jobs {
             let of = if jobs.len() > 1 { format!("{}: ", job.name) } else { String::new() };
             job.notes.iter().for_each(|note| output::remark(&format!("  {of}{note}")));

@@ -16,6 +16,7 @@ mod diagnose;
 mod doctor;
 mod drive;
 mod export;
+mod extent;
 mod failure;
 mod fio_results;
 mod fio_runs;
@@ -45,7 +46,7 @@ mod watch;
 mod whatif;
 mod zones;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use cli::Verb;
 use std::process::ExitCode;
 
@@ -67,7 +68,11 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
             undo_left_settings();
             signals::stop_flag(true).and_then(|stop| fio_runs::run(asked, &stop))
         }
-        None => outcome(&cli::Cli::parse()),
+        None => {
+            let words = cli::Cli::command().get_matches();
+            let arguments = cli::Cli::from_arg_matches(&words).unwrap_or_else(|error| error.exit());
+            arguments.extent.set(&words).and_then(|()| outcome(&arguments))
+        }
     };
     let code = match outcome {
         Ok(output::Verdict::Clean) => ExitCode::SUCCESS,

@@ -16,7 +16,7 @@ use kernel::Roots;
 use record::{
     Bytes, CacheMode, EngineName, Finding, LimitsRun, Measured, MemoryTests, Nanos, Profile,
 };
-use session::{Driver, RealTargets, StopFlag, Targets};
+use session::{Driver, RealTargets, Shown, StopFlag, Targets};
 use std::path::Path;
 use target::Access;
 
@@ -129,7 +129,8 @@ pub(crate) fn limits(arguments: &LimitsArgs, stop: &StopFlag) -> anyhow::Result<
     };
     let run: LimitsRun = document::document(evidence, identity, session::VERSION);
     driver.keep(|store| store.add_document(&run));
-    let page = |_: &Driver<'_>| output::page(&report::limits(&run));
+    let page =
+        |driver: &Driver<'_>| output::page_of(report::limits(&run), driver.store().is_some());
     arguments.results.save.show(&mut driver, &run, &run.findings, page)
 }
 
@@ -169,7 +170,7 @@ fn memory(
     }
     let settings = memory::Settings::new(arguments.budget, seed);
     let outcome = memory::measure(&Roots::default(), &settings, stop, &mut |share, what| {
-        driver.display.show("memory", share, what);
+        driver.display.show(&Shown { phase: "memory", share, what, ..Shown::default() });
     });
     driver.display.clear();
     match outcome {

@@ -7,7 +7,7 @@ use kernel::Roots;
 use kernel::live::Selection;
 use observe::{Depth, Recorded, Schedule, Source};
 use record::Nanos;
-use session::{Display, StopFlag, VERSION};
+use session::{Display, Shown, StopFlag, VERSION};
 use std::path::PathBuf;
 use store::Store;
 
@@ -95,8 +95,9 @@ impl SamplingArgs {
         let schedule = Schedule { interval: self.interval, length };
         let recorded = source.record(recorder, schedule, stop, |spent, devices| {
             let share = spent.as_secs_f64() / length.as_secs_f64().max(1e-9);
-            let remark = session::remaining(length.since(spent), &format!("{devices} devices"));
-            progress.show("record", share, &remark);
+            let (left, what) = (Some(length.since(spent)), format!("{devices} devices"));
+            let phase = "record";
+            progress.show(&Shown { phase, share, left, what: &what, ..Shown::default() });
         });
         progress.clear();
         let recorded = recorded?;

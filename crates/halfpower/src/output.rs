@@ -3,12 +3,16 @@
 use crate::failure::usage;
 use anyhow::Context;
 use record::Trial;
-use report::{Story, Style};
+use report::{Extent, Story, Style};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 use target::{InUse, LineFile, OutputKind};
+
+/// How much is printed: a property of the process, as its terminal is. Set once, by the command line.
+static EXTENT: OnceLock<Extent> = OnceLock::new();
 
 /// Columns where the terminal's are not known.
 const DEFAULT_WIDTH: usize = 80;
@@ -36,12 +40,36 @@ pub(crate) fn style() -> Style {
     let size = rustix::termios::tcgetwinsize(&stdout).ok().filter(|size| size.ws_col > 0);
     let said = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = size.map(|size| usize::from(size.ws_col)).or_else(said).unwrap_or(DEFAULT_WIDTH);
-    Style { color: wanted && terminal && !dumb, width }
+    Style { color: wanted && terminal && !dumb, width, extent: extent() }
+}
+
+/// Sets how much is printed, before anything is.
+pub(crate) fn set_extent(extent: Extent) {
+    let _ = EXTENT.set(extent);
+}
+
+fn extent() -> Extent {
+    EXTENT.get().copied().unwrap_or(Extent::Short)
+}
+
+/// Whether the user wants all of it.
+pub(crate) fn is_verbose() -> bool {
+    extent() == Extent::Whole
+}
+
+/// Whether the user wants the answer and nothing beside it.
+pub(crate) fn is_quiet() -> bool {
+    extent() == Extent::Line
 }
 
 /// A story as a page for the terminal or file that standard output is.
 pub(crate) fn page(story: &Story) -> String {
     report::terminal(story, &style())
+}
+
+/// The same of a document that may not have been saved, and is then not offered to be asked for.
+pub(crate) fn page_of(story: Story, is_saved: bool) -> String {
+    page(&if is_saved { story } else { story.unsaved("") })
 }
 
 /// Writes a result that is what was asked for; a reader that has gone away is no error.
@@ -176,7 +204,7 @@ pub(crate) fn documents<T: Serialize>(
 ) -> anyhow::Result<String> {
     let text = |one| if as_json { json(one) } else { Ok(page(&story(one))) };
     let texts: Vec<String> = documents.iter().map(text).collect::<Result<_, _>>()?;
-    Ok(texts.join(if as_json { "" } else { "\n" }))
+    Ok(texts.join(if as_json || is_quiet() { "" } else { "\n" }))
 }
 
 /// A document as JSON, with a line end.

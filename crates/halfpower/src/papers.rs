@@ -14,7 +14,7 @@ use crate::values::one_of;
 use ::papers::{Choice, Papers, RunLine, Switch};
 use clap::Args;
 use record::Trial;
-use session::{Display, StopFlag, VERSION};
+use session::{Display, Shown, StopFlag, VERSION};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -22,7 +22,7 @@ use target::OutputFile;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    halfpower papers                        all claims and figures of all papers\n  \
+    halfpower papers                        how many figures of all papers are reproduced\n  \
     halfpower papers --only riedel --html papers.html\n  \
     halfpower papers --only fig06.write.3 --verbose\n  \
     halfpower papers --without rotation     what fails when the disk does not turn")]
@@ -43,9 +43,6 @@ pub(crate) struct PapersArgs {
     /// change by it.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
     scale_published: f64,
-    /// Print the expression and the runs behind every row.
-    #[arg(long)]
-    verbose: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -114,9 +111,8 @@ pub(crate) fn papers(arguments: &PapersArgs, stop: &StopFlag) -> anyhow::Result<
     let report = papers.evaluate(&choice, VERSION, &mut |line| {
         outcomes.get(line).cloned().unwrap_or_else(|| Err("the run was not planned".to_owned()))
     });
-    let written =
-        html.map(|file| file.finish(report::report_html(&[report::papers(&report, false)])));
-    let page = || output::page(&report::papers(&report, arguments.verbose));
+    let written = html.map(|file| file.finish(report::report_html(&[report::papers(&report)])));
+    let page = || output::page(&report::papers(&report));
     output::document(arguments.json, &report, page)?;
     written.transpose()?;
     Ok(Verdict::of(report.met))
@@ -134,7 +130,8 @@ fn carry_out(
     let mut progress = Progress::new();
     let outcomes = scenarios::on_all_processors(lines, stop, run, |done| {
         let remark = format!("{done} of {} runs", lines.len());
-        progress.show("simulate", done as f64 / lines.len() as f64, &remark);
+        let share = done as f64 / lines.len() as f64;
+        progress.show(&Shown { phase: "simulate", share, what: &remark, ..Shown::default() });
     });
     progress.clear();
     if stop.load(Ordering::Relaxed) {

@@ -1,11 +1,11 @@
-//! What is going on, on standard error: a bar on a terminal, elsewhere a line per phase when it
-//! begins for the first time (trials of several phases may take turns).
+//! What is going on, on standard error: a bar on a terminal, elsewhere a line when a phase begins for
+//! the first time (trials of several phases may take turns) and one each half minute.
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
-use session::Display;
-use std::collections::BTreeSet;
+use session::{Display, ProgressLines, Shown};
 use std::io::IsTerminal;
+use std::time::Instant;
 
 /// Columns of the phase, of which the longest is "write test file", and of the bar: of 80 columns
 /// they leave 55, enough for the time left and a cell with its depth.
@@ -14,16 +14,21 @@ const TEMPLATE: &str = "{prefix:15} {bar:8} {wide_msg}";
 const STEPS: u64 = 1_000;
 
 #[derive(Debug)]
-pub(crate) struct Progress {
-    bar: Option<ProgressBar>,
-    /// Phases that were printed, where there is no bar.
-    printed: BTreeSet<String>,
+pub(crate) enum Progress {
+    Bar(ProgressBar),
+    Lines(ProgressLines),
+    /// The user asked for nothing of it.
+    Quiet,
 }
 
 impl Progress {
     /// For a terminal or a log, whichever standard error is.
     pub(crate) fn new() -> Self {
-        Self { bar: std::io::stderr().is_terminal().then(bar), printed: BTreeSet::new() }
+        match std::io::stderr().is_terminal() {
+            _ if output::is_quiet() => Self::Quiet,
+            true => Self::Bar(bar()),
+            false => Self::Lines(ProgressLines::default()),
+        }
     }
 }
 
@@ -34,23 +39,25 @@ fn bar() -> ProgressBar {
 }
 
 impl Display for Progress {
-    fn show(&mut self, phase: &str, share: f64, remark: &str) {
-        match &self.bar {
-            Some(bar) => {
-                bar.set_prefix(phase.to_owned());
-                bar.set_message(report::escape(remark));
-                bar.set_position((share.clamp(0.0, 1.0) * STEPS as f64) as u64);
+    fn show(&mut self, shown: &Shown<'_>) {
+        match self {
+            Self::Bar(bar) => {
+                bar.set_prefix(shown.phase.to_owned());
+                bar.set_message(report::escape(&shown.remark()));
+                bar.set_position((shown.share.clamp(0.0, 1.0) * STEPS as f64) as u64);
             }
-            None if self.printed.insert(phase.to_owned()) => {
-                output::remark(&format!("{phase} ..."));
+            Self::Lines(lines) => {
+                if let Some(line) = lines.next(shown, Instant::now()) {
+                    output::remark(&line);
+                }
             }
-            None => {}
+            Self::Quiet => {}
         }
     }
 
     fn clear(&mut self) {
         // A bar that is finished is never drawn again: what is shown later gets one of its own.
-        if let Some(shown) = &mut self.bar {
+        if let Self::Bar(shown) = self {
             shown.finish_and_clear();
             *shown = bar();
         }

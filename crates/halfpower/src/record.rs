@@ -74,7 +74,7 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
     }
     let (json, saved) = (arguments.save.json, !arguments.save.no_save);
     output::document(json, observation, || output::page(&report::observation(observation)))?;
-    if saved && !json {
+    if saved && !json && !output::is_quiet() {
         output::remark(&format!("saved; next: halfpower diagnose {}", observation.id));
     }
     if !recorded.interrupted {

@@ -11,7 +11,7 @@ use anyhow::Context;
 use kernel::Roots;
 use record::{Nanos, RecordedRequest};
 use replay::Found;
-use session::{Display, StopFlag, VERSION};
+use session::{Display, Shown, StopFlag, VERSION};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -47,7 +47,14 @@ pub(crate) fn record_requests(
         thread::sleep(EMPTIED_EVERY.min(length.saturating_sub(begin.elapsed())));
         take(&mut recorder, &mut all);
         let share = begin.elapsed().as_secs_f64() / length.as_secs_f64().max(1e-9);
-        progress.show("record", share.min(1.0), &format!("{} requests", all.requests.len()));
+        let left = length.saturating_sub(begin.elapsed()).as_nanos();
+        progress.show(&Shown {
+            phase: "record",
+            share: share.min(1.0),
+            left: Some(Nanos(u64::try_from(left).unwrap_or(u64::MAX))),
+            what: &format!("{} requests", all.requests.len()),
+            ..Shown::default()
+        });
     }
     progress.clear();
     let Drained { requests, flushes, discards, lost } = all;

@@ -113,7 +113,7 @@ pub(crate) fn run_into(
             driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
         }
         None => {
-            let page = |_: &Driver<'_>| output::page(&report::trial(&trial));
+            let page = |_: &Driver<'_>| output::page_of(report::trial(&trial), saved);
             arguments.results.save.show(&mut driver, &trial, &[], page)?;
         }
     }

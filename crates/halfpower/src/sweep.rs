@@ -258,7 +258,9 @@ fn run(
     session::experiment::conclude(&mut experiment, design, &mut trials, finished)?;
     let (done, total) = (trials.len(), experiment.plan.len());
     driver.keep(|store| store.add_document(&experiment));
-    let page = |_: &Driver<'_>| output::page(&report::experiment(&experiment, &[]));
+    let page = |driver: &Driver<'_>| {
+        output::page_of(report::experiment(&experiment, &[]), driver.store().is_some())
+    };
     let verdict = save.show(&mut driver, &experiment, &experiment.findings, page)?;
     if end != End::Completed {
         let kept = match driver.store() {

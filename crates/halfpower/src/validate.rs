@@ -66,14 +66,15 @@ pub(crate) fn validate(arguments: &ValidateArgs, stop: &StopFlag) -> anyhow::Res
     let page = output::page(&report::predicted(&plan.predicted(), plan.since().as_ref()));
     if arguments.save.json {
         output::say(page.trim_end());
-    } else {
+    } else if !output::is_quiet() {
         output::print(&page)?;
     }
     driver.run(&mut plan)?.whole(UNFINISHED)?;
     let document = driver.targets.main()?.validation(profile, &predictor, &plan);
     driver.keep(|store| store.add_document(&document));
     arguments.save.show(&mut driver, &document, &[], |_| {
-        format!("\n{}", output::page(&report::validation(&document)))
+        let page = output::page(&report::validation(&document));
+        if output::is_quiet() { page } else { format!("\n{page}") }
     })?;
     Ok(Verdict::of(document.summary.reached != Some(false)))
 }

@@ -143,7 +143,7 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Ve
     let map = document(mapped, given, &finished.trials, identity, session::VERSION)
         .ok_or_else(|| anyhow!("too few visits were valid: there is no map; see halfpower run"))?;
     driver.keep(|store| store.add_document(&map));
-    let page = |_: &Driver<'_>| output::page(&report::zones(&map));
+    let page = |driver: &Driver<'_>| output::page_of(report::zones(&map), driver.store().is_some());
     arguments.results.save.show(&mut driver, &map, &map.findings, page)
 }
 

@@ -116,7 +116,7 @@ impl Plan for CostFitPlan {
     fn progress(&self) -> Progress {
         let step = 1.0 / (self.total + self.made_up) as f64;
         let share = self.issued.saturating_sub(1) as f64 * step;
-        Progress { phase: "cost fit", share, step, left: None }
+        Progress { phase: "cost fit", share, step, ..Progress::default() }
     }
 }
 

@@ -95,6 +95,8 @@ pub struct Progress {
     pub step: f64,
     /// Time that the present trial and those after it take; `None` where that is unknown.
     pub left: Option<Nanos>,
+    /// The number of the present trial, from 1, and of all, where a plan of several knows it.
+    pub trial: Option<(usize, usize)>,
 }
 
 impl PlannedTrial {
@@ -116,7 +118,7 @@ impl Progress {
     #[must_use]
     pub fn of_budget(phase: &'static str, spent: Nanos, budget: Nanos) -> Self {
         let share = spent.as_secs_f64() / budget.as_secs_f64().max(1e-9);
-        Self { phase, share, step: 0.0, left: Some(budget.since(spent)) }
+        Self { phase, share, left: Some(budget.since(spent)), ..Self::default() }
     }
 }
 
@@ -198,6 +200,7 @@ impl Plan for TrialList {
             phase: self.phase,
             share: self.begun.saturating_sub(1) as f64 / whole,
             step: 1.0 / whole,
+            trial: (self.total > 1).then_some((self.begun, self.total)),
             left: match self.observed {
                 // A trial by itself takes no longer than it may.
                 _ if self.total == 1 => Some(self.current),

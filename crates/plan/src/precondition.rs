@@ -181,6 +181,7 @@ impl Plan for PreconditionPlan {
 
     fn progress(&self) -> Progress {
         let step = 1.0 / (MAX_ROUNDS + 1) as f64;
-        Progress { phase: "precondition", share: self.done() as f64 * step, step, left: None }
+        let share = self.done() as f64 * step;
+        Progress { phase: "precondition", share, step, ..Progress::default() }
     }
 }

@@ -56,6 +56,7 @@ impl Plan for SideBySide {
             share: of_all(|progress| progress.share),
             step: of_all(|progress| progress.step),
             left: left.sum::<Option<u64>>().map(Nanos),
+            trial: None,
         }
     }
 

@@ -250,14 +250,21 @@ pub fn format_rate(bytes_per_s: f64) -> String {
     in_largest(bytes_per_s, &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")])
 }
 
-/// The same with the binary unit behind it: `812 MB/s (775 MiB/s)`.
+/// The same with the binary unit behind it: `812 MB/s (774 MiB/s)`.
 #[must_use]
 pub fn format_both_rates(bytes_per_s: f64) -> String {
     let decimal = format_rate(bytes_per_s);
     match bytes_per_s {
-        1e6..1e15 => format!("{decimal} ({}/s)", format_bytes(bytes_per_s as u64)),
+        1e3..1e15 => format!("{decimal} ({})", format_binary_rate(bytes_per_s)),
         _ => decimal,
     }
+}
+
+/// The same in the units of fio: `775 MiB/s`.
+#[must_use]
+pub fn format_binary_rate(bytes_per_s: f64) -> String {
+    let (kib, mib, gib) = (f64::from(1 << 10), f64::from(1 << 20), f64::from(1 << 30));
+    in_largest(bytes_per_s, &[(gib, "GiB/s"), (mib, "MiB/s"), (kib, "KiB/s"), (1.0, "B/s")])
 }
 
 /// A count: `31.1 k`, `1.20 M`; whole numbers below 1000.

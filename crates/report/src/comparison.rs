@@ -24,6 +24,8 @@ const FACTOR: f64 = 3.0;
 /// An interval that reaches so many times to either side is not written out.
 const UNBOUNDED: f64 = 1_000.0;
 const ROWS: usize = 40;
+/// Cells of which every row fits a screen.
+const FEW_CELLS: usize = 4;
 
 /// A compared quantity, in the order of the tables: title, word within a sentence, unit.
 type Metric = (ComparedMetric, &'static str, &'static str, Unit);
@@ -161,7 +163,7 @@ fn named(story: &mut Story, comparison: &Comparison) {
         }
         if found.len() > NAMED {
             let name = format!("and {} more {}", found.len() - NAMED, verdict(kind).0);
-            story.fact(name, "below");
+            story.fact(name, "in the tables");
         }
     }
     if let Some(row) = &comparison.overall {
@@ -208,6 +210,9 @@ fn table(story: &mut Story, comparison: &Comparison, &(metric, title, _, unit): 
     let value = move |value: Option<f64>| Cell::or_none(value, |value| unit.format(value));
     let remark = "B compared with A; intervals hold for all rows together (95 %)";
     let section = story.section(title, remark);
+    if comparison.cells.len() > FEW_CELLS {
+        section.supporting();
+    }
     section.table(&found, |t| {
         t.left("size x QD, cache", |(label, _)| short(label));
         t.right("A", move |(_, row)| value(row.a)).expendable(1);

@@ -63,7 +63,6 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
     let subject = format!("{what}{host}, {}{source}", number::time(observed as f64));
     let mut story =
         Story::new("Diagnosis", subject, simulated).saved(&diagnosis.id, &diagnosis.findings);
-    story.unfold = "--verbose";
     if let [only] = diagnosis.devices.as_slice() {
         tell_device(&mut story, diagnosis, only, "");
         commands(&mut story, diagnosis, &[only]);
@@ -98,6 +97,10 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     advice(story, device, main, subject);
     let title = |text: &str| prefix(subject) + text;
     let section = story.section(title("Why"), &where_in_time(device, index, main));
+    // The verdict names the cause; a profile that had to be extended puts it in doubt.
+    if main.extrapolated.is_empty() {
+        section.supporting();
+    }
     // Of several devices the overview has the figures that are compared.
     if !subject.is_empty() {
         figures(main, |name, value| section.row(name, value));
@@ -213,7 +216,7 @@ fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
     tell("load", load.collect::<String>());
     let expected = calibrated.map(|split| number::with_interval(&split.expected_ns, number::time));
     let rows = [
-        ("throughput", numbers.bytes_per_s.map(number::rate)),
+        ("throughput", numbers.bytes_per_s.map(number::both_rates)),
         ("latency", numbers.latency_ns.map(number::time)),
         ("expected latency", expected),
         ("slowest at the device", episode.tail.as_ref().map(slowest)),
@@ -318,7 +321,7 @@ fn where_in_time(device: &DeviceDiagnosis, index: usize, episode: &Episode) -> S
 fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: String) {
     let remark =
         "expected: latency at that queue depth; of max: share of the largest rate of this mix";
-    let section = story.section(title, remark);
+    let section = story.section(title, remark).supporting();
     let mut listed: Vec<usize> = (0..device.episodes.len()).collect();
     listed.sort_by_cached_key(|&index| {
         std::cmp::Reverse((is_worst(device, index), device.episodes[index].duration_ns))

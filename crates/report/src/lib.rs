@@ -78,7 +78,8 @@ pub use saved::stories;
 pub use set::experiment;
 pub use settings::settings_text;
 pub use story::{
-    Action, Alternative, Badge, Block, Cell, Column, Fact, Section, Side, Story, Table, severity,
+    Action, Alternative, Badge, Block, Cell, Column, Fact, Level, Section, Side, Story, Table,
+    severity,
 };
 pub use sweep_script::{ScriptLine, sweep_script};
 pub use tables::{CREATED_BY, TABLES, TableError, TableFile, TrialTables};
@@ -105,11 +106,25 @@ pub struct Style {
     /// Columns of the terminal. Pages are at least 60 and at most 160 columns wide, and no
     /// paragraph is wider than 100.
     pub width: usize,
+    /// How much of a story is told.
+    pub extent: Extent,
+}
+
+/// How much of a story a terminal is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// The answer in one line.
+    Line,
+    /// What a user needs, on a screen; what is left out is named.
+    Short,
+    /// All of it.
+    #[default]
+    Whole,
 }
 
 impl Default for Style {
-    /// For a log file: no colour, 80 columns.
+    /// For a log file: no colour, 80 columns, all of it.
     fn default() -> Self {
-        Self { color: false, width: 80 }
+        Self { color: false, width: 80, extent: Extent::Whole }
     }
 }

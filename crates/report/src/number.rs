@@ -2,11 +2,11 @@
 
 use record::Unit;
 pub(crate) use record::{
-    NO_NUMBER as NONE, counted, format_both_rates as both_rates, format_change as change,
-    format_count as count, format_digits as digits, format_duration as duration,
-    format_interval as interval, format_iops as per_second, format_kib as kib,
-    format_moment as when, format_nanos as time, format_rate as rate, format_share as percent,
-    with_half_width, with_interval, with_range,
+    NO_NUMBER as NONE, counted, format_binary_rate as binary_rate, format_both_rates as both_rates,
+    format_change as change, format_count as count, format_digits as digits,
+    format_duration as duration, format_interval as interval, format_iops as per_second,
+    format_kib as kib, format_moment as when, format_nanos as time, format_rate as rate,
+    format_share as percent, with_half_width, with_interval, with_range,
 };
 
 pub(crate) fn or_none<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> String {

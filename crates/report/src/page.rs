@@ -12,6 +12,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Narrowest and widest page: below 60 no table fits, above 160 the eye loses the row.
 const WIDTHS: (usize, usize) = (60, 160);
+/// Columns of the narrowest paragraph: text fits where tables do not.
+const PROSE_MIN: usize = 40;
 /// Columns of the widest paragraph: longer lines are hard to read.
 const PROSE_MAX: usize = 100;
 
@@ -211,7 +213,8 @@ pub(crate) struct Page {
 impl Page {
     pub(crate) fn new(style: &Style) -> Self {
         let width = style.width.clamp(WIDTHS.0, WIDTHS.1);
-        Self { width, prose: width.min(PROSE_MAX), color: style.color, lines: Vec::new() }
+        let prose = style.width.clamp(PROSE_MIN, PROSE_MAX);
+        Self { width, prose, color: style.color, lines: Vec::new() }
     }
 
     /// A part of a screen: as wide as it is, and painted by who draws it.
@@ -221,6 +224,11 @@ impl Page {
 
     pub(crate) fn width(&self) -> usize {
         self.width
+    }
+
+    /// The columns that a terminal has, which may be less than tables take.
+    pub(crate) fn room(&self) -> usize {
+        if self.prose < WIDTHS.0 { self.prose } else { self.width }
     }
 
     pub(crate) fn lines(&self) -> &[Vec<Span>] {

@@ -10,7 +10,7 @@
 use crate::chart::{self, Axis, Form, Series};
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Badge, Cell, Story};
+use crate::story::{Badge, Cell, Section, Story};
 use papers::tolerance::{CURVE_MAX, CURVE_MEDIAN};
 use papers::{Chart, Class, ClassCount, Paper, Point, Report, Row, Verdict};
 use stats::grouped;
@@ -21,16 +21,23 @@ const ALLOWED: &str = "a value 15 %, or its printed decimals; a size one step of
                        40 % at a point, no crossing of curves that the paper shows apart by 10 %, half \
                        and double of the published rise or fall; a formula the printed digits";
 
-/// The story of a report; `verbose` unfolds the expression and the runs of every row.
+/// Rows that fit a screen with the summary above them.
+const FEW_ROWS: usize = 16;
+
+/// The story of a report. Of few rows the short page shows every one.
 #[must_use]
-pub fn papers(report: &Report, verbose: bool) -> Story {
+pub fn papers(report: &Report) -> Story {
     let mut story = Story::new("Papers", "published figures, and the same reproduced", false);
     summary(&mut story, report);
     failures(&mut story, report);
     for paper in Paper::ALL {
         let rows = report.rows.iter().filter(|row| row.paper == paper);
         for (figure, rows) in grouped(rows.map(|row| (row.figure.as_str(), row))) {
-            tell_figure(&mut story, &format!("{}, {figure}", paper.title()), &rows);
+            let section = story.section(format!("{}, {figure}", paper.title()), "");
+            tell_figure(section, &rows);
+            if report.rows.len() > FEW_ROWS {
+                section.supporting();
+            }
             let charts = report.charts.iter().filter(|chart| chart.paper == paper);
             for chart in charts.filter(|chart| chart.figure == figure) {
                 draw(&mut story, chart, &rows);
@@ -38,7 +45,6 @@ pub fn papers(report: &Report, verbose: bool) -> Story {
         }
     }
     let details = story.fold("How each row was computed");
-    details.fold = !verbose;
     for row in report.rows.iter().filter(|row| !row.method.is_empty()) {
         let runs: String = row.runs.iter().map(|run| format!("; {run}")).collect();
         let text = format!("{}: {} (allowed: {}){runs}", row.subject, row.method, row.tolerance);
@@ -48,8 +54,7 @@ pub fn papers(report: &Report, verbose: bool) -> Story {
     story
 }
 
-fn tell_figure(story: &mut Story, title: &str, rows: &[&Row]) {
-    let section = story.section(title, "");
+fn tell_figure(section: &mut Section, rows: &[&Row]) {
     let tried = || rows.iter().filter(|row| row.verdict != Verdict::NotTried);
     section.table(tried(), |t| {
         t.left("id", |row| row.id.clone());
@@ -176,6 +181,9 @@ fn failures(story: &mut Story, report: &Report) {
         return;
     }
     let section = story.section("What fails", "");
+    if report.rows.len() > FEW_ROWS {
+        section.supporting();
+    }
     section.table(report.rows.iter().filter(failing), |t| {
         t.left("id", |row| row.id.clone());
         t.left("figure or section", |row| row.figure.clone()).flexible().expendable(1);

@@ -13,7 +13,7 @@ pub(crate) fn path_maps(story: &mut Story, maps: &[PathMap]) {
     for map in maps.iter().filter(|map| maps.len() == 1 || has_cause(map)) {
         let title = format!("Path of {}, from program to medium", map.path);
         let remark = if has_cause(&map) { "> marks where a cause lies" } else { "" };
-        let section = story.section(title, remark);
+        let section = story.section(title, remark).supporting();
         map.layers.iter().for_each(|layer| section.row(&name(layer), text(layer)));
         let section = story.fold(format!("What each layer of {} can explain", map.path));
         map.layers.iter().for_each(|layer| section.row(&name(layer), &layer.can_explain));

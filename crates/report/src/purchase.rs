@@ -229,7 +229,7 @@ fn costs(story: &mut Story, document: &Purchase) {
     let currency = &document.currency;
     let remark =
         "the largest rates, each alone, with a part at 100 %, and the cost of a unit of them";
-    story.section("Cost of performance", remark).table(numbered(document), |t| {
+    story.section("Cost of performance", remark).supporting().table(numbered(document), |t| {
         t.right("", |(at, _)| at.to_string());
         t.right("room", |(_, one)| room(one.usable_bytes.0));
         t.right("most IOPS", |(_, one)| Cell::or_empty(one.random_iops_max, number::count));
@@ -279,7 +279,7 @@ fn disks(story: &mut Story, document: &Purchase) {
     );
     let digits = |value: Option<f64>| Cell::or_empty(value, number::digits);
     let spread = |it: &Estimate| (it.high > it.low).then_some(*it);
-    story.section("Disks", &remark).table(&document.disks, |t| {
+    story.section("Disks", &remark).supporting().table(&document.disks, |t| {
         t.left("", |disk| disk.name.clone()).flexible();
         t.right(currency, |disk| money(disk.price));
         t.right("QD", |disk| match disk.profile_id {
@@ -304,7 +304,7 @@ fn excluded(story: &mut Story, document: &Purchase) {
     if document.excluded.is_empty() {
         return;
     }
-    let section = story.section("Left out", "what does not meet the need, and why");
+    let section = story.section("Left out", "what does not meet the need, and why").supporting();
     for one in &document.excluded {
         section.item(format!("{}: {}", one.what, one.why));
     }

@@ -36,6 +36,7 @@ pub fn requests(summary: &RequestsSummary) -> Story {
         section.row("as", "the command at the end of this page, on a target of yours");
         section.row("without", lacks);
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        story.commands_answer = true;
         story.commands.push(format!("halfpower run TARGET {}", words.join(" ")));
     }
     if let Some(runs) = &summary.side_by_side {

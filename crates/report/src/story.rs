@@ -307,6 +307,18 @@ impl Table {
     }
 }
 
+/// How soon a reader asks for a part of a story.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Level {
+    /// Needed to use the answer: the short page of a terminal has it.
+    #[default]
+    Essential,
+    /// Supports the answer: the short page names it.
+    Support,
+    /// Few readers need it: a web page folds it, too.
+    Detail,
+}
+
 /// A part of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
@@ -329,13 +341,24 @@ pub struct Section {
     pub remark: String,
     /// Its content.
     pub blocks: Vec<Block>,
-    /// Whether it is detail that a page folds away and a terminal only names.
-    pub fold: bool,
+    /// How soon a reader asks for it.
+    pub level: Level,
     /// The subject of a [`Badge`] in whose ticket it stands; none where no other team needs it.
     pub ticket: Option<String>,
 }
 
 impl Section {
+    /// Whether a web page folds it.
+    pub(crate) fn folds(&self) -> bool {
+        self.level == Level::Detail
+    }
+
+    /// Lets the short page of a terminal name it only.
+    pub(crate) fn supporting(&mut self) -> &mut Self {
+        self.level = Level::Support;
+        self
+    }
+
     /// A table, unless it is empty.
     pub(crate) fn table<R>(
         &mut self,
@@ -394,6 +417,8 @@ pub struct Story {
     pub badges: Vec<Badge>,
     /// The answer in a sentence; empty where the verdicts say it.
     pub headline: String,
+    /// The same in one line with its intervals; empty where the headline or the verdicts serve.
+    pub line: String,
     /// The figures of the answer.
     pub facts: Vec<Fact>,
     /// What to do.
@@ -410,11 +435,12 @@ pub struct Story {
     pub conditions: Vec<(String, String)>,
     /// Commands that repeat it.
     pub commands: Vec<String>,
+    /// Whether these are what the reader came for, and not a way to see the same again.
+    pub commands_answer: bool,
+    /// The command that prints all of it once more and measures nothing; empty where there is none.
+    pub again: String,
     /// Longer texts, by name: a design.
     pub texts: Vec<(String, String)>,
-    /// The flag that shows what is folded, of the command that prints this; empty where there is
-    /// none.
-    pub unfold: &'static str,
 }
 
 impl Story {
@@ -426,13 +452,6 @@ impl Story {
     pub(crate) fn saved(mut self, id: &str, findings: &[Finding]) -> Self {
         self.id = id.to_owned();
         self.findings = findings.to_vec();
-        self
-    }
-
-    /// The same with every section unfolded.
-    #[must_use]
-    pub fn unfolded(mut self) -> Self {
-        self.sections.iter_mut().for_each(|section| section.fold = false);
         self
     }
 
@@ -494,8 +513,14 @@ impl Story {
     /// A new section of details.
     pub(crate) fn fold(&mut self, title: impl Into<String>) -> &mut Section {
         let section = self.section(title, "");
-        section.fold = true;
+        section.level = Level::Detail;
         section
+    }
+
+    /// Sets the answer in one line of what was measured, and says there that it is valid where it is.
+    pub(crate) fn measured_line(&mut self, answer: &str) {
+        let valid = if self.not_valid().is_none() { ", valid" } else { "" };
+        self.line = format!("{}{valid}", answer.trim_end_matches('.'));
     }
 
     /// Without what only a saved document can be asked by: its id, and where it is not empty, the other
@@ -506,6 +531,7 @@ impl Story {
         self.conditions.retain(|(name, text)| name != "id" && !gone(text));
         self.commands.retain(|command| !gone(command));
         self.id.clear();
+        self.again.clear();
         self
     }
 

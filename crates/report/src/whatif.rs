@@ -139,6 +139,11 @@ fn grounds(story: &mut Story, case: &WhatIfCase) {
         let ratio = number::with_range(ratio, |ratio| format!("{ratio:.2}"));
         format!("{ratio} times the latency")
     });
+    // The last case is that of all changes together.
+    story.line = match &remark {
+        Some(remark) => format!("{}: {remark}", title(&case.changes)),
+        None => format!("{}: unknown", title(&case.changes)),
+    };
     let section = story.section(title(&case.changes), &remark.unwrap_or_default());
     section.row("unknown", case.after.reason().unwrap_or_default());
     section.rows("assumes", &case.assumes);

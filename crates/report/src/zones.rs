@@ -194,7 +194,7 @@ fn positions(story: &mut Story, map: &ZoneMap) {
     });
     let lines: Vec<(Bytes, f64)> = lines.collect();
     let largest = lines.iter().map(|(_, rate)| *rate).fold(f64::MIN_POSITIVE, f64::max);
-    story.section("Map", &remark).table(lines, |t| {
+    story.section("Map", &remark).supporting().table(lines, |t| {
         t.right("from", |(offset, _)| format_bytes(offset.0));
         t.of("bytes_per_s", |(_, rate)| *rate);
         t.bar(|(_, rate)| Cell::bar(rate / largest, ""));

@@ -11,6 +11,7 @@
 //! Rejected: one long slice (no interval), and soakers during the trial itself (its latencies
 //! would be those of a machine that never sleeps).
 
+use crate::progress::Shown;
 use crate::session::area_on;
 use crate::{Driver, End, Result, Session};
 use kernel::{Calibration, Roots, SoakSpan, SoakTap, Soaker, SoakerError};
@@ -124,7 +125,7 @@ pub fn add_upper_bound(
         return Ok(End::Completed);
     }
     let (load, preparation) = found.restored(session, slice_workload(&trial.workload));
-    driver.display.show(PHASE, 0.0, "calibrates");
+    driver.display.show(&Shown { phase: PHASE, what: "calibrates", ..Shown::default() });
     let mut pass = match CpuPass::start(tap.clone(), load, preparation, trial.seed) {
         Err(error) => {
             trial.findings.push(unmeasured(&error.to_string()));
@@ -249,7 +250,7 @@ impl Plan for CpuPass {
     fn progress(&self) -> Progress {
         let step = 1.0 / (2 * BLOCKS) as f64;
         let share = self.issued.saturating_sub(1) as f64 * step;
-        Progress { phase: PHASE, share, step, left: None }
+        Progress { phase: PHASE, share, step, ..Progress::default() }
     }
 }
 

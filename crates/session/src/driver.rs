@@ -5,7 +5,7 @@
 //! would be saved and not what is measured: the run goes on, and the command says at its end why the
 //! store failed. Ctrl-C and a device that answers nothing end the plan with the trials that had ended.
 
-use crate::progress::{NoDisplay, remaining};
+use crate::progress::{NoDisplay, Shown};
 use crate::treatment::{Extras, FLUSH_MS};
 use crate::{Display, Result, Session, SessionError, Targets, treatment};
 use plan::{Plan, PlannedTrial, PreconditionPlan, Preparation, Progress, Saved};
@@ -151,8 +151,8 @@ impl<'a> Driver<'a> {
         let mut show = |share: f64| {
             let spent = planned.longest().0 as f64 * share.max(0.0);
             let left = at.left.map(|left| left.since(Nanos(spent as u64)));
-            let remark = left.map_or(label.clone(), |left| remaining(left, label));
-            display.show(at.phase, at.share + at.step * share.max(0.0), &remark);
+            let share = at.share + at.step * share.max(0.0);
+            display.show(&Shown { phase: at.phase, share, trial: at.trial, left, what: label });
         };
         show(0.0);
         let session = self.targets.of(planned)?;

@@ -24,7 +24,7 @@ pub use cpu_pass::{CacheState, add_upper_bound};
 pub use driver::{Driver, End, Finished, precondition, simulate};
 pub use error::{INTERRUPTED, NO_RESULT, SessionError, USAGE, something_completed};
 pub use profile::{area_of, drift_now, open_again, profile};
-pub use progress::{Display, duration, remaining};
+pub use progress::{Display, ProgressLines, Shown, duration};
 pub use real::RealTargets;
 pub use session::{Session, identity};
 pub use single::{Beside, TargetSet, open_for_run, simulated_for_run, workload_for, workload_here};

@@ -1,12 +1,40 @@
 //! How far a command is, for people who watch.
 
 use record::{Nanos, format_bytes};
-use std::time::Instant;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// Time between two lines of a log.
+const LINES_EVERY: Duration = Duration::from_secs(30);
+
+/// How far a command is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shown<'a> {
+    /// What it is doing.
+    pub phase: &'a str,
+    /// Share that is done, 0 to 1.
+    pub share: f64,
+    /// The number of the present trial, from 1, and of all; `None` where it is not known before.
+    pub trial: Option<(usize, usize)>,
+    /// Time left, by what the parts so far took; `None` where that is unknown.
+    pub left: Option<Nanos>,
+    /// On what it is at work; may be empty.
+    pub what: &'a str,
+}
+
+impl Shown<'_> {
+    /// The time left, as far as it is known, before what it is at work on.
+    #[must_use]
+    pub fn remark(&self) -> String {
+        let left = self.left.map(|left| format!("{} left  ", duration(left)));
+        left.unwrap_or_default() + self.what
+    }
+}
 
 /// Where people see how far a command is.
 pub trait Display {
-    /// Shows phase, share done (0 to 1) and a remark.
-    fn show(&mut self, phase: &str, share: f64, remark: &str);
+    /// Shows how far it is.
+    fn show(&mut self, shown: &Shown<'_>);
 
     /// Takes away what was shown.
     fn clear(&mut self);
@@ -16,7 +44,7 @@ pub trait Display {
 pub(crate) struct NoDisplay;
 
 impl Display for NoDisplay {
-    fn show(&mut self, _phase: &str, _share: f64, _remark: &str) {}
+    fn show(&mut self, _shown: &Shown<'_>) {}
     fn clear(&mut self) {}
 }
 
@@ -32,12 +60,6 @@ pub fn duration(time: Nanos) -> String {
     }
 }
 
-/// A remark with the time left before it.
-#[must_use]
-pub fn remaining(left: Nanos, label: &str) -> String {
-    format!("{} left  {label}", duration(left))
-}
-
 /// Shows how far the test files are.
 pub(crate) fn preparing(display: &mut dyn Display) -> impl FnMut(u64, u64) {
     let begin = Instant::now();
@@ -45,13 +67,44 @@ pub(crate) fn preparing(display: &mut dyn Display) -> impl FnMut(u64, u64) {
         let share = done as f64 / total.max(1) as f64;
         let written = format!("{} of {}", format_bytes(done), format_bytes(total));
         // Before a twentieth is written, the rate so far says little.
-        let remark = if share > 0.05 {
+        let left = (share > 0.05).then(|| {
             let left = begin.elapsed().as_secs_f64() / share * (1.0 - share);
-            remaining(Nanos((left * 1e9) as u64), &written)
-        } else {
-            written
-        };
-        display.show("write test file", share, &remark);
+            Nanos((left * 1e9) as u64)
+        });
+        let phase = "write test file";
+        display.show(&Shown { phase, share, left, what: &written, ..Shown::default() });
+    }
+}
+
+/// The lines of a log that nobody watches while it grows: one when a phase begins for the first time,
+/// and one each half minute.
+#[derive(Debug, Default)]
+pub struct ProgressLines {
+    /// Phases that have begun.
+    begun: BTreeSet<String>,
+    /// When the last line was due.
+    last: Option<Instant>,
+}
+
+impl ProgressLines {
+    /// The line that is due at this moment, if any.
+    pub fn next(&mut self, shown: &Shown<'_>, now: Instant) -> Option<String> {
+        let is_new = self.begun.insert(shown.phase.to_owned());
+        let due = self.last.is_none_or(|last| now.saturating_duration_since(last) >= LINES_EVERY);
+        if !is_new && !due {
+            return None;
+        }
+        self.last = Some(now);
+        let mut line = shown.phase.to_owned();
+        line.extend(shown.trial.map(|(number, of)| format!(" {number} of {of}")));
+        if is_new {
+            return Some(line + " ...");
+        }
+        line.extend(shown.left.map(|left| format!(", {} left", duration(left))));
+        if shown.trial.is_none() && shown.left.is_none() {
+            line.push_str(&format!(", {:.0} % done", 100.0 * shown.share.clamp(0.0, 1.0)));
+        }
+        Some(line)
     }
 }
 
@@ -64,5 +117,41 @@ mod tests {
         let told = [400, 119_000, 120_000, 2_880_000, 7_200_000, 9_000_000]
             .map(|ms| duration(Nanos(ms * 1_000_000)));
         assert_eq!(told, ["1 s", "119 s", "2 min", "48 min", "2 h 0 min", "2 h 30 min"]);
+    }
+
+    /// The lines of a log in which these are shown at these seconds.
+    fn lines(shown: &[(u64, Shown<'_>)]) -> Vec<String> {
+        let (mut lines, begin) = (ProgressLines::default(), Instant::now());
+        let at = |second: &u64| begin + Duration::from_secs(*second);
+        shown.iter().filter_map(|(second, shown)| lines.next(shown, at(second))).collect()
+    }
+
+    fn trial(number: usize, left_s: Option<u64>) -> Shown<'static> {
+        let left = left_s.map(|seconds| Nanos(seconds * 1_000_000_000));
+        Shown { phase: "trial", trial: Some((number, 288)), left, ..Shown::default() }
+    }
+
+    #[test]
+    fn a_log_is_told_at_once_and_then_each_half_minute() {
+        let shown = [
+            (0, trial(1, None)),
+            (1, trial(2, None)),
+            (29, trial(11, Some(200))),
+            (30, trial(12, Some(180))),
+            (59, trial(20, Some(170))),
+            (95, trial(40, Some(100))),
+        ];
+        let told =
+            ["trial 1 of 288 ...", "trial 12 of 288, 3 min left", "trial 40 of 288, 100 s left"];
+        assert_eq!(lines(&shown), told);
+    }
+
+    #[test]
+    fn a_new_phase_is_told_when_it_begins_and_once() {
+        let phase = |phase| Shown { phase, share: 0.25, ..Shown::default() };
+        let shown = [(0, phase("matrix")), (1, phase("repeats")), (2, phase("matrix"))];
+        assert_eq!(lines(&shown), ["matrix ...", "repeats ..."]);
+        let shown = [(0, phase("matrix")), (31, phase("matrix"))];
+        assert_eq!(lines(&shown), ["matrix ...", "matrix, 25 % done"]);
     }
 }

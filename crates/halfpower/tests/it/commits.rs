@@ -38,7 +38,7 @@ fn as_many_flushes_are_counted_as_the_kernel_was_asked_for() {
 fn the_page_has_flushes_beside_writes_and_a_command_that_repeats_them() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
-    let words = "run . --size 8m --rw randwrite --fdatasync 8 --iodepth 8 --io-size 4m --runtime 60s --no-save";
+    let words = "run . --size 8m --rw randwrite --fdatasync 8 --iodepth 8 --io-size 4m --runtime 60s --no-save --verbose";
     let page = halfpower_in(folder.path(), words).expect(0).stdout;
     for words in ["fdatasync after every 8 writes", "; flushes ", "--fdatasync 8", "  flushes "] {
         assert!(page.contains(words), "{words:?} is not in {page}");

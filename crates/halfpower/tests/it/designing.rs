@@ -132,7 +132,7 @@ fn a_plan_has_a_schema_a_page_that_fits_and_a_report() {
         format!("--kaps 1000 --mbps 40 --rwmixread 70% --size 200GB --spare 1 --prices {PRICES}");
     let ended = halfpower(&format!("design {words} --json")).expect(0);
     check_schema("purchase-1", &ended.stdout);
-    let page = halfpower(&format!("design {words}")).expect(0).stdout;
+    let page = halfpower(&format!("design {words} --verbose")).expect(0).stdout;
     let widest = page.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{page}");
     for part in ["bound by", "Load at the need", "Another disk", "KAPS/USD", "5.09", "3.17"] {

@@ -38,7 +38,7 @@ fn a_blank_device_of_that_name_is_written_and_the_trial_says_what_it_destroyed()
     for word in [&*device.path().display().to_string(), &name, "16 MiB", "--destroy-data-on"] {
         assert!(said[0].claim.contains(word), "{word:?} is not in {}", said[0].claim);
     }
-    let page = write_to(device.path(), "").expect(0).stdout;
+    let page = write_to(device.path(), "--verbose").expect(0).stdout;
     assert!(page.contains("is destroyed"), "{page}");
 }
 

@@ -42,10 +42,12 @@ fn what_is_not_saved_is_not_offered_to_be_asked_for() {
     for word in ["To repeat it", "repeat by", "report ID", "\n  id ", "observation "] {
         assert!(!unsaved.contains(word), "{word:?} in {unsaved}");
     }
-    let saved = diagnose(folder.path(), EIGHT, &loads, "").expect(0).stdout;
+    let short = diagnose(folder.path(), EIGHT, &loads, "--no-save").expect(0).stdout;
+    assert!(short.contains("--verbose shows ") && !short.contains("halfpower report"), "{short}");
+    let saved = diagnose(folder.path(), EIGHT, &loads, "--verbose").expect(0).stdout;
     assert!(saved.contains("To repeat it") && saved.contains("report ID"), "{saved}");
     // What was saved before can be asked for, also where the diagnosis of it is not saved.
-    let again = diagnose(folder.path(), "last", &[], "--no-save").expect(0).stdout;
+    let again = diagnose(folder.path(), "last", &[], "--no-save --verbose").expect(0).stdout;
     assert!(again.contains("halfpower diagnose ") && !again.contains("\n  id "), "{again}");
 }
 
@@ -97,8 +99,8 @@ fn the_page_gives_the_verdict_first_the_rivals_behind_it_and_fits_eighty_columns
     let ended = diagnose(folder.path(), EIGHT, &["iodepth=64 from=10s", "rate-iops=200"], "");
     let page = ended.expect(0).stdout;
     let place = |words: &str| page.find(words).unwrap_or_else(|| panic!("{words:?}: {page}"));
-    assert!(place("OVERLOADED") < place("Episodes"), "{page}");
-    assert!(page.contains("`--verbose`") && !page.contains("utilization law"), "{page}");
+    assert!(place("OVERLOADED") < place("--verbose shows "), "{page}");
+    assert!(!page.contains("utilization law") && page.lines().count() <= 40, "{page}");
     assert!(place("do first") < place("predicted"), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
     assert!(!page.contains('…'), "{page}");

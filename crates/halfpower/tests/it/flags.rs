@@ -258,3 +258,35 @@ fn the_flag_of_import_names_every_form_and_refuses_what_is_no_offset() {
         halfpower(&format!("import - --utc-offset={bad}")).refuses(2, &["+HH:MM"]);
     }
 }
+
+#[test]
+fn the_answer_is_a_line_a_screen_or_all_of_it_and_its_json_is_the_same() {
+    let words = "run sim:mm1,service=5ms --iodepth 4 --no-save";
+    let line = halfpower(&format!("{words} --quiet")).expect(0);
+    assert_eq!(line.stderr, "");
+    assert_eq!(line.stdout, "simulated: reads 202 IOPS ±4 % at 19.8 ms, valid\n");
+    assert_eq!(halfpower(&format!("-q {words}")).expect(0).stdout, line.stdout);
+    let (short, whole) = (halfpower(words).expect(0), halfpower(&format!("{words} -v")).expect(0));
+    assert!(short.stdout.contains("827 kB/s (807 KiB/s)"), "{short:?}");
+    assert!(short.stdout.contains("--verbose shows 3 more parts: "), "{short:?}");
+    for part in ["Processors and device", "Conditions", "To repeat it"] {
+        assert!(!short.stdout.contains(&format!("\n{part}\n")), "{part}: {short:?}");
+        assert!(whole.stdout.contains(&format!("\n{part}\n")), "{part}: {whole:?}");
+    }
+    let json = |more: &str| halfpower(&format!("{words} --json {more}")).expect(0);
+    assert_eq!(json("--quiet").stdout, json("").stdout);
+    assert_eq!(json("--quiet").stderr, "");
+}
+
+#[test]
+fn a_flag_that_would_be_ignored_is_refused() {
+    let refused = |words: &str, message: &[&str]| halfpower(words).refuses(2, message);
+    refused("run sim:mm1 --no-save --json --verbose", &["--verbose", "--json"]);
+    refused("run sim:mm1 --no-save --quiet --verbose", &["--quiet", "--verbose"]);
+    refused("run --list-sim --quiet", &["--list-sim"]);
+    for command in ["doctor", "watch --once", "profile list", "export last --parquet x"] {
+        refused(&format!("{command} --verbose"), &["--verbose", "leave it out"]);
+    }
+    refused("diagnose sim:mm1 --load iodepth=1 --for-ticket -q", &["--quiet", "--for-ticket"]);
+    refused("run --name=a --rw=read --filename=x --quiet --verbose", &["contradict"]);
+}

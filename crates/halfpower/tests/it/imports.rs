@@ -44,6 +44,10 @@ fn what_was_read_is_printed_within_80_columns_and_kept() {
     let file = sample("iostat.json");
     let ended = halfpower_in(folder.path(), &format!("import --db a.db {}", file.display()));
     let text = ended.expect(0).stdout;
+    assert!(text.contains("--verbose shows 2 more parts: "), "{text}");
+    let id = text.lines().last().unwrap().split_whitespace().last().unwrap().to_owned();
+    let ended = halfpower_in(folder.path(), &format!("import -v --db a.db {}", file.display()));
+    let text = ended.expect(0).stdout;
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     for words in [
         "iostat -o JSON of oak",
@@ -53,9 +57,8 @@ fn what_was_read_is_printed_within_80_columns_and_kept() {
     ] {
         assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{text}");
     }
-    let id = text.lines().last().unwrap().split_whitespace().last().unwrap();
     let store = store::Store::open_existing(&folder.path().join("a.db")).unwrap();
-    let kept: Observation = store.document(id).unwrap();
+    let kept: Observation = store.document(&id).unwrap();
     assert_eq!(kept.intervals.len(), 10);
     // As JSON it is a file of a form that is read.
     let json = serde_json::to_string(&kept).unwrap();

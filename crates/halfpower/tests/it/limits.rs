@@ -174,8 +174,9 @@ fn size_depth_and_order_of_the_requests_of_a_map_can_be_chosen() {
         let flat = zones(&format!("sim:{device} --rw randread --positions 30 --passes 3"));
         assert_eq!(flat.bands.len(), 1, "{device}: {:?}", flat.bands);
         assert!(flat.findings.is_empty(), "{device}: {:?}", flat.findings);
-        let page =
-            halfpower(&format!("zones sim:{device} --rw randread --no-save")).expect(0).stdout;
+        let page = halfpower(&format!("zones sim:{device} --rw randread --no-save --verbose"))
+            .expect(0)
+            .stdout;
         assert!(page.contains("Random requests are served alike everywhere"), "{page}");
         assert!(page.contains("--rw randread --bs 4096 --iodepth 1"), "{page}");
     }
@@ -248,7 +249,7 @@ fn documents_are_those_of_their_schemas_and_pages_fit_eighty_columns() {
         let errors: Vec<String> =
             validator.iter_errors(&document).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{words}: {errors:?}");
-        let page = run(words).stdout;
+        let page = run(words).stdout + &run(&format!("{words} --verbose")).stdout;
         let widest = page.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(80), "{words}: {widest:?}\n{page}");
     }
@@ -263,7 +264,7 @@ fn a_random_rate_of_short_seeks_is_called_that_where_it_is_priced() {
     let document: PriceDocument =
         serde_json::from_str(&run(&format!("{words} --json")).stdout).unwrap();
     assert!(found(&document.findings, FindingCode::SmallArea), "{document:#?}");
-    let page = run(words).stdout;
+    let page = run(&format!("{words} --verbose")).stdout;
     assert!(page.contains("seeks are short"), "{page}");
 }
 

@@ -86,7 +86,8 @@ fn a_described_device_is_run_with_keys_and_its_hash_is_in_the_document() {
     let other = halfpower_in(folder.path(), words).expect(0).trial();
     assert_ne!(other.id, trial.id);
     assert_eq!(other.result, trial.result);
-    let page = halfpower_in(folder.path(), "run sim:my.toml --runtime 5s --no-save").expect(0);
+    let page =
+        halfpower_in(folder.path(), "run sim:my.toml --runtime 5s --no-save --verbose").expect(0);
     assert!(page.stdout.contains("described by a file of hash"), "{}", page.stdout);
 }
 

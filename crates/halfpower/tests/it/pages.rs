@@ -37,7 +37,7 @@ fn pages_on_simulated_devices_fit_80_columns_and_hold_no_escape_codes() {
     }
     check_command(folder.path(), "check sim:mdc,drift=900% --no-write --full --db kept.db");
     check_command(folder.path(), "profile list --db kept.db");
-    check_command(folder.path(), "profile show last --db kept.db");
+    check_command(folder.path(), "profile show last --db kept.db --verbose");
     check_command(folder.path(), "doctor");
 }
 
@@ -49,7 +49,7 @@ fn pages_on_a_real_disk_fit_80_columns_and_hold_no_escape_codes() {
     check_command(folder.path(), words);
     check_command(folder.path(), "check . --size 256m --budget 5s --db kept.db");
     check_command(folder.path(), "profile list --db kept.db");
-    check_command(folder.path(), "profile show last --db kept.db");
+    check_command(folder.path(), "profile show last --db kept.db --verbose");
 }
 
 #[test]

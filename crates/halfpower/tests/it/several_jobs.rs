@@ -75,7 +75,7 @@ fn the_command_that_repeats_it_asks_for_the_same_cell() {
     let words = "sim:md1,service=1ms --iodepth 2 --runtime 100ms --job-name a \
                  --beside '--rw write --bs 64k --start-delay 20ms --job-name \"b c\"'";
     let first = trial(words);
-    let page = typed(Path::new("/"), &format!("run {words} --no-save"));
+    let page = typed(Path::new("/"), &format!("run {words} --no-save --verbose"));
     let said = page.stdout.split("To repeat it\n  halfpower ").nth(1).unwrap();
     let said = said.replace("\\\n", "");
     let again = typed(Path::new("/"), &format!("{} --json --no-save", said.trim()));

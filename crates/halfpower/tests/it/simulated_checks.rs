@@ -225,7 +225,8 @@ fn without_writes_no_cell_writes_and_the_page_says_so() {
     assert!(reads.cells.iter().all(|cell| !cell.workload.writes()));
     assert!(reads.limits.write_iops.is_none() && reads.limits.read_iops.is_some());
     assert!(found(&reads.findings, FindingCode::WritesSkipped));
-    let page = halfpower("check sim:mdc,service=1ms --no-write --no-save").expect(0).stdout;
+    let page =
+        halfpower("check sim:mdc,service=1ms --no-write --no-save --verbose").expect(0).stdout;
     assert!(page.contains("Writes were not measured, as asked."), "{page}");
     let both = profile(0, "sim:mdc,service=1ms");
     assert!(both.cells.iter().any(|cell| cell.workload.writes()));

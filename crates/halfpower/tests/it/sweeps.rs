@@ -300,9 +300,10 @@ fn an_interrupted_sweep_says_how_to_go_on_and_a_whole_one_has_nothing_left() {
     let path = database.path().join("x.db");
     let mut command = program();
     let words = "sweep friedman . --set bs=4k --size 8m --runtime 100ms --set until-precision=";
-    command.current_dir(folder.path()).args(words.split_whitespace()).arg("--db").arg(&path);
+    command.current_dir(folder.path()).args(words.split_whitespace()).arg("--verbose");
+    command.arg("--db").arg(&path);
     let mut running = Running::start(command);
-    running.wait_for("trial ...");
+    running.wait_for("trial 1 of 12 ...");
     std::thread::sleep(Duration::from_millis(400));
     running.signal("INT");
     let ended = running.end().expect(130);
@@ -311,7 +312,7 @@ fn an_interrupted_sweep_says_how_to_go_on_and_a_whole_one_has_nothing_left() {
         "{ended:?}"
     );
     assert!(ended.stdout.contains("runs the rest"), "{ended:?}");
-    let resume = format!("sweep --resume last --db {}", path.display());
+    let resume = format!("sweep --resume last --verbose --db {}", path.display());
     let mut command = program();
     command.current_dir(folder.path());
     let whole = run(command, &resume).expect(0);

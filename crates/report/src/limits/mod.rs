@@ -101,7 +101,7 @@ fn sizing(sizing: &Sizing) -> String {
 
 /// Who says the one number and how the other was found.
 fn sources(story: &mut Story, components: &[PathComponent]) {
-    let section = story.section("Where the numbers come from", "");
+    let section = story.section("Where the numbers come from", "").supporting();
     for component in components {
         let pap = match component.pap.known() {
             Ok(pap) => format!("PAP: {}", pap.source),

@@ -16,7 +16,7 @@ pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
          cache served it and the sum stopped growing",
         test.depth
     );
-    let section = story.section("Bus and controller", &remark);
+    let section = story.section("Bus and controller", &remark).supporting();
     section.row("first reads", rate_with_interval(&test.first_bytes_per_s));
     section.row("sequential", rate_with_interval(&test.medium_bytes_per_s));
     for point in &test.points {
@@ -51,7 +51,7 @@ pub(super) fn hits(story: &mut Story, hits: &Measured<HitTest>) {
     let Some(test) = story.part("One block at a time", hits) else { return };
     let delay = number::time(test.delay_ns.0 as f64);
     let remark = format!("again: the same block; ahead: the next block, {delay} after the last");
-    let section = story.section("One block at a time", &remark);
+    let section = story.section("One block at a time", &remark).supporting();
     type TimeOf = fn(&HitRow) -> Option<&Estimate>;
     let times: [(&str, TimeOf); 2] =
         [("again", |row| row.again_ns.value()), ("ahead", |row| row.ahead_ns.value())];
@@ -93,7 +93,7 @@ pub(super) fn memory(story: &mut Story, memory: &Measured<MemoryTests>) {
         "GB/s as timed, and net of a null loop; intervals {} at most",
         number::interval(widest)
     );
-    let section = story.section("Memory", &remark);
+    let section = story.section("Memory", &remark).supporting();
     let places = places(tests);
     type RateOf = fn(&MemoryRow) -> &Estimate;
     let rates: [(usize, RateOf); 2] =

@@ -21,7 +21,7 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
             return;
         }
         Err(why) => {
-            story.section("Commits", &format!("not measured ({why})"));
+            story.section("Commits", &format!("not measured ({why})")).supporting();
             return;
         }
     };
@@ -33,11 +33,17 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
         first.flush.name(),
         first.flush.name(),
     );
-    let section = story.section("Commits", &remark);
+    let section = story.section("Commits", &remark).supporting();
     points(section, commits);
     journal(section, commits);
     protected(section, profile);
-    verdicts(section, commits);
+    let sources: BTreeSet<&str> = commits.verdicts.iter().map(|it| it.source.as_str()).collect();
+    if !sources.is_empty() {
+        section.note(format!("Who asks for how many: {}.", joined(sources, "; ", str::to_owned)));
+    }
+    if !commits.verdicts.is_empty() {
+        verdicts(story.section("Quick enough for commits", ""), commits);
+    }
 }
 
 fn points(section: &mut Section, commits: &Commits) {
@@ -128,15 +134,14 @@ fn verdicts(section: &mut Section, commits: &Commits) {
                 CommitNeed::CommitsPerS => number::with_interval(value, number::count),
             }),
             Err(why) => Cell::toned(format!("not measured: {why}"), Tone::Faint),
-        });
+        })
+        .flexible();
         t.left("", |verdict| match verdict.met {
             Some(true) => Cell::toned("yes", Tone::Good),
             Some(false) => Cell::toned("no", Tone::Bad),
             None => Cell::toned("not decided", Tone::Warn),
         });
     });
-    let sources: BTreeSet<&str> = commits.verdicts.iter().map(|it| it.source.as_str()).collect();
-    section.note(format!("Who asks: {}.", joined(sources, "; ", str::to_owned)));
 }
 
 fn need(verdict: &CommitVerdict) -> String {

@@ -31,7 +31,7 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
         "random{size}; knee: doubling the queue depth there gains less than {}",
         number::percent(first.knee_gain)
     );
-    let section = story.section("Depth curve", &remark);
+    let section = story.section("Depth curve", &remark).supporting();
     let name = |row: &Row<'_>| match row {
         (_, _, false) => String::new(),
         (curve, ..) if size.is_empty() => {
@@ -111,7 +111,7 @@ pub(super) fn size(story: &mut Story, profile: &Profile) {
         let curves: Vec<&SizeCurve> =
             all.iter().copied().filter(|curve| curve.pattern == pattern).collect();
         let remark = format!("{}, throughput in MB/s (10^6 bytes per second)", pattern.name());
-        let section = story.section("Size curve", &remark);
+        let section = story.section("Size curve", &remark).supporting();
         for abreast in curves.chunks(CURVES_ABREAST) {
             size_table(section, abreast, &curves);
         }

@@ -15,11 +15,11 @@ pub(super) fn fits(story: &mut Story, profile: &Profile) {
     let without = without_line(profile);
     if fits.is_empty() {
         let reason = format!("no line, which takes five request sizes at QD 1: {without}");
-        story.section("Fits", reason.trim_end_matches([':', ' ']));
+        story.section("Fits", reason.trim_end_matches([':', ' '])).supporting();
         return;
     }
     let remark = "latency = b + m x at QD 1 for a size of x; worst: largest residual";
-    let section = story.section("Fits", remark);
+    let section = story.section("Fits", remark).supporting();
     // Nanoseconds per byte to microseconds per KiB.
     let slope = |fit: &ServiceTimeFit| fit.slope_ns_per_byte.scaled(1.024);
     let fixed = |fit: &ServiceTimeFit| fit.intercept_ns.scaled(1e-3);

@@ -2,8 +2,9 @@
 //!
 //! The order is that of a reader's questions: how fast is it, what should I set, what will I see
 //! under load, why do you say so, what is wrong, what is it. Reads stand left of writes in every table
-//! that has both. A section without numbers keeps its heading and says why. Rejected: sections behind
-//! flags, because the engineer who needs the reason for a number rarely knows the flag for it.
+//! that has both. A section without numbers keeps its heading and says why. What supports the answer
+//! is named by the short page, with the flag that shows it: the engineer who needs the reason for a number
+//! need not know it.
 
 pub(crate) mod advice;
 mod charts;
@@ -23,12 +24,17 @@ use record::{
 /// A budget from which on there is none: a week.
 const UNLIMITED_NS: u64 = 7 * 86_400 * 1_000_000_000;
 
+/// The name of a throughput in the units that fio prints.
+const BINARY: &str = "in binary units";
+
 /// The story of a profile and of the trials that it rests on, as far as they are at hand.
 #[must_use]
 pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     let mut story = Story::new("Profile", target::summary(&profile.target), profile.simulated)
         .saved(&profile.id, &profile.findings);
     story.headline = headline(profile);
+    story.measured_line(&headline(profile));
+    story.again = format!("halfpower profile show {} --verbose", profile.id);
     story.charts = charts::charts(profile, trials);
     facts(&mut story, profile);
     story.actions.extend(advice::actions(&profile.advice));
@@ -41,7 +47,9 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     curve::depth(&mut story, profile);
     curve::size(&mut story, profile);
     line::fits(&mut story, profile);
-    cells(story.fold("All cells"), profile);
+    if !profile.cells.is_empty() {
+        cells(story.fold("All cells"), profile);
+    }
     if trials.is_empty() && !profile.cells.is_empty() {
         let text = "The course of the visits is not drawn: the trials of this profile are missing.";
         story.left_out.push(text.to_owned());
@@ -88,6 +96,7 @@ fn facts(story: &mut Story, profile: &Profile) {
             let depth = curve.map(|curve| format!(" at QD {}", curve.max_depth));
             number::with_interval(&most, number::per_second) + &depth.unwrap_or_default()
         });
+        let binary = throughput.map(|most| number::binary_rate(most.value));
         let throughput = throughput.map(|most| {
             let size = fastest(profile, op).map(|cell| cell.workload.max_bs().0);
             let size = size.map(|bytes| format!(" at {}", format_bytes(bytes)));
@@ -98,9 +107,12 @@ fn facts(story: &mut Story, profile: &Profile) {
         let answers = [
             (format!("max {size} IOPS"), most),
             ("max throughput".to_owned(), throughput),
+            // What has no rate has said so in the line above.
+            (BINARY.to_owned(), binary),
             ("latency at QD 1".to_owned(), alone),
         ];
-        for (name, value) in answers {
+        let told = answers.into_iter().filter(|(name, value)| value.is_some() || name != BINARY);
+        for (name, value) in told {
             let (value, tone) = match value {
                 Some(value) => (value, Tone::Strong),
                 None => (not_measured(profile, Some(op)), Tone::Faint),
@@ -125,9 +137,10 @@ fn cells(section: &mut Section, profile: &Profile) {
         t.of("bytes_per_s", |cell| cell.bytes_per_s.value);
         t.of("latency_mean_ns", |cell| cell.latency_ns.value);
         t.interval(|cell| cell.latency_ns);
-        t.of("latency_p99_ns", |cell| cell.histogram.percentile(0.99));
-        t.of("cpu_lower_us_per_io", |cell| cell.cpu_us_per_io.value().map(|it| it.value));
-        t.right("visits", |cell| Cell::from(cell.trial_ids.len().to_string()));
+        t.of("latency_p99_ns", |cell| cell.histogram.percentile(0.99)).expendable(1);
+        t.of("cpu_lower_us_per_io", |cell| cell.cpu_us_per_io.value().map(|it| it.value))
+            .expendable(2);
+        t.right("visits", |cell| Cell::from(cell.trial_ids.len().to_string())).expendable(3);
     });
 }
 

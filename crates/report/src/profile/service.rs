@@ -38,7 +38,7 @@ pub(super) fn service(story: &mut Story, profile: &Profile) {
     let with_service = cells.iter().any(|cell| cell.service_ns.value().is_some());
     let service = if with_service { "; S = U/X, U share of time busy" } else { "" };
     let remark = format!("in {unit}, ± at 95 %; latency: mean{service}");
-    let section = story.section("Service times", &remark);
+    let section = story.section("Service times", &remark).supporting();
     // Pattern and depth are written where they change.
     let mut before = None;
     let rows = keys.iter().map(|&key| {

@@ -26,6 +26,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const COURSES: usize = 4;
 const ROWS: usize = 600;
 const EFFECTS_LISTED: usize = 16;
+/// Effects of an axis that fit a screen with the answer above them.
+const FEW_EFFECTS: usize = 8;
+/// Cells that fit a screen with the answer above them.
+const FEW_CELLS: usize = 12;
 /// Spread between blocks that is marked, as in the finding about it.
 const SPREAD_MARKED_REL: f64 = 0.03;
 
@@ -242,6 +246,9 @@ fn results(story: &mut Story, set: &Set<'_>) {
     };
     let simulated = story.simulated;
     let section = story.section("Results", remark);
+    if set.cells.len() > FEW_CELLS {
+        section.supporting();
+    }
     if !fixed.is_empty() {
         section.note(format!("In all: {fixed}."));
     }
@@ -401,6 +408,9 @@ fn effects(story: &mut Story, experiment: &Experiment) {
             let least = changes[EFFECTS_LISTED - 1];
             listed.retain(|effect| unknown || change(effect) >= least);
             listed.truncate(EFFECTS_LISTED);
+        }
+        if listed.len() > FEW_EFFECTS {
+            section.supporting();
         }
         section.table(&listed, |t| {
             t.left("level", |effect| effect.level.as_str());

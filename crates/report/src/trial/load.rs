@@ -144,7 +144,7 @@ pub(super) fn intervals(story: &mut Story, trial: &Trial) {
         rows.extend(intervals[head + left_out..].iter().map(Some));
     }
     let both = directions(trial).count() > 1;
-    let section = story.section("Intervals", "");
+    let section = story.section("Intervals", "").supporting();
     section.table(rows, |t| {
         t.right("from", |row| match row {
             Some(interval) => number::time(interval.begin_ns.0 as f64),

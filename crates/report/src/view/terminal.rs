@@ -1,27 +1,35 @@
-//! Stories as pages of a terminal.
+//! Stories as pages of a terminal: all of it, what a user needs, or one line.
 //!
-//! Plots are not drawn; bars within tables and the tables' numbers stand for them.
+//! Plots are not drawn; bars within tables and the tables' numbers stand for them. The short page is
+//! the whole one without the parts that are named in its last line. What puts the numbers in doubt is
+//! never left out of it: that they are not valid, warnings, and verdicts that are not excluded.
 
 use super::table::{self, fits};
-use crate::page::{Page, Span, Tone};
+use crate::page::{Page, Span, Tone, shortened};
 use crate::story::{
-    Action, Badge, Block, Cell, Fact, Section, Story, Table, named, prefix, severity,
+    Action, Badge, Block, Cell, Fact, Level, Section, Story, Table, joined, named, prefix, severity,
 };
-use crate::{Style, finding};
-use record::Finding;
+use crate::{Extent, Style, finding};
+use record::{Finding, Severity, counted};
 use stats::grouped;
 
 /// Columns of the longest name that others are aligned to.
 const NAME_MAX: usize = 24;
 const COMMANDS: usize = 4;
-/// Titles of folded sections that are listed.
-const FOLDS_MAX: usize = 5;
+/// Parts that are left out of a short page and listed.
+const LEFT_OUT_MAX: usize = 5;
+/// Columns of the name of one of them.
+const NAMED_MAX: usize = 32;
 /// The name of a command that fits behind it.
 const REPEAT: &str = "repeat by";
 
-/// A story as a page.
+/// A story as a page, or as a line.
 #[must_use]
 pub fn terminal(story: &Story, style: &Style) -> String {
+    if style.extent == Extent::Line {
+        return format!("{}\n", crate::escape(&line(story)));
+    }
+    let short = style.extent == Extent::Short;
     let mut page = Page::new(style);
     let mut lead = vec![Span::new(format!("{}: ", story.kind), Tone::Strong)];
     if story.simulated {
@@ -38,7 +46,7 @@ pub fn terminal(story: &Story, style: &Style) -> String {
         if !badge.answers.is_empty() {
             page.blank();
         }
-        verdict(&mut page, badge);
+        verdict(&mut page, badge, short);
     }
     if story.verdicts().any(|badge| !badge.answers.is_empty()) {
         page.blank();
@@ -47,19 +55,115 @@ pub fn terminal(story: &Story, style: &Style) -> String {
         page.paragraph(2, &story.headline, Tone::Strong);
     }
     figures(&mut page, story);
-    if !story.actions.is_empty() {
+    let is_told = short && answered(story);
+    if !is_told && !story.actions.is_empty() {
         page.heading("What to do", "");
-        story.actions.iter().for_each(|each| action(&mut page, each));
+        story.actions.iter().for_each(|each| action(&mut page, each, short));
     }
-    for each in story.sections.iter().filter(|section| !section.fold) {
+    for each in story.sections.iter().filter(|section| !short || is_essential(section)) {
         section(&mut page, each);
     }
-    if !story.findings.is_empty() {
-        page.heading("Findings", "");
-        story.sorted_findings().into_iter().for_each(|each| print_finding(&mut page, each));
+    let findings = story.sorted_findings();
+    let told = findings.into_iter().filter(|finding| !short || finding.severity != Severity::Info);
+    for (at, each) in told.enumerate() {
+        if at == 0 {
+            page.heading("Findings", "");
+        }
+        print_finding(&mut page, each, short);
     }
-    end(&mut page, story);
+    if short {
+        if story.commands_answer {
+            page.heading("To repeat it", "");
+            story.commands.iter().take(COMMANDS).for_each(|command| page.command(command));
+        }
+        left_out(&mut page, story);
+    } else {
+        end(&mut page, story);
+    }
     page.finish()
+}
+
+fn is_essential(section: &Section) -> bool {
+    section.level == Level::Essential
+}
+
+/// Whether the verdicts say what to do first.
+fn answered(story: &Story) -> bool {
+    story.verdicts().any(|badge| !badge.answers.is_empty())
+}
+
+/// The answer, and whether it holds.
+fn line(story: &Story) -> String {
+    let verdicts: Vec<&Badge> = story.verdicts().collect();
+    let answer = match verdicts.as_slice() {
+        [] if !story.line.is_empty() => story.line.clone(),
+        [] if !story.headline.is_empty() => story.headline.clone(),
+        [] => {
+            joined(story.facts.iter().take(1), "", |fact| format!("{} {}", fact.name, fact.value))
+        }
+        [one] => format!("{}{}: {}", prefix(&one.subject), one.words, one.because),
+        several => joined(several, "; ", |one| format!("{}{}", prefix(&one.subject), one.words)),
+    };
+    let answer = match answer.trim().trim_end_matches(['.', ':']) {
+        "" => format!("{}: {}", story.kind, story.subject),
+        answer => answer.to_owned(),
+    };
+    let simulated = if story.simulated { "simulated: " } else { "" };
+    let count = |severity| {
+        story.findings.iter().filter(|finding| finding.severity == severity).count() as f64
+    };
+    let holds = match story.not_valid() {
+        Some(finding) => format!(", NOT VALID: {}", finding.claim.trim()),
+        None => String::new(),
+    };
+    let warnings = match count(Severity::Warning) {
+        0.0 => String::new(),
+        some => format!(", {}", counted(some, "warning")),
+    };
+    format!("{simulated}{answer}{holds}{warnings}")
+}
+
+/// What the short page does not show, by name.
+fn left_out(page: &mut Page, story: &Story) {
+    let count = |severity| {
+        story.findings.iter().filter(|finding| finding.severity == severity).count() as f64
+    };
+    let notes = Some(count(Severity::Info)).filter(|notes| *notes > 0.0);
+    let notes = notes.map(|notes| counted(notes, "note"));
+    let remedies = (count(Severity::Warning) > 0.0).then(|| "remedies".to_owned());
+    let details = story.actions.iter().any(|action| !action.details.is_empty());
+    let what_to_do = (details || (answered(story) && !story.actions.is_empty()))
+        .then(|| "What to do (reasons)".to_owned());
+    let sections = story.sections.iter().filter(|section| !is_essential(section));
+    let texts = story.texts.iter().map(|(name, _)| name);
+    let conditions = (!story.conditions.is_empty()).then(|| "Conditions".to_owned());
+    let repeat =
+        (!story.commands_answer && !story.commands.is_empty()).then(|| "To repeat it".to_owned());
+    let names = sections.map(|section| &section.title).chain(texts);
+    let named_parts = names.map(|name| shortened(name, NAMED_MAX));
+    let more: Vec<String> = [notes, remedies, what_to_do]
+        .into_iter()
+        .flatten()
+        .chain(named_parts)
+        .chain(conditions)
+        .chain(repeat)
+        .collect();
+    if more.is_empty() {
+        return;
+    }
+    let count = counted(more.len() as f64, "more part");
+    let report = format!("halfpower report {}", story.id);
+    let saved = match (story.again.as_str(), story.id.as_str(), story.charts.len()) {
+        ("", "", _) | ("", _, 0) => None,
+        ("", ..) => Some(("; what is saved, as a page:", report.as_str())),
+        (again, ..) => Some(("; what is saved is shown by:", again)),
+    };
+    page.blank();
+    let more = named(&more, LEFT_OUT_MAX);
+    let text = format!("--verbose shows {count}: {more}{}", saved.map_or("", |(words, _)| words));
+    page.flowing(Vec::new(), 2, &text, Tone::Faint);
+    // On a line of its own, so that it can be copied.
+    saved.into_iter().for_each(|(_, command)| page.command(command));
 }
 
 /// Findings, the most severe first; empty text without any.
@@ -67,11 +171,11 @@ pub fn terminal(story: &Story, style: &Style) -> String {
 pub fn findings_text(findings: &[Finding], style: &Style) -> String {
     let mut page = Page::new(style);
     let story = Story { findings: findings.to_vec(), ..Story::default() };
-    story.sorted_findings().into_iter().for_each(|each| print_finding(&mut page, each));
+    story.sorted_findings().into_iter().for_each(|each| print_finding(&mut page, each, false));
     page.finish()
 }
 
-fn verdict(page: &mut Page, badge: &Badge) {
+fn verdict(page: &mut Page, badge: &Badge, short: bool) {
     let subject = Span::new(prefix(&badge.subject), Tone::Strong);
     let lead = vec![Span::plain("  "), subject];
     page.hanging(lead, &badge.words, badge.tone);
@@ -84,7 +188,7 @@ fn verdict(page: &mut Page, badge: &Badge) {
         let lead = vec![Span::plain("  "), Span::new("or ", Tone::Strong)];
         let text = format!("{}: {}", alternative.what, alternative.because);
         page.hanging(lead, &text, Tone::Plain);
-        if !alternative.how_to_check.is_empty() {
+        if !alternative.how_to_check.is_empty() && !short {
             let text = format!("how to check: {}", alternative.how_to_check);
             page.hanging(vec![Span::plain("     → ")], &text, Tone::Faint);
         }
@@ -113,7 +217,7 @@ fn figures(page: &mut Page, story: &Story) {
             });
         }
     });
-    if fits(&table, page.width()) {
+    if fits(&table, page.room()) {
         return table::print(&table, page);
     }
     for fact in facts {
@@ -126,9 +230,12 @@ fn widest<'a>(names: impl Iterator<Item = &'a String>) -> usize {
     names.map(|name| name.chars().count()).max().unwrap_or(0)
 }
 
-fn action(page: &mut Page, action: &Action) {
+fn action(page: &mut Page, action: &Action, short: bool) {
     let subject = Span::plain(format!("  {}", prefix(&action.subject)));
     page.flowing(vec![subject], 4, &action.what, Tone::Strong);
+    if short {
+        return;
+    }
     let width = widest(action.details.iter().map(|(name, _)| name));
     for (name, text) in &action.details {
         let lead = Span::new(format!("    {name:<width$}  "), Tone::Faint);
@@ -169,13 +276,14 @@ fn labelled(page: &mut Page, name: &str, width: usize, text: &str, tone: Tone) {
     page.flowing(vec![lead], indent, text, tone);
 }
 
-/// A finding: what is wrong or worth knowing, then what to do about it behind an arrow.
-fn print_finding(page: &mut Page, finding: &Finding) {
+/// A finding: what is wrong or worth knowing, then what to do about it behind an arrow. The short page
+/// says that of what is not valid only: the code leads to the rest.
+fn print_finding(page: &mut Page, finding: &Finding, short: bool) {
     let (label, tone) = severity(finding.severity);
     let lead = vec![Span::plain("  "), Span::new(format!("{label:<7}"), tone), Span::plain("  ")];
     let code = format!("[{}]", finding.code.name());
     let (claim, remedy) = (finding::supported(finding), finding.remedy.trim());
-    if remedy.is_empty() {
+    if remedy.is_empty() || (short && finding.severity != Severity::Invalid) {
         return page.hanging(lead, &format!("{claim} {code}"), Tone::Plain);
     }
     page.hanging(lead, &claim, Tone::Plain);
@@ -185,23 +293,16 @@ fn print_finding(page: &mut Page, finding: &Finding) {
 
 /// Conditions, commands and what a terminal does not show.
 fn end(page: &mut Page, story: &Story) {
-    let folds = story.sections.iter().filter(|section| section.fold).map(|section| &section.title);
-    let more: Vec<String> =
-        folds.chain(story.texts.iter().map(|(name, _)| name)).cloned().collect();
     if !story.conditions.is_empty() {
         page.heading("Conditions", "");
     }
     let mut rows: Vec<(&str, &str, Tone)> =
         story.conditions.iter().map(|(name, text)| (&**name, &**text, Tone::Plain)).collect();
-    let more = named(&more, FOLDS_MAX);
-    let text = match (story.unfold, story.id.is_empty()) {
-        (_, _) if more.is_empty() => String::new(),
-        ("", true) => String::new(),
-        (flag, true) => format!("`{flag}`: {more}"),
-        ("", false) => format!("`halfpower report ID`: {more}, plots"),
-        (flag, false) => format!("`{flag}`, or `halfpower report ID` for a page: {more}, plots"),
-    };
-    if !text.is_empty() {
+    let texts = story.texts.iter().map(|(name, _)| name.clone());
+    let plots = (!story.charts.is_empty()).then(|| "plots".to_owned());
+    let more = joined(texts.chain(plots), ", ", |name| name);
+    let text = format!("`halfpower report ID`: {more}");
+    if !more.is_empty() && !story.id.is_empty() {
         rows.push(("more", &text, Tone::Faint));
     }
     let widest_row = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);

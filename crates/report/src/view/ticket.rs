@@ -5,7 +5,7 @@
 //! A ticket says nothing that the story does not: it leaves out, puts in another order, and says what is
 //! asked. So it is a story again, and every view serves it.
 
-use crate::story::{Action, Badge, Section, Story, joined, prefix, sentence};
+use crate::story::{Action, Badge, Level, Section, Story, joined, prefix, sentence};
 
 /// What is asked: the first advice, and these as another way.
 const ASKED: usize = 3;
@@ -28,7 +28,7 @@ fn ticket(story: &Story, badge: &Badge) -> Story {
     let own = |section: &&Section| section.ticket.as_ref() == Some(&badge.subject);
     let open = |section: &Section| {
         let title = section.title.strip_prefix(&prefix(&badge.subject)).unwrap_or(&section.title);
-        Section { title: title.to_owned(), fold: false, ..section.clone() }
+        Section { title: title.to_owned(), level: Level::Essential, ..section.clone() }
     };
     ticket.sections.extend(story.sections.iter().filter(own).map(open));
     if !badge.alternatives.is_empty() {

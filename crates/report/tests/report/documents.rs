@@ -1,7 +1,7 @@
 //! What pages of single kinds of documents say.
 
 use crate::common;
-use crate::report::{self, Block, Style, cost_fit, observation, papers as story, terminal};
+use crate::report::{self, Block, Extent, Style, cost_fit, observation, papers as story, terminal};
 use papers::{Chart, Class, ClassCount, PAPERS_SCHEMA, Paper, Point, Row, Verdict};
 use record::{
     Bytes, CacheMode, ComponentUse, CostFit, CostLine, CostModel, CostPoint, Estimate, Figure,
@@ -228,7 +228,7 @@ fn example() -> papers::Report {
 
 #[test]
 fn every_line_of_the_papers_fits_and_no_verdict_is_cut() {
-    let text = terminal(&story(&example(), true), &Style::default());
+    let text = terminal(&story(&example()), &Style::default());
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     for (id, end) in [("fig1.a", "30 % (50 %)  deviates"), ("R1", "-0.4 %  reproduced")] {
         let mut lines = text.lines().filter(|line| line.trim().starts_with(id));
@@ -239,7 +239,8 @@ fn every_line_of_the_papers_fits_and_no_verdict_is_cut() {
 
 #[test]
 fn what_is_not_tried_is_told_by_reason_with_its_ids_together() {
-    let text = terminal(&story(&example(), false), &Style::default());
+    let short = Style { extent: Extent::Short, ..Style::default() };
+    let text = terminal(&story(&example()), &short);
     assert!(text.contains("not testable: an input (R2 R3)"), "{text}");
     assert!(text.contains("fig1.a  median 30%; max 50%"), "{text}");
     assert!(!text.contains("halfpower run"), "{text}");
@@ -247,14 +248,14 @@ fn what_is_not_tried_is_told_by_reason_with_its_ids_together() {
 
 #[test]
 fn the_page_opens_with_the_answer_and_says_what_was_switched_off() {
-    let text = terminal(&story(&example(), false), &Style::default());
+    let text = terminal(&story(&example()), &Style::default());
     assert!(text.contains("seek switched off"), "{text}");
     assert!(text.lines().nth(2).unwrap().contains("0 of 1 testable"), "{text}");
 }
 
 #[test]
 fn a_figure_stands_twice_on_the_same_ordinate() {
-    let charts = story(&example(), false).charts;
+    let charts = story(&example()).charts;
     assert_eq!(charts.len(), 2);
     assert_eq!(charts[0].y, charts[1].y);
     assert_ne!(charts[0].series, charts[1].series);

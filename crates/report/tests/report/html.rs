@@ -2,8 +2,8 @@
 
 use crate::charts;
 use crate::report::{
-    Action, Alternative, Badge, Block, Cell, Column, Fact, HTML_HEAD, Section, Story, Table, Tone,
-    report_html,
+    Action, Alternative, Badge, Block, Cell, Column, Fact, HTML_HEAD, Level, Section, Story, Table,
+    Tone, report_html,
 };
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::Value;
@@ -36,7 +36,13 @@ fn hostile_story() -> Story {
         Block::Text(bad(), Tone::Plain),
         Block::Item(bad()),
     ];
-    let section = Section { title: bad(), remark: bad(), blocks, fold: false, ticket: Some(bad()) };
+    let section = Section {
+        title: bad(),
+        remark: bad(),
+        blocks,
+        level: Level::Essential,
+        ticket: Some(bad()),
+    };
     let mut rows = charts::rows();
     rows.y.names = vec![bad(), bad(), bad()];
     Story {
@@ -45,8 +51,10 @@ fn hostile_story() -> Story {
         id: bad(),
         simulated: true,
         overview: vec![Block::Row(bad(), bad()), Block::Text(bad(), Tone::Plain)],
-        unfold: "--verbose",
         headline: bad(),
+        line: bad(),
+        again: bad(),
+        commands_answer: true,
         badges: vec![Badge {
             subject: bad(),
             words: bad(),
@@ -64,7 +72,7 @@ fn hostile_story() -> Story {
         }],
         charts: vec![chart, rows],
         left_out: vec![bad()],
-        sections: vec![section, Section { fold: true, ..Section::default() }],
+        sections: vec![section, Section { level: Level::Detail, ..Section::default() }],
         findings: vec![finding],
         conditions: vec![(bad(), bad())],
         commands: vec![bad()],

@@ -20,4 +20,4 @@ mod views;
 mod watch;
 
 /// Plain text, 80 columns: a log file.
-const LOG: report::Style = report::Style { color: false, width: 80 };
+const LOG: report::Style = report::Style { color: false, width: 80, extent: report::Extent::Whole };

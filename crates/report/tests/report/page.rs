@@ -11,8 +11,10 @@ use std::collections::BTreeMap;
 fn paragraph(text: &str, width: usize) -> Vec<String> {
     let blocks = vec![Block::Text(text.to_owned(), Tone::Plain)];
     let sections = vec![Section { blocks, ..Section::default() }];
-    let page =
-        report::terminal(&Story { sections, ..Story::default() }, &Style { color: false, width });
+    let page = report::terminal(
+        &Story { sections, ..Story::default() },
+        &Style { color: false, width, ..Style::default() },
+    );
     page.lines().filter_map(|line| line.strip_prefix("  ").map(str::to_owned)).collect()
 }
 

@@ -23,15 +23,28 @@ pub(crate) fn assert_snapshot(name: &str, text: &str) {
 }
 
 #[test]
-fn a_full_profile_of_a_fast_virtual_disk_stays_below_150_lines() {
+fn the_whole_page_of_a_profile_of_a_fast_virtual_disk() {
     let text = report::terminal(&report::profile(&common::fast_profile(), &[]), &LOG);
     assert_snapshot("profile_fast", &text);
-    assert!(text.lines().count() < 150, "{} lines", text.lines().count());
+}
+
+#[test]
+fn the_short_page_of_a_profile_and_of_a_trial_has_about_forty_lines() {
+    let style = report::Style { extent: report::Extent::Short, ..LOG };
+    let stories = [
+        ("profile_fast_short", report::profile(&common::fast_profile(), &[])),
+        ("trial_open_loop_short", report::trial(&common::open_loop_trial())),
+    ];
+    for (name, story) in stories {
+        let text = report::terminal(&story, &style);
+        assert_snapshot(name, &text);
+        assert!(text.lines().count() <= 42, "{name}: {} lines", text.lines().count());
+    }
 }
 
 #[test]
 fn a_wide_terminal_gives_longer_bars_and_the_same_numbers() {
-    let style = report::Style { color: false, width: 100 };
+    let style = report::Style { width: 100, ..LOG };
     assert_snapshot(
         "profile_fast_wide",
         &report::terminal(&report::profile(&common::fast_profile(), &[]), &style),

@@ -2,7 +2,9 @@
 //! does not depend on where it is read.
 
 use crate::common;
-use crate::report::{self, Action, Block, Cell, Column, Section, Side, Story, Style, Table, Tone};
+use crate::report::{
+    self, Action, Block, Cell, Column, Extent, Level, Section, Side, Story, Style, Table, Tone,
+};
 use record::{
     Activity, Bytes, Comparison, Confidence, Diagnosis, Estimate, Excluded, Finding, FindingCode,
     Observation, PriceDocument, PriceRow, Purchase, SavedDocument, Severity, Verdict,
@@ -146,7 +148,7 @@ fn a_purchase_says_what_to_buy_first_and_what_another_disk_would_be_worth() {
     let story = report::stories(&[SavedDocument::Purchase(Box::new(purchase()))]).remove(0);
     assert!(story.headline.starts_with("2750 EUR: 4 x disk <1>"), "{}", story.headline);
     assert!(story.headline.ends_with("RAID 10; bound by size."), "{}", story.headline);
-    let page = report::terminal(&story, &Style { color: false, width: 200 });
+    let page = report::terminal(&story, &Style { color: false, width: 200, ..Style::default() });
     for part in ["pays at 700 EUR or less, with 2 disks", "pays at no price", "105 %", "'a b.toml'"]
     {
         assert!(page.contains(part), "{part}: {page}");
@@ -202,7 +204,7 @@ fn essentials(story: &Story) -> Vec<String> {
         texts.extend([format!("{label} {}", finding.claim), finding.remedy.clone()]);
         texts.push(finding.code.name());
     }
-    for section in story.sections.iter().filter(|section| !section.fold) {
+    for section in story.sections.iter().filter(|section| section.level != Level::Detail) {
         texts.push(section.title.clone());
         texts.extend(block_texts(&section.blocks));
     }
@@ -225,9 +227,18 @@ fn no_view_loses_a_verdict_a_figure_a_finding_or_an_action() {
     for story in stories() {
         let one = std::slice::from_ref(&story);
         let views = [
-            ("terminal", report::terminal(&story, &Style { color: false, width: 80 })),
-            ("narrow", report::terminal(&story, &Style { color: false, width: 60 })),
-            ("wide", report::terminal(&story, &Style { color: true, width: 200 })),
+            (
+                "terminal",
+                report::terminal(&story, &Style { color: false, width: 80, ..Style::default() }),
+            ),
+            (
+                "narrow",
+                report::terminal(&story, &Style { color: false, width: 60, ..Style::default() }),
+            ),
+            (
+                "wide",
+                report::terminal(&story, &Style { color: true, width: 200, ..Style::default() }),
+            ),
             ("Markdown", report::markdown(one)),
             ("HTML", report::report_html(one)),
         ];
@@ -240,6 +251,52 @@ fn no_view_loses_a_verdict_a_figure_a_finding_or_an_action() {
             }
         }
     }
+}
+
+#[test]
+fn the_short_page_keeps_the_answer_and_every_doubt_and_names_the_rest() {
+    let short = Style { extent: Extent::Short, ..Style::default() };
+    for story in stories() {
+        let text = report::terminal(&story, &short);
+        let shown = bare(&text);
+        let mut kept: Vec<String> = vec![story.headline.clone()];
+        kept.extend(story.facts.iter().map(|fact| fact.value.clone()));
+        for badge in story.badges.iter().filter(|badge| !badge.fold) {
+            kept.extend([badge.words.clone(), badge.because.clone()]);
+            kept.extend(badge.alternatives.iter().map(|other| other.because.clone()));
+        }
+        let doubts = story.findings.iter().filter(|finding| finding.severity != Severity::Info);
+        kept.extend(doubts.map(|finding| finding.claim.clone()));
+        for words in kept {
+            assert!(shown.contains(&bare(&words)), "{}: {words:?} is not in {text}", story.kind);
+        }
+        let left_out = story.sections.iter().any(|section| section.level != Level::Essential);
+        let named = text.contains("--verbose shows ");
+        assert!(named || !left_out, "{}: {text}", story.kind);
+        let whole = report::terminal(&story, &Style::default());
+        assert!(text.lines().count() <= whole.lines().count() + 2, "{}: {text}", story.kind);
+    }
+}
+
+#[test]
+fn one_line_says_the_answer_and_whether_it_holds() {
+    let line = |story: &Story| {
+        let text = report::terminal(story, &Style { extent: Extent::Line, ..Style::default() });
+        assert_eq!(text.matches('\n').count(), 1, "{text:?}");
+        text.trim_end().to_owned()
+    };
+    for story in stories() {
+        assert!(line(&story).len() > 8, "{}: {}", story.kind, line(&story));
+    }
+    let clean = line(&report::trial(&common::clean_trial()));
+    assert!(clean.starts_with("reads ") && clean.contains(" ±"), "{clean}");
+    assert!(clean.contains(", valid"), "{clean}");
+    let failing = line(&report::trial(&common::failing_trial()));
+    assert!(failing.contains(", NOT VALID: ") && !failing.contains(", valid"), "{failing}");
+    let several = line(&report::diagnosis(&diagnosis()));
+    assert!(several.starts_with("sdb: SLOW (likely, or overloaded)"), "{several}");
+    let hostile = Story { headline: "a\nb\x1b[2J".to_owned(), ..Story::default() };
+    assert!(!line(&hostile).contains('\x1b'));
 }
 
 /// Without colour codes, tags and the labels of lists.
@@ -259,7 +316,7 @@ fn strip(text: &str) -> String {
 fn how_bad_a_thing_is_does_not_depend_on_the_view() {
     let mut story = Story { findings: common::failing_trial().findings, ..Story::default() };
     story.badges = report::diagnosis(&diagnosis()).badges;
-    let page = report::terminal(&story, &Style { color: true, width: 80 });
+    let page = report::terminal(&story, &Style { color: true, width: 80, ..Style::default() });
     let html = report::report_html(&[story.clone()]);
     for badge in story.badges.iter().filter(|badge| !badge.fold) {
         let (code, class) = match badge.tone {
@@ -331,7 +388,7 @@ fn what_is_not_known_has_no_word_of_confidence() {
         device.episodes[0].confidence = Confidence::Certain;
         device.advice.clear();
     }
-    let several = report::diagnosis(&unknown).unfolded();
+    let several = report::diagnosis(&unknown);
     unknown.devices.truncate(1);
     for story in [several, report::diagnosis(&unknown)] {
         let text = report::terminal(&story, &Style::default());
@@ -350,14 +407,15 @@ fn of_several_devices_the_idle_share_a_line_and_the_well_are_folded() {
         several.devices.insert(0, idle);
     }
     let story = report::diagnosis(&several);
-    let text = report::terminal(&story, &Style::default());
+    let short = Style { extent: Extent::Short, ..Style::default() };
+    let text = report::terminal(&story, &short);
     assert_eq!(text.matches("loop1").count(), 1, "{text}");
     assert!(text.contains("\n  Idle: loop1, loop0.\n"), "{text}");
-    assert!(text.contains("sdb: Why") && !text.contains("The claim of healthy."), "{text}");
-    assert!(text.contains("`--verbose`"), "{text}");
-    let all = report::terminal(&story.clone().unfolded(), &Style::default());
-    assert!(all.contains("The claim of healthy."), "{all}");
-    assert!(!all.contains("`--verbose`"), "{all}");
+    assert!(text.contains("SLOW") && !text.contains("The claim of healthy."), "{text}");
+    assert!(text.contains("--verbose shows"), "{text}");
+    let all = report::terminal(&story, &Style::default());
+    assert!(all.contains("The claim of healthy.") && all.contains("sdb: Why"), "{all}");
+    assert!(!all.contains("--verbose"), "{all}");
     let html = report::report_html(&[story]);
     assert!(html.contains("<details><summary>sda: HEALTHY (likely)</summary>"), "{html}");
 }
@@ -389,7 +447,7 @@ fn a_ticket_begins_with_the_claim_and_says_nothing_that_the_page_does_not() {
         from += place.unwrap_or_else(|| panic!("{words} after {from}: {text}"));
     }
     assert!(!text.contains("healthy") && !text.contains("nothing fits"), "{text}");
-    let page = bare(&report::terminal(&story.unfolded(), &Style::default()));
+    let page = bare(&report::terminal(&story, &Style::default()));
     for section in &tickets[0].sections {
         for block in &section.blocks {
             let Block::Row(name, text) = block else { continue };
@@ -436,7 +494,7 @@ fn text_from_outside_becomes_no_markup() {
             title: hostile.clone(),
             remark: hostile.clone(),
             blocks: vec![Block::Item(hostile.clone())],
-            fold: false,
+            level: Level::Essential,
             ticket: None,
         }],
         ..Story::default()

@@ -1,0 +1,91 @@
+//! How much a command prints: the flags that every command has, and where they mean nothing.
+//!
+//! A flag that would be ignored is refused. The flags are those of the whole program, so that no command
+//! can lack one; each command's own words say whether it prints a page.
+
+use crate::failure::usage;
+use crate::output;
+use clap::{ArgMatches, Args};
+use report::Extent;
+
+/// Commands that print no result that could be longer or shorter.
+const NO_PAGE: [&str; 6] = ["advise", "doctor", "export", "list", "report", "watch"];
+/// Flags by which another command prints something else than its page.
+const NO_PAGE_BY: [&str; 8] =
+    ["list", "list_sim", "show_sim", "show", "dry_run", "saved", "fio", "for_ticket"];
+
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct ExtentArgs {
+    /// Print all of a result: what supports it, notes, conditions, how to repeat it.
+    #[arg(long, short, global = true, conflicts_with = "quiet", help_heading = "Results")]
+    verbose: bool,
+    /// Print the answer in one line, and nothing of the progress.
+    #[arg(long, short, global = true, help_heading = "Results")]
+    quiet: bool,
+}
+
+impl ExtentArgs {
+    /// Sets how much is printed.
+    ///
+    /// # Errors
+    /// If one of the flags would be ignored by the command of these words.
+    pub(crate) fn set(self, words: &ArgMatches) -> anyhow::Result<()> {
+        let (flag, extent) = match (self.verbose, self.quiet) {
+            (true, _) => ("--verbose", Extent::Whole),
+            (_, true) => ("--quiet", Extent::Line),
+            _ => ("", Extent::Short),
+        };
+        if !flag.is_empty() {
+            refuse(flag, words)?;
+        }
+        output::set_extent(extent);
+        Ok(())
+    }
+}
+
+fn refuse(flag: &str, words: &ArgMatches) -> anyhow::Result<()> {
+    let (mut command, mut words) = ("halfpower", words);
+    while let Some((name, of_it)) = words.subcommand() {
+        (command, words) = (name, of_it);
+    }
+    if NO_PAGE.contains(&command) {
+        let text =
+            format!("{flag}: `{command}` prints one thing, no more and no less; leave it out");
+        return Err(usage(text));
+    }
+    let given = |id: &str| {
+        let known = words.try_contains_id(id).is_ok_and(|there| there);
+        known && words.value_source(id) == Some(clap::parser::ValueSource::CommandLine)
+    };
+    if flag == "--verbose" && given("json") {
+        return Err(usage("--verbose: --json prints the whole document already; leave one out"));
+    }
+    if let Some(other) = NO_PAGE_BY.iter().find(|id| given(id)) {
+        let other = other.replace('_', "-");
+        return Err(usage(format!("{flag}: --{other} prints no page; leave one out")));
+    }
+    Ok(())
+}
+
+/// Takes these flags out of words in fio's language.
+///
+/// # Errors
+/// If both are there.
+pub(crate) fn take(words: &mut Vec<String>, as_json: bool) -> anyhow::Result<()> {
+    let mut taken = |names: [&str; 2]| {
+        let before = words.len();
+        words.retain(|word| !names.contains(&word.as_str()));
+        words.len() < before
+    };
+    let (verbose, quiet) = (taken(["--verbose", "-v"]), taken(["--quiet", "-q"]));
+    match (verbose, quiet) {
+        (true, true) => return Err(usage("--verbose and --quiet contradict each other")),
+        (true, false) if as_json => {
+            return Err(usage("--verbose: JSON is the whole document already; leave one out"));
+        }
+        (true, false) => output::set_extent(Extent::Whole),
+        (false, true) => output::set_extent(Extent::Line),
+        (false, false) => {}
+    }
+    Ok(())
+}
