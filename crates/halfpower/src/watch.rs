@@ -21,12 +21,14 @@ use std::sync::atomic::Ordering;
     halfpower watch sda --interval 5s\n  \
     halfpower watch . --once               one line: what the disk of this directory does\n  \
     halfpower watch --json --count 60 > minute.jsonl\n\n\
+    On the screen: arrows, mouse or wheel pick a device, Enter opens it, a click on a title or s\n\
+    sorts, / filters, u changes MB/s and MiB/s, h explains keys and figures.\n\n\
     docs/watch.md explains screen, columns and JSON.")]
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) observing: ObservingArgs,
-    /// By what the screen sorts the devices: queue-depth, iops, throughput, latency, busy, saturation
-    /// or name.
+    /// By what the screen sorts the devices: queue-depth, iops, reads, writes, throughput, latency,
+    /// latency-ratio (over the profile's), busy, saturation, verdict or name.
     #[arg(long, default_value = SortBy::default().name(), value_parser = one_of(&SortBy::ALL, SortBy::name))]
     pub(crate) sort: SortBy,
     /// Compare the devices with this profile [default: the one that fits each best].

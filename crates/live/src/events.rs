@@ -6,7 +6,7 @@
 
 use crate::{LiveError, cannot};
 use observe::{Pace, Sample, Source};
-use ratatui::crossterm::event::{self, KeyEvent};
+use ratatui::crossterm::event::{self, KeyEvent, MouseEvent};
 use record::Nanos;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
@@ -14,6 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
 pub(crate) enum Event {
     Key(KeyEvent),
+    Mouse(MouseEvent),
     /// The terminal has another size.
     Resized,
     Signal(i32),
@@ -56,13 +57,14 @@ impl Events {
         Ok(Self { happened, orders, send })
     }
 
-    /// Listens for keys; the terminal must be raw.
+    /// Listens for keys and the mouse; the terminal must be raw.
     pub(crate) fn listen_for_keys(&self) -> Result<(), LiveError> {
         let send = self.send.clone();
         thread("keyboard", move || {
             loop {
                 let event = match event::read() {
                     Ok(event::Event::Key(key)) => Event::Key(key),
+                    Ok(event::Event::Mouse(mouse)) => Event::Mouse(mouse),
                     Ok(event::Event::Resize(..)) => Event::Resized,
                     Ok(_) => continue,
                     Err(error) => {

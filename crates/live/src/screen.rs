@@ -9,12 +9,15 @@ use crate::events::{Event, Events, Order};
 use crate::{Judge, LiveError, cannot};
 use observe::{Recorder, Source};
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::{
+    DisableMouseCapture, EnableMouseCapture, KeyCode, KeyEvent, KeyModifiers, MouseButton,
+    MouseEvent, MouseEventKind,
+};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, enable_raw_mode};
 use ratatui::layout::Rect;
 use record::Nanos;
-use report::{SortBy, WatchData, WatchView, watch_order, watch_screen};
+use report::{SortBy, WatchData, WatchPlace, WatchView, watch_order, watch_place, watch_screen};
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -24,6 +27,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
 /// Rows that a page of keys moves.
 const PAGE: usize = 10;
+/// Bytes of a filter, at most.
+const FILTER_MAX: usize = 64;
+/// Rows that a notch of the wheel moves.
+const NOTCH: usize = 3;
 
 /// What goes on after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +55,10 @@ pub struct Screen<'a, E> {
     interval: Nanos,
     color: bool,
     all: bool,
+    /// Whether the mouse is the screen's, and not the terminal's, which marks text with it.
+    mouse: bool,
+    /// What was drawn last fills this.
+    area: Rect,
     /// Whether no sample has come yet.
     waiting: bool,
     recording: Option<Recorder<E>>,
@@ -86,6 +97,8 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
             interval,
             color,
             all,
+            mouse: true,
+            area: Rect::default(),
             waiting: true,
             recording: None,
             recorded: Vec::new(),
@@ -99,10 +112,17 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
     /// If the terminal cannot be taken.
     pub fn show(mut self, stop: &AtomicBool) -> Result<Ended<E>, LiveError> {
         let mut terminal = ratatui::try_init().map_err(cannot("take the terminal"))?;
+        take_mouse(true).map_err(cannot("take the mouse"))?;
+        let restoring = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let _ = take_mouse(false);
+            restoring(panic);
+        }));
         let listening = self.events.listen_for_keys().map_err(E::from);
         let shown = listening.and_then(|()| self.go(&mut terminal, stop));
         // Shows the cursor again.
         drop(terminal);
+        let _ = take_mouse(false);
         ratatui::restore();
         let saved = self.end_recording();
         Ok(Ended { recorded: self.recorded, outcome: saved.and(shown) })
@@ -112,7 +132,9 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         let mut next = Next::Stay;
         while next != Next::Quit && !stop.load(Ordering::Relaxed) {
             let failed = || cannot("write to the terminal");
-            self.refresh(terminal.size().map_err(failed())?.width.into());
+            let size = terminal.size().map_err(failed())?;
+            self.area = Rect::new(0, 0, size.width, size.height);
+            self.refresh(size.width.into());
             let draw = |frame: &mut ratatui::Frame<'_>| {
                 let area = frame.area();
                 watch_screen(&self.data, &self.view, self.color, area, frame.buffer_mut());
@@ -122,7 +144,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
             next = self.event(event)?;
             match next {
                 Next::Stay | Next::Quit => {}
-                Next::Suspend => suspend(terminal)?,
+                Next::Suspend => suspend(terminal, self.mouse)?,
                 Next::Redraw => redraw(terminal).map_err(failed())?,
             }
         }
@@ -132,6 +154,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
     fn event(&mut self, event: Event) -> Result<Next, E> {
         match event {
             Event::Key(key) => return self.key(key),
+            Event::Mouse(mouse) => self.mouse(mouse),
             Event::Signal(SIGTSTP) => return Ok(Next::Suspend),
             Event::Signal(SIGCONT) | Event::Resized => return Ok(Next::Redraw),
             Event::Signal(_) => {}
@@ -165,6 +188,10 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
     fn key(&mut self, key: KeyEvent) -> Result<Next, E> {
         self.view.remark = None;
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if self.view.typing && !control {
+            self.typed(key.code);
+            return Ok(Next::Stay);
+        }
         match key.code {
             KeyCode::Char('c') if control => return Ok(Next::Quit),
             KeyCode::Char('z') if control => return Ok(Next::Suspend),
@@ -176,8 +203,25 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
             KeyCode::PageDown => self.pick(|at, _| at + PAGE),
             KeyCode::Home => self.pick(|_, _| 0),
             KeyCode::End => self.pick(|_, last| last),
-            KeyCode::Enter => self.view.detail = !self.view.detail,
-            KeyCode::Esc => (self.view.detail, self.view.help) = (false, false),
+            KeyCode::Enter => {
+                // The one that was seen, whichever is the first after the next sample.
+                self.pick(|at, _| at);
+                self.view.detail = !self.view.detail;
+            }
+            KeyCode::Esc if self.view.detail || self.view.help => {
+                (self.view.detail, self.view.help) = (false, false);
+            }
+            KeyCode::Esc => self.view.filter.clear(),
+            KeyCode::Char('/') => {
+                (self.view.typing, self.view.detail, self.view.help) = (true, false, false);
+            }
+            KeyCode::Char('u') => self.view.binary = !self.view.binary,
+            KeyCode::Char('m') => {
+                self.mouse = !self.mouse;
+                take_mouse(self.mouse).map_err(cannot("take the mouse"))?;
+                let whose = if self.mouse { "the screen's" } else { "the terminal's" };
+                self.view.remark = Some(format!("the mouse is {whose}"));
+            }
             KeyCode::Char('h' | '?') => self.view.help = !self.view.help,
             KeyCode::Char('s') => self.view.sort = self.view.sort.next(),
             KeyCode::Char('S') => self.view.reversed = !self.view.reversed,
@@ -196,9 +240,50 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         Ok(Next::Stay)
     }
 
+    /// A key of somebody who types what to look for.
+    fn typed(&mut self, key: KeyCode) {
+        match key {
+            KeyCode::Enter => self.view.typing = false,
+            KeyCode::Esc => {
+                self.view.typing = false;
+                self.view.filter.clear();
+            }
+            KeyCode::Backspace => {
+                self.view.filter.pop();
+            }
+            KeyCode::Char(letter) if self.view.filter.len() < FILTER_MAX => {
+                self.view.filter.push(letter);
+            }
+            _ => {}
+        }
+    }
+
+    /// A click picks the device below it, or sorts by the title; the wheel goes through the devices.
+    fn mouse(&mut self, mouse: MouseEvent) {
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.pick(|at, _| at.saturating_sub(NOTCH)),
+            MouseEventKind::ScrollDown => self.pick(|at, _| at + NOTCH),
+            MouseEventKind::Down(MouseButton::Left) => {
+                let at = (mouse.column, mouse.row);
+                match watch_place(&self.data, &self.view, self.area, at) {
+                    Some(WatchPlace::Device(name)) => self.view.picked = Some(name),
+                    Some(WatchPlace::Title(sort)) if sort == self.view.sort => {
+                        self.view.reversed = !self.view.reversed;
+                    }
+                    Some(WatchPlace::Title(sort)) => {
+                        (self.view.sort, self.view.reversed) = (sort, false);
+                    }
+                    None => return,
+                }
+            }
+            _ => return,
+        }
+        self.view.remark = None;
+    }
+
     /// Names in the order shown.
     fn order(&self) -> Vec<String> {
-        let order = watch_order(&self.data.rows, self.view.sort, self.view.reversed);
+        let order = watch_order(&self.data.rows, &self.view);
         order.iter().map(|&index| self.data.rows[index].device.name.clone()).collect()
     }
 
@@ -264,14 +349,24 @@ pub fn terminal_is_there() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb
 }
 
+/// Has the terminal report the mouse, or mark text with it as it does for a shell.
+fn take_mouse(take: bool) -> std::io::Result<()> {
+    match take {
+        true => execute!(std::io::stdout(), EnableMouseCapture),
+        false => execute!(std::io::stdout(), DisableMouseCapture),
+    }
+}
+
 /// Stops the program as Ctrl-Z does, with the terminal in order meanwhile.
-fn suspend(terminal: &mut DefaultTerminal) -> Result<(), LiveError> {
+fn suspend(terminal: &mut DefaultTerminal, mouse: bool) -> Result<(), LiveError> {
     let failed = || cannot("take the terminal again");
     terminal.show_cursor().map_err(failed())?;
+    take_mouse(false).map_err(failed())?;
     ratatui::restore();
     signal_hook::low_level::raise(signal_hook::consts::SIGSTOP).map_err(cannot("stop"))?;
     enable_raw_mode().map_err(failed())?;
     execute!(std::io::stdout(), EnterAlternateScreen).map_err(failed())?;
+    take_mouse(mouse).map_err(failed())?;
     terminal.hide_cursor().map_err(failed())?;
     redraw(terminal).map_err(failed())
 }

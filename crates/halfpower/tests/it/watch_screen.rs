@@ -104,6 +104,7 @@ impl Session {
         let text = self.wait_for(GIVEN_BACK);
         assert_eq!(status.code(), Some(code), "{text}");
         assert!(text.contains("\x1b[?25h"), "the cursor is gone: {text:?}");
+        assert!(text.contains("\x1b[?1000l"), "the mouse is still taken: {text:?}");
         assert!(!self.is_raw(), "the terminal is still raw");
         while let Ok(bytes) = self.drawn.recv_timeout(Duration::from_millis(50)) {
             self.text.push_str(&String::from_utf8_lossy(&bytes));
@@ -182,6 +183,19 @@ fn keys_show_help_detail_and_another_order() {
     session.press("+\x0c");
     session.wait_for("every\x1b[1;42H200");
     session.press("\x03");
+    session.ends(0);
+}
+
+#[test]
+fn what_is_typed_after_a_slash_is_looked_for_and_no_key() {
+    let mut session = watching("");
+    // Of these letters alone, q would end the screen and s sort.
+    session.press("/qs-nothing-like-it\r\x0c");
+    session.wait_for("ONLY");
+    session.wait_for("processes.");
+    session.press("\x1b");
+    session.wait_for("read/s");
+    session.press("q");
     session.ends(0);
 }
 

@@ -5,7 +5,7 @@
 //! one above the other, each with its name, because they disagree on parallel devices and a reader
 //! who sees only one takes it for the truth.
 
-use super::{PastMoment, WatchData, WatchRow, curve, words};
+use super::{PastMoment, WatchData, WatchRow, WatchView, curve, words};
 use crate::chart::extremes;
 use crate::page::{Page, Span, Tone};
 use crate::story::{Cell, Table, bracketed, doubt};
@@ -13,13 +13,14 @@ use crate::traced::{self, op_of};
 use crate::view::table;
 use crate::{diagnosis, issuers, number};
 use ratatui::layout::Rect;
-use record::{Figure, Interval, OpInterval, OpKind, Traced, format_bytes, io_groups};
+use record::{Figure, Interval, OpInterval, OpKind, Traced, format_bytes};
 
 const LABEL: usize = 11;
 /// Columns beside a sparkline for its scale.
 const SCALE: usize = 36;
 
-pub(super) fn pane(area: Rect, data: &WatchData, row: &WatchRow, whole: bool) -> Page {
+pub(super) fn pane(area: Rect, data: &WatchData, view: &WatchView, row: &WatchRow) -> Page {
+    let whole = view.detail;
     let mut built = Page::of_screen(area.width.into());
     let pane = &mut built;
     title(pane, row);
@@ -27,9 +28,10 @@ pub(super) fn pane(area: Rect, data: &WatchData, row: &WatchRow, whole: bool) ->
     if let Some(interval) = &row.interval {
         split(pane, row, interval);
         if whole {
-            operations(pane, interval);
+            operations(pane, view, interval);
         } else {
             sizes(pane, interval);
+            issuers_line(pane, row);
         }
     }
     past(pane, row);
@@ -42,7 +44,7 @@ pub(super) fn pane(area: Rect, data: &WatchData, row: &WatchRow, whole: bool) ->
     }
     if whole {
         if let Some(interval) = &row.interval {
-            users(pane, interval);
+            users(pane, row, interval);
         }
         if let Some(traced) = row.interval.as_ref().and_then(|interval| interval.traced.as_ref()) {
             pane.blank();
@@ -179,20 +181,21 @@ fn others(interval: &Interval) -> Vec<String> {
     others.into_iter().flatten().collect()
 }
 
-fn operations(pane: &mut Page, interval: &Interval) {
+fn operations(pane: &mut Page, view: &WatchView, interval: &Interval) {
     pane.blank();
-    let show = |figure: Option<Figure>, format: fn(f64) -> String| {
+    let rate = |value: f64| view.rate(value);
+    let show = |figure: Option<Figure>, format: &dyn Fn(f64) -> String| {
         Cell::or_none(figure, |figure| format(figure.value))
     };
     let all = [("reads", interval.read), ("writes", interval.write), ("both", interval.all)];
     table::print(
         &Table::of(all, |t| {
             t.left("", |(name, _)| *name);
-            t.right("IOPS", |(_, op)| show(op.per_s, number::count)).gap(3);
-            t.right("bytes/s", |(_, op)| show(op.bytes_per_s, number::rate)).gap(3);
-            t.right("size", |(_, op)| show(op.request_bytes, number::size)).gap(3);
-            t.right("merged/s", |(_, op)| show(op.merged_per_s, number::count)).gap(3);
-            t.right("latency", |(_, op)| show(op.latency_ns, number::time)).gap(3);
+            t.right("IOPS", |(_, op)| show(op.per_s, &number::count)).gap(3);
+            t.right("bytes/s", |(_, op)| show(op.bytes_per_s, &rate)).gap(3);
+            t.right("size", |(_, op)| show(op.request_bytes, &number::size)).gap(3);
+            t.right("merged/s", |(_, op)| show(op.merged_per_s, &number::count)).gap(3);
+            t.right("latency", |(_, op)| show(op.latency_ns, &number::time)).gap(3);
             t.right("resolution", |(_, op)| {
                 Cell::or_none(op.latency_ns, |figure| match figure.resolution {
                     step if step > 0.0 => number::time(step),
@@ -252,10 +255,26 @@ fn tracer(pane: &mut Page, traced: &Traced) {
     }
 }
 
-/// Who used the device in the interval.
-fn users(pane: &mut Page, interval: &Interval) {
-    let Some(processes) = &interval.processes else { return };
-    let groups = io_groups(processes, interval.duration_ns as f64 / 1e9);
+/// The first of those who used the device in the interval.
+fn issuers_line(pane: &mut Page, row: &WatchRow) {
+    let all = words::users(row);
+    let told = all.iter().take(2).map(|group| match group.figures(&all).as_str() {
+        "" => group.label(),
+        figures => format!("{}: {figures}", group.label()),
+    });
+    let told: Vec<String> = told.collect();
+    if !told.is_empty() {
+        pane.hanging(vec![label("process")], &told.join("; "), Tone::Plain);
+    }
+}
+
+/// All who used the device in the interval, or why they are not known.
+fn users(pane: &mut Page, row: &WatchRow, interval: &Interval) {
+    if interval.processes.is_none() {
+        let text = "who uses it is not counted here: that takes root and a kernel with BPF";
+        return pane.hanging(vec![label("process")], text, Tone::Faint);
+    }
+    let groups = words::users(row);
     if !groups.is_empty() {
         pane.line(vec![Span::new("  Who uses it", Tone::Strong)]);
         table::print(&Table::of(issuers::rows("", groups), issuers::columns), pane);

@@ -10,8 +10,9 @@
 //! not known is a dash; what would make it known is said once. Room decides what else is shown:
 //! 80 columns take the essential figures, 200 take all.
 //!
-//! Rejected: gauges and colours for every figure (a colour that is always there says nothing;
-//! here it means "look"), and one page per figure with tabs between (the answer is in looking at
+//! A colour means "look": a figure has one where it is beyond what the profile expects, and a mark with
+//! it for those who see no colour. Rejected: gauges and colours for every figure (a colour that is always
+//! there says nothing), thresholds of our own (10 ms are much for one disk and little for another), and one page per figure with tabs between (the answer is in looking at
 //! them together).
 
 mod curve;
@@ -24,6 +25,7 @@ mod words;
 pub use lines::{watch_header, watch_line};
 pub use order::{SortBy, watch_order};
 
+use crate::number;
 use crate::page::{Page, Span, Tone};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -118,6 +120,12 @@ pub struct WatchView {
     pub sort: SortBy,
     /// Whether the order is reversed.
     pub reversed: bool,
+    /// Text that the devices shown must hold; empty for all.
+    pub filter: String,
+    /// Whether the reader is typing it.
+    pub typing: bool,
+    /// Whether throughput is shown in powers of 1024.
+    pub binary: bool,
     /// Name of the picked device; the first one where it is not there.
     pub picked: Option<String>,
     /// Whether the picked one has the whole screen.
@@ -132,21 +140,51 @@ pub struct WatchView {
     pub remark: Option<String>,
 }
 
+impl WatchView {
+    /// A throughput in the units that the reader chose.
+    pub(crate) fn rate(&self, bytes_per_s: f64) -> String {
+        if self.binary { number::binary_rate(bytes_per_s) } else { number::rate(bytes_per_s) }
+    }
+}
+
+/// What stands at a place of the screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WatchPlace {
+    /// The line of the device of this name.
+    Device(String),
+    /// The title of a column that devices can be sorted by.
+    Title(SortBy),
+}
+
 /// The keys, with what they do; in the order of the help.
-const KEYS: [(&str, &str); 9] = [
+const KEYS: [(&str, &str); 10] = [
     ("up, down, k, j", "pick a device (Home, End, Page Up, Page Down: further)"),
     ("Enter", "show the picked device on the whole screen, and back (Esc)"),
     ("s, S", "sort by the next figure; reverse the order"),
+    ("/", "show devices by name, model or process only; Esc: all again"),
+    ("mouse, m", "click a device or a title; m: off, so that text can be marked"),
     ("p, Space", "pause and go on; the counters are still read meanwhile"),
     ("r", "begin and end a recording, saved as by `halfpower record`"),
     ("a", "show all devices, also partitions and unused ones; and back"),
-    ("+, -", "longer and shorter intervals"),
-    ("h, ?", "this page, and back"),
-    ("q, Ctrl-C", "quit"),
+    ("+, -, u", "longer and shorter intervals; MB/s or MiB/s"),
+    ("h, ?, q, Ctrl-C", "this page, and back; quit"),
 ];
 
-/// Rows above the table and below the picked device.
-const FOOTER: &str = "q quit  h help  s sort  Enter detail  p pause  r record  a all  + - interval";
+/// The keys below the picked device, the most needed first: 80 columns have all, a narrow screen the
+/// first of them.
+const FOOTER: [&str; 11] = [
+    "q:quit",
+    "h:help",
+    "Enter:open",
+    "s:sort",
+    "/:find",
+    "p:pause",
+    "r:rec",
+    "a:all",
+    "u:unit",
+    "+-:sec",
+    "m:mouse",
+];
 /// The table gives way to what is said of the picked device down to this many rows.
 const TABLE_ROWS_MIN: usize = 3;
 
@@ -159,41 +197,87 @@ pub fn watch_screen(
     buffer: &mut Buffer,
 ) {
     let (body, footer) = split(area, area.height.saturating_sub(1));
-    let order = watch_order(&data.rows, view.sort, view.reversed);
-    let sorted: Vec<&WatchRow> = order.iter().map(|&index| &data.rows[index]).collect();
-    let is_picked = |row: &&WatchRow| Some(&row.device.name) == view.picked.as_ref();
-    let picked = sorted.iter().position(is_picked).unwrap_or(0);
     if view.help {
         draw(&help(body), body, buffer);
     } else {
-        let head = head(body, data, view);
-        let (top, rest) = split(body, head.lines().len() as u16);
-        draw(&head, top, buffer);
-        match sorted.get(picked) {
-            None => draw(&nothing(rest, data), rest, buffer),
-            Some(row) if view.detail => draw(&detail::pane(rest, data, row, true), rest, buffer),
+        let layout = Layout::of(data, view, body);
+        draw(&layout.head, layout.top, buffer);
+        let rest = layout.rest;
+        match layout.sorted.get(layout.picked) {
+            _ if view.detail && layout.gone => draw(&gone(rest, view), rest, buffer),
+            None => draw(&nothing(rest, data, view), rest, buffer),
+            Some(row) if view.detail => draw(&detail::pane(rest, data, view, row), rest, buffer),
             Some(row) => {
-                // The table has what the pane below leaves, and at least a third.
-                let pane = detail::pane(rest, data, row, false);
-                let left = usize::from(rest.height);
-                let least = sorted.len().min((left / 3).max(TABLE_ROWS_MIN)) + 1;
-                let most = left.saturating_sub(pane.lines().len() + 1).max(least);
-                let (rows, rest) = split(rest, most.min(sorted.len() + 1) as u16);
-                table::draw(&sorted, picked, rows, buffer);
+                table::draw(&layout.sorted, layout.picked, view, layout.table, buffer);
                 let (_, below) = split(rest, 1);
-                draw(&detail::pane(below, data, row, false), below, buffer);
+                draw(&detail::pane(below, data, view, row), below, buffer);
             }
         }
     }
-    let (text, tone) = match &view.remark {
-        Some(remark) => (remark.as_str(), Tone::Strong),
-        None => (FOOTER, Tone::Faint),
-    };
-    let mut line = Page::of_screen(footer.width.into());
-    line.line(vec![Span::new(text, tone)]);
-    draw(&line, footer, buffer);
+    draw(&keys(footer, view), footer, buffer);
     if !color {
         buffer.set_style(area, Style::reset());
+    }
+}
+
+/// What stands at a column and a row of a screen of this size, where it answers to a click.
+#[must_use]
+pub fn watch_place(
+    data: &WatchData,
+    view: &WatchView,
+    area: Rect,
+    (column, row): (u16, u16),
+) -> Option<WatchPlace> {
+    if view.help || view.detail {
+        return None;
+    }
+    let (body, _) = split(area, area.height.saturating_sub(1));
+    let layout = Layout::of(data, view, body);
+    let inside = layout.table.contains((column, row).into());
+    let line = usize::from(row.checked_sub(layout.table.y).filter(|_| inside)?);
+    let Some(line) = line.checked_sub(1) else {
+        let sort = table::sort_at(&layout.sorted, layout.table, column)?;
+        return Some(WatchPlace::Title(sort));
+    };
+    let first = table::first_shown(layout.picked, layout.table);
+    let row = layout.sorted.get(first + line)?;
+    Some(WatchPlace::Device(row.device.name.clone()))
+}
+
+/// Where the parts of the screen stand.
+struct Layout<'d> {
+    head: Page,
+    top: Rect,
+    /// The rows that are shown, in their order, and the place of the picked one.
+    sorted: Vec<&'d WatchRow>,
+    picked: usize,
+    /// Whether the picked device is not among them.
+    gone: bool,
+    table: Rect,
+    /// What is below the table; all below the head where no table is shown.
+    rest: Rect,
+}
+
+impl<'d> Layout<'d> {
+    fn of(data: &'d WatchData, view: &WatchView, body: Rect) -> Self {
+        let order = watch_order(&data.rows, view);
+        let sorted: Vec<&WatchRow> = order.iter().map(|&index| &data.rows[index]).collect();
+        let is_picked = |row: &&WatchRow| Some(&row.device.name) == view.picked.as_ref();
+        let place = sorted.iter().position(is_picked);
+        let picked = place.unwrap_or(0);
+        let head = head(body, data, view);
+        let (top, rest) = split(body, head.lines().len() as u16);
+        let (mut table, mut below) = (Rect::default(), rest);
+        if let Some(row) = sorted.get(picked).filter(|_| !view.detail) {
+            // The table has what the pane below leaves, and at least a third.
+            let pane = detail::pane(rest, data, view, row);
+            let left = usize::from(rest.height);
+            let least = sorted.len().min((left / 3).max(TABLE_ROWS_MIN)) + 1;
+            let most = left.saturating_sub(pane.lines().len() + 1).max(least);
+            (table, below) = split(rest, most.min(sorted.len() + 1) as u16);
+        }
+        let gone = place.is_none() && view.picked.is_some();
+        Self { head, top, sorted, picked, gone, table, rest: below }
     }
 }
 
@@ -235,6 +319,10 @@ fn head(area: Rect, data: &WatchData, view: &WatchView) -> Page {
         let text = format!("RECORDING {recording} (r)");
         title.extend([Span::plain("  "), Span::new(text, Tone::Bad)]);
     }
+    if !view.filter.is_empty() {
+        let text = format!("ONLY /{} (Esc)", view.filter);
+        title.extend([Span::plain("  "), Span::new(text, Tone::Warn)]);
+    }
     let host = if data.host.is_empty() { String::new() } else { format!("  {}", data.host) };
     title.push(Span::plain(format!("{host}  {}  every {}", data.time, data.interval)));
     pane.line(title);
@@ -262,10 +350,47 @@ fn help(area: Rect) -> Page {
     pane
 }
 
-/// Where there is no device at all to show.
-fn nothing(area: Rect, data: &WatchData) -> Page {
+/// The last line: what is typed, a remark on the last key, or the keys.
+fn keys(area: Rect, view: &WatchView) -> Page {
+    let mut line = Page::of_screen(area.width.into());
+    let typed;
+    let (text, tone) = if view.typing {
+        typed = format!("/{}_  Enter: keep it; Esc: all devices", view.filter);
+        (typed.as_str(), Tone::Strong)
+    } else if let Some(remark) = &view.remark {
+        (remark.as_str(), Tone::Strong)
+    } else {
+        let mut fitting = String::new();
+        for key in FOOTER {
+            let gap = if fitting.is_empty() { "" } else { " " };
+            if fitting.len() + gap.len() + key.len() > usize::from(area.width) {
+                break;
+            }
+            fitting.push_str(gap);
+            fitting.push_str(key);
+        }
+        typed = fitting;
+        (typed.as_str(), Tone::Faint)
+    };
+    line.line(vec![Span::new(text, tone)]);
+    line
+}
+
+/// Where the device that the reader opened is not there any more.
+fn gone(area: Rect, view: &WatchView) -> Page {
     let mut pane = Page::of_screen(area.width.into());
-    let text = if data.hidden > 0 {
+    let name = view.picked.as_deref().unwrap_or_default();
+    let text = format!("{name} is not there any more, or left out by the filter. Esc goes back.");
+    pane.hanging(Vec::new(), &text, Tone::Plain);
+    pane
+}
+
+/// Where there is no device at all to show.
+fn nothing(area: Rect, data: &WatchData, view: &WatchView) -> Page {
+    let mut pane = Page::of_screen(area.width.into());
+    let text = if !view.filter.is_empty() && !data.rows.is_empty() {
+        "No device has this in its name, its model or its processes. Esc shows all."
+    } else if data.hidden > 0 {
         "No device has done any I/O since the machine started. Press a for all devices."
     } else {
         "The kernel shows no block device here. A container may hide them: run outside of it."

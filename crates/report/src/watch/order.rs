@@ -5,7 +5,9 @@
 //! a device that serves many requests at once it is 100 % long before anything waits. Equal figures
 //! keep the order of the kernel, so that idle devices do not dance.
 
-use super::WatchRow;
+use super::{WatchRow, WatchView};
+use crate::diagnosis;
+use crate::page::Tone;
 use std::cmp::Ordering;
 
 /// By what devices are sorted.
@@ -16,14 +18,22 @@ pub enum SortBy {
     Concurrency,
     /// Requests per second, the most first.
     Rate,
+    /// Reads per second, the most first.
+    Reads,
+    /// Writes per second, the most first.
+    Writes,
     /// Bytes per second, the most first.
     Throughput,
     /// Latency, the longest first.
     Latency,
+    /// Latency over that which the profile expects, the most first.
+    LatencyRatio,
     /// Utilization, the most first.
     Busy,
     /// Saturation against the profile, the most first.
     Saturation,
+    /// Verdict, the worst first.
+    Verdict,
     /// Name.
     Name,
 }
@@ -32,25 +42,33 @@ pub enum SortBy {
 type Sort = (SortBy, &'static str, fn(&WatchRow) -> Option<f64>);
 
 /// All, in the order in which a key walks through them.
-const SORTS: [Sort; 7] = [
+const SORTS: [Sort; 11] = [
     (SortBy::Concurrency, "queue-depth", |row| row.figure(|interval| interval.concurrency)),
     (SortBy::Rate, "iops", |row| row.figure(|interval| interval.all.per_s)),
+    (SortBy::Reads, "reads", |row| row.figure(|interval| interval.read.per_s)),
+    (SortBy::Writes, "writes", |row| row.figure(|interval| interval.write.per_s)),
     (SortBy::Throughput, "throughput", |row| row.figure(|interval| interval.all.bytes_per_s)),
     (SortBy::Latency, "latency", |row| row.figure(|interval| interval.all.latency_ns)),
+    (SortBy::LatencyRatio, "latency-ratio", |row| Some(row.calibrated?.latency_ratio)),
     (SortBy::Busy, "busy", |row| row.figure(|interval| interval.busy_share)),
     (SortBy::Saturation, "saturation", |row| Some(row.calibrated?.saturation)),
+    (SortBy::Verdict, "verdict", |row| Some(badness(row.verdict.as_ref()?.verdict))),
     (SortBy::Name, "name", |_| None),
 ];
 
 impl SortBy {
     /// All, in the order in which a key walks through them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 11] = [
         Self::Concurrency,
         Self::Rate,
+        Self::Reads,
+        Self::Writes,
         Self::Throughput,
         Self::Latency,
+        Self::LatencyRatio,
         Self::Busy,
         Self::Saturation,
+        Self::Verdict,
         Self::Name,
     ];
 
@@ -72,10 +90,32 @@ impl SortBy {
     }
 }
 
-/// The places of the rows in the order in which they are shown.
+/// How bad a verdict is, from 0.
+fn badness(verdict: record::Verdict) -> f64 {
+    match diagnosis::told(verdict).1 {
+        Tone::Bad => 3.0,
+        Tone::Warn => 2.0,
+        Tone::Faint => 1.0,
+        _ => 0.0,
+    }
+}
+
+/// Whether a row is what the reader looks for: its name, its model or who uses it holds the text.
+fn is_wanted(row: &WatchRow, text: &str) -> bool {
+    let text = text.to_lowercase();
+    let model = row.device.facts.as_ref().and_then(|facts| facts.model.as_ref());
+    let users = row.interval.iter().flat_map(|interval| interval.processes.iter().flatten());
+    let texts = [Some(&row.device.name), model].into_iter().flatten();
+    texts.chain(users.map(|user| &user.name)).any(|held| held.to_lowercase().contains(&text))
+}
+
+/// The places of the rows that are wanted, in the order in which they are shown.
 #[must_use]
-pub fn watch_order(rows: &[WatchRow], sort: SortBy, reversed: bool) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..rows.len()).collect();
+pub fn watch_order(rows: &[WatchRow], view: &WatchView) -> Vec<usize> {
+    let WatchView { sort, reversed, filter, .. } = view;
+    let (sort, reversed) = (*sort, *reversed);
+    let mut order: Vec<usize> =
+        (0..rows.len()).filter(|&index| is_wanted(&rows[index], filter)).collect();
     order.sort_by(|&a, &b| {
         let (one, other) = (&rows[a], &rows[b]);
         let by_name = || natural(&one.device.name, &other.device.name);

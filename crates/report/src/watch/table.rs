@@ -1,13 +1,13 @@
 //! The table of devices: the columns that fit, and as many rows around the picked one.
 //!
 //! One list holds all columns, so that titles, entries, widths and the help cannot disagree. Ranks
-//! decide what 80 columns keep: who, how much, how long and why it takes that long, how full. The
-//! rest is one key away.
+//! decide what a width keeps: 80 columns have who, how much, how long, what is expected, and the
+//! verdict; 40 have the verdict still. The rest is one key away.
 
-use super::{WatchRow, style, words};
+use super::{SortBy, WatchRow, WatchView, style, words};
 use crate::number;
 use crate::page::{Tone, shortened};
-use Entry::{Known, Text, Toned};
+use Entry::{Known, Rate, Text, Toned, TonedText};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::text::{Line, Span};
@@ -17,12 +17,19 @@ use unicode_width::UnicodeWidthStr;
 /// In front of the picked row. A terminal without colours shows it, too.
 const MARK: &str = ">";
 const GAP: usize = 1;
+/// Behind the title that the rows are sorted by: the largest first, or the smallest.
+const DOWN: &str = "▾";
+const UP: &str = "▴";
+/// Behind a figure that is beyond what the profile expects.
+const BEYOND: &str = "!";
 /// The widest name, where there is room for it.
 const WIDEST_NAME: usize = 24;
 const NEAR_FULL: f64 = 0.9;
 
 struct Column {
     title: &'static str,
+    /// What a click on the title sorts by.
+    sort: Option<SortBy>,
     width: usize,
     /// The larger, the sooner it goes where the screen is narrow.
     rank: u8,
@@ -34,66 +41,105 @@ enum Entry {
     Known(fn(&WatchRow) -> Option<String>),
     /// The same in a tone of its own.
     Toned(fn(&WatchRow) -> Option<(String, Tone)>),
+    /// Bytes per second, in the units that the reader chose.
+    Rate(fn(&WatchRow) -> Option<f64>),
     /// Text from the left, given the room that there is.
     Text(fn(&WatchRow, usize) -> String),
+    /// The same in a tone of its own.
+    TonedText(fn(&WatchRow, usize) -> (String, Tone)),
 }
 
 impl Column {
-    /// The title, on the side where the entries are.
-    fn heading(&self) -> Line<'static> {
-        let title = Line::from(self.title);
-        if matches!(self.entry, Text(_)) { title } else { title.right_aligned() }
+    /// The title, on the side where the entries are, with a mark where the rows are sorted by it.
+    fn heading(&self, view: &WatchView) -> Line<'static> {
+        let of_both = [SortBy::Reads, SortBy::Writes];
+        let is_sorted = self.sort == Some(view.sort)
+            || (view.sort == SortBy::Rate && self.sort.is_some_and(|it| of_both.contains(&it)));
+        let mark = match (is_sorted, (view.sort == SortBy::Name) != view.reversed) {
+            (false, _) => "",
+            (true, false) => DOWN,
+            (true, true) => UP,
+        };
+        let title = format!("{}{mark}", self.title);
+        let tone = if is_sorted { Tone::Strong } else { Tone::Faint };
+        let title = Line::from(Span::styled(title, style(tone)));
+        if self.is_text() { title } else { title.right_aligned() }
     }
 
-    fn cell(&self, row: &WatchRow, width: usize) -> Line<'static> {
+    fn is_text(&self) -> bool {
+        matches!(self.entry, Text(_) | TonedText(_))
+    }
+
+    fn cell(&self, row: &WatchRow, view: &WatchView, width: usize) -> Line<'static> {
+        let unknown = || (number::NONE.to_owned(), Tone::Plain);
         let (text, tone) = match self.entry {
             Known(of) => (number::or_none(of(row), |text| text), Tone::Plain),
-            Toned(of) => of(row).unwrap_or((number::NONE.to_owned(), Tone::Plain)),
-            Text(of) => return shortened(&crate::escape(&of(row, width)), width).into(),
+            Toned(of) => of(row).unwrap_or_else(unknown),
+            Rate(of) => (number::or_none(of(row), |rate| view.rate(rate)), Tone::Plain),
+            Text(of) => (of(row, width), Tone::Plain),
+            TonedText(of) => of(row, width),
         };
-        Line::from(Span::styled(crate::escape(&text), style(tone))).right_aligned()
+        let text = crate::escape(&text);
+        if self.is_text() {
+            return Line::from(Span::styled(shortened(&text, width), style(tone)));
+        }
+        // A number that lost its first digits would be another one.
+        Line::from(Span::styled(shortened(&text, width), style(tone))).right_aligned()
     }
 }
 
 /// What the figures mean, for the help: a line each, so that all of it fits 80 by 24.
-pub(super) const MEANINGS: [(&str, &str); 10] = [
+pub(super) const MEANINGS: [(&str, &str); 11] = [
     ("read/s, write/s", "IOPS: requests completed per second, after merging"),
-    ("bytes/s", "throughput of both, in powers of 1000"),
-    ("latency", "mean time of a request, from start to end in the block layer"),
-    ("service, queue", "its split: by the profile, else by S = U/X (overlap is queue)"),
+    ("bytes/s", "throughput of both, in powers of 1000, or 1024 (u)"),
+    ("latency", "mean time of a request in the block layer; ! beyond expect"),
     ("expect", "latency that the profile predicts at this queue depth"),
     ("QD", "queue depth: mean requests in flight"),
     ("busy", "share of time with any; 100 % is not full; ? in doubt"),
-    ("sat", "saturation: IOPS over the largest of this mix, by the profile"),
-    ("history", "latency of the last intervals, on a scale of its own"),
     ("verdict", "diagnosis of the last 30 s; ? other explanations remain"),
+    ("sat", "saturation: IOPS over the largest of this mix, by the profile"),
+    ("process", "who asks for most of the requests, and its share; as root"),
+    ("service, queue", "its split: by the profile, else by S = U/X (overlap is queue)"),
+    ("history", "latency of the last intervals, on a scale of its own"),
 ];
 
-const COLUMNS: [Column; 20] = [
-    column("device", 10, 0, Text(|row, _| row.device.name.clone())),
-    column("read/s", 6, 0, Known(|row| row.figure(|i| i.read.per_s).map(number::count))),
-    column("write/s", 7, 0, Known(|row| row.figure(|i| i.write.per_s).map(number::count))),
-    column("bytes/s", 9, 0, Known(|row| row.figure(|i| i.all.bytes_per_s).map(number::rate))),
-    column("size", 8, 3, Known(|row| row.figure(|i| i.all.request_bytes).map(number::size))),
-    column("r size", 8, 9, Known(|row| row.figure(|i| i.read.request_bytes).map(number::size))),
-    column("w size", 8, 9, Known(|row| row.figure(|i| i.write.request_bytes).map(number::size))),
-    column("merged/s", 8, 12, Known(|row| row.figure(|i| i.all.merged_per_s).map(number::count))),
-    column("latency", 7, 0, Toned(latency)),
-    column("=service", 8, 0, Known(|row| split(row).map(|(service, _)| number::time(service)))),
-    column("+queue", 7, 0, Known(|row| split(row).map(|(_, queue)| number::time(queue)))),
-    column("expect", 8, 2, Known(|row| Some(number::time(row.calibrated?.expected_ns.value)))),
-    column("r lat", 8, 10, Known(|row| row.figure(|i| i.read.latency_ns).map(number::time))),
-    column("w lat", 8, 10, Known(|row| row.figure(|i| i.write.latency_ns).map(number::time))),
-    column("QD", 5, 0, Known(|row| row.figure(|i| i.concurrency).map(number::digits))),
-    column("QD now", 6, 11, Known(|row| row.figure(|i| i.in_flight).map(number::count))),
-    column("busy", 6, 1, Known(busy)),
-    column("sat", 5, 0, Toned(saturation)),
-    column("history", 16, 7, Text(words::past)),
-    column("verdict", 14, 6, Text(|row, _| words::verdict(row))),
+const COLUMNS: [Column; 21] = [
+    column("device", 8, 0, Text(|row, _| row.device.name.clone())).by(SortBy::Name),
+    column("read/s", 7, 2, Known(|row| row.figure(|i| i.read.per_s).map(number::count)))
+        .by(SortBy::Reads),
+    column("write/s", 8, 3, Known(|row| row.figure(|i| i.write.per_s).map(number::count)))
+        .by(SortBy::Writes),
+    column("bytes/s", 10, 6, Rate(|row| row.figure(|i| i.all.bytes_per_s))).by(SortBy::Throughput),
+    column("size", 8, 14, Known(|row| row.figure(|i| i.all.request_bytes).map(number::size))),
+    column("r size", 8, 17, Known(|row| row.figure(|i| i.read.request_bytes).map(number::size))),
+    column("w size", 8, 17, Known(|row| row.figure(|i| i.write.request_bytes).map(number::size))),
+    column("merged/s", 8, 20, Known(|row| row.figure(|i| i.all.merged_per_s).map(number::count))),
+    column("latency", 8, 0, Toned(latency)).by(SortBy::Latency),
+    column("expect", 7, 4, Known(|row| Some(number::time(row.calibrated?.expected_ns.value))))
+        .by(SortBy::LatencyRatio),
+    column("=service", 8, 13, Known(|row| split(row).map(|(service, _)| number::time(service)))),
+    column("+queue", 7, 13, Known(|row| split(row).map(|(_, queue)| number::time(queue)))),
+    column("r lat", 8, 18, Known(|row| row.figure(|i| i.read.latency_ns).map(number::time))),
+    column("w lat", 8, 18, Known(|row| row.figure(|i| i.write.latency_ns).map(number::time))),
+    column("QD", 6, 1, Known(|row| row.figure(|i| i.concurrency).map(number::count)))
+        .by(SortBy::Concurrency),
+    column("QD now", 6, 19, Known(|row| row.figure(|i| i.in_flight).map(number::count))),
+    column("busy", 6, 5, Known(busy)).by(SortBy::Busy),
+    column("sat", 6, 11, Toned(saturation)).by(SortBy::Saturation),
+    column("verdict", 11, 0, TonedText(words::verdict)).by(SortBy::Verdict),
+    column("process", 12, 12, Text(words::process)),
+    column("history", 16, 15, Text(words::past)),
 ];
 
 const fn column(title: &'static str, width: usize, rank: u8, entry: Entry) -> Column {
-    Column { title, width, rank, entry }
+    Column { title, sort: None, width, rank, entry }
+}
+
+impl Column {
+    const fn by(mut self, sort: SortBy) -> Self {
+        self.sort = Some(sort);
+        self
+    }
 }
 
 /// Service and queue time: by the profile where there is one, else by the utilization law.
@@ -103,11 +149,16 @@ pub(super) fn split(row: &WatchRow) -> Option<(f64, f64)> {
     row.calibrated.map(|split| (latency_ns - split.queue_ns, split.queue_ns)).or(by_law)
 }
 
-/// The latency, marked where it is beyond what the profile allows.
+/// The latency, marked where it is beyond the interval of what the profile expects of this load; in
+/// the tone of what is bad where the verdict of half a minute says so, too.
 fn latency(row: &WatchRow) -> Option<(String, Tone)> {
-    let text = row.figure(|interval| interval.all.latency_ns).map(number::time)?;
-    let troubled = row.verdict.as_ref().is_some_and(|verdict| verdict.verdict.is_slow());
-    Some((text, if troubled { Tone::Warn } else { Tone::Plain }))
+    let latency_ns = row.figure(|interval| interval.all.latency_ns)?;
+    let text = number::time(latency_ns);
+    if row.calibrated.is_none_or(|split| latency_ns <= split.expected_ns.high) {
+        return Some((text, Tone::Plain));
+    }
+    let is_slow = row.verdict.as_ref().is_some_and(|verdict| verdict.verdict.is_slow());
+    Some((text + BEYOND, if is_slow { Tone::Bad } else { Tone::Warn }))
 }
 
 fn busy(row: &WatchRow) -> Option<String> {
@@ -118,22 +169,47 @@ fn busy(row: &WatchRow) -> Option<String> {
 /// Saturation, marked from where the rate can hardly grow.
 fn saturation(row: &WatchRow) -> Option<(String, Tone)> {
     let share = row.calibrated?.saturation;
-    let tone = if share >= NEAR_FULL { Tone::Warn } else { Tone::Plain };
-    Some((number::percent(share), tone))
+    let text = number::percent(share);
+    Some(if share >= NEAR_FULL { (text + BEYOND, Tone::Warn) } else { (text, Tone::Plain) })
 }
 
-pub(super) fn draw(sorted: &[&WatchRow], picked: usize, area: Rect, buffer: &mut Buffer) {
+/// Rows of devices that an area has below its titles.
+fn room(area: Rect) -> usize {
+    usize::from(area.height).saturating_sub(1).max(1)
+}
+
+/// The place of the first row that is shown: the picked one is the last, unless it is among the first.
+pub(super) fn first_shown(picked: usize, area: Rect) -> usize {
+    (picked + 1).saturating_sub(room(area))
+}
+
+/// What the title at a column of the screen sorts by.
+pub(super) fn sort_at(sorted: &[&WatchRow], area: Rect, at: u16) -> Option<SortBy> {
+    let mut end = usize::from(area.x) + MARK.len();
     let shown = fitting(area.width.into(), sorted);
-    let titles = Row::new(shown.iter().map(|(column, _)| column.heading()));
-    let room = usize::from(area.height).saturating_sub(1).max(1);
-    // The picked row is the last one shown, unless it is among the first.
-    let first = (picked + 1).saturating_sub(room);
-    let rows = sorted.iter().skip(first).take(room);
-    let rows =
-        rows.map(|row| Row::new(shown.iter().map(|(column, width)| column.cell(row, *width))));
+    let hit = shown.iter().find(|(_, width)| {
+        end += width + GAP;
+        usize::from(at) < end
+    });
+    hit.and_then(|(column, _)| column.sort)
+}
+
+pub(super) fn draw(
+    sorted: &[&WatchRow],
+    picked: usize,
+    view: &WatchView,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let shown = fitting(area.width.into(), sorted);
+    let titles = Row::new(shown.iter().map(|(column, _)| column.heading(view)));
+    let first = first_shown(picked, area);
+    let rows = sorted.iter().skip(first).take(room(area));
+    let rows = rows
+        .map(|row| Row::new(shown.iter().map(|(column, width)| column.cell(row, view, *width))));
     let widths = shown.iter().map(|(_, width)| Constraint::Length(*width as u16));
     let table = Table::new(rows, widths)
-        .header(titles.style(style(Tone::Faint)))
+        .header(titles)
         .column_spacing(GAP as u16)
         .highlight_symbol(MARK)
         .highlight_spacing(HighlightSpacing::Always)
@@ -164,7 +240,7 @@ fn fitting(width: usize, rows: &[&WatchRow]) -> Vec<(&'static Column, usize)> {
         *name += more;
         spare -= more;
     }
-    let texts = |(column, _): &&mut (&Column, usize)| matches!(column.entry, Text(_));
+    let texts = |(column, _): &&mut (&Column, usize)| column.is_text();
     let mut texts: Vec<&mut (&Column, usize)> = shown.iter_mut().skip(1).filter(texts).collect();
     let share = spare / texts.len().max(1);
     texts.iter_mut().for_each(|(_, width)| *width += share);

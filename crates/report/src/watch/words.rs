@@ -6,7 +6,7 @@ use crate::number::{self, counted};
 use crate::page::{Span, Tone};
 use crate::target::limit_rate;
 use crate::trial::height;
-use record::{Confidence, Context, Figure, Interval, format_bytes};
+use record::{Confidence, Context, Figure, Interval, IoGroup, Verdict, format_bytes, io_groups};
 
 /// Shares of time from which the pressure and the steal are marked.
 const MARKED_PRESSURE: f64 = 0.1;
@@ -37,7 +37,7 @@ pub(super) fn totals(data: &WatchData, view: &WatchView) -> String {
     format!(
         "{devices}{hidden}{repeated}: {}, {}; by {}{turned}",
         number::per_second(sum(|interval| interval.all.per_s)),
-        number::rate(sum(|interval| interval.all.bytes_per_s)),
+        view.rate(sum(|interval| interval.all.bytes_per_s)),
         view.sort.name()
     )
 }
@@ -92,10 +92,43 @@ pub(super) fn limits(data: &WatchData) -> Vec<String> {
     limits.collect()
 }
 
-/// The verdict in as few words as a column has.
-pub(super) fn verdict(row: &WatchRow) -> String {
-    let Some(verdict) = &row.verdict else { return String::new() };
-    format!("{}{}", diagnosis::told(verdict.verdict).0, open(verdict))
+/// The verdict in as few words as a column has, and how bad it is.
+pub(super) fn verdict(row: &WatchRow, width: usize) -> (String, Tone) {
+    let Some(verdict) = &row.verdict else { return (number::NONE.to_owned(), Tone::Faint) };
+    let (words, tone) = diagnosis::told(verdict.verdict);
+    let words = match verdict.verdict {
+        _ if words.len() < width => words,
+        Verdict::SlowAndOverloaded => "slow+overl",
+        Verdict::NotEnoughEvidence => "unknown",
+        Verdict::NotTheDisk => "not disk",
+        _ => words,
+    };
+    (format!("{words}{}", open(verdict)), tone)
+}
+
+/// Who asks for most of the requests, and for which share of them.
+pub(super) fn process(row: &WatchRow, width: usize) -> String {
+    let (first, share) = match users(row).as_slice() {
+        [] => return number::NONE.to_owned(),
+        all @ [first, ..] => {
+            let whole: f64 = all.iter().map(IoGroup::requests_per_s).sum();
+            (first.clone(), first.requests_per_s() / whole.max(1e-9))
+        }
+    };
+    let share = format!(" {}", number::percent(round(share)));
+    let room = width.saturating_sub(share.chars().count());
+    crate::page::shortened(&crate::escape(&first.program), room) + &share
+}
+
+/// Who used a device in its last interval, the most requests first; nobody where that is unknown.
+pub(super) fn users(row: &WatchRow) -> Vec<IoGroup> {
+    let known = |interval: &Interval| {
+        let processes = interval.processes.as_ref()?;
+        let mut groups = io_groups(processes, interval.duration_ns as f64 / 1e9);
+        groups.retain(|group| group.requests_per_s() > 0.0);
+        Some(groups)
+    };
+    row.interval.as_ref().and_then(known).unwrap_or_default()
 }
 
 /// What follows a verdict that is not certain.
