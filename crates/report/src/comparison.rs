@@ -23,9 +23,11 @@ const NAMED: usize = 4;
 const FACTOR: f64 = 3.0;
 /// An interval that reaches so many times to either side is not written out.
 const UNBOUNDED: f64 = 1_000.0;
-const ROWS: usize = 40;
+const ROWS: usize = 30;
 /// Cells of which every row fits a screen.
 const FEW_CELLS: usize = 4;
+/// A ratio whose interval reaches farther than this factor does not stretch the axis.
+const FAR: f64 = 16.0;
 
 /// A compared quantity, in the order of the tables: title, word within a sentence, unit.
 type Metric = (ComparedMetric, &'static str, &'static str, Unit);
@@ -146,6 +148,15 @@ fn limit(story: &mut Story, comparison: &Comparison) {
     story.badges.push(Badge::new(words, tone, ""));
 }
 
+/// The order of rows, and of series: what needs attention first.
+const ORDER: [ComparedVerdict; 5] = [
+    ComparedVerdict::Worse,
+    ComparedVerdict::Better,
+    ComparedVerdict::Same,
+    ComparedVerdict::CannotTell,
+    ComparedVerdict::NotComparable,
+];
+
 fn rows_of_cells(comparison: &Comparison) -> impl Iterator<Item = (&str, &ComparedRow)> {
     let cells = comparison.cells.iter();
     cells.flat_map(|cell| cell.rows.iter().map(|row| (cell.label.as_str(), row)))
@@ -246,40 +257,69 @@ fn reasons<'a>(section: &mut Section, rows: impl Iterator<Item = &'a ComparedRow
     }
 }
 
+/// A row per cell, sorted by verdict and then by how much it changed; those without a ratio come last.
 fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Chart> {
     let all = comparison.overall.iter().map(|row| ("all cells together", row));
     let rows = all.chain(rows_of_cells(comparison)).filter(|(_, row)| row.metric == metric);
-    let found: Vec<(&str, Point)> = rows
-        .filter_map(|(label, row)| {
-            let bare = Point::bare(row.ratio?, 0.0).remark(verdict(row.verdict).0);
-            Some((label, Point { low: row.ratio_low, high: row.ratio_high, ..bare }))
-        })
-        .take(ROWS)
-        .collect();
-    let farthest = found.iter().max_by(|a, b| a.1.x.ln().abs().total_cmp(&b.1.x.ln().abs()))?;
-    let finding = format!(
-        "The largest change of the {word} is to {} of it: {} ({}).",
-        number::percent(farthest.1.x),
-        farthest.0,
-        farthest.1.remark
-    );
-    let points = found.iter().enumerate().map(|(row, (_, p))| Point { y: row as f64, ..p.clone() });
-    let values = found.iter().flat_map(|(_, p)| [Some(p.x), p.low, p.high, Some(1.0)]).flatten();
+    let mut found: Vec<(&str, &ComparedRow)> = rows.collect();
+    let change = |row: &ComparedRow| row.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    found.sort_by_cached_key(|(_, row)| {
+        let place = ORDER.iter().position(|verdict| *verdict == row.verdict);
+        (row.ratio.is_none(), place, Ordered(-change(row)))
+    });
+    // Sorted as they are, the first is the largest change that was found.
+    let (label, first) = *found.first()?;
+    let ratio = number::percent(first.ratio?);
+    let finding = match first.verdict {
+        ComparedVerdict::Worse | ComparedVerdict::Better => format!(
+            "The largest change of the {word} is to {ratio} of it: {label} ({}).",
+            verdict(first.verdict).0
+        ),
+        _ => format!(
+            "No change of the {word} was found; the farthest row, {label}, is at {ratio} of it."
+        ),
+    };
+    let (shown, left_out) = found.split_at(found.len().min(ROWS));
+    let series = ORDER.iter().filter_map(|verdict| {
+        let rows = shown.iter().enumerate().filter(|(_, (_, row))| row.verdict == *verdict);
+        let points = rows.filter_map(|(place, (_, row))| {
+            let bare = Point::bare(row.ratio?, place as f64);
+            Some(Point { low: row.ratio_low, high: row.ratio_high, ..bare })
+        });
+        let (name, tone) = self::verdict(*verdict);
+        let tone = if tone == Tone::Plain { Tone::Strong } else { tone };
+        let series = Series::new(name, Form::Marks, points.collect()).toned(tone);
+        (!series.points.is_empty()).then_some(series)
+    });
+    let series: Vec<Series> = series.collect();
+    let names = shown.iter().map(|(label, row)| match row.ratio {
+        Some(_) => short(label),
+        None => format!("{}: {}", short(label), verdict(row.verdict).0),
+    });
+    let near = |end: &f64| (FAR.recip()..=FAR).contains(end);
+    let ends = shown.iter().flat_map(|(_, row)| [row.ratio_low, row.ratio_high]);
+    let values = shown.iter().filter_map(|(_, row)| row.ratio);
+    let values = values.chain(ends.flatten().filter(near));
+    let x = Axis::ratios("B over A", values);
     let mut rules = vec![Rule::upright(1.0, "no change")];
-    if found.iter().any(|(_, point)| point.x < 0.6) {
+    if found.iter().any(|(_, row)| row.ratio.is_some_and(|ratio| ratio < 0.6)) {
         rules.push(Rule::upright(0.5, "half"));
     }
+    let rest = match left_out.len() {
+        0 => String::new(),
+        more => format!(" {more} more rows with less change are in the table."),
+    };
     Some(Chart {
         title: format!("B over A: {word}"),
         finding,
-        errors:
+        errors: format!(
             "Error bars hold for all rows of the comparison together in 95 % of comparisons; rows \
-                 without one are inconclusive."
-                .to_owned(),
-        x: Axis::over("B over A", None, values),
-        y: Axis::named(found.iter().map(|(label, _)| (*label).to_owned()).collect()),
+             without one are inconclusive. Sorted by verdict, then by change.{rest}"
+        ),
+        x,
+        y: Axis::named(names.collect()),
         rules,
-        series: vec![Series::new("", Form::Marks, points.collect())],
+        series,
     })
 }
 

@@ -18,7 +18,7 @@ use crate::issuers;
 use crate::number;
 use crate::page::Tone;
 use crate::path_map::path_maps;
-use crate::story::{Alternative, Badge, Cell, Story, bracketed, confidence, prefix};
+use crate::story::{Alternative, Badge, Cell, Story, bracketed, capital, confidence, prefix};
 use advice::{advice, answers};
 use handover::{commands, handover};
 use overview::{NO_INTERVAL, is_idle, matters, overview, rank};
@@ -101,6 +101,7 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     if main.extrapolated.is_empty() {
         section.supporting();
     }
+    section.open = true;
     // Of several devices the overview has the figures that are compared.
     if !subject.is_empty() {
         figures(main, |name, value| section.row(name, value));
@@ -125,11 +126,17 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     if device.episodes.len() > 1 {
         episodes(story, device, title("Episodes"));
     }
+    story.charts.extend(split_chart(device, main, subject));
     splits(story, device, main, title("Where the latency goes"));
     misleading(story, main, title("Counters that mislead"));
     let notes = device.notes.iter();
     let notes = notes.map(|note| format!("{} [{}]", note.claim.trim(), note.code.name()));
-    story.list(&title("Beware"), "", &notes.collect::<Vec<String>>());
+    let notes: Vec<String> = notes.collect();
+    if !notes.is_empty() {
+        let section = story.section(title("Beware"), "");
+        section.open = true;
+        notes.iter().for_each(|note| section.item(note));
+    }
     handover(story, diagnosis, device, main, subject);
     story.charts.extend(over_time(device));
     if subject.is_empty() {
@@ -365,6 +372,35 @@ fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: String) {
     if more > 0 {
         section.note(format!("{more} shorter ones are in the document (--json)."));
     }
+}
+
+/// The latency as service and queue, by each of the two ways to split it.
+fn split_chart(device: &DeviceDiagnosis, episode: &Episode, subject: &str) -> Option<Chart> {
+    let latency = episode.numbers.latency_ns?;
+    let by_profile = episode.calibrated.as_ref();
+    let by_profile = by_profile.map(|split| ("by the profile", split.unloaded_ns, split.queue_ns));
+    let by_law = episode.utilization_law.as_ref();
+    let by_law = by_law.map(|split| ("by the utilization law", split.service_ns, split.queue_ns));
+    let rows: Vec<(&str, f64, f64)> = by_profile.into_iter().chain(by_law).collect();
+    let bars = |name: &str, of: fn(&(&str, f64, f64)) -> f64| {
+        let points = rows.iter().enumerate().map(|(row, split)| Point::bare(of(split), row as f64));
+        Series::new(name, Form::Stack, points.collect())
+    };
+    let series = vec![bars("service", |row| row.1), bars("queue", |row| row.2)];
+    let chart = Chart {
+        title: capital(&format!("{}where the latency goes", prefix(subject))),
+        finding: device.splits_compared.clone(),
+        errors: String::new(),
+        x: Axis::from_zero(
+            "mean latency",
+            Some(Unit::Nanos),
+            rows.iter().map(|row| row.1 + row.2).chain([latency]),
+        ),
+        y: Axis::named(rows.iter().map(|row| row.0.to_owned()).collect()),
+        rules: Vec::new(),
+        series,
+    };
+    chart.unless_empty()
 }
 
 fn splits(story: &mut Story, device: &DeviceDiagnosis, episode: &Episode, title: String) {

@@ -1,26 +1,40 @@
 //! The page of `halfpower report`: stories in one self-contained file, answer first.
 //!
 //! A page needs no network: it is mailed, committed, opened years later. A reader who opens it from a
-//! mail has a minute: the answer, the findings and what to do stand above the first plot. Each plot
-//! carries its sentence, so that it can be read without studying it, and a table of its data, so that
-//! it can be read without seeing it. Light and dark follow the reader's system; a narrow screen gets
-//! one column, and tables that are wider than it scroll by themselves.
+//! mail has a minute: verdict or headline, one large plot, three conclusions and the figures of the
+//! answer fill a screen, and all else folds below its title. A fold is the browser's own and needs no
+//! script; paper shows what is in it. Each plot carries its sentence, so that it can be read without
+//! studying it, and a table of its data, so that it can be read without seeing it. Light and dark follow
+//! the reader's system or choice; a narrow screen gets one column, and tables that are wider than it
+//! scroll by themselves.
 //!
 //! Mail and viewers strip the script, so nothing that a page says needs it. Characters that steer a
 //! terminal are written out in the whole page at the end: pages are looked at in terminals, too.
-//! Rejected: plots first (most readers never come to the text), a tab per document (what is hidden is
-//! not printed), and a plotting library from a server (the page would be empty without it).
+//! Rejected: all plots in a row after all sentences (a reader of the top saw lists of twenty lines), a
+//! tab per document (what is hidden is not printed), and a plotting library from a server (the page would
+//! be empty without it).
 
-use crate::chart::{COLOURS, Chart, MARKS};
+use crate::chart::{Chart, MARKS};
+use crate::finding::supported;
 use crate::page::{Tone, escape_lines, is_hostile};
-use crate::story::{Block, Side, Story};
+use crate::story::{Badge, Block, Fact, Section, Side, Story, severity};
 use askama::Template;
 use base64::prelude::{BASE64_STANDARD, Engine};
+use record::Severity;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 /// The first line of every page, by which a file is known as one.
 pub const HTML_HEAD: &str = "<!DOCTYPE html><!-- halfpower page -->";
+
+/// Conclusions at the top of a document.
+const CONCLUSIONS: usize = 3;
+/// Figures at the top; more are folded.
+const FACTS: usize = 8;
+/// Letters of the longest text that stands in a tile or a badge.
+const LONG: usize = 40;
+/// Rows of a plot that is no large one: it stands at the top with the next.
+const SMALL_ROWS: usize = 3;
 
 /// Layout, and the colours that are not those of the drawings.
 pub(crate) const STYLE: &str = include_str!("html/page.css");
@@ -36,10 +50,10 @@ pub fn report_html(stories: &[Story]) -> String {
     let mut numbers = 0..;
     let articles = stories
         .iter()
-        .map(|story| Article { story, figures: story.charts.iter().zip(&mut numbers).collect() });
+        .map(|story| Article::new(story, story.charts.iter().zip(&mut numbers).collect()));
     let mut page = Page { articles: articles.collect(), ..Page::default() };
     if !charts.is_empty() {
-        let data = json!({ "charts": charts, "marks": MARKS, "colours": COLOURS });
+        let data = json!({ "charts": charts, "marks": MARKS });
         page.data = script_safe(&data.to_string());
         let hash = BASE64_STANDARD.encode(Sha256::digest(SCRIPT));
         page.policy = format!(";script-src 'sha256-{hash}'");
@@ -60,13 +74,129 @@ struct Article<'a> {
     story: &'a Story,
     /// Charts with their places among all of the page.
     figures: Vec<(&'a Chart, usize)>,
+    conclusions: Vec<Conclusion>,
+    /// How many findings of each kind there are: ` (2 warnings, 1 note)`.
+    found: String,
 }
 
-impl Article<'_> {
-    fn has_findings(&self) -> bool {
-        !self.story.findings.is_empty()
-            || self.figures.iter().any(|(chart, _)| !chart.finding.is_empty())
+/// What a reader should take away, a sentence.
+struct Conclusion {
+    label: String,
+    tone: Tone,
+    text: String,
+}
+
+impl<'a> Article<'a> {
+    fn new(story: &'a Story, figures: Vec<(&'a Chart, usize)>) -> Self {
+        let mut article = Self { story, figures, conclusions: Vec::new(), found: found(story) };
+        article.conclusions = article.conclude();
+        article
     }
+
+    /// Three sentences: the answers of the one verdict where it has any; else the worst finding, what the
+    /// large plots say and what to do first, then what the other plots say.
+    fn conclude(&self) -> Vec<Conclusion> {
+        let said = |label: &str, tone, text: &str| Conclusion {
+            label: label.to_owned(),
+            tone,
+            text: text.to_owned(),
+        };
+        let verdict = self.story.verdicts().find(|badge| self.leads_with(badge));
+        if let Some(badge) = verdict {
+            let answers = badge.answers.iter().take(CONCLUSIONS);
+            return answers.map(|(name, text)| said(name, Tone::Faint, text)).collect();
+        }
+        let findings = self.story.sorted_findings();
+        let worst = findings.first().filter(|finding| finding.severity == Severity::Warning);
+        let worst = worst.map(|finding| {
+            let (label, tone) = severity(finding.severity);
+            said(label, tone, &supported(finding))
+        });
+        let first = self.story.actions.first().map(|action| {
+            let subject = crate::story::prefix(&action.subject);
+            said("do", Tone::Faint, &format!("{subject}{}", action.what))
+        });
+        let sentences = |figures: &[(&Chart, usize)]| -> Vec<Conclusion> {
+            let charts = figures.iter().filter(|(chart, _)| !chart.finding.is_empty());
+            charts.map(|(chart, _)| said("", Tone::Plain, &chart.finding)).collect()
+        };
+        let (large, other) = (sentences(self.large()), sentences(self.other()));
+        large.into_iter().chain(first).chain(worst).chain(other).take(CONCLUSIONS).collect()
+    }
+
+    /// Whether the answers of a verdict are the conclusions.
+    fn leads_with(&self, badge: &Badge) -> bool {
+        let alone = self.story.verdicts().count() == 1;
+        alone && !badge.answers.is_empty() && !badge.fold
+    }
+
+    /// The plots at the top: the first one; after a small one the next.
+    fn large(&self) -> &[(&'a Chart, usize)] {
+        let is_small = |chart: &Chart| chart.is_rows() && chart.y.names.len() <= SMALL_ROWS;
+        let count = match self.figures.first() {
+            Some((chart, _)) if is_small(chart) => 2,
+            _ => 1,
+        };
+        &self.figures[..count.min(self.figures.len())]
+    }
+
+    fn other(&self) -> &[(&'a Chart, usize)] {
+        &self.figures[self.large().len()..]
+    }
+
+    fn has_sentences(&self) -> bool {
+        self.figures.iter().any(|(chart, _)| !chart.finding.is_empty())
+    }
+
+    /// The figures at the top, and the others.
+    fn facts(&self) -> (&[Fact], &[Fact]) {
+        let facts = &self.story.facts;
+        facts.split_at(facts.len().min(FACTS))
+    }
+
+    /// Whether the sentences of the large plots are among the conclusions.
+    fn large_are_told(&self) -> bool {
+        let said = |chart: &Chart| self.conclusions.iter().any(|one| one.text == chart.finding);
+        self.large().iter().all(|(chart, _)| said(chart))
+    }
+
+    /// Whether findings are part of the answer: those that no conclusion tells.
+    fn findings_are_open(&self) -> bool {
+        let mut findings = self.story.findings.iter();
+        findings.any(|finding| finding.severity != Severity::Info)
+            && self.story.verdicts().any(|badge| self.leads_with(badge))
+    }
+
+    fn has_aside(&self) -> bool {
+        !self.conclusions.is_empty() || !self.story.facts.is_empty()
+    }
+
+    /// Whether a section is part of the answer; without any plot the first one is.
+    fn is_open(&self, section: &Section) -> bool {
+        let first = self.story.sections.iter().find(|section| !section.folds());
+        let stands_in =
+            self.figures.is_empty() && first.is_some_and(|it| std::ptr::eq(it, section));
+        section.open || stands_in
+    }
+}
+
+/// Whether a text needs a line of its own, and is none for a badge.
+pub(crate) fn is_long(text: &str) -> bool {
+    text.chars().count() > LONG
+}
+
+/// How many findings of each kind there are.
+fn found(story: &Story) -> String {
+    let count = |wanted: Severity, word: &str| {
+        let all = story.findings.iter().filter(|finding| finding.severity == wanted).count();
+        (all > 0).then(|| crate::number::counted(all as f64, word))
+    };
+    let kinds = [
+        count(Severity::Invalid, "error"),
+        count(Severity::Warning, "warning"),
+        count(Severity::Info, "note"),
+    ];
+    crate::story::bracketed(kinds.into_iter().flatten(), ", ")
 }
 
 impl Tone {

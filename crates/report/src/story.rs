@@ -343,6 +343,8 @@ pub struct Section {
     pub blocks: Vec<Block>,
     /// How soon a reader asks for it.
     pub level: Level,
+    /// Whether it belongs to the answer, so that a web page, which folds all other sections, shows it.
+    pub open: bool,
     /// The subject of a [`Badge`] in whose ticket it stands; none where no other team needs it.
     pub ticket: Option<String>,
 }

@@ -26,6 +26,7 @@ mod kills;
 mod lab;
 pub mod pairs;
 mod place;
+mod screenshots;
 pub mod tidy;
 mod validate;
 mod ward;
@@ -68,6 +69,8 @@ usage: cargo xtask VERB [flags]
                           what the program leaves behind when it is killed at random moments
   fuzz [--only READER] [--seconds N] [--first SEED] [--keep] [--binary B]
                           whatever comes from outside, twisted at random
+  screenshots [--short] [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
+                          every kind of page in a browser, against rules and references
   burner                  the upper bound of processor cost against a known one";
 
 /// A verb: its name, its switches, its flags with a value, and what it does.
@@ -78,7 +81,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 15] =
+const VERBS: [Verb; 16] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -96,6 +99,7 @@ const VERBS: [Verb; 15] =
         ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
         ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
         ("kills", &[], &kills::VALUES, kills::run),
+        ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
     ];
 

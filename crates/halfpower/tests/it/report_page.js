@@ -8,7 +8,7 @@ window.addEventListener("load", () => {
   check("there are plots", figures.length > 0);
   for (const figure of figures) {
     const title = figure.querySelector("h4").textContent;
-    const plot = figure.querySelector("figcaption + svg");
+    const plot = figure.querySelector(".plot > svg");
     const output = figure.querySelector("output");
     const shapes = () => plot.querySelectorAll(".mark, .line, .bar").length;
     const labels = () => [...plot.querySelectorAll(".scales text")].map((t) => t.textContent).join("|");

@@ -1,20 +1,21 @@
 //! Axes: which values they span, where the labels stand, how a value is written.
 //!
-//! Labels stand at round numbers; those of sizes and depths at the measured ones, because a reader
-//! asks for "64 KiB" and not for a place between. Ordinates of rates begin at zero, since a reader
-//! compares heights; times span decades and are logarithmic. The page's script computes the labels
-//! of a zoomed axis by the same rules (`ticks` in `page.js`).
+//! Labels stand at round numbers: of sizes and depths at the powers of two, of rates and times at 1, 2
+//! and 5 times the powers of ten. Ordinates of rates begin at zero, since a reader compares heights;
+//! times span decades and are logarithmic. An axis has as many labels as a wide drawing could hold; who
+//! draws leaves out those that have no room. The page's script computes the labels of a zoomed axis by
+//! the same rules (`ticks` in `page.js`).
 
 use crate::number;
 use record::Unit;
 
-/// Most labels at an axis.
-const TICKS_MAX: usize = 9;
-/// Letters that the labels of an abscissa have room for, side by side.
-const LABELS_ROOM: usize = 56;
+/// Most labels at a logarithmic axis of powers of ten.
+const TICKS_MAX: usize = 12;
 /// The values that a logarithmic axis shows. Beyond them are no powers of ten that a number holds;
 /// only a damaged file has such values.
 const SHOWN: std::ops::RangeInclusive<f64> = 1e-300..=1e300;
+/// Share of the span of ratios that is left free at either end.
+const RATIO_ROOM: f64 = 0.04;
 /// Decades below which a logarithmic axis is also labelled at 2 and 5.
 const FEW_DECADES: f64 = 2.5;
 
@@ -51,7 +52,8 @@ impl Axis {
         Self::new(title, unit, false, (0.0, count as f64 * step), ticks)
     }
 
-    /// Over the values, labelled at values, of which some are left out where there are many.
+    /// Over the values. A logarithmic one is labelled at the powers of two within; at the values where
+    /// there are not two of them.
     #[must_use]
     pub fn at_values(
         title: &str,
@@ -59,19 +61,17 @@ impl Axis {
         log: bool,
         values: impl IntoIterator<Item = f64>,
     ) -> Self {
-        let mut ticks: Vec<f64> = finite(values).collect();
-        ticks.sort_by(f64::total_cmp);
-        ticks.dedup();
-        let range = (ticks.first().copied().unwrap_or(0.0), ticks.last().copied().unwrap_or(1.0));
-        let log = log && range.0 > 0.0;
+        let mut values: Vec<f64> = finite(values).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let range = (values.first().copied().unwrap_or(0.0), values.last().copied().unwrap_or(1.0));
+        let log = log && SHOWN.contains(&range.0) && range.1 <= *SHOWN.end();
         if !log {
-            ticks = linear_ticks(unit, range);
+            return Self::new(title, unit, log, range, linear_ticks(unit, range));
         }
-        let bare = Self::new(title, unit, log, range, Vec::new());
-        let longest = ticks.iter().map(|tick| bare.label(*tick).chars().count()).max();
-        let room = (LABELS_ROOM / (longest.unwrap_or(0) + 2)).clamp(2, TICKS_MAX);
-        let every = ticks.len().div_ceil(room).max(1);
-        Self { ticks: ticks.into_iter().step_by(every).collect(), ..bare }
+        let (from, to) = (range.0.log2().ceil() as i32, range.1.log2().floor() as i32);
+        let powers: Vec<f64> = (from..=to).map(|power| 2_f64.powi(power)).collect();
+        Self::new(title, unit, log, range, if powers.len() > 1 { powers } else { values })
     }
 
     /// Logarithmic over the values that are more than zero, from and to round numbers.
@@ -84,6 +84,20 @@ impl Axis {
         let range = (round_down(low), round_up(high));
         let range = if range.1 > range.0 { range } else { (range.0 / 2.0, range.1 * 2.0) };
         Self::new(title, unit, true, range, log_ticks(range))
+    }
+
+    /// Logarithmic over ratios and no change, with a little room at either end; labelled at powers of two,
+    /// where all lie near each other at round steps.
+    #[must_use]
+    pub fn ratios(title: &str, values: impl IntoIterator<Item = f64>) -> Self {
+        let shown = values.into_iter().filter(|value| SHOWN.contains(value)).chain([1.0]);
+        let (low, high) = extremes(shown);
+        let room = (high / low).powf(RATIO_ROOM).max(1.002);
+        let range = (low / room, high * room);
+        let (from, to) = (range.0.log2().ceil() as i32, range.1.log2().floor() as i32);
+        let powers: Vec<f64> = (from..=to).map(|power| 2_f64.powi(power)).collect();
+        let ticks = if powers.len() > 2 { powers } else { linear_ticks(None, range) };
+        Self::new(title, None, true, range, ticks)
     }
 
     /// Over the values from the least to the largest, linear.
@@ -129,9 +143,12 @@ impl Axis {
         }
     }
 
-    /// A label: the same without the zeros that say nothing.
+    /// A label: the same without the zeros that say nothing, and a zero without its unit.
     #[must_use]
     pub fn label(&self, value: f64) -> String {
+        if value == 0.0 && self.names.is_empty() {
+            return "0".to_owned();
+        }
         let text = self.value(value);
         let number = text.find(' ').unwrap_or(text.len());
         let (digits, unit) = text.split_at(number);

@@ -5,6 +5,7 @@
 //! file holds charts of any kind and every tool can filter it.
 
 use super::draw::Frame;
+use super::look::looks;
 use super::{Axis, Chart, Form, Point, Rule, points};
 use crate::page::csv_field;
 use askama::Template;
@@ -22,6 +23,7 @@ impl Form {
             Self::Trace => "t",
             Self::Marks => "m",
             Self::Bars => "b",
+            Self::Stack => "s",
         }
     }
 }
@@ -68,12 +70,16 @@ impl Chart {
     #[must_use]
     pub fn data(&self) -> Value {
         let frame = Frame::of(self);
+        let looks = looks(&self.series);
         let series = self.series.iter().enumerate().map(|(index, series)| {
             let (beside, height) = self.bar(index);
+            let look = &looks[index];
             json!({
                 "n": series.name,
                 "f": series.form.letter(),
+                "c": [look.class, look.mark, look.dash],
                 "b": [number(beside), number(height)],
+                "k": number(self.slot(index)),
                 "p": series.points.iter().map(parts).collect::<Vec<Value>>(),
             })
         });

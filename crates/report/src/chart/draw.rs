@@ -1,37 +1,50 @@
 //! The static drawing: inline SVG that needs no script.
 //!
-//! A chart is drawn in a fixed frame that scales with the page; at 400 pixels its text has the size
-//! of small print. Here a chart becomes paths and texts at their places; the templates write them,
-//! and escape all text. Every mark tells its values to a pointer that rests on it. The data lie in a
-//! nested SVG, which clips at the frame without a reference by name. The page's script draws the
-//! same things in the same frame; what it needs to know of it is [`Frame`]. Rejected: a canvas
+//! A chart is drawn in a fixed frame as wide as a page's text. Here it becomes paths and texts at their
+//! places; the templates write them, and escape all text. Every mark tells its values to a pointer that
+//! rests on it. The data lie in a nested SVG, which clips at the frame without a reference by name. No
+//! text stands among the data: rules have letters at the edge, whose meaning is in the legend. Intervals
+//! of several series at one abscissa stand beside each other. The page's script draws the same things as
+//! wide as the reader's window is; what it needs to know of the frame is [`Frame`]. Rejected: a canvas
 //! (nothing to read for a screen reader, nothing to print sharply).
 
-use super::look::{Sample, colour, file_style, line, mark_at};
-use super::{Chart, Form, Point, Rule, Series};
-use crate::page::{shortened, wrap};
+use super::look::{Look, Sample, file_style, looks, rule_letter};
+use super::{Axis, Chart, Form, Point, Rule, Series};
+use crate::page::wrap;
 use askama::Template;
+use stats::Ordered;
 
 /// Width of every drawing, in units of about a pixel.
-const WIDTH: f64 = 420.0;
+const WIDTH: f64 = 760.0;
 /// Height of one that is not of rows.
-const HEIGHT: f64 = 262.0;
-const ROW: f64 = 30.0;
-const TOP: f64 = 12.0;
-const RIGHT: f64 = 22.0;
-const BOTTOM: f64 = 40.0;
+const HEIGHT: f64 = 340.0;
+/// Height of a line of text.
+const LINE: f64 = 13.0;
+/// Height of a row with one line of text.
+const ROW: f64 = 26.0;
+/// Room above the data: for the title of the ordinate, and for the letters of upright rules.
+const TOP: f64 = 26.0;
+const LETTERS: f64 = 12.0;
+/// Room for half of the last label, and for the letters of level rules.
+const RIGHT: f64 = 34.0;
+const BOTTOM: f64 = 48.0;
 /// Width of a letter in labels, on average.
-const LETTER: f64 = 6.1;
+const LETTER: f64 = 6.5;
 /// Room for the labels of the ordinate, from and to.
-const LABELS: (f64, f64) = (34.0, 150.0);
+const LABELS: (f64, f64) = (34.0, 300.0);
+/// Least distance of the letters of two rules.
+const APART: f64 = 13.0;
 /// What is drawn beyond the frame, so that marks at its edge are whole.
 const MARGIN: f64 = 6.0;
 /// Share of a row that its bars fill.
 const BARS: f64 = 0.7;
+/// Largest distance of neighbouring series at one abscissa, and the share of the room between two
+/// abscissae that all of them take.
+const BESIDE: (f64, f64) = (7.0, 0.5);
 /// Curves with more points have no tooltips in the static drawing.
 const TOOLTIPS_MAX: usize = 80;
 /// Letters of a line of the sentence in a file of its own.
-const FILE_LETTERS: usize = 68;
+const FILE_LETTERS: usize = 118;
 
 /// A path, or a text where it has none.
 #[derive(Default, Template)]
@@ -76,26 +89,51 @@ pub(crate) struct Frame {
 impl Frame {
     pub(crate) fn of(chart: &Chart) -> Self {
         let longest = chart.y.ticks.iter().map(|tick| chart.y.label(*tick).chars().count()).max();
-        let labels = (longest.unwrap_or(0) as f64 * LETTER + 8.0).clamp(LABELS.0, LABELS.1);
-        let title = if chart.y.title.is_empty() { 0.0 } else { 16.0 };
+        let left = (longest.unwrap_or(0) as f64 * LETTER + 10.0).clamp(LABELS.0, LABELS.1).round();
+        let upright = chart.rules.iter().any(|rule| rule.upright);
+        let titled = if chart.y.title.is_empty() { 8.0 } else { TOP };
+        let top = titled + if upright { LETTERS } else { 0.0 };
         let height = match chart.is_rows() {
-            true => TOP + BOTTOM + ROW * chart.y.names.len() as f64,
+            true => {
+                let labels = chart.y.names.iter().map(|name| row_label(name, left).len());
+                let lines = labels.max().unwrap_or(1).max(1) as f64;
+                top + BOTTOM + (ROW + LINE * (lines - 1.0)) * chart.y.names.len() as f64
+            }
             false => HEIGHT,
         };
-        Self {
-            width: WIDTH,
-            height,
-            left: (labels + title).round(),
-            right: WIDTH - RIGHT,
-            top: TOP,
-            bottom: height - BOTTOM,
-        }
+        Self { width: WIDTH, height, left, right: WIDTH - RIGHT, top, bottom: height - BOTTOM }
     }
+}
+
+/// The lines of a label of a row that has so much room.
+fn row_label(name: &str, room: f64) -> Vec<String> {
+    let letters = ((room - 8.0) / LETTER) as usize;
+    wrap(name, letters, letters)
+}
+
+/// The labels of an axis that have room, each with its place; every second, third and so on goes where
+/// neighbours would touch.
+fn fitting(axis: &Axis, place: impl Fn(f64) -> f64, level: bool) -> Vec<(f64, String)> {
+    let labels = axis.ticks.iter().map(|&tick| (place(tick), axis.label(tick)));
+    let labels: Vec<(f64, String)> = labels.collect();
+    let half = |label: &str| match level {
+        true => label.chars().count() as f64 * LETTER / 2.0 + 4.0,
+        false => LINE / 2.0 + 1.0,
+    };
+    let free = |every: usize| {
+        let shown: Vec<&(f64, String)> = labels.iter().step_by(every).collect();
+        shown.windows(2).all(|p| (p[1].0 - p[0].0).abs() >= half(&p[0].1) + half(&p[1].1))
+    };
+    let every = (1..labels.len().max(2)).find(|every| free(*every)).unwrap_or(labels.len());
+    labels.into_iter().step_by(every.max(1)).collect()
 }
 
 struct Drawing<'a> {
     chart: &'a Chart,
     frame: Frame,
+    looks: Vec<Look>,
+    /// Distance of neighbouring series at one abscissa.
+    beside: f64,
 }
 
 #[derive(Template)]
@@ -120,7 +158,7 @@ struct FileSvg<'a> {
     style: String,
     finding: Vec<(f64, String)>,
     drawing: String,
-    legend: Vec<(f64, Sample<'a>)>,
+    legend: Vec<(f64, Sample)>,
 }
 
 impl Chart {
@@ -128,20 +166,29 @@ impl Chart {
     /// text from outside.
     #[must_use]
     pub(crate) fn svg(&self, attributes: &str) -> String {
-        let drawing = Drawing { chart: self, frame: Frame::of(self) };
+        let mut drawing = Drawing {
+            chart: self,
+            frame: Frame::of(self),
+            looks: looks(&self.series),
+            beside: 0.0,
+        };
+        drawing.beside = drawing.beside();
         let frame = drawing.frame;
         let (x, y) = (frame.left - MARGIN, frame.top - MARGIN);
         let width = frame.right - frame.left + 2.0 * MARGIN;
         let height = frame.bottom - frame.top + 2.0 * MARGIN;
-        let rules = self.rules.iter().enumerate();
-        let rules = rules.flat_map(|(place, rule)| drawing.rule(place, rule)).collect();
+        let rules = self.rules.iter().filter_map(|rule| drawing.rule(rule)).collect();
         let series = self.series.iter().enumerate();
-        let series = series.map(|(index, series)| (colour(index), drawing.series(index, series)));
+        let series = series.map(|(index, series)| {
+            (drawing.looks[index].class.clone(), drawing.series(index, series))
+        });
+        let mut scales = drawing.scales();
+        scales.extend(drawing.letters());
         let svg = ChartSvg {
             frame,
             label: self.spoken(),
             attributes,
-            scales: drawing.scales(),
+            scales,
             data: format!(
                 "x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
                  viewBox=\"{x} {y} {width} {height}\""
@@ -160,7 +207,7 @@ impl Chart {
         let end = head + frame.height;
         let legend = Sample::of(self).into_iter().filter(|sample| !sample.name.is_empty());
         let legend = legend.enumerate().map(|(line, sample)| (end + 15.0 * line as f64, sample));
-        let legend: Vec<(f64, Sample<'_>)> = legend.collect();
+        let legend: Vec<(f64, Sample)> = legend.collect();
         let place = format!(" x=\"0\" y=\"{head}\" width=\"{WIDTH}\" height=\"{}\"", frame.height);
         let file = FileSvg {
             chart: self,
@@ -201,6 +248,10 @@ impl Chart {
     /// How far a series' bars lie beside the middle of their rows, and their height, in rows.
     #[must_use]
     pub fn bar(&self, series: usize) -> (f64, f64) {
+        let form = self.series[series].form;
+        if form == Form::Stack {
+            return (0.0, BARS);
+        }
         let bars: Vec<usize> =
             (0..self.series.len()).filter(|index| self.series[*index].form == Form::Bars).collect();
         let Some(place) = bars.iter().position(|index| *index == series) else {
@@ -209,126 +260,217 @@ impl Chart {
         let height = BARS / bars.len() as f64;
         ((place as f64 - (bars.len() as f64 - 1.0) / 2.0) * height, height)
     }
+
+    /// The place of a series among those whose marks could overprint, from the middle: -0.5 and 0.5 of
+    /// two. Zero where it stands alone, and in a chart of rows.
+    #[must_use]
+    pub fn slot(&self, series: usize) -> f64 {
+        let has_marks = |index: &usize| {
+            let series = &self.series[*index];
+            let bars = series.points.iter().any(|point| point.low.is_some());
+            matches!(series.form, Form::Curve | Form::Marks) && bars
+        };
+        let marked: Vec<usize> = (0..self.series.len()).filter(has_marks).collect();
+        match marked.iter().position(|index| *index == series) {
+            Some(place) if !self.is_rows() => place as f64 - (marked.len() as f64 - 1.0) / 2.0,
+            _ => 0.0,
+        }
+    }
+
+    /// Where a stacked bar of this row begins: at the end of those of the series before.
+    #[must_use]
+    pub fn base(&self, series: usize, row: f64) -> f64 {
+        let before = self.series[..series].iter().filter(|series| series.form == Form::Stack);
+        let points = before.flat_map(|series| series.points.iter().filter(|point| point.y == row));
+        points.map(|point| point.x).sum()
+    }
 }
 
 impl Drawing<'_> {
     fn across(&self, x: f64) -> f64 {
-        self.frame.left + self.chart.x.share(x) * (self.frame.right - self.frame.left)
+        let inset = self.inset();
+        let room = self.frame.right - self.frame.left - 2.0 * inset;
+        self.frame.left + inset + self.chart.x.share(x) * room
+    }
+
+    /// Room at either end for the series that stand beside the others.
+    fn inset(&self) -> f64 {
+        self.beside * self.last_slot()
+    }
+
+    fn last_slot(&self) -> f64 {
+        (0..self.chart.series.len()).map(|index| self.chart.slot(index)).fold(0.0, f64::max)
     }
 
     fn down(&self, y: f64) -> f64 {
         self.frame.bottom - self.chart.y.share(y) * (self.frame.bottom - self.frame.top)
     }
 
+    /// The distance of neighbouring series, so that those of one abscissa stay together.
+    fn beside(&self) -> f64 {
+        let slots = (0..self.chart.series.len()).filter(|index| self.chart.slot(*index) != 0.0);
+        let xs = slots.flat_map(|index| &self.chart.series[index].points);
+        let mut xs: Vec<f64> = xs.map(|point| self.across(point.x)).collect();
+        xs.sort_by_cached_key(|x| Ordered(*x));
+        let gaps = xs.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.5);
+        let room = gaps.fold(f64::INFINITY, f64::min);
+        (BESIDE.1 * room / (2.0 * self.last_slot() + 1.0)).min(BESIDE.0)
+    }
+
     fn scales(&self) -> Vec<Shape> {
         let (chart, Frame { left, right, top, bottom, height, .. }) = (self.chart, self.frame);
         let mut shapes = Vec::new();
-        for &tick in &chart.y.ticks {
-            let y = self.down(tick);
-            if !chart.is_rows() {
-                shapes.push(Shape::path("grid", format!("M{left} {y:.1}H{right}")));
+        if chart.is_rows() {
+            for (row, name) in chart.y.names.iter().enumerate() {
+                let lines = row_label(name, left);
+                let first = self.down(row as f64) + 4.0 - LINE * (lines.len() as f64 - 1.0) / 2.0;
+                shapes.extend(lines.iter().enumerate().map(|(line, text)| {
+                    Shape::text("", (left - 6.0, first + LINE * line as f64), "end", text)
+                }));
             }
-            let label = shortened(&chart.y.label(tick), ((LABELS.1 - 8.0) / LETTER) as usize);
-            shapes.push(Shape::text("", (left - 5.0, y + 4.0), "end", &label));
+        } else {
+            for (y, label) in fitting(&chart.y, |tick| self.down(tick), false) {
+                shapes.push(Shape::path("grid", format!("M{left} {y:.1}H{right}")));
+                shapes.push(Shape::text("", (left - 6.0, y + 4.0), "end", &label));
+            }
         }
-        for &tick in &chart.x.ticks {
-            let x = self.across(tick);
-            shapes.push(match chart.is_rows() {
-                true => Shape::path("grid", format!("M{x:.1} {top}V{bottom}")),
-                false => Shape::path("axis", format!("M{x:.1} {bottom}v4")),
-            });
-            shapes.push(Shape::text("", (x, bottom + 15.0), "middle", &chart.x.label(tick)));
+        for (x, label) in fitting(&chart.x, |tick| self.across(tick), true) {
+            shapes.push(Shape::path("grid", format!("M{x:.1} {top}V{bottom}")));
+            shapes.push(Shape::path("axis", format!("M{x:.1} {bottom}v4")));
+            shapes.push(Shape::text("", (x, bottom + 19.0), "middle", &label));
         }
         shapes.push(Shape::path("axis", format!("M{left} {top}V{bottom}H{right}")));
-        let below = ((left + right) / 2.0, height - 8.0);
-        shapes.push(Shape::text("", below, "middle", &chart.x.title));
-        let place = format!("transform=\"translate(11 {}) rotate(-90)\"", (top + bottom) / 2.0);
-        let title = Shape::text("", (0.0, 0.0), "middle", &chart.y.title);
-        shapes.push(Shape { place, ..title });
+        let below = ((left + right) / 2.0, height - 9.0);
+        shapes.push(Shape::text("title", below, "middle", &chart.x.title));
+        shapes.push(Shape::text("title", (2.0, 11.0), "start", &chart.y.title));
         shapes
     }
 
-    fn rule(&self, place: usize, rule: &Rule) -> [Shape; 2] {
-        let Frame { left, right, top, bottom, .. } = self.frame;
-        if rule.upright {
-            let x = self.across(rule.at);
-            // To the side with more room.
-            let (side, anchor) =
-                if x > (left + right) / 2.0 { (-4.0, "end") } else { (4.0, "start") };
-            let at = (x + side, top + 9.0 + 12.0 * place as f64);
-            let line = Shape::path("half", format!("M{x:.1} {top}V{bottom}"));
-            [line, Shape::text("half", at, anchor, &rule.name)]
-        } else {
-            let y = self.down(rule.at);
-            // Two lines may lie near each other: their names stand at either end.
-            let (x, anchor) =
-                if place.is_multiple_of(2) { (right - 3.0, "end") } else { (left + 3.0, "start") };
-            let line = Shape::path("half", format!("M{left} {y:.1}H{right}"));
-            [line, Shape::text("half", (x, y - 4.0), anchor, &rule.name)]
+    /// The letters of the rules, at the edge and apart from each other.
+    fn letters(&self) -> Vec<Shape> {
+        let Frame { right, top, .. } = self.frame;
+        let mut shapes = Vec::new();
+        for upright in [true, false] {
+            let rules = self.chart.rules.iter().enumerate();
+            let rules = rules.filter(|(_, rule)| rule.upright == upright && self.is_within(rule));
+            let place =
+                |rule: &Rule| if upright { self.across(rule.at) } else { self.down(rule.at) };
+            let mut places: Vec<(f64, usize)> =
+                rules.map(|(index, rule)| (place(rule), index)).collect();
+            places.sort_by_cached_key(|one| Ordered(one.0));
+            let mut last = f64::NEG_INFINITY;
+            for (place, index) in places {
+                let place = place.max(last + APART);
+                last = place;
+                let letter = rule_letter(index).to_string();
+                shapes.push(match upright {
+                    true => Shape::text("half", (place, top - 4.0), "middle", &letter),
+                    false => Shape::text("half", (right + 8.0, place + 4.0), "start", &letter),
+                });
+            }
         }
+        shapes
+    }
+
+    fn is_within(&self, rule: &Rule) -> bool {
+        let axis = if rule.upright { &self.chart.x } else { &self.chart.y };
+        (0.0..=1.0).contains(&axis.share(rule.at))
+    }
+
+    fn rule(&self, rule: &Rule) -> Option<Shape> {
+        let Frame { left, right, top, bottom, .. } = self.frame;
+        let path = match rule.upright {
+            true => format!("M{:.1} {top}V{bottom}", self.across(rule.at)),
+            false => format!("M{left} {:.1}H{right}", self.down(rule.at)),
+        };
+        self.is_within(rule).then(|| Shape::path("half", path))
     }
 
     fn series(&self, index: usize, series: &Series) -> Vec<Shape> {
+        let (look, aside) = (&self.looks[index], self.chart.slot(index) * self.beside);
+        let place = |point: &Point| (self.across(point.x) + aside, self.down(point.y));
         let mut shapes = Vec::new();
         if series.form == Form::Trace {
             shapes.extend(self.band(series));
         }
         if matches!(series.form, Form::Trace | Form::Curve) && series.points.len() > 1 {
-            let path = self.line(series.points.iter().map(|point| (point.x, point.y)));
-            shapes.push(line(index, format!("M{path}")));
+            let path = path(series.points.iter().map(place));
+            shapes.push(look.line(format!("M{path}")));
         }
         let (beside, height) = self.chart.bar(index);
-        if series.form == Form::Bars {
+        if matches!(series.form, Form::Bars | Form::Stack) {
             shapes.extend(series.points.iter().map(|point| {
-                let (x, left) = (self.across(point.x), self.frame.left);
+                let base = match series.form {
+                    Form::Stack => self.chart.base(index, point.y),
+                    _ => self.chart.x.range.0,
+                };
+                let from = self.across(base).max(self.frame.left);
+                let to =
+                    self.across(if series.form == Form::Stack { base + point.x } else { point.x });
                 let end = |side: f64| self.down(point.y + beside + side * height / 2.0);
-                let path =
-                    format!("M{left} {:.1}H{:.1}V{:.1}H{left}z", end(-1.0), x.max(left), end(1.0));
+                let path = format!(
+                    "M{from:.1} {:.1}H{:.1}V{:.1}H{from:.1}z",
+                    end(-1.0),
+                    to.max(from),
+                    end(1.0)
+                );
                 Shape::path("bar", path).tip(self.chart.told(series, point))
             }));
         }
-        if series.form != Form::Trace {
-            shapes.extend(self.errors(series, beside));
+        if !matches!(series.form, Form::Trace | Form::Stack) {
+            shapes.extend(self.errors(series, beside, aside));
         }
         if matches!(series.form, Form::Curve | Form::Marks) {
             let tooltips = series.points.len() <= TOOLTIPS_MAX;
             shapes.extend(series.points.iter().map(|point| {
                 let tip = tooltips.then(|| self.chart.told(series, point));
-                let place = (self.across(point.x), self.down(point.y));
-                mark_at(index, place).tip(tip.unwrap_or_default())
+                look.mark_at(place(point)).tip(tip.unwrap_or_default())
             }));
         }
         shapes
     }
 
-    fn line(&self, values: impl Iterator<Item = (f64, f64)>) -> String {
-        let places = values.map(|(x, y)| format!("{:.1} {:.1}", self.across(x), self.down(y)));
-        places.collect::<Vec<_>>().join("L")
+    /// An end of an interval, at most at the edge, and whether it is there.
+    fn end(&self, value: f64) -> (f64, bool) {
+        let (place, from, to) = match self.chart.is_rows() {
+            true => (self.across(value), self.frame.left, self.frame.right),
+            false => (self.down(value), self.frame.top, self.frame.bottom),
+        };
+        let limited = if place.is_nan() { to } else { place.clamp(from, to) };
+        (limited, limited == place)
     }
 
     fn band(&self, series: &Series) -> Option<Shape> {
         let ends = series.points.iter();
-        let ends = ends.filter_map(|point| Some((point.x, point.low?, point.high?)));
+        let ends = ends.filter_map(|point| Some((self.across(point.x), point.low?, point.high?)));
         let ends: Vec<(f64, f64, f64)> = ends.collect();
-        let low = self.line(ends.iter().map(|&(x, low, _)| (x, low)));
-        let high = self.line(ends.iter().rev().map(|&(x, _, high)| (x, high)));
+        let low = path(ends.iter().map(|&(x, low, _)| (x, self.end(low).0)));
+        let high = path(ends.iter().rev().map(|&(x, _, high)| (x, self.end(high).0)));
         (ends.len() > 1).then(|| Shape::path("band", format!("M{low}L{high}z")))
     }
 
-    fn errors(&self, series: &Series, beside: f64) -> Option<Shape> {
+    /// Error bars; one that leaves the drawing has no cap there.
+    fn errors(&self, series: &Series, beside: f64, aside: f64) -> Option<Shape> {
         let bars = series.points.iter().filter_map(|point| {
-            let (low, high) = (point.low?, point.high?);
+            let ends = [self.end(point.low?), self.end(point.high?)];
+            let [(low, _), (high, _)] = ends;
+            let caps = ends.iter().filter(|(_, inside)| *inside);
             Some(if self.chart.is_rows() {
                 let y = self.down(point.y + beside);
-                let (low, high, top) = (self.across(low), self.across(high), y - 3.0);
-                format!("M{low:.1} {y:.1}H{high:.1}M{low:.1} {top:.1}v6M{high:.1} {top:.1}v6")
+                let caps = caps.map(|(x, _)| format!("M{x:.1} {:.1}v6", y - 3.0));
+                format!("M{low:.1} {y:.1}H{high:.1}{}", caps.collect::<String>())
             } else {
-                let x = self.across(point.x);
-                let (low, high, left) = (self.down(low), self.down(high), x - 2.5);
-                format!("M{x:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}h5M{left:.1} {high:.1}h5")
+                let x = self.across(point.x) + aside;
+                let caps = caps.map(|(y, _)| format!("M{:.1} {y:.1}h5", x - 2.5));
+                format!("M{x:.1} {low:.1}V{high:.1}{}", caps.collect::<String>())
             })
         });
         let path: String = bars.collect();
         (!path.is_empty()).then(|| Shape::path("error", path))
     }
+}
+
+fn path(places: impl Iterator<Item = (f64, f64)>) -> String {
+    let places = places.map(|(x, y)| format!("{x:.1} {y:.1}"));
+    places.collect::<Vec<_>>().join("L")
 }

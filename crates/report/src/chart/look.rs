@@ -1,16 +1,65 @@
 //! How series are told apart: colour, mark and dash, and the legend.
 //!
-//! Any two of the first dozen differ in at least two of the three, so that a drawing can be read
-//! without colours. The marks are path strings around a place, so that the static drawing, the
-//! legend and the page's script draw the same ones. Colours are those of Okabe and Ito, darkened or
-//! lightened until each has a contrast of at least 3 to the page. Rejected: labels at the ends of
-//! curves (they overlap where curves meet, and these do).
+//! Series whose names differ by a number alone (queue depths, request sizes, ranges of latency) are an
+//! order, and a reader should see it: they get the steps of a ramp from light to dark, one ramp for each
+//! group of names (`direct, iodepth 8` and `buffered, iodepth 8`). All others get a colour of their own.
+//! Any two of the first dozen differ in mark or dash besides, so that a drawing can be read without
+//! colours. The marks are path strings around a place, so that the static drawing, the legend and the
+//! page's script draw the same ones. Colours were chosen by search: each has a contrast of at least 3 to
+//! the page, and any two of eight lie at least 0.11 apart in OKLab, to normal eyes and to those without red or
+//! green (Machado and others 2009). Rejected: labels at the ends of curves (they overlap where curves
+//! meet, and these do), and names of rules within the drawing (they overprint the data).
 
 use super::draw::Shape;
-use super::{Chart, Form};
+use super::{Chart, Form, Series};
+use crate::page::Tone;
 use askama::Template;
+use stats::grouped;
 
-pub(crate) const COLOURS: usize = 6;
+/// Colours of series that are no order, light and dark.
+const COLOURS: [[&str; 2]; 8] = [
+    ["#0452a9", "#95cdff"],
+    ["#b94105", "#fd8217"],
+    ["#047b65", "#28e0a8"],
+    ["#c45fa9", "#c05bbe"],
+    ["#a87f00", "#fed513"],
+    ["#434343", "#9c9c9c"],
+    ["#470001", "#e0483a"],
+    ["#736ff9", "#7d8cff"],
+];
+/// Steps of a ramp.
+const STEPS: usize = 8;
+/// Ramps of ordered series, from the least on: of one group over many hues, of several one hue each.
+/// On a dark page they run from dim to bright.
+const RAMPS: [[[&str; STEPS]; 2]; 4] = [
+    [
+        ["#38a457", "#009778", "#07817f", "#086c7d", "#01577b", "#013d85", "#281d7b", "#31015a"],
+        ["#835cbe", "#7277dc", "#5494ee", "#17b1f4", "#18cae8", "#01e2de", "#4ff6ca", "#aefebe"],
+    ],
+    [
+        ["#009edb", "#038ac9", "#0676b6", "#0863a4", "#035193", "#023e82", "#012b73", "#041566"],
+        ["#4b70c6", "#5182d7", "#5795e8", "#5ea8f9", "#73bbfe", "#8fcdfe", "#aeddff", "#d0edff"],
+    ],
+    [
+        ["#ce7c0b", "#bc6901", "#a95706", "#974501", "#843403", "#712300", "#5e1300", "#4b0200"],
+        ["#bc4a3c", "#ce5d41", "#df6f47", "#ef824e", "#fe9759", "#ffb17c", "#fecba2", "#ffe2c8"],
+    ],
+    [
+        ["#d465a8", "#be549c", "#a84490", "#933384", "#7e2278", "#690e6b", "#53035b", "#3c0247"],
+        ["#9c4fae", "#b15eba", "#c66dc6", "#db7bd2", "#f18bde", "#ffa2e5", "#fec1e7", "#ffddef"],
+    ],
+];
+/// Colours of the page and of verdicts by name, light and dark.
+const NAMED: [(&str, [&str; 2]); 8] = [
+    ("page", ["#fff", "#15171a"]),
+    ("ink", ["#1a1a1a", "#e8e8e8"]),
+    ("faint", ["#5c5c5c", "#a8a8a8"]),
+    ("rule", ["#dadada", "#34383e"]),
+    ("half", ["#8a6d00", "#e2c15a"]),
+    ("good", ["#00634a", "#3fd0a4"]),
+    ("bad", ["#a83200", "#ff9a66"]),
+    ("warn", ["#7a5a00", "#e2be3c"]),
+];
 
 /// Marks: circle, square, triangle, diamond, cross, as paths from their centre.
 pub(crate) const MARKS: [&str; 5] = [
@@ -21,81 +70,248 @@ pub(crate) const MARKS: [&str; 5] = [
     "m-3-3l6 6m0-6l-6 6",
 ];
 
-/// Colours and strokes of all drawings: in the page's style, and in that of a drawing by itself.
-pub(crate) const CHART_STYLE: &str = "\
-:root{--page:#fff;--ink:#1a1a1a;--faint:#5c5c5c;--rule:#d4d4d4;--half:#8a6d00;\
---s0:#0065a3;--s1:#b84a00;--s2:#00795a;--s3:#a04488;--s4:#7a5a00;--s5:#4f4f4f}\
-.c0{color:var(--s0)}.c1{color:var(--s1)}.c2{color:var(--s2)}.c3{color:var(--s3)}.c4{color:var(--s4)}.c5{color:var(--s5)}\
-svg text{fill:var(--ink);font:11px system-ui,sans-serif}\
+/// Strokes of all drawings.
+const STROKES: &str = "\
+.tn{color:var(--faint)}.tp{color:var(--s0)}.tg{color:var(--good)}.tb{color:var(--bad)}.tw{color:var(--warn)}\
+svg text{fill:var(--ink);font:11px system-ui,sans-serif}svg text.title{fill:var(--faint)}\
 .axis{stroke:var(--faint);fill:none}.grid{stroke:var(--rule);fill:none}\
-.line{fill:none;stroke:currentColor;stroke-width:1.6}.error{fill:none;stroke:currentColor;stroke-width:1.1}\
+.line{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}\
+.error{fill:none;stroke:currentColor;stroke-width:1.1;stroke-opacity:.8}\
 .mark{fill:currentColor;stroke:currentColor;stroke-width:1}.m4{fill:none;stroke-width:1.8}\
-.band{fill:currentColor;fill-opacity:.2;stroke:none}.bar{fill:currentColor;fill-opacity:.75;stroke:currentColor}\
+.band{fill:currentColor;fill-opacity:.2;stroke:none}.bar{fill:currentColor;fill-opacity:.8;stroke:currentColor}\
 .half{stroke:var(--half);stroke-width:1.4;stroke-dasharray:7 3;fill:none}\
-svg text.half{stroke:var(--page);stroke-width:3;stroke-dasharray:none;paint-order:stroke;fill:var(--half)}\
+svg text.half{stroke:none;fill:var(--half);font-weight:600}\
 .d1{stroke-dasharray:6 3}.d2{stroke-dasharray:2 2.5}.d3{stroke-dasharray:8 3 2 3}.d4{stroke-dasharray:4 4}";
 
-pub(super) fn colour(index: usize) -> String {
-    format!("c{}", index % COLOURS)
-}
-
-/// The number of a series' mark, and of its dash in the style.
-fn look(index: usize) -> usize {
-    (index + index / COLOURS) % MARKS.len()
-}
-
-pub(super) fn line(index: usize, path: String) -> Shape {
-    Shape::path(format!("line d{}", look(index)), path)
-}
-
-pub(super) fn mark_at(index: usize, (x, y): (f64, f64)) -> Shape {
-    let mark = look(index);
-    Shape::path(format!("mark m{mark}"), format!("M{x:.1} {y:.1}{}", MARKS[mark]))
-}
-
-/// [`CHART_STYLE`] with its colours in place of their names, which only browsers resolve: for a file
-/// that any program may draw, always light.
-pub(super) fn file_style() -> String {
-    let (names, rest) = CHART_STYLE.split_once('}').unwrap_or_default();
-    let names = names.trim_start_matches(":root{").split(';');
-    names.filter_map(|name| name.split_once(':')).fold(rest.to_owned(), |style, (name, colour)| {
-        style.replace(&format!("var({name})"), colour)
-    })
-}
-
-/// A series as it stands in a legend: 34 by 12 units, drawn as in the chart.
-pub(super) struct Sample<'a> {
+/// How one series looks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    /// The class of its colour.
     pub(super) class: String,
-    pub(super) name: &'a str,
-    pub(super) shapes: Vec<Shape>,
+    /// The number of its mark.
+    pub(super) mark: usize,
+    /// The number of its dash.
+    pub(super) dash: usize,
 }
 
-impl<'a> Sample<'a> {
-    pub(super) fn of(chart: &'a Chart) -> Vec<Self> {
-        let samples = chart.series.iter().enumerate().map(|(index, series)| {
-            let line = || line(index, "M1 6H33".to_owned());
-            let mark = || mark_at(index, (17.0, 6.0));
+impl Look {
+    pub(super) fn line(&self, path: String) -> Shape {
+        Shape::path(format!("line d{}", self.dash), path)
+    }
+
+    pub(super) fn mark_at(&self, (x, y): (f64, f64)) -> Shape {
+        let mark = self.mark;
+        Shape::path(format!("mark m{mark}"), format!("M{x:.1} {y:.1}{}", MARKS[mark]))
+    }
+}
+
+/// The looks of series that are drawn together.
+pub(super) fn looks(series: &[Series]) -> Vec<Look> {
+    let ordered = ordered(series);
+    let looks = series.iter().enumerate().map(|(index, one)| {
+        let look = (index + index / COLOURS.len()) % MARKS.len();
+        let toned = |class: &str| Look { class: class.to_owned(), mark: look, dash: look };
+        match (one.tone, &ordered) {
+            (Tone::Good, _) => toned("tg"),
+            (Tone::Bad, _) => toned("tb"),
+            (Tone::Warn, _) => toned("tw"),
+            (Tone::Faint, _) => toned("tn"),
+            (Tone::Strong | Tone::Picked, _) => toned("tp"),
+            (Tone::Plain, Some(steps)) => {
+                let Step { ramp, step, place, group } = steps[index];
+                Look { class: format!("r{ramp}{step}"), mark: place % MARKS.len(), dash: group }
+            }
+            (Tone::Plain, None) => toned(&format!("c{}", index % COLOURS.len())),
+        }
+    });
+    looks.collect()
+}
+
+/// The place of a series in an order.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    ramp: usize,
+    step: usize,
+    /// From the least of its group on.
+    place: usize,
+    group: usize,
+}
+
+/// The steps of series that are an order: every group of names has three or more that differ in one of
+/// their numbers, and there are ramps for all groups.
+fn ordered(series: &[Series]) -> Option<Vec<Step>> {
+    let names: Vec<(String, Vec<f64>)> = series.iter().map(|one| numbered(&one.name)).collect();
+    let groups = grouped(names.iter().enumerate().map(|(index, (form, all))| (form, (index, all))));
+    let ramps = if groups.len() == 1 { 1 } else { RAMPS.len() - 1 };
+    if groups.len() > ramps {
+        return None;
+    }
+    let mut steps = Vec::new();
+    for (group, (_, members)) in groups.iter().enumerate() {
+        let mut differ = (0..members[0].1.len())
+            .filter(|at| members.iter().any(|(_, all)| all[*at] != members[0].1[*at]));
+        let at = differ.next().filter(|_| differ.next().is_none())?;
+        let mut sorted: Vec<(usize, f64)> =
+            members.iter().map(|(index, all)| (*index, all[at])).collect();
+        sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let distinct = sorted.windows(2).all(|pair| pair[0].1 < pair[1].1);
+        if !distinct || !(3..=STEPS).contains(&sorted.len()) {
+            return None;
+        }
+        let last = sorted.len() - 1;
+        steps.extend(sorted.iter().enumerate().map(|(place, (index, _))| {
+            let ramp = group + usize::from(groups.len() > 1);
+            (*index, Step { ramp, step: place * (STEPS - 1) / last, place, group })
+        }));
+    }
+    steps.sort_by_key(|(index, _)| *index);
+    Some(steps.into_iter().map(|(_, step)| step).collect())
+}
+
+/// Units of the numbers in names, so that `64 KiB` and `1 MiB` differ by a number.
+const UNITS: [(&str, f64); 15] = [
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+    ("B", 1.0),
+    ("k", 1024.0),
+    ("m", 1_048_576.0),
+    ("g", 1_073_741_824.0),
+    ("ns", 1e-9),
+    ("µs", 1e-6),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("kB/s", 1e3),
+    ("MB/s", 1e6),
+    ("GB/s", 1e9),
+];
+
+/// A name without its numbers and their units, and the numbers.
+fn numbered(name: &str) -> (String, Vec<f64>) {
+    let ends = [' ', ',', ':'];
+    let factor = |unit: &str| UNITS.iter().find(|(name, _)| *name == unit).map(|(_, f)| *f);
+    let (mut form, mut numbers) = (String::new(), Vec::new());
+    let mut words = name.split_inclusive(ends).peekable();
+    while let Some(word) = words.next() {
+        let bare = word.trim_end_matches(ends);
+        let digits = bare.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(bare.len());
+        let (number, unit) = bare.split_at(digits);
+        let known = if unit.is_empty() { Some(1.0) } else { factor(unit) };
+        let (Ok(number), Some(mut times)) = (number.parse::<f64>(), known) else {
+            form.push_str(word);
+            continue;
+        };
+        // The unit may be a word of its own.
+        let next = words.peek().and_then(|word| factor(word.trim_end_matches(ends)));
+        let mut end = &word[bare.len()..];
+        if let Some(next) = next.filter(|_| unit.is_empty()) {
+            let unit = words.next().unwrap_or_default();
+            (times, end) = (next, &unit[unit.trim_end_matches(ends).len()..]);
+        }
+        numbers.push(number * times);
+        form.push('#');
+        form.push_str(end);
+    }
+    (form, numbers)
+}
+
+/// Colours by name, of a light page or of a dark one.
+fn names(dark: usize) -> String {
+    let named = NAMED.iter().map(|(name, colours)| (format!("--{name}"), colours[dark]));
+    let own = COLOURS.iter().enumerate();
+    let own = own.map(|(index, colours)| (format!("--s{index}"), colours[dark]));
+    let ramps = RAMPS.iter().enumerate().flat_map(|(ramp, steps)| {
+        let steps = steps[dark].iter().enumerate();
+        steps.map(move |(step, colour)| (format!("--r{ramp}{step}"), *colour))
+    });
+    let all = named.chain(own).chain(ramps);
+    all.map(|(name, colour)| format!("{name}:{colour};")).collect()
+}
+
+/// Classes of the series' colours, and strokes.
+fn classes() -> String {
+    let own = (0..COLOURS.len()).map(|index| format!(".c{index}{{color:var(--s{index})}}"));
+    let ramps = (0..RAMPS.len()).flat_map(|ramp| {
+        (0..STEPS).map(move |step| format!(".r{ramp}{step}{{color:var(--r{ramp}{step})}}"))
+    });
+    own.chain(ramps).collect::<String>() + STROKES
+}
+
+/// Colours and strokes of all drawings, in the page's style. A reader's choice of a scheme in the page
+/// goes before that of the system.
+pub(crate) fn page_style() -> String {
+    let (light, dark) = (names(0), names(1));
+    format!(
+        ":root{{color-scheme:light;{light}}}\
+         @media screen{{:root:has(#dark:checked){{color-scheme:dark;{dark}}}}}\
+         @media screen and (prefers-color-scheme:dark){{\
+         :root:not(:has(#light:checked)){{color-scheme:dark;{dark}}}}}{}",
+        classes()
+    )
+}
+
+/// The same with the colours in place of their names, which only browsers resolve: for a file that any
+/// program may draw, always light.
+pub(super) fn file_style() -> String {
+    let names = names(0);
+    let names = names.split(';').filter_map(|name| name.split_once(':'));
+    names.fold(classes(), |style, (name, colour)| style.replace(&format!("var({name})"), colour))
+}
+
+/// A series as it stands in a legend: 34 by 12 units, drawn as in the chart; or a rule with its letter.
+pub(super) struct Sample {
+    pub(super) class: String,
+    pub(super) name: String,
+    pub(super) shapes: Vec<Shape>,
+    pub(super) is_rule: bool,
+}
+
+impl Sample {
+    /// Series, where there are several or their colour is a judgement, and rules.
+    pub(super) fn of(chart: &Chart) -> Vec<Self> {
+        let told = chart.series.len() > 1 || chart.series.iter().any(|it| it.tone != Tone::Plain);
+        let series = chart.series.iter().zip(looks(&chart.series)).filter(|_| told);
+        let series = series.map(|(series, look)| {
+            let line = || look.line("M1 6H33".to_owned());
+            let mark = || look.mark_at((17.0, 6.0));
             let area = |class, d: &str| Shape::path(class, d.to_owned());
             let shapes = match series.form {
                 Form::Curve => vec![line(), mark()],
                 Form::Trace => vec![area("band", "M1 1H33V11H1z"), line()],
                 Form::Marks => vec![mark()],
-                Form::Bars => vec![area("bar", "M1 2H33V10H1z")],
+                Form::Bars | Form::Stack => vec![area("bar", "M1 2H33V10H1z")],
             };
-            Self { class: colour(index), name: &series.name, shapes }
+            Self { class: look.class, name: series.name.clone(), shapes, is_rule: false }
         });
-        samples.collect()
+        let rules = chart.rules.iter().enumerate().map(|(place, rule)| {
+            let axis = if rule.upright { &chart.x } else { &chart.y };
+            let value = axis.label(rule.at);
+            let name = match rule.name.as_str() {
+                "" => format!("{}: {value}", rule_letter(place)),
+                name => format!("{}: {name}, {value}", rule_letter(place)),
+            };
+            let shapes = vec![Shape::path("half", "M1 6H33".to_owned())];
+            Self { class: "rules".to_owned(), name, shapes, is_rule: true }
+        });
+        series.chain(rules).collect()
     }
+}
+
+/// By which a rule in the drawing and its name in the legend are one.
+pub(super) fn rule_letter(place: usize) -> char {
+    char::from(b'a' + (place % 26) as u8)
 }
 
 #[derive(Template)]
 #[template(path = "legend.html")]
-struct Legend<'a> {
-    samples: Vec<Sample<'a>>,
+struct Legend {
+    samples: Vec<Sample>,
 }
 
 impl Chart {
     pub(crate) fn legend(&self) -> String {
-        Legend { samples: Sample::of(self) }.to_string()
+        let samples = Sample::of(self);
+        if samples.is_empty() { String::new() } else { Legend { samples }.to_string() }
     }
 }

@@ -16,7 +16,9 @@ pub use axis::Axis;
 pub use data::CSV_HEADER;
 
 pub(crate) use axis::extremes;
-pub(crate) use look::{CHART_STYLE, COLOURS, MARKS};
+pub(crate) use look::{MARKS, page_style};
+
+use crate::page::Tone;
 
 /// One value with its interval.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +86,8 @@ pub enum Form {
     Marks,
     /// Bars from the left edge, in a chart of rows.
     Bars,
+    /// Bars, each from the end of that of the series before it, in a chart of rows; without intervals.
+    Stack,
 }
 
 /// Values that belong together.
@@ -95,6 +99,8 @@ pub struct Series {
     pub form: Form,
     /// By rising abscissa; in a chart of rows by row.
     pub points: Vec<Point>,
+    /// A judgement that gives them its colour; [`Tone::Plain`] where they are told apart by name.
+    pub tone: Tone,
 }
 
 impl Series {
@@ -102,7 +108,13 @@ impl Series {
     #[must_use]
     pub fn new(name: impl Into<String>, form: Form, points: Vec<Point>) -> Self {
         let points = points.into_iter().filter(|p| p.x.is_finite() && p.y.is_finite()).collect();
-        Self { name: name.into(), form, points }
+        Self { name: name.into(), form, points, tone: Tone::Plain }
+    }
+
+    /// The same in the colour of a judgement.
+    #[must_use]
+    pub fn toned(self, tone: Tone) -> Self {
+        Self { tone, ..self }
     }
 }
 

@@ -1,4 +1,5 @@
-// Makes the plots of a report answer: zoom, reading of values, switching of series and scales.
+// Makes the plots of a report answer: zoom, reading of values, switching of series and scales; and
+// shows what stands for one thing in all plots and tables of the page.
 //
 // The page is complete without this script. It takes the data of each chart, which stand in the
 // page as JSON, and draws the same drawing again whenever the reader asks for another view. Text
@@ -8,10 +9,14 @@
 (() => {
   const source = document.getElementById("charts");
   if (!source) return;
-  const { charts, marks, colours } = JSON.parse(source.textContent);
+  const { charts, marks } = JSON.parse(source.textContent);
   const space = document.querySelector("figure.chart svg")?.namespaceURI;
   const MARGIN = 6;
-  const TICKS_MAX = 9;
+  // As in the static drawing: letters, lines, rows, room below and beside, neighbours at one abscissa.
+  const [LETTER, LINE, ROW, BELOW, APART, BESIDE] = [6.5, 13, 26, 48, 13, 7];
+  const PRINTED = 700;
+  // Farthest that a point may lie from the crosshair to be read with it.
+  const REACH = 14;
   const ZOOM = 0.6;
   const KEYS = "Arrow keys read values, plus and minus zoom, 0 shows all.";
 
@@ -36,7 +41,7 @@
   const SIZES = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
   const RATES = [[1e9, "GB/s"], [1e6, "MB/s"], [1e3, "kB/s"]];
   const COUNTS = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
-  const count = (v) => scaled(v, COUNTS).trim();
+  const count = (v) => scaled(v, COUNTS).replace(" ", "");
   const FORMATS = {
     "": digits,
     ns: (v) => scaled(v, TIMES),
@@ -44,7 +49,7 @@
     ms: (v) => scaled(v * 1e6, TIMES),
     B: (v) => scaled(v, SIZES),
     "B/s": (v) => scaled(v, RATES),
-    "/s": (v) => count(v) + "/s",
+    "/s": (v) => count(v) + " IOPS",
     n: count,
     "%": (v) => digits(v * 100) + " %",
   };
@@ -52,6 +57,7 @@
     axis.n.length ? axis.n[Math.max(0, Math.round(v))] ?? "" : FORMATS[axis.u](v);
   const label = (axis, v) => {
     if (axis.n.length) return written(axis, v);
+    if (v === 0) return "0";
     return written(axis, v).replace(/^(-?\d+\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
   };
 
@@ -72,7 +78,8 @@
     const given = axis.k.filter((v) => v >= from && v <= to);
     if (axis.n.length || (log === axis.l && given.length > 2)) return given;
     const out = [];
-    if (log && axis.u === "B") {
+    const binary = axis.u === "B" || axis.k.every((v) => Number.isInteger(Math.log2(v)));
+    if (log && binary) {
       for (let p = Math.ceil(Math.log2(from)); 2 ** p <= to; p++) out.push(2 ** p);
     } else if (log) {
       const decades = Math.log10(to / from);
@@ -91,8 +98,26 @@
         out.push(at * step);
       }
     }
-    const every = Math.max(1, Math.ceil(out.length / TICKS_MAX));
-    return out.filter((_, place) => place % every === 0);
+    return out;
+  };
+  // The labels that have room, each with its place.
+  const fitting = (all, half) => {
+    for (let every = 1; every < all.length; every++) {
+      const shown = all.filter((_, place) => place % every === 0);
+      const free = shown.every(([at, text], place) =>
+        place === 0 || Math.abs(at - shown[place - 1][0]) >= half(text) + half(shown[place - 1][1]));
+      if (free) return shown;
+    }
+    return all.slice(0, 1);
+  };
+  const lines = (text, letters) => {
+    const out = [""];
+    for (const word of text.split(" ")) {
+      const last = out.length - 1;
+      if (out[last] && out[last].length + 1 + word.length > letters) out.push(word);
+      else out[last] += (out[last] ? " " : "") + word;
+    }
+    return out.map((line) => (line.length > letters ? line.slice(0, letters - 1) + "…" : line));
   };
 
   const svg = (name, attributes, ...children) => {
@@ -107,13 +132,56 @@
     element.append(...children);
     return element;
   };
-  const look = (index) => (index + Math.floor(index / colours)) % marks.length;
+
+  // Words by which a point and a row of a table are one: levels without the names of their axes.
+  const word = (text) => text.toLowerCase().replace(/\s+/g, " ").trim()
+    .replace(/^(queue depth|iodepth|depth|qd|cache|bs|rw) /, "")
+    .replace(/^([\d.]+) (ki|mi|gi)b$/, (_, number, unit) => number + unit[0]);
+  const words = (text) => text.split(", ").map(word).filter(Boolean);
+  const rows = [];
+  for (const table of document.querySelectorAll("table")) {
+    let above = [];
+    for (const row of table.rows) {
+      if (!row.querySelector("td")) continue;
+      const cells = [...row.cells].slice(0, 6).map((cell) => cell.textContent.trim());
+      // Levels that are as in the row above are left empty.
+      for (let at = 0; at < cells.length && !cells[at]; at++) cells[at] = above[at] ?? "";
+      above = cells;
+      rows.push({ row, words: new Set(cells.flatMap((cell) => [word(cell), ...words(cell)])) });
+    }
+  }
+  const plots = [];
+  const clear = () => {
+    rows.forEach(({ row }) => row.classList.remove("linked"));
+    plots.forEach((plot) => plot.ringed([]));
+  };
+  // Shows what stands for a point elsewhere.
+  const link = (own, key) => {
+    const all = key.split("|");
+    rows.forEach(({ row, words: has }) =>
+      row.classList.toggle("linked", all.length > 1 && all.every((one) => has.has(one))));
+    plots.forEach((plot) => plot.ringed(plot === own ? [] : plot.keys.get(key) ?? []));
+  };
+  const linkRow = (row) => {
+    const found = rows.find((one) => one.row === row);
+    clear();
+    if (!found) return;
+    for (const plot of plots) {
+      const points = [];
+      for (const [key, all] of plot.keys) {
+        const keys = key.split("|");
+        if (keys.length > 1 && keys.every((one) => found.words.has(one))) points.push(...all);
+      }
+      plot.ringed(points);
+      if (points.length) row.classList.add("linked");
+    }
+  };
+  const emphasise = (name) => plots.forEach((plot) => plot.emphasise(name));
 
   class Plot {
     constructor(figure, chart) {
       this.chart = chart;
       this.root = figure.querySelector("svg");
-      [this.width, this.height, this.left, this.right, this.top, this.bottom] = chart.f;
       this.rows = chart.y.n.length > 0;
       this.log = { x: chart.x.l, y: chart.y.l };
       this.home = { x: chart.x.r, y: chart.y.r };
@@ -121,6 +189,10 @@
       this.shown = chart.s.map(() => true);
       this.at = null;
       this.drag = null;
+      this.rings = [];
+      this.keys = this.named();
+      figure.classList.add("live");
+      this.size();
       this.controls(figure);
       this.legend(figure);
       this.root.setAttribute("tabindex", "0");
@@ -133,7 +205,44 @@
       }
       this.root.addEventListener("dblclick", () => this.reset());
       this.draw();
-      figure.classList.add("live");
+      new ResizeObserver(() => {
+        if (this.size()) this.draw();
+      }).observe(this.root.parentElement);
+    }
+
+    // Takes the width that there is, or this one; whether that is new.
+    size(width = this.root.parentElement.clientWidth) {
+      const [wide, high, left, right, top] = this.chart.f;
+      if (width < 50) width = wide;
+      if (width === this.width) return false;
+      [this.width, this.top, this.right] = [width, top, width - (wide - right)];
+      this.left = this.rows ? Math.min(left, Math.round(width * 0.42)) : left;
+      if (this.rows) {
+        const letters = Math.floor((this.left - 8) / LETTER);
+        this.labels = this.chart.y.n.map((name) => lines(name, letters));
+        const most = Math.max(1, ...this.labels.map((label) => label.length));
+        this.height = top + BELOW + this.chart.y.n.length * (ROW + LINE * (most - 1));
+      } else {
+        this.height = Math.round(Math.max(high * 0.8, Math.min(high * 1.25, width * 0.45)));
+      }
+      this.bottom = this.height - BELOW;
+      this.root.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
+      return true;
+    }
+
+    // Points by the words that they stand for.
+    named() {
+      const keys = new Map();
+      const [, of] = /\(([^()]*)\)$/.exec(this.chart.t) ?? [];
+      const axis = this.rows ? this.chart.y : this.chart.x;
+      this.chart.s.forEach((series, index) => series.p.forEach((point, place) => {
+        const at = label(axis, point[this.rows ? 1 : 0]);
+        const all = [...words(of ?? ""), ...words(series.n), ...words(at)];
+        point.key = [...new Set(all)].sort().join("|");
+        if (!keys.has(point.key)) keys.set(point.key, []);
+        keys.get(point.key).push([index, place]);
+      }));
+      return keys;
     }
 
     // Buttons below the drawing, and the line in which values are read out.
@@ -151,7 +260,7 @@
       );
       for (const name of this.rows ? ["x"] : ["x", "y"]) {
         const { low } = this.extent(name);
-        if (!(low > 0)) continue;
+        if (!(low > 0) || this.chart.s.some((series) => series.f === "s")) continue;
         const element = button(`log ${name}`, `logarithmic ${name} axis`, () => {
           this.scale(name, !this.log[name]);
           element.setAttribute("aria-pressed", String(this.log[name]));
@@ -161,11 +270,12 @@
       }
       this.output = html("output", { "aria-live": "off" });
       bar.append(this.output);
-      this.root.after(bar);
+      this.root.parentElement.after(bar);
     }
 
     legend(figure) {
-      const items = figure.querySelectorAll(".legend > li");
+      const items = figure.querySelectorAll(".legend > li:not(.rule)");
+      this.values = [];
       items.forEach((item, index) => {
         const button = html("button", { type: "button", "aria-pressed": "true" });
         button.append(...item.childNodes);
@@ -175,6 +285,11 @@
           if (this.at && !this.shown[this.at[0]]) this.at = null;
           this.draw();
         });
+        const { n } = this.chart.s[index];
+        for (const on of ["pointerenter", "focus"]) button.addEventListener(on, () => emphasise(n));
+        for (const off of ["pointerleave", "blur"]) button.addEventListener(off, () => emphasise(null));
+        this.values.push(html("output", { class: "value", "aria-live": "off" }));
+        button.append(this.values[index]);
         item.append(button);
       });
     }
@@ -223,7 +338,7 @@
     }
 
     across(x) {
-      return this.left + this.share("x", x) * (this.right - this.left);
+      return this.left + this.inset + this.share("x", x) * (this.right - this.left - 2 * this.inset);
     }
 
     down(y) {
@@ -274,91 +389,144 @@
 
     draw() {
       const { chart, left, right, top, bottom } = this;
-      const parts = [];
       const scales = svg("g", { class: "scales" });
-      for (const v of ticks(chart.y, this.log.y, this.view.y)) {
-        const y = this.down(v);
-        if (!this.rows) scales.append(svg("path", { class: "grid", d: `M${left} ${y}H${right}` }));
-        let text = label(chart.y, v);
-        if (text.length > 23) text = text.slice(0, 22) + "…";
-        scales.append(svg("text", { x: left - 5, y: y + 4, "text-anchor": "end" }, text));
+      if (this.rows) {
+        this.labels.forEach((label, row) => label.forEach((text, line) => {
+          const y = this.down(row) + 4 - (LINE * (label.length - 1)) / 2 + LINE * line;
+          scales.append(svg("text", { x: left - 6, y, "text-anchor": "end" }, text));
+        }));
+      } else {
+        const all = ticks(chart.y, this.log.y, this.view.y).map((v) => [this.down(v), label(chart.y, v)]);
+        for (const [y, text] of fitting(all, () => LINE / 2 + 1)) {
+          scales.append(svg("path", { class: "grid", d: `M${left} ${y}H${right}` }));
+          scales.append(svg("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, text));
+        }
       }
-      for (const v of ticks(chart.x, this.log.x, this.view.x)) {
-        const x = this.across(v);
-        const line = this.rows
-          ? { class: "grid", d: `M${x} ${top}V${bottom}` }
-          : { class: "axis", d: `M${x} ${bottom}v4` };
-        const place = { x, y: bottom + 15, "text-anchor": "middle" };
-        scales.append(svg("path", line), svg("text", place, label(chart.x, v)));
+      this.inset = 0;
+      this.aside = this.beside();
+      this.inset = this.aside * Math.max(0, ...chart.s.map((series) => series.k));
+      const all = ticks(chart.x, this.log.x, this.view.x).map((v) => [this.across(v), label(chart.x, v)]);
+      for (const [x, text] of fitting(all, (text) => (text.length * LETTER) / 2 + 4)) {
+        scales.append(
+          svg("path", { class: "grid", d: `M${x} ${top}V${bottom}` }),
+          svg("path", { class: "axis", d: `M${x} ${bottom}v4` }),
+          svg("text", { x, y: bottom + 19, "text-anchor": "middle" }, text),
+        );
       }
-      scales.append(svg("path", { class: "axis", d: `M${left} ${top}V${bottom}H${right}` }));
-      parts.push(scales);
-      const middle = { "text-anchor": "middle" };
-      parts.push(svg("text", { x: (left + right) / 2, y: this.height - 8, ...middle }, chart.x.t));
-      if (chart.y.t) {
-        const turn = `translate(11 ${(top + bottom) / 2}) rotate(-90)`;
-        parts.push(svg("text", { transform: turn, ...middle }, chart.y.t));
-      }
+      const middle = { class: "title", x: (left + right) / 2, y: this.height - 9, "text-anchor": "middle" };
+      scales.append(
+        svg("path", { class: "axis", d: `M${left} ${top}V${bottom}H${right}` }),
+        svg("text", middle, chart.x.t),
+        svg("text", { class: "title", x: 2, y: 11 }, chart.y.t),
+      );
       const frame = [left - MARGIN, top - MARGIN, right - left + 2 * MARGIN, bottom - top + 2 * MARGIN];
       const [x, y, width, height] = frame;
       this.data = svg("svg", { class: "data", x, y, width, height, viewBox: frame.join(" ") });
-      chart.r.forEach((rule, place) => this.rule(rule, place));
+      this.data.append(this.rules(scales));
       chart.s.forEach((series, index) => {
         if (this.shown[index]) this.series(series, index);
       });
-      parts.push(this.data);
-      this.root.replaceChildren(...parts);
+      this.root.replaceChildren(scales, this.data);
+      this.cross = svg("path", { class: "cross", visibility: "hidden" });
       this.ring = svg("circle", { class: "ring", r: 6, visibility: "hidden" });
-      this.data.append(this.ring);
+      this.others = svg("g", { class: "others" });
+      this.data.prepend(this.cross);
+      this.data.append(this.others, this.ring);
+      this.ringed(this.rings);
       this.read();
     }
 
-    rule([upright, v, name], place) {
+    // The rules that lie within, and their letters at the edge, apart from each other.
+    rules(scales) {
       const { left, right, top, bottom } = this;
-      const at = upright ? this.across(v) : this.down(v);
-      const end = upright ? at > (left + right) / 2 : place % 2 === 0;
-      const x = upright ? at + (end ? -4 : 4) : end ? right - 3 : left + 3;
-      this.data.append(
-        svg("path", { class: "half", d: upright ? `M${at} ${top}V${bottom}` : `M${left} ${at}H${right}` }),
-        svg("text", {
-          class: "half", x, y: upright ? top + 9 + 12 * place : at - 4, "text-anchor": end ? "end" : "start",
-        }, name),
-      );
+      const group = svg("g", { class: "rules" });
+      for (const upright of [true, false]) {
+        let last = -Infinity;
+        this.chart.r
+          .map(([stands, v], place) => ({ stands, v, letter: String.fromCharCode(97 + (place % 26)) }))
+          .filter(({ stands, v }) => {
+            const share = this.share(upright ? "x" : "y", v);
+            return stands === upright && share >= 0 && share <= 1;
+          })
+          .map((rule) => ({ ...rule, at: upright ? this.across(rule.v) : this.down(rule.v) }))
+          .sort((a, b) => a.at - b.at)
+          .forEach(({ at, letter }) => {
+            last = Math.max(at, last + APART);
+            const place = upright
+              ? { x: last, y: top - 4, "text-anchor": "middle" }
+              : { x: right + 8, y: last + 4, "text-anchor": "start" };
+            group.append(svg("path", { class: "half", d: upright ? `M${at} ${top}V${bottom}` : `M${left} ${at}H${right}` }));
+            scales.append(svg("text", { class: "half", ...place }, letter));
+          });
+      }
+      return group;
     }
 
-    series({ f, p, b }, index) {
-      const group = svg("g", { class: `c${index % colours}`, "data-series": index });
-      const dash = `line d${look(index)}`;
-      const place = ([x, y]) => `${this.across(x).toFixed(1)} ${this.down(y).toFixed(1)}`;
+    // The distance of neighbouring series at one abscissa.
+    beside() {
+      const slotted = this.chart.s.filter((series) => series.k !== 0);
+      const xs = slotted.flatMap((series) => series.p.map((point) => this.across(point[0]))).sort((a, b) => a - b);
+      const gaps = xs.slice(1).map((x, place) => x - xs[place]).filter((gap) => gap > 0.5);
+      const most = Math.max(0, ...slotted.map((series) => series.k));
+      return Math.min(BESIDE, (0.5 * Math.min(Infinity, ...gaps)) / (2 * most + 1));
+    }
+
+    // Where a stacked bar begins.
+    base(index, row) {
+      let sum = 0;
+      this.chart.s.slice(0, index).forEach((series) => {
+        if (series.f === "s") series.p.forEach((point) => { if (point[1] === row) sum += point[0]; });
+      });
+      return sum;
+    }
+
+    // Where the mark of a point lies.
+    spotted(index, point) {
+      const series = this.chart.s[index];
+      const x = series.f === "s" ? this.base(index, point[1]) + point[0] : point[0];
+      const y = point[1] + (series.f === "b" ? series.b[0] : 0);
+      return [this.across(x) + series.k * this.aside, this.down(y)];
+    }
+
+    series({ f, p, b, c, k }, index) {
+      const [colour, mark, dash] = c;
+      const group = svg("g", { class: colour, "data-series": index });
+      const aside = k * this.aside;
+      const place = ([x, y]) => `${(this.across(x) + aside).toFixed(1)} ${this.down(y).toFixed(1)}`;
+      const within = (v, from, to) => Math.max(from, Math.min(to, v));
       const ranged = p.filter((point) => typeof point[2] === "number");
-      if (f === "b") {
+      if (f === "b" || f === "s") {
         for (const [x, y] of p) {
           const [high, low] = [this.down(y + b[0] - b[1] / 2), this.down(y + b[0] + b[1] / 2)];
-          const end = Math.max(this.left, this.across(x));
-          group.append(svg("path", { class: "bar", d: `M${this.left} ${high}H${end}V${low}H${this.left}z` }));
+          const base = f === "s" ? this.base(index, y) : null;
+          const begin = Math.max(this.left, base === null ? this.left : this.across(base));
+          const end = Math.max(begin, this.across((base ?? 0) + x));
+          group.append(svg("path", { class: "bar", d: `M${begin} ${high}H${end}V${low}H${begin}z` }));
         }
       }
       if (f === "t" && ranged.length > 1) {
-        const ends = (end) => ranged.map((point) => place([point[0], point[end]]));
+        const ends = (end) => ranged.map((point) =>
+          `${this.across(point[0]).toFixed(1)} ${within(this.down(point[end]), this.top, this.bottom).toFixed(1)}`);
         const d = `M${ends(2).join("L")}L${ends(3).reverse().join("L")}z`;
         group.append(svg("path", { class: "band", d }));
       }
       if ((f === "t" || f === "c") && p.length > 1) {
-        group.append(svg("path", { class: dash, d: `M${p.map(place).join("L")}` }));
+        group.append(svg("path", { class: `line d${dash}`, d: `M${p.map(place).join("L")}` }));
       }
-      if (f !== "t" && ranged.length) {
+      if (f !== "t" && f !== "s" && ranged.length) {
         const d = ranged.map(([x, y, low, high]) => {
-          if (this.rows) {
-            const [a, z, at] = [this.across(low), this.across(high), this.down(y + b[0])];
-            return `M${a} ${at}H${z}M${a} ${at - 3}v6M${z} ${at - 3}v6`;
-          }
-          const [a, z, at] = [this.down(low), this.down(high), this.across(x)];
-          return `M${at} ${a}V${z}M${at - 2.5} ${a}h5M${at - 2.5} ${z}h5`;
+          const [at, from, to] = this.rows
+            ? [this.down(y + b[0]), this.left, this.right]
+            : [this.across(x) + aside, this.top, this.bottom];
+          const own = [low, high].map((v) => (this.rows ? this.across(v) : this.down(v)));
+          const [a, z] = own.map((v) => within(v, from, to));
+          const caps = own.filter((v) => v >= from && v <= to)
+            .map((v) => (this.rows ? `M${v} ${at - 3}v6` : `M${at - 2.5} ${v}h5`));
+          return (this.rows ? `M${a} ${at}H${z}` : `M${at} ${a}V${z}`) + caps.join("");
         });
         group.append(svg("path", { class: "error", d: d.join("") }));
       }
       if (f === "c" || f === "m") {
-        const mark = look(index);
         for (const point of p) {
           group.append(svg("path", { class: `mark m${mark}`, d: `M${place(point)}${marks[mark]}` }));
         }
@@ -366,11 +534,34 @@
       this.data.append(group);
     }
 
-    // Shows the point that is read, in words and by a ring.
+    // Rings at the points that stand for what is read elsewhere.
+    ringed(points) {
+      this.rings = points;
+      const circles = points.filter(([index]) => this.shown[index]).map(([index, place]) => {
+        const [cx, cy] = this.spotted(index, this.chart.s[index].p[place]);
+        return svg("circle", { class: "ring", r: 6, cx, cy });
+      });
+      this.others.replaceChildren(...circles);
+    }
+
+    // Dims the other series where one of this name is.
+    emphasise(name) {
+      const has = this.chart.s.some((series) => series.n === name);
+      for (const group of this.data.querySelectorAll("g[data-series]")) {
+        const other = this.chart.s[Number(group.dataset.series)].n !== name;
+        group.classList.toggle("dim", name !== null && has && other);
+      }
+    }
+
+    // Shows the point that is read, in words and by a ring, and the values of all series there.
     read() {
+      const values = this.at ? this.beneath() : [];
+      this.values.forEach((output, index) => { output.textContent = values[index] ?? ""; });
+      const hide = (element) => element.setAttribute("visibility", "hidden");
       if (!this.at) {
         this.output.textContent = "";
-        this.ring.setAttribute("visibility", "hidden");
+        hide(this.ring);
+        hide(this.cross);
         return;
       }
       const [index, place] = this.at;
@@ -386,9 +577,31 @@
       }
       if (point[4]) text += `, ${point[4]}`;
       this.output.textContent = text;
-      this.ring.setAttribute("cx", this.across(point[0]));
-      this.ring.setAttribute("cy", this.down(point[1] + (series.f === "b" ? series.b[0] : 0)));
+      const [cx, cy] = this.spotted(index, point);
+      this.ring.setAttribute("cx", cx);
+      this.ring.setAttribute("cy", cy);
       this.ring.setAttribute("visibility", "visible");
+      const line = this.rows ? `M${this.left} ${this.down(point[1])}H${this.right}` : `M${this.across(point[0])} ${this.top}V${this.bottom}`;
+      this.cross.setAttribute("d", line);
+      this.cross.setAttribute("visibility", "visible");
+      link(this, point.key);
+    }
+
+    // What each series has at the abscissa that is read.
+    beneath() {
+      const along = this.rows ? "y" : "x";
+      const place = (point) => (this.rows ? this.down(point[1]) : this.across(point[0]));
+      const [own, at] = this.at;
+      const here = place(this.chart.s[own].p[at]);
+      return this.chart.s.map((series, index) => {
+        if (!this.shown[index]) return "";
+        let best = null;
+        for (const point of series.p) {
+          if (!best || Math.abs(place(point) - here) < Math.abs(place(best) - here)) best = point;
+        }
+        if (!best || Math.abs(place(best) - here) > REACH) return "";
+        return written(this.chart[along === "x" ? "y" : "x"], best[along === "x" ? 1 : 0]);
+      });
     }
 
     // The point nearest to a place of the drawing.
@@ -397,10 +610,9 @@
       let least = Infinity;
       this.chart.s.forEach((series, index) => {
         if (!this.shown[index]) return;
-        const beside = series.f === "b" ? series.b[0] : 0;
         series.p.forEach((point, place) => {
-          const dx = this.across(point[0]) - x;
-          const dy = this.down(point[1] + beside) - y;
+          const [atX, atY] = this.spotted(index, point);
+          const [dx, dy] = [atX - x, atY - y];
           const far = this.rows ? dx * dx * 0.05 + dy * dy : dx * dx + dy * dy * 0.3;
           if (far < least) [least, best] = [far, [index, place]];
         });
@@ -527,7 +739,8 @@
         this.read();
         return;
       }
-      const across = area.x.map((v) => (v - this.left) / (this.right - this.left));
+      const across = area.x.map((v) =>
+        (v - this.left - this.inset) / (this.right - this.left - 2 * this.inset));
       const along = area.y.map((v) => (this.bottom - v) / (this.bottom - this.top)).reverse();
       this.show(across, this.rows ? [0, 1] : along);
     }
@@ -541,10 +754,51 @@
       if (this.drag || document.activeElement === this.root) return;
       this.at = null;
       this.read();
+      clear();
     }
   }
 
   for (const figure of document.querySelectorAll("figure.chart")) {
-    new Plot(figure, charts[Number(figure.dataset.chart)]);
+    plots.push(new Plot(figure, charts[Number(figure.dataset.chart)]));
   }
+  document.addEventListener("pointerover", (event) => {
+    const row = event.target.closest?.("tr");
+    if (row) linkRow(row);
+  });
+  document.addEventListener("pointerout", (event) => {
+    if (event.target.closest?.("tr")) clear();
+  });
+
+  // All folds at once, and on paper all of them, with plots as wide as it.
+  const folds = [...document.querySelectorAll("article details")];
+  const bar = document.querySelector(".tools");
+  if (folds.length && bar) {
+    const button = html("button", { type: "button" }, "open all");
+    button.addEventListener("click", () => {
+      const open = folds.some((fold) => !fold.open);
+      folds.forEach((fold) => { fold.open = open; });
+      button.textContent = open ? "close all" : "open all";
+    });
+    bar.append(button);
+  }
+  // A link into a fold opens it.
+  const reveal = () => {
+    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    for (let fold = target && target.closest("details"); fold; fold = fold.parentElement.closest("details")) {
+      fold.open = true;
+    }
+    if (target) target.scrollIntoView();
+  };
+  window.addEventListener("hashchange", reveal);
+  reveal();
+  let closed = [];
+  window.addEventListener("beforeprint", () => {
+    closed = folds.filter((fold) => !fold.open && !fold.closest("figure"));
+    closed.forEach((fold) => { fold.open = true; });
+    plots.forEach((plot) => { if (plot.size(PRINTED)) plot.draw(); });
+  });
+  window.addEventListener("afterprint", () => {
+    closed.forEach((fold) => { fold.open = false; });
+    plots.forEach((plot) => { if (plot.size()) plot.draw(); });
+  });
 })();

@@ -142,11 +142,16 @@ fn ladder(run: &LimitsRun) -> Option<Chart> {
         of(|it| it != HalfPower::NotKnown).count(),
         if missed.is_empty() { missed } else { format!("; {missed} gives less") }
     );
-    let series = vec![
+    let finding = match of(|it| it != HalfPower::NotKnown).count() {
+        0 => "Of no part both peaks are known, advertised and measured.".to_owned(),
+        _ => finding,
+    };
+    let mut series = vec![
         Series::new("measured (RAP)", Form::Marks, measured),
         Series::new("advertised (PAP)", Form::Marks, advertised),
         Series::new("half-power line: half of the advertised", Form::Marks, half),
     ];
+    series.retain(|series| !series.points.is_empty());
     let chart = Chart {
         title: "The path: advertised and real peak of each part".to_owned(),
         finding,

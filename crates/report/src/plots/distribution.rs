@@ -5,7 +5,7 @@
 //! the curve ends there. Rejected: a density (its look depends on the width of the bins), and
 //! percentiles as bars (what lies between them is lost).
 
-use crate::chart::{Axis, Chart, Form, Point, Rule, Series, points, ys};
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ys};
 use crate::number;
 use crate::story::capital;
 use record::{HistogramSnapshot, NORMAL_95, Unit, bucket_high, bucket_low};
@@ -43,6 +43,18 @@ fn curve(histogram: &HistogramSnapshot) -> Vec<Point> {
     points
 }
 
+/// A curve from the beginning of its axis on: the share that took longer than that is the one at the last
+/// time before it.
+fn from_edge(series: Series, x: &Axis) -> Series {
+    let before = series.points.iter().take_while(|point| point.x < x.range.0).count();
+    let mut points = series.points;
+    points.drain(..before.saturating_sub(1));
+    if let Some(first) = points.first_mut() {
+        first.x = first.x.max(x.range.0);
+    }
+    Series { points, ..series }
+}
+
 /// Named histograms in one plot; `None` where none has a curve.
 pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Chart> {
     let series: Vec<Series> = named
@@ -63,8 +75,13 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
     });
     let tail = tail.unwrap_or_default();
     let finding = format!("{}: half take less than {}{tail}.", capital(name), number::time(median));
-    // The fastest few in a thousand would take decades of the axis.
-    let slower = points(&series).filter(|point| point.y <= FASTEST).map(|point| point.x);
+    // The fastest few in a thousand would take decades of the axis: it begins where they end.
+    let slower = series.iter().flat_map(|series| {
+        let from = series.points.iter().position(|point| point.y <= FASTEST);
+        &series.points[from.unwrap_or(series.points.len()).saturating_sub(1)..]
+    });
+    let x = Axis::decades("latency", Some(Unit::Nanos), slower.map(|point| point.x));
+    let series: Vec<Series> = series.into_iter().map(|series| from_edge(series, &x)).collect();
     let share = "share of requests that took longer";
     let mut rules = vec![Rule::level(0.5, "median"), Rule::level(0.01, "99th percentile")];
     rules.retain(|rule| ys(&series).any(|y| y <= rule.at));
@@ -75,7 +92,7 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
             "Bands: 95 %, as if requests were independent of each other; too narrow where they \
                  are not. Times to 0.8 %. Curves end where fewer than ten requests took longer."
                 .to_owned(),
-        x: Axis::decades("latency", Some(Unit::Nanos), slower),
+        x,
         y: Axis::decades(share, Some(Unit::Share), ys(&series)),
         rules,
         series,

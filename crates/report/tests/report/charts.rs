@@ -156,7 +156,7 @@ fn the_first_row_is_on_top() {
 fn positions_on_a_disk_are_labelled_in_whole_binary_units() {
     let axis = Axis::over("", Some(Unit::Bytes), [0.0, 9.1e9]);
     let labels: Vec<String> = axis.ticks.iter().map(|tick| axis.label(*tick)).collect();
-    assert_eq!(labels, ["0 B", "2 GiB", "4 GiB", "6 GiB", "8 GiB"]);
+    assert_eq!(labels, ["0", "2 GiB", "4 GiB", "6 GiB", "8 GiB"]);
 }
 
 #[test]
@@ -174,11 +174,63 @@ fn axes_carry_their_titles_and_all_text_is_escaped() {
     for svg in [drawing(&page(example())), example().svg_file()] {
         assert!(svg.contains(">size (KiB)<") && svg.contains(">rate<"), "{svg}");
         assert!(svg.contains("a&#60;0, 64: 8.70 IOPS (7.83 IOPS to 9.57 IOPS)"), "{svg}");
-        assert!(svg.contains("half &#60;of&#62; it"), "{svg}");
         for hostile in ["a<0", "<script", "</script", "<b>", "\u{202e}"] {
             assert!(!svg.contains(hostile), "{hostile}: {svg}");
         }
     }
+    for whole in [page(example()), example().svg_file()] {
+        assert!(whole.contains("a: half &#60;of&#62; it, 4.35 IOPS"), "{whole}");
+    }
+}
+
+/// The classes of the groups of a drawing, one per series.
+fn classes(names: &[&str]) -> Vec<String> {
+    let mut chart = example();
+    chart.series = names
+        .iter()
+        .map(|name| Series { name: (*name).to_owned(), ..chart.series[0].clone() })
+        .collect();
+    let svg = drawing(&page(chart));
+    let groups = svg.split("<g class=\"").skip(3).map(|group| group.split('"').next().unwrap());
+    groups.map(str::to_owned).collect()
+}
+
+#[test]
+fn depths_and_sizes_are_steps_of_a_ramp_in_their_order_and_groups_have_ramps_of_their_own() {
+    assert_eq!(classes(&["iodepth 1", "iodepth 32", "iodepth 8"]), ["r00", "r07", "r03"]);
+    let sizes = ["512 B", "4 KiB", "64 KiB", "1 MiB"];
+    assert_eq!(classes(&sizes), ["r00", "r02", "r04", "r07"]);
+    let eight = ["2k", "4k", "8k", "16k", "32k", "64k", "128k", "1m"];
+    assert_eq!(classes(&eight).iter().collect::<BTreeSet<_>>().len(), 8);
+    let groups = ["direct, iodepth 1", "buffered, iodepth 1", "direct, iodepth 3"];
+    let rest = ["buffered, iodepth 3", "direct, iodepth 8", "buffered, iodepth 8"];
+    let both: Vec<&str> = groups.into_iter().chain(rest).collect();
+    assert_eq!(classes(&both), ["r10", "r20", "r13", "r23", "r17", "r27"]);
+    // Two are no order, nor are names that differ in two numbers at once.
+    assert_eq!(classes(&["iodepth 1", "iodepth 8"]), ["c0", "c1"]);
+    assert_eq!(classes(&["4k, qd 1", "8k, qd 2", "16k, qd 4"]), ["c0", "c1", "c2"]);
+    assert_eq!(classes(&["reads", "writes", "both"]), ["c0", "c1", "c2"]);
+}
+
+#[test]
+fn intervals_of_several_series_at_one_abscissa_stand_beside_each_other() {
+    let mut chart = example();
+    chart.series = vec![chart.series[0].clone(), chart.series[2].clone()];
+    let svg = drawing(&page(chart));
+    let bars: Vec<&str> = svg.split("class=\"error\" d=\"M").skip(1).collect();
+    let first: Vec<f64> =
+        bars.iter().map(|bar| bar.split(' ').next().unwrap().parse().unwrap()).collect();
+    assert!((first[1] - first[0] - 7.0).abs() < 0.11, "{first:?}");
+}
+
+#[test]
+fn an_interval_ends_at_the_edge_of_the_drawing_and_has_no_cap_there() {
+    let mut chart = example();
+    chart.series.truncate(1);
+    chart.series[0].points = vec![Point::within(2.0, 1.0, -5.0, 1.2), Point::bare(64.0, 2.0)];
+    let svg = drawing(&page(chart));
+    let bar = svg.split("class=\"error\" d=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert_eq!(bar, "M56.0 292.0V261.5M53.5 261.5h5");
 }
 
 #[test]
@@ -186,6 +238,7 @@ fn every_form_is_drawn_with_its_interval() {
     let svg = drawing(&page(example()));
     assert_eq!(svg.matches("class=\"band\"").count(), 1);
     assert_eq!(svg.matches("class=\"error\"").count(), 2);
+    // Two lines and the letter of each.
     assert_eq!(svg.matches("class=\"half\"").count(), 4);
     // Two curves, the one with marks and the band's.
     assert_eq!(svg.matches("class=\"line").count(), 2);
@@ -253,7 +306,7 @@ fn no_two_of_the_first_dozen_series_look_alike_even_without_colour_and_line() {
 #[test]
 fn the_style_of_a_file_names_no_variable() {
     let svg = example().svg_file();
-    assert!(!svg.contains("var(") && svg.contains(".c0{color:#0065a3}"), "{svg}");
+    assert!(!svg.contains("var(") && svg.contains(".c0{color:#0452a9}"), "{svg}");
 }
 
 #[test]

@@ -313,6 +313,24 @@ fn strip(text: &str) -> String {
 }
 
 #[test]
+fn no_value_of_any_plot_lies_outside_its_axes() {
+    let mut values = 0;
+    for story in stories() {
+        for chart in &story.charts {
+            for point in chart.series.iter().flat_map(|series| &series.points) {
+                for (axis, value) in [(&chart.x, point.x), (&chart.y, point.y)] {
+                    let share = axis.share(value);
+                    let inside = (-1e-9..=1.0 + 1e-9).contains(&share);
+                    assert!(inside, "{}: {}: {value} at {share}", story.kind, chart.title);
+                    values += 1;
+                }
+            }
+        }
+    }
+    assert!(values > 500, "{values}");
+}
+
+#[test]
 fn how_bad_a_thing_is_does_not_depend_on_the_view() {
     let mut story = Story { findings: common::failing_trial().findings, ..Story::default() };
     story.badges = report::diagnosis(&diagnosis()).badges;
@@ -495,6 +513,7 @@ fn text_from_outside_becomes_no_markup() {
             remark: hostile.clone(),
             blocks: vec![Block::Item(hostile.clone())],
             level: Level::Essential,
+            open: false,
             ticket: None,
         }],
         ..Story::default()

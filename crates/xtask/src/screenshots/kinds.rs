@@ -1,0 +1,192 @@
+//! One page of every kind, made by the program itself on simulated devices.
+//!
+//! A simulated trial takes no time of the clock and has the same result on every machine, so that a page
+//! differs only where the program does. Pages of one kind that look different (a design whose depths
+//! make curves, one without any axis of numbers) stand beside each other.
+
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A kind of page.
+pub(super) struct Kind {
+    pub(super) name: &'static str,
+    /// Commands whose JSON is kept under a name, in order; `@NAME` stands for a file that an earlier
+    /// one made, `#NAME` for the id of the document in it, `$` for the repository.
+    documents: &'static [(&'static str, &'static str)],
+    /// The command that writes the page to `@page`.
+    page: &'static str,
+    /// Whether it is looked at in the short form.
+    pub(super) short: bool,
+}
+
+const DISK: &str = "sim:st34371w";
+
+pub(super) const KINDS: [Kind; 15] = [
+    Kind {
+        name: "trial",
+        documents: &[("trial", "run DISK --iodepth 4 --runtime 5s")],
+        page: "report @trial -o @page",
+        short: false,
+    },
+    Kind {
+        name: "jobs",
+        documents: &[(
+            "jobs",
+            "run DISK --rw randrw --rwmixread 70 --iodepth 4 --numjobs 3 --runtime 5s --seed 2",
+        )],
+        page: "report @jobs -o @page",
+        short: false,
+    },
+    Kind {
+        name: "trials",
+        documents: &[
+            ("qd1", "run DISK --rw randread --iodepth 1 --runtime 5s"),
+            ("qd2", "run DISK --rw randread --iodepth 2 --runtime 5s"),
+            ("qd8", "run DISK --rw randread --iodepth 8 --runtime 5s"),
+        ],
+        page: "report @qd1 @qd2 @qd8 -o @page",
+        short: false,
+    },
+    Kind {
+        name: "profile",
+        documents: &[("profile", "check DISK --seed 1")],
+        page: "report @profile -o @page",
+        short: true,
+    },
+    Kind {
+        name: "riedel",
+        documents: &[("riedel", "sweep riedel DISK --size 64m --seed 1")],
+        page: "report @riedel -o @page",
+        short: true,
+    },
+    Kind {
+        name: "chung",
+        documents: &[("chung", "sweep chung DISK --size 64m --runtime 500ms --seed 1")],
+        page: "report @chung -o @page",
+        short: false,
+    },
+    Kind {
+        name: "modes",
+        documents: &[("modes", "sweep modes DISK --size 64m --runtime 500ms --seed 1")],
+        page: "report @modes -o @page",
+        short: false,
+    },
+    Kind {
+        name: "snia",
+        documents: &[(
+            "snia",
+            "sweep snia-throughput sim:mmc,service=100us,servers=4 --size 64m --seed 1",
+        )],
+        page: "report @snia -o @page",
+        short: false,
+    },
+    Kind {
+        name: "comparison",
+        documents: &[
+            ("before", "check DISK --seed 1"),
+            ("after", "check DISK,disks=2,raid=0 --seed 1"),
+            ("comparison", "compare @before @after"),
+        ],
+        page: "report @comparison -o @page",
+        short: true,
+    },
+    Kind {
+        name: "diagnosis",
+        documents: &[
+            ("usual", "check sim:mmc,servers=8,service=1ms --budget 20s --seed 1"),
+            (
+                "diagnosis",
+                "diagnose sim:mmc,servers=8,service=1ms --for 30s --seed 1 --profile #usual \
+                 --load rw=randread_rate-iops=7600_arrival=poisson \
+                 --load rw=write_bs=64k_rate-iops=500_from=10s_for=10s",
+            ),
+        ],
+        page: "report @diagnosis -o @page",
+        short: true,
+    },
+    Kind {
+        name: "limits",
+        documents: &[("limits", "limits sim:fireball,disks=4 --seed 1")],
+        page: "report @limits -o @page",
+        short: false,
+    },
+    Kind {
+        name: "zones",
+        documents: &[("zones", "zones sim:st15150w --seed 1")],
+        page: "report @zones -o @page",
+        short: false,
+    },
+    Kind {
+        name: "purchase",
+        documents: &[(
+            "purchase",
+            "design --mbps 900 --size 10TB --prices $/docs/examples/prices-2000.toml",
+        )],
+        page: "report @purchase -o @page",
+        short: false,
+    },
+    Kind {
+        name: "observation",
+        documents: &[("observation", "import $/crates/import/tests/samples/iostat.json")],
+        page: "report @observation -o @page",
+        short: false,
+    },
+    Kind {
+        name: "papers",
+        documents: &[],
+        page: "papers --only riedel --html @page",
+        short: false,
+    },
+];
+
+/// A folder in which pages are made.
+pub(super) struct Maker<'a> {
+    pub(super) binary: PathBuf,
+    pub(super) folder: &'a Path,
+    pub(super) root: PathBuf,
+}
+
+impl Maker<'_> {
+    /// Makes a page and says where it lies.
+    pub(super) fn make(&self, kind: &Kind) -> Result<PathBuf> {
+        for (name, words) in kind.documents {
+            let said = self.run(words, true).with_context(|| format!("halfpower {words}"))?;
+            std::fs::write(self.document(name), said)?;
+        }
+        let page = self.folder.join(format!("{}.html", kind.name));
+        self.run(&kind.page.replace("@page", &page.display().to_string()), false)?;
+        ensure!(page.is_file(), "halfpower {} wrote no page", kind.page);
+        Ok(page)
+    }
+
+    fn document(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.json"))
+    }
+
+    /// Runs the program and takes what it prints. 1 is a result, too: one that is not clean.
+    fn run(&self, words: &str, json: bool) -> Result<String> {
+        let mut command = Command::new(&self.binary);
+        for word in words.split_whitespace() {
+            let word = word.replace("DISK", DISK).replace('$', &self.root.display().to_string());
+            command.arg(match (word.strip_prefix('@'), word.strip_prefix('#')) {
+                (Some(name), _) => self.document(name).display().to_string(),
+                (_, Some(name)) => self.id(name)?,
+                // The words of one value.
+                _ if word.starts_with("rw=") => word.replace('_', " "),
+                _ => word,
+            });
+        }
+        command.args(json.then_some("--json")).env("HALFPOWER_DB", self.folder.join("kept.db"));
+        let output = command.current_dir(self.folder).stdin(Stdio::null()).output()?;
+        let done = matches!(output.status.code(), Some(0 | 1));
+        ensure!(done, "halfpower {words}: {}", String::from_utf8_lossy(&output.stderr));
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    fn id(&self, name: &str) -> Result<String> {
+        let text = std::fs::read_to_string(self.document(name))?;
+        let document: serde_json::Value = serde_json::from_str(&text)?;
+        Ok(document["id"].as_str().context("a document without an id")?.to_owned())
+    }
+}
