@@ -118,7 +118,7 @@ impl<'a> Article<'a> {
         });
         let sentences = |figures: &[(&Chart, usize)]| -> Vec<Conclusion> {
             let charts = figures.iter().filter(|(chart, _)| !chart.finding.is_empty());
-            charts.map(|(chart, _)| said("", Tone::Plain, &chart.finding)).collect()
+            charts.map(|(chart, _)| said(part(&chart.title), Tone::Faint, &chart.finding)).collect()
         };
         let (large, other) = (sentences(self.large()), sentences(self.other()));
         large.into_iter().chain(first).chain(worst).chain(other).take(CONCLUSIONS).collect()
@@ -183,6 +183,12 @@ impl<'a> Article<'a> {
 /// Whether a text needs a line of its own, and is none for a badge.
 pub(crate) fn is_long(text: &str) -> bool {
     text.chars().count() > LONG
+}
+
+/// The part of a document that a plot is of: what its title has in brackets.
+fn part(title: &str) -> &str {
+    let inner = title.strip_suffix(')').and_then(|title| title.rsplit_once('('));
+    inner.map_or("", |(_, part)| part)
 }
 
 /// How many findings of each kind there are.

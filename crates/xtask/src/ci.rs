@@ -95,7 +95,8 @@ pub(crate) fn run() -> Result<bool> {
     }
     steps.extend([
         step("tidy", || Ok((crate::tidy_all(false)?, Totals::default()))),
-        step("lab smoke", || lab(&skip_log)),
+        step("lab smoke", || excused("lab", crate::lab::smoke()?, &skip_log)),
+        step("screenshots", || excused("screenshots", crate::screenshots::short()?, &skip_log)),
     ]);
     // Root under a CI service, which sets `CI`.
     let strict = std::env::var("CI").is_ok_and(|value| value == "true")
@@ -123,13 +124,18 @@ pub(crate) fn prove() -> Result<bool> {
     Ok(summary(&steps, &[], false))
 }
 
-/// A guest of the lab; where the machine lacks what that takes, a skip that is counted like a test's.
-fn lab(skip_log: &Path) -> Result<(bool, Totals)> {
-    let good = match crate::lab::smoke()? {
+/// A step that not every machine can do; where it lacks what that takes, a skip that is counted like a
+/// test's.
+fn excused(
+    name: &str,
+    ended: std::result::Result<bool, String>,
+    skip_log: &Path,
+) -> Result<(bool, Totals)> {
+    let good = match ended {
         Ok(good) => good,
         Err(lacks) => {
             let mut log = OpenOptions::new().create(true).append(true).open(skip_log)?;
-            writeln!(log, "SKIP lab: {}", lacks.replace('\n', " "))?;
+            writeln!(log, "SKIP {name}: {}", lacks.replace('\n', " "))?;
             true
         }
     };

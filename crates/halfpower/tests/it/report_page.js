@@ -6,6 +6,7 @@ window.addEventListener("load", () => {
   const check = (what, holds) => results.push(`${holds ? "ok" : "FAILED"} ${what}`);
   const figures = [...document.querySelectorAll("figure.chart")];
   check("there are plots", figures.length > 0);
+  let [several, elsewhere] = [0, 0];
   for (const figure of figures) {
     const title = figure.querySelector("h4").textContent;
     const plot = figure.querySelector(".plot > svg");
@@ -54,6 +55,29 @@ window.addEventListener("load", () => {
     check(`${title}: a button shows all`, labels() === home);
     pointer("pointermove", 0.5, 0.5);
     check(`${title}: the pointer reads values`, output.textContent !== "");
+    check(`${title}: and stands at a crosshair`, plot.querySelector(".cross").getAttribute("visibility") === "visible");
+    const values = [...figure.querySelectorAll(".legend .value")];
+    const told = values.filter((value) => value.textContent !== "");
+    check(`${title}: the legend has the values of series there`, values.length === 0 || told.length > 0);
+    if (told.length > 1) several += 1;
+    const rows = [...figure.querySelectorAll("table tr")].slice(1);
+    check(`${title}: the row of that value is marked`, rows.length > 60 || rows.some((row) => row.matches(".linked")));
+    pointer("pointerleave", 0.5, 0.5);
+    document.activeElement.blur();
+    pointer("pointerleave", 0.5, 0.5);
+    check(`${title}: and is not when the pointer is gone`, !document.querySelector(".linked"));
+    rows[0].dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+    check(`${title}: a row rings its point`, plot.querySelectorAll(".others .ring").length > 0);
+    elsewhere += [...document.querySelectorAll(".others .ring")].length - plot.querySelectorAll(".others .ring").length;
+    rows[0].dispatchEvent(new PointerEvent("pointerout", { bubbles: true }));
+    check(`${title}: and lets it go`, !document.querySelector(".others .ring"));
+    const toggle = figure.querySelector(".legend button");
+    if (toggle) {
+      toggle.dispatchEvent(new PointerEvent("pointerenter"));
+      check(`${title}: a name in the legend dims the others`, figure.querySelectorAll(".dim").length > 0);
+      toggle.dispatchEvent(new PointerEvent("pointerleave"));
+      check(`${title}: and lets them be`, !document.querySelector(".dim"));
+    }
     for (const axis of ["x", "y"]) {
       const scale = button(`logarithmic ${axis} axis`);
       if (!scale) continue;
@@ -65,6 +89,18 @@ window.addEventListener("load", () => {
       check(`${title}: the ${axis} axis changes back`, labels() === home && scale.getAttribute("aria-pressed") === before);
     }
   }
+  check("values of several series are read at once", several > 0);
+  check("a row rings points of other plots", elsewhere > 0);
+  const fold = [...document.querySelectorAll("article > details")].find((one) => !one.open);
+  const all = document.querySelector(".tools button");
+  all.click();
+  check("a button opens all folds", fold.open);
+  all.click();
+  check("and closes them", !fold.open);
+  window.dispatchEvent(new Event("beforeprint"));
+  check("paper shows what is folded", fold.open);
+  window.dispatchEvent(new Event("afterprint"));
+  check("and the screen folds it again", !fold.open);
   const list = document.createElement("pre");
   list.id = "results";
   list.textContent = results.join("\n");

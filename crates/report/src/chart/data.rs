@@ -115,7 +115,7 @@ impl Chart {
             shown.map(|point| {
                 let (at, of) = self.at_and_value(point);
                 let end = |end: Option<f64>| end.map_or(String::new(), |end| value.value(end));
-                let mut numbers = vec![across.value(at), value.value(of)];
+                let mut numbers = vec![across.label(at), value.value(of)];
                 numbers.extend([point.low, point.high].into_iter().filter(|_| intervals).map(end));
                 (series.name.as_str(), numbers, point.remark.as_str())
             })

@@ -110,6 +110,8 @@ impl Browser {
 
     /// Opens a page and waits until it and its script have run.
     pub(super) fn open(&mut self, tab: &Tab, url: &str, look: Look) -> Result<()> {
+        // A tab behind another one is not drawn.
+        self.ask(Some(tab), "Page.bringToFront", &json!({}))?;
         let Look { width, height, dark, print } = look;
         let size =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });

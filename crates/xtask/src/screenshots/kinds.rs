@@ -170,7 +170,8 @@ impl Maker<'_> {
         for word in words.split_whitespace() {
             let word = word.replace("DISK", DISK).replace('$', &self.root.display().to_string());
             command.arg(match (word.strip_prefix('@'), word.strip_prefix('#')) {
-                (Some(name), _) => self.document(name).display().to_string(),
+                // Pages name the files that were compared: no folder of this run.
+                (Some(name), _) => format!("{name}.json"),
                 (_, Some(name)) => self.id(name)?,
                 // The words of one value.
                 _ if word.starts_with("rw=") => word.replace('_', " "),

@@ -19,7 +19,7 @@
   if (root.scrollWidth > root.clientWidth) say(`the page is ${root.scrollWidth} wide, the window ${root.clientWidth}`);
 
   // Parts that stand beside or below each other do not overlap.
-  for (const parent of document.querySelectorAll("body, article, details, figure, figcaption, dl, ul, tr, .facts, .legend, .controls, .plots, .lead")) {
+  for (const parent of document.querySelectorAll("body, article, details, figure, figcaption, dl, ul, tr, .facts, .legend, .controls, .plots, .lead, .aside")) {
     const parts = [...parent.children].filter((e) => shown(e) && getComputedStyle(e).position === "static" && e.tagName !== "SUMMARY");
     const boxes = parts.map((e) => e.getBoundingClientRect());
     for (let a = 0; a < parts.length; a++) {
@@ -53,6 +53,8 @@
       }
     });
     const marks = [...svg.querySelectorAll(".mark, .line, .bar, .band, .error, .half")].filter((e) => e.tagName === "path");
+    const written = texts.filter((e) => !e.matches(".title, .half")).length;
+    if (written < 3) say(`${title}: the axes have ${written} labels`);
     // Shapes that nothing is drawn of at all.
     if (!svg.querySelector(".mark, .line, .bar")) say(`${title}: nothing is drawn`);
     const scale = whole.width / svg.viewBox.baseVal.width;
