@@ -58,7 +58,7 @@ pub fn report_html(stories: &[Story]) -> String {
         let hash = BASE64_STANDARD.encode(Sha256::digest(SCRIPT));
         page.policy = format!(";script-src 'sha256-{hash}'");
     }
-    escape_lines(&page.to_string())
+    escape_lines(&format!("{page}\n"))
 }
 
 #[derive(Default, Template)]
