@@ -23,10 +23,9 @@
 
 use crate::{
     Act, Clock, Completion, Direct, Engine, EngineError, MonotonicClock, OpenEngine, Setup,
-    Submission, Transfer, Transport, Wait,
+    Submission, Transfer, Transport, Wait, platform,
 };
 use record::{FlushKind, Nanos, OpKind};
-use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -235,7 +234,7 @@ impl<T: Transport> OpenEngine for Array<T> {
         let shared = shared.ok_or_else(|| EngineError::Unavailable {
             engine: "an array",
             cause: format!("{} targets that are not bound into one", setup.files.len()),
-            errno: Errno::INVAL,
+            errno: platform::INVALID,
             remedy: "give several targets, --raid and --chunk",
         })?;
         let (depth, max_bytes) = (setup.depth.max(1), u64::from(setup.max_bytes.max(1)));

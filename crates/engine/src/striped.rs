@@ -11,10 +11,9 @@
 
 use crate::{
     Completion, Direct, Engine, EngineError, OpenEngine, Setup, Submission, Transfer, Transport,
-    Wait,
+    Wait, platform,
 };
 use record::FlushKind;
-use rustix::io::Errno;
 
 /// Where a byte of the striped area lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +113,7 @@ impl<T: Transport> OpenEngine for Striped<T> {
             return Err(EngineError::Unavailable {
                 engine: "a stripe",
                 cause: format!("{} targets in chunks of {chunk_bytes} bytes", setup.files.len()),
-                errno: Errno::INVAL,
+                errno: platform::INVALID,
                 remedy: "give several targets and --chunk 64k",
             });
         }

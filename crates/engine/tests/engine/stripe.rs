@@ -1,11 +1,12 @@
 //! Several files as one, by every engine.
 
-use crate::common::{BLOCK, drive, engines, read_only};
-use engine::{EngineVisitor, OpenEngine, Setup, StripeLayout, StripePlace, visit_engine};
+use crate::common::{BLOCK, drive, engines};
+use crate::platform::{NOT_WRITABLE, allow_files, read_only, scratch_file};
+use engine::{
+    AsRawFile, EngineVisitor, OpenEngine, Setup, StripeLayout, StripePlace, visit_engine, write_all,
+};
 use record::OpKind;
 use std::fs::File;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use workload::Request;
 
 /// Rows of chunks in each file.
@@ -19,11 +20,11 @@ fn pattern(offset: u64) -> u8 {
 /// Files whose stripe holds the pattern.
 fn files(count: u64, chunk: u64) -> Vec<File> {
     let file = |index| {
-        let file = tempfile::tempfile().unwrap();
+        let file = scratch_file();
         for row in 0..ROWS {
             let start = (row * count + index) * chunk;
             let bytes: Vec<u8> = (start..start + chunk).map(pattern).collect();
-            file.write_all_at(&bytes, row * chunk).unwrap();
+            write_all(&file, &bytes, row * chunk).unwrap();
         }
         file
     };
@@ -45,7 +46,7 @@ impl EngineVisitor for OnStripe<'_> {
         true
     }
     fn visit<E: OpenEngine>(self) -> Vec<String> {
-        let files = self.files.iter().map(AsRawFd::as_raw_fd).collect();
+        let files = self.files.iter().map(AsRawFile::as_raw_file).collect();
         let setup = Setup {
             stripe_bytes: Some(self.chunk),
             writes: self.writes,
@@ -141,21 +142,14 @@ fn a_striped_request_ends_with_its_first_error_or_the_bytes_up_to_the_first_gap(
         files[1].set_len(ROWS * 4_096).unwrap();
         files[1] = read_only(&files[1]);
         run(&files, &[Request { op: OpKind::Write, ..whole }], true);
-        assert_eq!(outcomes, [4_096 + 100, -9], "{:?}", info.name);
+        assert_eq!(outcomes, [4_096 + 100, NOT_WRITABLE], "{:?}", info.name);
     }
 }
 
 #[test]
 fn a_stripe_goes_over_more_files_than_a_program_usually_has_open() {
     const FILES: u64 = 1_500;
-    let (soft, hard) = {
-        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-        (limit.current.unwrap_or(u64::MAX), limit.maximum)
-    };
-    if soft < FILES + 200 {
-        let limit = rustix::process::Rlimit { current: Some(FILES + 200), maximum: hard };
-        rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).unwrap();
-    }
+    allow_files(FILES + 200);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data");
     std::fs::write(&path, [7; 4_096]).unwrap();

@@ -13,12 +13,14 @@ mod grant;
 mod locked;
 mod ring;
 
+use crate::linux::files;
 use crate::transport::{self, DRAIN};
 use crate::{
-    ACTS, Act, Clock, Completion, Direct, EngineError, Memory, MonotonicClock, Setup, Transfer,
-    Transport, Wait,
+    ACTS, Act, Clock, Completion, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport,
+    Wait,
 };
 use grant::Options;
+use record::Instead;
 use ring::{Entry, Ring};
 use rustix::io::Errno;
 use rustix::io_uring::{IoringOp, IoringSqeFlags};
@@ -26,14 +28,6 @@ use std::os::fd::RawFd;
 
 /// How features begin where the kernel refused to register the buffers.
 pub const BUFFERS_NOT_REGISTERED: &str = "buffers not registered";
-
-/// Requests through an io_uring.
-pub type UringEngine = Direct<Uring<false>>;
-
-/// The same ring and the same code with entries that do nothing (IORING_OP_NOP) and return the
-/// request's length: what the ring itself costs. Takes Linux 6.10, which lets a NOP return a
-/// value.
-pub type NopEngine = Direct<Uring<true>>;
 
 /// The result of a NOP is the length of its entry (linux/io_uring.h, IORING_NOP_INJECT_RESULT).
 const NOP_INJECT_RESULT: u64 = 1;
@@ -97,7 +91,7 @@ impl<const NOP: bool> Transport for Uring<NOP> {
             engine.probe_nop()?;
         } else if setup.polled {
             engine.probe_polled(memory)?;
-        } else if transport::write_act(setup) == Act::Discard {
+        } else if setup.instead == Some(Instead::Trim) && files::trim_act(setup)? == Act::Discard {
             engine.probe_discard()?;
         }
         Ok(engine)
@@ -117,10 +111,10 @@ impl<const NOP: bool> Transport for Uring<NOP> {
             _ if NOP => entry.length |= NOP_INJECT_RESULT << 32,
             Act::Read | Act::Write | Act::Fsync => {}
             Act::Fdatasync => entry.length |= FSYNC_DATASYNC << 32,
-            Act::WriteOut => entry.length |= u64::from(crate::sync::WRITE_OUT) << 32,
+            Act::WriteOut => entry.length |= u64::from(files::WRITE_OUT) << 32,
             Act::PunchHole => {
                 entry.address = transfer.bytes.into();
-                entry.length = crate::sync::PUNCH_HOLE.bits().into();
+                entry.length = files::PUNCH_HOLE.bits().into();
             }
             Act::Discard => {
                 entry.offset = BLOCK_DISCARD;
@@ -159,7 +153,7 @@ impl<const NOP: bool> Transport for Uring<NOP> {
         }
         self.ring.cancel_all(DRAIN);
         let in_flight = self.in_flight;
-        transport::drained(self, in_flight)
+        transport::drained(self, in_flight, MonotonicClock.now())
     }
 
     fn features(&self) -> Vec<String> {
@@ -190,7 +184,7 @@ impl<const NOP: bool> Uring<NOP> {
         Err(EngineError::Unavailable {
             engine: "io_uring with NOP entries",
             cause: "the kernel returns no value of a NOP (before 6.10)".to_owned(),
-            errno: Errno::OPNOTSUPP,
+            errno: Errno::OPNOTSUPP.into(),
             remedy: "update the kernel",
         })
     }
@@ -206,7 +200,7 @@ impl<const NOP: bool> Uring<NOP> {
             engine: "io_uring with discards",
             cause: "the device takes no discards, or the kernel none by io_uring (before 6.12)"
                 .to_owned(),
-            errno: Errno::OPNOTSUPP,
+            errno: Errno::OPNOTSUPP.into(),
             remedy: "use --ioengine sync or threads, which tells which of the two it is",
         })
     }
@@ -237,7 +231,7 @@ impl<const NOP: bool> Uring<NOP> {
                     passes them on, and a driver with polled queues (for NVMe the module \
                     parameter nvme.poll_queues)"
                 .to_owned(),
-            errno: Errno::OPNOTSUPP,
+            errno: Errno::OPNOTSUPP.into(),
             remedy: "leave --hipri out",
         })
     }

@@ -61,7 +61,7 @@ pub(super) fn install() -> Result<(), EngineError> {
         Err(errno) => Err(EngineError::Unavailable {
             engine: "mmap",
             cause: "the signal of a missing page (SIGBUS) cannot be handled".to_owned(),
-            errno: *errno,
+            errno: (*errno).into(),
             remedy: "use another engine",
         }),
     }

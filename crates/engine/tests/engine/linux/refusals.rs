@@ -1,8 +1,7 @@
 //! System calls that fail, for real: strace makes them, in a process of their own.
 
-use crate::common::{
-    BLOCK, BLOCKS, drive, is_child, passes_in_child, patterned_file, read_at, setup,
-};
+use super::child::{is_child, passes_in_child};
+use crate::common::{BLOCK, BLOCKS, drive, patterned_file, read_at, setup};
 use engine::{Engine, LibaioEngine, OpenEngine, UringEngine, Wait, probe_uring};
 use testkit::requires;
 use workload::Request;
@@ -28,7 +27,7 @@ fn outcomes<E: OpenEngine>(depth: u32) -> Vec<i32> {
 
 #[test]
 fn a_forbidden_ring_is_refused_with_the_filter_as_the_cause() {
-    const TEST: &str = "refusals::a_forbidden_ring_is_refused_with_the_filter_as_the_cause";
+    const TEST: &str = "linux::refusals::a_forbidden_ring_is_refused_with_the_filter_as_the_cause";
     if !is_child() {
         requires!(Strace);
         with_failing(TEST, "io_uring_setup", "error=EPERM");
@@ -40,7 +39,7 @@ fn a_forbidden_ring_is_refused_with_the_filter_as_the_cause() {
 
 #[test]
 fn a_ring_without_any_registration_reads_the_same() {
-    const TEST: &str = "refusals::a_ring_without_any_registration_reads_the_same";
+    const TEST: &str = "linux::refusals::a_ring_without_any_registration_reads_the_same";
     if !is_child() {
         requires!(Strace);
         with_failing(TEST, "io_uring_register", "error=EMFILE");
@@ -54,7 +53,7 @@ fn a_ring_without_any_registration_reads_the_same() {
 
 #[test]
 fn a_ring_that_is_interrupted_again_and_again_loses_nothing() {
-    const TEST: &str = "refusals::a_ring_that_is_interrupted_again_and_again_loses_nothing";
+    const TEST: &str = "linux::refusals::a_ring_that_is_interrupted_again_and_again_loses_nothing";
     if !is_child() {
         requires!(Strace);
         with_failing(TEST, "io_uring_enter", "error=EINTR:when=1+2");
@@ -65,7 +64,7 @@ fn a_ring_that_is_interrupted_again_and_again_loses_nothing() {
 
 #[test]
 fn a_ring_that_was_taken_away_is_an_engine_that_broke() {
-    const TEST: &str = "refusals::a_ring_that_was_taken_away_is_an_engine_that_broke";
+    const TEST: &str = "linux::refusals::a_ring_that_was_taken_away_is_an_engine_that_broke";
     if !is_child() {
         requires!(Strace);
         with_failing(TEST, "io_uring_enter", "error=EBADFD");
@@ -80,7 +79,8 @@ fn a_ring_that_was_taken_away_is_an_engine_that_broke() {
 
 #[test]
 fn a_request_that_io_submit_refuses_has_failed_and_the_others_go_on() {
-    const TEST: &str = "refusals::a_request_that_io_submit_refuses_has_failed_and_the_others_go_on";
+    const TEST: &str =
+        "linux::refusals::a_request_that_io_submit_refuses_has_failed_and_the_others_go_on";
     if !is_child() {
         requires!(Strace);
         with_failing(TEST, "io_submit", "error=EINVAL:when=2");

@@ -5,6 +5,7 @@
 //! thread's small table (sixteen of them and the next registration fails with EBUSY).
 
 use super::grant::{Options, preferences, refusal};
+use crate::linux::INVALID;
 use crate::{Clock, Completion, EngineError, Memory, MonotonicClock};
 use record::Nanos;
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -318,7 +319,7 @@ impl Ring {
             });
             match outcome {
                 // A kernel that does not know the flag has done nothing.
-                Err(EngineError::Broken { errno: Errno::INVAL, .. }) if self.absolute => {
+                Err(EngineError::Broken { errno: INVALID, .. }) if self.absolute => {
                     self.absolute = false;
                 }
                 outcome => return outcome,
@@ -370,7 +371,7 @@ impl Ring {
             // taken, for lack of memory, or that a wait without submissions ended early. The
             // caller's loop comes again in each case.
             Err(Errno::TIME | Errno::INTR | Errno::AGAIN | Errno::BUSY) => Ok(()),
-            Err(errno) => Err(EngineError::Broken { call: "io_uring_enter", errno }),
+            Err(errno) => Err(EngineError::Broken { call: "io_uring_enter", errno: errno.into() }),
         }
     }
 

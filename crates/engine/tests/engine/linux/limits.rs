@@ -1,6 +1,7 @@
 //! Engines where the system has run out of something: they say of what, and what to do.
 
-use crate::common::{BLOCK, engines, is_child, passes_in_child, patterned_file, setup};
+use super::child::{is_child, passes_in_child};
+use crate::common::{BLOCK, engines, patterned_file, setup};
 use engine::{EngineVisitor, OpenEngine, visit_engine};
 use record::EngineName;
 use std::fs::File;
@@ -17,7 +18,7 @@ impl EngineVisitor for Open<'_> {
 
 #[test]
 fn without_a_descriptor_left_engines_open_or_name_the_limit() {
-    const TEST: &str = "limits::without_a_descriptor_left_engines_open_or_name_the_limit";
+    const TEST: &str = "linux::limits::without_a_descriptor_left_engines_open_or_name_the_limit";
     if !is_child() {
         passes_in_child(TEST, &["prlimit", "--nofile=64:64"]);
         return;
@@ -39,7 +40,8 @@ fn without_a_descriptor_left_engines_open_or_name_the_limit() {
 
 #[test]
 fn without_memory_for_it_no_engine_opens_and_each_says_what_to_do() {
-    const TEST: &str = "limits::without_memory_for_it_no_engine_opens_and_each_says_what_to_do";
+    const TEST: &str =
+        "linux::limits::without_memory_for_it_no_engine_opens_and_each_says_what_to_do";
     if !is_child() {
         passes_in_child(TEST, &["prlimit", "--as=1000000000:1000000000"]);
         return;

@@ -1,7 +1,7 @@
 //! How the I/O scheduler is asked to rank the requests of a thread.
 
+use super::system_call::call;
 use crate::EngineError;
-use crate::system_call::call;
 use record::{IoClass, IoPriority};
 
 /// "This process" of `ioprio_set`: with the id 0, the calling thread.
@@ -23,5 +23,5 @@ pub fn set_io_priority(priority: IoPriority) -> Result<(), EngineError> {
     // SAFETY: the call takes three numbers; 0 is the calling thread.
     let outcome = unsafe { call(libc::SYS_ioprio_set, [WHO_PROCESS, 0, number, 0, 0]) };
     let priority = priority.to_string();
-    outcome.map(drop).map_err(|errno| EngineError::Priority { priority, errno })
+    outcome.map(drop).map_err(|errno| EngineError::Priority { priority, errno: errno.into() })
 }

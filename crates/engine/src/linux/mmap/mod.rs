@@ -15,15 +15,11 @@
 
 mod fault;
 
-use crate::sync::{Carrier, OneByOne};
-use crate::{Act, Direct, EngineError, Setup, Transfer};
+use crate::{Act, Carrier, EngineError, Setup, Transfer};
 use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fstat, seek};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
 use std::os::fd::{BorrowedFd, RawFd};
-
-/// Requests through a mapping of the file.
-pub type MmapEngine = Direct<OneByOne<Mappings>>;
 
 /// Transfers between two looks at the files' lengths.
 const CHECK_EVERY: u32 = 256;
@@ -65,10 +61,10 @@ impl Mapped {
     fn new(file: RawFd, writes: bool) -> Result<Self, EngineError> {
         // SAFETY: whoever opens the engine keeps the descriptor open for its lifetime.
         let borrowed = unsafe { BorrowedFd::borrow_raw(file) };
-        let refused = |cause: &str, errno, remedy| EngineError::Unavailable {
+        let refused = |cause: &str, errno: Errno, remedy| EngineError::Unavailable {
             engine: "mmap",
             cause: cause.to_owned(),
-            errno,
+            errno: errno.into(),
             remedy,
         };
         let flags = fcntl_getfl(borrowed)
@@ -118,7 +114,7 @@ impl Mapped {
         let failed = |errno: Errno| -errno.raw_os_error();
         if matches!(transfer.act, Act::Fsync | Act::Fdatasync | Act::WriteOut) {
             // The kernel knows of a write to a mapping when its page is looked at, as fsync does.
-            return crate::sync::carry_out(self.file, transfer);
+            return crate::linux::files::carry_out(self.file, transfer);
         }
         let writes = transfer.act == Act::Write;
         let wanted = u64::from(transfer.bytes).min(self.size.saturating_sub(transfer.offset));

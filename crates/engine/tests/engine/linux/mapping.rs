@@ -1,6 +1,7 @@
 //! What only a mapping can meet: pages that are gone.
 
-use crate::common::{BLOCK, LENGTH, drive, in_child, is_child, patterned_file, read_at, setup};
+use super::child::{in_child, is_child};
+use crate::common::{BLOCK, LENGTH, drive, patterned_file, read_at, setup};
 use engine::{Completion, Engine, MmapEngine, OpenEngine};
 use record::OpKind;
 use std::fs::{File, OpenOptions};
@@ -78,7 +79,8 @@ fn write_through_is_an_msync_and_the_result_says_so() {
 
 #[test]
 fn a_bus_error_that_is_not_a_copy_of_ours_still_ends_the_process() {
-    const TEST: &str = "mapping::a_bus_error_that_is_not_a_copy_of_ours_still_ends_the_process";
+    const TEST: &str =
+        "linux::mapping::a_bus_error_that_is_not_a_copy_of_ours_still_ends_the_process";
     if !is_child() {
         let output = in_child(TEST, &[]);
         assert_eq!(output.status.signal(), Some(7), "SIGBUS: {output:?}");

@@ -1,8 +1,7 @@
 //! What only io_uring has: registration, polling, a submission thread, NOPs.
 
-use crate::common::{
-    BLOCK, BLOCKS, drive, is_child, passes_in_child, patterned_file, read_at, setup, submission,
-};
+use super::child::{is_child, passes_in_child};
+use crate::common::{BLOCK, BLOCKS, drive, patterned_file, read_at, setup, submission};
 use engine::{
     BUFFERS_NOT_REGISTERED, Clock, Engine, MonotonicClock, NopEngine, OpenEngine, Setup,
     UringEngine, Wait,
@@ -115,8 +114,7 @@ fn a_depth_beyond_the_largest_ring_is_refused_with_what_it_takes() {
 #[test]
 fn too_little_locked_memory_costs_the_registration_and_is_said_with_limit_and_need() {
     requires!(Root, Setpriv);
-    const TEST: &str =
-        "uring::too_little_locked_memory_costs_the_registration_and_is_said_with_limit_and_need";
+    const TEST: &str = "linux::uring::too_little_locked_memory_costs_the_registration_and_is_said_with_limit_and_need";
     if !is_child() {
         // Root is exempt from the limit by a capability that the child does without.
         let through = ["prlimit", "--memlock=65536:65536", "setpriv", "--bounding-set=-ipc_lock"];

@@ -1,13 +1,18 @@
-//! The one table of engines that work on real descriptors: a line gives name, types (on one target, on
-//! a stripe, on an array) and capabilities, and dispatch is generated from it. `docs/adding-an-engine.md` says how
-//! to add a line.
+//! The tables of engines that work on real files, one for each system: a line gives name, types (on one
+//! target, on a stripe, on an array) and capabilities, and dispatch is generated from it.
+//! `docs/adding-an-engine.md` says how to add a line.
 
-use crate::libaio::Libaio;
-use crate::mmap::Mappings;
-use crate::sync::{OneByOne, PlainCalls};
-use crate::threads::Threads;
-use crate::uring::Uring;
-use crate::{Array, Direct, NullEngine, OpenEngine, Striped};
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(target_os = "linux")]
+pub use linux::*;
+#[cfg(windows)]
+pub use windows::*;
+
+use crate::OpenEngine;
 use record::{CacheMode, EngineName};
 use std::sync::OnceLock;
 
@@ -72,10 +77,8 @@ pub trait EngineVisitor {
 /// All cache modes.
 const ANY_CACHE: &[CacheMode] =
     &[CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None];
-/// Those with the page cache.
-const PAGE_CACHE: &[CacheMode] = &[CacheMode::All, CacheMode::Fs];
 
-macro_rules! engines {
+macro_rules! engine_table {
     ($($name:ident: $type:ty, striped $striped:ty, array $array:ty, max_depth $depth:expr,
        caches $caches:ident, $help:literal;)*) => {
         /// All engines that [`visit_engine`] knows.
@@ -89,34 +92,15 @@ macro_rules! engines {
         ];
 
         /// Runs `visitor` with the type of the named engine; `None` for one that is not in the
-        /// table (simulated devices bring their own).
+        /// table: simulated devices bring their own, and other systems have others.
         pub fn visit_engine<V: EngineVisitor>(name: EngineName, visitor: V) -> Option<V::Output> {
             match name {
                 $(EngineName::$name if visitor.array() => Some(visitor.visit::<$array>()),
                   EngineName::$name if visitor.striped() => Some(visitor.visit::<$striped>()),
                   EngineName::$name => Some(visitor.visit::<$type>()),)*
-                EngineName::Sim | EngineName::Own(_) => None,
+                _ => None,
             }
         }
     };
 }
-
-engines! {
-    IoUring: Direct<Uring<false>>, striped Striped<Uring<false>>, array Array<Uring<false>>,
-        max_depth u32::MAX,
-        caches ANY_CACHE, "io_uring: any depth from one thread";
-    Libaio: Direct<Libaio>, striped Striped<Libaio>, array Array<Libaio>,
-        max_depth u32::MAX,
-        caches ANY_CACHE, "io_submit and io_getevents: asynchronous with O_DIRECT only";
-    Sync: Direct<OneByOne<PlainCalls>>, striped Striped<OneByOne<PlainCalls>>, array Array<OneByOne<PlainCalls>>,
-        max_depth 1,
-        caches ANY_CACHE, "pread and pwrite: one request per job, depth comes from --numjobs";
-    Threads: Direct<Threads>, striped Striped<Threads>, array Array<Threads>,
-        max_depth u32::MAX,
-        caches ANY_CACHE, "a pool of threads per job, each with pread and pwrite";
-    Mmap: Direct<OneByOne<Mappings>>, striped Striped<OneByOne<Mappings>>, array Array<OneByOne<Mappings>>,
-        max_depth 1,
-        caches PAGE_CACHE, "copies from and to a mapping of the file: page cache only";
-    Null: NullEngine, striped NullEngine, array NullEngine, max_depth u32::MAX,
-        caches ANY_CACHE, "completes at once without I/O: shows the limit of this program";
-}
+use engine_table;

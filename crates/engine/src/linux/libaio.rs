@@ -5,18 +5,15 @@
 //! there, and the features say so. Rejected: the library of the same name (wrappers with an errno of
 //! their own), and reading the completion ring in user memory (its layout is no interface).
 
-use crate::system_call::call;
+use super::system_call::call;
 use crate::{
-    ACTS, Clock, Completion, Direct, EngineError, Memory, MonotonicClock, Setup, Transfer,
-    Transport, Wait, transport,
+    ACTS, Clock, Completion, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport, Wait,
+    transport,
 };
 use record::Nanos;
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::io::Errno;
 use std::os::fd::{BorrowedFd, RawFd};
-
-/// Requests through io_submit and io_getevents.
-pub type LibaioEngine = Direct<Libaio>;
 
 /// The feature line of files that are open without O_DIRECT, where depth is one whatever was asked.
 pub const IO_SUBMIT_BLOCKS: &str = "io_submit blocks: the target is open without O_DIRECT";
@@ -89,7 +86,7 @@ fn refusal(errno: Errno, most: u32) -> EngineError {
         ),
         _ => ("io_setup failed".to_owned(), "use --ioengine io_uring or sync"),
     };
-    EngineError::Unavailable { engine: "libaio", cause, errno, remedy }
+    EngineError::Unavailable { engine: "libaio", cause, errno: errno.into(), remedy }
 }
 
 impl Transport for Libaio {
@@ -159,7 +156,7 @@ impl Transport for Libaio {
     fn quiesce(&mut self) -> bool {
         self.pending.clear();
         let in_kernel = self.in_kernel;
-        self.abandoned = !transport::drained(self, in_kernel);
+        self.abandoned = !transport::drained(self, in_kernel, MonotonicClock.now());
         !self.abandoned
     }
 
@@ -191,7 +188,7 @@ impl Libaio {
                 Err(Errno::AGAIN) if self.in_kernel > 0 => break,
                 Err(Errno::INTR) => {}
                 Err(errno @ (Errno::NOSYS | Errno::FAULT)) => {
-                    return Err(EngineError::Broken { call: "io_submit", errno });
+                    return Err(EngineError::Broken { call: "io_submit", errno: errno.into() });
                 }
                 // The error is that of the first: those before it would have been counted.
                 Err(errno) => {
@@ -231,7 +228,9 @@ impl Libaio {
         let count = match result {
             Ok(count) => count,
             Err(Errno::INTR) => 0,
-            Err(errno) => return Err(EngineError::Broken { call: "io_getevents", errno }),
+            Err(errno) => {
+                return Err(EngineError::Broken { call: "io_getevents", errno: errno.into() });
+            }
         };
         self.in_kernel -= count as u32;
         done.extend(

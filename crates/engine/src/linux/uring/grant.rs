@@ -83,7 +83,7 @@ fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
         ),
         _ => ("io_uring_setup failed".to_owned(), "see the error, or use --ioengine sync"),
     };
-    EngineError::Unavailable { engine: "io_uring", cause, errno, remedy }
+    EngineError::Unavailable { engine: "io_uring", cause, errno: errno.into(), remedy }
 }
 
 #[cfg(test)]
