@@ -10,15 +10,14 @@ use crate::{
     Window, Worker, seed_beside,
 };
 use engine::{
-    Clock, Engine, JobClock, NullEngine, OpenEngine, Probe, RebuildState, Setup, SharedArray,
-    clock_cost_ns, engine_info, visit_engine,
+    Clock, Engine, JobClock, NullEngine, OpenEngine, OwnedFile, Probe, RebuildState, Setup,
+    SharedArray, clock_cost_ns, engine_info, visit_engine,
 };
 use record::{
     Arrival, Batching, Bytes, CacheMode, Data, Discipline, EngineName, Harness, LegCheck, Nanos,
     Redundancy, Workload,
 };
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
@@ -30,7 +29,7 @@ const CEILING_RUNS: u32 = 3;
 /// Runs workloads on targets, each open once for each cache mode that is used.
 pub struct RealBackend {
     /// Of each set of targets: those of the first job, then of jobs beside it.
-    files: Vec<BTreeMap<CacheMode, Arc<Vec<OwnedFd>>>>,
+    files: Vec<BTreeMap<CacheMode, Arc<Vec<OwnedFile>>>>,
     probe: Box<dyn Probe>,
     clock: JobClock,
     clock_cost_ns: f64,
@@ -52,7 +51,7 @@ type BatchKey = (EngineName, CacheMode, Ways, u32, u8, Bytes);
 impl RealBackend {
     /// A backend on descriptors of the targets, in order, whose flags fit their cache modes.
     #[must_use]
-    pub fn new(files: BTreeMap<CacheMode, Vec<OwnedFd>>, probe: Box<dyn Probe>) -> Self {
+    pub fn new(files: BTreeMap<CacheMode, Vec<OwnedFile>>, probe: Box<dyn Probe>) -> Self {
         let clock = JobClock::new();
         Self {
             files: vec![shared(files)],
@@ -66,7 +65,7 @@ impl RealBackend {
     }
 
     /// Adds a set of targets for jobs beside the first.
-    pub fn add_targets(&mut self, files: BTreeMap<CacheMode, Vec<OwnedFd>>) {
+    pub fn add_targets(&mut self, files: BTreeMap<CacheMode, Vec<OwnedFile>>) {
         self.files.push(shared(files));
     }
 
@@ -204,7 +203,7 @@ impl RealBackend {
         &self,
         workload: &Workload,
         targets: usize,
-    ) -> Result<&Arc<Vec<OwnedFd>>, TrialError> {
+    ) -> Result<&Arc<Vec<OwnedFile>>, TrialError> {
         let cache = workload.cache;
         let files = self.files.get(targets).and_then(|files| files.get(&cache));
         files.ok_or(TrialError::CacheMode(cache.name()))
@@ -299,7 +298,7 @@ fn rebuild_of(
     Some(started.ok_or(TrialError::WrongEngine(engine.name())).and_then(|started| started))
 }
 
-fn shared(files: BTreeMap<CacheMode, Vec<OwnedFd>>) -> BTreeMap<CacheMode, Arc<Vec<OwnedFd>>> {
+fn shared(files: BTreeMap<CacheMode, Vec<OwnedFile>>) -> BTreeMap<CacheMode, Arc<Vec<OwnedFile>>> {
     files.into_iter().map(|(mode, files)| (mode, Arc::new(files))).collect()
 }
 

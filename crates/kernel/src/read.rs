@@ -23,11 +23,22 @@ pub struct Roots {
 
 impl Default for Roots {
     fn default() -> Self {
-        Self { proc: "/proc".into(), sys: "/sys".into(), dev: "/dev".into() }
+        Self::of_this_machine()
     }
 }
 
 impl Roots {
+    #[cfg(not(windows))]
+    fn of_this_machine() -> Self {
+        Self { proc: "/proc".into(), sys: "/sys".into(), dev: "/dev".into() }
+    }
+
+    /// Windows has no such trees: nothing lies below these names, whatever folders a drive has.
+    #[cfg(windows)]
+    fn of_this_machine() -> Self {
+        Self::below(Path::new(r"\\.\NUL"))
+    }
+
     /// The trees `proc`, `sys` and `dev` below one folder.
     #[must_use]
     pub fn below(folder: &Path) -> Self {

@@ -1,9 +1,10 @@
 //! An open target: its file, what was learnt about it, and what may be done to it.
 
 use crate::error::TargetError;
-use crate::linux::extents::{extents, findings as extent_findings};
+use crate::findings::placement_findings;
+use crate::platform::extents::extents;
+use engine::OwnedFile;
 use record::{Bytes, Finding, FindingCode, Severity, Target, TargetKind};
-use rustix::fd::OwnedFd;
 
 /// What may be done to an existing target. A directory's test file is always written once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub enum Access {
 #[derive(Debug)]
 pub struct TargetHandle {
     /// The file; all descriptors of a run are made from it.
-    pub file: OwnedFd,
+    pub file: OwnedFile,
     /// Facts for the record. For a directory, the size is that of the test file to come, and
     /// extents are there once it is written.
     pub facts: Target,
@@ -52,7 +53,7 @@ impl TargetHandle {
         // Reading what was never written measures memory; writing there measures allocation too.
         let severity = if self.writable { Severity::Warning } else { Severity::Invalid };
         if let Some(extents) = &self.facts.extents {
-            self.findings.extend(extent_findings(extents, length, severity));
+            self.findings.extend(placement_findings(extents, length, severity));
         }
         Ok(())
     }

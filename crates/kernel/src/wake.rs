@@ -7,9 +7,8 @@
 //! timers. Rejected: the latencies that the kernel lists for idle states (bounds, and none on
 //! virtual machines).
 
+use crate::platform::threads::with_sharp_timers;
 use record::WakeUp;
-use rustix::thread::{current_timer_slack, set_current_timer_slack};
-use std::num::NonZeroU64;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -27,13 +26,10 @@ pub fn wake_ups() -> &'static [WakeUp] {
 }
 
 fn measured() -> Vec<WakeUp> {
-    let before = current_timer_slack().ok();
-    // Without it the figures hold the slack, and are larger by the same at all lengths.
-    let _ = set_current_timer_slack(NonZeroU64::new(1));
-    let sleeps = SLEEPS_US.into_iter();
-    let all = sleeps.map(|(us, times)| wake_up(Duration::from_micros(us), times)).collect();
-    let _ = set_current_timer_slack(before.and_then(NonZeroU64::new));
-    all
+    with_sharp_timers(|| {
+        let sleeps = SLEEPS_US.into_iter();
+        sleeps.map(|(us, times)| wake_up(Duration::from_micros(us), times)).collect()
+    })
 }
 
 fn wake_up(sleep: Duration, times: usize) -> WakeUp {

@@ -4,8 +4,8 @@
 //! apart; what moved in between, while the caller itself did nothing, is somebody else's.
 //! Rejected: asking which process it is, which needs privileges that most users lack.
 
-use crate::linux::probe::DeviceReader;
-use crate::linux::roots::Roots;
+use crate::platform::probe::DeviceReader;
+use crate::read::Roots;
 use record::{DeviceFacts, Nanos};
 use std::time::{Duration, Instant};
 

@@ -1,9 +1,6 @@
 //! Tests of the margin of a test file, and of the end of its writing where there is none.
 
 use super::*;
-use crate::linux::handle::Access;
-use crate::linux::open::open_target;
-use kernel::Roots;
 
 fn filesystem(size: u64, free: u64) -> FilesystemFacts {
     FilesystemFacts {
@@ -36,8 +33,11 @@ fn the_margin_is_the_larger_of_five_percent_and_one_gib() {
     assert!(text.contains("another file system"), "{text}");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_file_system_that_fills_up_is_told_as_such_and_left_as_it_was() {
+    use crate::{Access, open_target};
+    use kernel::Roots;
     testkit::requires!(Mount);
     let small = testkit::Mounted::tmpfs(4 << 20).unwrap();
     let handle =

@@ -6,8 +6,8 @@
 //! reserved, tails that are packed and data that is compressed, none of which another unit would
 //! change.
 
+use crate::platform::files::file_system_number;
 use kernel::KernelError;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Bytes that files of these sizes take beyond their own, in whole units of `unit` bytes.
@@ -28,7 +28,7 @@ pub fn rounding_loss(sizes: &[u64], unit: u64) -> u64 {
 /// If the folder itself cannot be read.
 pub fn file_sizes(folder: &Path, most: usize) -> Result<Vec<u64>, KernelError> {
     let failed = |error: std::io::Error| KernelError::io("list the files of", folder, &error);
-    let device = std::fs::metadata(folder).map_err(failed)?.dev();
+    let device = file_system_number(&std::fs::metadata(folder).map_err(failed)?);
     let mut sizes = Vec::new();
     let mut open = vec![std::fs::read_dir(folder).map_err(failed)?];
     while let Some(entries) = open.last_mut() {
@@ -44,7 +44,7 @@ pub fn file_sizes(folder: &Path, most: usize) -> Result<Vec<u64>, KernelError> {
             if sizes.len() >= most {
                 break;
             }
-        } else if facts.is_dir() && facts.dev() == device {
+        } else if facts.is_dir() && file_system_number(&facts) == device {
             open.extend(std::fs::read_dir(entry.path()));
         }
     }

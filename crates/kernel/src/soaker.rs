@@ -15,14 +15,12 @@
 //! idle policy (takes 1.5 % from its neighbours), and the idle time of /proc/stat alone (sampled by
 //! the tick on most kernels, and blind to steal).
 
-use crate::linux::clock::now_ns;
-use crate::linux::processors::{allowed, doubts, listed};
-use crate::linux::roots::{Roots, accounting, cpu_ticks};
-use crate::linux::unsafe_calls::{set_idle_policy, thread_cpu_ns};
+use crate::error::system_words;
+use crate::platform::clock::monotonic_ns;
+use crate::platform::processors::{cpu_ticks, doubts, soakable};
+use crate::platform::threads::{NO_PROCESSOR, REFUSED, ThreadNumber, be_idle_on, thread_cpu_ns};
+use crate::read::{Roots, accounting};
 use record::{KernelAccounting, Nanos};
-use rustix::io::Errno;
-use rustix::thread::{CpuSet, Pid, gettid, sched_setaffinity};
-use rustix::time::ClockId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -47,10 +45,10 @@ const SKEW_TRIES: u32 = 5;
 #[derive(Debug, thiserror::Error)]
 pub enum SoakerError {
     /// The kernel names no processor for us.
-    #[error("the kernel names no processor that this process may use; check that /proc is mounted")]
+    #[error("the kernel names no processor that this process may use; {NO_PROCESSOR}")]
     NoProcessor,
     /// A thread could not be started.
-    #[error("no thread for the soaker of processor {cpu}: {source}; check 'ulimit -u'")]
+    #[error("no thread for the soaker of processor {cpu}: {source}; check how many it may start")]
     Thread {
         /// The processor.
         cpu: u32,
@@ -59,14 +57,14 @@ pub enum SoakerError {
     },
     /// A thread got no idle policy or no processor of its own.
     #[error(
-        "the soaker of processor {cpu} could not be given it with the idle policy: {cause}; check \
-         the container's seccomp profile (sched_setscheduler, sched_setaffinity)"
+        "the soaker of processor {cpu} could not be given it with the idle policy: {}; {REFUSED}",
+        system_words(.cause)
     )]
     Refused {
         /// The processor.
         cpu: u32,
         /// What the system said.
-        cause: Errno,
+        cause: std::io::Error,
     },
 }
 
@@ -91,7 +89,7 @@ impl Shared {
 
     /// Without the kernel's own account, which takes some time to read.
     fn counts(&self) -> SoakSpan {
-        let length = Nanos(now_ns(ClockId::Monotonic));
+        let length = Nanos(monotonic_ns());
         let loops = self.counts.iter().map(|count| count.0.load(Ordering::Relaxed)).collect();
         SoakSpan { length, loops, kernel_ticks: None }
     }
@@ -103,7 +101,7 @@ pub struct Soaker {
     cpus: BTreeSet<u32>,
     threads: Vec<JoinHandle<()>>,
     /// Their numbers, in the order of the processors.
-    numbers: Vec<Pid>,
+    numbers: Vec<ThreadNumber>,
 }
 
 impl Soaker {
@@ -113,8 +111,7 @@ impl Soaker {
     /// If a thread cannot be made, or is not given its processor or the idle policy; none is then
     /// left running.
     pub fn start(roots: &Roots) -> Result<Self, SoakerError> {
-        let (allowed, online) = (allowed(roots), listed(roots, "online"));
-        let cpus = if online.is_empty() { allowed } else { &allowed & &online };
+        let cpus = soakable(roots);
         if cpus.is_empty() {
             return Err(SoakerError::NoProcessor);
         }
@@ -148,7 +145,7 @@ impl Soaker {
         self.cpus.len() as u32
     }
 
-    /// The counts until now, over the time of CLOCK_MONOTONIC.
+    /// The counts until now, over the time of the monotonic clock.
     #[must_use]
     pub fn reading(&self) -> SoakSpan {
         self.shared.reading()
@@ -181,7 +178,7 @@ impl Soaker {
     /// The counts, and the CPU time of each soaker at the same moment.
     fn reading_with_own(&self) -> (SoakSpan, Vec<u64>) {
         let own = || -> Vec<u64> {
-            self.numbers.iter().map(|&thread| thread_cpu_ns(thread).unwrap_or(0)).collect()
+            self.numbers.iter().map(|thread| thread_cpu_ns(thread).unwrap_or(0)).collect()
         };
         let mut tries = 0;
         loop {
@@ -229,14 +226,13 @@ fn live(
     shared: &Shared,
     index: usize,
     cpu: u32,
-    started: &mpsc::Sender<(u32, Result<Pid, Errno>)>,
+    started: &mpsc::Sender<(u32, std::io::Result<ThreadNumber>)>,
 ) {
-    let mut set = CpuSet::new();
-    set.set(cpu as usize);
-    let ready = sched_setaffinity(None, &set).and_then(|()| set_idle_policy());
+    let ready = be_idle_on(cpu);
+    let failed = ready.is_err();
     // The receiver waits for every thread; were it gone, the stop flag would be set.
-    let _ = started.send((cpu, ready.map(|()| gettid())));
-    if ready.is_err() {
+    let _ = started.send((cpu, ready));
+    if failed {
         return;
     }
     let count = &shared.counts[index].0;
@@ -423,6 +419,6 @@ impl SoakTap {
     }
 }
 
-#[cfg(test)]
-#[path = "soaker_tests.rs"]
+#[cfg(all(test, target_os = "linux"))]
+#[path = "linux/soaker_tests.rs"]
 mod tests;

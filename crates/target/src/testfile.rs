@@ -8,15 +8,15 @@
 //! systems slow down when nearly full.
 
 use crate::error::TargetError;
-use crate::linux::descriptor::{drop_clean_pages, reopen};
-use crate::linux::extents::{extents, findings as extent_findings};
-use crate::linux::handle::TargetHandle;
+use crate::findings::placement_findings;
+use crate::handle::TargetHandle;
+use crate::platform::descriptor::{drop_clean_pages, reopen};
+use crate::platform::extents::extents;
+use crate::platform::files::{allocate, free_bytes, sync_data};
+use engine::OwnedFile;
 use record::{Bytes, CacheMode, FilesystemFacts, Severity, TargetKind, format_bytes};
-use rustix::fs::FallocateFlags;
-use rustix::io::Errno;
 use stats::SplitMix64;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -98,16 +98,16 @@ pub fn write_test_file(
         let remedy = "name a directory to get a temporary test file";
         return Err(TargetError::refused(format!("filling {path:?}"), "it existed before", remedy));
     };
-    let space = rustix::fs::fstatvfs(&handle.file)
-        .map_err(TargetError::failing("ask for the free space of", &path))?;
-    filesystem.free_bytes = Bytes(space.f_bavail.saturating_mul(space.f_frsize));
+    let free = free_bytes(&handle.file, &path);
+    filesystem.free_bytes =
+        Bytes(free.map_err(TargetError::failing("ask for the free space of", &path))?);
     check_margin(&path, filesystem, size)?;
     fill(handle, size, seed, progress, cancel)?;
     drop_clean_pages(&handle.file, Bytes(0), size)?;
     handle.facts.size_bytes = size;
     handle.facts.extents = extents(&handle.file, Bytes(0), size)?;
     if let Some(map) = &handle.facts.extents {
-        handle.findings.extend(extent_findings(map, size, Severity::Invalid));
+        handle.findings.extend(placement_findings(map, size, Severity::Invalid));
     }
     Ok(())
 }
@@ -120,20 +120,20 @@ fn fill(
     progress: &mut dyn FnMut(u64, u64),
     cancel: &dyn Fn() -> bool,
 ) -> Result<(), TargetError> {
-    let failed = |written: u64, cause: Errno| match (PathBuf::from(&handle.facts.path), cause) {
-        (path, Errno::NOSPC | Errno::DQUOT) => {
-            TargetError::NoSpace { path, written: Bytes(written), size, cause }
+    let failed = |written: u64, cause: Error| {
+        let path = PathBuf::from(&handle.facts.path);
+        match cause.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                TargetError::NoSpace { path, written: Bytes(written), size, cause }
+            }
+            _ => TargetError::system("write the test file in", &path, cause),
         }
-        (path, cause) => TargetError::system("write the test file in", &path, cause),
     };
-    match rustix::fs::fallocate(&handle.file, FallocateFlags::empty(), 0, size.0) {
-        // Without preallocation the file grows as it is written.
-        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
-        Err(cause) => return Err(failed(0, cause)),
-    }
+    // Without preallocation the file grows as it is written.
+    allocate(&handle.file, size.0).map_err(|cause| failed(0, cause))?;
     let plan = Plan {
-        buffered: reopen(handle, CacheMode::All, true)?.into(),
-        direct: reopen(handle, CacheMode::Device, true).ok().map(File::from),
+        buffered: reopen(handle, CacheMode::All, true)?,
+        direct: reopen(handle, CacheMode::Device, true).ok(),
         alignment: handle.alignment_bytes,
         size: size.0,
         seed,
@@ -141,7 +141,7 @@ fn fill(
         stop: AtomicBool::new(false),
     };
     plan.run(progress, cancel)
-        .and_then(|()| rustix::fs::fdatasync(&handle.file).map_err(|cause| Some((size.0, cause))))
+        .and_then(|()| sync_data(&handle.file).map_err(|cause| Some((size.0, cause))))
         .map_err(|failure| match failure {
             None => TargetError::Cancelled,
             Some((written, cause)) => failed(written, cause),
@@ -149,8 +149,8 @@ fn fill(
 }
 
 struct Plan {
-    buffered: File,
-    direct: Option<File>,
+    buffered: OwnedFile,
+    direct: Option<OwnedFile>,
     alignment: u64,
     size: u64,
     seed: u64,
@@ -165,7 +165,7 @@ impl Plan {
         &self,
         progress: &mut dyn FnMut(u64, u64),
         cancel: &dyn Fn() -> bool,
-    ) -> Result<(), Option<(u64, Errno)>> {
+    ) -> Result<(), Option<(u64, Error)>> {
         let mut done = 0;
         let mut outcome = Ok(());
         progress(done, self.size);
@@ -199,7 +199,7 @@ impl Plan {
     }
 
     /// Takes chunk after chunk, and reports the bytes of each, or the error that ends the work.
-    fn work(&self, reports: &Sender<Result<u64, Errno>>) {
+    fn work(&self, reports: &Sender<Result<u64, Error>>) {
         let mut memory = vec![0u8; CHUNK_BYTES as usize + PAGE_BYTES];
         let start = memory.as_ptr().align_offset(PAGE_BYTES);
         let buffer = &mut memory[start..start + CHUNK_BYTES as usize];
@@ -215,23 +215,22 @@ impl Plan {
             let mut outcome = self.write(chunk, offset);
             unsynced += 1;
             if outcome.is_ok() && self.direct.is_none() && unsynced >= CHUNKS_PER_SYNC {
-                outcome = rustix::fs::fdatasync(&self.buffered);
+                outcome = sync_data(&self.buffered);
                 unsynced = 0;
             }
             // The receiver outlives the writers.
+            let failed = outcome.is_err();
             let _ = reports.send(outcome.map(|()| length));
-            if outcome.is_err() {
+            if failed {
                 return;
             }
         }
     }
 
     /// Writes a chunk past the page cache as far as its length allows it, the rest through it.
-    fn write(&self, chunk: &[u8], offset: u64) -> Result<(), Errno> {
-        let write_all = |file: &File, part: &[u8], at: u64| {
-            // Only a write that takes nothing has no number.
-            let written = file.write_all_at(part, at);
-            written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::NOSPC))
+    fn write(&self, chunk: &[u8], offset: u64) -> Result<(), Error> {
+        let write_all = |file: &OwnedFile, part: &[u8], at: u64| {
+            engine::write_all(file, part, at).map_err(Error::from)
         };
         let aligned = chunk.len() - chunk.len() % self.alignment.max(1) as usize;
         let Some(direct) = &self.direct else {
@@ -239,7 +238,9 @@ impl Plan {
         };
         match write_all(direct, &chunk[..aligned], offset) {
             // Taken at open and refused at the first write.
-            Err(Errno::INVAL) => write_all(&self.buffered, chunk, offset),
+            Err(cause) if cause.kind() == ErrorKind::InvalidInput => {
+                write_all(&self.buffered, chunk, offset)
+            }
             Err(cause) => Err(cause),
             Ok(()) => write_all(&self.buffered, &chunk[aligned..], offset + aligned as u64),
         }
