@@ -326,6 +326,8 @@ pub struct ProbeFacts {
     pub no_device_reason: String,
     /// Why [`ProbeSample::cpu`] is `None`, as a clause after "not measured: ".
     pub no_cpu_reason: String,
+    /// The steps in which CPU time moves, in ns; 0 where it is exact.
+    pub cpu_step_ns: u64,
 }
 
 /// Reads the counters around a measured window.

@@ -85,5 +85,7 @@ impl KernelError {
 #[must_use]
 pub fn system_words(cause: &std::io::Error) -> String {
     let text = cause.to_string();
-    text.split_once(" (os error").map_or(text.clone(), |(words, _)| words.to_owned())
+    let words = text.split_once(" (os error").map_or(text.as_str(), |(words, _)| words);
+    // Those of Windows are sentences.
+    words.trim_end_matches(['.', ' ', '\r', '\n']).to_owned()
 }

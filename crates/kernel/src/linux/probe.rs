@@ -102,6 +102,7 @@ impl Probe for RealProbe {
             processors: Processors { usable, clock, no_instructions_reason },
             no_device_reason: self.device.as_ref().err().cloned().unwrap_or_default(),
             no_cpu_reason: "the system refuses getrusage".to_owned(),
+            cpu_step_ns: 0,
         }
     }
 }

@@ -16,6 +16,9 @@ use record::{CpuSplit, DeviceFacts, Nanos};
 use std::os::windows::io::OwnedHandle;
 use windows_sys::Win32::System::Ioctl::IOCTL_DISK_PERFORMANCE;
 
+/// The timer tick that no program has made finer: a 64th of a second.
+const TICK_NS: u64 = 15_625_000;
+
 /// Reads the counters of this machine.
 pub struct RealProbe {
     /// Or why there is none.
@@ -73,6 +76,7 @@ impl Probe for RealProbe {
             processors: Processors { usable, clock, no_instructions_reason },
             no_device_reason: self.device.as_ref().err().cloned().unwrap_or_default(),
             no_cpu_reason: "GetProcessTimes failed".to_owned(),
+            cpu_step_ns: TICK_NS,
         }
     }
 }

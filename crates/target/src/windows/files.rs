@@ -38,11 +38,17 @@ pub(crate) fn sync_data(file: &OwnedFile) -> Result<()> {
     duplicate(file)?.sync_data()
 }
 
+/// Of the hash FNV-1a with 64 bits.
+const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
 /// What makes a file or a device one, by whatever name; `None` of what cannot be examined.
 #[must_use]
 pub fn identity(path: &Path) -> Option<(u64, u64, u64)> {
     if let Some(name) = is_device_path(path) {
-        let number = name.bytes().fold(0, |sum: u64, byte| sum * 256 + u64::from(byte));
+        let number = name
+            .bytes()
+            .fold(FNV_START, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME));
         return Some((0, 0, number));
     }
     // For no access, which everybody may; the flag is what folders take.

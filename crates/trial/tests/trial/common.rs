@@ -26,6 +26,7 @@ impl Probe for NoProbe {
             processors: Processors::default(),
             no_device_reason: "no device in this test".to_owned(),
             no_cpu_reason: "no CPU time in this test".to_owned(),
+            cpu_step_ns: 0,
         }
     }
 }
