@@ -2,8 +2,8 @@
 
 use super::{ANY_CACHE, EngineInfo, EngineVisitor, engine_table};
 use crate::threads::Threads;
-use crate::windows::{CompletionPort, Events, MOST, ReadFileExCalls};
-use crate::{Array, Direct, NullEngine, OneByOne, PlainCalls, Striped};
+use crate::windows::{CompletionPort, Events, ReadFileExCalls};
+use crate::{Array, Direct, NullEngine, OneByOne, PlainCalls, Striped, Transport};
 use record::EngineName;
 
 engine_table! {
@@ -11,7 +11,7 @@ engine_table! {
         max_depth u32::MAX,
         caches ANY_CACHE, "a completion port: any depth from one thread";
     Events: Direct<Events>, striped Striped<Events>, array Array<Events>,
-        max_depth MOST,
+        max_depth <Events as Transport>::MOST,
         caches ANY_CACHE, "overlapped calls with an event each: at most 64 in flight";
     Readfileex: Direct<ReadFileExCalls>, striped Striped<ReadFileExCalls>, array Array<ReadFileExCalls>,
         max_depth u32::MAX,

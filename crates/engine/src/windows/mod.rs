@@ -19,7 +19,6 @@ pub use clock::MonotonicClock;
 pub(crate) use clock::{CLOCK_NAME, counter_is_the_kernels};
 pub use completion_port::CompletionPort;
 pub use events::Events;
-pub(crate) use events::MOST;
 pub use files::{AsRawFile, OwnedFile, RawFile};
 pub(crate) use files::{Files, PLAIN_CALLS, read_at, trim_act, write_at};
 pub(crate) use memory::{map_memory, unmap_memory};
