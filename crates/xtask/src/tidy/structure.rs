@@ -168,7 +168,9 @@ fn edges<'a>(files: &[(&'a str, &str)]) -> Edges<'a> {
                 Some(&target) => BTreeSet::from([target]),
                 None => taken.get(&named[0]).cloned().unwrap_or_default(),
             };
-            for target in targets.into_iter().filter(|&target| target != module(path)) {
+            // Of modules that share a name, each means itself by it.
+            let own = targets.contains(module(path));
+            for target in targets.into_iter().filter(|_| !own) {
                 let places = edges.entry(module(path)).or_default().entry(target).or_default();
                 places.push((path, line, named.join("::")));
             }
