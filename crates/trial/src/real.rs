@@ -10,8 +10,8 @@ use crate::{
     Window, Worker, seed_beside,
 };
 use engine::{
-    Clock, Engine, EngineError, JobClock, NullEngine, OpenEngine, Probe, RebuildState, Setup,
-    SharedArray, clock_cost_ns, engine_elsewhere, engine_info, visit_engine,
+    Clock, Engine, JobClock, NullEngine, OpenEngine, Probe, RebuildState, Setup, SharedArray,
+    clock_cost_ns, engine_info, visit_engine,
 };
 use record::{
     Arrival, Batching, Bytes, CacheMode, Data, Discipline, EngineName, Harness, LegCheck, Nanos,
@@ -290,7 +290,7 @@ fn crew_of(start: CrewStart) -> Result<Crew, TrialError> {
 /// Why no job can be started on an engine that is not in the table.
 fn not_here(engine: EngineName) -> TrialError {
     let name = engine.name();
-    match engine_elsewhere(engine) {
+    match engine::engine_elsewhere(engine) {
         Some((system, instead)) => TrialError::Elsewhere { name, system, instead: instead.name() },
         None => TrialError::WrongEngine(name),
     }
@@ -330,7 +330,7 @@ fn check_depth(workload: &Workload) -> Result<(), TrialError> {
     let info = engine_info(workload.engine).filter(|info| info.max_depth > 1);
     match info.filter(|info| workload.iodepth > info.max_depth) {
         None => Ok(()),
-        Some(info) => Err(TrialError::Engine(EngineError::TooDeep {
+        Some(info) => Err(TrialError::Engine(engine::EngineError::TooDeep {
             engine: info.name.name(),
             asked: workload.iodepth,
             available: info.max_depth,
