@@ -245,8 +245,9 @@ impl<T: Transport> OpenEngine for Array<T> {
         let work = usize::try_from(work).unwrap_or(usize::MAX);
         let of_stripe = u64::from(shared.legs) * 3;
         let pieces = shared.most_stripes(max_bytes).saturating_mul(of_stripe);
-        let most = u64::from(depth).saturating_mul(pieces).min(MOST_TRANSFERS.into()) as u32;
-        let most = most.max(depth.min(MOST_TRANSFERS));
+        let room = MOST_TRANSFERS.min(T::MOST);
+        let most = u64::from(depth).saturating_mul(pieces).min(room.into()) as u32;
+        let most = most.max(depth.min(room));
         let setup = &Setup { work_bytes: work, ..setup.clone() };
         let slot = || Slot {
             doing: Doing::Nothing,

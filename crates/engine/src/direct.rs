@@ -35,6 +35,7 @@ fn write_act(setup: &Setup) -> Result<Act, EngineError> {
 impl<T: Transport> Direct<T> {
     /// Opens it for at most `most` transfers in flight.
     pub(crate) fn open_for(setup: &Setup, most: u32) -> Result<Self, EngineError> {
+        platform::check_flush(setup.flushes)?;
         let write_act = write_act(setup)?;
         let buffers = Buffers::new(setup)?;
         let transport = T::open(setup, most, buffers.memory())?;

@@ -52,7 +52,8 @@ pub use positioned::{read_all, read_up_to_end, write_all};
 pub use striped::{StripeLayout, StripePlace, Striped};
 pub use sync::{Carrier, OneByOne};
 pub use table::{
-    ENGINES, EngineInfo, EngineVisitor, add_engines, engine_info, engines, visit_engine,
+    ENGINES, EngineInfo, EngineVisitor, add_engines, engine_elsewhere, engine_info, engines,
+    engines_elsewhere, visit_engine,
 };
 #[cfg(target_os = "linux")]
 pub use table::{LibaioEngine, MmapEngine, NopEngine, UringEngine};
@@ -106,8 +107,8 @@ pub struct Setup {
     pub writes: bool,
     /// What the job does in place of writes.
     pub instead: Option<Instead>,
-    /// Whether the job flushes what it wrote.
-    pub flushes: bool,
+    /// How the job flushes what it wrote, where it does.
+    pub flushes: Option<FlushKind>,
     /// Seed of the data that writes carry.
     pub data_seed: u64,
     /// What writes carry.
@@ -139,7 +140,7 @@ impl Setup {
             reads: true,
             writes: false,
             instead: None,
-            flushes: false,
+            flushes: None,
             data_seed: 0,
             data: Data::Random,
             compressible_percent: 0,

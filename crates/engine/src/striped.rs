@@ -120,7 +120,7 @@ impl<T: Transport> OpenEngine for Striped<T> {
         // A request that begins at a chunk's last byte touches one chunk more than its length.
         let most_chunks = setup.max_bytes.saturating_sub(1) / chunk_bytes + 2;
         // A flush is one of each file.
-        let files = if setup.flushes { setup.files.len() as u32 } else { 0 };
+        let files = if setup.flushes.is_some() { setup.files.len() as u32 } else { 0 };
         let pieces_max = most_chunks.max(files);
         let depth = setup.depth.max(1);
         let most = depth.saturating_mul(pieces_max);

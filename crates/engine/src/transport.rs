@@ -100,6 +100,9 @@ impl Transfer {
 /// The contract is that of [`Engine`](crate::Engine), in terms of transfers: the slot of a completion is the tag of
 /// its transfer.
 pub trait Transport: Sized + 'static {
+    /// The most transfers that it can have in flight.
+    const MOST: u32 = u32::MAX;
+
     /// Opens it for at most `most` transfers in flight, with tags below `most`.
     ///
     /// # Errors

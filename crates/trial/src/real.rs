@@ -247,6 +247,7 @@ impl RealBackend {
         seed: u64,
         arrays: &mut Arrays,
     ) -> Result<RunPlan, TrialError> {
+        check_depth(workload)?;
         let files = Arc::clone(self.files_of(workload, targets)?);
         let known = arrays.contains_key(&targets);
         let array = workload.array.zip(workload::volume_spec(workload)).map(|(array, spec)| {
@@ -281,7 +282,16 @@ struct Watcher<'a> {
 fn crew_of(start: CrewStart) -> Result<Crew, TrialError> {
     match start.plan.workload.engine {
         EngineName::Own(_) => own_engine::start(start),
-        engine => visit_engine(engine, start).ok_or(TrialError::WrongEngine(engine.name()))?,
+        engine => visit_engine(engine, start).ok_or_else(|| not_here(engine))?,
+    }
+}
+
+/// Why no job can be started on an engine that is not in the table.
+fn not_here(engine: EngineName) -> TrialError {
+    let name = engine.name();
+    match engine::engine_elsewhere(engine) {
+        Some((system, instead)) => TrialError::Elsewhere { name, system, instead: instead.name() },
+        None => TrialError::WrongEngine(name),
     }
 }
 
@@ -295,7 +305,7 @@ fn rebuild_of(
     let (shared, engine) = (plan.array.clone()?, plan.workload.engine);
     let start = RebuildStart { plan, array, shared, number, leaving: leaving.clone() };
     let started = visit_engine(engine, start);
-    Some(started.ok_or(TrialError::WrongEngine(engine.name())).and_then(|started| started))
+    Some(started.ok_or_else(|| not_here(engine)).and_then(|started| started))
 }
 
 fn shared(files: BTreeMap<CacheMode, Vec<OwnedFile>>) -> BTreeMap<CacheMode, Arc<Vec<OwnedFile>>> {
@@ -311,6 +321,20 @@ fn batch_key(workload: &Workload) -> BatchKey {
         workload.read_percent,
         workload.max_bs(),
     )
+}
+
+/// Refuses a depth that an asynchronous engine cannot have. One that takes one request after the other has
+/// a depth of one whatever was asked for, which the document says.
+fn check_depth(workload: &Workload) -> Result<(), TrialError> {
+    let info = engine_info(workload.engine).filter(|info| info.max_depth > 1);
+    match info.filter(|info| workload.iodepth > info.max_depth) {
+        None => Ok(()),
+        Some(info) => Err(TrialError::Engine(engine::EngineError::TooDeep {
+            engine: info.name.name(),
+            asked: workload.iodepth,
+            available: info.max_depth,
+        })),
+    }
 }
 
 /// Largest number of requests that one job of this workload really has in flight.

@@ -110,7 +110,7 @@ pub(crate) fn setup_of(plan: &RunPlan, job: u32) -> Setup {
         reads: workload.read_percent > 0 || workload.instead.is_some(),
         writes: workload.carries(),
         instead: workload.instead,
-        flushes: workload.flush.is_some(),
+        flushes: workload.flush.map(|flush| flush.kind),
         // Other data in every trial and job, else a second trial would write the same blocks.
         data_seed: derive_seed(seed, (1 << 32) + u64::from(job)),
         data: workload.data,

@@ -84,6 +84,7 @@ pub(crate) fn run() -> Result<bool> {
         step("bench smoke", || smoke("bench")),
         step("peers smoke", || smoke("peers")),
         step("lab smoke", || lab(&skip_log)),
+        step("wine", || wine(&skip_log)),
     ]);
     // Root under a CI service, which sets `CI`.
     let strict = std::env::var("CI").is_ok_and(|value| value == "true")
@@ -121,12 +122,29 @@ fn lab(skip_log: &Path) -> Result<(bool, Totals)> {
     let good = match crate::lab::smoke()? {
         Ok(good) => good,
         Err(lacks) => {
-            let mut log = OpenOptions::new().create(true).append(true).open(skip_log)?;
-            writeln!(log, "SKIP lab: {}", lacks.replace('\n', " "))?;
+            log_skip(skip_log, "lab", &lacks)?;
             true
         }
     };
     Ok((good, Totals { passed: u64::from(good), failed: 0 }))
+}
+
+/// The tests of the Windows build; where the machine lacks what that takes, a skip as above.
+fn wine(skip_log: &Path) -> Result<(bool, Totals)> {
+    match crate::wine::tests()? {
+        Ok(mut command) => tests(command.env(testkit::SKIP_LOG, skip_log)),
+        Err(lacks) => {
+            log_skip(skip_log, "wine", &lacks)?;
+            Ok((true, Totals { passed: 1, failed: 0 }))
+        }
+    }
+}
+
+/// Counts a skip of a step; its step counts as a passed test, as a skipped test does.
+fn log_skip(skip_log: &Path, step: &str, lacks: &str) -> Result<()> {
+    let mut log = OpenOptions::new().create(true).append(true).open(skip_log)?;
+    writeln!(log, "SKIP {step}: {}", lacks.replace('\n', " "))?;
+    Ok(())
 }
 
 /// A command that runs beside another step, with what it said.

@@ -29,6 +29,7 @@ mod place;
 pub mod tidy;
 mod validate;
 mod ward;
+mod wine;
 
 use anyhow::{Result, bail};
 use arguments::Arguments;
@@ -68,6 +69,8 @@ usage: cargo xtask VERB [flags]
                           what the program leaves behind when it is killed at random moments
   fuzz [--only READER] [--seconds N] [--first SEED] [--keep] [--binary B]
                           whatever comes from outside, twisted at random
+  wine [CARGO WORDS]      the program for Windows under wine: a command of cargo, or without
+                          words the tests of what differs there
   burner                  the upper bound of processor cost against a known one";
 
 /// A verb: its name, its switches, its flags with a value, and what it does.
@@ -78,7 +81,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 15] =
+const VERBS: [Verb; 16] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -95,6 +98,7 @@ const VERBS: [Verb; 15] =
         ("fuzz", &fuzz::SWITCHES, &fuzz::VALUES, fuzz::run),
         ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
         ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
+        ("wine", &[arguments::ANY], &[], wine::run),
         ("kills", &[], &kills::VALUES, kills::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
     ];
@@ -120,7 +124,9 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     let Some((verb, rest)) = arguments.split_first() else {
         bail!("no verb\n{USAGE}");
     };
-    if verb == "help" || arguments.iter().any(|word| word == "--help" || word == "-h") {
+    let passed_on = verb == "wine" && rest.len() > 1;
+    if verb == "help" || !passed_on && arguments.iter().any(|word| word == "--help" || word == "-h")
+    {
         println!("{USAGE}");
         return Ok(true);
     }

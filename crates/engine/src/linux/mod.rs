@@ -26,7 +26,7 @@ pub use mmap::Mappings;
 pub use uring::{BUFFERS_NOT_REGISTERED, Uring, probe_uring};
 
 use crate::{EngineError, SystemError};
-use record::EngineName;
+use record::{EngineName, FlushKind};
 use rustix::io::Errno;
 use std::num::NonZeroU64;
 
@@ -38,6 +38,11 @@ pub(crate) const IO_ERROR: SystemError = SystemError::new(Errno::IO.raw_os_error
 pub(crate) const NO_DATA: SystemError = SystemError::new(Errno::NODATA.raw_os_error());
 /// There is no memory.
 pub(crate) const OUT_OF_MEMORY: SystemError = SystemError::new(Errno::NOMEM.raw_os_error());
+
+/// Refuses flushes that the system does not have; Linux has all of them.
+pub(crate) fn check_flush(_kind: Option<FlushKind>) -> Result<(), EngineError> {
+    Ok(())
+}
 
 /// The engine of a job that names none: the one that reaches any depth from one thread.
 pub const DEFAULT_ENGINE: EngineName = EngineName::IoUring;

@@ -1,4 +1,4 @@
-//! The engines of Linux.
+//! The engines of Linux: what its kernel offers, and those that every system has.
 
 use super::{ANY_CACHE, EngineInfo, EngineVisitor, engine_table};
 use crate::linux::{Libaio, Mappings, Uring};
@@ -22,6 +22,15 @@ pub type LibaioEngine = Direct<Libaio>;
 
 /// Requests through a mapping of the file.
 pub type MmapEngine = Direct<OneByOne<Mappings>>;
+
+/// The system whose engines these are not.
+pub(super) const OTHER_SYSTEM: &str = "Windows";
+/// Its engines, and what comes closest to each here.
+pub(super) const ELSEWHERE: &[(EngineName, EngineName)] = &[
+    (EngineName::Iocp, EngineName::IoUring),
+    (EngineName::Events, EngineName::Libaio),
+    (EngineName::Readfileex, EngineName::IoUring),
+];
 
 engine_table! {
     IoUring: Direct<Uring<false>>, striped Striped<Uring<false>>, array Array<Uring<false>>,

@@ -9,8 +9,12 @@ mod windows;
 
 #[cfg(target_os = "linux")]
 pub use linux::*;
+#[cfg(target_os = "linux")]
+use linux::{ELSEWHERE, OTHER_SYSTEM};
 #[cfg(windows)]
 pub use windows::*;
+#[cfg(windows)]
+use windows::{ELSEWHERE, OTHER_SYSTEM};
 
 use crate::OpenEngine;
 use record::{CacheMode, EngineName};
@@ -41,6 +45,19 @@ pub fn engines() -> impl Iterator<Item = &'static EngineInfo> {
 #[must_use]
 pub fn engine_info(name: EngineName) -> Option<&'static EngineInfo> {
     engines().find(|info| info.name == name)
+}
+
+/// The system that has an engine which this one lacks, and the engine here that does the same or comes
+/// closest; `None` for the engines of every system.
+#[must_use]
+pub fn engine_elsewhere(name: EngineName) -> Option<(&'static str, EngineName)> {
+    let (_, instead) = ELSEWHERE.iter().find(|(other, _)| *other == name)?;
+    Some((OTHER_SYSTEM, *instead))
+}
+
+/// The engines that only another system has.
+pub fn engines_elsewhere() -> impl Iterator<Item = EngineName> {
+    ELSEWHERE.iter().map(|(name, _)| *name)
 }
 
 /// Adds a build's own engines, once for the process.

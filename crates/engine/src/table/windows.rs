@@ -1,17 +1,26 @@
-//! The engines of Windows.
+//! The engines of Windows: what its kernel offers, and those that every system has.
 
 use super::{ANY_CACHE, EngineInfo, EngineVisitor, engine_table};
 use crate::threads::Threads;
-use crate::windows::{CompletionPort, Events, MOST, ReadFileExCalls};
-use crate::{Array, Direct, NullEngine, OneByOne, PlainCalls, Striped};
+use crate::windows::{CompletionPort, Events, ReadFileExCalls};
+use crate::{Array, Direct, NullEngine, OneByOne, PlainCalls, Striped, Transport};
 use record::EngineName;
+
+/// The system whose engines these are not.
+pub(super) const OTHER_SYSTEM: &str = "Linux";
+/// Its engines, and what comes closest to each here.
+pub(super) const ELSEWHERE: &[(EngineName, EngineName)] = &[
+    (EngineName::IoUring, EngineName::Iocp),
+    (EngineName::Libaio, EngineName::Iocp),
+    (EngineName::Mmap, EngineName::Sync),
+];
 
 engine_table! {
     Iocp: Direct<CompletionPort>, striped Striped<CompletionPort>, array Array<CompletionPort>,
         max_depth u32::MAX,
         caches ANY_CACHE, "a completion port: any depth from one thread";
     Events: Direct<Events>, striped Striped<Events>, array Array<Events>,
-        max_depth MOST,
+        max_depth <Events as Transport>::MOST,
         caches ANY_CACHE, "overlapped calls with an event each: at most 64 in flight";
     Readfileex: Direct<ReadFileExCalls>, striped Striped<ReadFileExCalls>, array Array<ReadFileExCalls>,
         max_depth u32::MAX,

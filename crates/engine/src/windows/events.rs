@@ -17,9 +17,6 @@ use windows_sys::Win32::Foundation::{HANDLE, WAIT_FAILED, WAIT_OBJECT_0, WAIT_TI
 use windows_sys::Win32::System::IO::CancelIoEx;
 use windows_sys::Win32::System::Threading::WaitForMultipleObjects;
 
-/// Events that one wait takes (winnt.h, MAXIMUM_WAIT_OBJECTS).
-pub(crate) const MOST: u32 = 64;
-
 /// Transfers with an event each.
 #[derive(Debug)]
 pub struct Events {
@@ -39,9 +36,13 @@ pub struct Events {
 }
 
 impl Transport for Events {
+    /// Events that one wait takes (winnt.h, MAXIMUM_WAIT_OBJECTS).
+    const MOST: u32 = 64;
+
     fn open(setup: &Setup, most: u32, _memory: Memory) -> Result<Self, EngineError> {
-        if most > MOST {
-            return Err(EngineError::TooDeep { engine: "events", asked: most, available: MOST });
+        if most > Self::MOST {
+            let (engine, available) = ("events", Self::MOST);
+            return Err(EngineError::TooDeep { engine, asked: most, available });
         }
         let events = (0..most).map(|_| event()).collect::<Result<_, _>>();
         Ok(Self {

@@ -286,3 +286,42 @@ pub(crate) fn trim_act(_setup: &Setup) -> Result<Act, EngineError> {
         remedy: "use --rw with reads and writes",
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+    use std::os::windows::fs::OpenOptionsExt;
+
+    /// Mode and rights to read and write of a file, and of the handle that an engine opens for itself.
+    fn both(flags: u32, random_access: bool, writes: bool) -> [(u32, u32); 2] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        std::fs::write(&path, [7; 4_096]).unwrap();
+        let file =
+            OpenOptions::new().read(true).write(writes).custom_flags(flags).open(&path).unwrap();
+        let file = OwnedFile::new(file.into(), random_access);
+        let own = OwnedFile::new(reopen(file.as_raw_file(), "x", Calls::Blocking).unwrap(), false);
+        [file, own].map(|file| {
+            let file = file.as_raw_file();
+            let rights = ask(file, FileAccessInformation).unwrap();
+            (ask(file, FileModeInformation).unwrap(), rights & (FILE_READ_DATA | FILE_WRITE_DATA))
+        })
+    }
+
+    #[test]
+    fn an_engines_own_handle_has_the_cache_mode_and_the_rights_of_the_one_that_it_was_given() {
+        let past = FILE_FLAG_NO_BUFFERING | FILE_FLAG_WRITE_THROUGH;
+        for flags in [0, FILE_FLAG_NO_BUFFERING, past, FILE_FLAG_SEQUENTIAL_SCAN] {
+            for writes in [false, true] {
+                let [given, own] = both(flags, flags == 0, writes);
+                assert_eq!(given, own, "{flags:x}");
+                assert_eq!(
+                    given.0 & FILE_NO_INTERMEDIATE_BUFFERING != 0,
+                    flags & past == past || flags == FILE_FLAG_NO_BUFFERING
+                );
+                assert_eq!(given.1 & FILE_WRITE_DATA != 0, writes);
+            }
+        }
+    }
+}

@@ -19,14 +19,13 @@ pub use clock::MonotonicClock;
 pub(crate) use clock::{CLOCK_NAME, counter_is_the_kernels};
 pub use completion_port::CompletionPort;
 pub use events::Events;
-pub(crate) use events::MOST;
 pub use files::{AsRawFile, OwnedFile, RawFile};
 pub(crate) use files::{Files, PLAIN_CALLS, read_at, trim_act, write_at};
 pub(crate) use memory::{map_memory, unmap_memory};
 pub use read_file_ex::ReadFileExCalls;
 
 use crate::{EngineError, SystemError};
-use record::{EngineName, IoPriority};
+use record::{EngineName, FlushKind, IoPriority};
 use windows_sys::Win32::Foundation::{
     ERROR_HANDLE_EOF, ERROR_INVALID_PARAMETER, ERROR_IO_DEVICE, ERROR_NOT_ENOUGH_MEMORY,
     ERROR_NOT_SUPPORTED, GetLastError,
@@ -43,6 +42,19 @@ pub(crate) const NO_DATA: SystemError = SystemError::new(ERROR_HANDLE_EOF as i32
 pub(crate) const OUT_OF_MEMORY: SystemError = SystemError::new(ERROR_NOT_ENOUGH_MEMORY as i32);
 /// Windows has no such thing, or this program does not ask it for it.
 const NOT_SUPPORTED: SystemError = SystemError::new(ERROR_NOT_SUPPORTED as i32);
+
+/// Refuses flushes that the system does not have: it writes out and makes durable at once.
+pub(crate) fn check_flush(kind: Option<FlushKind>) -> Result<(), EngineError> {
+    match kind {
+        None | Some(FlushKind::Fsync) => Ok(()),
+        Some(FlushKind::Fdatasync | FlushKind::SyncFileRange) => Err(EngineError::Unavailable {
+            engine: "this kind of flush",
+            cause: "it is a call of Linux".to_owned(),
+            errno: NOT_SUPPORTED,
+            remedy: "use --fsync, which is FlushFileBuffers",
+        }),
+    }
+}
 
 /// The engine of a job that names none: the one that reaches any depth from one thread.
 pub const DEFAULT_ENGINE: EngineName = EngineName::Iocp;

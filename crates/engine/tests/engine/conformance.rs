@@ -11,8 +11,8 @@ use engine::conformance::{
     Violation, check, reads_what_is_there, reports_short_reads, writes_what_it_says,
 };
 use engine::{
-    EngineInfo, EngineVisitor, NullEngine, OpenEngine, SyncEngine, add_engines, engine_info,
-    engines as engines_of_build, read_all, visit_engine,
+    EngineInfo, EngineVisitor, NullEngine, OpenEngine, SyncEngine, add_engines, engine_elsewhere,
+    engine_info, engines as engines_of_build, engines_elsewhere, read_all, visit_engine,
 };
 use record::{Bytes, EngineName, OpKind, OwnEngineName};
 use std::collections::BTreeSet;
@@ -215,6 +215,20 @@ fn the_table_tells_what_the_engines_are() {
         assert!(info.max_depth >= 1 && !info.help.is_empty() && !info.caches.is_empty());
     }
     assert!(visit_engine(EngineName::Sim, Outcomes(&file, &[], false)).is_none());
+}
+
+#[test]
+fn an_engine_of_another_system_is_known_and_something_here_comes_close_to_it() {
+    let file = patterned_file();
+    let mut elsewhere = 0;
+    for name in engines_elsewhere() {
+        assert!(visit_engine(name, Outcomes(&file, &[read_at(0)], false)).is_none());
+        let (system, instead) = engine_elsewhere(name).unwrap();
+        assert!(engine_info(instead).is_some() && !system.is_empty(), "{name:?}");
+        elsewhere += 1;
+    }
+    assert_eq!(elsewhere, 3);
+    assert!(engine::ENGINES.iter().all(|info| engine_elsewhere(info.name).is_none()));
 }
 
 #[test]

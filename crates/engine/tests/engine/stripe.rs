@@ -3,9 +3,10 @@
 use crate::common::{BLOCK, drive, engines};
 use crate::platform::{NOT_WRITABLE, allow_files, read_only, scratch_file};
 use engine::{
-    AsRawFile, EngineVisitor, OpenEngine, Setup, StripeLayout, StripePlace, visit_engine, write_all,
+    AsRawFile, EngineError, EngineVisitor, OpenEngine, Setup, StripeLayout, StripePlace,
+    visit_engine, write_all,
 };
-use record::OpKind;
+use record::{EngineName, OpKind};
 use std::fs::File;
 use workload::Request;
 
@@ -41,11 +42,12 @@ struct OnStripe<'a> {
 }
 
 impl EngineVisitor for OnStripe<'_> {
-    type Output = Vec<String>;
+    /// The features; `None` where the engine takes fewer transfers than the pieces of all requests.
+    type Output = Option<Vec<String>>;
     fn striped(&self) -> bool {
         true
     }
-    fn visit<E: OpenEngine>(self) -> Vec<String> {
+    fn visit<E: OpenEngine>(self) -> Self::Output {
         let files = self.files.iter().map(AsRawFile::as_raw_file).collect();
         let setup = Setup {
             stripe_bytes: Some(self.chunk),
@@ -53,11 +55,14 @@ impl EngineVisitor for OnStripe<'_> {
             data_seed: 3,
             ..Setup::reading(files, 5, self.max_bytes)
         };
-        let mut engine = E::open(&setup).unwrap();
+        let mut engine = match E::open(&setup) {
+            Err(EngineError::TooDeep { asked, available, .. }) if asked > available => return None,
+            opened => opened.unwrap(),
+        };
         drive(&mut engine, 5, self.requests, |request, completion, data| {
             (self.each)(request, completion.outcome, data);
         });
-        engine.features()
+        Some(engine.features())
     }
 }
 
@@ -92,7 +97,10 @@ fn every_engine_reads_a_stripe_as_one_area_in_chunks_of_any_length() {
                 writes: false,
                 each: &mut each,
             };
-            let features = visit_engine(info.name, run).unwrap();
+            let Some(features) = visit_engine(info.name, run).unwrap() else {
+                assert!(info.name == EngineName::Events && chunk < 4_096, "{:?}", info.name);
+                continue;
+            };
             assert_eq!(seen, 200, "{:?}", info.name);
             assert!(features.iter().any(|line| line.starts_with("striped over")), "{features:?}");
         }
@@ -157,7 +165,7 @@ fn a_stripe_goes_over_more_files_than_a_program_usually_has_open() {
     let reads: Vec<Request> = (0..FILES)
         .map(|index| Request { offset: index * 4_096, bytes: BLOCK, op: OpKind::Read })
         .collect();
-    for info in engines().filter(|info| info.name != record::EngineName::Threads) {
+    for info in engines().filter(|info| info.name != EngineName::Threads) {
         let mut seen = 0;
         let run = OnStripe {
             files: &files,

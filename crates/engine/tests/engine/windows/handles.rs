@@ -1,9 +1,9 @@
 //! The handles that engines open for themselves, and the limits of their calls.
 
 use super::scratch_file_with;
-use crate::common::{BLOCK, LENGTH, engines, fill, patterned_file, read_at, setup};
+use crate::common::{BLOCK, LENGTH, engines, fill, patterned_file, setup};
 use crate::conformance::{ReadAll, random_reads};
-use engine::{AsRawFile, EngineVisitor, OpenEngine, OwnedFile, Wait, conformance, visit_engine};
+use engine::{AsRawFile, EngineVisitor, OpenEngine, OwnedFile, visit_engine};
 use record::EngineName;
 use std::fs::File;
 use windows_sys::Win32::Storage::FileSystem::{
@@ -32,33 +32,6 @@ fn fill_aligned(file: &File) {
     let start = memory.as_ptr().align_offset(BLOCK as usize);
     memory[start..start + bytes.len()].copy_from_slice(&bytes);
     engine::write_all(file, &memory[start..start + bytes.len()], 0).unwrap();
-}
-
-/// What an unaligned read gives.
-struct Unaligned<'a>(&'a File);
-
-impl EngineVisitor for Unaligned<'_> {
-    type Output = i32;
-    fn visit<E: OpenEngine>(self) -> i32 {
-        let mut engine = E::open(&setup(self.0, 1, false)).unwrap();
-        engine.prepare(&[conformance::submission(0, read_at(100))]);
-        let mut done = Vec::new();
-        engine.wait(Wait::new(1, 1), &mut done).unwrap();
-        done[0].outcome
-    }
-}
-
-/// The handle that an engine opens for itself has the cache mode of the one that it was given: past the
-/// cache a read that begins within a sector is refused.
-#[test]
-fn an_engine_keeps_the_cache_mode_of_its_target() {
-    let (past, through) = (scratch_file_with(FILE_FLAG_NO_BUFFERING), patterned_file());
-    fill_aligned(&past);
-    for info in engines() {
-        let refused = visit_engine(info.name, Unaligned(&past)).unwrap();
-        let read = visit_engine(info.name, Unaligned(&through)).unwrap();
-        assert_eq!((refused, read), (-87, BLOCK as i32), "{:?}", info.name);
-    }
 }
 
 struct Open<'a>(&'a File, u32);
