@@ -23,10 +23,9 @@
 
 use crate::{
     Act, Clock, Completion, Direct, Engine, EngineError, MonotonicClock, OpenEngine, Setup,
-    Submission, Transfer, Transport, Wait,
+    Submission, Transfer, Transport, Wait, platform,
 };
 use record::{FlushKind, Nanos, OpKind};
-use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -235,7 +234,7 @@ impl<T: Transport> OpenEngine for Array<T> {
         let shared = shared.ok_or_else(|| EngineError::Unavailable {
             engine: "an array",
             cause: format!("{} targets that are not bound into one", setup.files.len()),
-            errno: Errno::INVAL,
+            errno: platform::INVALID,
             remedy: "give several targets, --raid and --chunk",
         })?;
         let (depth, max_bytes) = (setup.depth.max(1), u64::from(setup.max_bytes.max(1)));
@@ -246,8 +245,9 @@ impl<T: Transport> OpenEngine for Array<T> {
         let work = usize::try_from(work).unwrap_or(usize::MAX);
         let of_stripe = u64::from(shared.legs) * 3;
         let pieces = shared.most_stripes(max_bytes).saturating_mul(of_stripe);
-        let most = u64::from(depth).saturating_mul(pieces).min(MOST_TRANSFERS.into()) as u32;
-        let most = most.max(depth.min(MOST_TRANSFERS));
+        let room = MOST_TRANSFERS.min(T::MOST);
+        let most = u64::from(depth).saturating_mul(pieces).min(room.into()) as u32;
+        let most = most.max(depth.min(room));
         let setup = &Setup { work_bytes: work, ..setup.clone() };
         let slot = || Slot {
             doing: Doing::Nothing,

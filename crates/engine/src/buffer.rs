@@ -13,10 +13,8 @@
 //! filled), compressible ones end in zeros, and zeros are a ring of zeros without a stamp.
 
 use crate::tag::{self, Tags};
-use crate::{EngineError, Request, Setup};
+use crate::{EngineError, Memory, Request, Setup, platform};
 use record::Data;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
-use std::ffi::c_void;
 use std::ptr::NonNull;
 use workload::Rng;
 
@@ -28,15 +26,6 @@ const RINGS_BYTES: u64 = 256 << 10;
 const RINGS_BYTES_MAX: u64 = 256 << 20;
 /// Alignment of every slot's buffer: enough for O_DIRECT on any block device in use.
 const PAGE_BYTES: u64 = 4_096;
-
-/// All memory that transfers use, for registration with the kernel.
-#[derive(Clone, Copy, Debug)]
-pub struct Memory {
-    /// Its start.
-    pub base: *mut c_void,
-    /// Its length in bytes.
-    pub bytes: usize,
-}
 
 /// What makes a piece of the ring differ from all that was written before.
 #[derive(Debug)]
@@ -79,17 +68,8 @@ impl Buffers {
         let stride = ring + read + (setup.work_bytes as u64).next_multiple_of(PAGE_BYTES);
         let bytes = stride * depth;
         let refused = |errno| EngineError::Memory { what: "buffer memory", bytes, errno };
-        let length = usize::try_from(bytes).map_err(|_| refused(rustix::io::Errno::NOMEM))?;
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a fresh private mapping at an address of the kernel's choice aliases nothing.
-        let base =
-            unsafe { mmap_anonymous(std::ptr::null_mut(), length, protection, MapFlags::PRIVATE) }
-                .map_err(refused)?;
-        if setup.huge_pages {
-            // SAFETY: the range was mapped just above.
-            unsafe { madvise(base, length, Advice::LinuxHugepage) }.map_err(refused)?;
-        }
-        let base = NonNull::new(base.cast()).ok_or(refused(rustix::io::Errno::NOMEM))?;
+        let length = usize::try_from(bytes).map_err(|_| refused(platform::OUT_OF_MEMORY))?;
+        let base = platform::map_memory(length, setup.huge_pages).map_err(refused)?;
         let mut buffers = Self {
             base,
             stride: stride as usize,
@@ -232,6 +212,6 @@ impl Drop for Buffers {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and engines drop their buffers only after the last request
         // in flight (their own drop order sees to it).
-        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.length) };
+        unsafe { platform::unmap_memory(self.base, self.length) };
     }
 }

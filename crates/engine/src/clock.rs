@@ -1,20 +1,6 @@
-//! CLOCK_MONOTONIC through the vDSO: about 25 ns a reading where the kernel's clock source is the TSC.
+//! What it costs to read a clock, which every time that a job takes includes.
 
 use crate::Clock;
-use record::Nanos;
-use rustix::time::{ClockId, clock_gettime};
-
-/// CLOCK_MONOTONIC: nanoseconds since boot, not counting suspension.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MonotonicClock;
-
-impl Clock for MonotonicClock {
-    #[inline]
-    fn now(&self) -> Nanos {
-        let time = clock_gettime(ClockId::Monotonic);
-        Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-    }
-}
 
 /// Mean cost of one reading of `clock` in nanoseconds: the least of five runs of 2,000 readings,
 /// since disturbances only ever add.

@@ -6,14 +6,13 @@
 //! that they are given. Rejected: a suite of tests that is copied, which falls behind the contract.
 
 use crate::{
-    Clock, Completion, DRAIN, EngineError, MonotonicClock, OpenEngine, Setup, Submission, Wait,
+    AsRawFile, Clock, Completion, DRAIN, EngineError, MonotonicClock, OpenEngine, Setup,
+    Submission, Wait, read_all, write_all,
 };
 use record::{Nanos, OpKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Error;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use workload::{Request, derive_seed};
 
 /// Bytes of a request, and how many of them the file holds.
@@ -44,7 +43,7 @@ fn must(holds: bool, text: impl FnOnce() -> String) -> Result<(), Violation> {
 /// A setup for requests of a block on one file.
 #[must_use]
 pub fn setup(file: &File, depth: u32, writes: bool) -> Setup {
-    let files = vec![file.as_raw_fd()];
+    let files = vec![file.as_raw_file()];
     Setup { writes, data_seed: 1, ..Setup::reading(files, depth, BLOCK) }
 }
 
@@ -55,7 +54,7 @@ pub fn setup(file: &File, depth: u32, writes: bool) -> Setup {
 pub fn fill(file: &File) -> Result<(), Error> {
     for block in 0..BLOCKS {
         let bytes: Vec<u8> = (0..BLOCK).map(|i| (u64::from(i) * 7 + block * 13) as u8).collect();
-        file.write_all_at(&bytes, block * u64::from(BLOCK))?;
+        write_all(file, &bytes, block * u64::from(BLOCK))?;
     }
     file.set_len(LENGTH)
 }
@@ -146,7 +145,7 @@ pub fn reads_what_is_there<E: OpenEngine>(file: &File, depth: u32) -> Result<(),
     let mut count = 0;
     drive(&mut engine, depth, &requests, |request, completion, data| {
         let mut expected = vec![0; BLOCK as usize];
-        let read = file.read_exact_at(&mut expected, request.offset);
+        let read = read_all(file, &mut expected, request.offset);
         count += 1;
         if read.is_err() || completion.outcome != BLOCK as i32 || data != expected {
             wrong.push((request.offset, completion.outcome));
@@ -174,7 +173,7 @@ pub fn writes_what_it_says<E: OpenEngine>(file: &File, depth: u32) -> Result<(),
     })?;
     must(outcomes == BTreeSet::from([BLOCK as i32]), || format!("writes gave {outcomes:?}"))?;
     let mut data = vec![0; LENGTH as usize];
-    file.read_exact_at(&mut data, 0)?;
+    read_all(file, &mut data, 0).map_err(Error::from)?;
     let blocks: BTreeSet<&[u8]> = data.chunks(BLOCK as usize).collect();
     must(blocks.len() as u64 == BLOCKS, || "written blocks repeat".to_owned())
 }

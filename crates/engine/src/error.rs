@@ -1,6 +1,50 @@
 //! What can go wrong in an engine itself, as opposed to in one request.
 
-use rustix::io::Errno;
+use std::fmt;
+use std::io::Error;
+
+/// An error number of the operating system: `errno` on Linux, that of GetLastError on Windows; positive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SystemError(i32);
+
+impl SystemError {
+    /// Of a number.
+    #[must_use]
+    pub const fn new(code: i32) -> Self {
+        Self(code)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn code(self) -> i32 {
+        self.0
+    }
+
+    /// The outcome of a request that failed with it.
+    #[must_use]
+    pub const fn outcome(self) -> i32 {
+        -self.0
+    }
+}
+
+/// As the system words it, with the number.
+impl fmt::Display for SystemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Error::from_raw_os_error(self.0).fmt(f)
+    }
+}
+
+impl From<SystemError> for Error {
+    fn from(error: SystemError) -> Self {
+        Self::from_raw_os_error(error.0)
+    }
+}
+
+impl fmt::Debug for SystemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Error::from_raw_os_error(self.0).fmt(f)
+    }
+}
 
 /// An engine could not be opened, or broke.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +57,7 @@ pub enum EngineError {
         /// Why, as far as it can be told.
         cause: String,
         /// What the system said.
-        errno: Errno,
+        errno: SystemError,
         /// What to do.
         remedy: &'static str,
     },
@@ -38,7 +82,7 @@ pub enum EngineError {
         /// How much.
         bytes: u64,
         /// What the system said.
-        errno: Errno,
+        errno: SystemError,
     },
     /// A thread of the thread engine could not be started.
     #[error(
@@ -50,7 +94,7 @@ pub enum EngineError {
         /// How many were to.
         asked: u32,
         /// What the system said.
-        source: std::io::Error,
+        source: Error,
     },
     /// The I/O scheduler was not told of a priority.
     #[error(
@@ -60,7 +104,7 @@ pub enum EngineError {
         /// What was asked for.
         priority: String,
         /// What the system said.
-        errno: Errno,
+        errno: SystemError,
     },
     /// A thread could not be put into a control group.
     #[error("--cgroup {group} cannot be used: {why}")]
@@ -76,6 +120,6 @@ pub enum EngineError {
         /// The call.
         call: &'static str,
         /// What the system said.
-        errno: Errno,
+        errno: SystemError,
     },
 }

@@ -19,7 +19,7 @@
 //! factors from the vDSO page or perf's (private, or of another clock), CLOCK_MONOTONIC_RAW (another
 //! origin), and a table of offsets per processor (the kernel has refused such machines already).
 
-use crate::{Clock, MonotonicClock};
+use crate::{Clock, MonotonicClock, platform};
 use record::Nanos;
 use std::arch::asm;
 use std::time::Duration;
@@ -114,7 +114,13 @@ impl JobClock {
     /// Calibrates, which takes some 20 ms of sleep.
     #[must_use]
     pub fn new() -> Self {
-        Self { counter: if invariant() && is_the_kernels() { calibrate() } else { None } }
+        Self {
+            counter: if invariant() && platform::counter_is_the_kernels() {
+                calibrate()
+            } else {
+                None
+            },
+        }
     }
 
     /// Takes another pair: where both clocks still agree, the line goes on from there with a
@@ -142,7 +148,7 @@ impl JobClock {
     /// What it is, for the record.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        if self.counter.is_some() { "TSC" } else { "CLOCK_MONOTONIC" }
+        if self.counter.is_some() { "TSC" } else { platform::CLOCK_NAME }
     }
 }
 
@@ -176,12 +182,6 @@ fn calibrate() -> Option<Scale> {
     let allowed_ns = scale.ns(first.error + 2 * middle.error + last.error);
     let allowed_ppm = allowed_ns / HALF.as_nanos() as f64 * 1e6 + 1.0;
     (ppm <= allowed_ppm && scale.factor > 0).then_some(scale)
-}
-
-/// Whether the kernel itself tells the time by the counter.
-fn is_the_kernels() -> bool {
-    std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-        .is_ok_and(|source| source.trim() == "tsc")
 }
 
 /// The time-stamp counter, not before what came earlier in the program was carried out.

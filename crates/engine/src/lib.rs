@@ -11,42 +11,55 @@ mod array;
 mod buffer;
 mod clock;
 pub mod conformance;
-mod control_group;
+mod direct;
 mod error;
-mod io_priority;
 mod job_clock;
-mod libaio;
-mod mmap;
+#[cfg(target_os = "linux")]
+mod linux;
 mod null;
+mod plain_calls;
+mod positioned;
 mod striped;
 mod sync;
-mod system_call;
 mod table;
 pub mod tag;
 mod threads;
 mod transport;
-mod uring;
+#[cfg(windows)]
+mod windows;
+
+// The one place that chooses the system. Below `windows` are the names of `linux`.
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(windows)]
+use windows as platform;
 
 pub use array::{Array, RebuildState, SharedArray};
-pub use buffer::{Buffers, Memory};
-pub use clock::{MonotonicClock, clock_cost_ns};
-pub use control_group::join_control_group;
-pub use error::EngineError;
-pub use io_priority::set_io_priority;
+pub use buffer::Buffers;
+pub use clock::clock_cost_ns;
+pub use direct::Direct;
+pub use error::{EngineError, SystemError};
 pub use job_clock::JobClock;
-pub use libaio::{IO_SUBMIT_BLOCKS, LibaioEngine};
-pub use mmap::{Mappings, MmapEngine};
+#[cfg(target_os = "linux")]
+pub use linux::{BUFFERS_NOT_REGISTERED, IO_SUBMIT_BLOCKS, Mappings, Uring, probe_uring};
 pub use null::NullEngine;
-pub use striped::{StripeLayout, StripePlace, Striped};
-pub use sync::{Carrier, OneByOne, PlainCalls, SyncEngine};
-pub use table::{
-    ENGINES, EngineInfo, EngineVisitor, add_engines, engine_info, engines, visit_engine,
+pub use plain_calls::{PlainCalls, SyncEngine};
+pub use platform::{
+    AsRawFile, DEFAULT_ENGINE, MonotonicClock, OwnedFile, RawFile, join_control_group,
+    probe_default_engine, set_io_priority, sleep_precisely,
 };
-pub use transport::{ACTS, Act, DRAIN, Direct, Transfer, Transport};
-pub use uring::{BUFFERS_NOT_REGISTERED, NopEngine, Uring, UringEngine, probe_uring};
+pub use positioned::{read_all, read_up_to_end, write_all};
+pub use striped::{StripeLayout, StripePlace, Striped};
+pub use sync::{Carrier, OneByOne};
+pub use table::{
+    ENGINES, EngineInfo, EngineVisitor, add_engines, engine_elsewhere, engine_info, engines,
+    engines_elsewhere, visit_engine,
+};
+#[cfg(target_os = "linux")]
+pub use table::{LibaioEngine, MmapEngine, NopEngine, UringEngine};
+pub use transport::{ACTS, Act, DRAIN, Memory, Transfer, Transport};
 
 use record::{Data, FlushKind, Instead, Nanos};
-use std::os::fd::RawFd;
 use std::sync::Arc;
 use workload::Request;
 
@@ -73,9 +86,9 @@ pub struct Completion {
 /// What an engine is opened with.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Open descriptors, which outlive the engine: of the target, or of those of a stripe or an array in
+    /// Open files, which outlive the engine: of the target, or of those of a stripe or an array in
     /// order.
-    pub files: Vec<RawFd>,
+    pub files: Vec<RawFile>,
     /// Length of a chunk of the stripe; `None` with one target.
     pub stripe_bytes: Option<u32>,
     /// The array that the files are bound into, shared by all jobs on it; `None` where they are not.
@@ -94,8 +107,8 @@ pub struct Setup {
     pub writes: bool,
     /// What the job does in place of writes.
     pub instead: Option<Instead>,
-    /// Whether the job flushes what it wrote.
-    pub flushes: bool,
+    /// How the job flushes what it wrote, where it does.
+    pub flushes: Option<FlushKind>,
     /// Seed of the data that writes carry.
     pub data_seed: u64,
     /// What writes carry.
@@ -115,7 +128,7 @@ pub struct Setup {
 impl Setup {
     /// For a job that only reads, without options.
     #[must_use]
-    pub fn reading(files: Vec<RawFd>, depth: u32, max_bytes: u32) -> Self {
+    pub fn reading(files: Vec<RawFile>, depth: u32, max_bytes: u32) -> Self {
         Self {
             files,
             stripe_bytes: None,
@@ -127,7 +140,7 @@ impl Setup {
             reads: true,
             writes: false,
             instead: None,
-            flushes: false,
+            flushes: None,
             data_seed: 0,
             data: Data::Random,
             compressible_percent: 0,
@@ -314,6 +327,8 @@ pub struct ProbeFacts {
     pub no_device_reason: String,
     /// Why [`ProbeSample::cpu`] is `None`, as a clause after "not measured: ".
     pub no_cpu_reason: String,
+    /// The steps in which CPU time moves, in ns; 0 where it is exact.
+    pub cpu_step_ns: u64,
 }
 
 /// Reads the counters around a measured window.

@@ -11,10 +11,9 @@
 
 use crate::{
     Completion, Direct, Engine, EngineError, OpenEngine, Setup, Submission, Transfer, Transport,
-    Wait,
+    Wait, platform,
 };
 use record::FlushKind;
-use rustix::io::Errno;
 
 /// Where a byte of the striped area lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,14 +113,14 @@ impl<T: Transport> OpenEngine for Striped<T> {
             return Err(EngineError::Unavailable {
                 engine: "a stripe",
                 cause: format!("{} targets in chunks of {chunk_bytes} bytes", setup.files.len()),
-                errno: Errno::INVAL,
+                errno: platform::INVALID,
                 remedy: "give several targets and --chunk 64k",
             });
         }
         // A request that begins at a chunk's last byte touches one chunk more than its length.
         let most_chunks = setup.max_bytes.saturating_sub(1) / chunk_bytes + 2;
         // A flush is one of each file.
-        let files = if setup.flushes { setup.files.len() as u32 } else { 0 };
+        let files = if setup.flushes.is_some() { setup.files.len() as u32 } else { 0 };
         let pieces_max = most_chunks.max(files);
         let depth = setup.depth.max(1);
         let most = depth.saturating_mul(pieces_max);

@@ -1,4 +1,4 @@
-//! A pool of threads per job, each with pread and pwrite: depth without asynchronous calls.
+//! A pool of threads per job, each with blocking calls: depth without asynchronous calls.
 //!
 //! The pool has a thread for all that can be in flight. The job's thread puts a batch into a queue
 //! under one lock and wakes as many threads as there are transfers; a thread that has finished puts
@@ -8,14 +8,12 @@
 //! The threads' CPU time is our process's. Rejected: a queue per thread (a request would wait
 //! for its thread while others are idle), and lock-free queues (waking costs more than the lock).
 
-use crate::sync::carry_out;
 use crate::{
     Clock, Completion, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport, Wait,
-    transport,
+    platform, transport,
 };
 use record::Nanos;
 use std::collections::VecDeque;
-use std::os::fd::RawFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -47,7 +45,7 @@ struct Finished {
 /// What the threads of the pool share with the job's.
 #[derive(Debug)]
 struct Shared {
-    files: Vec<RawFd>,
+    files: platform::Files,
     queue: Mutex<Queue>,
     work_there: Condvar,
     finished: Mutex<Finished>,
@@ -75,7 +73,7 @@ impl Shared {
                     queue = self.work_there.wait(queue).unwrap_or_else(PoisonError::into_inner);
                 }
             };
-            let outcome = carry_out(self.files[transfer.file as usize], &transfer);
+            let outcome = self.files.carry_out(&transfer);
             let mut finished = lock(&self.finished);
             finished.done.push(Completion { slot: transfer.tag, outcome });
             let wake = finished.wanted > 0 && finished.done.len() >= finished.wanted;
@@ -101,7 +99,7 @@ pub struct Threads {
 impl Transport for Threads {
     fn open(setup: &Setup, most: u32, _memory: Memory) -> Result<Self, EngineError> {
         let shared = Arc::new(Shared {
-            files: setup.files.clone(),
+            files: platform::Files::of_threads(setup)?,
             queue: Mutex::new(Queue {
                 work: VecDeque::with_capacity(most as usize),
                 closed: false,
@@ -177,12 +175,12 @@ impl Transport for Threads {
         self.pending.clear();
         self.in_flight -= called_off as u32;
         let in_flight = self.in_flight;
-        self.abandoned = !transport::drained(self, in_flight);
+        self.abandoned = !transport::drained(self, in_flight, MonotonicClock.now());
         !self.abandoned
     }
 
     fn features(&self) -> Vec<String> {
-        vec![format!("{} threads with pread/pwrite", self.pool.len())]
+        vec![format!("{} threads with {}", self.pool.len(), platform::PLAIN_CALLS)]
     }
 }
 

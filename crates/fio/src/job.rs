@@ -45,6 +45,7 @@ const ENGINES: &[(&str, &str, Option<&str>)] = &[
     ("pvsync", "sync", Some("each request has one buffer either way")),
     ("pvsync2", "sync", Some("each request has one buffer either way")),
     ("posixaio", "threads", Some("a pool of threads, as the C library has one")),
+    ("windowsaio", "iocp", None),
     ("mmap", "mmap", None),
     ("null", "null", None),
 ];

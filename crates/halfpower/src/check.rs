@@ -8,7 +8,7 @@ use crate::values::some_bytes;
 use clap::Args;
 use diagnose::Omitted;
 use plan::{CheckPlan, CheckSettings, CommitsPlan, DiagnosisPlan, MIN_BUDGET, Plan, SideBySide};
-use record::{Bytes, CacheMode, EngineName, Nanos, Profile, format_nanos};
+use record::{Bytes, CacheMode, Nanos, Profile, format_nanos};
 use session::{Driver, End, RealTargets, Session, StopFlag, Targets};
 use std::path::Path;
 
@@ -169,7 +169,7 @@ fn open(
     if busy.is_some() && !output::is_quiet() {
         output::say(report::findings_text(busy.as_slice(), &style).trim_end());
     }
-    let mut session = target.into_session(EngineName::IoUring, seed, stop, progress)?;
+    let mut session = target.into_session(engine::DEFAULT_ENGINE, seed, stop, progress)?;
     session.findings.extend(busy);
     Ok(session)
 }

@@ -152,7 +152,7 @@ fn real(
     let so =
         "what they do together says nothing of a bus, which was tested with the first target alone";
     let shared = document::shared_disk_finding(targets.all_facts(), so);
-    let session = targets.into_session(EngineName::IoUring, seed, stop, progress)?;
+    let session = targets.into_session(engine::DEFAULT_ENGINE, seed, stop, progress)?;
     Ok((Targets::one(session), Vec::new(), shared.into_iter().collect()))
 }
 

@@ -49,16 +49,18 @@ pub(crate) struct SamplingArgs {
     #[arg(long)]
     pub(crate) no_processes: bool,
     /// Where procfs is mounted; another place than /proc is for containers that see the host's.
-    #[arg(long, value_name = "DIR", default_value = "/proc", help_heading = "Source")]
-    pub(crate) procfs: PathBuf,
-    /// Where sysfs is mounted.
-    #[arg(long, value_name = "DIR", default_value = "/sys", help_heading = "Source")]
-    pub(crate) sysfs: PathBuf,
+    #[arg(long, value_name = "DIR", help_heading = "Source")]
+    pub(crate) procfs: Option<PathBuf>,
+    /// Where sysfs is mounted, if not at /sys.
+    #[arg(long, value_name = "DIR", help_heading = "Source")]
+    pub(crate) sysfs: Option<PathBuf>,
 }
 
 impl SamplingArgs {
     pub(crate) fn roots(&self) -> Roots {
-        Roots { proc: self.procfs.clone(), sys: self.sysfs.clone(), ..Roots::default() }
+        let Roots { proc, sys, dev } = Roots::default();
+        let (other_proc, other_sys) = (self.procfs.clone(), self.sysfs.clone());
+        Roots { proc: other_proc.unwrap_or(proc), sys: other_sys.unwrap_or(sys), dev }
     }
 
     /// Opens these devices, with their first reading taken.

@@ -37,9 +37,9 @@ pub(crate) fn style() -> Style {
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
     let stdout = std::io::stdout();
     let terminal = stdout.is_terminal();
-    let size = rustix::termios::tcgetwinsize(&stdout).ok().filter(|size| size.ws_col > 0);
+    let columns = kernel::terminal_columns().map(usize::from);
     let said = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let width = size.map(|size| usize::from(size.ws_col)).or_else(said).unwrap_or(DEFAULT_WIDTH);
+    let width = columns.or_else(said).unwrap_or(DEFAULT_WIDTH);
     Style { color: wanted && terminal && !dumb, width, extent: extent() }
 }
 

@@ -9,9 +9,8 @@ use crate::failure::usage;
 use crate::store_args::StoreArgs;
 use anyhow::Context;
 use record::Observation;
-use std::fs::{File, FileType};
+use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use store::LAST;
 
@@ -65,8 +64,8 @@ pub(crate) fn files(paths: &[impl AsRef<Path>]) -> anyhow::Result<Vec<(String, V
 fn kind(word: &str) -> anyhow::Result<Named> {
     let path = Path::new(word);
     if let Ok(facts) = path.metadata() {
-        let is_file = |kind: FileType| kind.is_file() || kind.is_fifo();
-        return Ok(if is_file(facts.file_type()) { Named::File } else { Named::Device });
+        let is_file = facts.is_file() || target::is_pipe(&facts);
+        return Ok(if is_file { Named::File } else { Named::Device });
     }
     let is_id = |letter: char| letter.is_ascii_hexdigit() || letter == '-';
     if word.starts_with(LAST) || word.len() >= ID_MIN && word.chars().all(is_id) {

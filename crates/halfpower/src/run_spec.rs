@@ -97,7 +97,7 @@ impl RunArgs {
 
     fn spec_on(&self, targets: u32, simulated: bool) -> Spec {
         let rate = self.arrivals.rate_iops;
-        let engine = self.place.ioengine.unwrap_or(EngineName::IoUring);
+        let engine = self.place.ioengine.unwrap_or(engine::DEFAULT_ENGINE);
         let asked = Workload {
             read_percent: self.read_percent(),
             pattern: self.pattern(),

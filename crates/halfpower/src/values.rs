@@ -58,13 +58,22 @@ const FIO_ENGINES: &[(&str, EngineName)] = &[
     ("pvsync2", EngineName::Sync),
     ("vsync", EngineName::Sync),
     ("posixaio", EngineName::Threads),
+    ("windowsaio", EngineName::Iocp),
 ];
 
 pub(crate) fn engine(text: &str) -> Result<EngineName, String> {
     let known = || engine::engines().map(|info| info.name);
     known().find(|name| name.name() == text).ok_or_else(|| {
+        let elsewhere = engine::engines_elsewhere().find(|name| name.name() == text);
+        if let Some((system, instead)) = elsewhere.and_then(engine::engine_elsewhere) {
+            return format!(
+                "'{text}' is an engine of {system}; here use --ioengine {}",
+                instead.name()
+            );
+        }
         if let Some((_, same)) = FIO_ENGINES.iter().find(|(fio, _)| *fio == text) {
-            return format!("here fio's '{text}' is --ioengine {}", same.name());
+            let here = engine::engine_elsewhere(*same).map_or(*same, |(_, instead)| instead);
+            return format!("here fio's '{text}' is --ioengine {}", here.name());
         }
         format!("there is no engine '{text}'; {}", use_one(known().map(EngineName::name)))
     })

@@ -14,7 +14,7 @@ use ::limits::document::shared_disk_finding;
 use ::limits::zones::{ArrayPlan, MIN_PASSES, MIN_POSITIONS, Mapped, Settings, ZonePlan, document};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use record::{Bytes, CacheMode, EngineName, Target};
+use record::{Bytes, CacheMode, Target};
 use session::{Driver, Members, RealTargets, StopFlag, Targets};
 use std::path::{Path, PathBuf};
 use target::Access;
@@ -167,7 +167,7 @@ fn real(
         (None, [path]) => {
             let mut target = RealTargets::open(&[path], &Access::ReadOnly, arguments.size, LEAST)?;
             target.open_mode(CacheMode::Device, false)?;
-            let session = target.into_session(EngineName::IoUring, seed, stop, progress)?;
+            let session = target.into_session(engine::DEFAULT_ENGINE, seed, stop, progress)?;
             Ok((Targets::one(session), None))
         }
         (None, _) => Err(usage("several targets are mapped as a stripe: say --chunk 64k")),

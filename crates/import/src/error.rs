@@ -10,7 +10,7 @@ pub enum ImportError {
     /// Nothing in the content tells what it is.
     #[error(
         "it is of no known form ({0}); known are iostat -o JSON, sadf -j and -d, node_exporter's \
-         text, answers of Prometheus, Windows CSV of PhysicalDisk, and this program's observations"
+         text, answers of Prometheus, Windows CSV of PhysicalDisk and LogicalDisk, and this program's observations"
     )]
     UnknownForm(&'static str),
     /// A known relative of a form that is read.

@@ -24,7 +24,7 @@ pub enum Format {
     NodeExporter,
     /// Answers of a Prometheus server to range queries.
     Prometheus,
-    /// Windows counters of PhysicalDisk as CSV: typeperf, relog, perfmon.
+    /// Windows counters of PhysicalDisk and LogicalDisk as CSV: typeperf, relog, perfmon.
     Perfmon,
     /// An observation of this program.
     Observation,

@@ -47,7 +47,7 @@ pub(crate) struct Counts {
 /// An observation in the making.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ObservationBuilder {
-    source: &'static str,
+    pub(crate) source: &'static str,
     pub(crate) host: Option<String>,
     /// The kernel's release, where the source says it.
     pub(crate) release: Option<String>,

@@ -1,5 +1,8 @@
-//! Windows counters of PhysicalDisk as CSV: typeperf, relog, perfmon.
+//! Windows counters of PhysicalDisk and LogicalDisk as CSV: typeperf, relog, perfmon.
 //!
+//! The two objects are two layers: what disks were asked for, and what volumes were asked for above them. A
+//! volume (`C:`) is a part of the disk whose instance names it (`0 C:`), or built of the disks that do; without
+//! PhysicalDisk it stands alone.
 //! A row holds what happened since the row before, at a time of the machine's clock in the order of
 //! American dates whatever its language; relog and perfmon name the zone and its distance to UTC
 //! in the header, typeperf does not. The first row has no row before it: its rates are blank or of
@@ -8,19 +11,26 @@
 use crate::moment::Stamp;
 use crate::number::Reading;
 use crate::observation_builder::{ObservationBuilder, distinct};
-use crate::perfmon_names::{self, Counter};
+use crate::perfmon_names::{self, Counter, Layer};
 use crate::{ImportError, Options, table};
 use record::{Figure, Interval, Observation, OpInterval};
 use std::collections::{BTreeMap, BTreeSet};
 
 const SECOND: f64 = 1e9;
 const OBJECTS_SHOWN: usize = 3;
-const REMEDY: &str = "record with: typeperf \"\\PhysicalDisk(*)\\*\" -si 1 -f CSV -o FILE";
+const REMEDY: &str =
+    "record with: typeperf \"\\PhysicalDisk(*)\\*\" \"\\LogicalDisk(*)\\*\" -si 1 -f CSV -o FILE";
 /// The sum of all disks, in every language that was met.
 const TOTALS: [&str; 2] = ["_total", "_gesamt"];
 
+/// What a recording is called, by the objects that it holds.
+const PHYSICAL: &str = "Windows PhysicalDisk CSV";
+const LOGICAL: &str = "Windows LogicalDisk CSV";
+const BOTH: &str = "Windows PhysicalDisk and LogicalDisk CSV";
+
 struct Column {
     field: usize,
+    layer: Layer,
     host: String,
     device: String,
     counter: Counter,
@@ -42,14 +52,20 @@ struct Others {
 }
 
 pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observation>, ImportError> {
-    let mut builder = ObservationBuilder::new("Windows PhysicalDisk CSV");
+    let mut builder = ObservationBuilder::new(PHYSICAL);
     let mut others = Others::default();
     let mut blocks = Vec::new();
     for text in texts {
         blocks.extend(take_blocks(text, &mut builder, &mut others));
     }
-    let columns = blocks.iter().flat_map(|block| &block.columns);
-    let hosts = distinct(columns.map(|column| column.host.as_str()));
+    let columns = || blocks.iter().flat_map(|block| &block.columns);
+    let layers: BTreeSet<Layer> = columns().map(|column| column.layer).collect();
+    builder.source = match (layers.contains(&Layer::Physical), layers.contains(&Layer::Logical)) {
+        (true, true) => BOTH,
+        (false, true) => LOGICAL,
+        _ => PHYSICAL,
+    };
+    let hosts = distinct(columns().map(|column| column.host.as_str()));
     if hosts.is_empty() {
         return Err(no_columns(&others));
     }
@@ -59,9 +75,28 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observatio
         for block in &blocks {
             add(block, host, &mut builder, options);
         }
-        builder.finish("there are not two rows with times", REMEDY)
+        let mut observation = builder.finish("there are not two rows with times", REMEDY)?;
+        relate(&mut observation, |device| {
+            columns()
+                .any(|it| it.layer == Layer::Logical && it.host == *host && it.device == device)
+        });
+        Ok(observation)
     };
     hosts.iter().map(observation).collect()
+}
+
+/// Says of which disks a volume repeats the requests. The instance of a disk is its number and the letters of
+/// its volumes (`0 C: D:`); a volume that no disk names stands alone.
+fn relate(observation: &mut Observation, is_volume: impl Fn(&str) -> bool) {
+    let disks: Vec<String> = observation.devices.iter().map(|it| it.name.clone()).collect();
+    for volume in observation.devices.iter_mut().filter(|it| is_volume(&it.name)) {
+        let names_it = |disk: &&String| disk.split(' ').skip(1).any(|word| word == volume.name);
+        let below: Vec<String> = disks.iter().filter(names_it).cloned().collect();
+        match below.as_slice() {
+            [disk] => volume.partition_of = Some(disk.clone()),
+            _ => volume.built_of = below,
+        }
+    }
 }
 
 fn no_columns(others: &Others) -> ImportError {
@@ -72,11 +107,23 @@ fn no_columns(others: &Others) -> ImportError {
     let (why, remedy) = if let Some(language) = others.foreign {
         (format!("its counters have names in {language}, which are not known here"), english)
     } else if !others.unknown.is_empty() {
-        (format!("no counter of PhysicalDisk is known ({})", list(&others.unknown)), english)
+        (
+            format!(
+                "no counter of PhysicalDisk or LogicalDisk is known ({})",
+                list(&others.unknown)
+            ),
+            english,
+        )
     } else if others.objects.is_empty() {
         ("its header names no counters".to_owned(), REMEDY)
     } else {
-        (format!("it holds other objects than PhysicalDisk: {}", list(&others.objects)), REMEDY)
+        (
+            format!(
+                "it holds other objects than PhysicalDisk and LogicalDisk: {}",
+                list(&others.objects)
+            ),
+            REMEDY,
+        )
     };
     ImportError::nothing(why, remedy)
 }
@@ -120,9 +167,7 @@ fn header(fields: &[String], builder: &mut ObservationBuilder, others: &mut Othe
         let Some((host, object, instance, name)) = parts(path) else { continue };
         others.objects.insert(object.to_owned());
         others.foreign = others.foreign.or(perfmon_names::foreign(object));
-        if !perfmon_names::is_physical_disk(object) {
-            continue;
-        }
+        let Some(layer) = perfmon_names::layer(object) else { continue };
         let Some(counter) = perfmon_names::counter(name) else {
             others.unknown.insert(name.to_owned());
             continue;
@@ -130,13 +175,14 @@ fn header(fields: &[String], builder: &mut ObservationBuilder, others: &mut Othe
         if TOTALS.contains(&instance.to_lowercase().as_str()) {
             continue;
         }
+        // A volume is never called as a disk is; were it, the two would count as one.
         let same = |it: &Column| (&*it.host, &*it.device, it.counter) == (host, instance, counter);
         if columns.iter().any(same) {
             builder.counts.twice += 1;
             continue;
         }
         let (host, device) = (host.to_owned(), instance.to_owned());
-        columns.push(Column { field, host, device, counter });
+        columns.push(Column { field, layer, host, device, counter });
     }
     Block { offset_s: bias.map(|minutes| -60 * minutes), columns, rows: Vec::new() }
 }

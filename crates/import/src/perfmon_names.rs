@@ -1,4 +1,4 @@
-//! Names of the counters of PhysicalDisk, in the languages in which they are surely known.
+//! Names of the counters of PhysicalDisk and LogicalDisk, in the languages in which they are surely known.
 //!
 //! Windows writes counter names in its own language. The English names are documented; the German
 //! ones are those of its own table of names (Perflib), the French ones those that its tools list.
@@ -30,8 +30,24 @@ pub(crate) enum Counter {
     Splits,
 }
 
-/// Names of the object, folded.
-const OBJECTS: [&str; 3] = ["physicaldisk", "physikalischerdatentrger", "disquephysique"];
+/// What an object counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Layer {
+    /// Requests to disks.
+    Physical,
+    /// Requests to volumes.
+    Logical,
+}
+
+/// Names of the objects, folded.
+const OBJECTS: [(&str, Layer); 6] = [
+    ("physicaldisk", Layer::Physical),
+    ("physikalischerdatentrger", Layer::Physical),
+    ("disquephysique", Layer::Physical),
+    ("logicaldisk", Layer::Logical),
+    ("logischerdatentrger", Layer::Logical),
+    ("disquelogique", Layer::Logical),
+];
 /// Names of the object in languages whose counters are not known, folded, and the language.
 const FOREIGN_OBJECTS: [(&str, &str); 4] = [
     ("discofsico", "Spanish or Portuguese"),
@@ -90,8 +106,10 @@ const COUNTERS: [(&str, Counter); 46] = [
     ("espartagess", Counter::Splits),
 ];
 
-pub(crate) fn is_physical_disk(object: &str) -> bool {
-    OBJECTS.contains(&folded(object).as_str())
+/// The layer that an object counts, if it is one of the two.
+pub(crate) fn layer(object: &str) -> Option<Layer> {
+    let object = folded(object);
+    OBJECTS.iter().find(|(name, _)| *name == object).map(|(_, layer)| *layer)
 }
 
 /// The language in which this is the object, where its counters are not known.
@@ -135,8 +153,13 @@ mod tests {
             assert_eq!(super::counter(name), Some(counter), "{name}");
         }
         assert_eq!(counter("% Disk Time"), None);
-        assert!(is_physical_disk("PhysicalDisk") && is_physical_disk("Physikalischer Datenträger"));
-        assert!(!is_physical_disk("LogicalDisk"));
+        for name in ["PhysicalDisk", "Physikalischer Datenträger", "Disque physique"] {
+            assert_eq!(layer(name), Some(Layer::Physical), "{name}");
+        }
+        for name in ["LogicalDisk", "Logischer Datenträger", "Disque logique"] {
+            assert_eq!(layer(name), Some(Layer::Logical), "{name}");
+        }
+        assert_eq!(layer("Processor"), None);
         assert_eq!(foreign("Disco físico"), Some("Spanish or Portuguese"));
     }
 

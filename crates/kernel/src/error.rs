@@ -5,7 +5,7 @@
 //! remedy. Paths are printed in their escaped form: a file name can hold terminal control
 //! sequences.
 
-use rustix::io::Errno;
+use crate::platform::remedy::remedy;
 use std::path::{Path, PathBuf};
 
 /// Why something on this machine could not be opened, read, or done.
@@ -19,7 +19,7 @@ pub enum KernelError {
         /// On what.
         path: PathBuf,
         /// What the system said.
-        cause: Errno,
+        cause: std::io::Error,
         /// What to try.
         remedy: &'static str,
     },
@@ -69,42 +69,23 @@ pub enum KernelError {
 
 impl KernelError {
     /// A failed call, with the remedy that its error number suggests.
-    pub fn system(action: &'static str, path: &Path, cause: Errno) -> Self {
-        Self::System { action, path: path.to_owned(), cause, remedy: remedy(cause) }
+    pub fn system(action: &'static str, path: &Path, cause: impl Into<std::io::Error>) -> Self {
+        let cause = cause.into();
+        Self::System { action, path: path.to_owned(), remedy: remedy(&cause), cause }
     }
 
     /// As [`KernelError::system`], for calls through the standard library.
     pub fn io(action: &'static str, path: &Path, cause: &std::io::Error) -> Self {
-        Self::system(action, path, Errno::from_io_error(cause).unwrap_or(Errno::IO))
+        let number = cause.raw_os_error().map(std::io::Error::from_raw_os_error);
+        Self::system(action, path, number.unwrap_or_else(|| cause.kind().into()))
     }
 }
 
 /// The system's own words, without the number that the standard library appends.
 #[must_use]
-pub fn system_words(cause: &Errno) -> String {
+pub fn system_words(cause: &std::io::Error) -> String {
     let text = cause.to_string();
-    text.split_once(" (os error").map_or(text.clone(), |(words, _)| words.to_owned())
-}
-
-/// What to try after an error number.
-fn remedy(cause: Errno) -> &'static str {
-    match cause {
-        Errno::NOENT | Errno::NOTDIR => "check the path",
-        Errno::ACCESS => "run as a user with the permission, or name a target that you own",
-        // What even root is told: a container's device rules, an immutable file, a lockdown.
-        Errno::PERM => {
-            "a policy of this system or container forbids it, also to root perhaps; name another \
-             target"
-        }
-        Errno::ROFS => "name a directory on a file system that is mounted read-write",
-        Errno::NOSPC | Errno::DQUOT => "free some space, or ask for a smaller --size",
-        Errno::TXTBSY => "it is in use as a program or as swap; name another target",
-        Errno::BUSY => "something holds it; name another target, or release this one",
-        Errno::MFILE | Errno::NFILE => "raise the limit of open files (ulimit -n)",
-        Errno::LOOP => "the symbolic links go in a circle; name the target itself",
-        Errno::IO | Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => {
-            "the device failed or is gone; look at the kernel log (dmesg)"
-        }
-        _ => "look at the kernel log (dmesg), or name another target",
-    }
+    let words = text.split_once(" (os error").map_or(text.as_str(), |(words, _)| words);
+    // Those of Windows are sentences.
+    words.trim_end_matches(['.', ' ', '\r', '\n']).to_owned()
 }

@@ -4,23 +4,46 @@
 //! Everything here states facts; other crates decide what they mean. Each reader of /proc or /sys
 //! takes its [`Roots`], so that a test gives it a machine made of files. A fact that the kernel
 //! does not give is `None`, never a guess. The names below are the interface; `linux` implements
-//! them, and another system stands beside it as a second folder with the same names.
+//! them, and `windows` stands beside it with the same names.
 //!
 //! Rejected: asking udev, lsblk or smartctl, which are not on every machine.
 
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[cfg(all(target_os = "linux", not(target_arch = "x86_64")))]
 compile_error!("halfpower runs on Linux on x86_64 only");
 
+mod activity;
 mod error;
+#[cfg(target_os = "linux")]
 mod linux;
+mod notes;
+pub mod read;
+mod selection;
+mod soaker;
+mod wake;
+#[cfg(windows)]
+mod windows;
 
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(windows)]
+use windows as platform;
+
+pub use activity::{Activity, device_in_flight_activity};
 pub use error::{KernelError, system_words};
-pub use linux::activity::{Activity, device_in_flight_activity};
-pub use linux::capabilities::{capabilities, disk_of};
-pub use linux::descriptors::allow_descriptors;
-pub use linux::environment::{environment, environment_findings, huge_pages_allowed};
-pub use linux::probe::RealProbe;
-pub use linux::roots::Roots;
-pub use linux::soaker::{Calibration, SoakSpan, SoakTap, Soaker, SoakerError};
+#[cfg(target_os = "linux")]
 pub use linux::unsafe_calls::{PerfEventAttributes, checked, own_descriptor, perf_event_open};
-pub use linux::{changed_setting, device, filesystem, live, mounts, process, roots as read};
+#[cfg(target_os = "linux")]
+pub use linux::{mounts, process};
+pub use platform::capabilities::{capabilities, disk_of};
+pub use platform::descriptors::allow_descriptors;
+pub use platform::environment::{environment, environment_findings, huge_pages_allowed};
+pub use platform::probe::RealProbe;
+pub use platform::program::{
+    ENDING_SIGNALS, bind_to_processors, cpu_time_ns, dirty_bytes, memory_file, terminal_columns,
+    usable_processors,
+};
+pub use platform::{changed_setting, device, filesystem, live};
+pub use read::Roots;
+pub use soaker::{Calibration, SoakSpan, SoakTap, Soaker, SoakerError};
+#[cfg(windows)]
+pub use windows::unsafe_calls as calls;

@@ -4,12 +4,11 @@
 //! must answer keys meanwhile and give the terminal back. When the sampler panics or fails, the
 //! screen learns why.
 
+use crate::platform::listen;
 use crate::{LiveError, cannot};
 use observe::{Pace, Sample, Source};
 use ratatui::crossterm::event::{self, KeyEvent, MouseEvent};
 use record::Nanos;
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
-use signal_hook::iterator::Signals;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
 pub(crate) enum Event {
@@ -46,14 +45,11 @@ impl Events {
         let (orders, from_screen) = channel();
         let sampler = Sampler(send.clone());
         thread("sampler", move || sampler.run(source, interval, &from_screen))?;
-        let mut signals = Signals::new([SIGCONT, SIGTSTP, SIGINT, SIGTERM, SIGHUP])
-            .map_err(cannot("listen for signals"))?;
         let to_screen = send.clone();
-        thread("signals", move || {
-            for signal in signals.forever() {
-                let _ = to_screen.send(Event::Signal(signal));
-            }
+        let signals = listen(move |signal| {
+            let _ = to_screen.send(Event::Signal(signal));
         })?;
+        thread("signals", signals)?;
         Ok(Self { happened, orders, send })
     }
 

@@ -8,7 +8,16 @@
 mod events;
 mod judge;
 mod lines;
+#[cfg(target_os = "linux")]
+mod linux;
 mod screen;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(windows)]
+use windows as platform;
 
 pub use judge::Judge;
 pub use lines::Lines;

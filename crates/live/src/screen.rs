@@ -6,6 +6,7 @@
 //! Signals only wake the loop, which then ends in the ordinary way. After SIGKILL `reset` helps.
 
 use crate::events::{Event, Events, Order};
+use crate::platform::{RESUMED, SUSPEND, stop_until_resumed};
 use crate::{Judge, LiveError, cannot};
 use observe::{Recorder, Source};
 use ratatui::DefaultTerminal;
@@ -18,7 +19,6 @@ use ratatui::crossterm::terminal::{EnterAlternateScreen, enable_raw_mode};
 use ratatui::layout::Rect;
 use record::Nanos;
 use report::{SortBy, WatchData, WatchPlace, WatchView, watch_order, watch_place, watch_screen};
-use signal_hook::consts::{SIGCONT, SIGTSTP};
 use std::fmt::Display;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -155,8 +155,9 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
         match event {
             Event::Key(key) => return self.key(key),
             Event::Mouse(mouse) => self.mouse(mouse),
-            Event::Signal(SIGTSTP) => return Ok(Next::Suspend),
-            Event::Signal(SIGCONT) | Event::Resized => return Ok(Next::Redraw),
+            Event::Signal(signal) if Some(signal) == SUSPEND => return Ok(Next::Suspend),
+            Event::Signal(signal) if Some(signal) == RESUMED => return Ok(Next::Redraw),
+            Event::Resized => return Ok(Next::Redraw),
             Event::Signal(_) => {}
             Event::Sample(sample) => {
                 if let Some(recording) = &mut self.recording {
@@ -363,7 +364,7 @@ fn suspend(terminal: &mut DefaultTerminal, mouse: bool) -> Result<(), LiveError>
     terminal.show_cursor().map_err(failed())?;
     take_mouse(false).map_err(failed())?;
     ratatui::restore();
-    signal_hook::low_level::raise(signal_hook::consts::SIGSTOP).map_err(cannot("stop"))?;
+    stop_until_resumed()?;
     enable_raw_mode().map_err(failed())?;
     execute!(std::io::stdout(), EnterAlternateScreen).map_err(failed())?;
     take_mouse(mouse).map_err(failed())?;

@@ -141,9 +141,15 @@ pub enum EngineName {
     IoUring,
     /// Linux native asynchronous I/O: io_submit and io_getevents.
     Libaio,
-    /// pread and pwrite, one request at a time per job.
+    /// Windows: overlapped calls whose ends a completion port hands out in batches.
+    Iocp,
+    /// Windows: overlapped calls with an event for each buffer, waited for together.
+    Events,
+    /// Windows: calls whose ends are calls to the thread that waits for them (ReadFileEx).
+    Readfileex,
+    /// Blocking calls at an offset (pread and pwrite, ReadFile and WriteFile), one at a time per job.
     Sync,
-    /// A pool of threads per job, each with pread and pwrite.
+    /// A pool of threads per job, each with such calls.
     Threads,
     /// Copies from and to a mapping of the file.
     Mmap,
@@ -163,6 +169,9 @@ impl EngineName {
         match self {
             Self::IoUring => "io_uring",
             Self::Libaio => "libaio",
+            Self::Iocp => "iocp",
+            Self::Events => "events",
+            Self::Readfileex => "readfileex",
             Self::Sync => "sync",
             Self::Threads => "threads",
             Self::Mmap => "mmap",

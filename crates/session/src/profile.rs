@@ -8,8 +8,7 @@ use diagnose::Omitted;
 use model::{Characterise, DriftNow, Predictor};
 use plan::{DriftProbe, ValidatePlan};
 use record::{
-    Bytes, CacheMode, EngineName, Measured, Nanos, Profile, TargetKind, Trial, VALIDATION_SCHEMA,
-    Validation,
+    Bytes, CacheMode, Measured, Nanos, Profile, TargetKind, Trial, VALIDATION_SCHEMA, Validation,
 };
 use std::path::Path;
 
@@ -127,7 +126,7 @@ pub fn open_again(
         )));
     }
     target.open_mode(CacheMode::Device, write)?;
-    target.into_session(EngineName::IoUring, seed, stop, display)
+    target.into_session(engine::DEFAULT_ENGINE, seed, stop, display)
 }
 
 /// What the device of a profile does now (`predict --now`), and the predictor by the profile and by

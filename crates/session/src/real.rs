@@ -3,14 +3,13 @@
 use crate::progress::preparing;
 use crate::session::area_on;
 use crate::{Display, Result, Session, SessionError, StopFlag, add_new};
+use engine::OwnedFile;
 use kernel::{RealProbe, Roots};
 use record::{
     Bytes, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode, Target,
     TargetKind, Workload, format_rate,
 };
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use target::{Access, TargetHandle};
@@ -26,7 +25,7 @@ pub struct RealTargets {
     handles: Vec<TargetHandle>,
     /// Conditions.
     pub environment: Environment,
-    files: BTreeMap<CacheMode, Vec<OwnedFd>>,
+    files: BTreeMap<CacheMode, Vec<OwnedFile>>,
     /// Sets of targets for jobs beside the first.
     beside: Vec<Self>,
 }
@@ -194,8 +193,8 @@ impl RealTargets {
         });
         let of_first = kernel::environment_findings(&self.environment);
         add_new(&mut findings, of_targets.chain(of_first).chain(of_disks));
-        if engine == EngineName::IoUring
-            && let Err(error) = engine::probe_uring()
+        if engine == engine::DEFAULT_ENGINE
+            && let Err(error) = engine::probe_default_engine()
         {
             engine = EngineName::Sync;
             findings.push(Finding::warning(
@@ -255,14 +254,7 @@ fn refuse_the_same(paths: &[&Path]) -> Result<()> {
     let mut seen: BTreeMap<(u64, u64, u64), &Path> = BTreeMap::new();
     for path in paths {
         // What cannot be examined is an error of opening it.
-        let Ok(facts) = std::fs::metadata(path) else { continue };
-        if facts.is_dir() {
-            continue;
-        }
-        let identity = match facts.rdev() {
-            0 => (facts.dev(), facts.ino(), 0),
-            device => (0, 0, device),
-        };
+        let Some(identity) = target::identity(path).filter(|_| !path.is_dir()) else { continue };
         if let Some(other) = seen.insert(identity, path) {
             let text = format!("{path:?} and {other:?} are the same; name each target once");
             return Err(SessionError::Usage(text));

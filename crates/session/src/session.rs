@@ -1,15 +1,13 @@
 //! Targets that are ready to be measured, real or simulated, and the trials on them.
 
 use crate::{Result, SIM_AREA, SIM_PREFIX, SessionError, StopFlag, VERSION, add_new};
+use engine::OwnedFile;
 use kernel::{Roots, SoakTap};
 use record::{
     Bytes, CacheDropped, EndedBy, EngineName, Environment, Finding, Preconditioning, Target,
     TargetKind, Trial, Workload, hex_digest,
 };
 use simdisk::{SimBackend, SimKind, SimSpec};
-use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -41,7 +39,7 @@ pub struct Session {
     /// The same of each set of targets for jobs beside the first.
     pub(crate) beside: Vec<Vec<TargetHandle>>,
     /// Twins of the descriptors of buffered runs: a hint given to one is a hint to the runs.
-    pub(crate) buffered: Vec<OwnedFd>,
+    pub(crate) buffered: Vec<OwnedFile>,
     pub(crate) stop: StopFlag,
 }
 
@@ -165,8 +163,7 @@ impl Session {
     pub(crate) fn flush(&self) -> Result<f64> {
         let begin = Instant::now();
         for handle in &self.handles {
-            let file = handle.file.try_clone().map(File::from);
-            let flushed = file.and_then(|file| file.sync_data());
+            let flushed = target::duplicate(&handle.file).and_then(|file| file.sync_data());
             flushed.map_err(SessionError::io(&format!("flushing {:?}", handle.facts.path)))?;
         }
         Ok(begin.elapsed().as_secs_f64() * 1e3)
@@ -176,7 +173,7 @@ impl Session {
     pub(crate) fn counted<'a>(
         &'a self,
         workload: &Workload,
-        count: fn(&'a OwnedFd, Bytes, Bytes) -> Option<Bytes>,
+        count: fn(&'a OwnedFile, Bytes, Bytes) -> Option<Bytes>,
     ) -> Option<Bytes> {
         let bytes = self.handles.iter().map(|handle| {
             let (offset, length) = area_on(workload, &handle.facts);
@@ -188,11 +185,11 @@ impl Session {
     /// Reads so many bytes of every target, from `start`, into the page cache.
     pub(crate) fn read_into_cache(&self, start: Bytes, length: Bytes) -> Result<()> {
         let mut buffer = vec![0; 1 << 20];
-        let mut read = |file: &File| -> std::io::Result<()> {
+        let mut read = |file: &OwnedFile| -> std::io::Result<()> {
             let (mut at, end) = (start.0, start.0 + length.0);
             while at < end {
                 let part = buffer.len().min((end - at) as usize);
-                match file.read_at(&mut buffer[..part], at)? {
+                match engine::read_up_to_end(file, &mut buffer[..part], at)? {
                     0 => break,
                     bytes => at += bytes as u64,
                 }
@@ -200,8 +197,8 @@ impl Session {
             Ok(())
         };
         for handle in &self.handles {
-            let done = handle.file.try_clone().map(File::from).and_then(|file| read(&file));
-            done.map_err(SessionError::io(&format!("reading {:?}", handle.facts.path)))?;
+            read(&handle.file)
+                .map_err(SessionError::io(&format!("reading {:?}", handle.facts.path)))?;
         }
         Ok(())
     }
@@ -221,7 +218,7 @@ impl Session {
             .iter()
             .map(|handle| {
                 let (offset, length) = area_on(workload, &handle.facts);
-                Area { file: handle.file.as_fd(), offset, length }
+                Area { file: &handle.file, offset, length }
             })
             .collect();
         let cancelled = || self.stop.load(Ordering::Relaxed);

@@ -86,7 +86,7 @@ pub fn open_for_run(
 /// What a job asks of the machine beside its targets.
 fn check_machine(spec: &Spec) -> Result<()> {
     if (spec.asked.polled || spec.asked.sqpoll)
-        && let Err(cause) = engine::probe_uring()
+        && let Err(cause) = engine::probe_default_engine()
     {
         let flag = if spec.asked.polled { "--hipri" } else { "--sqthread-poll" };
         let text = format!("{flag} needs io_uring, no other engine has it: {cause}");

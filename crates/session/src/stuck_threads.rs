@@ -24,7 +24,7 @@ struct StuckThread {
 /// What keeps this process from ending, as a message; `None` where nothing does.
 #[must_use]
 pub fn warning() -> Option<String> {
-    let tasks = Path::new("/proc/self/task");
+    let tasks = &kernel::Roots::default().proc.join("self/task");
     let start = Instant::now();
     loop {
         let stuck = stuck_in(tasks);

@@ -6,7 +6,7 @@
 
 use crate::{Display, RealTargets, Result, Session, SessionError, StopFlag, add_new, simulated};
 use plan::PlannedTrial;
-use record::{Bytes, CacheMode, EngineName, Finding, Target, TargetKind};
+use record::{Bytes, CacheMode, Finding, Target, TargetKind};
 use simdisk::{SimKind, SimSpec};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -182,7 +182,7 @@ pub fn striped(
             ));
         }
         targets.open_mode(CacheMode::Device, false)?;
-        targets.into_session(EngineName::IoUring, seed, stop, display)
+        targets.into_session(engine::DEFAULT_ENGINE, seed, stop, display)
     };
     let mut targets = Targets::one(open(paths)?);
     let mut members = Vec::new();

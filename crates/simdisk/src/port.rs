@@ -99,6 +99,7 @@ impl Probe for SimProbe {
             },
             no_device_reason: "the simulated device keeps no counters".to_owned(),
             no_cpu_reason: "a simulated trial uses no CPU time".to_owned(),
+            cpu_step_ns: 0,
         }
     }
 }

@@ -21,7 +21,7 @@ const IOERR_SHMSIZE: i32 = 4874;
 pub enum StoreError {
     /// There is no place for the default database.
     #[error(
-        "no place for the database: neither XDG_DATA_HOME nor HOME is set to an absolute path; \
+        "no place for the database: none of XDG_DATA_HOME, HOME and (on Windows) LOCALAPPDATA is set to an absolute path; \
          name a file with --db or HALFPOWER_DB"
     )]
     NoDefaultPath,

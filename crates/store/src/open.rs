@@ -18,12 +18,14 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Store {
     /// `halfpower/halfpower.db` under `XDG_DATA_HOME`, or under `~/.local/share` (XDG Base
-    /// Directory Specification: relative paths in the variable are ignored).
+    /// Directory Specification: relative paths in the variable are ignored); on Windows, where
+    /// neither is set, under `LOCALAPPDATA`.
     ///
     /// # Errors
-    /// If neither `XDG_DATA_HOME` nor `HOME` is an absolute path.
+    /// If none of the three variables is an absolute path.
     pub fn default_path() -> Result<PathBuf, StoreError> {
-        place(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))
+        let variable = std::env::var_os;
+        place(variable("XDG_DATA_HOME"), variable("HOME"), variable("LOCALAPPDATA"))
             .ok_or(StoreError::NoDefaultPath)
     }
 
@@ -66,11 +68,16 @@ impl Store {
     }
 }
 
-/// The default file, given the two variables.
-fn place(data_home: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+/// The default file, given the three variables.
+fn place(
+    data_home: Option<OsString>,
+    home: Option<OsString>,
+    local: Option<OsString>,
+) -> Option<PathBuf> {
     let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|it| it.is_absolute());
     absolute(data_home)
         .or_else(|| absolute(home).map(|home| home.join(".local/share")))
+        .or_else(|| absolute(local))
         .map(|data| data.join("halfpower/halfpower.db"))
 }
 

@@ -6,7 +6,7 @@
 
 use kernel::KernelError;
 use record::{Bytes, format_bytes};
-use rustix::io::Errno;
+use std::io::Error;
 use std::path::{Path, PathBuf};
 
 /// Why a target could not be opened, prepared or written.
@@ -82,7 +82,7 @@ pub enum TargetError {
         /// Bytes that were to be written.
         size: Bytes,
         /// What the system said.
-        cause: Errno,
+        cause: Error,
     },
     /// A result cannot be written where the user wants it.
     #[error("{0}")]
@@ -113,12 +113,12 @@ impl TargetError {
         Self::Refused { what, why: why.to_owned(), remedy: remedy.to_owned() }
     }
 
-    pub(crate) fn system(action: &'static str, path: &Path, cause: Errno) -> Self {
+    pub(crate) fn system(action: &'static str, path: &Path, cause: impl Into<Error>) -> Self {
         KernelError::system(action, path, cause).into()
     }
 
     /// What becomes of the cause where this action on a path fails.
-    pub(crate) fn failing(action: &'static str, path: &Path) -> impl Fn(Errno) -> Self {
+    pub(crate) fn failing<E: Into<Error>>(action: &'static str, path: &Path) -> impl Fn(E) -> Self {
         move |cause| Self::system(action, path, cause)
     }
 }

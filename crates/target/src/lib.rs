@@ -1,24 +1,40 @@
 //! What a path is, who uses it, and who may write it.
 //!
 //! [`open_target`] decides what a path means and refuses what could lose data; [`reopen`] gives the
-//! descriptors of a run. The names below are the interface; another system stands beside `linux`.
+//! descriptors of a run. The names below are the interface; `linux` and `windows` stand beside each other.
 
+mod destruction;
 mod error;
+mod findings;
+mod handle;
 mod line_file;
+#[cfg(target_os = "linux")]
 mod linux;
 mod output_file;
+mod rounding;
 mod signature;
+mod testfile;
+#[cfg(windows)]
+mod windows;
 
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(windows)]
+use windows as platform;
+
+pub use destruction::destruction;
 pub use error::TargetError;
+pub use handle::{Access, TargetHandle};
 pub use line_file::LineFile;
-pub use linux::capabilities::capabilities;
-pub use linux::claim::destruction;
-pub use linux::descriptor::{direct_alignment, drop_clean_pages, reopen};
-pub use linux::drop_cache::{Area, drop_cache, resident_bytes, unwritten_bytes};
-pub use linux::extents::{extents, pieces};
-pub use linux::handle::{Access, TargetHandle};
-pub use linux::layout::layout;
-pub use linux::open::open_target;
-pub use linux::rounding::{file_sizes, rounding_loss};
-pub use linux::testfile::{default_test_size, write_test_file};
 pub use output_file::{InUse, OutputFile, OutputKind, WrittenFile, first_line};
+pub use platform::capabilities::capabilities;
+pub use platform::descriptor::{direct_alignment, drop_clean_pages, reopen};
+pub use platform::drop_cache::{Area, drop_cache, resident_bytes, unwritten_bytes};
+pub use platform::extents::{extents, pieces};
+pub use platform::files::{
+    NO_READ_ORDER, ReadOrder, duplicate, identity, is_pipe, preallocate, reserve, tell_read_order,
+};
+pub use platform::layout::layout;
+pub use platform::open::open_target;
+pub use rounding::{file_sizes, rounding_loss};
+pub use testfile::{default_test_size, write_test_file};

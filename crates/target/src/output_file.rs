@@ -4,9 +4,9 @@
 //! a slip of the shell's completion would then cost a file, and another name costs nothing.
 
 use crate::TargetError;
+use crate::platform::files::{identity, is_block_device};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Longest first line that is looked at to tell what a file is.
@@ -72,7 +72,7 @@ impl OutputFile {
             if facts.is_dir() {
                 return Err(wrong("is a directory; name a file in it"));
             }
-            if facts.file_type().is_block_device() {
+            if is_block_device(path) {
                 let why = "it is a block device, whose content would be lost";
                 return Err(refusal(flag, path, why));
             }
@@ -215,7 +215,6 @@ fn real_place(path: &Path) -> PathBuf {
 /// Whether two paths are one file, by whatever name. A log of the database may not be there yet, so
 /// that names count too.
 fn same_file(one: &Path, other: &Path) -> bool {
-    let identity = |path| fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()));
     identity(one).is_some_and(|one| Some(one) == identity(other))
         || real_place(one) == real_place(other)
 }

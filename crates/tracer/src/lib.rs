@@ -8,8 +8,18 @@
 //! nowhere. Devices that take no requests (dm, md, zram) have none to trace: their disks have.
 //!
 //! Source: the kernel's Documentation/trace/events.rst, bpf(2), perf_event_open(2). The names below
-//! are the interface; another system stands beside `linux`.
+//! are the interface; `windows` stands beside `linux` and says that there is none.
 
+mod drained;
+#[cfg(target_os = "linux")]
 mod linux;
+#[cfg(windows)]
+mod windows;
 
-pub use linux::{Drained, Issuers, Recorder, Tracer, TracerError, capabilities, request_disks};
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(windows)]
+use windows as platform;
+
+pub use drained::Drained;
+pub use platform::{Issuers, Recorder, Tracer, TracerError, capabilities, request_disks};

@@ -47,12 +47,24 @@ fn readings<'a>(steady: &SteadyWindow<'a>) -> Result<Readings<'a>, String> {
     Ok(Readings { before, after, span_ns })
 }
 
+/// Fewest steps of CPU time in a window: the two edges are then off by 3 % at most.
+const STEPS_MIN: f64 = 64.0;
+
 /// CPU time, or why it was not measured.
 pub(crate) fn cpu(steady: &SteadyWindow<'_>, ours: &Slice) -> Result<CpuCost, String> {
     let measurement = steady.measurement;
     let not_counted = || measurement.probe.no_cpu_reason.clone();
     let after = measurement.after.cpu.ok_or_else(not_counted)?;
-    let before = readings(steady)?.before.cpu.ok_or_else(not_counted)?;
+    let readings = readings(steady)?;
+    let before = readings.before.cpu.ok_or_else(not_counted)?;
+    let step_ns = measurement.probe.cpu_step_ns as f64;
+    if readings.span_ns < step_ns * STEPS_MIN {
+        return Err(format!(
+            "this system counts CPU time in steps of {}, of which {} hold too few; measure longer",
+            format_nanos(step_ns),
+            format_nanos(readings.span_ns)
+        ));
+    }
     let (split, processors) = (measurement.probe.cpu_split, &measurement.probe.processors);
     let (ios, bytes) = (ours.total_ios(), ours.total_bytes());
     Ok(cpu_cost(&before, &after, ios, bytes, ours.spin_ns, split, processors))

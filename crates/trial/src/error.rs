@@ -33,4 +33,14 @@ pub enum TrialError {
     /// The engine of the workload is not one that this backend can run.
     #[error("the engine '{0}' cannot be used on this target")]
     WrongEngine(&'static str),
+    /// The engine of the workload is one that another operating system has.
+    #[error("'{name}' is an engine of {system}; here use --ioengine {instead}")]
+    Elsewhere {
+        /// Its name.
+        name: &'static str,
+        /// The system that has it.
+        system: &'static str,
+        /// What comes closest here.
+        instead: &'static str,
+    },
 }

@@ -5,10 +5,8 @@
 //! from the old one would else keep what was wrong with it. Rows that had to be made are counted: on legs
 //! that an array wrote before, they are what a kill between data and parity left.
 
-use engine::RebuildState;
+use engine::{OwnedFile, RebuildState, SystemError, read_all, read_up_to_end, write_all};
 use record::{Bytes, LegCheck};
-use rustix::fd::OwnedFd;
-use rustix::io::{Errno, pread, pwrite};
 use std::sync::atomic::{AtomicBool, Ordering};
 use volume::{Combinations, DiskLoad, Memory, Plan, Raid, Volume, VolumeSpec};
 
@@ -34,7 +32,7 @@ impl Aligned {
 
 /// The legs of an array.
 pub(crate) struct Legs<'a> {
-    files: &'a [OwnedFd],
+    files: &'a [OwnedFile],
     spec: VolumeSpec,
     leg_bytes: u64,
     volume: Volume,
@@ -46,7 +44,7 @@ pub(crate) struct Legs<'a> {
 impl<'a> Legs<'a> {
     /// Those of an array of which a rebuild has come so far.
     pub(crate) fn new(
-        files: &'a [OwnedFd],
+        files: &'a [OwnedFile],
         spec: &VolumeSpec,
         leg_bytes: u64,
         rebuild: &RebuildState,
@@ -77,7 +75,8 @@ impl<'a> Legs<'a> {
         {
             let length = piece.bytes as usize;
             let held = held.get(length);
-            if read_all(&self.files[piece.disk as usize], piece.offset, held)? < length {
+            let file = &self.files[piece.disk as usize];
+            if read_up_to_end(file, held, piece.offset).map_err(SystemError::code)? < length {
                 return Ok(0);
             }
             if let Some(at) = direct {
@@ -169,12 +168,12 @@ impl<'a> Legs<'a> {
         at: u64,
         holders: &[usize],
         (sum, leg): (&mut Aligned, &mut Aligned),
-    ) -> Result<Option<u64>, Errno> {
+    ) -> Result<Option<u64>, SystemError> {
         let length = self.spec.chunk_bytes as usize;
         let (sum, leg) = (sum.get(length), leg.get(length));
-        whole_row(&self.files[holders[0]], at, sum)?;
+        read_all(&self.files[holders[0]], sum, at)?;
         for &other in &holders[1..] {
-            whole_row(&self.files[other], at, leg)?;
+            read_all(&self.files[other], leg, at)?;
             if self.spec.raid != Raid::Raid1 {
                 add(sum, leg);
             } else if let Some(first) = sum.iter().zip(&*leg).position(|(one, two)| one != two) {
@@ -191,21 +190,21 @@ impl<'a> Legs<'a> {
         at: u64,
         holders: &[usize],
         (sum, leg): (&mut Aligned, &mut Aligned),
-    ) -> Result<(), Errno> {
+    ) -> Result<(), SystemError> {
         let length = self.spec.chunk_bytes as usize;
         let (sum, leg) = (sum.get(length), leg.get(length));
         match self.volume.parity_disk(at) {
             None => {
-                whole_row(&self.files[holders[0]], at, sum)?;
-                holders[1..].iter().try_for_each(|&copy| write_all(&self.files[copy], at, sum))
+                read_all(&self.files[holders[0]], sum, at)?;
+                holders[1..].iter().try_for_each(|&copy| write_all(&self.files[copy], sum, at))
             }
             Some(parity) => {
                 sum.fill(0);
                 for &other in holders.iter().filter(|&&other| other as u32 != parity) {
-                    whole_row(&self.files[other], at, leg)?;
+                    read_all(&self.files[other], leg, at)?;
                     add(sum, leg);
                 }
-                write_all(&self.files[parity as usize], at, sum)
+                write_all(&self.files[parity as usize], sum, at)
             }
         }
     }
@@ -221,46 +220,10 @@ impl<'a> Legs<'a> {
     }
 }
 
-fn refused(at: u64, errno: Errno) -> String {
+fn refused(at: u64, errno: SystemError) -> String {
     format!("the row at byte {at} of the legs could not be read or written: {errno}")
 }
 
 fn add(sum: &mut [u8], other: &[u8]) {
     sum.iter_mut().zip(other).for_each(|(sum, byte)| *sum ^= byte);
-}
-
-/// Fills the memory as far as the file reaches.
-pub(crate) fn read_all(file: &OwnedFd, offset: u64, memory: &mut [u8]) -> Result<usize, i32> {
-    let mut done = 0;
-    while done < memory.len() {
-        match pread(file, &mut memory[done..], offset + done as u64) {
-            Ok(0) => break,
-            Ok(bytes) => done += bytes,
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno.raw_os_error()),
-        }
-    }
-    Ok(done)
-}
-
-fn whole_row(file: &OwnedFd, at: u64, memory: &mut [u8]) -> Result<(), Errno> {
-    let length = memory.len();
-    match read_all(file, at, memory) {
-        Ok(bytes) if bytes == length => Ok(()),
-        Ok(_) => Err(Errno::NODATA),
-        Err(errno) => Err(Errno::from_raw_os_error(errno)),
-    }
-}
-
-fn write_all(file: &OwnedFd, at: u64, memory: &[u8]) -> Result<(), Errno> {
-    let mut done = 0;
-    while done < memory.len() {
-        match pwrite(file, &memory[done..], at + done as u64) {
-            Ok(0) => return Err(Errno::IO),
-            Ok(bytes) => done += bytes,
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(())
 }

@@ -4,11 +4,10 @@
 //! written to the device and dropped first, and the document says how many stayed. Each block is read
 //! by a plain call, not by the engine under test, whose own faults could then hide each other.
 
-use crate::legs::{Legs, read_all};
+use crate::legs::Legs;
 use crate::verify::{Checked, VerifyLog};
-use engine::StripeLayout;
+use engine::{OwnedFile, StripeLayout, SystemError, read_up_to_end};
 use record::{Bytes, Workload, format_bytes};
-use rustix::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
 
 /// Reads back all blocks of these jobs through the descriptors that they used, of an array through its
@@ -17,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 pub(crate) fn read_back(
     workload: &Workload,
     logs: Vec<VerifyLog>,
-    files: &[OwnedFd],
+    files: &[OwnedFile],
     mut legs: Option<&mut Legs<'_>>,
     stop: &AtomicBool,
 ) -> Checked {
@@ -31,7 +30,9 @@ pub(crate) fn read_back(
                 let layout = StripeLayout::new(chunk.0 as u32, files.len());
                 read_stripe(files, layout, offset, memory)
             }
-            (None, None) => files.get(target).map_or(Ok(0), |file| read_all(file, offset, memory)),
+            (None, None) => files.get(target).map_or(Ok(0), |file| {
+                read_up_to_end(file, memory, offset).map_err(SystemError::code)
+            }),
         };
         let one = log.check(stop, &mut read);
         checked.merge(one);
@@ -49,7 +50,7 @@ pub fn not_read_back(logs: &[VerifyLog], why: &str) -> Checked {
 }
 
 /// Makes sure that reads come from the device, and says how.
-pub(crate) fn method(workload: &Workload, files: &[OwnedFd]) -> String {
+pub(crate) fn method(workload: &Workload, files: &[OwnedFile]) -> String {
     if workload.cache.direct() {
         return "past the page cache".to_owned();
     }
@@ -78,7 +79,7 @@ pub(crate) fn method(workload: &Workload, files: &[OwnedFd]) -> String {
 
 /// Fills the memory from a stripe.
 fn read_stripe(
-    files: &[OwnedFd],
+    files: &[OwnedFile],
     layout: StripeLayout,
     offset: u64,
     memory: &mut [u8],
@@ -88,7 +89,8 @@ fn read_stripe(
         let place = layout.place(offset + done as u64);
         let length = (memory.len() - done).min(place.left as usize);
         let file = &files[place.file as usize];
-        let got = read_all(file, place.offset, &mut memory[done..done + length])?;
+        let part = &mut memory[done..done + length];
+        let got = read_up_to_end(file, part, place.offset).map_err(SystemError::code)?;
         done += got;
         if got < length {
             break;

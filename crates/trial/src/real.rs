@@ -10,15 +10,14 @@ use crate::{
     Window, Worker, seed_beside,
 };
 use engine::{
-    Clock, Engine, JobClock, NullEngine, OpenEngine, Probe, RebuildState, Setup, SharedArray,
-    clock_cost_ns, engine_info, visit_engine,
+    Clock, Engine, JobClock, NullEngine, OpenEngine, OwnedFile, Probe, RebuildState, Setup,
+    SharedArray, clock_cost_ns, engine_info, visit_engine,
 };
 use record::{
     Arrival, Batching, Bytes, CacheMode, Data, Discipline, EngineName, Harness, LegCheck, Nanos,
     Redundancy, Workload,
 };
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 
@@ -30,7 +29,7 @@ const CEILING_RUNS: u32 = 3;
 /// Runs workloads on targets, each open once for each cache mode that is used.
 pub struct RealBackend {
     /// Of each set of targets: those of the first job, then of jobs beside it.
-    files: Vec<BTreeMap<CacheMode, Arc<Vec<OwnedFd>>>>,
+    files: Vec<BTreeMap<CacheMode, Arc<Vec<OwnedFile>>>>,
     probe: Box<dyn Probe>,
     clock: JobClock,
     clock_cost_ns: f64,
@@ -52,7 +51,7 @@ type BatchKey = (EngineName, CacheMode, Ways, u32, u8, Bytes);
 impl RealBackend {
     /// A backend on descriptors of the targets, in order, whose flags fit their cache modes.
     #[must_use]
-    pub fn new(files: BTreeMap<CacheMode, Vec<OwnedFd>>, probe: Box<dyn Probe>) -> Self {
+    pub fn new(files: BTreeMap<CacheMode, Vec<OwnedFile>>, probe: Box<dyn Probe>) -> Self {
         let clock = JobClock::new();
         Self {
             files: vec![shared(files)],
@@ -66,7 +65,7 @@ impl RealBackend {
     }
 
     /// Adds a set of targets for jobs beside the first.
-    pub fn add_targets(&mut self, files: BTreeMap<CacheMode, Vec<OwnedFd>>) {
+    pub fn add_targets(&mut self, files: BTreeMap<CacheMode, Vec<OwnedFile>>) {
         self.files.push(shared(files));
     }
 
@@ -204,7 +203,7 @@ impl RealBackend {
         &self,
         workload: &Workload,
         targets: usize,
-    ) -> Result<&Arc<Vec<OwnedFd>>, TrialError> {
+    ) -> Result<&Arc<Vec<OwnedFile>>, TrialError> {
         let cache = workload.cache;
         let files = self.files.get(targets).and_then(|files| files.get(&cache));
         files.ok_or(TrialError::CacheMode(cache.name()))
@@ -248,6 +247,7 @@ impl RealBackend {
         seed: u64,
         arrays: &mut Arrays,
     ) -> Result<RunPlan, TrialError> {
+        check_depth(workload)?;
         let files = Arc::clone(self.files_of(workload, targets)?);
         let known = arrays.contains_key(&targets);
         let array = workload.array.zip(workload::volume_spec(workload)).map(|(array, spec)| {
@@ -282,7 +282,16 @@ struct Watcher<'a> {
 fn crew_of(start: CrewStart) -> Result<Crew, TrialError> {
     match start.plan.workload.engine {
         EngineName::Own(_) => own_engine::start(start),
-        engine => visit_engine(engine, start).ok_or(TrialError::WrongEngine(engine.name()))?,
+        engine => visit_engine(engine, start).ok_or_else(|| not_here(engine))?,
+    }
+}
+
+/// Why no job can be started on an engine that is not in the table.
+fn not_here(engine: EngineName) -> TrialError {
+    let name = engine.name();
+    match engine::engine_elsewhere(engine) {
+        Some((system, instead)) => TrialError::Elsewhere { name, system, instead: instead.name() },
+        None => TrialError::WrongEngine(name),
     }
 }
 
@@ -296,10 +305,10 @@ fn rebuild_of(
     let (shared, engine) = (plan.array.clone()?, plan.workload.engine);
     let start = RebuildStart { plan, array, shared, number, leaving: leaving.clone() };
     let started = visit_engine(engine, start);
-    Some(started.ok_or(TrialError::WrongEngine(engine.name())).and_then(|started| started))
+    Some(started.ok_or_else(|| not_here(engine)).and_then(|started| started))
 }
 
-fn shared(files: BTreeMap<CacheMode, Vec<OwnedFd>>) -> BTreeMap<CacheMode, Arc<Vec<OwnedFd>>> {
+fn shared(files: BTreeMap<CacheMode, Vec<OwnedFile>>) -> BTreeMap<CacheMode, Arc<Vec<OwnedFile>>> {
     files.into_iter().map(|(mode, files)| (mode, Arc::new(files))).collect()
 }
 
@@ -312,6 +321,20 @@ fn batch_key(workload: &Workload) -> BatchKey {
         workload.read_percent,
         workload.max_bs(),
     )
+}
+
+/// Refuses a depth that an asynchronous engine cannot have. One that takes one request after the other has
+/// a depth of one whatever was asked for, which the document says.
+fn check_depth(workload: &Workload) -> Result<(), TrialError> {
+    let info = engine_info(workload.engine).filter(|info| info.max_depth > 1);
+    match info.filter(|info| workload.iodepth > info.max_depth) {
+        None => Ok(()),
+        Some(info) => Err(TrialError::Engine(engine::EngineError::TooDeep {
+            engine: info.name.name(),
+            asked: workload.iodepth,
+            available: info.max_depth,
+        })),
+    }
 }
 
 /// Largest number of requests that one job of this workload really has in flight.

@@ -8,11 +8,10 @@
 use crate::run_plan::{Leaving, RunPlan, setup_of, sleep_until};
 use crate::{Control, Failures, JobCounters, TrialError};
 use engine::{
-    Clock, Completion, Engine, EngineError, EngineVisitor, JobClock, OpenEngine, RebuildState,
-    Setup, SharedArray, Submission, Wait,
+    AsRawFile, Clock, Completion, Engine, EngineError, EngineVisitor, JobClock, OpenEngine,
+    RebuildState, Setup, SharedArray, Submission, Wait,
 };
 use record::{Bytes, EndedBy, Nanos, OpKind, RebuildResult, Redundancy};
-use std::os::fd::AsRawFd;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use volume::{REBUILD_DEPTH, RebuildSteps};
@@ -157,7 +156,7 @@ impl RebuildStart {
         let rate = self.array.rebuild.and_then(|pace| pace.bytes_per_s).map(|rate| rate.0);
         let steps = |begin: u64| RebuildSteps::new(chunk, self.array.leg_bytes.0, begin, rate);
         let setup = Setup {
-            files: self.plan.files.iter().map(AsRawFd::as_raw_fd).collect(),
+            files: self.plan.files.iter().map(AsRawFile::as_raw_file).collect(),
             array: Some(Arc::clone(&self.shared)),
             rebuilds: true,
             depth: REBUILD_DEPTH,

@@ -1,9 +1,8 @@
 //! What every thread of a run knows and says: its plan, how its engine is opened, and that it is over.
 
 use crate::{BatchChoice, Control};
-use engine::{Clock, JobClock, Setup, SharedArray};
+use engine::{AsRawFile, Clock, JobClock, OwnedFile, RawFile, Setup, SharedArray};
 use record::{LegCheck, Nanos, Workload};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -17,7 +16,7 @@ const NO_DATA: u32 = 4_096;
 pub(crate) struct RunPlan {
     /// Shared with the threads: one that a silent device keeps must find its descriptors, not others
     /// under the same numbers.
-    pub(crate) files: Arc<Vec<OwnedFd>>,
+    pub(crate) files: Arc<Vec<OwnedFile>>,
     pub(crate) workload: Arc<Workload>,
     /// How much later than that of the first workload its window begins.
     pub(crate) delay: Nanos,
@@ -86,8 +85,8 @@ pub(crate) fn sleep_until(clock: JobClock, time: Nanos) {
 }
 
 /// The descriptors of a job: all of a stripe or an array, or its own target.
-fn targets_of(plan: &RunPlan, job: u32) -> Vec<RawFd> {
-    let files = plan.files.iter().map(AsRawFd::as_raw_fd);
+fn targets_of(plan: &RunPlan, job: u32) -> Vec<RawFile> {
+    let files = plan.files.iter().map(AsRawFile::as_raw_file);
     match plan.workload.stripe_bytes {
         Some(_) => files.collect(),
         None => files.skip(job as usize % plan.files.len().max(1)).take(1).collect(),
@@ -111,7 +110,7 @@ pub(crate) fn setup_of(plan: &RunPlan, job: u32) -> Setup {
         reads: workload.read_percent > 0 || workload.instead.is_some(),
         writes: workload.carries(),
         instead: workload.instead,
-        flushes: workload.flush.is_some(),
+        flushes: workload.flush.map(|flush| flush.kind),
         // Other data in every trial and job, else a second trial would write the same blocks.
         data_seed: derive_seed(seed, (1 << 32) + u64::from(job)),
         data: workload.data,

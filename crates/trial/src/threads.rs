@@ -17,7 +17,6 @@ use crate::{
 };
 use engine::{Clock, Engine, EngineError, EngineVisitor, OpenEngine, Probe, ProbeFacts, Setup};
 use record::{ArrayResult, Arrival, LegCheck, Nanos, RebuildResult};
-use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
@@ -351,8 +350,7 @@ impl Life {
         leaving.watch(&control);
         let run = &self.plan;
         if run.workload.arrival != Arrival::Closed || run.workload.think_ns.0 > 0 {
-            // A refusal makes wake-ups later by some 50 µs, which the pacer's lateness shows.
-            let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+            engine::sleep_precisely();
         }
         let plan = JobPlan {
             workload: &run.workload,

@@ -155,6 +155,8 @@ impl Spec {
         let without = matches!(self.asked.engine, EngineName::Libaio | EngineName::Mmap);
         let why = "is unknown to this engine; use --ioengine io_uring, sync or threads";
         refuse(without && kind == FlushKind::SyncFileRange, kind.name(), why)?;
+        let why = "is a call of Linux; use --fsync, which Windows has";
+        refuse(of_windows(self.asked.engine) && kind != FlushKind::Fsync, kind.name(), why)?;
         let why = "writes out what the page cache holds; use --cache all, or --fdatasync";
         let direct = self.asked.cache.direct() && kind == FlushKind::SyncFileRange;
         refuse(direct, kind.name(), why)?;
@@ -182,6 +184,8 @@ impl Spec {
             let why = "knows no trims; use --ioengine io_uring, sync or threads";
             refuse(asked.engine == EngineName::Libaio, "ioengine libaio", why)?;
             refuse(asked.engine == EngineName::Mmap, "ioengine mmap", why)?;
+            let why = "trims with no engine of Windows; use reads and writes there";
+            refuse(of_windows(asked.engine), "rw", why)?;
         }
         refuse(asked.engine == EngineName::Sim, "rw", "trims nothing on a simulated device")?;
         refuse(asked.read_percent > 0, "rw", "trims or flushes, without reads in the same job")?;
@@ -305,4 +309,9 @@ impl Spec {
         }
         Ok(())
     }
+}
+
+/// Whether only Windows has this engine.
+fn of_windows(engine: EngineName) -> bool {
+    matches!(engine, EngineName::Iocp | EngineName::Events | EngineName::Readfileex)
 }

@@ -6,14 +6,21 @@ use anyhow::{Context, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+/// Stands among the switches of a verb whose words are another program's.
+pub(crate) const ANY: &str = "...";
+
 pub(crate) struct Arguments {
     given: BTreeMap<String, Option<String>>,
+    rest: Vec<String>,
 }
 
 impl Arguments {
     /// Reads them, allowing these switches and these flags with a value.
     pub(crate) fn read(words: &[String], switches: &[&str], values: &[&str]) -> Result<Self> {
         let mut given = BTreeMap::new();
+        if switches.contains(&ANY) {
+            return Ok(Self { given, rest: words.to_vec() });
+        }
         let mut words = words.iter();
         while let Some(word) = words.next() {
             if switches.contains(&word.as_str()) {
@@ -25,7 +32,12 @@ impl Arguments {
                 bail!("unknown argument {word:?}\n{USAGE}");
             }
         }
-        Ok(Self { given })
+        Ok(Self { given, rest: Vec::new() })
+    }
+
+    /// All words of a verb that passes them on.
+    pub(crate) fn rest(&self) -> &[String] {
+        &self.rest
     }
 
     pub(crate) fn has(&self, switch: &str) -> bool {

@@ -37,6 +37,7 @@ struct Totals {
     failed: u64,
 }
 
+#[derive(Clone)]
 struct Step {
     name: String,
     good: bool,
@@ -70,13 +71,16 @@ pub(crate) fn run() -> Result<bool> {
         let others = scope.spawn(|| {
             let mut clippy_of_all = place::cargo();
             clippy_of_all.args(clippy);
-            [
+            let mut done = [
                 ("clippy", clippy_of_all),
                 ("docs", docs),
                 ("bench smoke", smoke("bench")),
                 ("peers smoke", smoke("peers")),
             ]
             .map(beside)
+            .to_vec();
+            done.push(wine(&skip_log)?);
+            anyhow::Ok(done)
         });
         let tested = step("tests", || {
             let mut command = place::cargo();
@@ -89,7 +93,7 @@ pub(crate) fn run() -> Result<bool> {
         (tested, others.join())
     });
     steps.push(tested);
-    for (step, said) in others.map_err(|_| anyhow!("the thread beside the tests ended early"))? {
+    for (step, said) in others.map_err(|_| anyhow!("the thread beside the tests ended early"))?? {
         println!("\n== {}\n{said}", step.name);
         steps.push(step);
     }
@@ -134,12 +138,34 @@ fn excused(
     let good = match ended {
         Ok(good) => good,
         Err(lacks) => {
-            let mut log = OpenOptions::new().create(true).append(true).open(skip_log)?;
-            writeln!(log, "SKIP {name}: {}", lacks.replace('\n', " "))?;
+            log_skip(skip_log, name, &lacks)?;
             true
         }
     };
     Ok((good, Totals { passed: u64::from(good), failed: 0 }))
+}
+
+/// The tests of the program for Windows; where the machine lacks what that takes, a skip as above.
+fn wine(skip_log: &Path) -> Result<(Step, String)> {
+    match crate::wine::short()? {
+        Ok(mut command) => {
+            command.env(testkit::SKIP_LOG, skip_log);
+            Ok(beside(("wine", command)))
+        }
+        Err(lacks) => {
+            log_skip(skip_log, "wine", &lacks)?;
+            let totals = Totals { passed: 1, failed: 0 };
+            let step = Step { name: "wine".to_owned(), good: true, took: Duration::ZERO, totals };
+            Ok((step, lacks))
+        }
+    }
+}
+
+/// Counts a skip of a step; its step counts as a passed test, as a skipped test does.
+fn log_skip(skip_log: &Path, step: &str, lacks: &str) -> Result<()> {
+    let mut log = OpenOptions::new().create(true).append(true).open(skip_log)?;
+    writeln!(log, "SKIP {step}: {}", lacks.replace('\n', " "))?;
+    Ok(())
 }
 
 /// A command that runs beside another step, with what it said.
@@ -153,7 +179,8 @@ fn beside((name, mut command): (&str, Command)) -> (Step, String) {
         Err(error) => (false, error.to_string()),
     };
     let took = begin.elapsed();
-    (Step { name: name.to_owned(), good, took, totals: Totals::default() }, said)
+    let totals = said.lines().map(parse_result).fold(Totals::default(), Totals::plus);
+    (Step { name: name.to_owned(), good, took, totals }, said)
 }
 
 /// Runs one step and prints how it went. A step that cannot be run has failed.

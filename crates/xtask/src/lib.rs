@@ -30,6 +30,7 @@ mod screenshots;
 pub mod tidy;
 mod validate;
 mod ward;
+mod wine;
 
 use anyhow::{Result, bail};
 use arguments::Arguments;
@@ -71,6 +72,8 @@ usage: cargo xtask VERB [flags]
                           whatever comes from outside, twisted at random
   screenshots [--short] [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
                           every kind of page in a browser, against rules and references
+  wine [CARGO WORDS]      the program for Windows under wine: a command of cargo, or without
+                          words the tests of what differs there
   burner                  the upper bound of processor cost against a known one";
 
 /// A verb: its name, its switches, its flags with a value, and what it does.
@@ -81,7 +84,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 16] =
+const VERBS: [Verb; 17] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -98,6 +101,7 @@ const VERBS: [Verb; 16] =
         ("fuzz", &fuzz::SWITCHES, &fuzz::VALUES, fuzz::run),
         ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
         ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
+        ("wine", &[arguments::ANY], &[], wine::run),
         ("kills", &[], &kills::VALUES, kills::run),
         ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
@@ -124,7 +128,9 @@ pub fn run(arguments: &[String]) -> Result<bool> {
     let Some((verb, rest)) = arguments.split_first() else {
         bail!("no verb\n{USAGE}");
     };
-    if verb == "help" || arguments.iter().any(|word| word == "--help" || word == "-h") {
+    let passed_on = verb == "wine" && rest.len() > 1;
+    if verb == "help" || !passed_on && arguments.iter().any(|word| word == "--help" || word == "-h")
+    {
         println!("{USAGE}");
         return Ok(true);
     }

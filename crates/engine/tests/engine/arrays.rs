@@ -1,15 +1,14 @@
 //! Files bound into one with copies or parity, by every engine: what is read, and what lies on each.
 
-use crate::common::{engines, read_only, submission};
+use crate::common::{content, engines, submission};
+use crate::platform::{NOT_WRITABLE, read_only, scratch_file};
 use engine::tag::{Reading, Tags, read};
 use engine::{
-    Completion, EngineVisitor, OpenEngine, Setup, SharedArray, StripeLayout, Submission, Wait,
-    visit_engine,
+    AsRawFile, Completion, EngineVisitor, OpenEngine, Setup, SharedArray, StripeLayout, Submission,
+    Wait, visit_engine, write_all,
 };
 use record::{Data, OpKind};
 use std::fs::File;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use volume::{DiskLoad, Piece, Plan, Raid, Volume, VolumeSpec};
 use workload::{Request, Rng};
@@ -25,22 +24,16 @@ fn spec(raid: Raid, failed: Option<u32>) -> VolumeSpec {
 
 fn legs(count: u32) -> Vec<File> {
     let leg = || {
-        let file = tempfile::tempfile().expect("a temporary file");
+        let file = scratch_file();
         file.set_len(LEG).expect("a length");
         file
     };
     (0..count).map(|_| leg()).collect()
 }
 
-fn bytes_of(file: &File) -> Vec<u8> {
-    let mut bytes = vec![0; LEG as usize];
-    file.read_exact_at(&mut bytes, 0).expect("a whole leg");
-    bytes
-}
-
 /// Whether copies are equal, or the sum of all legs is zero.
 fn agree(raid: Raid, files: &[File]) -> bool {
-    let all: Vec<Vec<u8>> = files.iter().map(bytes_of).collect();
+    let all: Vec<Vec<u8>> = files.iter().map(content).collect();
     match raid {
         Raid::Raid1 => all.iter().all(|leg| *leg == all[0]),
         _ => (0..LEG as usize).all(|row| all.iter().fold(0, |sum, leg| sum ^ leg[row]) == 0),
@@ -98,7 +91,7 @@ impl EngineVisitor for On<'_> {
         true
     }
     fn visit<E: OpenEngine>(self) -> Vec<String> {
-        let files = self.files.iter().map(AsRawFd::as_raw_fd).collect();
+        let files = self.files.iter().map(AsRawFile::as_raw_file).collect();
         let setup = Setup {
             array: Some(self.shared),
             rebuilds: self.rebuilds,
@@ -184,10 +177,10 @@ fn every_engine_reads_what_it_wrote_and_the_legs_agree_and_one_may_fail() {
                 on(Some(failed), &files, &reads(area));
             }
             // Written without a leg, whose bytes stay as they are.
-            let before = bytes_of(&files[1]);
+            let before = content(&files[1]);
             on(Some(1), &files, &writes(area, 2));
             on(Some(1), &files, &reads(area));
-            assert!(bytes_of(&files[1]) == before, "the failed leg is not touched");
+            assert!(content(&files[1]) == before, "the failed leg is not touched");
         }
     }
 }
@@ -198,7 +191,7 @@ fn jobs_on_one_array_write_its_stripes_in_turn_beside_a_rebuild_and_the_legs_agr
         for info in engines() {
             let files = legs(count);
             let area = Volume::new(&spec(raid, None), count, LEG).size();
-            files[1].write_all_at(&vec![0xee; LEG as usize], 0).expect("a leg");
+            write_all(&files[1], &vec![0xee; LEG as usize], 0).expect("a leg");
             let shared = Arc::new(SharedArray::new(&spec(raid, Some(1)), count, LEG, true));
             let on = |rebuilds: bool, requests: &[Submission]| {
                 let on = On {
@@ -261,7 +254,7 @@ fn a_leg_that_refuses_writes_fails_the_request_and_one_that_ends_early_makes_it_
         on(&files, OpKind::Write);
         files[1].set_len(100).expect("a length");
         on(&files, OpKind::Read);
-        assert_eq!(outcomes, [-9, CHUNK as i32 + 100], "{:?}", info.name);
+        assert_eq!(outcomes, [NOT_WRITABLE, CHUNK as i32 + 100], "{:?}", info.name);
     }
 }
 

@@ -3,28 +3,23 @@
 //! should, and an engine can be dropped at any moment.
 
 use crate::common::{
-    BLOCK, BLOCKS, LENGTH, checksum, drive, engines, fill, patterned_file, read_at, read_only,
-    setup,
+    BLOCK, BLOCKS, LENGTH, checksum, content, drive, engines, patterned_file, read_at, setup,
 };
 use crate::faulty::{Fault, FaultScript, Faulty};
+use crate::platform::{NOT_WRITABLE, read_only, scratch_file};
 use engine::conformance::{
     Violation, check, reads_what_is_there, reports_short_reads, writes_what_it_says,
 };
 use engine::{
-    EngineInfo, EngineVisitor, NullEngine, OpenEngine, SyncEngine, add_engines, engine_info,
-    engines as engines_of_build, visit_engine,
+    EngineInfo, EngineVisitor, NullEngine, OpenEngine, SyncEngine, add_engines, engine_elsewhere,
+    engine_info, engines as engines_of_build, engines_elsewhere, read_all, visit_engine,
 };
-use record::{Bytes, CacheMode, EngineName, OpKind, OwnEngineName};
+use record::{Bytes, EngineName, OpKind, OwnEngineName};
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use testkit::requires;
+use std::fs::File;
 use workload::{Request, RequestStream, Spec};
 
-/// `O_DIRECT` of Linux on x86_64 (asm-generic/fcntl.h).
-const O_DIRECT: i32 = 0o40000;
-
-struct ReadAll<'a>(&'a File, u32, &'a [Request]);
+pub(crate) struct ReadAll<'a>(pub(crate) &'a File, pub(crate) u32, pub(crate) &'a [Request]);
 
 impl EngineVisitor for ReadAll<'_> {
     type Output = (u64, u64);
@@ -41,13 +36,13 @@ impl EngineVisitor for ReadAll<'_> {
 }
 
 /// 500 random reads, and the checksum that they must have.
-fn random_reads(file: &File) -> (Vec<Request>, u64) {
+pub(crate) fn random_reads(file: &File) -> (Vec<Request>, u64) {
     let workload = Spec::default().build(Bytes(LENGTH)).unwrap();
     let mut requests = vec![read_at(0); 500];
     RequestStream::new(&workload, 42, 0).fill(&mut requests);
     let expected = requests.iter().fold(0, |sum, request| {
         let mut data = vec![0; BLOCK as usize];
-        file.read_exact_at(&mut data, request.offset).unwrap();
+        read_all(file, &mut data, request.offset).unwrap();
         checksum(sum, request, &data)
     });
     (requests, expected)
@@ -61,36 +56,6 @@ fn every_engine_reads_the_same_bytes_for_the_same_seed() {
         for depth in [1, 7, 32] {
             let read = visit_engine(info.name, ReadAll(&file, depth, &requests)).unwrap();
             assert_eq!(read, (500 * u64::from(BLOCK), expected), "{:?} depth {depth}", info.name);
-        }
-    }
-}
-
-struct Refused<'a>(&'a File);
-
-impl EngineVisitor for Refused<'_> {
-    type Output = Option<String>;
-    fn visit<E: OpenEngine>(self) -> Option<String> {
-        E::open(&setup(self.0, 1, false)).err().map(|error| error.to_string())
-    }
-}
-
-#[test]
-fn every_engine_reads_past_the_page_cache_or_its_table_line_says_that_it_cannot() {
-    requires!(Disk);
-    let folder = testkit::disk_folder().unwrap();
-    let path = folder.path().join("data");
-    let buffered = File::create_new(&path).unwrap();
-    fill(&buffered).unwrap();
-    buffered.sync_all().unwrap();
-    let file = OpenOptions::new().read(true).custom_flags(O_DIRECT).open(&path).unwrap();
-    let (requests, expected) = random_reads(&File::open(&path).unwrap());
-    for info in engines() {
-        if info.caches.contains(&CacheMode::Device) {
-            let read = visit_engine(info.name, ReadAll(&file, 8, &requests)).unwrap();
-            assert_eq!(read, (500 * u64::from(BLOCK), expected), "{:?}", info.name);
-        } else {
-            let refusal = visit_engine(info.name, Refused(&file)).unwrap();
-            assert!(refusal.is_some_and(|text| text.contains("--cache all")), "{:?}", info.name);
         }
     }
 }
@@ -114,12 +79,10 @@ fn every_engine_writes_data_that_neither_repeats_nor_compresses() {
         .collect();
     for info in engines() {
         for depth in [1, 8] {
-            let file = tempfile::tempfile().unwrap();
+            let file = scratch_file();
             file.set_len(LENGTH).unwrap();
             visit_engine(info.name, WriteAll(&file, depth, &requests)).unwrap();
-            let mut data = vec![0; LENGTH as usize];
-            file.read_exact_at(&mut data, 0).unwrap();
-            assert_incompressible(&data);
+            assert_incompressible(&content(&file));
         }
     }
 }
@@ -163,7 +126,7 @@ fn every_engine_reports_short_reads_and_errors_as_they_are() {
         let short = visit_engine(info.name, Outcomes(&file, &reads, false)).unwrap();
         assert_eq!(short, [BLOCK as i32 - 100, 0], "{:?}", info.name);
         let refused = visit_engine(info.name, Outcomes(&read_only(&file), &write, true)).unwrap();
-        assert_eq!(refused, [-9], "{:?}: EBADF for a write through a read-only file", info.name);
+        assert_eq!(refused, [NOT_WRITABLE], "{:?}: a write through a read-only file", info.name);
     }
 }
 
@@ -179,7 +142,7 @@ impl EngineVisitor for Suite<'_> {
 
 #[test]
 fn every_engine_passes_the_suite_of_the_contract() {
-    let file = tempfile::tempfile().unwrap();
+    let file = scratch_file();
     for info in engines() {
         let passed = visit_engine(info.name, Suite(&file)).unwrap();
         passed.unwrap_or_else(|violation| panic!("{:?}: {violation}", info.name));
@@ -255,6 +218,20 @@ fn the_table_tells_what_the_engines_are() {
 }
 
 #[test]
+fn an_engine_of_another_system_is_known_and_something_here_comes_close_to_it() {
+    let file = patterned_file();
+    let mut elsewhere = 0;
+    for name in engines_elsewhere() {
+        assert!(visit_engine(name, Outcomes(&file, &[read_at(0)], false)).is_none());
+        let (system, instead) = engine_elsewhere(name).unwrap();
+        assert!(engine_info(instead).is_some() && !system.is_empty(), "{name:?}");
+        elsewhere += 1;
+    }
+    assert_eq!(elsewhere, 3);
+    assert!(engine::ENGINES.iter().all(|info| engine_elsewhere(info.name).is_none()));
+}
+
+#[test]
 fn an_engine_of_a_build_takes_no_name_that_is_there_already() {
     let info = |name: EngineName| EngineInfo { name, ..engine::ENGINES[0] };
     let own = info(EngineName::Own(OwnEngineName::new("own")));
@@ -263,7 +240,9 @@ fn an_engine_of_a_build_takes_no_name_that_is_there_already() {
         assert!(problem.contains("another name"), "{problem}");
     }
     add_engines(vec![own]).unwrap();
-    assert!(engine_info(own.name).is_some() && engines_of_build().count() == 7);
+    assert!(
+        engine_info(own.name).is_some() && engines_of_build().count() == engine::ENGINES.len() + 1
+    );
     assert!(add_engines(Vec::new()).is_err(), "once");
-    assert!(visit_engine(own.name, Refused(&patterned_file())).is_none());
+    assert!(visit_engine(own.name, Suite(&patterned_file())).is_none());
 }

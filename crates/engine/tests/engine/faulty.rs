@@ -6,10 +6,10 @@
 //! root), and replacing outcomes in the worker (the path from engine to worker is what is tested).
 
 use engine::{
-    Clock, Completion, Engine, EngineError, MonotonicClock, OpenEngine, Setup, Submission, Wait,
+    Clock, Completion, Engine, EngineError, MonotonicClock, OpenEngine, Setup, Submission,
+    SystemError, Wait,
 };
 use record::{FlushKind, Nanos, OpKind};
-use rustix::io::Errno;
 use std::time::Duration;
 use workload::Request;
 
@@ -199,7 +199,7 @@ impl<E: Engine, S: FaultScript> Engine for Faulty<E, S> {
     /// without a deadline it waits for ever, as on a device that is silent.
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         if let Some(errno) = self.broken {
-            let errno = Errno::from_raw_os_error(errno);
+            let errno = SystemError::new(errno);
             return Err(EngineError::Broken { call: "the faulty engine", errno });
         }
         let before = done.len();

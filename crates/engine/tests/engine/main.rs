@@ -1,5 +1,5 @@
 //! The engines against real files. One suite runs over every engine of the table that does I/O;
-//! beside it stands what only some of them can do.
+//! beside it stands what only some of them can do, and what only one system has.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,10 +10,14 @@ mod common;
 mod conformance;
 mod faults;
 mod faulty;
-mod limits;
-mod mapping;
-mod memory;
-mod refusals;
+#[cfg(target_os = "linux")]
+mod linux;
 mod stripe;
 mod tags;
-mod uring;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(windows)]
+use windows as platform;

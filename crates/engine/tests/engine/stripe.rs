@@ -1,11 +1,13 @@
 //! Several files as one, by every engine.
 
-use crate::common::{BLOCK, drive, engines, read_only};
-use engine::{EngineVisitor, OpenEngine, Setup, StripeLayout, StripePlace, visit_engine};
-use record::OpKind;
+use crate::common::{BLOCK, drive, engines};
+use crate::platform::{NOT_WRITABLE, allow_files, read_only, scratch_file};
+use engine::{
+    AsRawFile, EngineError, EngineVisitor, OpenEngine, Setup, StripeLayout, StripePlace,
+    visit_engine, write_all,
+};
+use record::{EngineName, OpKind};
 use std::fs::File;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use workload::Request;
 
 /// Rows of chunks in each file.
@@ -19,11 +21,11 @@ fn pattern(offset: u64) -> u8 {
 /// Files whose stripe holds the pattern.
 fn files(count: u64, chunk: u64) -> Vec<File> {
     let file = |index| {
-        let file = tempfile::tempfile().unwrap();
+        let file = scratch_file();
         for row in 0..ROWS {
             let start = (row * count + index) * chunk;
             let bytes: Vec<u8> = (start..start + chunk).map(pattern).collect();
-            file.write_all_at(&bytes, row * chunk).unwrap();
+            write_all(&file, &bytes, row * chunk).unwrap();
         }
         file
     };
@@ -40,23 +42,27 @@ struct OnStripe<'a> {
 }
 
 impl EngineVisitor for OnStripe<'_> {
-    type Output = Vec<String>;
+    /// The features; `None` where the engine takes fewer transfers than the pieces of all requests.
+    type Output = Option<Vec<String>>;
     fn striped(&self) -> bool {
         true
     }
-    fn visit<E: OpenEngine>(self) -> Vec<String> {
-        let files = self.files.iter().map(AsRawFd::as_raw_fd).collect();
+    fn visit<E: OpenEngine>(self) -> Self::Output {
+        let files = self.files.iter().map(AsRawFile::as_raw_file).collect();
         let setup = Setup {
             stripe_bytes: Some(self.chunk),
             writes: self.writes,
             data_seed: 3,
             ..Setup::reading(files, 5, self.max_bytes)
         };
-        let mut engine = E::open(&setup).unwrap();
+        let mut engine = match E::open(&setup) {
+            Err(EngineError::TooDeep { asked, available, .. }) if asked > available => return None,
+            opened => opened.unwrap(),
+        };
         drive(&mut engine, 5, self.requests, |request, completion, data| {
             (self.each)(request, completion.outcome, data);
         });
-        engine.features()
+        Some(engine.features())
     }
 }
 
@@ -91,7 +97,10 @@ fn every_engine_reads_a_stripe_as_one_area_in_chunks_of_any_length() {
                 writes: false,
                 each: &mut each,
             };
-            let features = visit_engine(info.name, run).unwrap();
+            let Some(features) = visit_engine(info.name, run).unwrap() else {
+                assert!(info.name == EngineName::Events && chunk < 4_096, "{:?}", info.name);
+                continue;
+            };
             assert_eq!(seen, 200, "{:?}", info.name);
             assert!(features.iter().any(|line| line.starts_with("striped over")), "{features:?}");
         }
@@ -141,21 +150,14 @@ fn a_striped_request_ends_with_its_first_error_or_the_bytes_up_to_the_first_gap(
         files[1].set_len(ROWS * 4_096).unwrap();
         files[1] = read_only(&files[1]);
         run(&files, &[Request { op: OpKind::Write, ..whole }], true);
-        assert_eq!(outcomes, [4_096 + 100, -9], "{:?}", info.name);
+        assert_eq!(outcomes, [4_096 + 100, NOT_WRITABLE], "{:?}", info.name);
     }
 }
 
 #[test]
 fn a_stripe_goes_over_more_files_than_a_program_usually_has_open() {
     const FILES: u64 = 1_500;
-    let (soft, hard) = {
-        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-        (limit.current.unwrap_or(u64::MAX), limit.maximum)
-    };
-    if soft < FILES + 200 {
-        let limit = rustix::process::Rlimit { current: Some(FILES + 200), maximum: hard };
-        rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).unwrap();
-    }
+    allow_files(FILES + 200);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data");
     std::fs::write(&path, [7; 4_096]).unwrap();
@@ -163,7 +165,7 @@ fn a_stripe_goes_over_more_files_than_a_program_usually_has_open() {
     let reads: Vec<Request> = (0..FILES)
         .map(|index| Request { offset: index * 4_096, bytes: BLOCK, op: OpKind::Read })
         .collect();
-    for info in engines().filter(|info| info.name != record::EngineName::Threads) {
+    for info in engines().filter(|info| info.name != EngineName::Threads) {
         let mut seen = 0;
         let run = OnStripe {
             files: &files,

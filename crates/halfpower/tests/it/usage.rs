@@ -126,6 +126,16 @@ fn fios_direct_with_or_without_a_value_chooses_the_cache_mode() {
 }
 
 #[test]
+fn an_engine_of_windows_is_refused_with_the_one_that_comes_closest() {
+    for (engine, closest) in
+        [("iocp", "io_uring"), ("events", "libaio"), ("readfileex", "io_uring")]
+    {
+        let closest = format!("here use --ioengine {closest}");
+        refused(&format!("run . --ioengine {engine}"), &["an engine of Windows", &closest]);
+    }
+}
+
+#[test]
 fn an_engine_of_fio_is_refused_with_the_one_that_does_the_same() {
     for name in ["psync", "pvsync", "vsync"] {
         refused(&format!("run . --ioengine {name}"), &[name, "--ioengine sync"]);

@@ -291,9 +291,43 @@ fn counters_in_a_language_that_is_not_known_are_refused_and_not_guessed() {
     let error = imported(&[&sample("typeperf-spanish.csv")], None, &Options::default());
     let text = error.unwrap_err().to_string();
     assert!(text.contains("Spanish") && text.contains("English"), "{text}");
-    let other = b"\"(PDH-CSV 4.0)\",\"\\\\H\\Memory\\Pages/sec\",\"\\\\H\\LogicalDisk(C:)\\Disk Reads/sec\"\n";
+    let other =
+        b"\"(PDH-CSV 4.0)\",\"\\\\H\\Memory\\Pages/sec\",\"\\\\H\\Processor(0)\\% Idle Time\"\n";
     let text = imported(&[other], None, &Options::default()).unwrap_err().to_string();
-    assert!(text.contains("LogicalDisk"), "{text}");
+    assert!(text.contains("LogicalDisk: Processor"), "{text}");
+}
+
+#[test]
+fn volumes_are_a_layer_of_their_own_above_the_disks_that_name_them() {
+    let bytes = sample("perfmon-layers.csv");
+    let read = imported(&[&bytes], None, &Options::default()).unwrap().remove(0);
+    assert_eq!(read.source, "Windows PhysicalDisk and LogicalDisk CSV");
+    let device = |name: &str| read.devices.iter().find(|it| it.name == name).unwrap();
+    assert_eq!(read.devices.len(), 6, "{:?}", read.devices);
+    assert_eq!(device("C:").partition_of.as_deref(), Some("0 C:"));
+    // Two disks name it: a volume that spans them.
+    assert_eq!(device("D:").built_of, ["1 D:", "2 D:"]);
+    assert_eq!(device("D:").partition_of, None);
+    for alone in ["0 C:", "1 D:", "2 D:", "HarddiskVolume1"] {
+        assert!(device(alone).partition_of.is_none() && device(alone).built_of.is_empty());
+    }
+    // What a volume waits beyond its disks shows as the difference of the two layers.
+    close(of(&read, "C:")[0].read.latency_ns, 2.5e6);
+    close(of(&read, "0 C:")[0].read.latency_ns, 2e6);
+    close(of(&read, "D:")[0].read.request_bytes, 131_072.0);
+    close(of(&read, "1 D:")[0].read.request_bytes, 65_536.0);
+}
+
+#[test]
+fn volumes_alone_are_read_and_stand_alone() {
+    let text = String::from_utf8(sample("perfmon-layers.csv")).unwrap();
+    // The object of disks under a name that is not read.
+    let text = text.replace("PhysicalDisk", "Other");
+    let read = imported(&[text.as_bytes()], None, &Options::default()).unwrap().remove(0);
+    assert_eq!(read.source, "Windows LogicalDisk CSV");
+    assert_eq!(read.devices.len(), 3);
+    let alone = |it: &record::ObservedDevice| it.partition_of.is_none() && it.built_of.is_empty();
+    assert!(read.devices.iter().all(alone), "{:?}", read.devices);
 }
 
 #[test]

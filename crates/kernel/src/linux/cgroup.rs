@@ -6,7 +6,7 @@
 //! Sources: Documentation/admin-guide/cgroup-v2.rst (io.max) and cgroup-v1/blkio-controller.rst.
 
 use crate::linux::mounts::{Mount, read_mounts};
-use crate::linux::roots::{Roots, text};
+use crate::read::{Roots, text};
 use record::{CgroupLimit, CgroupShare, DeviceFacts, LimitedIo, ShareKind};
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,7 @@
 //! signals (none sees SIGKILL).
 
 use crate::error::KernelError;
-use crate::linux::roots::{Roots, names, text};
+use crate::read::{Roots, names, text};
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};

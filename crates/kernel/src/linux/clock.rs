@@ -7,3 +7,8 @@ pub(crate) fn now_ns(clock: ClockId) -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
     u64::try_from(tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(tv_nsec).unwrap_or(0)
 }
+
+/// CLOCK_MONOTONIC, which the engine's clock reads too.
+pub(crate) fn monotonic_ns() -> u64 {
+    now_ns(ClockId::Monotonic)
+}

@@ -9,8 +9,8 @@
 use crate::linux::diskstats::SECTOR_BYTES;
 use crate::linux::link::describe_attachment;
 use crate::linux::mounts::{Mount, mount_of, read_mounts};
-use crate::linux::roots::{Roots, base_name, device_numbers, names, number, text};
 use crate::linux::unsafe_calls::{ATA_WORDS, ata_identity};
+use crate::read::{Roots, base_name, device_numbers, names, number, text};
 use record::{ArrayState, Bytes, DeviceFacts, LoopFile, format_bytes};
 use rustix::fs::{Mode, OFlags};
 use std::fs;

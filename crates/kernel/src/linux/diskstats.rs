@@ -8,7 +8,7 @@
 //! device in sysfs, which reads several devices at several moments.
 
 use crate::error::KernelError;
-use crate::linux::roots::Roots;
+use crate::read::Roots;
 use record::DeviceFacts;
 
 /// What the kernel counts as a sector, whatever the blocks of a device are.

@@ -8,7 +8,7 @@
 
 use crate::linux::cgroup::limits;
 use crate::linux::processors;
-use crate::linux::roots::{Roots, field, memory_field, text};
+use crate::read::{Roots, field, memory_field, text};
 use record::{
     Bytes, CgroupLimit, DeviceFacts, Environment, Finding, FindingCode, format_iops, format_rate,
 };

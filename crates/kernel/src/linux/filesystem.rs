@@ -9,7 +9,7 @@
 use crate::error::KernelError;
 use crate::linux::device::{device_of_mount, numbers};
 use crate::linux::mounts::{mount_of, read_mounts};
-use crate::linux::roots::Roots;
+use crate::read::Roots;
 use record::{Bytes, DeviceFacts, FilesystemFacts};
 use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};

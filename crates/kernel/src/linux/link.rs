@@ -6,7 +6,7 @@
 //! it counts as trusted only for directly attached ones. Rejected: a timing test, which would be a
 //! measurement.
 
-use crate::linux::roots::{Roots, base_name, link_name, names, number, text};
+use crate::read::{Roots, base_name, link_name, names, number, text};
 use record::DeviceFacts;
 use std::path::{Path, PathBuf};
 

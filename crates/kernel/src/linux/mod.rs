@@ -1,10 +1,9 @@
 //! The kernel of Linux: files of /proc and /sys, and a few system calls.
 
-pub(crate) mod activity;
 pub(crate) mod capabilities;
 mod cgroup;
 pub mod changed_setting;
-mod clock;
+pub(crate) mod clock;
 pub(crate) mod descriptors;
 pub mod device;
 pub(crate) mod diskstats;
@@ -17,8 +16,9 @@ pub(crate) mod path;
 mod perf;
 pub(crate) mod probe;
 pub mod process;
-mod processors;
-pub mod roots;
-pub(crate) mod soaker;
+pub(crate) mod processors;
+pub(crate) mod program;
+pub(crate) mod remedy;
+pub(crate) mod threads;
 pub(crate) mod unsafe_calls;
 pub(crate) mod volume_log;

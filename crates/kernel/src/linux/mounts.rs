@@ -5,7 +5,7 @@
 //! overlays give files another number than their mount has, so that the longest mount point has to
 //! do there. Format: Documentation/filesystems/proc.rst of the kernel, section 3.5.
 
-use crate::linux::roots::{Roots, parse_numbers};
+use crate::read::{Roots, parse_numbers};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

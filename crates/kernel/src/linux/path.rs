@@ -8,7 +8,7 @@
 use crate::linux::device::{btrfs_members, btrfs_of, device_of_mount, numbers, whole_disk};
 use crate::linux::filesystem::locate_filesystem;
 use crate::linux::mounts::{Mount, is_export, mount_of, read_mounts};
-use crate::linux::roots::{Roots, base_name, names, number, text};
+use crate::read::{Roots, base_name, names, number, text};
 use record::{ArrayState, FilesystemFacts, LVM_ONCE, ObservedPath, Volume, VolumeKind};
 use rustix::fs::{Mode, OFlags};
 use std::fs;

@@ -7,8 +7,8 @@
 //! (most of a request's cost is in the kernel).
 //! Source: perf_event_open(2); the kernel's include/uapi/linux/perf_event.h.
 
-use crate::linux::roots::{Roots, text};
 use crate::linux::unsafe_calls::{PerfEventAttributes, perf_event_open};
+use crate::read::{Roots, text};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 

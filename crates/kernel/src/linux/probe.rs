@@ -15,9 +15,9 @@ use crate::linux::clock::now_ns;
 use crate::linux::diskstats::{SECTOR_BYTES, Wrapping, counted_devices, read_lines};
 use crate::linux::perf::PerfCounter;
 use crate::linux::processors;
-use crate::linux::roots::{Roots, cpu_ticks, names, text};
-use crate::linux::soaker::SoakTap;
 use crate::linux::unsafe_calls::process_times_us;
+use crate::read::{Roots, cpu_ticks, names, text};
+use crate::soaker::SoakTap;
 use engine::{CpuSample, DeviceSample, Probe, ProbeFacts, ProbeSample, Processors};
 use record::{CpuSplit, DeviceFacts, Nanos};
 use rustix::param::clock_ticks_per_second;
@@ -102,6 +102,7 @@ impl Probe for RealProbe {
             processors: Processors { usable, clock, no_instructions_reason },
             no_device_reason: self.device.as_ref().err().cloned().unwrap_or_default(),
             no_cpu_reason: "the system refuses getrusage".to_owned(),
+            cpu_step_ns: 0,
         }
     }
 }

@@ -10,7 +10,7 @@
 //! Sources: proc(5), `io_uring_show_fdinfo` of io_uring/fdinfo.c, Documentation/admin-guide/cgroup-v2.rst of the kernel.
 
 use super::cgroup::IO_CONTROLLER;
-use super::roots::{Roots, text};
+use crate::read::{Roots, text};
 use record::{Owner, OwnerKind};
 use std::fs;
 use std::path::Path;

@@ -6,7 +6,8 @@
 //! the nominal one. Rejected: the rate of the time-stamp counter and CPUID leaf 0x16 (nominal too).
 
 use crate::linux::cgroup::cpu_quota;
-use crate::linux::roots::{Roots, cpu_list, field, names, text};
+pub(crate) use crate::read::cpu_ticks;
+use crate::read::{Roots, cpu_list, field, names, text};
 use record::CpuClock;
 use std::collections::BTreeSet;
 
@@ -22,6 +23,12 @@ pub(crate) fn allowed(roots: &Roots) -> BTreeSet<u32> {
 /// not tell.
 pub(crate) fn listed(roots: &Roots, list: &str) -> BTreeSet<u32> {
     cpu_list(&text(&roots.sys.join(CPUS).join(list)).unwrap_or_default())
+}
+
+/// Processors that run and that this process may use.
+pub(crate) fn soakable(roots: &Roots) -> BTreeSet<u32> {
+    let (allowed, online) = (allowed(roots), listed(roots, "online"));
+    if online.is_empty() { allowed } else { &allowed & &online }
 }
 
 /// How many processors' worth of time this process may use, 0 where that is not known.

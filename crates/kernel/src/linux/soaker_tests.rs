@@ -2,7 +2,7 @@
 //! well it measures is shown by `cargo xtask burner`, which needs a quiet machine.
 
 use super::*;
-use crate::linux::roots::text;
+use crate::read::text;
 
 fn reading(at_ms: u64, loops: &[u64]) -> SoakSpan {
     SoakSpan { length: Nanos(at_ms * 1_000_000), loops: loops.to_vec(), kernel_ticks: None }
@@ -61,12 +61,12 @@ fn a_soaker_s_rate_is_that_of_its_own_time_however_little_others_leave() {
 fn a_thread_s_cpu_time_moves_while_it_works() {
     // Beyond the kernel's largest number (`PID_MAX_LIMIT`).
     const NO_THREAD: i32 = 1 << 22;
-    let own = || thread_cpu_ns(gettid()).unwrap();
+    let own = || thread_cpu_ns(&rustix::thread::gettid()).unwrap();
     let before = own();
     while own() < before + 1_000_000 {
         black_box(before);
     }
-    assert_eq!(thread_cpu_ns(Pid::from_raw(NO_THREAD).unwrap()), None);
+    assert_eq!(thread_cpu_ns(&ThreadNumber::from_raw(NO_THREAD).unwrap()), None);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn calibrations_are_compared_by_the_processor_that_moved_most() {
 /// Names, policies and allowed processors of the soaker threads of this process.
 fn soaker_threads() -> Vec<(String, String, String)> {
     let tasks = std::path::Path::new("/proc/self/task");
-    crate::linux::roots::names(tasks)
+    crate::read::names(tasks)
         .iter()
         .filter_map(|task| {
             let name = text(&tasks.join(task).join("comm"))?;
@@ -87,7 +87,7 @@ fn soaker_threads() -> Vec<(String, String, String)> {
             // The policy is the 41st field, the 39th after the name.
             let policy = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(38)?.to_owned();
             let status = text(&tasks.join(task).join("status"))?;
-            let cpus = crate::linux::roots::field(&status, "Cpus_allowed_list")?.to_owned();
+            let cpus = crate::read::field(&status, "Cpus_allowed_list")?.to_owned();
             name.starts_with("soaker-").then_some((name, policy, cpus))
         })
         .collect()

@@ -155,7 +155,7 @@ pub(crate) fn set_idle_policy() -> Result<(), Errno> {
 }
 
 /// CPU time that a thread of this process has used, in ns.
-pub(crate) fn thread_cpu_ns(thread: Pid) -> Option<u64> {
+pub(crate) fn thread_cpu_ns(thread: &Pid) -> Option<u64> {
     // include/linux/posix-timers.h: the complement of the number, then "of a thread" and "of the
     // scheduler".
     let clock: libc::clockid_t = (!thread.as_raw_nonzero().get() << 3) | 4 | 2;

@@ -6,8 +6,8 @@
 //! else guesses from rates. Reading it takes root, and the provider asks for at most one reading a
 //! second. Other clouds have no such counter within the machine.
 
-use crate::linux::roots::Roots;
 use crate::linux::unsafe_calls::{LOG_BYTES, nvme_log_page};
+use crate::read::Roots;
 use record::{DeviceFacts, OverLimit};
 use std::fs::File;
 

@@ -11,10 +11,9 @@ use super::loops::{
 use super::{Job, caches, device_read_bytes, huge_pages, jobs};
 use kernel::Roots;
 use record::{Bytes, MemoryRow, MemoryTest, MemoryTests, Nanos};
-use rustix::fs::MemfdFlags;
 use std::fs::File;
 use std::hint::black_box;
-use std::os::unix::fs::FileExt;
+use std::io::Error;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -38,7 +37,7 @@ const WORD_BYTES: usize = 8;
 pub enum MemoryError {
     /// The kernel gave no file in memory, or failed a call on it.
     #[error("the cached file of the memory tests failed: {0}; try again with more free memory")]
-    File(#[from] std::io::Error),
+    File(#[from] Error),
     /// What was read is not what was written.
     #[error("{test} of {bytes} bytes gave other data than was written: the memory is not sound")]
     Data {
@@ -163,14 +162,13 @@ impl Stage {
         let largest = jobs.iter().map(all).max().unwrap_or(0);
         let is_file = |job: &&Job| matches!(job.test, MemoryTest::FileRead | MemoryTest::FileWrite);
         let of_file = jobs.iter().filter(is_file).map(all).max().unwrap_or(0);
-        let file = rustix::fs::memfd_create("halfpower", MemfdFlags::CLOEXEC);
         let stage = Self {
             words: buffer(largest / WORD_BYTES),
             from: bytes(largest + 2 * PAGE_BYTES),
             to: vec![1; largest + 2 * PAGE_BYTES],
-            file: File::from(file.map_err(std::io::Error::from)?),
+            file: kernel::memory_file()?,
         };
-        stage.file.write_all_at(&stage.from[..of_file], 0)?;
+        engine::write_all(&stage.file, &stage.from[..of_file], 0).map_err(Error::from)?;
         Ok(stage)
     }
 
@@ -247,10 +245,10 @@ impl Stage {
             for call in 0..calls {
                 let at = call * CALL_BYTES as u64;
                 let outcome = if reads {
-                    self.file.read_exact_at(target, at)
+                    engine::read_all(&self.file, target, at)
                 } else {
                     // The program's buffer stays the same, as memspeed's did.
-                    self.file.write_all_at(&self.from[..CALL_BYTES], at)
+                    engine::write_all(&self.file, &self.from[..CALL_BYTES], at)
                 };
                 if let Err(error) = outcome {
                     failed.get_or_insert(error);
@@ -258,7 +256,7 @@ impl Stage {
             }
         };
         let visit = timed(calls * CALL_BYTES as u64, length, &Barrier::new(1), null, &mut pass);
-        failed.map_or(Ok(visit), |error| Err(error.into()))
+        failed.map_or(Ok(visit), |error| Err(Error::from(error).into()))
     }
 }
 

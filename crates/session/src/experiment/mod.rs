@@ -67,10 +67,10 @@ impl OpenedDesign {
                 real.insert(list.clone(), opened);
             }
         }
-        let fallback = !real.is_empty() && engine::probe_uring().is_err();
+        let fallback = !real.is_empty() && engine::probe_default_engine().is_err();
         let mut ready = Vec::new();
         for mut line in lines {
-            if fallback && line.spec.asked.engine == EngineName::IoUring {
+            if fallback && line.spec.asked.engine == engine::DEFAULT_ENGINE {
                 line.spec = with_engine(line.spec, EngineName::Sync);
             }
             let fitting = match real.get_mut(&line.targets) {
@@ -170,7 +170,8 @@ impl OpenedDesign {
         let steady = reads.or(self.ready.first()).filter(|_| design.precondition);
         let mut sessions = Vec::new();
         for (names, opened) in self.real {
-            sessions.push((names, opened.into_session(EngineName::IoUring, seed, stop, display)?));
+            sessions
+                .push((names, opened.into_session(engine::DEFAULT_ENGINE, seed, stop, display)?));
         }
         let mut targets = Targets::none(stop);
         for (names, mut session) in sessions {
@@ -254,7 +255,7 @@ impl TargetList {
             return Err("a job beside the first uses its targets; name none in beside".to_owned());
         }
         if line.spec.all().any(|(_, spec)| spec.asked.polled || spec.asked.sqpoll) {
-            engine::probe_uring().map_err(|error| error.to_string())?;
+            engine::probe_default_engine().map_err(|error| error.to_string())?;
         }
         let smallest = facts.iter().map(|facts| facts.size_bytes).min().unwrap_or_default();
         let from_start = treatment.is_some_and(treatment::Treatment::appends);

@@ -8,11 +8,11 @@
 
 use super::{Extras, Finish, Treatment, nothing};
 use crate::{Result, Session, SessionError};
-use record::{Target, TargetKind, Workload};
-use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
+use engine::OwnedFile;
+use record::{Bytes, Target, TargetKind, Workload};
 use std::fs::File;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileExt;
+use std::io::Error;
+use target::{drop_clean_pages, duplicate, preallocate, reserve};
 use workload::Rng;
 
 /// What a file is written with at a time.
@@ -78,7 +78,7 @@ impl Treatment for NewBlocks {
         let error = || SessionError::io("reserving blocks behind the test file");
         let mut files = Vec::new();
         for handle in &session.handles {
-            let file = handle.file.try_clone().map(File::from).map_err(error())?;
+            let file = duplicate(&handle.file).map_err(error())?;
             let before = file.metadata().map_err(error())?.len();
             reserve(&file, workload.offset_bytes.0, workload.size_bytes.0).map_err(error())?;
             files.push((file, before));
@@ -92,19 +92,15 @@ impl Treatment for NewBlocks {
     }
 }
 
-/// Makes a file longer by blocks that hold nothing; a hole where the file system reserves none.
-fn reserve(file: &File, start: u64, length: u64) -> std::io::Result<()> {
-    let reserved = fallocate(file, FallocateFlags::empty(), start, length);
-    if reserved.is_err() {
-        file.set_len(start + length)?;
-    }
-    file.sync_all()
-}
-
 impl FileState {
     /// Brings one file into the state; whether its hole is zero, where it has one.
-    fn bring(self, file: &OwnedFd, length: u64, last_bytes: u64) -> std::io::Result<Option<bool>> {
-        let file = File::from(file.try_clone()?);
+    fn bring(
+        self,
+        owned: &OwnedFile,
+        length: u64,
+        last_bytes: u64,
+    ) -> std::io::Result<Option<bool>> {
+        let file = duplicate(owned)?;
         if !matches!(self, Self::Written | Self::Cold) {
             file.set_len(0)?;
         }
@@ -115,19 +111,19 @@ impl FileState {
             }
             Self::Append => None,
             Self::Preallocated => {
-                fallocate(&file, FallocateFlags::empty(), 0, length)?;
+                preallocate(&file, length)?;
                 Some(length)
             }
             Self::LastFirst => {
                 let last = vec![0x5a; usize::try_from(last_bytes.min(length)).unwrap_or(0)];
                 let hole = length.saturating_sub(last.len() as u64);
-                file.write_all_at(&last, hole)?;
+                engine::write_all(&file, &last, hole).map_err(Error::from)?;
                 Some(hole)
             }
         };
         file.sync_all()?;
         let zero = hole.map(|hole| reads_as_zero(&file, hole)).transpose()?;
-        fadvise(&file, 0, None, Advice::DontNeed)?;
+        drop_clean_pages(owned, Bytes(0), Bytes(0)).map_err(Error::other)?;
         Ok(zero)
     }
 }
@@ -137,7 +133,7 @@ fn reads_as_zero(file: &File, length: u64) -> std::io::Result<bool> {
     let mut chunk = vec![1; CHUNK_BYTES];
     for at in (0..length).step_by(CHUNK_BYTES) {
         let part = CHUNK_BYTES.min((length - at) as usize);
-        file.read_exact_at(&mut chunk[..part], at)?;
+        engine::read_all(file, &mut chunk[..part], at).map_err(Error::from)?;
         if chunk[..part].iter().any(|byte| *byte != 0) {
             return Ok(false);
         }
@@ -158,7 +154,7 @@ fn write_all(file: &File, length: u64) -> std::io::Result<()> {
             page[..8].copy_from_slice(&rng.next_u64().to_ne_bytes());
         }
         let part = CHUNK_BYTES.min((length - at) as usize);
-        file.write_all_at(&chunk[..part], at)?;
+        engine::write_all(file, &chunk[..part], at).map_err(Error::from)?;
     }
     file.set_len(length)
 }
@@ -166,6 +162,7 @@ fn write_all(file: &File, length: u64) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::FileExt;
 
     const LENGTH: u64 = (2 << 20) + 4096;
 
@@ -198,13 +195,13 @@ mod tests {
 
     #[test]
     fn states_with_blocks_that_were_never_written_are_read_and_the_others_have_none() {
-        let fresh = || OwnedFd::from(tempfile::tempfile().unwrap());
+        let fresh = || OwnedFile::from(tempfile::tempfile().unwrap());
         let brought = |state: FileState| {
             let file = fresh();
             // What lay there before must not show.
-            write_all(&File::from(file.try_clone().unwrap()), LENGTH).unwrap();
+            write_all(&duplicate(&file).unwrap(), LENGTH).unwrap();
             let zero = state.bring(&file, LENGTH, 4096).unwrap();
-            (zero, File::from(file).metadata().unwrap().len())
+            (zero, duplicate(&file).unwrap().metadata().unwrap().len())
         };
         assert_eq!(brought(FileState::Preallocated), (Some(true), LENGTH));
         assert_eq!(brought(FileState::LastFirst), (Some(true), LENGTH));

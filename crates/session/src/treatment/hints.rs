@@ -4,28 +4,31 @@
 
 use super::{Extras, Finish, Treatment};
 use crate::{Result, Session, SessionError};
-use record::Workload;
-use rustix::fs::{Advice, fadvise};
+use record::{Target, Workload};
+use target::{NO_READ_ORDER, ReadOrder, tell_read_order};
 
-/// What the kernel is told. Normal: it watches the order itself; sequential: it reads ahead twice as
-/// far; random: it reads nothing ahead.
-pub(super) struct Hint(pub(super) Advice);
+/// What the kernel is told.
+pub(super) struct Hint(pub(super) ReadOrder);
 
 /// Gives a hint to all descriptors of buffered runs.
-pub(super) fn advise(session: &Session, advice: Advice) -> Result<()> {
+pub(super) fn advise(session: &Session, order: ReadOrder) -> Result<()> {
     for file in &session.buffered {
-        let told = fadvise(file, 0, None, advice);
+        let told = tell_read_order(file, order);
         let action = "telling the kernel the order of the reads (posix_fadvise)";
-        told.map_err(|errno| SessionError::io(action)(errno.into()))?;
+        told.map_err(SessionError::io(action))?;
     }
     Ok(())
 }
 
 impl Treatment for Hint {
+    fn fits(&self, _targets: &[&Target]) -> Result<(), String> {
+        NO_READ_ORDER.map_or(Ok(()), |why| Err(why.to_owned()))
+    }
+
     fn prepare(&self, session: &Session, _workload: &Workload) -> Result<Finish> {
         advise(session, self.0)?;
         Ok(Box::new(|session, _| {
-            advise(session, Advice::Normal)?;
+            advise(session, ReadOrder::Normal)?;
             Ok(Extras::new())
         }))
     }

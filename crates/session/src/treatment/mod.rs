@@ -16,8 +16,8 @@ use hints::Hint;
 use processors::Processors;
 use read_ahead::ReadAhead;
 use record::{Target, Trial, Workload};
-use rustix::fs::Advice;
 use std::collections::BTreeMap;
+use target::ReadOrder;
 
 /// The extra that a flush after a trial leaves.
 pub(crate) const FLUSH_MS: &str = "flush_ms";
@@ -53,9 +53,9 @@ const TREATMENTS: &[(&str, &dyn Treatment)] = &[
     ("append", &FileState::Append),
     ("last-first", &FileState::LastFirst),
     ("new-blocks", &NewBlocks),
-    ("hint-normal", &Hint(Advice::Normal)),
-    ("hint-sequential", &Hint(Advice::Sequential)),
-    ("hint-random", &Hint(Advice::Random)),
+    ("hint-normal", &Hint(ReadOrder::Normal)),
+    ("hint-sequential", &Hint(ReadOrder::Sequential)),
+    ("hint-random", &Hint(ReadOrder::Random)),
     ("read-ahead-0", &ReadAhead(0)),
     ("read-ahead-128k", &ReadAhead(128)),
     ("read-ahead-1m", &ReadAhead(1024)),

@@ -7,7 +7,7 @@
 use super::{Extras, Finish, Treatment};
 use crate::{Result, Session, SessionError};
 use record::{Target, Workload};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::collections::BTreeSet;
 
 /// All processors that the program may use, or the first of them alone.
 pub(super) enum Processors {
@@ -15,19 +15,19 @@ pub(super) enum Processors {
     One,
 }
 
-fn usable() -> Result<CpuSet> {
+fn usable() -> Result<BTreeSet<u32>> {
     let action = "asking which processors this program may use (sched_getaffinity)";
-    sched_getaffinity(None).map_err(|errno| SessionError::io(action)(errno.into()))
+    kernel::usable_processors().map_err(SessionError::io(action))
 }
 
-fn bind(processors: &CpuSet) -> Result<()> {
+fn bind(processors: &BTreeSet<u32>) -> Result<()> {
     let action = "binding this program to processors (sched_setaffinity)";
-    sched_setaffinity(None, processors).map_err(|errno| SessionError::io(action)(errno.into()))
+    kernel::bind_to_processors(processors).map_err(SessionError::io(action))
 }
 
 impl Treatment for Processors {
     fn fits(&self, _targets: &[&Target]) -> Result<(), String> {
-        let number = usable().map_or(1, |usable| usable.count());
+        let number = usable().map_or(1, |usable| usable.len());
         if number > 1 { Ok(()) } else { Err("it needs more than one processor".to_owned()) }
     }
 
@@ -36,10 +36,7 @@ impl Treatment for Processors {
         if matches!(self, Self::All) {
             return Ok(super::nothing());
         }
-        let first = (0..CpuSet::MAX_CPU).find(|number| all.is_set(*number)).unwrap_or(0);
-        let mut one = CpuSet::new();
-        one.set(first);
-        bind(&one)?;
+        bind(&all.iter().take(1).copied().collect())?;
         Ok(Box::new(move |_, _| {
             bind(&all)?;
             Ok(Extras::new())

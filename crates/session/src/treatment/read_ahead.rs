@@ -11,8 +11,7 @@ use crate::{Result, Session, SessionError};
 use kernel::Roots;
 use kernel::changed_setting::{ChangedSetting, state_folder};
 use record::{Target, TargetKind, Workload};
-use rustix::fs::Advice;
-use target::TargetError;
+use target::{ReadOrder, TargetError};
 
 /// The length of a read-ahead in KiB; 128 is the kernel's own default.
 pub(super) struct ReadAhead(pub(super) u64);
@@ -54,12 +53,12 @@ impl Treatment for ReadAhead {
             let change = ChangedSetting::change(&roots, &folder, name, SETTING, &kib);
             changed.push(change.map_err(TargetError::from)?);
         }
-        advise(session, Advice::Normal)?;
+        advise(session, ReadOrder::Normal)?;
         Ok(Box::new(move |session, _| {
             for setting in changed {
                 setting.put_back().map_err(TargetError::from)?;
             }
-            advise(session, Advice::Normal)?;
+            advise(session, ReadOrder::Normal)?;
             Ok(Extras::new())
         }))
     }

@@ -7,7 +7,7 @@
 
 use super::{Extras, Finish, Treatment};
 use crate::{Result, Session, SessionError};
-use kernel::read::memory_field;
+use kernel::{Roots, dirty_bytes};
 use record::{Target, Trial, Workload};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,8 +24,11 @@ pub(super) struct Writeback;
 
 impl Treatment for Writeback {
     fn fits(&self, _targets: &[&Target]) -> Result<(), String> {
-        let lacks = || "/proc/meminfo does not say how much memory is dirty".to_owned();
-        dirty_bytes().map(drop).ok_or_else(lacks)
+        let lacks = || {
+            "the system does not say how much memory is dirty (/proc/meminfo of Linux does)"
+                .to_owned()
+        };
+        dirty_bytes(&Roots::default()).map(drop).ok_or_else(lacks)
     }
 
     fn prepare(&self, session: &Session, _workload: &Workload) -> Result<Finish> {
@@ -76,15 +79,14 @@ impl Look {
         Self {
             at_ms: begin.elapsed().as_secs_f64() * 1e3,
             cpu_ms: cpu_ms(),
-            dirty_bytes: dirty_bytes().unwrap_or(0),
+            dirty_bytes: dirty_bytes(&Roots::default()).unwrap_or(0),
         }
     }
 }
 
 /// CPU time of this program so far.
 fn cpu_ms() -> f64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
+    kernel::cpu_time_ns() as f64 / 1e6
 }
 
 /// Processors that this program kept busy between two moments, as far as they were looked at.
@@ -144,12 +146,6 @@ fn phases(trial: &Trial, flush_ms: f64, looks: &[Look]) -> Extras {
         }
     }
     extras
-}
-
-/// Memory that waits to be written or is being written.
-fn dirty_bytes() -> Option<u64> {
-    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
-    Some(memory_field(&meminfo, "Dirty")? + memory_field(&meminfo, "Writeback")?)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::signature::{Looked, Signature, find};
 use kernel::Roots;
 use kernel::device::{numbers, partitions};
 use kernel::read::base_name;
-use record::{Bytes, Finding, FindingCode, Target, TargetKind, format_bytes, shell_word};
+use record::shell_word;
 use rustix::fd::OwnedFd;
 use rustix::fs::{Advice, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
@@ -148,41 +148,14 @@ fn quoted(names: &[String]) -> String {
 }
 
 fn signature(path: &Path, device: &File, looked: Looked) -> Result<Option<Signature>, TargetError> {
-    let failed = TargetError::failing("look for signatures on", path);
-    let size = rustix::fs::seek(device, SeekFrom::End(0)).map_err(&failed)?;
-    let found = find(size, looked, &mut |at, buffer| {
-        let read = device.read_exact_at(buffer, at);
-        read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
-    });
-    let found = found.map_err(&failed)?;
+    let size = rustix::fs::seek(device, SeekFrom::End(0))
+        .map_err(TargetError::failing("look for signatures on", path))?;
+    let found = find(size, looked, &mut |at, buffer| device.read_exact_at(buffer, at));
+    let found = found.map_err(TargetError::failing("look for signatures on", path))?;
     // What was read must not stay in the page cache, where a run would find it.
-    rustix::fs::fadvise(device, 0, None, Advice::DontNeed).map_err(&failed)?;
+    rustix::fs::fadvise(device, 0, None, Advice::DontNeed)
+        .map_err(TargetError::failing("look for signatures on", path))?;
     Ok(found)
-}
-
-/// What a finished run has destroyed on a block device: `None` for other targets. The area is what
-/// requests could write to.
-#[must_use]
-pub fn destruction(target: &Target, offset: Bytes, length: Bytes) -> Option<Finding> {
-    if target.kind != TargetKind::BlockDevice {
-        return None;
-    }
-    let device = target.device.as_ref().map_or("", |device| device.name.as_str());
-    let serial = target.device.as_ref().and_then(|device| device.serial.as_ref());
-    let serial = serial.map(|serial| format!(", serial number {serial}")).unwrap_or_default();
-    let finding = Finding::note(
-        FindingCode::DataDestroyed,
-        format!(
-            "What was on {} ({device}{serial}) is destroyed, as --destroy-data-on asked: the run \
-             wrote to {} from byte {} on.",
-            target.path,
-            format_bytes(length.0),
-            offset.0
-        ),
-        "",
-    );
-    let finding = finding.with("first byte", offset.0 as f64, "bytes");
-    Some(finding.with("length", length.0 as f64, "bytes"))
 }
 
 #[cfg(test)]

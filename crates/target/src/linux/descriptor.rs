@@ -4,7 +4,7 @@
 //! The flags are read back, because a file system may take O_DIRECT and drop it.
 
 use crate::error::TargetError;
-use crate::linux::handle::TargetHandle;
+use crate::handle::TargetHandle;
 use kernel::filesystem::direct_alignment_told;
 use record::{Bytes, CacheMode, DeviceFacts};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};

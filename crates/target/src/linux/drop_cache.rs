@@ -15,10 +15,11 @@
 use crate::error::TargetError;
 use crate::linux::descriptor::{create_nameless, drop_clean_pages};
 use crate::linux::unsafe_calls::{cachestat, mapped_pages};
+use engine::OwnedFile;
 use kernel::read::{memory_field, text};
 use kernel::{KernelError, Roots};
 use record::{Bytes, CacheDropped, DropCache};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,7 @@ const MAPPED_BYTES: u64 = 1 << 30;
 #[derive(Clone, Copy, Debug)]
 pub struct Area<'a> {
     /// Open for reading at least.
-    pub file: BorrowedFd<'a>,
+    pub file: &'a OwnedFile,
     /// Its start.
     pub offset: Bytes,
     /// Its length.
@@ -152,7 +153,7 @@ fn drop_caches(roots: &Roots) -> Result<(), TargetError> {
     std::fs::write(&path, "1\n").map_err(|error| {
         KernelError::System {
             action: "have the kernel drop its caches through",
-            cause: Errno::from_io_error(&error).unwrap_or(Errno::IO),
+            cause: error,
             path,
             remedy: "it takes root; --drop-cache dontneed and --drop-cache scratch-read do not",
         }

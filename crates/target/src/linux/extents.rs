@@ -8,7 +8,7 @@
 
 use crate::error::TargetError;
 use crate::linux::unsafe_calls::{FiemapExtent, fiemap_page};
-use record::{Bytes, Extents, Finding, FindingCode, Severity, format_bytes, hex_digest};
+use record::{Bytes, Extents, hex_digest};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 use std::fmt::Write;
@@ -27,11 +27,6 @@ const FLAG_ENCODED: u32 = 0x8;
 const FLAG_ENCRYPTED: u32 = 0x80;
 /// Allocated, never written.
 const FLAG_UNWRITTEN: u32 = 0x800;
-/// A file whose extents are shorter than this on average is called scattered: below it, a large
-/// sequential request needs several positions on the device.
-const SCATTERED_BELOW_BYTES: u64 = 1 << 20;
-/// A handful of short extents is normal at the ends of a file.
-const SCATTERED_MIN_COUNT: u64 = 16;
 
 /// The placement of `length` bytes of an open file from `offset` on.
 ///
@@ -145,51 +140,11 @@ fn summarise(map: &[FiemapExtent], area_start: u64, area_end: u64) -> Extents {
     }
 }
 
-/// What the placement of the first `size` bytes means for numbers that are read from there.
-/// `unwritten` is the severity of an area that is not wholly on the device.
-pub(crate) fn findings(extents: &Extents, size: Bytes, unwritten: Severity) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let absent = extents.hole_bytes.0 + extents.unwritten_bytes.0;
-    if absent > 0 {
-        findings.push(
-            Finding::new(
-                FindingCode::UnwrittenExtents,
-                unwritten,
-                format!(
-                    "{} of {} were never written: they read as zeros, without the device.",
-                    format_bytes(absent),
-                    format_bytes(size.0)
-                ),
-                "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory \
-                 to get a test file that is written in full.",
-            )
-            .with("holes", extents.hole_bytes.0 as f64, "bytes")
-            .with("unwritten extents", extents.unwritten_bytes.0 as f64, "bytes")
-            .with("area", size.0 as f64, "bytes"),
-        );
-    }
-    let mapped = size.0 - extents.hole_bytes.0.min(size.0);
-    if extents.count >= SCATTERED_MIN_COUNT && mapped / extents.count < SCATTERED_BELOW_BYTES {
-        findings.push(
-            Finding::note(
-                FindingCode::Fragmented,
-                format!(
-                    "The file lies in {} pieces of {} on average: sequential requests jump on \
-                     the device.",
-                    extents.count,
-                    format_bytes(mapped / extents.count)
-                ),
-                "Measure a file written in one go to see the device without the fragmentation.",
-            )
-            .with("extents", extents.count as f64, ""),
-        );
-    }
-    findings
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::placement_findings;
+    use record::{FindingCode, Severity};
 
     fn extent(logical: u64, physical: u64, length: u64, flags: u32) -> FiemapExtent {
         FiemapExtent { logical, physical, length, flags, ..FiemapExtent::default() }
@@ -235,7 +190,7 @@ mod tests {
     fn an_empty_map_is_one_hole() {
         let summary = summarise(&[], 0, 4096);
         assert_eq!((summary.count, summary.hole_bytes), (0, Bytes(4096)));
-        let found = findings(&summary, Bytes(4096), Severity::Invalid);
+        let found = placement_findings(&summary, Bytes(4096), Severity::Invalid);
         assert_eq!(found[0].code, FindingCode::UnwrittenExtents);
         assert_eq!(found[0].severity, Severity::Invalid);
     }
@@ -246,7 +201,11 @@ mod tests {
             (0..32).map(|index| extent(index * piece, (64 - index) * piece, piece, 0)).collect()
         };
         let found = |piece: u64| {
-            findings(&summarise(&map(piece), 0, 32 * piece), Bytes(32 * piece), Severity::Invalid)
+            placement_findings(
+                &summarise(&map(piece), 0, 32 * piece),
+                Bytes(32 * piece),
+                Severity::Invalid,
+            )
         };
         assert_eq!(found(2 << 20), []);
         let codes: Vec<FindingCode> = found(4096).iter().map(|finding| finding.code).collect();

@@ -7,15 +7,16 @@
 //! not blank (`claim`). Rejected: named test files with a clean-up on exit (SIGKILL leaves them).
 
 use crate::error::TargetError;
+use crate::findings::target_findings;
+use crate::handle::{Access, TargetHandle};
 use crate::linux::claim::claim;
 use crate::linux::descriptor::{create_nameless, direct_alignment};
-use crate::linux::handle::{Access, TargetHandle};
 use crate::linux::in_use::{Use, file_use};
-use crate::linux::testfile::default_test_size;
+use crate::testfile::default_test_size;
 use kernel::Roots;
 use kernel::device::{device_of, numbers};
 use kernel::filesystem::locate_filesystem;
-use record::{Bytes, DeviceFacts, FilesystemFacts, Finding, FindingCode, Target, TargetKind};
+use record::{Bytes, DeviceFacts, FilesystemFacts, Target, TargetKind};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, Mode, OFlags, SeekFrom, Stat};
 use std::path::Path;
@@ -149,48 +150,4 @@ impl Opening<'_> {
         let findings = target_findings(&facts);
         Ok(TargetHandle { file, facts, findings, alignment_bytes, writable })
     }
-}
-
-/// What kind, file system and device mean for the numbers.
-fn target_findings(facts: &Target) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    if let Some(filesystem) = &facts.filesystem {
-        if filesystem.in_memory {
-            findings.push(Finding::warning(
-                FindingCode::NoDevice,
-                format!(
-                    "The {} lives in memory: there is no device, and the numbers are those of memory.",
-                    filesystem.kind
-                ),
-                "Name a directory on a disk.",
-            ));
-        }
-        if filesystem.compresses {
-            // What it came to in a run is judged there, by the device's counters.
-            findings.push(Finding::note(
-                FindingCode::CompressedFilesystem,
-                format!(
-                    "The {} compresses what compresses (mount options {}); random data does not.",
-                    filesystem.kind, filesystem.options
-                ),
-                "Name a directory that is not compressed to measure without it.",
-            ));
-        }
-    }
-    if let Some(device) = &facts.device
-        && let Some(rotational) = device.rotational
-        && !device.rotational_trusted
-    {
-        findings.push(Finding::note(
-            FindingCode::RotationalUntrusted,
-            format!(
-                "The kernel calls {} {}: with {} that says nothing.",
-                device.disk,
-                if rotational { "rotational" } else { "not rotational" },
-                device.driver.as_deref().unwrap_or("an unknown driver"),
-            ),
-            "Judge by the measured times.",
-        ));
-    }
-    findings
 }

@@ -4,7 +4,7 @@ use kernel::Roots;
 use record::{Bytes, CacheDropped, DropCache};
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use target::{Area, drop_cache, drop_clean_pages, resident_bytes, unwritten_bytes};
@@ -31,13 +31,18 @@ fn cached_file() -> Option<(tempfile::NamedTempFile, PathBuf)> {
     on_disk.then_some((file, directory))
 }
 
-fn area(file: &File) -> Area<'_> {
-    Area { file: file.as_fd(), offset: Bytes(0), length: Bytes(AREA) }
+fn owned(file: &File) -> OwnedFd {
+    file.as_fd().try_clone_to_owned().unwrap()
+}
+
+fn area(file: &OwnedFd) -> Area<'_> {
+    Area { file, offset: Bytes(0), length: Bytes(AREA) }
 }
 
 fn cache_dropped(method: DropCache) -> Option<CacheDropped> {
     let (file, directory) = cached_file()?;
-    let areas = [area(file.as_file())];
+    let file = owned(file.as_file());
+    let areas = [area(&file)];
     drop_cache(&Roots::default(), method, &areas, &[directory], &|| false).unwrap()
 }
 
@@ -72,7 +77,8 @@ fn a_scratch_read_ends_as_soon_as_the_area_is_gone() {
         return skip("a_scratch_read_ends", IN_MEMORY);
     };
     drop_clean_pages(file.as_file(), Bytes(0), Bytes(AREA)).unwrap();
-    let areas = [area(file.as_file())];
+    let file = owned(file.as_file());
+    let areas = [area(&file)];
     let looks = std::cell::Cell::new(0);
     let never = || {
         looks.set(looks.get() + 1);
@@ -91,7 +97,8 @@ fn a_file_system_in_memory_is_no_place_for_a_scratch_file() {
     let Ok(file) = tempfile::tempfile_in(&place) else {
         return skip("a_file_system_in_memory_is_no_place", "needs /dev/shm");
     };
-    let areas = [Area { file: file.as_fd(), offset: Bytes(0), length: Bytes(1) }];
+    let file = owned(&file);
+    let areas = [Area { file: &file, offset: Bytes(0), length: Bytes(1) }];
     let error = drop_cache(&Roots::default(), DropCache::ScratchRead, &areas, &[place], &|| false);
     let text = error.unwrap_err().to_string();
     assert!(text.contains("--drop-cache dontneed"), "{text}");

@@ -1,4 +1,5 @@
 //! The crate through its public names, on files and devices of this machine.
+#![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod claim;

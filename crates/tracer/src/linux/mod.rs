@@ -14,5 +14,5 @@ mod types;
 
 pub use capability::capabilities;
 pub use issuers::Issuers;
-pub use recorder::{Drained, Recorder};
+pub use recorder::Recorder;
 pub use tracer::{Tracer, TracerError, request_disks};

@@ -9,6 +9,7 @@ use super::events::Events;
 use super::format::Format;
 use super::syscalls::{Record, Ring};
 use super::tracer::{TracerError, kernel_number};
+use crate::drained::Drained;
 use kernel::Roots;
 use kernel::device::partitions;
 use kernel::read::{cpu_list, device_numbers, text};
@@ -42,19 +43,6 @@ impl Fields {
 
 /// Letters that the kernel keeps of a process's name.
 const NAME_MAX: usize = 15;
-
-/// What was recorded since the last time.
-#[derive(Debug, Default)]
-pub struct Drained {
-    /// Requests, those of each processor in order; their times are the kernel's.
-    pub requests: Vec<RecordedRequest>,
-    /// Flushes without data, likewise.
-    pub flushes: Vec<RecordedRequest>,
-    /// Discards, likewise.
-    pub discards: Vec<RecordedRequest>,
-    /// Events for which there was no room.
-    pub lost: u64,
-}
 
 /// Records the requests of some disks until it is dropped.
 #[derive(Debug)]

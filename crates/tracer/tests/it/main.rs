@@ -1,4 +1,5 @@
 //! The crate through its public names, on this machine and on machines made of files.
+#![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -179,7 +179,7 @@ impl Engine for Breaks {
             assert!(!self.panics, "a planted panic");
             return Err(EngineError::Broken {
                 call: "planted",
-                errno: rustix::io::Errno::CANCELED,
+                errno: engine::SystemError::new(125),
             });
         }
         self.left -= 1;
@@ -209,7 +209,7 @@ fn an_engine_that_breaks_or_a_job_that_panics_ends_the_run_without_a_result() {
 fn an_engine_that_cannot_be_opened_sends_all_threads_home() {
     let workload = busy(|spec| spec.asked.numjobs = 3);
     let outcome = real_on::<NullEngine>(full_file(1 << 20), &workload, |job, setup| match job {
-        2 => Err(EngineError::Broken { call: "open", errno: rustix::io::Errno::NOMEM }),
+        2 => Err(EngineError::Broken { call: "open", errno: engine::SystemError::new(12) }),
         _ => NullEngine::open(setup),
     });
     assert!(matches!(outcome, Err(TrialError::Engine(_))));

@@ -118,6 +118,24 @@ fn options_of_one_engine_are_refused_on_others() {
     refused("hipri", "--cache device", |spec| {
         (spec.asked.polled, spec.asked.cache) = (true, CacheMode::All);
     });
+    for engine in [EngineName::Iocp, EngineName::Events, EngineName::Readfileex] {
+        for (kind, word) in
+            [(FlushKind::Fdatasync, "fdatasync"), (FlushKind::SyncFileRange, "sync-file-range")]
+        {
+            refused(word, "--fsync", |spec| {
+                (spec.asked.read_percent, spec.asked.engine) = (0, engine);
+                spec.asked.flush = Some(Flush { kind, every: 1 });
+            });
+        }
+        accepted(|spec| {
+            (spec.asked.read_percent, spec.asked.engine) = (0, engine);
+            spec.asked.flush = Some(Flush { kind: FlushKind::Fsync, every: 1 });
+        });
+        refused("rw", "no engine of Windows", |spec| {
+            (spec.asked.read_percent, spec.asked.engine) = (0, engine);
+            spec.asked.instead = Some(Instead::Trim);
+        });
+    }
     refused("ioengine mmap", "--cache all", |spec| spec.asked.engine = EngineName::Mmap);
     accepted(|spec| (spec.asked.engine, spec.asked.cache) = (EngineName::Mmap, CacheMode::All));
     accepted(|spec| (spec.asked.polled, spec.asked.sqpoll) = (true, true));

@@ -5,7 +5,8 @@
 //! file or folder directly below `src`; files of tests alone are named `tests` or `..._tests`, and do
 //! not count either. It depends on another one where its code, tests left out,
 //! names a path into it: in `use`, after `crate::` or `super::`, or by a name that the crate's root
-//! takes from it. The root itself is no module: it declares and re-exports all of them.
+//! takes from it. The root itself is no module: it declares and re-exports all of them. A name that the
+//! root gives to one of several modules (`use linux as platform`, by the system) stands for all of them.
 //! Rejected: the compiler's own resolution (no stable interface shows it), and a parser library
 //! (paths are all that is needed).
 
@@ -146,24 +147,51 @@ fn edges<'a>(files: &[(&'a str, &str)]) -> Edges<'a> {
         paths(text.parse().unwrap_or_default(), own, &mut found);
         found
     };
-    let mut taken: BTreeMap<String, &'a str> = BTreeMap::new();
+    let mut taken: BTreeMap<String, BTreeSet<&'a str>> = BTreeMap::new();
+    for (module, alias) in roots.iter().flat_map(|(_, text)| aliases(text)) {
+        let module = modules.get(module.as_str());
+        taken.entry(alias).or_default().extend(module);
+    }
     for (_, path) in roots.iter().flat_map(|(_, text)| named(text, &[])) {
-        if let (Some(&module), Some(name)) = (modules.get(path[0].as_str()), path.last()) {
-            taken.insert(name.clone(), module);
-        }
+        let Some(name) = path.last().filter(|_| path.len() > 1) else { continue };
+        let from = match modules.get(path[0].as_str()) {
+            Some(&module) => BTreeSet::from([module]),
+            None => taken.get(&path[0]).cloned().unwrap_or_default(),
+        };
+        taken.entry(name.clone()).or_default().extend(from);
     }
     let mut edges: Edges<'a> = BTreeMap::new();
     for (path, text) in others {
         let parts = path.split('/').filter(|part| *part != "mod").map(str::to_owned);
         for (line, named) in named(text, &parts.collect::<Vec<String>>()) {
-            let target = modules.get(named[0].as_str()).or_else(|| taken.get(&named[0]));
-            if let Some(&target) = target.filter(|&&target| target != module(path)) {
+            let targets = match modules.get(named[0].as_str()) {
+                Some(&target) => BTreeSet::from([target]),
+                None => taken.get(&named[0]).cloned().unwrap_or_default(),
+            };
+            // Of modules that share a name, each means itself by it.
+            let own = targets.contains(module(path));
+            for target in targets.into_iter().filter(|_| !own) {
                 let places = edges.entry(module(path)).or_default().entry(target).or_default();
                 places.push((path, line, named.join("::")));
             }
         }
     }
     edges
+}
+
+/// The modules that a root gives another name by `use MODULE as NAME;`, with that name.
+fn aliases(text: &str) -> Vec<(String, String)> {
+    let trees: Vec<TokenTree> =
+        text.parse::<TokenStream>().unwrap_or_default().into_iter().collect();
+    let found = trees.windows(5).filter_map(|trees| match trees {
+        [start, TokenTree::Ident(module), by, TokenTree::Ident(alias), end]
+            if start.to_string() == "use" && by.to_string() == "as" && is_mark(end, ';') =>
+        {
+            Some((module.to_string(), alias.to_string()))
+        }
+        _ => None,
+    });
+    found.collect()
 }
 
 fn is_mark(tree: &TokenTree, mark: char) -> bool {

@@ -150,6 +150,17 @@ fn circles_of_modules_are_found_and_what_tests_name_makes_none() {
     let b = essay("use crate::a::Y;\nmod inner { use super::T; use super::super::a::U; }\n");
     let files = [("crates/a/src/a.rs", a.as_str()), ("crates/a/src/b.rs", b.as_str())];
     assert_eq!(problems(&files), [""; 0]);
+    // One of two modules, by the system: each means itself by the name, others mean both.
+    let files = [
+        ("crates/a/src/lib.rs", essay("use x as p;\nuse y as p;\npub use p::Clock;\n")),
+        ("crates/a/src/a.rs", essay("use crate::p::f;\n")),
+        ("crates/a/src/x.rs", essay("use crate::Clock;\n")),
+        ("crates/a/src/y.rs", essay("use crate::{Clock, a::g};\n")),
+    ];
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let expected = [circle("a.rs:2", "a", "p::f", "y"), circle("y.rs:2", "y", "a::g", "a")];
+    assert_eq!(problems(&files), expected);
 }
 
 #[test]

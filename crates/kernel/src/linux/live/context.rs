@@ -9,7 +9,7 @@
 
 use super::groups::Groups;
 use super::step::Span;
-use crate::linux::roots::{Roots, accounting, cpu_ticks, memory_field, text};
+use crate::read::{Roots, accounting, cpu_ticks, memory_field, text};
 use record::Context;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

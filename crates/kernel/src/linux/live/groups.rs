@@ -11,7 +11,7 @@ use crate::linux::cgroup::{
     CPU_CONTROLLER, IO_CONTROLLER, Version, group_limits, group_quota, group_shares,
 };
 use crate::linux::mounts::{Mount, read_mounts};
-use crate::linux::roots::{Roots, text};
+use crate::read::{Roots, text};
 use record::{CgroupLimit, CgroupShare, Context, CpuStops, ShareKind};
 use std::path::{Path, PathBuf};
 

@@ -16,14 +16,13 @@
 mod context;
 mod exports;
 mod groups;
-mod notes;
 mod smb;
 mod step;
 mod topology;
-mod wake;
 
+pub use crate::selection::Selection;
+pub use crate::wake::wake_ups;
 pub use topology::mount_points;
-pub use wake::wake_ups;
 
 use crate::error::KernelError;
 use crate::linux::clock::now_ns;
@@ -31,10 +30,10 @@ use crate::linux::device::{keeps_counters, whole_disk};
 use crate::linux::diskstats::{DiskstatsLine, lines};
 use crate::linux::mounts::read_mounts;
 use crate::linux::path::{built_file_systems, directory, is_array, observed_path};
-use crate::linux::roots::{Roots, text};
 use crate::linux::volume_log::VolumeLog;
+use crate::notes::Notes;
+use crate::read::{Roots, text};
 use context::ContextReader;
-use notes::Notes;
 use record::{Context, Finding, Interval, ObservedDevice, ObservedPath, WakeUp};
 use rustix::time::ClockId;
 use std::collections::HashMap;
@@ -46,18 +45,6 @@ use step::{Reading, Span};
 
 /// Devices whose settings are looked at again in one sample, at most, because they fell silent.
 const RECHECKED: usize = 16;
-
-/// Which devices are sampled.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// As a user names them: kernel name, device node, or a path on a file system. Each comes with
-    /// all devices below it. None: all.
-    pub named: Vec<String>,
-    /// Where none is named: partitions, too.
-    pub partitions: bool,
-    /// Where none is named: devices that never completed a request since the machine started, too.
-    pub unused: bool,
-}
 
 /// Samples the counters of block devices.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::linux::device::{device_of, device_of_mount, whole_disk};
 use crate::linux::diskstats::DiskstatsLine;
 use crate::linux::mounts::{is_export, read_mounts};
 use crate::linux::path::{built_of, directory};
-use crate::linux::roots::{Roots, base_name};
+use crate::read::{Roots, base_name};
 use record::{DeviceFacts, ObservedDevice, kernel_busy_doubt};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

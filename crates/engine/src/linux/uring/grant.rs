@@ -1,0 +1,104 @@
+//! Which kind of ring to ask for, and what a refusal means. Kernels differ in what they know, and an
+//! unknown flag is EINVAL, so setups are tried from the best to the plainest.
+
+use crate::EngineError;
+use rustix::io::Errno;
+use rustix::io_uring::IoringSetupFlags;
+
+/// What is asked for beyond a ring.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Options {
+    /// Completions are found by polling the device.
+    pub(super) polled: bool,
+    /// A kernel thread takes submissions.
+    pub(super) sqpoll: bool,
+}
+
+/// Setups to try, best first.
+pub(super) fn preferences(options: Options) -> Vec<IoringSetupFlags> {
+    let mut base = IoringSetupFlags::CLAMP;
+    if options.polled {
+        base |= IoringSetupFlags::IOPOLL;
+    }
+    let single = IoringSetupFlags::SUBMIT_ALL | IoringSetupFlags::SINGLE_ISSUER;
+    let ways = if options.sqpoll {
+        // The thread runs the completions: none are left to defer to ours.
+        base |= IoringSetupFlags::SQPOLL;
+        vec![single | IoringSetupFlags::NO_SQARRAY, single, IoringSetupFlags::empty()]
+    } else {
+        vec![
+            single | IoringSetupFlags::DEFER_TASKRUN | IoringSetupFlags::NO_SQARRAY,
+            single | IoringSetupFlags::DEFER_TASKRUN,
+            IoringSetupFlags::COOP_TASKRUN,
+            IoringSetupFlags::empty(),
+        ]
+    };
+    ways.into_iter().map(|way| base | way).collect()
+}
+
+/// Why the kernel refuses a ring, and what to do.
+pub(super) fn refusal(errno: Errno, options: Options) -> EngineError {
+    let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled");
+    told(errno, options, disabled.as_deref().map_or("0", str::trim))
+}
+
+/// The same, where the setting `kernel.io_uring_disabled` is known.
+fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
+    let (cause, remedy) = match errno {
+        Errno::NOSYS => (
+            "the kernel has none (before 5.11, or built without it, or a seccomp filter hides it)"
+                .to_owned(),
+            "update the kernel or lift the filter, or use --ioengine sync",
+        ),
+        Errno::PERM | Errno::ACCESS if disabled == "1" => (
+            "kernel.io_uring_disabled is 1: off for ordinary users".to_owned(),
+            "run as root, join the group of kernel.io_uring_group, set it to 0 with sysctl, or use \
+             --ioengine sync",
+        ),
+        Errno::PERM | Errno::ACCESS if disabled != "0" => (
+            format!("kernel.io_uring_disabled is {disabled}: off for everyone"),
+            "set it to 0 with sysctl, or use --ioengine sync",
+        ),
+        Errno::PERM | Errno::ACCESS if options.sqpoll => (
+            "the kernel's submission thread takes privileges before 5.13, or a seccomp filter \
+             forbids io_uring"
+                .to_owned(),
+            "leave --sqthread-poll out, or use --ioengine sync",
+        ),
+        Errno::PERM | Errno::ACCESS => (
+            "a seccomp filter forbids it, as container runtimes do by default".to_owned(),
+            "allow io_uring_setup, io_uring_enter and io_uring_register in the filter, or use --ioengine sync",
+        ),
+        Errno::NOMEM => (
+            "the limit of locked memory (RLIMIT_MEMLOCK) is too low for the ring".to_owned(),
+            "raise it with ulimit -l, or use --ioengine sync",
+        ),
+        Errno::MFILE | Errno::NFILE => (
+            "no file descriptor is left".to_owned(),
+            "raise the limit with ulimit -n, or use --ioengine sync",
+        ),
+        Errno::OPNOTSUPP | Errno::INVAL if options.polled => (
+            "the kernel makes no ring with polled completion".to_owned(),
+            "leave --hipri out, or use --ioengine sync",
+        ),
+        _ => ("io_uring_setup failed".to_owned(), "see the error, or use --ioengine sync"),
+    };
+    EngineError::Unavailable { engine: "io_uring", cause, errno: errno.into(), remedy }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forbidden_ring_names_the_setting_that_forbids_it() {
+        let says = |disabled: &str, errno: Errno, words: &str| {
+            let error = told(errno, Options::default(), disabled).to_string();
+            assert!(error.contains(words) && error.contains("--ioengine sync"), "{error}");
+        };
+        says("2", Errno::PERM, "for everyone");
+        says("1", Errno::PERM, "ordinary users");
+        says("0", Errno::PERM, "seccomp");
+        says("0", Errno::NOSYS, "the kernel has none");
+    }
+}

@@ -1,0 +1,53 @@
+//! The engines of Linux: what its kernel offers, and those that every system has.
+
+use super::{ANY_CACHE, EngineInfo, EngineVisitor, engine_table};
+use crate::linux::{Libaio, Mappings, Uring};
+use crate::threads::Threads;
+use crate::{Array, Direct, NullEngine, OneByOne, PlainCalls, Striped};
+use record::{CacheMode, EngineName};
+
+/// Those with the page cache.
+const PAGE_CACHE: &[CacheMode] = &[CacheMode::All, CacheMode::Fs];
+
+/// Requests through an io_uring.
+pub type UringEngine = Direct<Uring<false>>;
+
+/// The same ring and the same code with entries that do nothing (IORING_OP_NOP) and return the
+/// request's length: what the ring itself costs. Takes Linux 6.10, which lets a NOP return a
+/// value.
+pub type NopEngine = Direct<Uring<true>>;
+
+/// Requests through io_submit and io_getevents.
+pub type LibaioEngine = Direct<Libaio>;
+
+/// Requests through a mapping of the file.
+pub type MmapEngine = Direct<OneByOne<Mappings>>;
+
+/// The system whose engines these are not.
+pub(super) const OTHER_SYSTEM: &str = "Windows";
+/// Its engines, and what comes closest to each here.
+pub(super) const ELSEWHERE: &[(EngineName, EngineName)] = &[
+    (EngineName::Iocp, EngineName::IoUring),
+    (EngineName::Events, EngineName::Libaio),
+    (EngineName::Readfileex, EngineName::IoUring),
+];
+
+engine_table! {
+    IoUring: Direct<Uring<false>>, striped Striped<Uring<false>>, array Array<Uring<false>>,
+        max_depth u32::MAX,
+        caches ANY_CACHE, "io_uring: any depth from one thread";
+    Libaio: Direct<Libaio>, striped Striped<Libaio>, array Array<Libaio>,
+        max_depth u32::MAX,
+        caches ANY_CACHE, "io_submit and io_getevents: asynchronous with O_DIRECT only";
+    Sync: Direct<OneByOne<PlainCalls>>, striped Striped<OneByOne<PlainCalls>>, array Array<OneByOne<PlainCalls>>,
+        max_depth 1,
+        caches ANY_CACHE, "pread and pwrite: one request per job, depth comes from --numjobs";
+    Threads: Direct<Threads>, striped Striped<Threads>, array Array<Threads>,
+        max_depth u32::MAX,
+        caches ANY_CACHE, "a pool of threads per job, each with pread and pwrite";
+    Mmap: Direct<OneByOne<Mappings>>, striped Striped<OneByOne<Mappings>>, array Array<OneByOne<Mappings>>,
+        max_depth 1,
+        caches PAGE_CACHE, "copies from and to a mapping of the file: page cache only";
+    Null: NullEngine, striped NullEngine, array NullEngine, max_depth u32::MAX,
+        caches ANY_CACHE, "completes at once without I/O: shows the limit of this program";
+}

@@ -1,0 +1,123 @@
+//! The tables of engines that work on real files, one for each system: a line gives name, types (on one
+//! target, on a stripe, on an array) and capabilities, and dispatch is generated from it.
+//! `docs/adding-an-engine.md` says how to add a line.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(target_os = "linux")]
+pub use linux::*;
+#[cfg(target_os = "linux")]
+use linux::{ELSEWHERE, OTHER_SYSTEM};
+#[cfg(windows)]
+pub use windows::*;
+#[cfg(windows)]
+use windows::{ELSEWHERE, OTHER_SYSTEM};
+
+use crate::OpenEngine;
+use record::{CacheMode, EngineName};
+use std::sync::OnceLock;
+
+/// What is known of an engine before it is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineInfo {
+    /// Its name.
+    pub name: EngineName,
+    /// Largest number of requests that one job really has in flight.
+    pub max_depth: u32,
+    /// The cache modes that it can do.
+    pub caches: &'static [CacheMode],
+    /// What it is, for help texts.
+    pub help: &'static str,
+}
+
+/// Engines that this build has beside those of the table.
+static OWN: OnceLock<Vec<EngineInfo>> = OnceLock::new();
+
+/// All engines of this build: those of the table, then its own.
+pub fn engines() -> impl Iterator<Item = &'static EngineInfo> {
+    ENGINES.iter().chain(OWN.get().into_iter().flatten())
+}
+
+/// The engine of a name; `None` where this build has none.
+#[must_use]
+pub fn engine_info(name: EngineName) -> Option<&'static EngineInfo> {
+    engines().find(|info| info.name == name)
+}
+
+/// The system that has an engine which this one lacks, and the engine here that does the same or comes
+/// closest; `None` for the engines of every system.
+#[must_use]
+pub fn engine_elsewhere(name: EngineName) -> Option<(&'static str, EngineName)> {
+    let (_, instead) = ELSEWHERE.iter().find(|(other, _)| *other == name)?;
+    Some((OTHER_SYSTEM, *instead))
+}
+
+/// The engines that only another system has.
+pub fn engines_elsewhere() -> impl Iterator<Item = EngineName> {
+    ELSEWHERE.iter().map(|(name, _)| *name)
+}
+
+/// Adds a build's own engines, once for the process.
+///
+/// # Errors
+/// The name that is there already, or that this was done before.
+pub fn add_engines(own: Vec<EngineInfo>) -> Result<(), String> {
+    for (at, info) in own.iter().enumerate() {
+        let name = info.name.name();
+        let taken = own[..at].iter().chain(ENGINES).any(|other| other.name.name() == name);
+        if taken || name == EngineName::Sim.name() {
+            return Err(format!("there is an engine '{name}' already; give it another name"));
+        }
+    }
+    OWN.set(own).map_err(|_| "engines are added once, before the program begins".to_owned())
+}
+
+/// Code that is generic over the engine.
+pub trait EngineVisitor {
+    /// What it returns.
+    type Output;
+    /// Whether the engine is to work on a stripe ([`Setup::stripe_bytes`](crate::Setup)).
+    fn striped(&self) -> bool {
+        false
+    }
+    /// Whether it is to work on an array ([`Setup::array`](crate::Setup)), which comes before a stripe.
+    fn array(&self) -> bool {
+        false
+    }
+    /// Runs with the engine's type.
+    fn visit<E: OpenEngine>(self) -> Self::Output;
+}
+
+/// All cache modes.
+const ANY_CACHE: &[CacheMode] =
+    &[CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None];
+
+macro_rules! engine_table {
+    ($($name:ident: $type:ty, striped $striped:ty, array $array:ty, max_depth $depth:expr,
+       caches $caches:ident, $help:literal;)*) => {
+        /// All engines that [`visit_engine`] knows.
+        pub const ENGINES: &[EngineInfo] = &[
+            $(EngineInfo {
+                name: EngineName::$name,
+                max_depth: $depth,
+                caches: $caches,
+                help: $help,
+            },)*
+        ];
+
+        /// Runs `visitor` with the type of the named engine; `None` for one that is not in the
+        /// table: simulated devices bring their own, and other systems have others.
+        pub fn visit_engine<V: EngineVisitor>(name: EngineName, visitor: V) -> Option<V::Output> {
+            match name {
+                $(EngineName::$name if visitor.array() => Some(visitor.visit::<$array>()),
+                  EngineName::$name if visitor.striped() => Some(visitor.visit::<$striped>()),
+                  EngineName::$name => Some(visitor.visit::<$type>()),)*
+                _ => None,
+            }
+        }
+    };
+}
+use engine_table;

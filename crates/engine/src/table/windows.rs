@@ -1,0 +1,36 @@
+//! The engines of Windows: what its kernel offers, and those that every system has.
+
+use super::{ANY_CACHE, EngineInfo, EngineVisitor, engine_table};
+use crate::threads::Threads;
+use crate::windows::{CompletionPort, Events, ReadFileExCalls};
+use crate::{Array, Direct, NullEngine, OneByOne, PlainCalls, Striped, Transport};
+use record::EngineName;
+
+/// The system whose engines these are not.
+pub(super) const OTHER_SYSTEM: &str = "Linux";
+/// Its engines, and what comes closest to each here.
+pub(super) const ELSEWHERE: &[(EngineName, EngineName)] = &[
+    (EngineName::IoUring, EngineName::Iocp),
+    (EngineName::Libaio, EngineName::Iocp),
+    (EngineName::Mmap, EngineName::Sync),
+];
+
+engine_table! {
+    Iocp: Direct<CompletionPort>, striped Striped<CompletionPort>, array Array<CompletionPort>,
+        max_depth u32::MAX,
+        caches ANY_CACHE, "a completion port: any depth from one thread";
+    Events: Direct<Events>, striped Striped<Events>, array Array<Events>,
+        max_depth <Events as Transport>::MOST,
+        caches ANY_CACHE, "overlapped calls with an event each: at most 64 in flight";
+    Readfileex: Direct<ReadFileExCalls>, striped Striped<ReadFileExCalls>, array Array<ReadFileExCalls>,
+        max_depth u32::MAX,
+        caches ANY_CACHE, "ReadFileEx and WriteFileEx: a call of a function for each request that ends";
+    Sync: Direct<OneByOne<PlainCalls>>, striped Striped<OneByOne<PlainCalls>>, array Array<OneByOne<PlainCalls>>,
+        max_depth 1,
+        caches ANY_CACHE, "ReadFile and WriteFile: one request per job, depth comes from --numjobs";
+    Threads: Direct<Threads>, striped Striped<Threads>, array Array<Threads>,
+        max_depth u32::MAX,
+        caches ANY_CACHE, "a pool of threads per job, each with ReadFile and WriteFile";
+    Null: NullEngine, striped NullEngine, array NullEngine, max_depth u32::MAX,
+        caches ANY_CACHE, "completes at once without I/O: shows the limit of this program";
+}

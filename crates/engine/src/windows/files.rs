@@ -1,0 +1,327 @@
+//! Files by plain calls, ReadFile and WriteFile at an offset, and how an engine gets a handle of its own.
+
+use super::overlapped::{carry_out_other, outcome, overlapped};
+use super::{NOT_SUPPORTED, last_error};
+use crate::{Act, EngineError, Setup, SystemError, Transfer};
+use std::fs::File;
+use std::io::Error;
+use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
+use windows_sys::Wdk::Storage::FileSystem::{
+    FILE_ACCESS_INFORMATION, FILE_INFORMATION_CLASS, FILE_MODE_INFORMATION,
+    FILE_NO_INTERMEDIATE_BUFFERING, FILE_SEQUENTIAL_ONLY, FILE_WRITE_THROUGH,
+    FileAccessInformation, FileModeInformation, NtQueryInformationFile,
+};
+use windows_sys::Win32::Foundation::{
+    ERROR_IO_PENDING, GENERIC_READ, GENERIC_WRITE, HANDLE, INVALID_HANDLE_VALUE,
+    RtlNtStatusToDosError,
+};
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_FLAG_NO_BUFFERING, FILE_FLAG_OVERLAPPED, FILE_FLAG_RANDOM_ACCESS,
+    FILE_FLAG_SEQUENTIAL_SCAN, FILE_FLAG_WRITE_THROUGH, FILE_READ_DATA, FILE_SHARE_DELETE,
+    FILE_SHARE_READ, FILE_SHARE_WRITE, FILE_WRITE_DATA, ReOpenFile, ReadFile, WriteFile,
+};
+use windows_sys::Win32::System::IO::{GetOverlappedResult, IO_STATUS_BLOCK};
+use windows_sys::Win32::System::Threading::CreateEventW;
+
+/// An open file, closed when it is dropped.
+///
+/// The system tells of a handle how it was opened, but for the hint that accesses are random: that is
+/// kept beside it.
+#[derive(Debug)]
+pub struct OwnedFile {
+    handle: OwnedHandle,
+    random_access: bool,
+}
+
+impl OwnedFile {
+    /// A file that was opened with or without FILE_FLAG_RANDOM_ACCESS, and that others may open again to
+    /// read and write.
+    #[must_use]
+    pub fn new(handle: OwnedHandle, random_access: bool) -> Self {
+        Self { handle, random_access }
+    }
+
+    /// Another handle of the same open file.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { handle: self.handle.try_clone()?, random_access: self.random_access })
+    }
+}
+
+impl AsHandle for OwnedFile {
+    fn as_handle(&self) -> BorrowedHandle<'_> {
+        self.handle.as_handle()
+    }
+}
+
+impl From<File> for OwnedFile {
+    fn from(file: File) -> Self {
+        Self::new(file.into(), false)
+    }
+}
+
+/// An open file of somebody else's, who keeps it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawFile {
+    /// A number, so that threads can share it.
+    handle: isize,
+    random_access: bool,
+}
+
+impl RawFile {
+    fn handle(self) -> HANDLE {
+        self.handle as HANDLE
+    }
+}
+
+/// What can be named in [`Setup::files`].
+pub trait AsRawFile {
+    /// The same file, for as long as this lives.
+    fn as_raw_file(&self) -> RawFile;
+}
+
+impl AsRawFile for OwnedFile {
+    fn as_raw_file(&self) -> RawFile {
+        let handle = self.handle.as_raw_handle() as isize;
+        RawFile { handle, random_access: self.random_access }
+    }
+}
+
+impl AsRawFile for File {
+    fn as_raw_file(&self) -> RawFile {
+        RawFile { handle: self.as_raw_handle() as isize, random_access: false }
+    }
+}
+
+/// How plain calls are called in the record.
+pub(crate) const PLAIN_CALLS: &str = "ReadFile/WriteFile";
+
+/// How the calls of a handle of an engine's own return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Calls {
+    /// When the transfer is over; the system lets one at a time through.
+    Blocking,
+    /// At once.
+    Overlapped,
+}
+
+/// What the system tells of an open file, as one number: its access rights, or its mode.
+fn ask(file: RawFile, class: FILE_INFORMATION_CLASS) -> Result<u32, SystemError> {
+    const { assert!(size_of::<FILE_ACCESS_INFORMATION>() == size_of::<u32>()) };
+    const { assert!(size_of::<FILE_MODE_INFORMATION>() == size_of::<u32>()) };
+    let (mut status, mut number) = (IO_STATUS_BLOCK::default(), 0u32);
+    let bytes = size_of::<u32>() as u32;
+    // SAFETY: both records are ours and of the lengths that go with these two classes.
+    let answer = unsafe {
+        let number = (&raw mut number).cast();
+        NtQueryInformationFile(file.handle(), &raw mut status, number, bytes, class)
+    };
+    if answer >= 0 {
+        return Ok(number);
+    }
+    // SAFETY: the call maps a number to a number.
+    Err(SystemError::new(unsafe { RtlNtStatusToDosError(answer) } as i32))
+}
+
+/// The same file once more, with the rights, the cache mode and the hints of the handle that is there.
+pub(super) fn reopen(
+    file: RawFile,
+    engine: &'static str,
+    calls: Calls,
+) -> Result<OwnedHandle, EngineError> {
+    let refused = |errno| EngineError::Unavailable {
+        engine,
+        cause: "the target cannot be opened once more for a job of its own".to_owned(),
+        errno,
+        remedy: "close what holds it alone, or use another --ioengine",
+    };
+    let rights = ask(file, FileAccessInformation).map_err(refused)?;
+    let mode = ask(file, FileModeInformation).map_err(refused)?;
+    let chosen = |pairs: &[(u32, u32)], given: u32| {
+        pairs.iter().filter(|(is, _)| given & is != 0).fold(0, |sum, (_, flag)| sum | flag)
+    };
+    let access =
+        chosen(&[(FILE_READ_DATA, GENERIC_READ), (FILE_WRITE_DATA, GENERIC_WRITE)], rights);
+    let mut flags = chosen(
+        &[
+            (FILE_NO_INTERMEDIATE_BUFFERING, FILE_FLAG_NO_BUFFERING),
+            (FILE_WRITE_THROUGH, FILE_FLAG_WRITE_THROUGH),
+            (FILE_SEQUENTIAL_ONLY, FILE_FLAG_SEQUENTIAL_SCAN),
+        ],
+        mode,
+    );
+    if file.random_access {
+        flags |= FILE_FLAG_RANDOM_ACCESS;
+    }
+    if calls == Calls::Overlapped {
+        flags |= FILE_FLAG_OVERLAPPED;
+    }
+    let share = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+    // SAFETY: whoever names the file keeps its handle open.
+    let handle = unsafe { ReOpenFile(file.handle(), access, share, flags) };
+    if handle == INVALID_HANDLE_VALUE || handle.is_null() {
+        return Err(refused(last_error()));
+    }
+    // SAFETY: a fresh handle, which nobody else has.
+    Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
+}
+
+/// The files of a setup once more, for one engine.
+pub(super) fn reopen_all(
+    setup: &Setup,
+    engine: &'static str,
+    calls: Calls,
+) -> Result<Vec<OwnedHandle>, EngineError> {
+    setup.files.iter().map(|&file| reopen(file, engine, calls)).collect()
+}
+
+/// An event that only its user resets, or the system when it starts a transfer with it.
+pub(super) fn event() -> Result<OwnedHandle, SystemError> {
+    // SAFETY: the call takes no pointers here.
+    let event = unsafe { CreateEventW(std::ptr::null(), 1, 0, std::ptr::null()) };
+    if event.is_null() {
+        return Err(last_error());
+    }
+    // SAFETY: a fresh handle, which nobody else has.
+    Ok(unsafe { OwnedHandle::from_raw_handle(event) })
+}
+
+/// The files of a job for plain calls.
+#[derive(Debug)]
+pub(crate) struct Files(Vec<OwnedHandle>);
+
+impl Files {
+    /// For calls of one thread.
+    pub(crate) fn of_a_thread(setup: &Setup) -> Result<Self, EngineError> {
+        Ok(Self(reopen_all(setup, "sync", Calls::Blocking)?))
+    }
+
+    /// For calls of several threads at once, which a handle of blocking calls would let through one by one.
+    pub(crate) fn of_threads(setup: &Setup) -> Result<Self, EngineError> {
+        Ok(Self(reopen_all(setup, "threads", Calls::Overlapped)?))
+    }
+
+    /// Carries a transfer out: bytes, or a negated error number.
+    #[inline]
+    pub(crate) fn carry_out(&self, transfer: &Transfer) -> i32 {
+        let file = self.0[transfer.file as usize].as_raw_handle();
+        let Transfer { address, bytes, offset, act, .. } = *transfer;
+        if !matches!(act, Act::Read | Act::Write) {
+            return carry_out_other(file, act);
+        }
+        // SAFETY: the address is valid for so many bytes until the transfer completes (the contract of
+        // `Transfer`), and nothing else refers to them during the call.
+        match unsafe { carry_out_now(file, act, (address, bytes), offset) } {
+            Ok(bytes) => bytes as i32,
+            Err(error) => outcome(act, error),
+        }
+    }
+}
+
+thread_local! {
+    /// What a thread waits for in a call on a handle of overlapped calls.
+    static EVENT: Result<OwnedHandle, SystemError> = event();
+}
+
+/// Reads or writes at an offset, and waits for the end whatever the handle was opened for.
+///
+/// # Safety
+/// The memory must be valid for so many bytes, and nothing else may refer to it during the call.
+unsafe fn carry_out_now(
+    file: HANDLE,
+    act: Act,
+    (address, bytes): (*mut u8, u32),
+    offset: u64,
+) -> Result<usize, SystemError> {
+    let event =
+        EVENT.with(|event| event.as_ref().map(AsRawHandle::as_raw_handle).map_err(|it| *it))?;
+    let mut record = overlapped(offset, event);
+    let (nowhere, record) = (std::ptr::null_mut(), &raw mut record);
+    // SAFETY: as the caller promises; the record lives until the transfer is over, below.
+    let begun = unsafe {
+        match act {
+            Act::Write => WriteFile(file, address, bytes, nowhere, record),
+            _ => ReadFile(file, address, bytes, nowhere, record),
+        }
+    };
+    if begun == 0 {
+        let error = last_error();
+        if error.code() != ERROR_IO_PENDING as i32 {
+            return Err(error);
+        }
+    }
+    let mut moved = 0;
+    // SAFETY: the record and the count are ours; the call waits for the event of the record.
+    if unsafe { GetOverlappedResult(file, record, &raw mut moved, 1) } == 0 {
+        return Err(last_error());
+    }
+    Ok(moved as usize)
+}
+
+/// Reads at an offset: how many bytes, 0 at the end of the file.
+pub(crate) fn read_at(file: RawFile, memory: &mut [u8], offset: u64) -> Result<usize, SystemError> {
+    let (address, bytes) = (memory.as_mut_ptr(), memory.len().min(i32::MAX as usize) as u32);
+    // SAFETY: the memory is borrowed for the call.
+    match unsafe { carry_out_now(file.handle(), Act::Read, (address, bytes), offset) } {
+        Err(error) if outcome(Act::Read, error) == 0 => Ok(0),
+        other => other,
+    }
+}
+
+/// Writes at an offset: how many bytes.
+pub(crate) fn write_at(file: RawFile, memory: &[u8], offset: u64) -> Result<usize, SystemError> {
+    let (address, bytes) = (memory.as_ptr().cast_mut(), memory.len().min(i32::MAX as usize) as u32);
+    // SAFETY: the memory is borrowed for the call, which only reads it.
+    unsafe { carry_out_now(file.handle(), Act::Write, (address, bytes), offset) }
+}
+
+/// Refuses to trim: Windows has other calls for it, which this program does not make.
+pub(crate) fn trim_act(_setup: &Setup) -> Result<Act, EngineError> {
+    Err(EngineError::Unavailable {
+        engine: "a trim",
+        cause: "this program trims on Linux only".to_owned(),
+        errno: NOT_SUPPORTED,
+        remedy: "use --rw with reads and writes",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+    use std::os::windows::fs::OpenOptionsExt;
+
+    /// Mode and rights to read and write of a file, and of the handle that an engine opens for itself.
+    fn both(flags: u32, random_access: bool, writes: bool) -> [(u32, u32); 2] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        std::fs::write(&path, [7; 4_096]).unwrap();
+        let file =
+            OpenOptions::new().read(true).write(writes).custom_flags(flags).open(&path).unwrap();
+        let file = OwnedFile::new(file.into(), random_access);
+        let own = OwnedFile::new(reopen(file.as_raw_file(), "x", Calls::Blocking).unwrap(), false);
+        [file, own].map(|file| {
+            let file = file.as_raw_file();
+            let rights = ask(file, FileAccessInformation).unwrap();
+            (ask(file, FileModeInformation).unwrap(), rights & (FILE_READ_DATA | FILE_WRITE_DATA))
+        })
+    }
+
+    #[test]
+    fn an_engines_own_handle_has_the_cache_mode_and_the_rights_of_the_one_that_it_was_given() {
+        let past = FILE_FLAG_NO_BUFFERING | FILE_FLAG_WRITE_THROUGH;
+        for flags in [0, FILE_FLAG_NO_BUFFERING, past, FILE_FLAG_SEQUENTIAL_SCAN] {
+            for writes in [false, true] {
+                let [given, own] = both(flags, flags == 0, writes);
+                assert_eq!(given, own, "{flags:x}");
+                assert_eq!(
+                    given.0 & FILE_NO_INTERMEDIATE_BUFFERING != 0,
+                    flags & past == past || flags == FILE_FLAG_NO_BUFFERING
+                );
+                assert_eq!(given.1 & FILE_WRITE_DATA != 0, writes);
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Tests in a process of their own, which may do less than this one.
+
+use std::process::{Command, Output};
+
+const CHILD: &str = "HALFPOWER_TEST_CHILD";
+
+/// Whether this process was started by [`in_child`].
+pub(crate) fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+/// Runs a test of this binary in a process of its own, through a command that changes what the
+/// process may do (empty: directly).
+pub(crate) fn in_child(test: &str, through: &[&str]) -> Output {
+    let program = std::env::current_exe().unwrap();
+    let mut words: Vec<std::ffi::OsString> = through.iter().map(Into::into).collect();
+    words.push(program.into());
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).args(["--exact", test, "--nocapture"]).env(CHILD, "1");
+    command.output().unwrap()
+}
+
+/// As [`in_child`], for a test that must pass there.
+pub(crate) fn passes_in_child(test: &str, through: &[&str]) {
+    let output = in_child(test, through);
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    // A skip counts as passed for cargo: what the child left out, nobody would have tested.
+    let done = text.contains("1 passed") && !text.contains("SKIP ");
+    assert!(output.status.success() && done, "{text}");
+}

@@ -1,0 +1,33 @@
+//! What only Linux has, and its way to make the files of the shared tests.
+
+mod child;
+mod direct_io;
+mod limits;
+mod mapping;
+mod memory;
+mod refusals;
+pub(crate) mod scratch;
+mod uring;
+
+pub(crate) use scratch::scratch_file;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+/// The outcome of a write through a handle that may only read: EBADF.
+pub(crate) const NOT_WRITABLE: i32 = -9;
+
+/// The same file, open for reading only.
+pub(crate) fn read_only(file: &File) -> File {
+    File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap()
+}
+
+/// Lets this process have so many files open.
+pub(crate) fn allow_files(count: u64) {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|soft| soft < count) {
+        let limit = Rlimit { current: Some(count), maximum: limit.maximum };
+        setrlimit(Resource::Nofile, limit).unwrap();
+    }
+}

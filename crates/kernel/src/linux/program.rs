@@ -1,0 +1,61 @@
+//! This program as the system sees it: its time, its processors, its terminal, what ends it.
+
+use crate::linux::clock::now_ns;
+use crate::read::{Roots, memory_field, text};
+use rustix::fs::MemfdFlags;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::ClockId;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Result;
+
+/// Signals that ask a program to end: SIGHUP, SIGINT and SIGTERM.
+pub const ENDING_SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// CPU time of this program so far, in ns.
+#[must_use]
+pub fn cpu_time_ns() -> u64 {
+    now_ns(ClockId::ProcessCPUTime)
+}
+
+/// Processors that the calling thread may use, and those that it starts from then on.
+///
+/// # Errors
+/// What the system said.
+pub fn usable_processors() -> Result<BTreeSet<u32>> {
+    let usable = sched_getaffinity(None)?;
+    let numbers = (0..CpuSet::MAX_CPU).filter(|number| usable.is_set(*number));
+    Ok(numbers.map(|number| number as u32).collect())
+}
+
+/// Binds the calling thread, and those that it starts from then on, to processors.
+///
+/// # Errors
+/// What the system said.
+pub fn bind_to_processors(processors: &BTreeSet<u32>) -> Result<()> {
+    let mut set = CpuSet::new();
+    processors.iter().for_each(|number| set.set(*number as usize));
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// Columns of the terminal that standard output is.
+#[must_use]
+pub fn terminal_columns() -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(size.ws_col).filter(|columns| *columns > 0)
+}
+
+/// A file that lies in memory alone and has no name.
+///
+/// # Errors
+/// What the system said.
+pub fn memory_file() -> Result<File> {
+    Ok(File::from(rustix::fs::memfd_create("halfpower", MemfdFlags::CLOEXEC)?))
+}
+
+/// Memory that waits to be written or is being written, of all programs.
+#[must_use]
+pub fn dirty_bytes(roots: &Roots) -> Option<u64> {
+    let meminfo = text(&roots.proc.join("meminfo"))?;
+    Some(memory_field(&meminfo, "Dirty")? + memory_field(&meminfo, "Writeback")?)
+}

@@ -1,0 +1,26 @@
+//! What to try after each of the error numbers of Linux.
+
+use rustix::io::Errno;
+
+/// What to try after an error number.
+pub(crate) fn remedy(cause: &std::io::Error) -> &'static str {
+    match Errno::from_io_error(cause).unwrap_or(Errno::IO) {
+        Errno::NOENT | Errno::NOTDIR => "check the path",
+        Errno::ACCESS => "run as a user with the permission, or name a target that you own",
+        // What even root is told: a container's device rules, an immutable file, a lockdown.
+        Errno::PERM => {
+            "a policy of this system or container forbids it, also to root perhaps; name another \
+             target"
+        }
+        Errno::ROFS => "name a directory on a file system that is mounted read-write",
+        Errno::NOSPC | Errno::DQUOT => "free some space, or ask for a smaller --size",
+        Errno::TXTBSY => "it is in use as a program or as swap; name another target",
+        Errno::BUSY => "something holds it; name another target, or release this one",
+        Errno::MFILE | Errno::NFILE => "raise the limit of open files (ulimit -n)",
+        Errno::LOOP => "the symbolic links go in a circle; name the target itself",
+        Errno::IO | Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => {
+            "the device failed or is gone; look at the kernel log (dmesg)"
+        }
+        _ => "look at the kernel log (dmesg), or name another target",
+    }
+}

@@ -1,0 +1,125 @@
+//! What this machine can and cannot measure, and why: the list behind `halfpower doctor`.
+//!
+//! Each entry is tried. What only Linux has is named with its reason, so that nobody looks for it.
+
+use crate::read::Roots;
+use crate::soaker::Soaker;
+use crate::windows::device::opened_as;
+use crate::windows::environment::{environment, release};
+use crate::windows::filesystem::filesystem_of;
+use crate::windows::probe::performance;
+use crate::windows::processors;
+use crate::windows::unsafe_calls::open_device;
+use record::{Capability, DeviceFacts};
+use std::path::Path;
+use windows_sys::Win32::Foundation::GENERIC_READ;
+
+/// What Windows tells of this machine and of a disk.
+#[must_use]
+pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability> {
+    let not_here = |name, lost| Capability::of(name, false, "not on Windows", lost);
+    vec![
+        Capability::of("system", true, release(), ""),
+        administrator(disk),
+        device_counters(disk),
+        link_facts(disk),
+        clock(),
+        processor_time(),
+        clock_frequency(),
+        soaker(roots),
+        hypervisor(roots),
+        not_here(
+            "io_uring",
+            "its engines are Linux's: use --ioengine iocp, events, readfileex or sync",
+        ),
+        not_here("instructions", "CPU time is measured without them"),
+        not_here("steal time", "time that a host takes shows as slow processors"),
+        not_here("pressure stall information", "stalls above the disk stay invisible"),
+        not_here("control group limits", "limits of job objects and of storage QoS are not seen"),
+    ]
+}
+
+/// The disk under a directory.
+#[must_use]
+pub fn disk_of(_roots: &Roots, dir: &Path) -> Option<DeviceFacts> {
+    filesystem_of(dir).ok()?.1
+}
+
+/// Whether disks may be opened, which shows who may.
+fn administrator(disk: Option<&DeviceFacts>) -> Capability {
+    let remedy = "disks and volumes cannot be read or written themselves: run as administrator";
+    let Some(disk) = disk else {
+        return Capability::of("raw disks", false, "no disk is known under the directory", remedy);
+    };
+    let opened = open_device(&opened_as(&disk.disk), GENERIC_READ, 0);
+    let detail = match &opened {
+        Ok(_) => format!("{} can be opened", disk.disk),
+        Err(error) => format!("{}: {error}", disk.disk),
+    };
+    Capability::of("raw disks", opened.is_ok(), detail, remedy)
+}
+
+fn device_counters(disk: Option<&DeviceFacts>) -> Capability {
+    let name = "device counters";
+    let Some(disk) = disk else {
+        let detail = "no disk is known under the directory (IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS)";
+        let remedy = "what the device did cannot be checked: name a directory on a local disk";
+        return Capability::of(name, false, detail, remedy);
+    };
+    let opened = open_device(&opened_as(&disk.disk), 0, 0);
+    match opened.and_then(|handle| performance(&handle)) {
+        Ok(_) => Capability::of(name, true, format!("of {}", disk.leaves.join(", ")), ""),
+        Err(error) => {
+            let detail = format!("{} (IOCTL_DISK_PERFORMANCE): {error}", disk.disk);
+            let remedy = "what the device did cannot be checked: switch them on (diskperf -y)";
+            Capability::of(name, false, detail, remedy)
+        }
+    }
+}
+
+fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
+    let link = disk.and_then(|disk| Some(format!("{}: {}", disk.disk, disk.link.as_ref()?)));
+    let none = "the driver tells no bus";
+    let remedy = "the speed of the path to the disk must be known from elsewhere";
+    Capability::of("link facts", link.is_some(), link.unwrap_or_else(|| none.into()), remedy)
+}
+
+fn clock() -> Capability {
+    Capability::of("clock", true, "QueryPerformanceCounter", "")
+}
+
+fn processor_time() -> Capability {
+    let detail = "user and system time are counted in ticks of the timer, some 15 ms each";
+    let remedy = "measure for seconds, not for tenths";
+    Capability::of("exact CPU split", false, detail, remedy)
+}
+
+fn clock_frequency() -> Capability {
+    let clock = processors::clock();
+    let detail = clock
+        .as_ref()
+        .map(|clock| format!("{:.2} GHz, from the {}; nominal", clock.hz / 1e9, clock.source));
+    let remedy = "clocks per byte stay unknown; CPU time is measured without them";
+    let none = "the registry tells no frequency";
+    Capability::of("processor clock", clock.is_some(), detail.unwrap_or(none.into()), remedy)
+}
+
+/// Whether soakers can be started, and on how many processors.
+fn soaker(roots: &Roots) -> Capability {
+    let started = Soaker::start(roots);
+    let detail = match &started {
+        Err(error) => error.to_string(),
+        Ok(soaker) => {
+            let doubts = soaker.doubts().join("; ");
+            format!("a soaker on each of {} processors, but unsure: {doubts}", soaker.cpus())
+        }
+    };
+    let remedy = "--cpu-upper cannot be used; lower bounds can";
+    Capability::of("upper bound of CPU cost", started.is_ok(), detail, remedy)
+}
+
+fn hypervisor(roots: &Roots) -> Capability {
+    let found = environment(roots, None).virtualization;
+    let detail = found.map_or("none shows".to_owned(), |name| format!("runs on {name}"));
+    Capability::of("hypervisor", true, detail, "")
+}

@@ -1,0 +1,15 @@
+//! The clocks as nanoseconds.
+
+use engine::{Clock, MonotonicClock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The performance counter, which the engine's clock reads too.
+pub(crate) fn monotonic_ns() -> u64 {
+    MonotonicClock.now().0
+}
+
+/// Since 1970; 0 before it.
+pub(crate) fn wall_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}

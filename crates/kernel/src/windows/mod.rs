@@ -1,0 +1,20 @@
+//! The kernel of Windows: volumes, disks, their counters, and processor time, by calls of Win32.
+//!
+//! What Linux tells by files of /proc and /sys is asked for here by calls; the [`Roots`](crate::Roots) that
+//! callers pass stand for this machine alone and name no files. A fact that Windows does not give is `None`.
+
+pub(crate) mod capabilities;
+pub mod changed_setting;
+pub(crate) mod clock;
+pub(crate) mod descriptors;
+pub mod device;
+pub(crate) mod disk_performance;
+pub(crate) mod environment;
+pub mod filesystem;
+pub mod live;
+pub(crate) mod probe;
+pub(crate) mod processors;
+pub(crate) mod program;
+pub(crate) mod remedy;
+pub(crate) mod threads;
+pub mod unsafe_calls;

@@ -1,0 +1,32 @@
+//! What to try after each of the error codes of Windows.
+
+use windows_sys::Win32::Foundation::{
+    ERROR_ACCESS_DENIED, ERROR_CRC, ERROR_DISK_FULL, ERROR_FILE_NOT_FOUND, ERROR_HANDLE_DISK_FULL,
+    ERROR_INVALID_FUNCTION, ERROR_INVALID_NAME, ERROR_IO_DEVICE, ERROR_LOCK_VIOLATION,
+    ERROR_NOT_READY, ERROR_NOT_SUPPORTED, ERROR_PATH_NOT_FOUND, ERROR_PRIVILEGE_NOT_HELD,
+    ERROR_SHARING_VIOLATION, ERROR_WRITE_PROTECT,
+};
+
+/// What to try after a system's error.
+pub(crate) fn remedy(cause: &std::io::Error) -> &'static str {
+    let code = cause.raw_os_error().and_then(|code| u32::try_from(code).ok()).unwrap_or_default();
+    match code {
+        ERROR_FILE_NOT_FOUND | ERROR_PATH_NOT_FOUND | ERROR_INVALID_NAME => "check the path",
+        ERROR_ACCESS_DENIED | ERROR_PRIVILEGE_NOT_HELD => {
+            "run as a user with the permission (disks and volumes need an administrator), or name a \
+             target that you own"
+        }
+        ERROR_WRITE_PROTECT => "name a directory on a volume that can be written",
+        ERROR_DISK_FULL | ERROR_HANDLE_DISK_FULL => "free some space, or ask for a smaller --size",
+        ERROR_SHARING_VIOLATION | ERROR_LOCK_VIOLATION => {
+            "another program has it open; end that one, or name another target"
+        }
+        ERROR_CRC | ERROR_IO_DEVICE | ERROR_NOT_READY => {
+            "the device failed or is gone; look at the system's event log"
+        }
+        ERROR_INVALID_FUNCTION | ERROR_NOT_SUPPORTED => {
+            "its file system or driver cannot do this; name a target on another volume"
+        }
+        _ => "look at the system's event log, or name another target",
+    }
+}

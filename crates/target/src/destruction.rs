@@ -1,0 +1,28 @@
+//! What a run has destroyed, said after it.
+
+use record::{Bytes, Finding, FindingCode, Target, TargetKind, format_bytes};
+
+/// What a finished run has destroyed on a block device: `None` for other targets. The area is what
+/// requests could write to.
+#[must_use]
+pub fn destruction(target: &Target, offset: Bytes, length: Bytes) -> Option<Finding> {
+    if target.kind != TargetKind::BlockDevice {
+        return None;
+    }
+    let device = target.device.as_ref().map_or("", |device| device.name.as_str());
+    let serial = target.device.as_ref().and_then(|device| device.serial.as_ref());
+    let serial = serial.map(|serial| format!(", serial number {serial}")).unwrap_or_default();
+    let finding = Finding::note(
+        FindingCode::DataDestroyed,
+        format!(
+            "What was on {} ({device}{serial}) is destroyed, as --destroy-data-on asked: the run \
+             wrote to {} from byte {} on.",
+            target.path,
+            format_bytes(length.0),
+            offset.0
+        ),
+        "",
+    );
+    let finding = finding.with("first byte", offset.0 as f64, "bytes");
+    Some(finding.with("length", length.0 as f64, "bytes"))
+}

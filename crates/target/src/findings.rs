@@ -1,0 +1,99 @@
+//! What a target turned out to be, as findings on its numbers.
+
+use record::{Bytes, Extents, Finding, FindingCode, Severity, Target, format_bytes};
+
+/// A file whose extents are shorter than this on average is called scattered: below it, a large
+/// sequential request needs several positions on the device.
+const SCATTERED_BELOW_BYTES: u64 = 1 << 20;
+/// A handful of short extents is normal at the ends of a file.
+const SCATTERED_MIN_COUNT: u64 = 16;
+
+/// What kind, file system and device mean for the numbers.
+pub(crate) fn target_findings(facts: &Target) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Some(filesystem) = &facts.filesystem {
+        if filesystem.in_memory {
+            findings.push(Finding::warning(
+                FindingCode::NoDevice,
+                format!(
+                    "The {} lives in memory: there is no device, and the numbers are those of memory.",
+                    filesystem.kind
+                ),
+                "Name a directory on a disk.",
+            ));
+        }
+        if filesystem.compresses {
+            // What it came to in a run is judged there, by the device's counters.
+            findings.push(Finding::note(
+                FindingCode::CompressedFilesystem,
+                format!(
+                    "The {} compresses what compresses (mount options {}); random data does not.",
+                    filesystem.kind, filesystem.options
+                ),
+                "Name a directory that is not compressed to measure without it.",
+            ));
+        }
+    }
+    if let Some(device) = &facts.device
+        && let Some(rotational) = device.rotational
+        && !device.rotational_trusted
+    {
+        findings.push(Finding::note(
+            FindingCode::RotationalUntrusted,
+            format!(
+                "The kernel calls {} {}: with {} that says nothing.",
+                device.disk,
+                if rotational { "rotational" } else { "not rotational" },
+                device.driver.as_deref().unwrap_or("an unknown driver"),
+            ),
+            "Judge by the measured times.",
+        ));
+    }
+    findings
+}
+
+/// What the placement of the first `size` bytes means for numbers that are read from there.
+/// `unwritten` is the severity of an area that is not wholly on the device.
+pub(crate) fn placement_findings(
+    extents: &Extents,
+    size: Bytes,
+    unwritten: Severity,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let absent = extents.hole_bytes.0 + extents.unwritten_bytes.0;
+    if absent > 0 {
+        findings.push(
+            Finding::new(
+                FindingCode::UnwrittenExtents,
+                unwritten,
+                format!(
+                    "{} of {} were never written: they read as zeros, without the device.",
+                    format_bytes(absent),
+                    format_bytes(size.0)
+                ),
+                "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory \
+                 to get a test file that is written in full.",
+            )
+            .with("holes", extents.hole_bytes.0 as f64, "bytes")
+            .with("unwritten extents", extents.unwritten_bytes.0 as f64, "bytes")
+            .with("area", size.0 as f64, "bytes"),
+        );
+    }
+    let mapped = size.0 - extents.hole_bytes.0.min(size.0);
+    if extents.count >= SCATTERED_MIN_COUNT && mapped / extents.count < SCATTERED_BELOW_BYTES {
+        findings.push(
+            Finding::note(
+                FindingCode::Fragmented,
+                format!(
+                    "The file lies in {} pieces of {} on average: sequential requests jump on \
+                     the device.",
+                    extents.count,
+                    format_bytes(mapped / extents.count)
+                ),
+                "Measure a file written in one go to see the device without the fragmentation.",
+            )
+            .with("extents", extents.count as f64, ""),
+        );
+    }
+    findings
+}

@@ -1,0 +1,108 @@
+//! What is asked of open files beside their bytes.
+
+use engine::OwnedFile;
+use rustix::fs::{Advice, FallocateFlags};
+use rustix::io::Errno;
+use std::fs::{File, Metadata};
+use std::io::Result;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+/// The number of the file system that something is on.
+pub(crate) fn file_system_number(facts: &Metadata) -> u64 {
+    facts.dev()
+}
+
+/// Free space for an ordinary user, of the file system that the file is on.
+pub(crate) fn free_bytes(file: &OwnedFile, _directory: &Path) -> Result<u64> {
+    let space = rustix::fs::fstatvfs(file)?;
+    Ok(space.f_bavail.saturating_mul(space.f_frsize))
+}
+
+/// Reserves blocks for the beginning of a file, where its file system can.
+pub(crate) fn allocate(file: &OwnedFile, length: u64) -> Result<()> {
+    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length) {
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        Err(cause) => Err(cause.into()),
+    }
+}
+
+/// Has the device get the data of a file.
+pub(crate) fn sync_data(file: &OwnedFile) -> Result<()> {
+    Ok(rustix::fs::fdatasync(file)?)
+}
+
+/// What makes a file or a device one, by whatever name; `None` of what cannot be examined.
+#[must_use]
+pub fn identity(path: &Path) -> Option<(u64, u64, u64)> {
+    let facts = std::fs::metadata(path).ok()?;
+    Some(match facts.rdev() {
+        0 => (facts.dev(), facts.ino(), 0),
+        device => (0, 0, device),
+    })
+}
+
+/// Whether a path is that of a block device.
+pub(crate) fn is_block_device(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|facts| facts.file_type().is_block_device())
+}
+
+/// Whether something is a pipe with a name.
+#[must_use]
+pub fn is_pipe(facts: &Metadata) -> bool {
+    facts.file_type().is_fifo()
+}
+
+/// The same open file, for calls of the standard library.
+///
+/// # Errors
+/// What the system said.
+pub fn duplicate(file: &OwnedFile) -> Result<File> {
+    Ok(File::from(file.try_clone()?))
+}
+
+/// Makes a file longer by blocks that hold nothing; a hole where the file system reserves none.
+///
+/// # Errors
+/// What the system said.
+pub fn reserve(file: &File, start: u64, length: u64) -> Result<()> {
+    if rustix::fs::fallocate(file, FallocateFlags::empty(), start, length).is_err() {
+        file.set_len(start + length)?;
+    }
+    file.sync_all()
+}
+
+/// Reserves the blocks of the beginning of a file without writing them.
+///
+/// # Errors
+/// What the system said: there is no hole in place of blocks.
+pub fn preallocate(file: &File, length: u64) -> Result<()> {
+    Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length)?)
+}
+
+/// The order in which the reads of a file will come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadOrder {
+    /// Nothing is said: the kernel watches the order itself.
+    Normal,
+    /// One after the other: it reads ahead twice as far.
+    Sequential,
+    /// Anywhere: it reads nothing ahead.
+    Random,
+}
+
+/// Why no order can be told here, for a reader.
+pub const NO_READ_ORDER: Option<&str> = None;
+
+/// Tells the kernel the order of the reads of an open file (posix_fadvise).
+///
+/// # Errors
+/// What the system said.
+pub fn tell_read_order(file: &OwnedFile, order: ReadOrder) -> Result<()> {
+    let advice = match order {
+        ReadOrder::Normal => Advice::Normal,
+        ReadOrder::Sequential => Advice::Sequential,
+        ReadOrder::Random => Advice::Random,
+    };
+    Ok(rustix::fs::fadvise(file, 0, None, advice)?)
+}
