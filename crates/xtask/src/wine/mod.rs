@@ -6,6 +6,8 @@
 //! lacks something, that is said and counted as a skip. Rejected: a machine of a CI service with Windows as
 //! the only place of these tests (nobody who works on Linux would run them before a push).
 
+pub(crate) mod twins;
+
 use crate::arguments::Arguments;
 use crate::place;
 use anyhow::{Context, Result, ensure};
@@ -53,6 +55,12 @@ fn command(words: &[String]) -> Result<std::result::Result<Command, String>> {
     let (verb, rest) = words.split_first().context("no command of cargo")?;
     let mut command = place::cargo();
     command.args([verb, "--target", TARGET]).args(rest);
+    in_folder(&mut command, &folder, loader);
+    Ok(Ok(command))
+}
+
+/// Tells a command where wine keeps its things.
+fn in_folder(command: &mut Command, folder: &Path, loader: &str) {
     command
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", COMPILER)
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", loader)
@@ -60,7 +68,6 @@ fn command(words: &[String]) -> Result<std::result::Result<Command, String>> {
         .env("WINEDEBUG", "-all")
         // Drive Z is the root of this machine.
         .env("WINEPATH", format!("Z:{}", folder.display()).replace('/', "\\"));
-    Ok(Ok(command))
 }
 
 /// The loader of wine, or what is missing and how it comes here.
