@@ -144,11 +144,10 @@ fn no_log(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::place as three;
 
     #[test]
     fn the_default_file_follows_the_data_home_then_the_home_and_no_relative_path() {
-        let three = super::place;
         let place =
             |data_home: &str, home: &str| three(Some(data_home.into()), Some(home.into()), None);
         assert_eq!(place("/d", "/h"), Some("/d/halfpower/halfpower.db".into()));

@@ -22,7 +22,16 @@ const LOADERS: [&str; 3] = ["wine64", "/usr/lib/wine/wine64", "wine"];
 const STUB: &str = include_str!("bcryptprimitives.c");
 const STUB_LIBRARY: &str = "bcryptprimitives.dll";
 /// What runs without words.
-const TESTS: [&str; 4] = ["test", "--no-fail-fast", "-p", "halfpower-engine"];
+const TESTS: [&str; 8] = [
+    "test",
+    "--no-fail-fast",
+    "-p",
+    "halfpower-engine",
+    "-p",
+    "halfpower-kernel",
+    "-p",
+    "halfpower-target",
+];
 
 /// `cargo xtask wine WORDS`: cargo's words, or none.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
