@@ -131,7 +131,7 @@ fn lab(skip_log: &Path) -> Result<(bool, Totals)> {
 
 /// The tests of the Windows build; where the machine lacks what that takes, a skip as above.
 fn wine(skip_log: &Path) -> Result<(bool, Totals)> {
-    match crate::wine::tests()? {
+    match crate::wine::short()? {
         Ok(mut command) => tests(command.env(testkit::SKIP_LOG, skip_log)),
         Err(lacks) => {
             log_skip(skip_log, "wine", &lacks)?;

@@ -4,10 +4,10 @@
 //! What could destroy data is refused here, before anything is written: existing files without the user's
 //! word, disks and volumes that are not named, in use or not blank (`claim`).
 
+use crate::default_size::default_test_size;
 use crate::error::TargetError;
 use crate::findings::target_findings;
 use crate::handle::{Access, TargetHandle};
-use crate::testfile::default_test_size;
 use crate::windows::claim::claim;
 use crate::windows::descriptor::{create_nameless, direct_alignment};
 use crate::windows::files::is_device_path;

@@ -49,7 +49,7 @@ fn a_simulated_trial_is_the_same_every_time() {
 #[test]
 fn the_same_worker_runs_two_jobs_on_a_file_and_two_on_a_simulated_device() {
     let two_jobs = |spec: &mut Spec| (spec.asked.iodepth, spec.asked.numjobs) = (8, 2);
-    for engine in [EngineName::IoUring, EngineName::Sync, EngineName::Null] {
+    for engine in [engine::DEFAULT_ENGINE, EngineName::Sync, EngineName::Null] {
         let workload = file_workload(1 << 22, |spec| {
             two_jobs(spec);
             spec.asked.engine = engine;

@@ -1,13 +1,16 @@
 //! What the tests of this crate share: rigs, workloads, and agreement with theory.
 
-use engine::{Engine, EngineError, Probe, ProbeFacts, ProbeSample, Processors, Setup};
+use crate::scratch::scratch_file;
+use engine::{
+    DEFAULT_ENGINE, Engine, EngineError, OwnedFile, Probe, ProbeFacts, ProbeSample, Processors,
+    Setup, write_all,
+};
 use record::{
     Bytes, CacheMode, CpuSplit, EngineName, FindingCode, Nanos, Target, TargetKind, Trial, Workload,
 };
 use simdisk::{SimBackend, SimSpec};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use trial::{Identity, Measurement, Opening, RealBackend, TrialBackend, TrialError, run_trial};
@@ -64,13 +67,14 @@ pub(crate) fn simulated(device: &str, change: impl FnOnce(&mut Spec)) -> Trial {
 }
 
 pub(crate) fn file_backend(file: File) -> RealBackend {
-    let files = BTreeMap::from([(CacheMode::All, vec![OwnedFd::from(file)])]);
+    let files = BTreeMap::from([(CacheMode::All, vec![OwnedFile::from(file)])]);
     RealBackend::new(files, Box::new(NoProbe))
 }
 
 pub(crate) fn file_workload(bytes: u64, change: impl FnOnce(&mut Spec)) -> Workload {
     let runtime_ns = Nanos(100_000_000);
-    let asked = Workload { cache: CacheMode::All, runtime_ns, ..Workload::default() };
+    let (cache, engine) = (CacheMode::All, DEFAULT_ENGINE);
+    let asked = Workload { cache, engine, runtime_ns, ..Workload::default() };
     let mut spec = Spec::of(asked);
     change(&mut spec);
     spec.build(Bytes(bytes)).unwrap()
@@ -82,8 +86,8 @@ pub(crate) fn real(file: File, workload: &Workload) -> Result<Trial, TrialError>
 }
 
 pub(crate) fn full_file(bytes: usize) -> File {
-    let file = tempfile::tempfile().unwrap();
-    std::os::unix::fs::FileExt::write_all_at(&file, &vec![1; bytes], 0).unwrap();
+    let file = scratch_file();
+    write_all(&file, &vec![1; bytes], 0).unwrap();
     file
 }
 

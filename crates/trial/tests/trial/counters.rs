@@ -2,10 +2,11 @@
 
 use crate::common::{NoProbe, document, file_workload, full_file, has};
 use crate::faulty::{Fault, Faulty};
-use engine::{DeviceSample, NullEngine, OpenEngine, Probe, ProbeFacts, ProbeSample, Setup};
+use engine::{
+    DeviceSample, NullEngine, OpenEngine, OwnedFile, Probe, ProbeFacts, ProbeSample, Setup,
+};
 use record::{CacheMode, FindingCode, Flush, FlushKind, Measured, Nanos, Trial};
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -36,7 +37,7 @@ impl Probe for LateProbe {
 /// A run of a mebibyte whose counters are read a second late at its end.
 fn counted_late() -> Trial {
     let counted = Arc::new(AtomicU64::new(0));
-    let file = BTreeMap::from([(CacheMode::All, vec![OwnedFd::from(full_file(1 << 20))])]);
+    let file = BTreeMap::from([(CacheMode::All, vec![OwnedFile::from(full_file(1 << 20))])]);
     let mut backend = RealBackend::new(file, Box::new(LateProbe(Arc::clone(&counted))));
     let workload = file_workload(1 << 20, |spec| {
         spec.asked.stop.passes = Some(1);

@@ -140,8 +140,8 @@ fn calls_nest_on_an_engine_that_completes_at_once_up_to_the_bound() {
     };
     assert_eq!(nested(EngineName::Null, Discipline::Callback), Some(CALLBACK_DEPTH_MAX));
     assert_eq!(nested(EngineName::Null, Discipline::CallbackPosted), Some(1));
-    assert_eq!(nested(EngineName::IoUring, Discipline::CallbackPosted), Some(1));
-    assert!(nested(EngineName::IoUring, Discipline::Callback).unwrap() <= CALLBACK_DEPTH_MAX);
-    assert_eq!(nested(EngineName::IoUring, Discipline::Any), None);
-    assert_eq!(nested(EngineName::IoUring, Discipline::OldestFirst), None);
+    assert_eq!(nested(engine::DEFAULT_ENGINE, Discipline::CallbackPosted), Some(1));
+    assert!(nested(engine::DEFAULT_ENGINE, Discipline::Callback).unwrap() <= CALLBACK_DEPTH_MAX);
+    assert_eq!(nested(engine::DEFAULT_ENGINE, Discipline::Any), None);
+    assert_eq!(nested(engine::DEFAULT_ENGINE, Discipline::OldestFirst), None);
 }

@@ -2,10 +2,12 @@
 //! found when the blocks are read back, and named.
 
 use crate::common::{file_workload, full_file, has, real_on};
-use engine::{Completion, Engine, EngineError, OpenEngine, Setup, Submission, SyncEngine, Wait};
+use engine::{
+    Completion, Engine, EngineError, OpenEngine, Setup, Submission, SyncEngine, Wait, read_all,
+    write_all,
+};
 use record::{BlockFault, Data, EngineName, FindingCode, Nanos, Pattern, Trial};
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use workload::Request;
 
 const BLOCK: usize = 4_096;
@@ -37,7 +39,7 @@ struct Lying {
 impl Lying {
     fn block(&self, request: &Request) -> Vec<u8> {
         let mut content = vec![0; BLOCK];
-        self.file.read_exact_at(&mut content, request.offset).unwrap();
+        read_all(&self.file, &mut content, request.offset).unwrap();
         content
     }
 
@@ -45,7 +47,7 @@ impl Lying {
         let Some((request, old)) = self.now.take() else { return };
         self.writes += 1;
         let (lie, new) = ((self.script)(self.writes), self.block(&request));
-        let put = |content: &[u8], offset: u64| self.file.write_all_at(content, offset).unwrap();
+        let put = |content: &[u8], offset: u64| write_all(&self.file, content, offset).unwrap();
         match (lie, self.before) {
             (Lie::None, _) | (Lie::Elsewhere, None) => {}
             (Lie::Dropped, _) => put(&old, request.offset),

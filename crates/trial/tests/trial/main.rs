@@ -11,6 +11,7 @@ mod cost;
 mod counters;
 mod coverage;
 mod discipline;
+#[cfg(target_os = "linux")]
 mod faults;
 #[expect(dead_code, reason = "the rest is for the tests of the engines")]
 #[path = "../../../engine/tests/engine/faulty.rs"]
@@ -20,9 +21,16 @@ mod flushed;
 mod known_truth;
 mod lying;
 mod open;
+#[cfg(target_os = "linux")]
+#[path = "../../../engine/tests/engine/linux/scratch.rs"]
+mod scratch;
+#[cfg(windows)]
+#[path = "../../../engine/tests/engine/windows/scratch.rs"]
+mod scratch;
 mod stop;
 mod targets;
 mod turns;
 mod verify_log;
 mod warm_up;
+#[cfg(target_os = "linux")]
 mod warm_up_search;

@@ -123,7 +123,7 @@ fn think_time_leaves_n_over_response_plus_think_time() {
 
 #[test]
 fn a_real_open_loop_offers_the_rate_asked_for_on_every_engine() {
-    for engine in [EngineName::IoUring, EngineName::Sync, EngineName::Null] {
+    for engine in [engine::DEFAULT_ENGINE, EngineName::Sync, EngineName::Null] {
         let workload = file_workload(1 << 20, |spec| {
             spec.asked.engine = engine;
             spec.asked.rate_iops = Some(2_000);

@@ -102,7 +102,7 @@ fn intervals_sum_up_to_the_whole_and_the_last_one_may_be_shorter() {
 #[test]
 fn a_real_run_by_bytes_ends_there_and_its_intervals_add_up() {
     let workload = file_workload(1 << 20, |spec| {
-        spec.asked.engine = EngineName::IoUring;
+        spec.asked.engine = engine::DEFAULT_ENGINE;
         (spec.asked.iodepth, spec.asked.numjobs) = (8, 2);
         spec.asked.runtime_ns = Nanos(20_000_000_000);
         spec.asked.stop.passes = Some(4);

@@ -1,17 +1,17 @@
 //! Several targets, verification, and what batching adds.
 
 use crate::common::{NoProbe, document, file_workload, full_file, has, real};
+use engine::{DEFAULT_ENGINE, OwnedFile, read_all};
 use record::{Bytes, CacheMode, Data, EngineName, FindingCode, Nanos, StopRules, Trial, Workload};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
 use trial::{RealBackend, TrialBackend};
 
 const AREA: usize = 1 << 20;
 
 fn on_files(files: Vec<File>, workload: &Workload) -> Trial {
-    let files = files.into_iter().map(OwnedFd::from).collect();
+    let files = files.into_iter().map(OwnedFile::from).collect();
     let mut backend =
         RealBackend::new(BTreeMap::from([(CacheMode::All, files)]), Box::new(NoProbe));
     let stop = AtomicBool::new(false);
@@ -35,7 +35,7 @@ fn jobs_take_turns_at_the_targets_where_these_are_not_striped() {
     assert_eq!(trial.result.write.as_ref().unwrap().bytes, 3 * 40 * AREA as u64);
     for file in &files {
         let mut content = vec![1; AREA];
-        std::os::unix::fs::FileExt::read_exact_at(file, &mut content, 0).unwrap();
+        read_all(file, &mut content, 0).unwrap();
         let zeros = content.iter().filter(|&&byte| byte == 0).count();
         assert!(zeros > AREA / 2, "every target was written: {zeros}");
     }
@@ -43,7 +43,7 @@ fn jobs_take_turns_at_the_targets_where_these_are_not_striped() {
 
 #[test]
 fn what_a_verified_run_wrote_is_read_back_and_found_good() {
-    for (engine, read_percent) in [(EngineName::IoUring, 0), (EngineName::Sync, 50)] {
+    for (engine, read_percent) in [(DEFAULT_ENGINE, 0), (EngineName::Sync, 50)] {
         let workload = file_workload(AREA as u64, |spec| {
             spec.asked.read_percent = read_percent;
             (spec.asked.numjobs, spec.asked.iodepth) = (2, 4);
@@ -102,5 +102,25 @@ fn a_pass_is_over_every_target_unless_they_are_striped_into_one() {
         let finding = trial.findings.iter().find(|it| it.code == FindingCode::StopRuleNotMet);
         let asked = &finding.unwrap().evidence[0];
         assert_eq!(asked.value, f64::from(u32::MAX) * 2.0 * AREA as f64, "{stripe:?}");
+    }
+}
+
+#[test]
+fn an_engine_of_another_system_or_a_depth_that_one_cannot_have_is_refused_with_what_to_do() {
+    let refusal = |engine: EngineName, iodepth: u32| {
+        let workload = file_workload(AREA as u64, |spec| {
+            (spec.asked.engine, spec.asked.iodepth) = (engine, iodepth);
+            spec.asked.stop.passes = Some(1);
+        });
+        real(full_file(AREA), &workload).unwrap_err().to_string()
+    };
+    for engine in engine::engines_elsewhere() {
+        let text = refusal(engine, 1);
+        assert!(text.contains(engine.name()) && text.contains("here use --ioengine"), "{text}");
+    }
+    let several = |depth: u32| (2..u32::MAX).contains(&depth);
+    for info in engine::ENGINES.iter().filter(|info| several(info.max_depth)) {
+        let text = refusal(info.name, info.max_depth + 1);
+        assert!(text.contains("at most") && text.contains("--numjobs"), "{text}");
     }
 }

@@ -21,8 +21,8 @@ const LOADERS: [&str; 3] = ["wine64", "/usr/lib/wine/wine64", "wine"];
 /// What stands in for a library of Windows, and its name there.
 const STUB: &str = include_str!("bcryptprimitives.c");
 const STUB_LIBRARY: &str = "bcryptprimitives.dll";
-/// What runs without words.
-const TESTS: [&str; 8] = [
+/// What CI runs: the engines, and what is asked of the system, whose calls differ.
+const SHORT: [&str; 8] = [
     "test",
     "--no-fail-fast",
     "-p",
@@ -32,23 +32,45 @@ const TESTS: [&str; 8] = [
     "-p",
     "halfpower-target",
 ];
+/// What runs beside it without words: whole trials on files, not those of simulated devices, which are the
+/// same everywhere.
+const TRIALS: [&str; 12] = [
+    "test",
+    "--no-fail-fast",
+    "-p",
+    "halfpower-trial",
+    "--test",
+    "trial",
+    "--",
+    "closed::",
+    "flushed::every_engine",
+    "lying::",
+    "stop::",
+    "targets::",
+];
 
 /// `cargo xtask wine WORDS`: cargo's words, or none.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
-    let words = arguments.rest();
-    let default: Vec<String> = TESTS.map(str::to_owned).to_vec();
-    match command(if words.is_empty() { &default } else { words })? {
-        Ok(mut command) => Ok(command.status().context("cannot run cargo")?.success()),
-        Err(lacks) => {
-            testkit::skip("wine", &lacks);
-            Ok(true)
+    let commands = match arguments.rest() {
+        [] => vec![SHORT.map(str::to_owned).to_vec(), TRIALS.map(str::to_owned).to_vec()],
+        words => vec![words.to_vec()],
+    };
+    let mut good = true;
+    for words in commands {
+        match command(&words)? {
+            Ok(mut command) => good &= command.status().context("cannot run cargo")?.success(),
+            Err(lacks) => {
+                testkit::skip("wine", &lacks);
+                break;
+            }
         }
     }
+    Ok(good)
 }
 
-/// The tests that are worth their time under wine; what this machine lacks for them.
-pub(crate) fn tests() -> Result<std::result::Result<Command, String>> {
-    command(&TESTS.map(str::to_owned))
+/// The tests of CI; what this machine lacks for them.
+pub(crate) fn short() -> Result<std::result::Result<Command, String>> {
+    command(&SHORT.map(str::to_owned))
 }
 
 /// A command of cargo for Windows, whose programs run under wine.

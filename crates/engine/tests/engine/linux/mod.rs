@@ -6,7 +6,10 @@ mod limits;
 mod mapping;
 mod memory;
 mod refusals;
+pub(crate) mod scratch;
 mod uring;
+
+pub(crate) use scratch::scratch_file;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
@@ -14,11 +17,6 @@ use std::os::fd::AsRawFd;
 
 /// The outcome of a write through a handle that may only read: EBADF.
 pub(crate) const NOT_WRITABLE: i32 = -9;
-
-/// A file that goes away with its handle.
-pub(crate) fn scratch_file() -> File {
-    tempfile::tempfile().unwrap()
-}
 
 /// The same file, open for reading only.
 pub(crate) fn read_only(file: &File) -> File {
