@@ -50,4 +50,4 @@ pub use probe::RealProbe;
 pub use read::Roots;
 pub use soaker::{Calibration, SoakSpan, SoakTap, Soaker, SoakerError};
 #[cfg(windows)]
-pub use windows::unsafe_calls as calls;
+pub use windows::unsafe_calls;
