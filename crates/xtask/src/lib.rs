@@ -72,6 +72,7 @@ usage: cargo xtask VERB [flags]
                           whatever comes from outside, twisted at random
   screenshots [--short] [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
                           every kind of page in a browser, against rules and references
+  twins                   the program for Linux and that for Windows give the same bytes
   wine [CARGO WORDS]      the program for Windows under wine: a command of cargo, or without
                           words the tests of what differs there
   burner                  the upper bound of processor cost against a known one";
@@ -84,7 +85,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 17] =
+const VERBS: [Verb; 18] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -101,6 +102,7 @@ const VERBS: [Verb; 17] =
         ("fuzz", &fuzz::SWITCHES, &fuzz::VALUES, fuzz::run),
         ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
         ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
+        ("twins", &[], &[], wine::twins::run),
         ("wine", &[arguments::ANY], &[], wine::run),
         ("kills", &[], &kills::VALUES, kills::run),
         ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
