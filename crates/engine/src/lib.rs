@@ -12,6 +12,7 @@ mod buffer;
 mod clock;
 pub mod conformance;
 mod control_group;
+mod counter;
 mod error;
 mod io_priority;
 mod job_clock;

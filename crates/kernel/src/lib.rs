@@ -8,8 +8,8 @@
 //!
 //! Rejected: asking udev, lsblk or smartctl, which are not on every machine.
 
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-compile_error!("halfpower runs on Linux on x86_64 only");
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+compile_error!("halfpower runs on Linux on x86_64 and aarch64 only");
 
 mod error;
 mod linux;
