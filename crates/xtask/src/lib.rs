@@ -7,6 +7,7 @@
 //! language for what cargo's alias does).
 #![forbid(unsafe_code)]
 
+mod aarch64;
 mod arguments;
 mod bench;
 mod burner;
@@ -17,6 +18,7 @@ mod contest;
 mod databases;
 mod diagnosis_eval;
 mod diagnosis_eval_real;
+mod dist;
 mod fio_jobs;
 mod fit_papers;
 mod fuzz;
@@ -68,6 +70,10 @@ usage: cargo xtask VERB [flags]
                           what the program leaves behind when it is killed at random moments
   fuzz [--only READER] [--seconds N] [--first SEED] [--keep] [--binary B]
                           whatever comes from outside, twisted at random
+  aarch64 [--smoke]       the program on 64-bit Arm, by cross build and qemu-user
+  dist [--check] [--try] [--target TRIPLE] [--url URL] [--windows FILE]
+                          the static program, packages, manual pages, licences, recipes;
+                          --check builds twice and compares, --try installs and removes
   burner                  the upper bound of processor cost against a known one";
 
 /// A verb: its name, its switches, its flags with a value, and what it does.
@@ -78,7 +84,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 15] =
+const VERBS: [Verb; 17] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -93,6 +99,8 @@ const VERBS: [Verb; 15] =
             if flags.has("--burn") { burner::burn() } else { burner::run() }
         }),
         ("fuzz", &fuzz::SWITCHES, &fuzz::VALUES, fuzz::run),
+        ("aarch64", &aarch64::SWITCHES, &[], aarch64::run),
+        ("dist", &dist::SWITCHES, &dist::VALUES, dist::run),
         ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
         ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
         ("kills", &[], &kills::VALUES, kills::run),
