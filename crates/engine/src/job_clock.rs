@@ -1,10 +1,10 @@
-//! The clock of real jobs: the processor's time-stamp counter (TSC) where it is proved sound, otherwise
-//! the kernel's monotonic clock.
+//! The clock of real jobs: the processor's counter (TSC, CNTVCT) where it is proved sound, otherwise the
+//! kernel's monotonic clock.
 //!
 //! A job reads its clock twice a batch, and the counter costs less than the vDSO. It is used only if
 //! all of this holds:
 //!
-//! - the processor says that it counts at one rate in every state (CPUID 8000_0007h, EDX bit 8);
+//! - the processor counts at one rate in every state ([`counter`]);
 //! - the kernel itself uses it as its clock source, which it stops doing where counters differ between
 //!   processors or drift from other timers;
 //! - two calibrations in a row, each by paired readings of both clocks, give the same rate.
@@ -15,13 +15,13 @@
 //! agree, and lengthens the base: a minute later the bound is below one in a thousand million. The
 //! origin is that of CLOCK_MONOTONIC, so that deadlines given to the kernel mean the same moment.
 //!
-//! Readings are ordered (`lfence` first), as the kernel's own are. Rejected: the kernel's conversion
+//! Readings are ordered, as the kernel's own are. Rejected: the kernel's conversion
 //! factors from the vDSO page or perf's (private, or of another clock), CLOCK_MONOTONIC_RAW (another
 //! origin), and a table of offsets per processor (the kernel has refused such machines already).
 
+use crate::counter::{self, count, invariant};
 use crate::{Clock, MonotonicClock, platform};
 use record::Nanos;
-use std::arch::asm;
 use std::time::Duration;
 
 /// Length of each of the two calibrations in a row.
@@ -148,7 +148,7 @@ impl JobClock {
     /// What it is, for the record.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        if self.counter.is_some() { "TSC" } else { platform::CLOCK_NAME }
+        if self.counter.is_some() { counter::NAME } else { platform::CLOCK_NAME }
     }
 }
 
@@ -184,48 +184,6 @@ fn calibrate() -> Option<Scale> {
     (ppm <= allowed_ppm && scale.factor > 0).then_some(scale)
 }
 
-/// The time-stamp counter, not before what came earlier in the program was carried out.
-#[inline]
-fn count() -> u64 {
-    let (low, high): (u64, u64);
-    // SAFETY: every x86-64 processor has both instructions; they touch the two named registers
-    // only. That the block may touch memory is left open on purpose, so that the compiler moves no
-    // access across the reading.
-    unsafe {
-        asm!("lfence", "rdtsc", out("rax") low, out("rdx") high, options(nostack, preserves_flags));
-    }
-    high << 32 | low
-}
-
-/// Whether the processor counts at one rate in all its states (Intel SDM vol. 2, CPUID leaf
-/// 8000_0007h).
-fn invariant() -> bool {
-    const HIGHEST: u32 = 0x8000_0000;
-    const POWER: u32 = 0x8000_0007;
-    const INVARIANT: u32 = 1 << 8;
-    cpuid(HIGHEST)[0] >= POWER && cpuid(POWER)[3] & INVARIANT != 0
-}
-
-/// EAX to EDX of a leaf without subleaves.
-fn cpuid(leaf: u32) -> [u32; 4] {
-    let (eax, ebx, ecx, edx): (u32, u64, u32, u32);
-    // SAFETY: every x86-64 processor has the instruction; RBX, which the compiler keeps for
-    // itself, is saved in the register that takes its result.
-    unsafe {
-        asm!(
-            "mov {saved}, rbx",
-            "cpuid",
-            "xchg {saved}, rbx",
-            saved = out(reg) ebx,
-            inout("eax") leaf => eax,
-            inout("ecx") 0 => ecx,
-            out("edx") edx,
-            options(nostack, nomem, preserves_flags),
-        );
-    }
-    [eax, ebx as u32, ecx, edx]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,7 +206,7 @@ mod tests {
     fn a_counter_that_left_the_kernels_clock_is_not_used_any_more() {
         let mut clock = JobClock::new();
         let Some(scale) = clock.counter else { return };
-        assert!(clock.recheck().abs() < 5_000.0 && clock.name() == "TSC", "{clock:?}");
+        assert!(clock.recheck().abs() < 5_000.0 && clock.name() == counter::NAME, "{clock:?}");
         // A counter that runs 1 % too fast since an anchor a second ago.
         let mut early = scale;
         early.anchor.time_ns -= 1_010_000_000;

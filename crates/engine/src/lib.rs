@@ -11,6 +11,7 @@ mod array;
 mod buffer;
 mod clock;
 pub mod conformance;
+mod counter;
 mod direct;
 mod error;
 mod job_clock;

@@ -88,6 +88,12 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
     code
 }
 
+/// The table of commands and flags, from which `--help`, manual pages and completions are made.
+#[must_use]
+pub fn command() -> clap::Command {
+    <cli::Cli as CommandFactory>::command()
+}
+
 /// What comes of a verb.
 fn outcome(arguments: &cli::Cli) -> anyhow::Result<output::Verdict> {
     undo_left_settings();

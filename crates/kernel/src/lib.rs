@@ -8,8 +8,8 @@
 //!
 //! Rejected: asking udev, lsblk or smartctl, which are not on every machine.
 
-#[cfg(all(target_os = "linux", not(target_arch = "x86_64")))]
-compile_error!("halfpower runs on Linux on x86_64 only");
+#[cfg(all(target_os = "linux", not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+compile_error!("halfpower runs on Linux on x86_64 and aarch64 only");
 
 mod activity;
 mod capabilities;

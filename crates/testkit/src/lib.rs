@@ -10,6 +10,7 @@
 
 mod device;
 mod draws;
+mod emulator;
 mod fake;
 mod group;
 mod mounted;
@@ -21,6 +22,7 @@ mod undo;
 
 pub use device::{LoopDevice, Zram};
 pub use draws::{PROVE, draws};
+pub use emulator::{EMULATOR, emulator};
 pub use fake::Fake;
 pub use group::{Throttle, ThrottledGroup, slow_writes};
 pub use mounted::{Mounted, disk_folder};

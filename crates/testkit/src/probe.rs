@@ -10,8 +10,6 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::Command;
 
-/// `O_DIRECT` of Linux on x86_64 (open(2); asm-generic/fcntl.h).
-const O_DIRECT: i32 = 0o40000;
 /// Room for the test files of all tests that run at the same time.
 const ROOM_BYTES: u64 = 4 << 30;
 
@@ -153,7 +151,7 @@ fn disk_missing() -> Option<String> {
         OpenOptions::new()
             .write(true)
             .create_new(true)
-            .custom_flags(O_DIRECT)
+            .custom_flags(libc::O_DIRECT)
             .open(folder.path().join("probe"))?;
         let mut df = Command::new("df");
         run(df.args(["--block-size=1", "--output=size,avail"]).arg(folder.path()))

@@ -7,6 +7,7 @@
 //! language for what cargo's alias does).
 #![forbid(unsafe_code)]
 
+mod aarch64;
 mod arguments;
 mod bench;
 mod burner;
@@ -17,6 +18,7 @@ mod contest;
 mod databases;
 mod diagnosis_eval;
 mod diagnosis_eval_real;
+mod dist;
 mod fio_jobs;
 mod fit_papers;
 mod fuzz;
@@ -75,6 +77,10 @@ usage: cargo xtask VERB [flags]
   twins                   the program for Linux and that for Windows give the same bytes
   wine [CARGO WORDS]      the program for Windows under wine: a command of cargo, or without
                           words the tests of what differs there
+  aarch64 [--smoke]       the program on 64-bit Arm, by cross build and qemu-user
+  dist [--check] [--try] [--target TRIPLE] [--url URL] [--windows FILE]
+                          the static program, packages, manual pages, licences, recipes;
+                          --check builds twice and compares, --try installs and removes
   burner                  the upper bound of processor cost against a known one";
 
 /// A verb: its name, its switches, its flags with a value, and what it does.
@@ -85,7 +91,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 18] =
+const VERBS: [Verb; 20] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -100,6 +106,8 @@ const VERBS: [Verb; 18] =
             if flags.has("--burn") { burner::burn() } else { burner::run() }
         }),
         ("fuzz", &fuzz::SWITCHES, &fuzz::VALUES, fuzz::run),
+        ("aarch64", &aarch64::SWITCHES, &[], aarch64::run),
+        ("dist", &dist::SWITCHES, &dist::VALUES, dist::run),
         ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
         ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
         ("twins", &[], &[], wine::twins::run),

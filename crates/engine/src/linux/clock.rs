@@ -19,8 +19,15 @@ impl Clock for MonotonicClock {
 /// Its name in the record.
 pub(crate) const CLOCK_NAME: &str = "CLOCK_MONOTONIC";
 
+/// What the kernel calls the processor's counter among its clock sources.
+#[cfg(target_arch = "x86_64")]
+const CLOCK_SOURCE: &str = "tsc";
+/// What the kernel calls the processor's counter among its clock sources.
+#[cfg(target_arch = "aarch64")]
+const CLOCK_SOURCE: &str = "arch_sys_counter";
+
 /// Whether the kernel itself tells the time by the processor's counter.
 pub(crate) fn counter_is_the_kernels() -> bool {
     std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-        .is_ok_and(|source| source.trim() == "tsc")
+        .is_ok_and(|source| source.trim() == CLOCK_SOURCE)
 }

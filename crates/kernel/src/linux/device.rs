@@ -27,8 +27,21 @@ const MAX_LAYERS: u32 = 16;
 /// gone). A fact that sysfs does not give is `None` in the result.
 #[must_use]
 pub fn device_of(roots: &Roots, (major, minor): (u32, u32)) -> Option<DeviceFacts> {
+    described(roots, &[directory(roots, (major, minor))?], Vec::new())
+}
+
+/// The directory in sysfs, without links, of the block device with these numbers; `None` where there is
+/// none. Containers hide the list by number (podman masks `/sys/dev/block`), but not the one by name.
+#[must_use]
+pub fn directory(roots: &Roots, (major, minor): (u32, u32)) -> Option<PathBuf> {
     let link = roots.sys.join(format!("dev/block/{major}:{minor}"));
-    described(roots, &[fs::canonicalize(link).ok()?], Vec::new())
+    if let Ok(directory) = fs::canonicalize(link) {
+        return Some(directory);
+    }
+    let list = roots.sys.join("class/block");
+    let named = names(&list).into_iter().map(|name| list.join(name));
+    let mut found = named.filter(|device| device_numbers(device) == Some((major, minor)));
+    fs::canonicalize(found.next()?).ok()
 }
 
 /// Describes what these directories of sysfs stand for together, by the name of the first; `layers`

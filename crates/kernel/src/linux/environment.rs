@@ -16,6 +16,28 @@ use record::{
 /// Where sysfs keeps the clock source in use and the others.
 const CLOCK_SOURCES: &str = "devices/system/clocksource/clocksource0";
 
+/// The line of /proc/cpuinfo that only processors of Arm's architecture have.
+const IMPLEMENTER: &str = "CPU implementer";
+
+/// Cores of servers and of small computers by implementer and part (the Main ID Register, as each core's
+/// Technical Reference Manual gives it).
+const CORES: [((&str, &str), &str); 8] = [
+    (("0x41", "0xd08"), "Arm Cortex-A72"),
+    (("0x41", "0xd0b"), "Arm Cortex-A76"),
+    (("0x41", "0xd0c"), "Arm Neoverse-N1"),
+    (("0x41", "0xd40"), "Arm Neoverse-V1"),
+    (("0x41", "0xd49"), "Arm Neoverse-N2"),
+    (("0x41", "0xd4f"), "Arm Neoverse-V2"),
+    (("0x41", "0xd03"), "Arm Cortex-A53"),
+    (("0xc0", "0xac3"), "Ampere-1"),
+];
+
+/// Vendors of hypervisors that also make machines, and what they call a virtual one.
+const MAKERS: [(&str, &str); 2] =
+    [("Google", "Google Compute Engine"), ("Microsoft Corporation", "Virtual Machine")];
+/// How Amazon's machines without a hypervisor end their type, beside the same vendor.
+const METAL: &str = ".metal";
+
 const HYPERVISORS: [(&str, &str); 11] = [
     ("QEMU", "KVM or QEMU"),
     ("KVM", "KVM"),
@@ -39,13 +61,30 @@ pub fn environment(roots: &Roots, disk: Option<&DeviceFacts>) -> Environment {
     let governors: Vec<String> = processors::governors(roots).into_iter().collect();
     Environment {
         kernel: text(&roots.proc.join("sys/kernel/osrelease")).unwrap_or_default(),
-        cpu: field(&cpuinfo, "model name").unwrap_or_default().to_owned(),
+        cpu: processor(&cpuinfo),
         cpus: processors::allowed(roots).len() as u32,
         memory_bytes: Bytes(memory_field(&meminfo, "MemTotal").unwrap_or(0)),
         governor: (!governors.is_empty()).then(|| governors.join(", ")),
         virtualization: virtualization(roots, &cpuinfo),
         clocksource: text(&roots.sys.join(CLOCK_SOURCES).join("current_clocksource")),
         cgroup_limits: disk.map(|disk| limits(roots, disk)).unwrap_or_default(),
+    }
+}
+
+/// The processor's name; on aarch64 the kernel tells numbers alone, of who made it and of what it is.
+fn processor(cpuinfo: &str) -> String {
+    if let Some(name) = field(cpuinfo, "model name") {
+        return name.to_owned();
+    }
+    match (field(cpuinfo, IMPLEMENTER), field(cpuinfo, "CPU part")) {
+        (Some(maker), Some(part)) => {
+            let known = CORES.iter().find(|(numbers, _)| *numbers == (maker, part));
+            known.map_or_else(
+                || format!("aarch64, implementer {maker}, part {part}"),
+                |(_, name)| (*name).to_owned(),
+            )
+        }
+        _ => String::new(),
     }
 }
 
@@ -78,8 +117,13 @@ fn virtualization(roots: &Roots, cpuinfo: &str) -> Option<String> {
     if let Some(kind) = text(&roots.sys.join("hypervisor/type")) {
         return Some(kind);
     }
+    // Arm's processors do not say whether there is one: there the firmware alone tells.
+    let arm = field(cpuinfo, IMPLEMENTER).is_some();
     let flags = field(cpuinfo, "flags").unwrap_or_default();
-    if !flags.split_ascii_whitespace().any(|flag| flag == "hypervisor") {
+    if !arm && !flags.split_ascii_whitespace().any(|flag| flag == "hypervisor") {
+        return None;
+    }
+    if arm && !is_arm_guest(roots) {
         return None;
     }
     let firmware = ["sys_vendor", "product_name", "bios_vendor"]
@@ -89,11 +133,23 @@ fn virtualization(roots: &Roots, cpuinfo: &str) -> Option<String> {
     if let Some((_, name)) = firmware {
         return Some((*name).to_owned());
     }
+    if arm {
+        return None;
+    }
     let clocks =
         text(&roots.sys.join(CLOCK_SOURCES).join("available_clocksource")).unwrap_or_default();
     let known = [("kvm-clock", "KVM"), ("hyperv", "Hyper-V")];
     let known = known.iter().find(|(clock, _)| clocks.contains(clock));
     Some(known.map_or("unknown hypervisor", |(_, name)| name).to_owned())
+}
+
+/// Whether the firmware of a machine of Arm's architecture speaks of a guest, by what the product is
+/// called where its vendor makes whole machines too.
+fn is_arm_guest(roots: &Roots) -> bool {
+    let says = |name: &str| text(&roots.sys.join("class/dmi/id").join(name)).unwrap_or_default();
+    let (vendor, product) = (says("sys_vendor"), says("product_name"));
+    let maker = MAKERS.iter().find(|(name, _)| vendor.starts_with(name));
+    !product.ends_with(METAL) && maker.is_none_or(|(_, guest)| product.starts_with(guest))
 }
 
 /// Whether a program may ask for huge pages (transparent ones); `None` where the kernel does not say.

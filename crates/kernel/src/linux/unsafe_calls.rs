@@ -145,12 +145,17 @@ pub fn perf_event_open(
     }
 }
 
-/// Gives the calling thread the idle policy: it runs where nobody else wants to.
+/// Gives the calling thread the idle policy: it runs where nobody else wants to. By the kernel's own
+/// call, because that of musl always fails (POSIX means all threads of the process).
 pub(crate) fn set_idle_policy() -> Result<(), Errno> {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the pointer is to a live `sched_param`, which the kernel only reads; 0 is the
-    // calling thread.
-    checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) })?;
+    // The kernel's `struct sched_param`.
+    let priority: libc::c_int = 0;
+    // SAFETY: the pointer is to a live structure, which the kernel only reads; 0 is the calling
+    // thread.
+    let outcome = unsafe {
+        libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const priority)
+    };
+    checked(outcome)?;
     Ok(())
 }
 

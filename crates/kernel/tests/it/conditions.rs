@@ -48,6 +48,29 @@ fn a_hypervisor_is_named_by_firmware_then_clock_then_not_at_all() {
 }
 
 #[test]
+fn an_arm_machine_has_its_core_by_number_and_its_hypervisor_by_the_firmware_alone() {
+    let fake = machine();
+    let read = || environment(&Roots::below(fake.root()), None);
+    fake.proc("cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n");
+    let known = read();
+    assert_eq!((known.cpu.as_str(), known.virtualization), ("Arm Neoverse-N1", None));
+    fake.proc("cpuinfo", "CPU implementer\t: 0x48\nCPU part\t: 0xd01\n");
+    assert_eq!(read().cpu, "aarch64, implementer 0x48, part 0xd01");
+    for (vendor, product, virtualization) in [
+        ("QEMU", "KVM Virtual Machine", Some("KVM or QEMU")),
+        ("Amazon EC2", "m7g.large", Some("Amazon EC2")),
+        ("Amazon EC2", "m7g.metal", None),
+        ("Microsoft Corporation", "Virtual Machine", Some("Hyper-V")),
+        ("Microsoft Corporation", "Surface Pro X", None),
+        ("ACME", "Board", None),
+    ] {
+        fake.sys("class/dmi/id/sys_vendor", &format!("{vendor}\n"));
+        fake.sys("class/dmi/id/product_name", &format!("{product}\n"));
+        assert_eq!(read().virtualization.as_deref(), virtualization, "{vendor} {product}");
+    }
+}
+
+#[test]
 fn a_machine_that_tells_nothing_gives_empty_facts_and_no_governor() {
     let read = environment(&Roots::below(Fake::new().root()), None);
     assert_eq!(read, Environment::default());

@@ -92,6 +92,16 @@ fn a_partition_of_an_nvme_drive_leads_to_the_drive_with_all_its_facts() {
 }
 
 #[test]
+fn a_container_that_hides_the_list_by_number_still_knows_its_disk() {
+    let fake = nvme();
+    let roots = Roots::below(fake.root());
+    let whole = device_of(&roots, (259, 2)).unwrap();
+    std::fs::remove_dir_all(fake.path("sys/dev/block")).unwrap();
+    assert_eq!(device_of(&roots, (259, 2)), Some(whole));
+    assert_eq!(device_of(&roots, (259, 77)), None);
+}
+
+#[test]
 fn a_partition_begins_where_sysfs_says_and_a_device_built_of_others_nowhere() {
     let fake = nvme();
     let start = |name: &str| start_on_disk(&Roots::below(fake.root()), name);

@@ -39,7 +39,7 @@ pub(crate) fn claim(
     let (major, minor) = numbers(stat.st_rdev);
     let Some(node) = Node::find(roots, (major, minor)) else {
         return Err(refused(
-            format!("{}/dev/block has no {major}:{minor}", roots.sys.display()),
+            format!("{} has no block device {major}:{minor}", roots.sys.display()),
             "mount sysfs, without which nobody can tell who uses it".to_owned(),
         ));
     };

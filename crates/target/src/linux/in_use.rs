@@ -39,8 +39,7 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn find(roots: &Roots, numbers: (u32, u32)) -> Option<Self> {
-        let link = roots.sys.join(format!("dev/block/{}:{}", numbers.0, numbers.1));
-        Self::at(fs::canonicalize(link).ok()?)
+        Self::at(kernel::device::directory(roots, numbers)?)
     }
 
     fn at(directory: PathBuf) -> Option<Self> {

@@ -241,9 +241,9 @@ pub(super) fn load_program(at: AttachTo, code: &[u64]) -> Result<OwnedFd, (Errno
 /// `PERF_TYPE_TRACEPOINT`.
 const TYPE_TRACEPOINT: u32 = 2;
 /// `PERF_EVENT_IOC_SET_BPF`, `_IOW('$', 8, __u32)`.
-const SET_PROGRAM: libc::c_ulong = 0x4004_2408;
+const SET_PROGRAM: libc::Ioctl = 0x4004_2408;
 /// `PERF_EVENT_IOC_ENABLE`, `_IO('$', 0)`.
-const ENABLE: libc::c_ulong = 0x2400;
+const ENABLE: libc::Ioctl = 0x2400;
 
 /// Runs a program whenever a tracepoint is passed, on any processor, until the event is dropped.
 pub(super) fn attach(at: AttachTo, program: impl AsFd) -> Result<OwnedFd, Errno> {
@@ -268,7 +268,7 @@ pub(super) fn attach(at: AttachTo, program: impl AsFd) -> Result<OwnedFd, Errno>
 /// `PERF_SAMPLE_TIME` and `PERF_SAMPLE_RAW`: the time of an event and its fields.
 const SAMPLE_TIME_AND_FIELDS: u64 = 1 << 2 | 1 << 10;
 /// `PERF_EVENT_IOC_SET_FILTER`, `_IOW('$', 6, char *)`.
-const SET_FILTER: libc::c_ulong = 0x4008_2406;
+const SET_FILTER: libc::Ioctl = 0x4008_2406;
 /// `PERF_RECORD_LOST` and `PERF_RECORD_SAMPLE`.
 const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;

@@ -1,8 +1,9 @@
 //! A copy that survives when pages of a mapped file are gone.
 //!
-//! The copy is one string instruction, which the processor can interrupt at any byte with its progress
-//! in registers. The handler of SIGBUS looks whether the fault came from that instruction; if so, it
-//! moves the instruction pointer behind it, and the copy returns how many bytes are left. Any other
+//! The copy keeps its progress in registers: on x86-64 it is one string instruction, which the processor
+//! can interrupt at any byte, on aarch64 a loop of loads and stores. The handler of SIGBUS looks
+//! whether the fault came from there; if so, it moves the instruction pointer behind it, and the copy
+//! returns how many bytes are not known to be copied. Any other
 //! SIGBUS is given back: the former action is restored and the faulting instruction runs again. The
 //! kernel copies from memory that may not be there in the same way (its exception table).
 //!
@@ -17,6 +18,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
 // System V calling convention: to in RDI, from in RSI, bytes in RDX; the result in RAX.
+#[cfg(target_arch = "x86_64")]
 global_asm!(
     ".pushsection .text.halfpower_copy, \"ax\", @progbits",
     ".globl halfpower_copy",
@@ -34,6 +36,43 @@ global_asm!(
     ".popsection",
 );
 
+// Procedure call standard of aarch64: to in X0, from in X1, bytes in X2; the result in X0. A count goes
+// down after its stores.
+#[cfg(target_arch = "aarch64")]
+global_asm!(
+    ".pushsection .text.halfpower_copy, \"ax\", %progbits",
+    ".globl halfpower_copy",
+    ".globl halfpower_copy_access",
+    ".globl halfpower_copy_end",
+    ".type halfpower_copy, %function",
+    "halfpower_copy:",
+    "halfpower_copy_access:",
+    "subs x3, x2, #64",
+    "b.lo 2f",
+    "1:",
+    "ldp q0, q1, [x1]",
+    "ldp q2, q3, [x1, #32]",
+    "add x1, x1, #64",
+    "stp q0, q1, [x0]",
+    "stp q2, q3, [x0, #32]",
+    "add x0, x0, #64",
+    "mov x2, x3",
+    "subs x3, x3, #64",
+    "b.hs 1b",
+    "2:",
+    "cbz x2, halfpower_copy_end",
+    "3:",
+    "ldrb w4, [x1], #1",
+    "strb w4, [x0], #1",
+    "subs x2, x2, #1",
+    "b.ne 3b",
+    "halfpower_copy_end:",
+    "mov x0, x2",
+    "ret",
+    ".size halfpower_copy, . - halfpower_copy",
+    ".popsection",
+);
+
 unsafe extern "C" {
     fn halfpower_copy(to: *mut u8, from: *const u8, bytes: usize) -> usize;
     static halfpower_copy_access: u8;
@@ -43,14 +82,14 @@ unsafe extern "C" {
 /// Who handled SIGBUS before, and whether we could take it over.
 static FORMER: OnceLock<Result<libc::sigaction, Errno>> = OnceLock::new();
 
-/// Copies; returns the bytes that could not be copied because a page was gone.
+/// Copies; returns 0, or how many bytes are not known to be copied because a page was gone.
 ///
 /// # Safety
 /// Both ranges must be mapped with the right protection for so many bytes and not overlap, and
 /// [`install`] must have succeeded.
 #[inline]
 pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) -> usize {
-    // SAFETY: as the caller promises; the direction flag is clear by the calling convention.
+    // SAFETY: as the caller promises; on x86-64 the direction flag is clear by the calling convention.
     unsafe { halfpower_copy(to, from, bytes) }
 }
 
@@ -81,14 +120,33 @@ fn take_over() -> Result<libc::sigaction, Errno> {
     Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
 }
 
+/// A word of the interrupted registers.
+#[cfg(target_arch = "x86_64")]
+type Word = libc::greg_t;
+/// A word of the interrupted registers.
+#[cfg(target_arch = "aarch64")]
+type Word = libc::c_ulonglong;
+
+/// Where the interrupted program goes on.
+#[cfg(target_arch = "x86_64")]
+fn instruction(context: &mut libc::ucontext_t) -> &mut Word {
+    &mut context.uc_mcontext.gregs[libc::REG_RIP as usize]
+}
+
+/// Where the interrupted program goes on.
+#[cfg(target_arch = "aarch64")]
+fn instruction(context: &mut libc::ucontext_t) -> &mut Word {
+    &mut context.uc_mcontext.pc
+}
+
 /// Lets a copy end early; gives everything else back. Async-signal-safe: reads two addresses and
 /// writes one register, or calls sigaction.
 extern "C" fn on_bus_error(_signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
-    const INSTRUCTION: usize = libc::REG_RIP as usize;
     // SAFETY: with SA_SIGINFO the third argument is the interrupted context.
-    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    if registers[INSTRUCTION] == (&raw const halfpower_copy_access) as i64 {
-        registers[INSTRUCTION] = (&raw const halfpower_copy_end) as i64;
+    let instruction = instruction(unsafe { &mut *context.cast::<libc::ucontext_t>() });
+    let copy = (&raw const halfpower_copy_access) as Word..(&raw const halfpower_copy_end) as Word;
+    if copy.contains(instruction) {
+        *instruction = copy.end;
         return;
     }
     if let Some(Ok(former)) = FORMER.get() {

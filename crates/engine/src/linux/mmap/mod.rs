@@ -23,8 +23,6 @@ use std::os::fd::{BorrowedFd, RawFd};
 
 /// Transfers between two looks at the files' lengths.
 const CHECK_EVERY: u32 = 256;
-/// Granularity of msync.
-const PAGE_BYTES: u64 = 4_096;
 
 #[derive(Debug)]
 struct Mapped {
@@ -135,7 +133,9 @@ impl Mapped {
             return failed(Errno::IO);
         }
         if writes && self.synchronous {
-            let start = transfer.offset / PAGE_BYTES * PAGE_BYTES;
+            // msync takes whole pages of the machine, which are not 4 KiB everywhere.
+            let page = rustix::param::page_size() as u64;
+            let start = transfer.offset / page * page;
             let end = transfer.offset + wanted;
             // SAFETY: the range lies in the mapping, from a page's start.
             let written = unsafe {

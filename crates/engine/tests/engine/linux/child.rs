@@ -14,6 +14,9 @@ pub(crate) fn is_child() -> bool {
 pub(crate) fn in_child(test: &str, through: &[&str]) -> Output {
     let program = std::env::current_exe().unwrap();
     let mut words: Vec<std::ffi::OsString> = through.iter().map(Into::into).collect();
+    if let Some(emulator) = testkit::emulator() {
+        words.extend(emulator.split_whitespace().map(Into::into));
+    }
     words.push(program.into());
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(["--exact", test, "--nocapture"]).env(CHILD, "1");

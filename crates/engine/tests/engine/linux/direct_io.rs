@@ -8,9 +8,6 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use testkit::requires;
 
-/// `O_DIRECT` of Linux on x86_64 (asm-generic/fcntl.h).
-const O_DIRECT: i32 = 0o40000;
-
 struct Refused<'a>(&'a File);
 
 impl EngineVisitor for Refused<'_> {
@@ -28,7 +25,7 @@ fn every_engine_reads_past_the_page_cache_or_its_table_line_says_that_it_cannot(
     let buffered = File::create_new(&path).unwrap();
     fill(&buffered).unwrap();
     buffered.sync_all().unwrap();
-    let file = OpenOptions::new().read(true).custom_flags(O_DIRECT).open(&path).unwrap();
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(&path).unwrap();
     let (requests, expected) = random_reads(&File::open(&path).unwrap());
     for info in engines() {
         if info.caches.contains(&CacheMode::Device) {

@@ -69,8 +69,8 @@ fn write_through_is_an_msync_and_the_result_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data");
     File::create(&path).unwrap().set_len(LENGTH).unwrap();
-    // O_DSYNC of Linux on x86_64 (asm-generic/fcntl.h).
-    let file = OpenOptions::new().read(true).write(true).custom_flags(0o10000).open(&path).unwrap();
+    let file =
+        OpenOptions::new().read(true).write(true).custom_flags(libc::O_DSYNC).open(&path).unwrap();
     let mut engine = MmapEngine::open(&setup(&file, 1, true)).unwrap();
     let write = Request { op: OpKind::Write, ..read_at(5 * 4_096 + 512) };
     assert_eq!(outcomes(&mut engine, &[write]), [BLOCK as i32]);

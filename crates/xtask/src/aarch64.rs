@@ -1,0 +1,138 @@
+//! The program on 64-bit Arm: built by the cross compiler, run by qemu-user on this machine.
+//!
+//! qemu-user passes system calls on, so files, clocks and signals are those of this kernel, while every
+//! instruction is emulated. It has no io_uring and no io_submit: tests that ask for those are left out
+//! there, and counted. A simulated document has to have the same bytes as on this processor. Speed says nothing.
+
+use crate::{arguments::Arguments, place};
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+pub(crate) const SWITCHES: [&str; 1] = ["--smoke"];
+const TARGET: &str = "aarch64-unknown-linux-gnu";
+const COMPILER: &str = "aarch64-linux-gnu-gcc";
+const QEMU: &str = "qemu-aarch64";
+/// Where the cross compiler's libraries are.
+const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
+
+/// Crates whose whole tests run there.
+const WHOLE: [&str; 6] = ["kernel", "record", "simdisk", "stats", "volume", "workload"];
+/// Tests of the engines that qemu-user cannot run, each with the reason.
+const LEFT_OUT: [(&str, &str); 4] = [
+    ("uring::", "qemu-user has no io_uring"),
+    ("refusals::", "they fail system calls of io_uring and io_submit"),
+    ("limits::", "the limits that they set bind the emulator itself"),
+    ("the_table_tells", "it opens io_uring"),
+];
+/// Simulated trials whose documents are compared: queues, drives, flash, an array with parity.
+const SIMULATED: [&str; 6] = [
+    "sim:mm1,service=5ms --iodepth 4",
+    "sim:st15150w,disks=4,raid=0,chunk=64k --rw read --bs 64k --iodepth 8",
+    "sim:atlas10k,disks=4,raid=5,failed=1 --rw randrw --iodepth 16",
+    "sim:nvme-ssd,preconditioned=random --rw randwrite --iodepth 32",
+    "sim:cloud --rate-iops 900 --arrival poisson --iodepth 64",
+    "sim:hp_c2247a.parv --rw randread --bs 8k",
+];
+
+pub(crate) fn run(flags: &Arguments) -> Result<bool> {
+    if let Some(lack) = lack() {
+        testkit::skip("aarch64", &lack);
+        return Ok(true);
+    }
+    if flags.has("--smoke") {
+        return cargo(&[
+            "check",
+            "--quiet",
+            "--package=halfpower-engine",
+            "--package=halfpower-kernel",
+        ]);
+    }
+    let whole: Vec<String> =
+        WHOLE.iter().map(|name| format!("--package=halfpower-{name}")).collect();
+    let mut words = vec!["test", "--quiet", "--no-fail-fast"];
+    words.extend(whole.iter().map(String::as_str));
+    let mut good = cargo(&words)?;
+    let mut words = vec!["test", "--quiet", "--package=halfpower-engine", "--"];
+    for (name, reason) in LEFT_OUT {
+        testkit::skip(&format!("aarch64: {name}"), reason);
+        words.extend(["--skip", name]);
+    }
+    good &= cargo(&words)?;
+    good &= cargo(&["build", "--quiet", "--package=halfpower", "--bin=halfpower"])?;
+    let ours = place::dev_binary()?;
+    let theirs = place::target_folder().join(TARGET).join("debug/halfpower");
+    for load in SIMULATED {
+        good &= same_document(&ours, &theirs, load)?;
+    }
+    Ok(good & real_file(&theirs)?)
+}
+
+/// The program of the other processor, through the emulator.
+fn emulated(program: &Path) -> Command {
+    let mut qemu = Command::new(QEMU);
+    qemu.args(["-L", LIBRARIES]).arg(program);
+    qemu
+}
+
+/// Whether a simulated trial is the same document, byte for byte, on both processors.
+fn same_document(ours: &Path, theirs: &Path, load: &str) -> Result<bool> {
+    let document = |command: &mut Command| -> Result<Vec<u8>> {
+        command.arg("run").args(load.split(' ')).args(["--no-save", "--json"]);
+        crate::child::output(command, &[0, 1])
+    };
+    let (ours, theirs) = (document(&mut Command::new(ours))?, document(&mut emulated(theirs))?);
+    let same = ours == theirs && !ours.is_empty();
+    println!("run {load}: {} bytes, {}", ours.len(), if same { "equal" } else { "NOT equal" });
+    Ok(same)
+}
+
+/// Whether trials on a file, by each engine that qemu-user serves, complete what was asked: the file is
+/// verified after it was written, so the bytes are right.
+fn real_file(program: &Path) -> Result<bool> {
+    let folder = testkit::disk_folder()?;
+    let mut good = true;
+    for (engine, cache) in [("sync", "device"), ("threads", "device"), ("mmap", "all")] {
+        let path = folder.path().join(engine);
+        std::fs::write(&path, vec![0; 4 << 20])?;
+        let mut command = emulated(program);
+        command.arg("run").arg(&path).args(["--ioengine", engine, "--cache", cache]);
+        command.args(["--rw", "randwrite", "--overwrite", "--verify", "--iodepth", "1"]);
+        command.args(["--io-size", "2m", "--no-save", "--json"]);
+        let trial: Value = serde_json::from_slice(&crate::child::output(&mut command, &[0, 1])?)?;
+        let verify = &trial["result"]["verify"];
+        let count = |what: &str| verify[what].as_u64().unwrap_or(0);
+        let bad: u64 = ["lost", "misplaced", "torn", "stale"].into_iter().map(count).sum();
+        println!("run FILE --ioengine {engine}: {} blocks are right, {bad} are not", count("good"));
+        good &= verify.is_object() && bad == 0 && count("good") > 0;
+    }
+    Ok(good)
+}
+
+/// What this machine lacks for it.
+fn lack() -> Option<String> {
+    let runs = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    if let Some(program) = [COMPILER, QEMU].into_iter().find(|program| !runs(program)) {
+        return Some(format!(
+            "{program} is not installed (Debian: gcc-aarch64-linux-gnu, qemu-user)"
+        ));
+    }
+    let library =
+        Command::new("rustc").args(["--print=target-libdir", "--target", TARGET]).output();
+    let there = library
+        .is_ok_and(|library| Path::new(String::from_utf8_lossy(&library.stdout).trim()).is_dir());
+    (!there).then(|| format!("Rust has no library for it (rustup target add {TARGET})"))
+}
+
+/// A command of cargo for that processor; whether it succeeded.
+fn cargo(words: &[&str]) -> Result<bool> {
+    let (verb, rest) = words.split_first().context("a command has a verb")?;
+    let mut cargo = place::cargo();
+    cargo.args([verb, "--target", TARGET]).args(rest);
+    cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", COMPILER);
+    let runner = format!("{QEMU} -L {LIBRARIES}");
+    cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", &runner);
+    cargo.env(testkit::EMULATOR, runner);
+    Ok(cargo.status().context("cannot run cargo")?.success())
+}
