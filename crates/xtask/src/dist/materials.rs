@@ -39,6 +39,9 @@ const CHOICE: &str =
 /// The licence of musl, which Rust's distribution links and has no text of.
 const MUSL_TEXT: &str = include_str!("musl-licence.txt");
 
+/// What each part needs, by package URLs.
+type Needs = BTreeMap<String, Vec<String>>;
+
 /// A part of the program.
 struct Part {
     name: String,
@@ -77,7 +80,7 @@ pub(super) fn write(dist: &Dist, tree: &Path) -> Result<()> {
 }
 
 /// The crates of the program, and which needs which by their package URLs.
-fn crates(dist: &Dist) -> Result<(Vec<Part>, BTreeMap<String, Vec<String>>)> {
+fn crates(dist: &Dist) -> Result<(Vec<Part>, Needs)> {
     let cargo = || {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.current_dir(&dist.root);
@@ -279,7 +282,7 @@ fn licences(dist: &Dist, parts: &[Part]) -> Result<String> {
 }
 
 /// The bill of materials as CycloneDX 1.5. Its identity follows from Cargo.lock.
-fn bill(dist: &Dist, parts: &[Part], edges: &BTreeMap<String, Vec<String>>) -> Result<String> {
+fn bill(dist: &Dist, parts: &[Part], edges: &Needs) -> Result<String> {
     let time = jiff::Timestamp::from_second(i64::try_from(dist.epoch)?)?.to_string();
     let lock = sum(&dist.root.join("Cargo.lock"))?;
     let serial = format!(
@@ -372,6 +375,6 @@ mod tests {
         assert_eq!(lock_sums(lock), BTreeMap::from([(key.clone(), "ab12".to_owned())]));
         assert_eq!(name_and_version("a v1.2.3 (proc-macro) (*)"), Some(key));
         assert_eq!(name_and_version(""), None);
-        assert_eq!(musl_version(b"\0x1.2\0\01.2.5\0").unwrap(), "1.2.5");
+        assert_eq!(musl_version(b"\0x1.2\0v1.2.5\0").unwrap(), "1.2.5");
     }
 }

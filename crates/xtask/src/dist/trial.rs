@@ -10,12 +10,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use testkit::Capability;
 
+/// What tries a package, or says what is wrong with it.
+type Try = fn(&Dist) -> Result<()>;
+
 /// What a user may type first; its answer is the same everywhere.
 const FIRST: [&str; 4] = ["run", "sim:mm1,service=5ms", "--no-save", "--json"];
 
 /// Tries everything that can be tried here; whether all was well.
 pub(super) fn run(dist: &Dist) -> Result<bool> {
-    let tries: [(&str, fn(&Dist) -> Result<()>); 4] =
+    let tries: [(&str, Try); 4] =
         [("lintian", lintian), ("manual pages", manual), ("deb", deb), ("rpm", rpm)];
     let mut good = true;
     for (name, work) in tries {
