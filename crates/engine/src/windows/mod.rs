@@ -45,15 +45,17 @@ const NOT_SUPPORTED: SystemError = SystemError::new(ERROR_NOT_SUPPORTED as i32);
 
 /// Refuses flushes that the system does not have: it writes out and makes durable at once.
 pub(crate) fn check_flush(kind: Option<FlushKind>) -> Result<(), EngineError> {
-    match kind {
-        None | Some(FlushKind::Fsync) => Ok(()),
-        Some(FlushKind::Fdatasync | FlushKind::SyncFileRange) => Err(EngineError::Unavailable {
-            engine: "this kind of flush",
-            cause: "it is a call of Linux".to_owned(),
-            errno: NOT_SUPPORTED,
-            remedy: "use --fsync, which is FlushFileBuffers",
-        }),
-    }
+    let flag = match kind {
+        None | Some(FlushKind::Fsync) => return Ok(()),
+        Some(FlushKind::Fdatasync) => "--fdatasync",
+        Some(FlushKind::SyncFileRange) => "--sync-file-range",
+    };
+    Err(EngineError::Unavailable {
+        engine: flag,
+        cause: "it is a call of Linux".to_owned(),
+        errno: NOT_SUPPORTED,
+        remedy: "use --fsync, which is FlushFileBuffers",
+    })
 }
 
 /// The engine of a job that names none: the one that reaches any depth from one thread.
