@@ -45,8 +45,8 @@ pub use linux::{BUFFERS_NOT_REGISTERED, IO_SUBMIT_BLOCKS, Mappings, Uring, probe
 pub use null::NullEngine;
 pub use plain_calls::{PlainCalls, SyncEngine};
 pub use platform::{
-    AsRawFile, DEFAULT_ENGINE, MonotonicClock, OwnedFile, RawFile, join_control_group,
-    probe_default_engine, set_io_priority, sleep_precisely,
+    AsRawFile, COMMIT_FLUSH, DEFAULT_ENGINE, MonotonicClock, OwnedFile, RawFile,
+    join_control_group, probe_default_engine, set_io_priority, sleep_precisely,
 };
 pub use positioned::{read_all, read_up_to_end, write_all};
 pub use striped::{StripeLayout, StripePlace, Striped};

@@ -92,7 +92,10 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     };
     let identity = session.identity(&format!("profile {} {settings:?}", arguments.for_diagnosis));
     let commits = (write && !session.is_simulated())
-        .then(|| CommitsPlan::new(CheckSettings { budget: for_commits, ..settings.clone() }))
+        .then(|| {
+            let settings = CheckSettings { budget: for_commits, ..settings.clone() };
+            CommitsPlan::new(settings, engine::COMMIT_FLUSH)
+        })
         .flatten();
     let left = budget.since(commits.as_ref().map_or(Nanos(0), |_| for_commits));
     let settings = CheckSettings { budget: left, ..settings };

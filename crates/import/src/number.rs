@@ -37,7 +37,9 @@ impl Reading {
         let decimals = mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         // Beyond 17 digits nothing is told by a double.
         let place = exponent.saturating_sub(i32::try_from(decimals).ok()?).clamp(-18, 18);
-        Some(Self { value, step: 10f64.powi(place) })
+        // A power of a negative number of tens differs between systems in its last bit.
+        let tens = 10f64.powi(place.abs());
+        Some(Self { value, step: if place < 0 { 1.0 / tens } else { tens } })
     }
 
     pub(crate) fn times(self, factor: f64) -> Self {

@@ -12,13 +12,16 @@
 compile_error!("halfpower runs on Linux on x86_64 only");
 
 mod activity;
+mod capabilities;
 mod error;
 #[cfg(target_os = "linux")]
 mod linux;
 mod notes;
+mod probe;
 pub mod read;
 mod selection;
 mod soaker;
+mod soaking;
 mod wake;
 #[cfg(windows)]
 mod windows;
@@ -29,21 +32,22 @@ use linux as platform;
 use windows as platform;
 
 pub use activity::{Activity, device_in_flight_activity};
+pub use capabilities::capabilities;
 pub use error::{KernelError, system_words};
 #[cfg(target_os = "linux")]
 pub use linux::unsafe_calls::{PerfEventAttributes, checked, own_descriptor, perf_event_open};
 #[cfg(target_os = "linux")]
 pub use linux::{mounts, process};
-pub use platform::capabilities::{capabilities, disk_of};
+pub use platform::capabilities::disk_of;
 pub use platform::descriptors::allow_descriptors;
 pub use platform::environment::{environment, environment_findings, huge_pages_allowed};
-pub use platform::probe::RealProbe;
 pub use platform::program::{
     ENDING_SIGNALS, bind_to_processors, cpu_time_ns, dirty_bytes, memory_file, terminal_columns,
     usable_processors,
 };
 pub use platform::{changed_setting, device, filesystem, live};
+pub use probe::RealProbe;
 pub use read::Roots;
 pub use soaker::{Calibration, SoakSpan, SoakTap, Soaker, SoakerError};
 #[cfg(windows)]
-pub use windows::unsafe_calls as calls;
+pub use windows::unsafe_calls;

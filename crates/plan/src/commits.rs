@@ -44,8 +44,9 @@ pub struct CommitsPlan {
 impl CommitsPlan {
     /// A plan for the budget of `settings`; `None` where it is too short for one, or the area for a
     /// log. The file must reach to the end of the area and no further: new blocks are added behind it.
+    /// `flush` is the kind by which programs commit on this system.
     #[must_use]
-    pub fn new(settings: CheckSettings) -> Option<Self> {
+    pub fn new(settings: CheckSettings, flush: FlushKind) -> Option<Self> {
         let visit = |committers: &[u32]| {
             let units: u64 = committers.iter().map(|&number| units(number)).sum();
             Nanos(settings.budget.0 / (MIN_VISITS as u64 * 2 * units))
@@ -56,7 +57,7 @@ impl CommitsPlan {
         let mut visits = Visits::new(settings, u64::MAX - 3);
         for log in LogKind::BOTH {
             for &number in *committers {
-                if let Some(workload) = workload(log, number, area) {
+                if let Some(workload) = workload(log, number, area, flush) {
                     visits.add(workload, log);
                 }
             }
@@ -75,7 +76,7 @@ fn units(committers: u32) -> u64 {
 }
 
 /// Committers on a log: at the start of the area, or behind its end.
-fn workload(log: LogKind, committers: u32, area: Bytes) -> Option<Workload> {
+fn workload(log: LogKind, committers: u32, area: Bytes, flush: FlushKind) -> Option<Workload> {
     let new = log == LogKind::NewBlocks;
     let length = LOG_BYTES.min(area.0);
     let offset = if new { area.0 } else { 0 };
@@ -88,7 +89,7 @@ fn workload(log: LogKind, committers: u32, area: Bytes) -> Option<Workload> {
             numjobs: committers,
             cache: CacheMode::All,
             engine: EngineName::Sync,
-            flush: Some(Flush { kind: FlushKind::Fdatasync, every: 1 }),
+            flush: Some(Flush { kind: flush, every: 1 }),
             offset_bytes: Bytes(offset),
             runtime_ns: Nanos(1_000_000_000),
             ..Workload::default()

@@ -144,14 +144,19 @@ fn no_log(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::place as three;
 
     #[test]
     fn the_default_file_follows_the_data_home_then_the_home_and_no_relative_path() {
-        let place = |data_home: &str, home: &str| place(Some(data_home.into()), Some(home.into()));
+        let place =
+            |data_home: &str, home: &str| three(Some(data_home.into()), Some(home.into()), None);
         assert_eq!(place("/d", "/h"), Some("/d/halfpower/halfpower.db".into()));
         assert_eq!(place("d", "/h"), Some("/h/.local/share/halfpower/halfpower.db".into()));
         assert_eq!(place("", "/h"), Some("/h/.local/share/halfpower/halfpower.db".into()));
         assert_eq!(place("d", "h"), None);
+        let local = || Some("/l".into());
+        assert_eq!(three(None, None, local()), Some("/l/halfpower/halfpower.db".into()));
+        let home = three(None, Some("/h".into()), local());
+        assert_eq!(home, Some("/h/.local/share/halfpower/halfpower.db".into()));
     }
 }

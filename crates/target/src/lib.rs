@@ -3,6 +3,8 @@
 //! [`open_target`] decides what a path means and refuses what could lose data; [`reopen`] gives the
 //! descriptors of a run. The names below are the interface; `linux` and `windows` stand beside each other.
 
+mod area;
+mod default_size;
 mod destruction;
 mod error;
 mod findings;
@@ -22,6 +24,7 @@ use linux as platform;
 #[cfg(windows)]
 use windows as platform;
 
+pub use default_size::default_test_size;
 pub use destruction::destruction;
 pub use error::TargetError;
 pub use handle::{Access, TargetHandle};
@@ -37,4 +40,4 @@ pub use platform::files::{
 pub use platform::layout::layout;
 pub use platform::open::open_target;
 pub use rounding::{file_sizes, rounding_loss};
-pub use testfile::{default_test_size, write_test_file};
+pub use testfile::write_test_file;

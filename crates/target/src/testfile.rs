@@ -7,6 +7,7 @@
 //! file system filled to the brim: the larger of 5 % and 1 GiB stays free, because many file
 //! systems slow down when nearly full.
 
+use crate::default_size::{CHUNK_BYTES, DEFAULT_MIN_BYTES};
 use crate::error::TargetError;
 use crate::findings::placement_findings;
 use crate::handle::TargetHandle;
@@ -23,16 +24,10 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 const GIB: u64 = 1 << 30;
-const DEFAULT_MAX_BYTES: u64 = 2 * GIB;
-const DEFAULT_MIN_BYTES: u64 = 256 << 20;
-/// The default takes this part of the free space.
-const DEFAULT_PART: u64 = 10;
 /// What must stay free at least, whatever the size of the file system.
 const MARGIN_BYTES: u64 = GIB;
 /// And this part of the file system: 5 %.
 const MARGIN_PART: u64 = 20;
-/// Unit of writing: long enough for full throughput, short enough for smooth progress.
-const CHUNK_BYTES: u64 = 1 << 20;
 const WRITERS: usize = 2;
 /// Chunks that a writer leaves in the page cache at most, where there is no way past it.
 const CHUNKS_PER_SYNC: u64 = 64;
@@ -40,16 +35,6 @@ const CHUNKS_PER_SYNC: u64 = 64;
 const POLL: Duration = Duration::from_millis(50);
 /// Alignment of the writers' memory, enough for every device.
 const PAGE_BYTES: usize = 4096;
-
-/// The size of a test file where the user names none: the smaller of 2 GiB and a tenth of the free
-/// space, at least 256 MiB.
-#[must_use]
-pub fn default_test_size(free: Bytes) -> Bytes {
-    let tenth = free.0 / DEFAULT_PART;
-    // A multiple of the chunk is a multiple of every block and request size.
-    let tenth = tenth - tenth % CHUNK_BYTES;
-    Bytes(tenth.clamp(DEFAULT_MIN_BYTES, DEFAULT_MAX_BYTES))
-}
 
 /// Refuses a test file that would leave less than the margin.
 fn check_margin(path: &Path, filesystem: &FilesystemFacts, size: Bytes) -> Result<(), TargetError> {

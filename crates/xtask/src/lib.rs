@@ -69,6 +69,7 @@ usage: cargo xtask VERB [flags]
                           what the program leaves behind when it is killed at random moments
   fuzz [--only READER] [--seconds N] [--first SEED] [--keep] [--binary B]
                           whatever comes from outside, twisted at random
+  twins                   the program for Linux and that for Windows give the same bytes
   wine [CARGO WORDS]      the program for Windows under wine: a command of cargo, or without
                           words the tests of what differs there
   burner                  the upper bound of processor cost against a known one";
@@ -81,7 +82,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 16] =
+const VERBS: [Verb; 17] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -98,6 +99,7 @@ const VERBS: [Verb; 16] =
         ("fuzz", &fuzz::SWITCHES, &fuzz::VALUES, fuzz::run),
         ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
         ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
+        ("twins", &[], &[], wine::twins::run),
         ("wine", &[arguments::ANY], &[], wine::run),
         ("kills", &[], &kills::VALUES, kills::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),

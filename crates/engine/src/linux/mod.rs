@@ -44,6 +44,9 @@ pub(crate) fn check_flush(_kind: Option<FlushKind>) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// How programs commit: fdatasync, as databases do: the times of a file are not part of a commit.
+pub const COMMIT_FLUSH: FlushKind = FlushKind::Fdatasync;
+
 /// The engine of a job that names none: the one that reaches any depth from one thread.
 pub const DEFAULT_ENGINE: EngineName = EngineName::IoUring;
 

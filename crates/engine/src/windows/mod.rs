@@ -58,6 +58,9 @@ pub(crate) fn check_flush(kind: Option<FlushKind>) -> Result<(), EngineError> {
     })
 }
 
+/// How programs commit: FlushFileBuffers, which is all that there is.
+pub const COMMIT_FLUSH: FlushKind = FlushKind::Fsync;
+
 /// The engine of a job that names none: the one that reaches any depth from one thread.
 pub const DEFAULT_ENGINE: EngineName = EngineName::Iocp;
 

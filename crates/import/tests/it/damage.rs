@@ -7,7 +7,7 @@ use record::{Figure, FindingCode, Interval, Observation};
 use stats::SplitMix64;
 use std::time::{Duration, Instant};
 
-const SAMPLES: [(&str, Format); 15] = [
+const SAMPLES: [(&str, Format); 14] = [
     ("iostat.json", Format::Iostat),
     ("iostat-iso-megabytes.json", Format::Iostat),
     ("iostat-short.json", Format::Iostat),
@@ -22,7 +22,6 @@ const SAMPLES: [(&str, Format); 15] = [
     ("typeperf.csv", Format::Perfmon),
     ("relog-utf16.csv", Format::Perfmon),
     ("typeperf-german.csv", Format::Perfmon),
-    ("perfmon-layers.csv", Format::Perfmon),
 ];
 /// Changed files of each sample.
 fn mutations() -> u64 {

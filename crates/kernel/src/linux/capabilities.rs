@@ -13,7 +13,7 @@ use crate::linux::perf::{PerfCounter, paranoid_level};
 use crate::linux::probe::{cpu_split, steal_ns};
 use crate::linux::processors;
 use crate::read::{Roots, field, text};
-use crate::soaker::Soaker;
+use crate::soaking::Soaking;
 use engine::EngineError;
 use record::{Capability, CgroupLimit, CpuSplit, DeviceFacts, format_bytes};
 use rustix::fs::{Access, Mode, OFlags};
@@ -25,8 +25,11 @@ use std::path::Path;
 const MEMLOCK_WANTED_BYTES: u64 = 272 << 20;
 
 /// What the kernel tells of this machine and of a disk.
-#[must_use]
-pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability> {
+pub(crate) fn capabilities(
+    roots: &Roots,
+    disk: Option<&DeviceFacts>,
+    soaker: &Result<Soaking, String>,
+) -> Vec<Capability> {
     vec![
         root(),
         device_counters(roots, disk),
@@ -39,7 +42,7 @@ pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability
         governor(roots),
         clock_frequency(roots),
         perf_events(roots, PerfCounter::instructions(roots).err().as_deref()),
-        soaker(roots),
+        upper_bound(roots, soaker),
         pressure(roots),
         control_groups(roots, disk),
         fio(std::env::var_os("PATH").as_deref()),
@@ -166,13 +169,11 @@ fn perf_events(roots: &Roots, refusal: Option<&str>) -> Capability {
 }
 
 /// Whether soakers can be started, and on how many processors.
-fn soaker(roots: &Roots) -> Capability {
-    let started = Soaker::start(roots);
-    let detail = match &started {
-        Err(error) => error.to_string(),
-        Ok(soaker) => {
-            let on = format!("a soaker on each of {} processors", soaker.cpus());
-            let doubts = soaker.doubts().join("; ");
+fn upper_bound(roots: &Roots, soaker: &Result<Soaking, String>) -> Capability {
+    let detail = match soaker {
+        Err(error) => error.clone(),
+        Ok(Soaking { cpus, doubts }) => {
+            let on = format!("a soaker on each of {cpus} processors");
             if doubts.is_empty() {
                 format!("{on}; {} usable", processors::usable(roots))
             } else {
@@ -181,7 +182,7 @@ fn soaker(roots: &Roots) -> Capability {
         }
     };
     let remedy = "--cpu-upper cannot be used; lower bounds can";
-    Capability::of("upper bound of CPU cost", started.is_ok(), detail, remedy)
+    Capability::of("upper bound of CPU cost", soaker.is_ok(), detail, remedy)
 }
 
 fn clock_frequency(roots: &Roots) -> Capability {

@@ -18,7 +18,5 @@ pub(crate) mod probe;
 pub mod process;
 pub(crate) mod processors;
 pub(crate) mod program;
-pub(crate) mod remedy;
-pub(crate) mod threads;
 pub(crate) mod unsafe_calls;
 pub(crate) mod volume_log;

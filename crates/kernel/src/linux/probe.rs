@@ -17,7 +17,6 @@ use crate::linux::perf::PerfCounter;
 use crate::linux::processors;
 use crate::linux::unsafe_calls::process_times_us;
 use crate::read::{Roots, cpu_ticks, names, text};
-use crate::soaker::SoakTap;
 use engine::{CpuSample, DeviceSample, Probe, ProbeFacts, ProbeSample, Processors};
 use record::{CpuSplit, DeviceFacts, Nanos};
 use rustix::param::clock_ticks_per_second;
@@ -28,20 +27,18 @@ use std::collections::{HashMap, HashSet};
 const WORKER_NAMES: [&str; 2] = ["iou-wrk", "iou-sqp"];
 
 /// Reads the counters of this machine.
-pub struct RealProbe {
+pub(crate) struct Counters {
     roots: Roots,
     workers: Workers,
     last_cpu: (u64, u64),
     /// Or why there is none.
     device: Result<DeviceReader, String>,
     instructions: Result<PerfCounter, String>,
-    tap: SoakTap,
 }
 
-impl RealProbe {
+impl Counters {
     /// A probe of this process and of the disks under its targets, each of which counts once.
-    #[must_use]
-    pub fn new(roots: Roots, disks: &[DeviceFacts]) -> Self {
+    pub(crate) fn new(roots: Roots, disks: &[DeviceFacts]) -> Self {
         let uncounted = disks.iter().find(|disk| disk.iostats == Some(false));
         let device = match uncounted {
             _ if disks.is_empty() => Err("the target has no block device".to_owned()),
@@ -52,14 +49,7 @@ impl RealProbe {
             None => Ok(DeviceReader::new(disks)),
         };
         let instructions = PerfCounter::instructions(&roots);
-        let tap = SoakTap::default();
-        Self { roots, workers: Workers::default(), last_cpu: (0, 0), device, instructions, tap }
-    }
-
-    /// Where a soaker's counts can be had at the moments of this probe's samples.
-    #[must_use]
-    pub fn soak_tap(&self) -> SoakTap {
-        self.tap.clone()
+        Self { roots, workers: Workers::default(), last_cpu: (0, 0), device, instructions }
     }
 
     fn cpu(&mut self) -> Option<CpuSample> {
@@ -82,10 +72,9 @@ impl RealProbe {
     }
 }
 
-impl Probe for RealProbe {
+impl Probe for Counters {
     fn sample(&mut self) -> ProbeSample {
         let at = Nanos(now_ns(ClockId::Monotonic));
-        self.tap.record();
         // The device first: it is what a window's edges matter most for.
         let device = self.device();
         ProbeSample { at, cpu: self.cpu(), device, components: Vec::new() }

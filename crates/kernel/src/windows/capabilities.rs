@@ -3,7 +3,7 @@
 //! Each entry is tried. What only Linux has is named with its reason, so that nobody looks for it.
 
 use crate::read::Roots;
-use crate::soaker::Soaker;
+use crate::soaking::Soaking;
 use crate::windows::device::opened_as;
 use crate::windows::environment::{environment, release};
 use crate::windows::filesystem::filesystem_of;
@@ -15,8 +15,11 @@ use std::path::Path;
 use windows_sys::Win32::Foundation::GENERIC_READ;
 
 /// What Windows tells of this machine and of a disk.
-#[must_use]
-pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability> {
+pub(crate) fn capabilities(
+    roots: &Roots,
+    disk: Option<&DeviceFacts>,
+    soaker: &Result<Soaking, String>,
+) -> Vec<Capability> {
     let not_here = |name, lost| Capability::of(name, false, "not on Windows", lost);
     vec![
         Capability::of("system", true, release(), ""),
@@ -26,7 +29,7 @@ pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability
         clock(),
         processor_time(),
         clock_frequency(),
-        soaker(roots),
+        upper_bound(soaker),
         hypervisor(roots),
         not_here(
             "io_uring",
@@ -105,17 +108,15 @@ fn clock_frequency() -> Capability {
 }
 
 /// Whether soakers can be started, and on how many processors.
-fn soaker(roots: &Roots) -> Capability {
-    let started = Soaker::start(roots);
-    let detail = match &started {
-        Err(error) => error.to_string(),
-        Ok(soaker) => {
-            let doubts = soaker.doubts().join("; ");
-            format!("a soaker on each of {} processors, but unsure: {doubts}", soaker.cpus())
+fn upper_bound(soaker: &Result<Soaking, String>) -> Capability {
+    let detail = match soaker {
+        Err(error) => error.clone(),
+        Ok(Soaking { cpus, doubts }) => {
+            format!("a soaker on each of {cpus} processors, but unsure: {doubts}")
         }
     };
     let remedy = "--cpu-upper cannot be used; lower bounds can";
-    Capability::of("upper bound of CPU cost", started.is_ok(), detail, remedy)
+    Capability::of("upper bound of CPU cost", soaker.is_ok(), detail, remedy)
 }
 
 fn hypervisor(roots: &Roots) -> Capability {

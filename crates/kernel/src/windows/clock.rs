@@ -1,4 +1,4 @@
-//! The clocks as nanoseconds.
+//! Reads the clocks of Windows in nanoseconds.
 
 use engine::{Clock, MonotonicClock};
 use std::time::{SystemTime, UNIX_EPOCH};

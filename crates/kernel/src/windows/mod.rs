@@ -15,6 +15,4 @@ pub mod live;
 pub(crate) mod probe;
 pub(crate) mod processors;
 pub(crate) mod program;
-pub(crate) mod remedy;
-pub(crate) mod threads;
 pub mod unsafe_calls;

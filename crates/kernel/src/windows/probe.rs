@@ -5,7 +5,6 @@
 //! cycles of a clock that Windows does not tell, and no split.
 
 use crate::read::Roots;
-use crate::soaker::SoakTap;
 use crate::windows::clock::monotonic_ns;
 use crate::windows::device::opened_as;
 use crate::windows::disk_performance::{DiskPerformance, SIZE};
@@ -20,29 +19,22 @@ use windows_sys::Win32::System::Ioctl::IOCTL_DISK_PERFORMANCE;
 const TICK_NS: u64 = 15_625_000;
 
 /// Reads the counters of this machine.
-pub struct RealProbe {
+pub(crate) struct Counters {
     /// Or why there is none.
     device: Result<DeviceReader, String>,
-    tap: SoakTap,
 }
 
-impl RealProbe {
+impl Counters {
     /// A probe of this process and of the disks under its targets, each of which counts once.
-    #[must_use]
-    pub fn new(roots: Roots, disks: &[DeviceFacts]) -> Self {
+    #[expect(clippy::needless_pass_by_value, reason = "Linux keeps them")]
+    pub(crate) fn new(roots: Roots, disks: &[DeviceFacts]) -> Self {
         let device = if disks.is_empty() {
             Err("Windows tells no disk below the target".to_owned())
         } else {
             let mut reader = DeviceReader::new(disks);
             reader.read(&roots).map(|_| reader)
         };
-        Self { device, tap: SoakTap::default() }
-    }
-
-    /// Where a soaker's counts can be had at the moments of this probe's samples.
-    #[must_use]
-    pub fn soak_tap(&self) -> SoakTap {
-        self.tap.clone()
+        Self { device }
     }
 
     fn device(&mut self) -> Option<DeviceSample> {
@@ -51,10 +43,9 @@ impl RealProbe {
     }
 }
 
-impl Probe for RealProbe {
+impl Probe for Counters {
     fn sample(&mut self) -> ProbeSample {
         let at = Nanos(monotonic_ns());
-        self.tap.record();
         // The device first: it is what a window's edges matter most for.
         let device = self.device();
         let cpu = process_times_ns().map(|(user_ns, system_ns)| CpuSample {

@@ -2,7 +2,9 @@
 //! device has no flush.
 
 use plan::{CheckPlan, CheckSettings, CommitsPlan, Plan, PlannedTrial, Preparation, SideBySide};
-use record::{Bytes, CacheMode, DirectionResult, EngineName, LogKind, Nanos, Trial, TrialResult};
+use record::{
+    Bytes, CacheMode, DirectionResult, EngineName, FlushKind, LogKind, Nanos, Trial, TrialResult,
+};
 use session::Session;
 use simdisk::SimSpec;
 use std::collections::BTreeMap;
@@ -58,7 +60,7 @@ fn all(plan: &mut dyn Plan) -> Vec<PlannedTrial> {
 
 #[test]
 fn each_number_of_committers_commits_three_times_to_old_blocks_and_to_new_ones() {
-    let trials = all(&mut CommitsPlan::new(settings(10_000)).unwrap());
+    let trials = all(&mut CommitsPlan::new(settings(10_000), FlushKind::Fdatasync).unwrap());
     let mut visits: BTreeMap<(LogKind, u32), usize> = BTreeMap::new();
     for planned in &trials {
         let workload = &planned.workload;
@@ -86,7 +88,7 @@ fn each_number_of_committers_commits_three_times_to_old_blocks_and_to_new_ones()
 #[test]
 fn less_time_has_fewer_points_and_too_little_none() {
     let numbers = |budget_ms| {
-        let plan = CommitsPlan::new(settings(budget_ms));
+        let plan = CommitsPlan::new(settings(budget_ms), FlushKind::Fdatasync);
         let mut plan = plan?;
         let mut numbers: Vec<u32> =
             all(&mut plan).iter().map(|planned| planned.workload.numjobs).collect();
@@ -101,7 +103,7 @@ fn less_time_has_fewer_points_and_too_little_none() {
 
 #[test]
 fn a_point_whose_writes_fail_is_not_tried_again() {
-    let mut plan = CommitsPlan::new(settings(3_000)).unwrap();
+    let mut plan = CommitsPlan::new(settings(3_000), FlushKind::Fdatasync).unwrap();
     let mut failed = 0;
     while let Some(planned) = plan.next() {
         let new = log(&planned) == LogKind::NewBlocks;
@@ -116,7 +118,7 @@ fn plans_beside_each_other_share_the_time_from_begin_to_end() {
     let (requests, commits) = (settings(25_000), settings(5_000));
     let mut plan = SideBySide::new(vec![
         (Box::new(CheckPlan::new(requests).unwrap()), Nanos(25_000_000_000)),
-        (Box::new(CommitsPlan::new(commits).unwrap()), Nanos(5_000_000_000)),
+        (Box::new(CommitsPlan::new(commits, FlushKind::Fdatasync).unwrap()), Nanos(5_000_000_000)),
     ]);
     let trials = all(&mut plan);
     let end = plan.progress();

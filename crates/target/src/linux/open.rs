@@ -6,13 +6,13 @@
 //! without the user's word or in use as storage, and block devices that are not named, in use or
 //! not blank (`claim`). Rejected: named test files with a clean-up on exit (SIGKILL leaves them).
 
+use crate::default_size::default_test_size;
 use crate::error::TargetError;
 use crate::findings::target_findings;
 use crate::handle::{Access, TargetHandle};
 use crate::linux::claim::claim;
 use crate::linux::descriptor::{create_nameless, direct_alignment};
 use crate::linux::in_use::{Use, file_use};
-use crate::testfile::default_test_size;
 use kernel::Roots;
 use kernel::device::{device_of, numbers};
 use kernel::filesystem::locate_filesystem;

@@ -8,8 +8,8 @@
 
 use crate::error::TargetError;
 use crate::signature::{Looked, find};
-use kernel::calls::{device_control, drive_letters, open_device, windows_folder};
 use kernel::device::{device_facts, opened_as, volume_extents};
+use kernel::unsafe_calls::{device_control, drive_letters, open_device, windows_folder};
 use std::fs::File;
 use std::os::windows::fs::FileExt;
 use std::os::windows::io::OwnedHandle;
@@ -61,7 +61,7 @@ fn in_use(name: &str, volumes: &[Volume]) -> Option<(String, String)> {
 
 /// The volumes with a letter.
 fn volumes() -> Vec<Volume> {
-    let system = windows_folder().and_then(|folder| folder.to_str().map(|text| text.to_owned()));
+    let system = windows_folder().and_then(|folder| folder.to_str().map(str::to_owned));
     let of = |name: String| {
         let open = open_device(&opened_as(&name), 0, 0).ok();
         let extents = open.and_then(volume_extents).unwrap_or_default();

@@ -2,8 +2,8 @@
 
 use crate::windows::unsafe_calls::{create_file, file_number, reserve_clusters};
 use engine::OwnedFile;
-use kernel::calls::space;
 use kernel::device::device_named;
+use kernel::unsafe_calls::space;
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Result};
 use std::os::windows::io::AsHandle;

@@ -4,19 +4,19 @@
 //! What could destroy data is refused here, before anything is written: existing files without the user's
 //! word, disks and volumes that are not named, in use or not blank (`claim`).
 
+use crate::default_size::default_test_size;
 use crate::error::TargetError;
 use crate::findings::target_findings;
 use crate::handle::{Access, TargetHandle};
-use crate::testfile::default_test_size;
 use crate::windows::claim::claim;
 use crate::windows::descriptor::{create_nameless, direct_alignment};
 use crate::windows::files::is_device_path;
 use crate::windows::unsafe_calls::create_file;
 use engine::OwnedFile;
 use kernel::Roots;
-use kernel::calls::{device_control, open_device};
 use kernel::device::{device_facts, opened_as};
 use kernel::filesystem::locate_filesystem;
+use kernel::unsafe_calls::{device_control, open_device};
 use record::{Bytes, DeviceFacts, FilesystemFacts, Target, TargetKind};
 use std::path::Path;
 use windows_sys::Win32::Foundation::{GENERIC_READ, GENERIC_WRITE};

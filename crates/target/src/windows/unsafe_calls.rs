@@ -1,6 +1,6 @@
 //! Every call of this crate that the compiler cannot check, wrapped so that its callers are safe.
 
-use kernel::calls::wide;
+use kernel::unsafe_calls::wide;
 use std::ffi::c_void;
 use std::io::{Error, Result};
 use std::mem::{size_of, zeroed};

@@ -6,6 +6,8 @@
 //! lacks something, that is said and counted as a skip. Rejected: a machine of a CI service with Windows as
 //! the only place of these tests (nobody who works on Linux would run them before a push).
 
+pub(crate) mod twins;
+
 use crate::arguments::Arguments;
 use crate::place;
 use anyhow::{Context, Result, ensure};
@@ -19,8 +21,17 @@ const LOADERS: [&str; 3] = ["wine64", "/usr/lib/wine/wine64", "wine"];
 /// What stands in for a library of Windows, and its name there.
 const STUB: &str = include_str!("bcryptprimitives.c");
 const STUB_LIBRARY: &str = "bcryptprimitives.dll";
-/// What CI runs: the engines, whose calls differ.
-const SHORT: [&str; 4] = ["test", "--no-fail-fast", "-p", "halfpower-engine"];
+/// What CI runs: the engines, and what is asked of the system, whose calls differ.
+const SHORT: [&str; 8] = [
+    "test",
+    "--no-fail-fast",
+    "-p",
+    "halfpower-engine",
+    "-p",
+    "halfpower-kernel",
+    "-p",
+    "halfpower-target",
+];
 /// What runs beside it without words: whole trials on files, not those of simulated devices, which are the
 /// same everywhere.
 const TRIALS: [&str; 12] = [
@@ -75,6 +86,12 @@ fn command(words: &[String]) -> Result<std::result::Result<Command, String>> {
     let (verb, rest) = words.split_first().context("no command of cargo")?;
     let mut command = place::cargo();
     command.args([verb, "--target", TARGET]).args(rest);
+    in_folder(&mut command, &folder, loader);
+    Ok(Ok(command))
+}
+
+/// Tells a command where wine keeps its things.
+fn in_folder(command: &mut Command, folder: &Path, loader: &str) {
     command
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", COMPILER)
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", loader)
@@ -82,7 +99,6 @@ fn command(words: &[String]) -> Result<std::result::Result<Command, String>> {
         .env("WINEDEBUG", "-all")
         // Drive Z is the root of this machine.
         .env("WINEPATH", format!("Z:{}", folder.display()).replace('/', "\\"));
-    Ok(Ok(command))
 }
 
 /// The loader of wine, or what is missing and how it comes here.

@@ -7,7 +7,16 @@
 //! timers. Rejected: the latencies that the kernel lists for idle states (bounds, and none on
 //! virtual machines).
 
-use crate::platform::threads::with_sharp_timers;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(windows)]
+use windows as system;
+
 use record::WakeUp;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -26,7 +35,7 @@ pub fn wake_ups() -> &'static [WakeUp] {
 }
 
 fn measured() -> Vec<WakeUp> {
-    with_sharp_timers(|| {
+    system::with_sharp_timers(|| {
         let sleeps = SLEEPS_US.into_iter();
         sleeps.map(|(us, times)| wake_up(Duration::from_micros(us), times)).collect()
     })

@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 /// What to try after an error number.
-pub(crate) fn remedy(cause: &std::io::Error) -> &'static str {
+pub(super) fn remedy(cause: &std::io::Error) -> &'static str {
     match Errno::from_io_error(cause).unwrap_or(Errno::IO) {
         Errno::NOENT | Errno::NOTDIR => "check the path",
         Errno::ACCESS => "run as a user with the permission, or name a target that you own",

@@ -8,7 +8,7 @@ use windows_sys::Win32::Foundation::{
 };
 
 /// What to try after a system's error.
-pub(crate) fn remedy(cause: &std::io::Error) -> &'static str {
+pub(super) fn remedy(cause: &std::io::Error) -> &'static str {
     let code = cause.raw_os_error().and_then(|code| u32::try_from(code).ok()).unwrap_or_default();
     match code {
         ERROR_FILE_NOT_FOUND | ERROR_PATH_NOT_FOUND | ERROR_INVALID_NAME => "check the path",

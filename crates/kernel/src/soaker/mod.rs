@@ -15,10 +15,19 @@
 //! idle policy (takes 1.5 % from its neighbours), and the idle time of /proc/stat alone (sampled by
 //! the tick on most kernels, and blind to steal).
 
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(windows)]
+use windows as system;
+
 use crate::error::system_words;
 use crate::platform::clock::monotonic_ns;
 use crate::platform::processors::{cpu_ticks, doubts, soakable};
-use crate::platform::threads::{NO_PROCESSOR, REFUSED, ThreadNumber, be_idle_on, thread_cpu_ns};
 use crate::read::{Roots, accounting};
 use record::{KernelAccounting, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +36,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use system::{NO_PROCESSOR, REFUSED, ThreadNumber, be_idle_on, thread_cpu_ns};
 
 /// Multiplications between two updates of the count: about 2 µs.
 const CHUNK: u32 = 1_024;
@@ -420,5 +430,5 @@ impl SoakTap {
 }
 
 #[cfg(all(test, target_os = "linux"))]
-#[path = "linux/soaker_tests.rs"]
+#[path = "linux_tests.rs"]
 mod tests;

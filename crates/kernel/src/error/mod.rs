@@ -5,7 +5,16 @@
 //! remedy. Paths are printed in their escaped form: a file name can hold terminal control
 //! sequences.
 
-use crate::platform::remedy::remedy;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(windows)]
+use windows as system;
+
 use std::path::{Path, PathBuf};
 
 /// Why something on this machine could not be opened, read, or done.
@@ -71,7 +80,7 @@ impl KernelError {
     /// A failed call, with the remedy that its error number suggests.
     pub fn system(action: &'static str, path: &Path, cause: impl Into<std::io::Error>) -> Self {
         let cause = cause.into();
-        Self::System { action, path: path.to_owned(), remedy: remedy(&cause), cause }
+        Self::System { action, path: path.to_owned(), remedy: system::remedy(&cause), cause }
     }
 
     /// As [`KernelError::system`], for calls through the standard library.

@@ -10,27 +10,21 @@ use crate::windows::unsafe_calls::{
 use std::os::windows::io::OwnedHandle;
 
 /// How the CPU time of a thread is asked for.
-pub(crate) type ThreadNumber = OwnedHandle;
+pub(super) type ThreadNumber = OwnedHandle;
 
 /// What to try where no processor is named.
-pub(crate) const NO_PROCESSOR: &str = "check the affinity that this process was started with";
+pub(super) const NO_PROCESSOR: &str = "check the affinity that this process was started with";
 /// What to try where a thread is refused its processor or priority.
-pub(crate) const REFUSED: &str = "check the limits of the job object that this process runs in";
+pub(super) const REFUSED: &str = "check the limits of the job object that this process runs in";
 
 /// Binds the calling thread to a processor, with the idle priority.
-pub(crate) fn be_idle_on(processor: u32) -> std::io::Result<ThreadNumber> {
+pub(super) fn be_idle_on(processor: u32) -> std::io::Result<ThreadNumber> {
     affinity_of_this_thread(1_usize.checked_shl(processor).unwrap_or(0))?;
     idle_priority_of_this_thread()?;
     this_thread()
 }
 
 /// CPU time that a thread has used, in ns. It moves in steps of the timer tick.
-pub(crate) fn thread_cpu_ns(thread: &ThreadNumber) -> Option<u64> {
+pub(super) fn thread_cpu_ns(thread: &ThreadNumber) -> Option<u64> {
     thread_times_ns(thread).map(|(user, system)| user + system)
-}
-
-/// Does something with the timers as they are: their resolution is a setting of the whole machine, and no
-/// measurement changes those.
-pub(crate) fn with_sharp_timers<T>(work: impl FnOnce() -> T) -> T {
-    work()
 }
