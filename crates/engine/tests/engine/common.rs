@@ -1,6 +1,6 @@
 //! A file with a pattern, and a loop that drives an engine.
 
-use crate::platform::scratch_file;
+use crate::platform::{has_calls_of, scratch_file};
 use engine::{Completion, ENGINES, EngineInfo, OpenEngine, conformance, read_all};
 use record::EngineName;
 use std::fs::File;
@@ -8,14 +8,9 @@ use workload::Request;
 
 pub(crate) use conformance::{BLOCK, BLOCKS, LENGTH, fill, read_at, setup, submission};
 
-/// The engines that reach a target, and whose system calls there are: qemu-user has neither io_uring nor
-/// io_submit.
+/// The engines that reach a target, and whose system calls there are.
 pub(crate) fn engines() -> impl Iterator<Item = &'static EngineInfo> {
-    let emulated = testkit::emulator().is_some();
-    let rings = [EngineName::IoUring, EngineName::Libaio];
-    ENGINES.iter().filter(move |info| {
-        info.name != EngineName::Null && !(emulated && rings.contains(&info.name))
-    })
+    ENGINES.iter().filter(|info| info.name != EngineName::Null && has_calls_of(info.name))
 }
 
 pub(crate) fn patterned_file() -> File {

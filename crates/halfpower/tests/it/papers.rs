@@ -150,7 +150,7 @@ fn the_page_stands_alone_and_draws_each_figure_twice() {
     let first = halfpower_in(folder.path(), words);
     assert!(first.stdout.contains("fig06.write.3"), "{}", first.stdout);
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
-    assert_eq!(page.matches("<svg viewBox=\"0 0 420").count(), 2);
+    assert_eq!(page.matches("role=\"img\" aria-label=\"One Fast-Wide drive").count(), 2);
     for text in ["request size (KiB)", "throughput (MiB/s)", ", published", ", reproduced"] {
         assert!(page.contains(text), "{text}");
     }

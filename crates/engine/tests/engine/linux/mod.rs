@@ -11,9 +11,16 @@ mod uring;
 
 pub(crate) use scratch::scratch_file;
 
+use record::EngineName;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::os::fd::AsRawFd;
+
+/// Whether the engine's system calls are there: qemu-user has neither io_uring nor io_submit.
+pub(crate) fn has_calls_of(engine: EngineName) -> bool {
+    let rings = [EngineName::IoUring, EngineName::Libaio];
+    testkit::emulator().is_none() || !rings.contains(&engine)
+}
 
 /// The outcome of a write through a handle that may only read: EBADF.
 pub(crate) const NOT_WRITABLE: i32 = -9;
