@@ -33,21 +33,19 @@ const SIMULATED: [&str; 6] = [
     "sim:atlas10k,disks=4,raid=5,failed=1 --rw randrw --iodepth 16",
     "sim:nvme-ssd,preconditioned=random --rw randwrite --iodepth 32",
     "sim:cloud --rate-iops 900 --arrival poisson --iodepth 64",
-    "sim:hp_c2247a.parv --rw randread --bs 8k",
+    "sim:crates/halfpower/tests/drives/hp_c2247a.parv --rw randread --bs 8k",
 ];
 
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    if let Some(lack) = lack() {
+    if flags.has("--smoke") {
+        return Ok(smoke()?.unwrap_or_else(|lack| {
+            testkit::skip("aarch64", &lack);
+            true
+        }));
+    }
+    if let Some(lack) = programs_lack().or_else(library_lack) {
         testkit::skip("aarch64", &lack);
         return Ok(true);
-    }
-    if flags.has("--smoke") {
-        return cargo(&[
-            "check",
-            "--quiet",
-            "--package=halfpower-engine",
-            "--package=halfpower-kernel",
-        ]);
     }
     let whole: Vec<String> =
         WHOLE.iter().map(|name| format!("--package=halfpower-{name}")).collect();
@@ -80,6 +78,7 @@ fn emulated(program: &Path) -> Command {
 fn same_document(ours: &Path, theirs: &Path, load: &str) -> Result<bool> {
     let document = |command: &mut Command| -> Result<Vec<u8>> {
         command.arg("run").args(load.split(' ')).args(["--no-save", "--json"]);
+        command.current_dir(place::root());
         crate::child::output(command, &[0, 1])
     };
     let (ours, theirs) = (document(&mut Command::new(ours))?, document(&mut emulated(theirs))?);
@@ -110,17 +109,29 @@ fn real_file(program: &Path) -> Result<bool> {
     Ok(good)
 }
 
-/// What this machine lacks for it.
-fn lack() -> Option<String> {
-    let runs = |program: &str| Command::new(program).arg("--version").output().is_ok();
-    if let Some(program) = [COMPILER, QEMU].into_iter().find(|program| !runs(program)) {
-        return Some(format!(
-            "{program} is not installed (Debian: gcc-aarch64-linux-gnu, qemu-user)"
-        ));
+/// Whether the crates that hold what depends on the processor compile for it, half a minute from nothing;
+/// or what the machine lacks for that.
+pub(crate) fn smoke() -> Result<std::result::Result<bool, String>> {
+    if let Some(lack) = library_lack() {
+        return Ok(Err(lack));
     }
-    let library =
-        Command::new("rustc").args(["--print=target-libdir", "--target", TARGET]).output();
-    let there = library
+    let crates = ["--package=halfpower-engine", "--package=halfpower-kernel"];
+    cargo(&[&["check", "--quiet"], crates.as_slice()].concat()).map(Ok)
+}
+
+/// The cross compiler or the emulator, where one of them is missing.
+fn programs_lack() -> Option<String> {
+    let runs = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    let missing = [COMPILER, QEMU].into_iter().find(|program| !runs(program))?;
+    Some(format!("{missing} is not installed (Debian: gcc-aarch64-linux-gnu, qemu-user)"))
+}
+
+/// Rust's own library for it, where that is missing.
+fn library_lack() -> Option<String> {
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--print=target-libdir", "--target", TARGET]).current_dir(place::root());
+    let there = rustc
+        .output()
         .is_ok_and(|library| Path::new(String::from_utf8_lossy(&library.stdout).trim()).is_dir());
     (!there).then(|| format!("Rust has no library for it (rustup target add {TARGET})"))
 }

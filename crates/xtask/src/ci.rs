@@ -81,6 +81,9 @@ pub(crate) fn run() -> Result<bool> {
             .map(beside)
             .to_vec();
             done.push(wine(&skip_log)?);
+            let arm =
+                step("aarch64 smoke", || excused("aarch64", crate::aarch64::smoke()?, &skip_log));
+            done.push((arm, String::new()));
             anyhow::Ok(done)
         });
         let tested = step("tests", || {
