@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 /// What both have in their folder: recordings of other tools.
 const SAMPLES: [&str; 4] = ["typeperf.csv", "perfmon-layers.csv", "iostat.json", "sadf.csv"];
 /// Command lines, in this order: later ones read what earlier ones saved.
-const LINES: [&str; 16] = [
+const LINES: [&str; 18] = [
     "run sim:mm1 --runtime 2s --json",
     "run sim:sata-ssd --runtime 2s --iodepth 8 --rw randrw",
     "check sim:mm1",
@@ -25,6 +25,8 @@ const LINES: [&str; 16] = [
     "whatif last --rate-iops 90 --bs 8k --disks 4 --raid 5",
     "compare last~1 last",
     "profile list",
+    "profile show last --verbose",
+    "report last --md",
     "sweep competing sim:sata-ssd",
     "limits sim:sata-ssd",
     "zones sim:st15150w",
