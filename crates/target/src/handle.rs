@@ -1,7 +1,7 @@
 //! An open target: its file, what was learnt about it, and what may be done to it.
 
 use engine::OwnedFile;
-use record::{Finding, Target};
+use record::{Bytes, Finding, Target};
 
 /// What may be done to an existing target. A directory's test file is always written once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,4 +31,15 @@ pub struct TargetHandle {
     pub alignment_bytes: u64,
     /// Whether `file` may be written.
     pub writable: bool,
+}
+
+/// A part of a target, and its open file.
+#[derive(Clone, Copy, Debug)]
+pub struct Area<'a> {
+    /// Open for reading at least.
+    pub file: &'a OwnedFile,
+    /// Its start.
+    pub offset: Bytes,
+    /// Its length.
+    pub length: Bytes,
 }

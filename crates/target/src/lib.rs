@@ -12,6 +12,7 @@ mod handle;
 mod line_file;
 #[cfg(target_os = "linux")]
 mod linux;
+mod opening;
 mod output_file;
 mod rounding;
 mod signature;
@@ -27,12 +28,12 @@ use windows as platform;
 pub use default_size::default_test_size;
 pub use destruction::destruction;
 pub use error::TargetError;
-pub use handle::{Access, TargetHandle};
+pub use handle::{Access, Area, TargetHandle};
 pub use line_file::LineFile;
 pub use output_file::{InUse, OutputFile, OutputKind, WrittenFile, first_line};
 pub use platform::capabilities::capabilities;
 pub use platform::descriptor::{direct_alignment, drop_clean_pages, reopen};
-pub use platform::drop_cache::{Area, drop_cache, resident_bytes, unwritten_bytes};
+pub use platform::drop_cache::{drop_cache, resident_bytes, unwritten_bytes};
 pub use platform::extents::{extents, pieces};
 pub use platform::files::{
     NO_READ_ORDER, ReadOrder, duplicate, identity, is_pipe, preallocate, reserve, tell_read_order,

@@ -13,9 +13,9 @@
 //! file (written first), and anonymous memory (it takes from programs in the end).
 
 use crate::error::TargetError;
+use crate::handle::Area;
 use crate::linux::descriptor::{create_nameless, drop_clean_pages};
 use crate::linux::unsafe_calls::{cachestat, mapped_pages};
-use engine::OwnedFile;
 use kernel::read::{memory_field, text};
 use kernel::{KernelError, Roots};
 use record::{Bytes, CacheDropped, DropCache};
@@ -40,17 +40,6 @@ const SCRATCH_TIME: Duration = Duration::from_secs(60);
 const SCRATCH_MARGIN_PART: u64 = 8;
 /// Longest piece that is mapped to be counted.
 const MAPPED_BYTES: u64 = 1 << 30;
-
-/// A part of a target, and a descriptor of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Area<'a> {
-    /// Open for reading at least.
-    pub file: &'a OwnedFile,
-    /// Its start.
-    pub offset: Bytes,
-    /// Its length.
-    pub length: Bytes,
-}
 
 /// Bytes of an area that are in the page cache; `None` where the kernel does not tell.
 #[must_use]

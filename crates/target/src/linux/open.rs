@@ -6,18 +6,16 @@
 //! without the user's word or in use as storage, and block devices that are not named, in use or
 //! not blank (`claim`). Rejected: named test files with a clean-up on exit (SIGKILL leaves them).
 
-use crate::default_size::default_test_size;
 use crate::error::TargetError;
-use crate::findings::target_findings;
 use crate::handle::{Access, TargetHandle};
 use crate::linux::claim::claim;
 use crate::linux::descriptor::{create_nameless, direct_alignment};
 use crate::linux::in_use::{Use, file_use};
+use crate::opening::Opening;
 use kernel::Roots;
 use kernel::device::{device_of, numbers};
 use kernel::filesystem::locate_filesystem;
-use record::{Bytes, DeviceFacts, FilesystemFacts, Target, TargetKind};
-use rustix::fd::OwnedFd;
+use record::{Bytes, TargetKind};
 use rustix::fs::{FileType, Mode, OFlags, SeekFrom, Stat};
 use std::path::Path;
 
@@ -40,9 +38,16 @@ pub fn open_target(
 ) -> Result<TargetHandle, TargetError> {
     // By name and before opening: to open a FIFO would wait for its writer.
     let stat = rustix::fs::stat(path).map_err(TargetError::failing("open", path))?;
-    let opening = Opening { roots, path, access, requested_size, min_request };
+    let opening = Opening {
+        roots,
+        path,
+        access,
+        requested_size,
+        min_request,
+        alignment: |file, device| direct_alignment(file, device),
+    };
     let kind = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Directory => return opening.directory(),
+        FileType::Directory => return opening.directory(create_nameless(path)?),
         FileType::RegularFile => return opening.file(),
         FileType::BlockDevice => return opening.device(&stat),
         FileType::CharacterDevice => "character device",
@@ -53,23 +58,7 @@ pub fn open_target(
     Err(TargetError::NotATarget { path: path.to_owned(), kind })
 }
 
-/// What [`open_target`] was asked for.
-struct Opening<'a> {
-    roots: &'a Roots,
-    path: &'a Path,
-    access: &'a Access,
-    requested_size: Option<Bytes>,
-    min_request: Bytes,
-}
-
 impl Opening<'_> {
-    fn directory(&self) -> Result<TargetHandle, TargetError> {
-        let file = create_nameless(self.path)?;
-        let (filesystem, device) = locate_filesystem(self.roots, self.path, &file)?;
-        let size = self.requested_size.unwrap_or_else(|| default_test_size(filesystem.free_bytes));
-        self.handle(TargetKind::Directory, file, size, device, Some(filesystem), true)
-    }
-
     fn file(&self) -> Result<TargetHandle, TargetError> {
         let path = self.path;
         let writable = matches!(self.access, Access::ReadWrite { overwrite: true, .. });
@@ -80,24 +69,13 @@ impl Opening<'_> {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(TargetError::NotATarget { path: path.to_owned(), kind: "changing target" });
         }
-        if let Access::ReadWrite { overwrite, destroy } = self.access {
-            let what = format!("writing to the file {path:?}");
-            // The danger before the flag: who types the flag would only be refused again.
-            if let Some(Use { why, remedy }) = file_use(self.roots, &stat, path) {
-                return Err(TargetError::Refused { what, why, remedy });
-            }
-            if !overwrite {
-                let why = if destroy.is_empty() {
-                    "it exists, and its content would be lost"
-                } else {
-                    "it exists, its content would be lost, and --destroy-data-on speaks of block \
-                     devices only"
-                };
-                let remedy = "give --overwrite if nobody needs it, or name a directory to get a \
-                              temporary test file";
-                return Err(TargetError::refused(what, why, remedy));
-            }
+        // The danger before the flag: who types the flag would only be refused again.
+        if *self.access != Access::ReadOnly
+            && let Some(Use { why, remedy }) = file_use(self.roots, &stat, path)
+        {
+            return Err(TargetError::Refused { what: self.writing(), why, remedy });
         }
+        self.check_overwrite()?;
         let size = Bytes(u64::try_from(stat.st_size).unwrap_or(0));
         let (filesystem, device) = locate_filesystem(self.roots, path, &file)?;
         let mut handle =
@@ -120,34 +98,5 @@ impl Opening<'_> {
             .map_err(TargetError::failing("find the size of", path))?;
         let device = device_of(self.roots, numbers(stat.st_rdev));
         self.handle(TargetKind::BlockDevice, file, Bytes(size), device, None, writable)
-    }
-
-    /// The handle of a target that holds one request, and what was asked for.
-    fn handle(
-        &self,
-        kind: TargetKind,
-        file: OwnedFd,
-        size: Bytes,
-        device: Option<DeviceFacts>,
-        filesystem: Option<FilesystemFacts>,
-        writable: bool,
-    ) -> Result<TargetHandle, TargetError> {
-        let needed = self.requested_size.unwrap_or_default().max(self.min_request).max(Bytes(1));
-        if size < needed {
-            return Err(TargetError::TooSmall { path: self.path.to_owned(), size, needed });
-        }
-        let path = self.path.to_string_lossy().into_owned();
-        let facts = Target {
-            path,
-            kind,
-            size_bytes: size,
-            device,
-            filesystem,
-            extents: None,
-            file_hash: None,
-        };
-        let alignment_bytes = direct_alignment(&file, facts.device.as_ref());
-        let findings = target_findings(&facts);
-        Ok(TargetHandle { file, facts, findings, alignment_bytes, writable })
     }
 }

@@ -5,23 +5,12 @@
 //! memory, because the system file cache has a working set of its own that such a file need not fill.
 
 use crate::error::TargetError;
+use crate::handle::Area;
 use crate::windows::descriptor::drop_clean_pages;
-use engine::OwnedFile;
 use kernel::Roots;
 use record::{Bytes, CacheDropped, DropCache};
 use std::os::windows::io::AsHandle;
 use std::path::PathBuf;
-
-/// A part of a target, and a handle of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Area<'a> {
-    /// Open for reading at least.
-    pub file: &'a OwnedFile,
-    /// Its start.
-    pub offset: Bytes,
-    /// Its length.
-    pub length: Bytes,
-}
 
 /// Bytes of an area that are cached: Windows does not tell.
 #[must_use]

@@ -4,10 +4,9 @@
 //! What could destroy data is refused here, before anything is written: existing files without the user's
 //! word, disks and volumes that are not named, in use or not blank (`claim`).
 
-use crate::default_size::default_test_size;
 use crate::error::TargetError;
-use crate::findings::target_findings;
 use crate::handle::{Access, TargetHandle};
+use crate::opening::Opening;
 use crate::windows::claim::claim;
 use crate::windows::descriptor::{create_nameless, direct_alignment};
 use crate::windows::files::is_device_path;
@@ -17,7 +16,7 @@ use kernel::Roots;
 use kernel::device::{device_facts, opened_as};
 use kernel::filesystem::locate_filesystem;
 use kernel::unsafe_calls::{device_control, open_device};
-use record::{Bytes, DeviceFacts, FilesystemFacts, Target, TargetKind};
+use record::{Bytes, TargetKind};
 use std::path::Path;
 use windows_sys::Win32::Foundation::{GENERIC_READ, GENERIC_WRITE};
 use windows_sys::Win32::Storage::FileSystem::OPEN_EXISTING;
@@ -39,45 +38,30 @@ pub fn open_target(
     requested_size: Option<Bytes>,
     min_request: Bytes,
 ) -> Result<TargetHandle, TargetError> {
-    let opening = Opening { roots, path, access, requested_size, min_request };
+    let opening = Opening {
+        roots,
+        path,
+        access,
+        requested_size,
+        min_request,
+        alignment: |file, device| direct_alignment(file, device),
+    };
     if let Some(name) = is_device_path(path) {
         return opening.device(&name);
     }
     let facts = std::fs::metadata(path).map_err(TargetError::failing("open", path))?;
-    if facts.is_dir() { opening.directory() } else { opening.file(facts.len()) }
-}
-
-/// What [`open_target`] was asked for.
-struct Opening<'a> {
-    roots: &'a Roots,
-    path: &'a Path,
-    access: &'a Access,
-    requested_size: Option<Bytes>,
-    min_request: Bytes,
+    if facts.is_dir() {
+        opening.directory(create_nameless(path)?)
+    } else {
+        opening.file(facts.len())
+    }
 }
 
 impl Opening<'_> {
-    fn directory(&self) -> Result<TargetHandle, TargetError> {
-        let file = create_nameless(self.path)?;
-        let (filesystem, device) = locate_filesystem(self.roots, self.path, &file)?;
-        let size = self.requested_size.unwrap_or_else(|| default_test_size(filesystem.free_bytes));
-        self.handle(TargetKind::Directory, file, size, device, Some(filesystem), true)
-    }
-
     fn file(&self, length: u64) -> Result<TargetHandle, TargetError> {
         let path = self.path;
         let writable = matches!(self.access, Access::ReadWrite { overwrite: true, .. });
-        if let Access::ReadWrite { overwrite: false, destroy } = self.access {
-            let why = if destroy.is_empty() {
-                "it exists, and its content would be lost"
-            } else {
-                "it exists, its content would be lost, and --destroy-data-on speaks of block \
-                 devices only"
-            };
-            let remedy = "give --overwrite if nobody needs it, or name a directory to get a \
-                          temporary test file";
-            return Err(TargetError::refused(format!("writing to the file {path:?}"), why, remedy));
-        }
+        self.check_overwrite()?;
         let access = if writable { GENERIC_READ | GENERIC_WRITE } else { GENERIC_READ };
         let file = create_file(path, access, OPEN_EXISTING, 0)
             .map_err(TargetError::failing("open", path))?;
@@ -103,34 +87,5 @@ impl Opening<'_> {
         let file = OwnedFile::new(file, false);
         let device = device_facts(name);
         self.handle(TargetKind::BlockDevice, file, Bytes(size), device, None, writable)
-    }
-
-    /// The handle of a target that holds one request, and what was asked for.
-    fn handle(
-        &self,
-        kind: TargetKind,
-        file: OwnedFile,
-        size: Bytes,
-        device: Option<DeviceFacts>,
-        filesystem: Option<FilesystemFacts>,
-        writable: bool,
-    ) -> Result<TargetHandle, TargetError> {
-        let needed = self.requested_size.unwrap_or_default().max(self.min_request).max(Bytes(1));
-        if size < needed {
-            return Err(TargetError::TooSmall { path: self.path.to_owned(), size, needed });
-        }
-        let path = self.path.to_string_lossy().into_owned();
-        let facts = Target {
-            path,
-            kind,
-            size_bytes: size,
-            device,
-            filesystem,
-            extents: None,
-            file_hash: None,
-        };
-        let alignment_bytes = direct_alignment(&file, facts.device.as_ref());
-        let findings = target_findings(&facts);
-        Ok(TargetHandle { file, facts, findings, alignment_bytes, writable })
     }
 }
