@@ -93,7 +93,13 @@ pub(crate) fn best(bout: &Bout<'_>, smoke: bool) -> Result<(Settings, Vec<(Setti
 impl Bout<'_> {
     pub(crate) fn fio(&self, runtime: Duration) -> Result<Outcome> {
         let Self { target, load, .. } = self;
-        let mut command = command(load, &self.settings, runtime);
+        let mut command = command(load, &self.settings);
+        match target.ends_after {
+            Some(bytes) => command.arg(format!("--io_size={bytes}")),
+            None => {
+                command.arg("--time_based=1").arg(format!("--runtime={}ms", runtime.as_millis()))
+            }
+        };
         command.arg(format!("--size={}", target.size_bytes));
         if load.via != EngineName::Null {
             command
@@ -119,7 +125,7 @@ fn ioengine(engine: EngineName) -> &'static str {
     }
 }
 
-fn command(load: &Load, settings: &Settings, runtime: Duration) -> Command {
+fn command(load: &Load, settings: &Settings) -> Command {
     let mut command = child::pinned(OsStr::new("fio"), settings.core);
     let mut flag = |name: &str, value: &dyn Display| {
         command.arg(format!("--{name}={value}"));
@@ -128,7 +134,6 @@ fn command(load: &Load, settings: &Settings, runtime: Duration) -> Command {
         ("name", "peer"),
         ("output-format", "json"),
         ("thread", "1"),
-        ("time_based", "1"),
         ("randrepeat", "0"),
         ("fallocate", "none"),
         ("group_reporting", "1"),
@@ -141,7 +146,6 @@ fn command(load: &Load, settings: &Settings, runtime: Duration) -> Command {
     ] {
         flag(name, &value);
     }
-    flag("runtime", &format_args!("{}ms", runtime.as_millis()));
     flag(if load.via == EngineName::Threads { "numjobs" } else { "iodepth" }, &load.iodepth);
     if settings.by_default {
         return command;
@@ -208,7 +212,7 @@ mod tests {
         let words = |via| {
             let load = Load::new(via, "randread", "4k", 8);
             let settings = Settings::alike(&load, Registered::ALL, Some(1));
-            let command = command(&load, &settings, Duration::from_secs(1));
+            let command = command(&load, &settings);
             command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
         };
         let has = |via, word: &str| words(via).iter().any(|it| it == word);

@@ -26,8 +26,12 @@ impl Bout<'_> {
             .args(["--rw", load.rw, "--bs", load.bs, "--numjobs", "1"])
             .args(["--ioengine", load.via.name(), "--iodepth", &load.iodepth.to_string()])
             .args(["--cache", if self.direct() { "device" } else { "all" }])
-            .args(["--runtime", &format!("{}ms", runtime.as_millis()), "--no-save", "--json"])
+            .args(["--no-save", "--json"])
             .args(more);
+        match target.ends_after {
+            Some(bytes) => command.args(["--io-size", &bytes.to_string()]),
+            None => command.args(["--runtime", &format!("{}ms", runtime.as_millis())]),
+        };
         if load.writes() {
             match &target.device_name {
                 Some(name) => command.args(["--destroy-data-on", name]),

@@ -21,6 +21,8 @@ pub(crate) const NAMES: [&str; 4] = ["null", "tmpfs", "zram", "disk"];
 const BYTES: u64 = 512 << 20;
 /// Size of the file that the null engine pretends to read.
 const PRETENDED_BYTES: u64 = 16 << 20;
+/// Size of a file of a smoke run, and what such a run transfers: 8,192 requests of 4 KiB, and of the
+/// null engine, which needs no time for them, 32 times as many.
 const SMOKE_BYTES: u64 = 32 << 20;
 /// A file system in memory that every Linux has for POSIX shared memory.
 const MEMORY: &str = "/dev/shm";
@@ -36,6 +38,9 @@ pub(crate) struct Target {
     pub(crate) device_name: Option<String>,
     /// Whether no disk is below, so that a decision can be expected.
     pub(crate) ram_backed: bool,
+    /// Bytes after which a run ends, in place of its time. A smoke run ends so: it has a result
+    /// however long a busy machine lets it wait.
+    pub(crate) ends_after: Option<u64>,
     /// What must live as long as the target.
     _owner: Box<dyn Any>,
 }
@@ -105,6 +110,11 @@ impl Target {
             direct,
             device_name,
             ram_backed,
+            ends_after: smoke.then_some(if name == "null" {
+                32 * SMOKE_BYTES
+            } else {
+                SMOKE_BYTES
+            }),
             _owner,
         }))
     }
