@@ -7,7 +7,7 @@ use engine::OwnedFile;
 use kernel::{RealProbe, Roots};
 use record::{
     Bytes, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode, Target,
-    TargetKind, Workload, format_rate,
+    TargetKind, Workload, format_rate, quoted,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -256,7 +256,11 @@ fn refuse_the_same(paths: &[&Path]) -> Result<()> {
         // What cannot be examined is an error of opening it.
         let Some(identity) = target::identity(path).filter(|_| !path.is_dir()) else { continue };
         if let Some(other) = seen.insert(identity, path) {
-            let text = format!("{path:?} and {other:?} are the same; name each target once");
+            let text = format!(
+                "{} and {} are the same; name each target once",
+                quoted(path),
+                quoted(other)
+            );
             return Err(SessionError::Usage(text));
         }
     }

@@ -3,7 +3,7 @@
 use crate::real::{size_for_all, with_engine};
 use crate::{RealTargets, Result, Session, SessionError, StopFlag};
 use kernel::Roots;
-use record::{Bytes, CacheMode, Data, EngineName, Target, TargetKind, Workload};
+use record::{Bytes, CacheMode, Data, EngineName, Target, TargetKind, Workload, quoted};
 use simdisk::SimSpec;
 use std::path::Path;
 use target::{Access, TargetError};
@@ -166,9 +166,12 @@ fn size_on(spec: &Spec, targets: &[&Target]) -> Result<Option<Bytes>> {
         && spec.asked.stripe_bytes.is_none()
     {
         return Err(SessionError::Usage(format!(
-            "the targets differ in size ({:?} has {} bytes, {:?} {}); say with --size how much of \
+            "the targets differ in size ({} has {} bytes, {} {}); say with --size how much of \
              each is meant",
-            smallest.path, smallest.size_bytes.0, largest.path, largest.size_bytes.0
+            quoted(&smallest.path),
+            smallest.size_bytes.0,
+            quoted(&largest.path),
+            largest.size_bytes.0
         )));
     }
     // A directory's --size is that of its test file, of which the area is what --offset leaves, unless

@@ -35,9 +35,7 @@ pub use platform::capabilities::capabilities;
 pub use platform::descriptor::{direct_alignment, drop_clean_pages, reopen};
 pub use platform::drop_cache::{drop_cache, resident_bytes, unwritten_bytes};
 pub use platform::extents::{extents, pieces};
-pub use platform::files::{
-    NO_READ_ORDER, ReadOrder, duplicate, identity, is_pipe, preallocate, reserve, tell_read_order,
-};
+pub use platform::files::{duplicate, identity, is_pipe, preallocate, reserve};
 pub use platform::layout::layout;
 pub use platform::open::open_target;
 pub use rounding::{file_sizes, rounding_loss};

@@ -1,7 +1,7 @@
 //! What is asked of open files beside their bytes.
 
 use engine::OwnedFile;
-use rustix::fs::{Advice, FallocateFlags};
+use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use std::fs::{File, Metadata};
 use std::io::Result;
@@ -78,31 +78,4 @@ pub fn reserve(file: &File, start: u64, length: u64) -> Result<()> {
 /// What the system said: there is no hole in place of blocks.
 pub fn preallocate(file: &File, length: u64) -> Result<()> {
     Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length)?)
-}
-
-/// The order in which the reads of a file will come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadOrder {
-    /// Nothing is said: the kernel watches the order itself.
-    Normal,
-    /// One after the other: it reads ahead twice as far.
-    Sequential,
-    /// Anywhere: it reads nothing ahead.
-    Random,
-}
-
-/// Why no order can be told here, for a reader.
-pub const NO_READ_ORDER: Option<&str> = None;
-
-/// Tells the kernel the order of the reads of an open file (posix_fadvise).
-///
-/// # Errors
-/// What the system said.
-pub fn tell_read_order(file: &OwnedFile, order: ReadOrder) -> Result<()> {
-    let advice = match order {
-        ReadOrder::Normal => Advice::Normal,
-        ReadOrder::Sequential => Advice::Sequential,
-        ReadOrder::Random => Advice::Random,
-    };
-    Ok(rustix::fs::fadvise(file, 0, None, advice)?)
 }

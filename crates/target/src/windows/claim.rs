@@ -10,6 +10,7 @@ use crate::error::TargetError;
 use crate::signature::{Looked, find};
 use kernel::device::{device_facts, opened_as, volume_extents};
 use kernel::unsafe_calls::{device_control, drive_letters, open_device, windows_folder};
+use record::quoted;
 use std::fs::File;
 use std::os::windows::fs::FileExt;
 use std::os::windows::io::OwnedHandle;
@@ -82,7 +83,7 @@ pub(crate) fn claim(
     typed: &[String],
 ) -> Result<OwnedHandle, TargetError> {
     let refused = |why: String, remedy: String| {
-        TargetError::refused(format!("writing to the block device {path:?}"), &why, &remedy)
+        TargetError::refused(format!("writing to the block device {}", quoted(path)), &why, &remedy)
     };
     if let Some((why, remedy)) = in_use(name, &volumes()) {
         return Err(refused(why, remedy));

@@ -98,31 +98,3 @@ pub fn reserve(file: &File, start: u64, length: u64) -> Result<()> {
 pub fn preallocate(file: &File, length: u64) -> Result<()> {
     file.set_len(length)
 }
-
-/// The order in which the reads of a file will come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadOrder {
-    /// Nothing is said.
-    Normal,
-    /// One after the other.
-    Sequential,
-    /// Anywhere.
-    Random,
-}
-
-/// Why no order can be told here, for a reader.
-pub const NO_READ_ORDER: Option<&str> = Some(
-    "Windows takes the order of reads when a file is opened (FILE_FLAG_SEQUENTIAL_SCAN, \
-     FILE_FLAG_RANDOM_ACCESS), and not between two trials on an open file",
-);
-
-/// Tells nothing: the order belongs to the opening of a file.
-///
-/// # Errors
-/// For every order but the normal one.
-pub fn tell_read_order(_file: &OwnedFile, order: ReadOrder) -> Result<()> {
-    match order {
-        ReadOrder::Normal => Ok(()),
-        _ => Err(ErrorKind::Unsupported.into()),
-    }
-}
