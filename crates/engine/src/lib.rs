@@ -59,6 +59,8 @@ pub use table::{
 #[cfg(target_os = "linux")]
 pub use table::{LibaioEngine, MmapEngine, NopEngine, UringEngine};
 pub use transport::{ACTS, Act, DRAIN, Memory, Transfer, Transport};
+#[cfg(windows)]
+pub use windows::{Privilege, allow_large_pages};
 
 use record::{Data, FlushKind, Instead, Nanos};
 use std::sync::Arc;

@@ -144,6 +144,29 @@ impl RealTargets {
         Ok(())
     }
 
+    /// Opens the engines of a workload and closes them, so that what they refuse is known before anything is
+    /// written.
+    ///
+    /// # Errors
+    /// What they refuse.
+    pub(crate) fn try_engines(&self, workload: &Workload) -> Result<()> {
+        // A fall-back is another workload, and refuses nothing that was asked for by name.
+        if workload.engine == engine::DEFAULT_ENGINE && engine::probe_default_engine().is_err() {
+            return Ok(());
+        }
+        let mut sets = Vec::new();
+        for set in self.sets() {
+            let mut clones = BTreeMap::new();
+            for (&mode, files) in &set.files {
+                let again: std::io::Result<Vec<OwnedFile>> =
+                    files.iter().map(OwnedFile::try_clone).collect();
+                clones.insert(mode, again.map_err(SessionError::io("opening the targets again"))?);
+            }
+            sets.push(clones);
+        }
+        Ok(trial::try_engines(sets, workload)?)
+    }
+
     /// Writes the test files of directories.
     fn write_test_files(
         &mut self,

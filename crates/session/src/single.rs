@@ -80,6 +80,7 @@ pub fn open_for_run(
             let _ = set.open_mode(CacheMode::Device, write);
         }
     }
+    targets.try_engines(&workload)?;
     Ok((targets, workload))
 }
 
@@ -92,10 +93,10 @@ fn check_machine(spec: &Spec) -> Result<()> {
         let text = format!("{flag} needs io_uring, no other engine has it: {cause}");
         return Err(SessionError::NoResult(text));
     }
-    if spec.asked.huge_pages && kernel::huge_pages_allowed(&Roots::default()) != Some(true) {
-        let text = "--huge-pages: the kernel gives none; write madvise into \
-                    /sys/kernel/mm/transparent_hugepage/enabled, or leave the flag out";
-        return Err(SessionError::NoResult(text.to_owned()));
+    if spec.asked.huge_pages
+        && let Err(why) = kernel::check_huge_pages(&Roots::default())
+    {
+        return Err(SessionError::NoResult(format!("--huge-pages: {why}, or leave the flag out")));
     }
     Ok(())
 }

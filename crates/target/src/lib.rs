@@ -35,7 +35,9 @@ pub use platform::capabilities::capabilities;
 pub use platform::descriptor::{direct_alignment, drop_clean_pages, reopen};
 pub use platform::drop_cache::{drop_cache, resident_bytes, unwritten_bytes};
 pub use platform::extents::{extents, pieces};
-pub use platform::files::{duplicate, identity, is_pipe, preallocate, reserve};
+pub use platform::files::{
+    allow_valid_data, duplicate, identity, is_pipe, preallocate, reserve, set_valid_data,
+};
 pub use platform::layout::layout;
 pub use platform::open::open_target;
 pub use rounding::{file_sizes, rounding_loss};

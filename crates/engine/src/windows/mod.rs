@@ -14,6 +14,7 @@ mod files;
 mod memory;
 mod overlapped;
 mod overlapped_calls;
+mod privilege;
 mod read_file_ex;
 
 pub use clock::MonotonicClock;
@@ -22,7 +23,9 @@ pub use completion_port::CompletionPort;
 pub use events::Events;
 pub use files::{AsRawFile, OwnedFile, RawFile, tell_read_order};
 pub(crate) use files::{Files, PLAIN_CALLS, read_at, trim_act, write_at};
+pub use memory::allow_large_pages;
 pub(crate) use memory::{map_memory, unmap_memory};
+pub use privilege::Privilege;
 pub use read_file_ex::ReadFileExCalls;
 
 use crate::{EngineError, SystemError};

@@ -50,6 +50,7 @@ const TREATMENTS: &[(&str, &dyn Treatment)] = &[
     ("written", &FileState::Written),
     ("cold", &FileState::Cold),
     ("preallocated", &FileState::Preallocated),
+    ("valid-data", &FileState::ValidData),
     ("append", &FileState::Append),
     ("last-first", &FileState::LastFirst),
     ("new-blocks", &NewBlocks),

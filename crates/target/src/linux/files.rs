@@ -4,7 +4,7 @@ use engine::OwnedFile;
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use std::fs::{File, Metadata};
-use std::io::Result;
+use std::io::{ErrorKind, Result};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
@@ -78,4 +78,22 @@ pub fn reserve(file: &File, start: u64, length: u64) -> Result<()> {
 /// What the system said: there is no hole in place of blocks.
 pub fn preallocate(file: &File, length: u64) -> Result<()> {
     Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length)?)
+}
+
+/// Makes sure that a file can be told that blocks are valid which were never written.
+///
+/// # Errors
+/// Always, with the reason: no program of Linux can.
+pub fn allow_valid_data() -> std::result::Result<(), String> {
+    Err("only Windows has SetFileValidData; on Linux blocks that were never written read as zeros \
+         (preallocated)"
+        .to_owned())
+}
+
+/// Tells a file so, which no program of Linux can.
+///
+/// # Errors
+/// Always.
+pub fn set_valid_data(_file: &File, _length: u64) -> Result<()> {
+    Err(ErrorKind::Unsupported.into())
 }
