@@ -307,11 +307,11 @@ pub fn try_engines(
 ) -> Result<(), TrialError> {
     let sets: Vec<FileSet> = sets.into_iter().map(shared).collect();
     let (mut arrays, (leaving, _)) = (Arrays::default(), mpsc::channel());
+    let clock = JobClock::new();
     for (targets, workload) in workload.by_targets() {
         let batching = BatchChoice::Fixed(Ways::of(workload, real_iodepth(workload)).first());
-        let clock = (JobClock::new(), batching);
-        let mut plan =
-            plan_on(&sets, clock, workload, (targets as usize, Nanos(0)), 0, &mut arrays)?;
+        let set = (targets as usize, Nanos(0));
+        let mut plan = plan_on(&sets, (clock, batching), workload, set, 0, &mut arrays)?;
         plan.workload = Arc::new(Workload { numjobs: 1, ..workload.clone() });
         let crew = crew_of(CrewStart { first: 0, leaving: leaving.clone(), plan })?;
         if let Some(error) = crew.disband() {
