@@ -71,11 +71,11 @@ pub struct MountedVolume {
 #[must_use]
 pub fn volumes() -> Vec<MountedVolume> {
     let listed = volume_names().into_iter().map(|name| (mounts_of(&name), name));
-    with_letters(drive_letters(), listed.collect())
+    with_letters(drive_letters(), &listed.collect::<Vec<_>>())
 }
 
 /// Volumes by their letters, then the others by their names.
-fn with_letters(letters: Vec<String>, listed: Vec<(Vec<PathBuf>, String)>) -> Vec<MountedVolume> {
+fn with_letters(letters: Vec<String>, listed: &[(Vec<PathBuf>, String)]) -> Vec<MountedVolume> {
     let root = |letter: &str| PathBuf::from(format!("{letter}\\"));
     let of_letter = |letter: String| {
         let root = root(&letter);
@@ -334,7 +334,7 @@ mod tests {
         let letters = vec!["C:".to_owned(), "Z:".to_owned()];
         let found = with_letters(
             letters,
-            vec![
+            &[
                 listed("1", &[]),
                 listed("2", &["C:\\", r"C:\also\"]),
                 listed("3", &[r"C:\mnt\data\"]),
@@ -344,6 +344,23 @@ mod tests {
             found.iter().map(|it| (it.name.as_str(), it.mounts.len())).collect();
         assert_eq!(told, [("C:", 2), ("Z:", 1), ("Volume{1}", 0), ("Volume{3}", 1)]);
         assert_eq!(found[1].mounts, [PathBuf::from("Z:\\")], "the system lists no such volume");
+    }
+
+    #[test]
+    fn the_volume_of_windows_is_listed_at_its_root_and_named_with_a_prefix_or_without() {
+        let all = volumes();
+        let system = all.iter().find(|volume| volume.name == "C:").unwrap();
+        assert!(system.mounts.contains(&PathBuf::from("C:\\")), "{all:?}");
+        assert_eq!(device_of_mount(Path::new("C:\\")), "C:");
+        // A volume that the system lists is the one at its letter, and no second one.
+        for name in volume_names() {
+            let mounts = mounts_of(&name);
+            let at: Vec<&MountedVolume> = all.iter().filter(|it| it.mounts == mounts).collect();
+            assert!(mounts.is_empty() || at.len() == 1, "{name} at {mounts:?} in {all:?}");
+        }
+        for named in [r"\\.\c:", "//./C:", "C:"] {
+            assert_eq!(device_named(named).as_deref(), Some("C:"));
+        }
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Query {
     /// Of this machine as it is now, or of a log.
     pub(crate) fn open(log: Option<&OsStr>) -> Result<Self, PdhError> {
         let (log, mut query) = (log.map(wide), null_mut());
-        let source = log.as_ref().map_or(null(), |log| log.as_ptr());
+        let source = log.as_ref().map_or(null(), Vec::as_ptr);
         // SAFETY: the name ends with a zero and lives during the call, and the handle is live.
         checked("PdhOpenQueryW", unsafe { PdhOpenQueryW(source, 0, &raw mut query) })?;
         Ok(Self(query as usize))
