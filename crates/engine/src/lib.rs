@@ -47,7 +47,7 @@ pub use null::NullEngine;
 pub use plain_calls::{PlainCalls, SyncEngine};
 pub use platform::{
     AsRawFile, COMMIT_FLUSH, DEFAULT_ENGINE, MonotonicClock, OwnedFile, RawFile,
-    join_control_group, probe_default_engine, set_io_priority, sleep_precisely,
+    join_control_group, probe_default_engine, set_io_priority, sleep_precisely, tell_read_order,
 };
 pub use positioned::{read_all, read_up_to_end, write_all};
 pub use striped::{StripeLayout, StripePlace, Striped};
@@ -59,6 +59,8 @@ pub use table::{
 #[cfg(target_os = "linux")]
 pub use table::{LibaioEngine, MmapEngine, NopEngine, UringEngine};
 pub use transport::{ACTS, Act, DRAIN, Memory, Transfer, Transport};
+#[cfg(windows)]
+pub use windows::{Privilege, allow_large_pages};
 
 use record::{Data, FlushKind, Instead, Nanos};
 use std::sync::Arc;
@@ -82,6 +84,17 @@ pub struct Completion {
     pub slot: u32,
     /// Bytes transferred, 0 for a flush, or a negated error number.
     pub outcome: i32,
+}
+
+/// The order in which the reads of a file will come, as the system is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadOrder {
+    /// Nothing is said: the system watches the order itself.
+    Normal,
+    /// One after the other: it reads ahead further.
+    Sequential,
+    /// Anywhere: it reads nothing ahead.
+    Random,
 }
 
 /// What an engine is opened with.

@@ -180,7 +180,8 @@ impl Transport for Threads {
     }
 
     fn features(&self) -> Vec<String> {
-        vec![format!("{} threads with {}", self.pool.len(), platform::PLAIN_CALLS)]
+        let calls = format!("{} threads with {}", self.pool.len(), platform::PLAIN_CALLS);
+        self.shared.files.features(&calls)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::output::Verdict;
 use crate::store_args::ViewArgs;
 use clap::Args;
 use model::{CompareOptions, Side, SideError, TraceObservation};
-use record::{DocumentKind, format_bytes, hex_digest};
+use record::{DocumentKind, format_bytes, hex_digest, quoted};
 use report::TraceLine;
 use session::VERSION;
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,9 +93,10 @@ fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
             false => &[DocumentKind::Experiment, DocumentKind::Profile, DocumentKind::Trial],
         };
         let documents = library.named(name, kinds).map_err(|error| match error {
-            StoreError::NotFound { .. } | StoreError::NoFile(_) => {
-                usage(format!("{name:?} is neither a file nor the id of a document: {error}"))
-            }
+            StoreError::NotFound { .. } | StoreError::NoFile(_) => usage(format!(
+                "{} is neither a file nor the id of a document: {error}",
+                quoted(name)
+            )),
             other => other.into(),
         })?;
         let side = Side::of_documents(word, &documents, &arm);
@@ -112,7 +113,7 @@ fn trace(name: &str) -> anyhow::Result<Option<Source>> {
         return Ok(None);
     }
     let lines = report::read_trace(&text)
-        .map_err(|error| usage(format!("{name:?} is no document, and {error}")))?;
+        .map_err(|error| usage(format!("{} is no document, and {error}", quoted(name))))?;
     Ok(Some(Source::Trace(name.to_owned(), hex_digest(&text), lines)))
 }
 
@@ -160,7 +161,7 @@ fn arm(word: &str) -> anyhow::Result<(&str, BTreeMap<String, String>)> {
     let name = parts.next().unwrap_or_default();
     let levels = parts.map(|part| {
         let (axis, level) = part.split_once('=').ok_or_else(|| {
-            usage(format!("{word:?}: use NAME@AXIS=LEVEL, for example 0192a1@cache=all"))
+            usage(format!("{}: use NAME@AXIS=LEVEL, for example 0192a1@cache=all", quoted(word)))
         })?;
         Ok((axis.to_owned(), level.to_owned()))
     });
@@ -168,5 +169,5 @@ fn arm(word: &str) -> anyhow::Result<(&str, BTreeMap<String, String>)> {
 }
 
 fn unusable(given: &str, error: &SideError) -> anyhow::Error {
-    usage(format!("{given:?} cannot be compared: {error}"))
+    usage(format!("{} cannot be compared: {error}", quoted(given)))
 }

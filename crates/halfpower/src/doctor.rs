@@ -4,7 +4,7 @@ use crate::output::{self, Verdict};
 use anyhow::ensure;
 use clap::Args;
 use kernel::Roots;
-use record::{Capability, EngineName};
+use record::{Capability, EngineName, quoted};
 use std::path::PathBuf;
 
 /// The `schema` value of the document.
@@ -22,7 +22,7 @@ pub(crate) struct DoctorArgs {
 
 pub(crate) fn doctor(arguments: &DoctorArgs) -> anyhow::Result<Verdict> {
     let (roots, directory) = (Roots::default(), &arguments.directory);
-    ensure!(directory.is_dir(), "{directory:?} is not a directory; name one");
+    ensure!(directory.is_dir(), "{} is not a directory; name one", quoted(directory));
     let disk = kernel::disk_of(&roots, directory);
     let mut found = kernel::capabilities(&roots, disk.as_ref());
     found.extend(target::capabilities(directory));

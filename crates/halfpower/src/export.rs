@@ -9,7 +9,7 @@ use crate::output::{self, Verdict};
 use crate::store_args::StoreArgs;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
-use record::{DocumentKind, Trial, counted};
+use record::{DocumentKind, Trial, counted, quoted};
 use report::{TABLES, TableFile, TrialTables};
 use serde_json::json;
 use session::VERSION;
@@ -92,7 +92,8 @@ impl Export {
         for mut document in library.named(word, &KINDS)? {
             if !document.kind().is_some_and(|kind| KINDS.contains(&kind)) {
                 bail!(
-                    "{word:?} holds a document without trials; name trials, profiles or experiments"
+                    "{} holds a document without trials; name trials, profiles or experiments",
+                    quoted(word)
                 );
             }
             document.trials().iter().try_for_each(|trial| self.add(trial))?;
@@ -114,9 +115,13 @@ impl Export {
 /// The places of the tables, none of which may be something that is read here.
 fn places(arguments: &ExportArgs) -> anyhow::Result<Vec<OutputFile>> {
     let folder = &arguments.parquet;
-    ensure!(!folder.exists() || folder.is_dir(), "--parquet {folder:?} is no folder; name one");
+    ensure!(
+        !folder.exists() || folder.is_dir(),
+        "--parquet {} is no folder; name one",
+        quoted(folder)
+    );
     std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder of --parquet {folder:?}"))?;
+        .with_context(|| format!("cannot make the folder of --parquet {}", quoted(folder)))?;
     let documents = arguments.what.iter().map(|what| InUse::new(what, "a document to export"));
     let mut in_use: Vec<InUse> = documents.collect();
     if let Ok(database) = arguments.keeping.file() {

@@ -8,7 +8,7 @@ use crate::failure::usage;
 use crate::output::{self, Verdict};
 use crate::run;
 use crate::run_args::RunArgs;
-use ::record::{Trial, shell_word};
+use ::record::{Trial, quoted, shell_word};
 use anyhow::Context;
 use fio::{FileKind, FioError, Run, Section, Setting};
 use session::StopFlag;
@@ -247,8 +247,9 @@ fn sections(asked: &Asked) -> anyhow::Result<Vec<Section>> {
     let wrong = |error: FioError| usage(error.to_string());
     let mut found = Vec::new();
     for file in &asked.files {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| usage(format!("cannot read the job file {file:?}: {error}")))?;
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            usage(format!("cannot read the job file {}: {error}", quoted(file)))
+        })?;
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
         let include = |name: &str| {
             std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string())

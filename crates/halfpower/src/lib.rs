@@ -11,6 +11,7 @@ mod check;
 mod cli;
 mod compare;
 mod cost;
+mod defect;
 mod design;
 mod diagnose;
 mod doctor;
@@ -59,6 +60,7 @@ pub use trial::OwnEngine;
 /// code of the process.
 #[must_use]
 pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
+    defect::end_at_panics();
     if let Err(problem) = trial::add_own_engines(own) {
         output::remark(&problem);
         return ExitCode::from(session::USAGE);

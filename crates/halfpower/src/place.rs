@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use kernel::Roots;
 use record::{
     Bytes, DeviceFacts, DocumentKind, FilePlace, FindingCode, MapOfPlace, Measured, PLACE_SCHEMA,
-    SavedDocument, Target, TargetKind, ZoneMap,
+    SavedDocument, Target, TargetKind, ZoneMap, quoted,
 };
 use std::fs::File;
 use std::path::Path;
@@ -30,10 +30,10 @@ struct Found {
 
 pub(crate) fn place(path: &Path, named: Option<&str>, save: &SaveArgs) -> anyhow::Result<Verdict> {
     let roots = Roots::default();
-    let file = File::open(path).with_context(|| format!("cannot open {path:?}"))?;
-    let facts = file.metadata().with_context(|| format!("cannot examine {path:?}"))?;
+    let file = File::open(path).with_context(|| format!("cannot open {}", quoted(path)))?;
+    let facts = file.metadata().with_context(|| format!("cannot examine {}", quoted(path)))?;
     if !facts.is_file() {
-        return Err(usage(format!("--file takes a file, which {path:?} is not")));
+        return Err(usage(format!("--file takes a file, which {} is not", quoted(path))));
     }
     let size = Bytes(facts.len());
     let (filesystem, device) = kernel::filesystem::locate_filesystem(&roots, path, &file)?;
@@ -103,7 +103,7 @@ fn chosen(
             SavedDocument::Zones(map) => Some(*map),
             _ => None,
         });
-    let map = map.ok_or_else(|| anyhow!("{name:?} is no map of `halfpower zones`"))?;
+    let map = map.ok_or_else(|| anyhow!("{} is no map of `halfpower zones`", quoted(name)))?;
     let mut cautions = of_map(&map);
     let shift = match shift(roots, device, &map) {
         Ok(shift) => shift,

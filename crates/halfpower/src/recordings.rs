@@ -46,10 +46,16 @@ pub(crate) fn named(
     }
 }
 
-/// Files with their names; `-` is standard input.
+/// How names of Windows' counter logs end.
+const COUNTER_LOG: &str = "blg";
+
+/// Files with their names; `-` is standard input, and what only the system can read comes as text.
 pub(crate) fn files(paths: &[impl AsRef<Path>]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let named = |path: &Path| {
         let (name, mut bytes) = (path.display().to_string(), Vec::new());
+        if path.extension().is_some_and(|end| end.eq_ignore_ascii_case(COUNTER_LOG)) {
+            return Ok((name, kernel::counter_log(path).map_err(usage)?.into_bytes()));
+        }
         let read = match path.as_os_str() == "-" {
             true => std::io::stdin().lock().read_to_end(&mut bytes),
             false => File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),

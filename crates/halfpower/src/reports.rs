@@ -12,7 +12,7 @@ use crate::store_args::StoreArgs;
 use crate::values::one_of;
 use anyhow::{Context, ensure};
 use clap::Args;
-use record::{DocumentKind, SavedDocument, Trial, counted};
+use record::{DocumentKind, SavedDocument, Trial, counted, quoted};
 use report::{PLOT_MARK, Rasteriser, Story};
 use session::VERSION;
 use std::path::{Path, PathBuf};
@@ -167,9 +167,13 @@ impl PlotFolder {
     /// Makes the folder where it is missing.
     fn open(folder: &Path, rasteriser: Option<Rasteriser>) -> anyhow::Result<Self> {
         let flag = if rasteriser.is_some() { "--png" } else { "--svg" };
-        ensure!(!folder.exists() || folder.is_dir(), "{flag} {folder:?} is no folder; name one");
+        ensure!(
+            !folder.exists() || folder.is_dir(),
+            "{flag} {} is no folder; name one",
+            quoted(folder)
+        );
         std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make the folder of {flag} {folder:?}"))?;
+            .with_context(|| format!("cannot make the folder of {flag} {}", quoted(folder)))?;
         Ok(Self { flag, folder: folder.to_owned(), rasteriser })
     }
 

@@ -16,7 +16,7 @@ use crate::store_args::{ResultArgs, SaveArgs};
 use ::workload::{Design, PRESETS, preset};
 use anyhow::Context;
 use clap::Args;
-use record::{Experiment, Trial};
+use record::{Experiment, Trial, quoted};
 use session::experiment::{
     Line, Maxima, OpenedDesign, ReadLine, ReadyLine, rounding_findings, set_rates,
 };
@@ -106,9 +106,9 @@ fn list_presets() -> anyhow::Result<Verdict> {
 
 fn design(arguments: &SweepArgs) -> anyhow::Result<Design> {
     let name = arguments.design.as_deref().unwrap_or_default();
-    let mut design = if name.ends_with(".toml") || name.contains('/') {
+    let mut design = if name.ends_with(".toml") || name.contains(std::path::is_separator) {
         let text = std::fs::read_to_string(name)
-            .with_context(|| format!("cannot read the design {name:?}"))?;
+            .with_context(|| format!("cannot read the design {}", quoted(name)))?;
         Design::parse(name, &text)?
     } else {
         preset(name)?

@@ -17,7 +17,7 @@ use clap::Args;
 use model::CountedLoad;
 use plan::{PlannedTrial, TrialList};
 use record::{
-    CacheMode, EngineName, Nanos, ObservedDevice, Replay, RequestsSummary, Trial, Workload,
+    CacheMode, EngineName, Nanos, ObservedDevice, Replay, RequestsSummary, Trial, Workload, quoted,
 };
 use replay::ReplayError;
 use session::{Beside, Driver, End, StopFlag, Targets, VERSION};
@@ -146,7 +146,7 @@ fn counted(arguments: &TwinArgs) -> anyhow::Result<(RequestsSummary, CountedLoad
     let found = recordings::named(std::slice::from_ref(&arguments.source), keeping)?;
     let found = found.and_then(|found| found.into_iter().next());
     let observation = found.ok_or_else(|| {
-        usage(format!("{:?} is no recording and no observation", arguments.source))
+        usage(format!("{} is no recording and no observation", quoted(&arguments.source)))
     })?;
     let profiles = keeping.profiles_for_devices(arguments.profile.as_deref())?;
     let diagnosis = profiles.diagnose(&observation, VERSION, true);

@@ -17,7 +17,7 @@ use model::Predictor;
 use model::whatif::Setup;
 use record::{
     Bytes, Change, DocumentKind, Measured, Nanos, Observation, ObservedDevice, ObservedLoad,
-    Profile, RaidLevel, Replay, SavedDocument, WHATIF_SCHEMA, WhatIf, format_bytes,
+    Profile, RaidLevel, Replay, SavedDocument, WHATIF_SCHEMA, WhatIf, format_bytes, quoted,
 };
 use scenarios::Simulation;
 use session::{StopFlag, VERSION};
@@ -348,13 +348,17 @@ fn simulate(
 /// What is known of fragments.
 fn extents(arguments: &WhatIfArgs, profile: &Profile) -> anyhow::Result<String> {
     if let Some(path) = &arguments.extents_of {
-        let file = File::open(path).with_context(|| format!("cannot open {path:?}"))?;
-        let length = file.metadata().with_context(|| format!("cannot read {path:?}"))?.len();
+        let file = File::open(path).with_context(|| format!("cannot open {}", quoted(path)))?;
+        let length =
+            file.metadata().with_context(|| format!("cannot read {}", quoted(path)))?.len();
         let Some(found) = target::extents(&file, Bytes(0), Bytes(length))? else {
-            return Ok(format!("not known: the file system of {path:?} does not tell extents"));
+            return Ok(format!(
+                "not known: the file system of {} does not tell extents",
+                quoted(path)
+            ));
         };
         let (count, each) = (found.count, format_bytes(length / found.count.max(1)));
-        return Ok(format!("{path:?} lies in {count} extents of {each} on average"));
+        return Ok(format!("{} lies in {count} extents of {each} on average", quoted(path)));
     }
     Ok(match &profile.target.extents {
         Some(found) => format!(

@@ -39,11 +39,12 @@ pub use linux::unsafe_calls::{PerfEventAttributes, checked, own_descriptor, perf
 #[cfg(target_os = "linux")]
 pub use linux::{mounts, process};
 pub use platform::capabilities::disk_of;
+pub use platform::counter_log::counter_log;
 pub use platform::descriptors::allow_descriptors;
-pub use platform::environment::{environment, environment_findings, huge_pages_allowed};
+pub use platform::environment::{check_huge_pages, environment, environment_findings};
 pub use platform::program::{
-    ENDING_SIGNALS, bind_to_processors, cpu_time_ns, dirty_bytes, memory_file, terminal_columns,
-    usable_processors,
+    ENDING_SIGNALS, MEMORY_FILE, available_memory, bind_to_processors, cpu_time_ns, dirty_bytes,
+    memory_file, terminal_columns, usable_processors,
 };
 pub use platform::{changed_setting, device, filesystem, live};
 pub use probe::RealProbe;

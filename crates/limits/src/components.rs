@@ -69,7 +69,7 @@ impl Peaks {
             link: match (link, link.and_then(link_peak)) {
                 (_, Some(peak)) => Measured::Value(peak),
                 (Some(link), None) => Measured::not(format!("{link} states no speed")),
-                (None, None) => Measured::not("sysfs shows no link"),
+                (None, None) => Measured::not("the system tells no link"),
             },
             network: match &target.filesystem {
                 Some(filesystem) => network_peak(&roots, filesystem),
@@ -236,7 +236,7 @@ fn shared(found: &Found<'_>) -> Vec<PathComponent> {
     let rows = match hops.len() {
         0 if found.targets > 1 || named => vec![(
             "bus or controller".to_owned(),
-            Measured::not("sysfs shows no link above the disks; give --pap bus=RATE"),
+            Measured::not("the system tells no link above the disks; give --pap bus=RATE"),
         )],
         _ => hops,
     };

@@ -38,6 +38,7 @@ mod price;
 mod profile;
 mod purchase;
 mod quantity;
+mod quoted;
 mod raid;
 mod replay;
 mod requests;
@@ -116,6 +117,7 @@ pub use purchase::{
     PurchaseConfiguration, PurchaseExcluded, PurchaseNeed, PurchasePart,
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
+pub use quoted::quoted;
 pub use raid::{
     ArrayResult, LegCheck, LoadFigures, RaidLevel, RebuildPace, RebuildResult, Redundancy,
 };

@@ -1,6 +1,6 @@
 //! Why a target could not be opened or a plan not be carried out, and the exit code for it.
 
-use record::Trial;
+use record::{Trial, quoted};
 use simdisk::SpecError;
 use store::StoreError;
 use target::TargetError;
@@ -110,7 +110,8 @@ pub fn something_completed(trials: &[Trial]) -> Result<(), SessionError> {
     kinds.dedup();
     let what = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     Err(SessionError::NoResult(format!(
-        "no request to {path:?} completed: {failed} failed{what} and {short} transferred less than \
-         asked; it is broken, gone or was truncated: look at the kernel log (dmesg)"
+        "no request to {} completed: {failed} failed{what} and {short} transferred less than \
+         asked; it is broken, gone or was truncated: look at the system's log (dmesg, or the event log)",
+        quoted(path)
     )))
 }

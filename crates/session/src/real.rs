@@ -7,7 +7,7 @@ use engine::OwnedFile;
 use kernel::{RealProbe, Roots};
 use record::{
     Bytes, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode, Target,
-    TargetKind, Workload, format_rate,
+    TargetKind, Workload, format_rate, quoted,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -144,6 +144,29 @@ impl RealTargets {
         Ok(())
     }
 
+    /// Opens the engines of a workload and closes them, so that what they refuse is known before anything is
+    /// written.
+    ///
+    /// # Errors
+    /// What they refuse.
+    pub(crate) fn try_engines(&self, workload: &Workload) -> Result<()> {
+        // A fall-back is another workload, and refuses nothing that was asked for by name.
+        if workload.engine == engine::DEFAULT_ENGINE && engine::probe_default_engine().is_err() {
+            return Ok(());
+        }
+        let mut sets = Vec::new();
+        for set in self.sets() {
+            let mut clones = BTreeMap::new();
+            for (&mode, files) in &set.files {
+                let again: std::io::Result<Vec<OwnedFile>> =
+                    files.iter().map(OwnedFile::try_clone).collect();
+                clones.insert(mode, again.map_err(SessionError::io("opening the targets again"))?);
+            }
+            sets.push(clones);
+        }
+        Ok(trial::try_engines(sets, workload)?)
+    }
+
     /// Writes the test files of directories.
     fn write_test_files(
         &mut self,
@@ -256,7 +279,11 @@ fn refuse_the_same(paths: &[&Path]) -> Result<()> {
         // What cannot be examined is an error of opening it.
         let Some(identity) = target::identity(path).filter(|_| !path.is_dir()) else { continue };
         if let Some(other) = seen.insert(identity, path) {
-            let text = format!("{path:?} and {other:?} are the same; name each target once");
+            let text = format!(
+                "{} and {} are the same; name each target once",
+                quoted(path),
+                quoted(other)
+            );
             return Err(SessionError::Usage(text));
         }
     }

@@ -5,7 +5,7 @@ use engine::OwnedFile;
 use kernel::{Roots, SoakTap};
 use record::{
     Bytes, CacheDropped, EndedBy, EngineName, Environment, Finding, Preconditioning, Target,
-    TargetKind, Trial, Workload, hex_digest,
+    TargetKind, Trial, Workload, hex_digest, quoted,
 };
 use simdisk::{SimBackend, SimKind, SimSpec};
 use std::path::{Path, PathBuf};
@@ -164,7 +164,8 @@ impl Session {
         let begin = Instant::now();
         for handle in &self.handles {
             let flushed = target::duplicate(&handle.file).and_then(|file| file.sync_data());
-            flushed.map_err(SessionError::io(&format!("flushing {:?}", handle.facts.path)))?;
+            flushed
+                .map_err(SessionError::io(&format!("flushing {}", quoted(&handle.facts.path))))?;
         }
         Ok(begin.elapsed().as_secs_f64() * 1e3)
     }
@@ -198,7 +199,7 @@ impl Session {
         };
         for handle in &self.handles {
             read(&handle.file)
-                .map_err(SessionError::io(&format!("reading {:?}", handle.facts.path)))?;
+                .map_err(SessionError::io(&format!("reading {}", quoted(&handle.facts.path))))?;
         }
         Ok(())
     }

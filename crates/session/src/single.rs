@@ -3,7 +3,7 @@
 use crate::real::{size_for_all, with_engine};
 use crate::{RealTargets, Result, Session, SessionError, StopFlag};
 use kernel::Roots;
-use record::{Bytes, CacheMode, Data, EngineName, Target, TargetKind, Workload};
+use record::{Bytes, CacheMode, Data, EngineName, Target, TargetKind, Workload, quoted};
 use simdisk::SimSpec;
 use std::path::Path;
 use target::{Access, TargetError};
@@ -80,6 +80,7 @@ pub fn open_for_run(
             let _ = set.open_mode(CacheMode::Device, write);
         }
     }
+    targets.try_engines(&workload)?;
     Ok((targets, workload))
 }
 
@@ -92,10 +93,10 @@ fn check_machine(spec: &Spec) -> Result<()> {
         let text = format!("{flag} needs io_uring, no other engine has it: {cause}");
         return Err(SessionError::NoResult(text));
     }
-    if spec.asked.huge_pages && kernel::huge_pages_allowed(&Roots::default()) != Some(true) {
-        let text = "--huge-pages: the kernel gives none; write madvise into \
-                    /sys/kernel/mm/transparent_hugepage/enabled, or leave the flag out";
-        return Err(SessionError::NoResult(text.to_owned()));
+    if spec.asked.huge_pages
+        && let Err(why) = kernel::check_huge_pages(&Roots::default())
+    {
+        return Err(SessionError::NoResult(format!("--huge-pages: {why}, or leave the flag out")));
     }
     Ok(())
 }
@@ -166,9 +167,12 @@ fn size_on(spec: &Spec, targets: &[&Target]) -> Result<Option<Bytes>> {
         && spec.asked.stripe_bytes.is_none()
     {
         return Err(SessionError::Usage(format!(
-            "the targets differ in size ({:?} has {} bytes, {:?} {}); say with --size how much of \
+            "the targets differ in size ({} has {} bytes, {} {}); say with --size how much of \
              each is meant",
-            smallest.path, smallest.size_bytes.0, largest.path, largest.size_bytes.0
+            quoted(&smallest.path),
+            smallest.size_bytes.0,
+            quoted(&largest.path),
+            largest.size_bytes.0
         )));
     }
     // A directory's --size is that of its test file, of which the area is what --offset leaves, unless

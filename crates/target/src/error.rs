@@ -5,7 +5,7 @@
 //! escaped form: a file name can hold terminal control sequences.
 
 use kernel::KernelError;
-use record::{Bytes, format_bytes};
+use record::{Bytes, format_bytes, quoted};
 use std::io::Error;
 use std::path::{Path, PathBuf};
 
@@ -27,8 +27,9 @@ pub enum TargetError {
     },
     /// The file system takes no O_DIRECT.
     #[error(
-        "cannot open {path:?} without the page cache: its file system ({filesystem}) refuses \
-         O_DIRECT; use --cache all, and read the result as one of memory and disk together"
+        "cannot open {} without the page cache: its file system ({filesystem}) refuses \
+         O_DIRECT; use --cache all, and read the result as one of memory and disk together",
+        quoted(.path)
     )]
     DirectRefused {
         /// The target.
@@ -38,8 +39,9 @@ pub enum TargetError {
     },
     /// The kernel took open flags and then did not keep them.
     #[error(
-        "{path:?} was opened with {missing}, but the descriptor does not carry it: its file \
-         system ignores the flag; use --cache all"
+        "{} was opened with {missing}, but the descriptor does not carry it: its file \
+         system ignores the flag; use --cache all",
+        quoted(.path)
     )]
     FlagsIgnored {
         /// The target.
@@ -49,8 +51,8 @@ pub enum TargetError {
     },
     /// The target is shorter than what is to be read or written.
     #[error(
-        "{path:?} holds {} bytes, but {} are needed; name a larger target, or a smaller --size \
-         or --bs", .size.0, .needed.0
+        "{} holds {} bytes, but {} are needed; name a larger target, or a smaller --size \
+         or --bs", quoted(.path), .size.0, .needed.0
     )]
     TooSmall {
         /// The target.
@@ -61,7 +63,7 @@ pub enum TargetError {
         needed: Bytes,
     },
     /// The path is nothing that can be measured.
-    #[error("{path:?} is a {kind}; name a directory, a regular file or a block device")]
+    #[error("{} is a {kind}; name a directory, a regular file or a block device", quoted(.path))]
     NotATarget {
         /// The path.
         path: PathBuf,
@@ -70,9 +72,9 @@ pub enum TargetError {
     },
     /// The file system filled up while the test file was written.
     #[error(
-        "no space for the test file in {path:?}: {} after {} of {}; free some space, raise the \
+        "no space for the test file in {}: {} after {} of {}; free some space, raise the \
          quota, or ask for a smaller --size",
-        kernel::system_words(.cause), format_bytes(.written.0), format_bytes(.size.0)
+        quoted(.path), kernel::system_words(.cause), format_bytes(.written.0), format_bytes(.size.0)
     )]
     NoSpace {
         /// Where.

@@ -36,7 +36,7 @@ pub use platform::descriptor::{direct_alignment, drop_clean_pages, reopen};
 pub use platform::drop_cache::{drop_cache, resident_bytes, unwritten_bytes};
 pub use platform::extents::{extents, pieces};
 pub use platform::files::{
-    NO_READ_ORDER, ReadOrder, duplicate, identity, is_pipe, preallocate, reserve, tell_read_order,
+    allow_valid_data, duplicate, identity, is_pipe, preallocate, reserve, set_valid_data,
 };
 pub use platform::layout::layout;
 pub use platform::open::open_target;

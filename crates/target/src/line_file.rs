@@ -7,6 +7,7 @@
 
 use crate::output_file::{refusal, refuse_in_use};
 use crate::{InUse, TargetError, first_line};
+use record::quoted;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Result, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ impl LineFile {
         let file = Self { flag, path: path.to_owned() };
         let existed = path.exists();
         if existed && !path.is_file() {
-            let text = format!("{flag} {path:?} is no regular file; name one");
+            let text = format!("{flag} {} is no regular file; name one", quoted(path));
             return Err(TargetError::Output(text));
         }
         if existed {
@@ -70,9 +71,9 @@ impl LineFile {
     }
 
     fn cannot(&self, cause: &std::io::Error) -> TargetError {
-        let (flag, path) = (self.flag, &self.path);
+        let (flag, path) = (self.flag, quoted(&self.path));
         TargetError::Output(format!(
-            "cannot add to the file of {flag} {path:?}; check it and its folder: {cause}"
+            "cannot add to the file of {flag} {path}; check it and its folder: {cause}"
         ))
     }
 }

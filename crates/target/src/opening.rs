@@ -8,7 +8,7 @@ use crate::handle::{Access, TargetHandle};
 use engine::OwnedFile;
 use kernel::Roots;
 use kernel::filesystem::locate_filesystem;
-use record::{Bytes, DeviceFacts, FilesystemFacts, Target, TargetKind};
+use record::{Bytes, DeviceFacts, FilesystemFacts, Target, TargetKind, quoted};
 use std::path::Path;
 
 /// What is asked of a path.
@@ -32,7 +32,7 @@ impl Opening<'_> {
 
     /// What is refused of a file.
     pub(crate) fn writing(&self) -> String {
-        format!("writing to the file {:?}", self.path)
+        format!("writing to the file {}", quoted(self.path))
     }
 
     /// Refuses to write to an existing file without the user's word.

@@ -5,6 +5,7 @@
 
 use crate::TargetError;
 use crate::platform::files::{identity, is_block_device};
+use record::quoted;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -58,11 +59,13 @@ impl OutputFile {
     /// If it cannot be made, or something would be lost.
     pub fn create(kind: &OutputKind, path: &Path, in_use: &[InUse]) -> Result<Self, TargetError> {
         let flag = kind.flag;
-        let wrong = |why: &str| TargetError::Output(format!("{flag} {path:?} {why}"));
+        let wrong = |why: &str| TargetError::Output(format!("{flag} {} {why}", quoted(path)));
         path.file_name().ok_or_else(|| wrong("names no file"))?;
         let cannot = |cause: std::io::Error| {
-            let text =
-                format!("cannot make the file of {flag} {path:?}; check its folder: {cause}");
+            let text = format!(
+                "cannot make the file of {flag} {}; check its folder: {cause}",
+                quoted(path)
+            );
             TargetError::Output(text)
         };
         // A link stays one: what it points to is replaced.
@@ -134,8 +137,8 @@ impl OutputFile {
     }
 
     fn cannot_write(&self, cause: &std::io::Error) -> TargetError {
-        let (flag, path) = (self.flag, &self.path);
-        TargetError::Output(format!("cannot write the file of {flag} {path:?}: {cause}"))
+        let (flag, path) = (self.flag, quoted(&self.path));
+        TargetError::Output(format!("cannot write the file of {flag} {path}: {cause}"))
     }
 
     /// A temporary name next to the file's own.
@@ -186,7 +189,7 @@ pub(crate) fn refuse_in_use(flag: &str, path: &Path, in_use: &[InUse]) -> Result
 
 /// A refusal to write a result to a place, and the way out.
 pub(crate) fn refusal(flag: &str, path: &Path, why: &str) -> TargetError {
-    TargetError::refused(format!("{flag} {path:?}"), why, "name another file")
+    TargetError::refused(format!("{flag} {}", quoted(path)), why, "name another file")
 }
 
 /// The first line of a file, as far as it can belong to a text; empty for an empty file.

@@ -15,7 +15,7 @@ use crate::platform::descriptor::{drop_clean_pages, reopen};
 use crate::platform::extents::extents;
 use crate::platform::files::{allocate, free_bytes, sync_data};
 use engine::OwnedFile;
-use record::{Bytes, CacheMode, FilesystemFacts, Severity, TargetKind, format_bytes};
+use record::{Bytes, CacheMode, FilesystemFacts, Severity, TargetKind, format_bytes, quoted};
 use stats::SplitMix64;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ fn check_margin(path: &Path, filesystem: &FilesystemFacts, size: Bytes) -> Resul
         "free some space, or name a directory on another file system".to_owned()
     };
     Err(TargetError::Refused {
-        what: format!("a test file of {} in {path:?}", format_bytes(size.0)),
+        what: format!("a test file of {} in {}", format_bytes(size.0), quoted(path)),
         why: format!(
             "{} are free on {} and {} must stay free",
             format_bytes(filesystem.free_bytes.0),
@@ -81,7 +81,11 @@ pub fn write_test_file(
         (handle.facts.kind, handle.facts.filesystem.as_mut())
     else {
         let remedy = "name a directory to get a temporary test file";
-        return Err(TargetError::refused(format!("filling {path:?}"), "it existed before", remedy));
+        return Err(TargetError::refused(
+            format!("filling {}", quoted(&path)),
+            "it existed before",
+            remedy,
+        ));
     };
     let free = free_bytes(&handle.file, &path);
     filesystem.free_bytes =

@@ -29,7 +29,7 @@ const CEILING_RUNS: u32 = 3;
 /// Runs workloads on targets, each open once for each cache mode that is used.
 pub struct RealBackend {
     /// Of each set of targets: those of the first job, then of jobs beside it.
-    files: Vec<BTreeMap<CacheMode, Arc<Vec<OwnedFile>>>>,
+    files: Vec<FileSet>,
     probe: Box<dyn Probe>,
     clock: JobClock,
     clock_cost_ns: f64,
@@ -204,9 +204,7 @@ impl RealBackend {
         workload: &Workload,
         targets: usize,
     ) -> Result<&Arc<Vec<OwnedFile>>, TrialError> {
-        let cache = workload.cache;
-        let files = self.files.get(targets).and_then(|files| files.get(&cache));
-        files.ok_or(TrialError::CacheMode(cache.name()))
+        files_of(&self.files, workload, targets)
     }
 
     /// Makes the legs of arrays agree whose writes are verified, once; what was found of those of the
@@ -247,29 +245,80 @@ impl RealBackend {
         seed: u64,
         arrays: &mut Arrays,
     ) -> Result<RunPlan, TrialError> {
-        check_depth(workload)?;
-        let files = Arc::clone(self.files_of(workload, targets)?);
-        let known = arrays.contains_key(&targets);
-        let array = workload.array.zip(workload::volume_spec(workload)).map(|(array, spec)| {
-            let (legs, bytes, rebuilds) =
-                (workload.targets, array.leg_bytes.0, array.rebuild.is_some());
-            let new = || Arc::new(SharedArray::new(&spec, legs, bytes, rebuilds));
-            Arc::clone(arrays.entry(targets).or_insert_with(new))
-        });
-        Ok(RunPlan {
-            files,
-            compares: array.is_some() && !known,
-            verified: false,
-            array,
-            made: None,
-            workload: Arc::new(workload.clone()),
-            delay,
-            depth: real_iodepth(workload),
-            batching: self.batching(workload),
-            seed,
-            clock: self.clock,
-        })
+        let batching = self.batching(workload);
+        plan_on(&self.files, (self.clock, batching), workload, (targets, delay), seed, arrays)
     }
+}
+
+/// The open files of a set of targets by cache mode.
+type FileSet = BTreeMap<CacheMode, Arc<Vec<OwnedFile>>>;
+
+fn files_of<'a>(
+    sets: &'a [FileSet],
+    workload: &Workload,
+    targets: usize,
+) -> Result<&'a Arc<Vec<OwnedFile>>, TrialError> {
+    let cache = workload.cache;
+    let files = sets.get(targets).and_then(|files| files.get(&cache));
+    files.ok_or(TrialError::CacheMode(cache.name()))
+}
+
+/// As [`RealBackend::plan`], on these sets of targets.
+fn plan_on(
+    sets: &[FileSet],
+    (clock, batching): (JobClock, BatchChoice),
+    workload: &Workload,
+    (targets, delay): (usize, Nanos),
+    seed: u64,
+    arrays: &mut Arrays,
+) -> Result<RunPlan, TrialError> {
+    check_depth(workload)?;
+    let files = Arc::clone(files_of(sets, workload, targets)?);
+    let known = arrays.contains_key(&targets);
+    let array = workload.array.zip(workload::volume_spec(workload)).map(|(array, spec)| {
+        let (legs, bytes, rebuilds) =
+            (workload.targets, array.leg_bytes.0, array.rebuild.is_some());
+        let new = || Arc::new(SharedArray::new(&spec, legs, bytes, rebuilds));
+        Arc::clone(arrays.entry(targets).or_insert_with(new))
+    });
+    Ok(RunPlan {
+        files,
+        compares: array.is_some() && !known,
+        verified: false,
+        array,
+        made: None,
+        workload: Arc::new(workload.clone()),
+        delay,
+        depth: real_iodepth(workload),
+        batching,
+        seed,
+        clock,
+    })
+}
+
+/// Opens the engine of one job of each workload, on a thread like that of a run, and closes it: what an
+/// engine, a control group or a priority refuses is known before a test file is written.
+///
+/// # Errors
+/// What a run would end with before its first request.
+pub fn try_engines(
+    sets: impl IntoIterator<Item = BTreeMap<CacheMode, Vec<OwnedFile>>>,
+    workload: &Workload,
+) -> Result<(), TrialError> {
+    let sets: Vec<FileSet> = sets.into_iter().map(shared).collect();
+    let (mut arrays, (leaving, _)) = (Arrays::default(), mpsc::channel());
+    let clock = JobClock::new();
+    for (targets, workload) in workload.by_targets() {
+        let batching = BatchChoice::Fixed(Ways::of(workload, real_iodepth(workload)).first());
+        let set = (targets as usize, Nanos(0));
+        let mut plan = plan_on(&sets, (clock, batching), workload, set, 0, &mut arrays)?;
+        plan.workload = Arc::new(Workload { numjobs: 1, ..workload.clone() });
+        let crew = crew_of(CrewStart { first: 0, leaving: leaving.clone(), plan })?;
+        if let Some(error) = crew.disband() {
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// Who is told how far a run is, and who may end it.
@@ -308,7 +357,7 @@ fn rebuild_of(
     Some(started.ok_or_else(|| not_here(engine)).and_then(|started| started))
 }
 
-fn shared(files: BTreeMap<CacheMode, Vec<OwnedFile>>) -> BTreeMap<CacheMode, Arc<Vec<OwnedFile>>> {
+fn shared(files: BTreeMap<CacheMode, Vec<OwnedFile>>) -> FileSet {
     files.into_iter().map(|(mode, files)| (mode, Arc::new(files))).collect()
 }
 

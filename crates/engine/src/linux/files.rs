@@ -1,8 +1,8 @@
 //! Files by plain calls: pread, pwrite, and what else is done to a file at an offset.
 
 use super::system_call::call;
-use crate::{Act, EngineError, Setup, SystemError, Transfer};
-use rustix::fs::{FallocateFlags, FileType, fallocate, fdatasync, fstat, fsync};
+use crate::{Act, EngineError, ReadOrder, Setup, SystemError, Transfer};
+use rustix::fs::{Advice, FallocateFlags, FileType, fadvise, fallocate, fdatasync, fstat, fsync};
 use rustix::io::{Errno, pread, pwrite};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
@@ -29,6 +29,19 @@ impl From<Errno> for SystemError {
     }
 }
 
+/// Tells the kernel the order of the reads of an open file (posix_fadvise), which sets how far it reads ahead.
+///
+/// # Errors
+/// What the system said.
+pub fn tell_read_order(file: &OwnedFile, order: ReadOrder) -> Result<(), SystemError> {
+    let advice = match order {
+        ReadOrder::Normal => Advice::Normal,
+        ReadOrder::Sequential => Advice::Sequential,
+        ReadOrder::Random => Advice::Random,
+    };
+    Ok(fadvise(file, 0, None, advice)?)
+}
+
 /// How plain calls are called in the record.
 pub(crate) const PLAIN_CALLS: &str = "pread/pwrite";
 
@@ -51,6 +64,11 @@ impl Files {
     #[inline]
     pub(crate) fn carry_out(&self, transfer: &Transfer) -> i32 {
         carry_out(self.0[transfer.file as usize], transfer)
+    }
+
+    /// What an engine with them got, for the record; `calls` is how it calls.
+    pub(crate) fn features(&self, calls: &str) -> Vec<String> {
+        vec![calls.to_owned()]
     }
 }
 

@@ -5,119 +5,58 @@
 //! those that are there; the ones behind it are asked for from there on, so that each is seen in one
 //! pass and none starves.
 
-use super::files::{Calls, event, reopen_all};
-use super::last_error;
-use super::overlapped::{Records, Started, outcome_of, patience, start};
-use crate::{
-    Clock, Completion, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport, Wait,
-    transport,
-};
+use super::files::event;
+use super::overlapped::{Records, outcome_of};
+use super::overlapped_calls::{Ends, OverlappedCalls, broken};
+use crate::{Completion, EngineError};
 use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use windows_sys::Win32::Foundation::{HANDLE, WAIT_FAILED, WAIT_OBJECT_0, WAIT_TIMEOUT};
-use windows_sys::Win32::System::IO::CancelIoEx;
 use windows_sys::Win32::System::Threading::WaitForMultipleObjects;
 
 /// Transfers with an event each.
+pub type Events = OverlappedCalls<EventOfEach>;
+
+/// The events, and which of them are waited for.
 #[derive(Debug)]
-pub struct Events {
-    files: Vec<OwnedHandle>,
+pub struct EventOfEach {
     /// By tag.
     events: Vec<OwnedHandle>,
-    records: Records,
-    /// Pushed, and not with the system yet.
-    pending: Vec<Transfer>,
-    /// Over without a wait: to be handed out.
-    over: Vec<Completion>,
     /// Tags with the system, in the order in which they were handed over, and their events.
     tags: Vec<u32>,
     waited: Vec<HANDLE>,
-    /// Whether the records are left to the end of the process, because something is in flight.
-    abandoned: bool,
 }
 
-impl Transport for Events {
+impl Ends for EventOfEach {
+    const ENGINE: &'static str = "events";
+    const FEATURE: &'static str = "an event for each request";
     /// Events that one wait takes (winnt.h, MAXIMUM_WAIT_OBJECTS).
     const MOST: u32 = 64;
 
-    fn open(setup: &Setup, most: u32, _memory: Memory) -> Result<Self, EngineError> {
-        if most > Self::MOST {
-            let (engine, available) = ("events", Self::MOST);
-            return Err(EngineError::TooDeep { engine, asked: most, available });
-        }
+    fn open(_files: &[OwnedHandle], most: u32) -> Result<Self, EngineError> {
         let events = (0..most).map(|_| event()).collect::<Result<_, _>>();
         Ok(Self {
-            files: reopen_all(setup, "events", Calls::Overlapped)?,
             events: events.map_err(|errno| EngineError::Broken { call: "CreateEventW", errno })?,
-            records: Records::new(most),
-            pending: Vec::with_capacity(most as usize),
-            over: Vec::with_capacity(most as usize),
             tags: Vec::with_capacity(most as usize),
             waited: Vec::with_capacity(most as usize),
-            abandoned: false,
         })
     }
 
-    #[inline]
-    fn push(&mut self, transfer: Transfer) {
-        self.pending.push(transfer);
+    fn event(&self, tag: u32) -> HANDLE {
+        self.events[tag as usize].as_raw_handle()
     }
 
-    fn hand_over(&mut self) -> Result<(), EngineError> {
-        for transfer in &self.pending {
-            let file = self.files[transfer.file as usize].as_raw_handle();
-            let event = self.events[transfer.tag as usize].as_raw_handle();
-            let record = self.records.begin(transfer, event);
-            match start(file, transfer, record) {
-                Started::InFlight => {
-                    self.tags.push(transfer.tag);
-                    self.waited.push(event);
-                }
-                Started::Over(outcome) => {
-                    self.over.push(Completion { slot: transfer.tag, outcome });
-                }
-            }
-        }
-        self.pending.clear();
-        Ok(())
+    fn began(&mut self, tag: u32) {
+        self.tags.push(tag);
+        self.waited.push(self.event(tag));
     }
 
-    fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
-        self.hand_over()?;
-        let before = done.len();
-        let at_once = self.over.len().min(ask.max as usize);
-        done.extend(self.over.drain(..at_once));
-        loop {
-            let got = (done.len() - before) as u32;
-            let need = ask.min.saturating_sub(got).min(self.tags.len() as u32);
-            let patience = patience(need, ask.deadline);
-            self.pass(ask.max - got, patience.milliseconds, done)?;
-            if (done.len() - before) as u32 >= ask.min || patience.over || self.tags.is_empty() {
-                return Ok(());
-            }
-        }
+    fn in_flight(&self) -> u32 {
+        self.tags.len() as u32
     }
 
-    fn quiesce(&mut self) -> bool {
-        self.pending.clear();
-        self.over.clear();
-        for file in &self.files {
-            // SAFETY: the handle is ours; without a record all of its requests are called off.
-            let _ = unsafe { CancelIoEx(file.as_raw_handle(), std::ptr::null()) };
-        }
-        let in_flight = self.tags.len() as u32;
-        self.abandoned = !transport::drained(self, in_flight, MonotonicClock.now());
-        !self.abandoned
-    }
-
-    fn features(&self) -> Vec<String> {
-        vec!["an event for each request".to_owned()]
-    }
-}
-
-impl Events {
-    /// Appends at most `max` completions in one pass over what is in flight; waits for the first.
-    fn pass(
+    fn take(
         &mut self,
+        records: &Records,
         max: u32,
         milliseconds: u32,
         done: &mut Vec<Completion>,
@@ -130,26 +69,15 @@ impl Events {
                 unsafe { WaitForMultipleObjects(rest.len() as u32, rest.as_ptr(), 0, patience) };
             match answer {
                 WAIT_TIMEOUT => break,
-                WAIT_FAILED => {
-                    let errno = last_error();
-                    return Err(EngineError::Broken { call: "WaitForMultipleObjects", errno });
-                }
+                WAIT_FAILED => return Err(broken("WaitForMultipleObjects")),
                 first => from += (first - WAIT_OBJECT_0) as usize,
             }
             let tag = self.tags.remove(from);
             self.waited.remove(from);
-            let (status, bytes) = self.records.result(tag);
+            let (status, bytes) = records.result(tag);
             done.push(Completion { slot: tag, outcome: outcome_of(status, bytes) });
             (taken, patience) = (taken + 1, 0);
         }
         Ok(())
-    }
-}
-
-impl Drop for Events {
-    fn drop(&mut self) {
-        if !self.abandoned {
-            self.records.free();
-        }
     }
 }

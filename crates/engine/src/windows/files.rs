@@ -2,14 +2,16 @@
 
 use super::overlapped::{carry_out_other, outcome, overlapped};
 use super::{NOT_SUPPORTED, last_error};
-use crate::{Act, EngineError, Setup, SystemError, Transfer};
+use crate::{Act, EngineError, ReadOrder, Setup, SystemError, Transfer};
 use std::fs::File;
 use std::io::Error;
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use windows_sys::Wdk::Storage::FileSystem::{
     FILE_ACCESS_INFORMATION, FILE_INFORMATION_CLASS, FILE_MODE_INFORMATION,
-    FILE_NO_INTERMEDIATE_BUFFERING, FILE_SEQUENTIAL_ONLY, FILE_WRITE_THROUGH,
-    FileAccessInformation, FileModeInformation, NtQueryInformationFile,
+    FILE_NO_INTERMEDIATE_BUFFERING, FILE_WRITE_THROUGH, FileAccessInformation, FileModeInformation,
+    NtQueryInformationFile,
 };
 use windows_sys::Win32::Foundation::{
     ERROR_IO_PENDING, GENERIC_READ, GENERIC_WRITE, HANDLE, INVALID_HANDLE_VALUE,
@@ -20,33 +22,27 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_FLAG_SEQUENTIAL_SCAN, FILE_FLAG_WRITE_THROUGH, FILE_READ_DATA, FILE_SHARE_DELETE,
     FILE_SHARE_READ, FILE_SHARE_WRITE, FILE_WRITE_DATA, ReOpenFile, ReadFile, WriteFile,
 };
-use windows_sys::Win32::System::IO::{GetOverlappedResult, IO_STATUS_BLOCK};
+use windows_sys::Win32::System::IO::{CancelIoEx, GetOverlappedResult, IO_STATUS_BLOCK};
 use windows_sys::Win32::System::Threading::CreateEventW;
 
 /// An open file, closed when it is dropped.
 ///
-/// The system tells of a handle how it was opened, but for the hint that accesses are random: that is
-/// kept beside it.
+/// Windows takes the order of reads when a file is opened. Engines open their own handles, so that what was
+/// told of the order waits here for the next of them.
 #[derive(Debug)]
 pub struct OwnedFile {
     handle: OwnedHandle,
-    random_access: bool,
+    /// A flag of CreateFileW, or 0; shared by all clones.
+    order: Arc<AtomicU32>,
 }
 
 impl OwnedFile {
-    /// A file that was opened with or without FILE_FLAG_RANDOM_ACCESS, and that others may open again to
-    /// read and write.
-    #[must_use]
-    pub fn new(handle: OwnedHandle, random_access: bool) -> Self {
-        Self { handle, random_access }
-    }
-
-    /// Another handle of the same open file.
+    /// Another handle of the same open file; what is told to one of the order of reads is told to both.
     ///
     /// # Errors
     /// As the system says.
     pub fn try_clone(&self) -> Result<Self, Error> {
-        Ok(Self { handle: self.handle.try_clone()?, random_access: self.random_access })
+        Ok(Self { handle: self.handle.try_clone()?, order: Arc::clone(&self.order) })
     }
 }
 
@@ -56,18 +52,46 @@ impl AsHandle for OwnedFile {
     }
 }
 
-impl From<File> for OwnedFile {
-    fn from(file: File) -> Self {
-        Self::new(file.into(), false)
+impl From<OwnedHandle> for OwnedFile {
+    fn from(handle: OwnedHandle) -> Self {
+        Self { handle, order: Arc::default() }
     }
 }
+
+impl From<File> for OwnedFile {
+    fn from(file: File) -> Self {
+        OwnedHandle::from(file).into()
+    }
+}
+
+/// Has engines that open the file from now on do so with FILE_FLAG_SEQUENTIAL_SCAN, FILE_FLAG_RANDOM_ACCESS or
+/// neither.
+///
+/// # Errors
+/// None.
+pub fn tell_read_order(file: &OwnedFile, order: ReadOrder) -> Result<(), SystemError> {
+    let flag = match order {
+        ReadOrder::Normal => 0,
+        ReadOrder::Sequential => FILE_FLAG_SEQUENTIAL_SCAN,
+        ReadOrder::Random => FILE_FLAG_RANDOM_ACCESS,
+    };
+    file.order.store(flag, Ordering::Relaxed);
+    Ok(())
+}
+
+/// How the flags of an order are called in the record.
+const ORDERS: [(u32, &str); 2] = [
+    (FILE_FLAG_SEQUENTIAL_SCAN, "FILE_FLAG_SEQUENTIAL_SCAN"),
+    (FILE_FLAG_RANDOM_ACCESS, "FILE_FLAG_RANDOM_ACCESS"),
+];
 
 /// An open file of somebody else's, who keeps it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawFile {
     /// A number, so that threads can share it.
     handle: isize,
-    random_access: bool,
+    /// As in [`OwnedFile`], when it was named.
+    order: u32,
 }
 
 impl RawFile {
@@ -85,13 +109,13 @@ pub trait AsRawFile {
 impl AsRawFile for OwnedFile {
     fn as_raw_file(&self) -> RawFile {
         let handle = self.handle.as_raw_handle() as isize;
-        RawFile { handle, random_access: self.random_access }
+        RawFile { handle, order: self.order.load(Ordering::Relaxed) }
     }
 }
 
 impl AsRawFile for File {
     fn as_raw_file(&self) -> RawFile {
-        RawFile { handle: self.as_raw_handle() as isize, random_access: false }
+        RawFile { handle: self.as_raw_handle() as isize, order: 0 }
     }
 }
 
@@ -125,12 +149,9 @@ fn ask(file: RawFile, class: FILE_INFORMATION_CLASS) -> Result<u32, SystemError>
     Err(SystemError::new(unsafe { RtlNtStatusToDosError(answer) } as i32))
 }
 
-/// The same file once more, with the rights, the cache mode and the hints of the handle that is there.
-pub(super) fn reopen(
-    file: RawFile,
-    engine: &'static str,
-    calls: Calls,
-) -> Result<OwnedHandle, EngineError> {
+/// The same file once more, with the rights and the cache mode of the handle that is there, and the order of
+/// reads that was told.
+fn reopen(file: RawFile, engine: &'static str, calls: Calls) -> Result<OwnedHandle, EngineError> {
     let refused = |errno| EngineError::Unavailable {
         engine,
         cause: "the target cannot be opened once more for a job of its own".to_owned(),
@@ -148,13 +169,10 @@ pub(super) fn reopen(
         &[
             (FILE_NO_INTERMEDIATE_BUFFERING, FILE_FLAG_NO_BUFFERING),
             (FILE_WRITE_THROUGH, FILE_FLAG_WRITE_THROUGH),
-            (FILE_SEQUENTIAL_ONLY, FILE_FLAG_SEQUENTIAL_SCAN),
         ],
         mode,
     );
-    if file.random_access {
-        flags |= FILE_FLAG_RANDOM_ACCESS;
-    }
+    flags |= file.order;
     if calls == Calls::Overlapped {
         flags |= FILE_FLAG_OVERLAPPED;
     }
@@ -169,12 +187,37 @@ pub(super) fn reopen(
 }
 
 /// The files of a setup once more, for one engine.
-pub(super) fn reopen_all(
-    setup: &Setup,
-    engine: &'static str,
-    calls: Calls,
-) -> Result<Vec<OwnedHandle>, EngineError> {
-    setup.files.iter().map(|&file| reopen(file, engine, calls)).collect()
+#[derive(Debug)]
+pub(super) struct OwnFiles {
+    pub(super) handles: Vec<OwnedHandle>,
+    /// What was told of the order of reads, as a flag.
+    order: u32,
+}
+
+impl OwnFiles {
+    pub(super) fn open(
+        setup: &Setup,
+        engine: &'static str,
+        calls: Calls,
+    ) -> Result<Self, EngineError> {
+        let own = setup.files.iter().map(|&file| reopen(file, engine, calls));
+        let order = setup.files.iter().fold(0, |sum, file| sum | file.order);
+        Ok(Self { handles: own.collect::<Result<_, _>>()?, order })
+    }
+
+    /// Calls off all that is in flight on them.
+    pub(super) fn call_off(&self) {
+        for file in &self.handles {
+            // SAFETY: the handle is ours; without a record all of its requests are called off.
+            let _ = unsafe { CancelIoEx(file.as_raw_handle(), std::ptr::null()) };
+        }
+    }
+
+    /// What an engine got, for the record: how it calls, and the hints of its files.
+    pub(super) fn features(&self, calls: &str) -> Vec<String> {
+        let told = ORDERS.iter().filter(|(flag, _)| self.order & flag != 0).map(|(_, name)| *name);
+        std::iter::once(calls).chain(told).map(str::to_owned).collect()
+    }
 }
 
 /// An event that only its user resets, or the system when it starts a transfer with it.
@@ -190,23 +233,23 @@ pub(super) fn event() -> Result<OwnedHandle, SystemError> {
 
 /// The files of a job for plain calls.
 #[derive(Debug)]
-pub(crate) struct Files(Vec<OwnedHandle>);
+pub(crate) struct Files(OwnFiles);
 
 impl Files {
     /// For calls of one thread.
     pub(crate) fn of_a_thread(setup: &Setup) -> Result<Self, EngineError> {
-        Ok(Self(reopen_all(setup, "sync", Calls::Blocking)?))
+        Ok(Self(OwnFiles::open(setup, "sync", Calls::Blocking)?))
     }
 
     /// For calls of several threads at once, which a handle of blocking calls would let through one by one.
     pub(crate) fn of_threads(setup: &Setup) -> Result<Self, EngineError> {
-        Ok(Self(reopen_all(setup, "threads", Calls::Overlapped)?))
+        Ok(Self(OwnFiles::open(setup, "threads", Calls::Overlapped)?))
     }
 
     /// Carries a transfer out: bytes, or a negated error number.
     #[inline]
     pub(crate) fn carry_out(&self, transfer: &Transfer) -> i32 {
-        let file = self.0[transfer.file as usize].as_raw_handle();
+        let file = self.0.handles[transfer.file as usize].as_raw_handle();
         let Transfer { address, bytes, offset, act, .. } = *transfer;
         if !matches!(act, Act::Read | Act::Write) {
             return carry_out_other(file, act);
@@ -217,6 +260,11 @@ impl Files {
             Ok(bytes) => bytes as i32,
             Err(error) => outcome(act, error),
         }
+    }
+
+    /// What an engine with them got, for the record; `calls` is how it calls.
+    pub(crate) fn features(&self, calls: &str) -> Vec<String> {
+        self.0.features(calls)
     }
 }
 
@@ -292,36 +340,62 @@ mod tests {
     use super::*;
     use std::fs::OpenOptions;
     use std::os::windows::fs::OpenOptionsExt;
+    use windows_sys::Wdk::Storage::FileSystem::FILE_SEQUENTIAL_ONLY;
 
-    /// Mode and rights to read and write of a file, and of the handle that an engine opens for itself.
-    fn both(flags: u32, random_access: bool, writes: bool) -> [(u32, u32); 2] {
+    /// A file that was opened with these flags, and is told an order.
+    fn opened(flags: u32, order: ReadOrder, writes: bool) -> (tempfile::TempDir, OwnedFile) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data");
         std::fs::write(&path, [7; 4_096]).unwrap();
         let file =
             OpenOptions::new().read(true).write(writes).custom_flags(flags).open(&path).unwrap();
-        let file = OwnedFile::new(file.into(), random_access);
-        let own = OwnedFile::new(reopen(file.as_raw_file(), "x", Calls::Blocking).unwrap(), false);
-        [file, own].map(|file| {
-            let file = file.as_raw_file();
-            let rights = ask(file, FileAccessInformation).unwrap();
-            (ask(file, FileModeInformation).unwrap(), rights & (FILE_READ_DATA | FILE_WRITE_DATA))
-        })
+        let file = OwnedFile::from(file);
+        // A clone is told what the file is told.
+        tell_read_order(&file.try_clone().unwrap(), order).unwrap();
+        (folder, file)
+    }
+
+    /// Mode and rights to read and write.
+    fn told_of(file: &OwnedFile) -> (u32, u32) {
+        let file = file.as_raw_file();
+        let rights = ask(file, FileAccessInformation).unwrap();
+        (ask(file, FileModeInformation).unwrap(), rights & (FILE_READ_DATA | FILE_WRITE_DATA))
     }
 
     #[test]
     fn an_engines_own_handle_has_the_cache_mode_and_the_rights_of_the_one_that_it_was_given() {
         let past = FILE_FLAG_NO_BUFFERING | FILE_FLAG_WRITE_THROUGH;
-        for flags in [0, FILE_FLAG_NO_BUFFERING, past, FILE_FLAG_SEQUENTIAL_SCAN] {
+        for flags in [0, FILE_FLAG_NO_BUFFERING, past] {
             for writes in [false, true] {
-                let [given, own] = both(flags, flags == 0, writes);
+                let (_folder, file) = opened(flags, ReadOrder::Normal, writes);
+                let own = reopen(file.as_raw_file(), "x", Calls::Blocking).unwrap().into();
+                let (given, own) = (told_of(&file), told_of(&own));
                 assert_eq!(given, own, "{flags:x}");
-                assert_eq!(
-                    given.0 & FILE_NO_INTERMEDIATE_BUFFERING != 0,
-                    flags & past == past || flags == FILE_FLAG_NO_BUFFERING
-                );
+                assert_eq!(given.0 & FILE_NO_INTERMEDIATE_BUFFERING != 0, flags != 0);
                 assert_eq!(given.1 & FILE_WRITE_DATA != 0, writes);
             }
+        }
+    }
+
+    #[test]
+    fn the_order_that_is_told_is_a_flag_of_the_next_handle_of_an_engine_and_in_the_record() {
+        let (_folder, file) = opened(0, ReadOrder::Normal, false);
+        let seen = |order| {
+            tell_read_order(&file, order).unwrap();
+            let setup = Setup::reading(vec![file.as_raw_file()], 1, 4_096);
+            let mut own = OwnFiles::open(&setup, "x", Calls::Overlapped).unwrap();
+            let features = own.features("calls");
+            let mode = told_of(&own.handles.remove(0).into()).0;
+            (features, mode & FILE_SEQUENTIAL_ONLY != 0)
+        };
+        let features = |flag: &[&str]| [&["calls"], flag].concat().join(", ");
+        for (order, flag, sequential) in [
+            (ReadOrder::Sequential, &["FILE_FLAG_SEQUENTIAL_SCAN"][..], true),
+            (ReadOrder::Random, &["FILE_FLAG_RANDOM_ACCESS"], false),
+            (ReadOrder::Normal, &[], false),
+        ] {
+            let (told, mode) = seen(order);
+            assert_eq!((told.join(", "), mode), (features(flag), sequential), "{order:?}");
         }
     }
 }

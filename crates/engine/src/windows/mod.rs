@@ -5,7 +5,7 @@
 //!
 //! A handle that was opened for one way of waiting cannot be used for another, and one belongs to a single
 //! completion port for good. So an engine opens each of its files a second time for itself
-//! ([`files::reopen`]), with the rights and the cache mode of the handle that it was given.
+//! ([`files::reopen`]), with the rights and the cache mode of the handle that it was given, and the order of reads that was told.
 
 mod clock;
 mod completion_port;
@@ -13,15 +13,19 @@ mod events;
 mod files;
 mod memory;
 mod overlapped;
+mod overlapped_calls;
+mod privilege;
 mod read_file_ex;
 
 pub use clock::MonotonicClock;
 pub(crate) use clock::{CLOCK_NAME, counter_is_the_kernels};
 pub use completion_port::CompletionPort;
 pub use events::Events;
-pub use files::{AsRawFile, OwnedFile, RawFile};
+pub use files::{AsRawFile, OwnedFile, RawFile, tell_read_order};
 pub(crate) use files::{Files, PLAIN_CALLS, read_at, trim_act, write_at};
+pub use memory::allow_large_pages;
 pub(crate) use memory::{map_memory, unmap_memory};
+pub use privilege::Privilege;
 pub use read_file_ex::ReadFileExCalls;
 
 use crate::{EngineError, SystemError};

@@ -3,7 +3,7 @@
 //!
 //! The function finds its queue through the record's event, which these calls leave to the caller.
 
-use super::files::{Calls, reopen_all};
+use super::files::{Calls, OwnFiles};
 use super::last_error;
 use super::overlapped::{Records, carry_out_other, outcome, patience};
 use crate::{
@@ -12,9 +12,9 @@ use crate::{
 };
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
-use std::os::windows::io::{AsRawHandle, OwnedHandle};
+use std::os::windows::io::AsRawHandle;
 use windows_sys::Win32::Storage::FileSystem::{ReadFileEx, WriteFileEx};
-use windows_sys::Win32::System::IO::{CancelIoEx, OVERLAPPED};
+use windows_sys::Win32::System::IO::OVERLAPPED;
 use windows_sys::Win32::System::Threading::SleepEx;
 
 /// What the called function shares with the engine, on one thread. It does not move.
@@ -28,7 +28,7 @@ struct Called {
 /// Transfers whose ends are calls.
 #[derive(Debug)]
 pub struct ReadFileExCalls {
-    files: Vec<OwnedHandle>,
+    files: OwnFiles,
     called: ManuallyDrop<Box<Called>>,
     /// Pushed, and not with the system yet.
     pending: Vec<Transfer>,
@@ -57,7 +57,7 @@ impl Transport for ReadFileExCalls {
         let over = UnsafeCell::new(Vec::with_capacity(most as usize));
         let called = Box::new(Called { records: Records::new(most), over });
         Ok(Self {
-            files: reopen_all(setup, "readfileex", Calls::Overlapped)?,
+            files: OwnFiles::open(setup, "readfileex", Calls::Overlapped)?,
             called: ManuallyDrop::new(called),
             pending: Vec::with_capacity(most as usize),
             in_flight: 0,
@@ -74,7 +74,7 @@ impl Transport for ReadFileExCalls {
         for position in 0..self.pending.len() {
             let transfer = self.pending[position];
             let Transfer { address, bytes, act, tag, .. } = transfer;
-            let file = self.files[transfer.file as usize].as_raw_handle();
+            let file = self.files.handles[transfer.file as usize].as_raw_handle();
             let record = self.called.records.begin(&transfer, called);
             let begun = match act {
                 // SAFETY: the memory is the transfer's until it completes (the contract of
@@ -120,16 +120,13 @@ impl Transport for ReadFileExCalls {
 
     fn quiesce(&mut self) -> bool {
         self.pending.clear();
-        for file in &self.files {
-            // SAFETY: the handle is ours; without a record all of its requests are called off.
-            let _ = unsafe { CancelIoEx(file.as_raw_handle(), std::ptr::null()) };
-        }
+        self.files.call_off();
         let in_flight = self.in_flight;
         transport::drained(self, in_flight, MonotonicClock.now())
     }
 
     fn features(&self) -> Vec<String> {
-        vec!["calls of ReadFileEx/WriteFileEx".to_owned()]
+        self.files.features("calls of ReadFileEx/WriteFileEx")
     }
 }
 

@@ -135,6 +135,24 @@ fn an_engine_of_ones_own_measures_and_other_builds_read_its_documents() {
     assert!(!doctor.contains("engine preadv2"), "{doctor}");
 }
 
+/// A defect ends the program with the exit code of no result, whatever thread it is on, and leaves no file behind.
+#[test]
+fn a_panic_says_where_it_was_and_what_to_report_and_ends_with_the_code_of_no_result() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let words = "run . --ioengine panicking --size 1m --io-size 1m --db db";
+    let mut command = Command::new(example("panicking_engine"));
+    let ended = command.args(words.split(' ')).current_dir(folder.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(4), "{text}");
+    for part in ["deliberate, at byte", "panicking.rs", "defect of halfpower", "--version"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let left = std::fs::read_dir(folder.path()).unwrap().flatten().map(|it| it.file_name());
+    let left: Vec<_> = left.filter(|name| !name.to_string_lossy().starts_with("db")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 /// Its manifest is one of a package that no workspace around it claims.
 #[test]
 fn the_package_of_that_engine_stands_by_itself() {

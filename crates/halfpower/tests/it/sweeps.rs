@@ -104,7 +104,7 @@ fn what_the_targets_do_not_have_is_said_and_the_rest_runs() {
     let on: BTreeSet<&String> = striped.plan.iter().flat_map(|planned| &planned.targets).collect();
     assert_eq!(on.len(), 2, "{on:?}");
     let ended = halfpower("sweep engines sim:md1,service=1ms --json --no-save").expect(0);
-    assert!(ended.stderr.contains("left out: 4 combinations: --ioengine needs a real target"));
+    assert!(ended.stderr.contains("left out: 6 combinations: --ioengine needs a real target"));
     let ways: BTreeSet<&str> = experiment(&ended)
         .cells
         .iter()

@@ -15,13 +15,14 @@ use linux as system;
 #[cfg(windows)]
 use windows as system;
 
+use record::quoted;
 use std::path::{Path, PathBuf};
 
 /// Why something on this machine could not be opened, read, or done.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// The system refused a call or the call failed.
-    #[error("cannot {action} {path:?}: {}; {remedy}", system_words(.cause))]
+    #[error("cannot {action} {}: {}; {remedy}", quoted(.path), system_words(.cause))]
     System {
         /// What was tried, after "cannot".
         action: &'static str,
@@ -65,8 +66,9 @@ pub enum KernelError {
     },
     /// No device of this name has counters.
     #[error(
-        "{named:?} is no device with counters, nor a path on one; there are {known}; name one of \
-         these, or none for all"
+        "{} is no device with counters, nor a path on one; there are {known}; name one of \
+         these, or none for all",
+        quoted(.named)
     )]
     NotObserved {
         /// What was named.

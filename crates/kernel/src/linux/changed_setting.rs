@@ -12,6 +12,9 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+/// Why no setting can be changed here, for a reader.
+pub const NONE_HERE: Option<&str> = None;
+
 /// The folder of the entries: `halfpower/changed-settings` under `XDG_STATE_HOME`, or under
 /// `~/.local/state`; `None` where neither variable is an absolute path.
 #[must_use]

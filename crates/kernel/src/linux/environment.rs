@@ -152,9 +152,16 @@ fn is_arm_guest(roots: &Roots) -> bool {
     !product.ends_with(METAL) && maker.is_none_or(|(_, guest)| product.starts_with(guest))
 }
 
-/// Whether a program may ask for huge pages (transparent ones); `None` where the kernel does not say.
-#[must_use]
-pub fn huge_pages_allowed(roots: &Roots) -> Option<bool> {
+/// Makes sure that a program may ask for huge pages (transparent ones).
+///
+/// # Errors
+/// Why it may not and what to do, as a clause.
+pub fn check_huge_pages(roots: &Roots) -> Result<(), String> {
     let modes = text(&roots.sys.join("kernel/mm/transparent_hugepage/enabled"));
-    modes.map(|modes| !modes.contains("[never]"))
+    match modes.is_some_and(|modes| !modes.contains("[never]")) {
+        true => Ok(()),
+        false => Err("the kernel gives none; write madvise into \
+                      /sys/kernel/mm/transparent_hugepage/enabled"
+            .to_owned()),
+    }
 }

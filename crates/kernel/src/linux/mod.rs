@@ -4,6 +4,7 @@ pub(crate) mod capabilities;
 mod cgroup;
 pub mod changed_setting;
 pub(crate) mod clock;
+pub(crate) mod counter_log;
 pub(crate) mod descriptors;
 pub mod device;
 pub(crate) mod diskstats;

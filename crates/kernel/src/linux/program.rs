@@ -45,12 +45,21 @@ pub fn terminal_columns() -> Option<u16> {
     Some(size.ws_col).filter(|columns| *columns > 0)
 }
 
+/// What [`memory_file`] is, for a reader.
+pub const MEMORY_FILE: &str = "memory (memfd)";
+
 /// A file that lies in memory alone and has no name.
 ///
 /// # Errors
 /// What the system said.
 pub fn memory_file() -> Result<File> {
     Ok(File::from(rustix::fs::memfd_create("halfpower", MemfdFlags::CLOEXEC)?))
+}
+
+/// Memory that programs can have without pushing anything out, in bytes.
+#[must_use]
+pub fn available_memory(roots: &Roots) -> Option<u64> {
+    memory_field(&text(&roots.proc.join("meminfo"))?, "MemAvailable")
 }
 
 /// Memory that waits to be written or is being written, of all programs.

@@ -5,7 +5,8 @@
 use crate::read::Roots;
 use crate::soaking::Soaking;
 use crate::windows::device::opened_as;
-use crate::windows::environment::{environment, release};
+use crate::windows::disk_layers::DiskLayers;
+use crate::windows::environment::{check_huge_pages, environment, release};
 use crate::windows::filesystem::filesystem_of;
 use crate::windows::probe::performance;
 use crate::windows::processors;
@@ -25,11 +26,13 @@ pub(crate) fn capabilities(
         Capability::of("system", true, release(), ""),
         administrator(disk),
         device_counters(disk),
+        disk_layers(),
         link_facts(disk),
         clock(),
         processor_time(),
         clock_frequency(),
         upper_bound(soaker),
+        large_pages(roots),
         hypervisor(roots),
         not_here(
             "io_uring",
@@ -78,6 +81,22 @@ fn device_counters(disk: Option<&DeviceFacts>) -> Capability {
             Capability::of(name, false, detail, remedy)
         }
     }
+}
+
+/// Whether perfmon's counters of disks can be had, for those whose driver does not answer.
+fn disk_layers() -> Capability {
+    let opened = DiskLayers::open();
+    let detail = opened.as_ref().map_or_else(ToString::to_string, |_| {
+        "PhysicalDisk and LogicalDisk, for disks whose driver gives no counters".to_owned()
+    });
+    let remedy = "a disk whose driver gives no counters has none: build them anew (lodctr /R)";
+    Capability::of("counters by PDH", opened.is_ok(), detail, remedy)
+}
+
+fn large_pages(roots: &Roots) -> Capability {
+    let allowed = check_huge_pages(roots);
+    let detail = allowed.as_ref().err().cloned().unwrap_or_else(|| "may be asked for".to_owned());
+    Capability::of("large pages", allowed.is_ok(), detail, "--huge-pages is refused")
 }
 
 fn link_facts(disk: Option<&DeviceFacts>) -> Capability {

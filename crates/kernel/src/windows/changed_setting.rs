@@ -5,6 +5,10 @@ use crate::read::Roots;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+/// Why no setting can be changed here, for a reader.
+pub const NONE_HERE: Option<&str> =
+    Some("Windows has no read-ahead of a device that a program could set");
+
 /// The folder where changes would be written down; none is made.
 #[must_use]
 pub fn state_folder() -> Option<PathBuf> {

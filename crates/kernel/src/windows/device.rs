@@ -5,11 +5,13 @@
 //! Source: winioctl.h and ntddstor.h.
 
 use crate::read::Roots;
-use crate::windows::unsafe_calls::{device_control, drive_letters, is_device, open_device};
+use crate::windows::unsafe_calls::{
+    device_control, drive_letters, is_device, mounts_of, open_device, volume_at, volume_names,
+};
 use record::{Bytes, DeviceFacts};
 use std::ffi::OsString;
 use std::os::windows::io::{AsHandle, OwnedHandle};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use windows_sys::Win32::System::Ioctl::{
     IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, IOCTL_STORAGE_QUERY_PROPERTY,
 };
@@ -26,6 +28,10 @@ const SEEK_PENALTY: u32 = 7;
 const ROOM: usize = 4_096;
 /// Numbers of disks that are tried.
 const MOST_DISKS: u32 = 64;
+/// Letters of `C:`.
+const LETTER_AND_COLON: usize = 2;
+/// How names of volumes without a letter begin.
+const VOLUME: &str = "Volume{";
 /// How names of disks begin.
 pub(crate) const DISK: &str = "PhysicalDrive";
 
@@ -51,13 +57,55 @@ pub(crate) fn disks() -> Vec<String> {
     (0..MOST_DISKS).map(|number| format!("{DISK}{number}")).filter(|name| is_device(name)).collect()
 }
 
-/// The disk or volume that a name stands for, as Windows calls it: `C:`, `PhysicalDrive0`, with `\\.\` before
-/// it or not, in any case.
+/// A volume, and where it is mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MountedVolume {
+    /// Its letter (`C:`), or `Volume{GUID}` where it has none.
+    pub name: String,
+    /// Letters and folders, each with a backslash at its end; none where it is mounted nowhere.
+    pub mounts: Vec<PathBuf>,
+}
+
+/// All volumes: those with a letter, also where the system lists no others, and those that are mounted at
+/// folders alone or nowhere.
+#[must_use]
+pub fn volumes() -> Vec<MountedVolume> {
+    let listed = volume_names().into_iter().map(|name| (mounts_of(&name), name));
+    with_letters(drive_letters(), &listed.collect::<Vec<_>>())
+}
+
+/// Volumes by their letters, then the others by their names.
+fn with_letters(letters: Vec<String>, listed: &[(Vec<PathBuf>, String)]) -> Vec<MountedVolume> {
+    let root = |letter: &str| PathBuf::from(format!("{letter}\\"));
+    let of_letter = |letter: String| {
+        let root = root(&letter);
+        let found = listed.iter().find(|(mounts, _)| mounts.contains(&root));
+        let mounts = found.map_or_else(|| vec![root], |(mounts, _)| mounts.clone());
+        MountedVolume { name: letter, mounts }
+    };
+    let roots: Vec<PathBuf> = letters.iter().map(|letter| root(letter)).collect();
+    let others = listed.iter().filter(|(mounts, _)| !mounts.iter().any(|it| roots.contains(it)));
+    let others = others.map(|(mounts, name)| MountedVolume {
+        name: bare(name).to_owned(),
+        mounts: mounts.clone(),
+    });
+    letters.into_iter().map(of_letter).chain(others).collect()
+}
+
+/// The name of a volume without what stands around it: `Volume{GUID}` of `\\?\Volume{GUID}\`, `C:` of `C:\`.
+fn bare(name: &str) -> &str {
+    let name = name.trim_end_matches('\\');
+    name.strip_prefix(r"\\?\").unwrap_or(name)
+}
+
+/// The disk or volume that a name stands for, as Windows calls it: `C:`, `PhysicalDrive0`, `Volume{GUID}`, with
+/// `\\.\` or `\\?\` before it or not, in any case.
 #[must_use]
 pub fn device_named(named: &str) -> Option<String> {
-    let bare = named.strip_prefix(r"\\.\").or_else(|| named.strip_prefix("//./")).unwrap_or(named);
-    let known = disks().into_iter().chain(drive_letters());
-    known.into_iter().find(|name| name.eq_ignore_ascii_case(bare))
+    let without = named.strip_prefix(r"\\.\").or_else(|| named.strip_prefix("//./"));
+    let bare = bare(without.unwrap_or(named));
+    let volumes = volumes().into_iter().map(|volume| volume.name);
+    disks().into_iter().chain(volumes).find(|name| name.eq_ignore_ascii_case(bare))
 }
 
 /// Where a device begins on its whole disk; `None` for a volume on several disks.
@@ -106,9 +154,15 @@ pub fn device_facts(name: &str) -> Option<DeviceFacts> {
     Some(facts)
 }
 
-/// The volume that a path on a file system lies on, as a device's name.
+/// The volume that is mounted at a path, as a device's name: its letter, or what Windows calls it where it is
+/// mounted at a folder.
 pub(crate) fn device_of_mount(mount: &Path) -> String {
-    mount.to_string_lossy().trim_end_matches('\\').trim_start_matches(r"\\?\").to_owned()
+    let text = mount.to_string_lossy();
+    let name = bare(&text);
+    match name.len() > LETTER_AND_COLON && !name.starts_with(VOLUME) {
+        true => volume_at(mount).map_or_else(|_| name.to_owned(), |name| bare(&name).to_owned()),
+        false => name.to_owned(),
+    }
 }
 
 fn disk_facts(name: &str) -> Option<DeviceFacts> {
@@ -269,6 +323,44 @@ mod tests {
         bytes.extend(longs(&[bus, 0]));
         bytes.extend(texts);
         bytes
+    }
+
+    #[test]
+    fn volumes_have_their_letters_and_those_at_folders_alone_their_own_names() {
+        let listed = |name: &str, mounts: &[&str]| {
+            let mounts = mounts.iter().map(PathBuf::from).collect();
+            (mounts, format!(r"\\?\Volume{{{name}}}\"))
+        };
+        let letters = vec!["C:".to_owned(), "Z:".to_owned()];
+        let found = with_letters(
+            letters,
+            &[
+                listed("1", &[]),
+                listed("2", &["C:\\", r"C:\also\"]),
+                listed("3", &[r"C:\mnt\data\"]),
+            ],
+        );
+        let told: Vec<(&str, usize)> =
+            found.iter().map(|it| (it.name.as_str(), it.mounts.len())).collect();
+        assert_eq!(told, [("C:", 2), ("Z:", 1), ("Volume{1}", 0), ("Volume{3}", 1)]);
+        assert_eq!(found[1].mounts, [PathBuf::from("Z:\\")], "the system lists no such volume");
+    }
+
+    #[test]
+    fn the_volume_of_windows_is_listed_at_its_root_and_named_with_a_prefix_or_without() {
+        let all = volumes();
+        let system = all.iter().find(|volume| volume.name == "C:").unwrap();
+        assert!(system.mounts.contains(&PathBuf::from("C:\\")), "{all:?}");
+        assert_eq!(device_of_mount(Path::new("C:\\")), "C:");
+        // A volume that the system lists is the one at its letter, and no second one.
+        for name in volume_names() {
+            let mounts = mounts_of(&name);
+            let at: Vec<&MountedVolume> = all.iter().filter(|it| it.mounts == mounts).collect();
+            assert!(mounts.is_empty() || at.len() == 1, "{name} at {mounts:?} in {all:?}");
+        }
+        for named in [r"\\.\c:", "//./C:", "C:"] {
+            assert_eq!(device_named(named).as_deref(), Some("C:"));
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The conditions under which a number was measured, as the registry and a few calls tell them.
 
+use crate::error::system_words;
 use crate::read::Roots;
 use crate::windows::processors::{FIRST_PROCESSOR, allowed};
 use crate::windows::unsafe_calls::{local_machine_number, local_machine_text, memory};
@@ -67,9 +68,18 @@ fn virtualization() -> Option<String> {
     known.map(|(_, name)| (*name).to_owned()).or_else(maker).or(Some("unknown hypervisor".into()))
 }
 
-/// Whether a program may ask for huge pages: Windows gives them to accounts with a privilege of their own,
-/// which is not asked for.
-#[must_use]
-pub fn huge_pages_allowed(_roots: &Roots) -> Option<bool> {
-    None
+/// Makes sure that this program may have large pages: Windows gives them to accounts with the right to lock
+/// pages in memory, which no account has by default.
+///
+/// # Errors
+/// Why it may not and what to do, as a clause.
+pub fn check_huge_pages(_roots: &Roots) -> Result<(), String> {
+    engine::allow_large_pages().map(drop).map_err(|cause| {
+        let cause = system_words(&cause.into());
+        format!(
+            "Windows gives large pages to an account that may lock pages in memory ({cause}); grant it \
+             that right (secpol.msc, Local Policies, User Rights Assignment: Lock pages in memory) and \
+             log on again"
+        )
+    })
 }

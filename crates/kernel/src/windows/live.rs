@@ -1,4 +1,5 @@
-//! The live source of intervals: IOCTL_DISK_PERFORMANCE of each disk and of each volume.
+//! The live source of intervals: IOCTL_DISK_PERFORMANCE of each disk and of each volume, and PDH for those
+//! whose driver does not answer.
 //!
 //! These are the two layers of perfmon: PhysicalDisk counts what a disk was asked for, LogicalDisk what a
 //! volume was asked for, above volume managers and caches of volumes. A volume repeats the requests of its
@@ -7,18 +8,19 @@
 pub use crate::selection::Selection;
 pub use crate::wake::wake_ups;
 
-use crate::error::KernelError;
+use crate::error::{KernelError, system_words};
 use crate::notes::Notes;
 use crate::read::Roots;
 use crate::windows::clock::{monotonic_ns, wall_ns};
-use crate::windows::device::{DISK, device_facts, device_named, device_of_mount, disks, opened_as};
+use crate::windows::device::{
+    DISK, device_facts, device_named, device_of_mount, disks, opened_as, volumes,
+};
+use crate::windows::disk_layers::DiskLayers;
 use crate::windows::disk_performance::DiskPerformance;
 use crate::windows::environment::release;
 use crate::windows::filesystem::filesystem_of;
 use crate::windows::probe::performance;
-use crate::windows::unsafe_calls::{
-    drive_letters, memory, open_device, system_times_100ns, volume_path,
-};
+use crate::windows::unsafe_calls::{memory, open_device, system_times_100ns, volume_path};
 use record::{Context, Finding, Interval, ObservedDevice, ObservedPath, WakeUp};
 use std::collections::BTreeMap;
 use std::os::windows::io::OwnedHandle;
@@ -31,6 +33,8 @@ pub struct Sampler {
     selection: Selection,
     paths: Arc<[ObservedPath]>,
     tracked: Vec<Tracked>,
+    /// The counters of perfmon, where a driver does not answer itself.
+    layers: Option<DiskLayers>,
     context: ContextReader,
     notes: Notes,
 }
@@ -38,7 +42,8 @@ pub struct Sampler {
 #[derive(Debug)]
 struct Tracked {
     device: Arc<ObservedDevice>,
-    open: OwnedHandle,
+    /// Where its driver answers; `None` where its counters come from [`DiskLayers`].
+    open: Option<OwnedHandle>,
     last: DiskPerformance,
     at_ns: u64,
     /// Whether it completed a request since its counters began.
@@ -57,26 +62,46 @@ impl Sampler {
             return Err(KernelError::io("read on Windows the counters in", &roots.proc, &cause));
         }
         let mut tracked = Vec::new();
-        let mut refused = None;
-        for name in disks().into_iter().chain(drive_letters()) {
+        let (mut refused, mut silent) = (String::new(), Vec::new());
+        for name in disks().into_iter().chain(volumes().into_iter().map(|volume| volume.name)) {
             match Tracked::open(&name) {
                 Ok(one) => tracked.push(one),
-                Err(error) => refused = refused.or(Some((name, error))),
+                Err(error) => {
+                    if refused.is_empty() {
+                        refused = format!("{name}: {}; ", system_words(&error));
+                    }
+                    silent.push(name);
+                }
+            }
+        }
+        let mut layers = None;
+        if tracked.is_empty() || !silent.is_empty() {
+            match DiskLayers::open().and_then(|layers| layers.read().map(|read| (layers, read))) {
+                Ok((open, read)) => {
+                    let counted = read.into_iter().filter(|(name, _)| {
+                        !tracked.iter().any(|one: &Tracked| one.device.name == *name)
+                    });
+                    tracked.extend(
+                        counted
+                            .map(|(name, first)| Tracked::new(&name, None, first))
+                            .collect::<Vec<_>>(),
+                    );
+                    layers = Some(open);
+                }
+                Err(error) => refused.push_str(&error.to_string()),
             }
         }
         if tracked.is_empty() {
-            let (name, cause) = refused.unwrap_or_else(|| {
-                (format!("{DISK}0"), std::io::Error::from(std::io::ErrorKind::NotFound))
-            });
-            let action = "read the counters (IOCTL_DISK_PERFORMANCE) of";
-            return Err(KernelError::io(action, Path::new(&name), &cause));
+            let file = "the counters of disks (IOCTL_DISK_PERFORMANCE, then PhysicalDisk and LogicalDisk by PDH)";
+            let remedy = "switch them on (diskperf -y, lodctr /R)";
+            return Err(KernelError::Lacks { file, problem: format!("{refused}; {remedy}") });
         }
         let known = |name: &str| tracked.iter().any(|one: &Tracked| one.device.name == name);
         let paths: Result<Vec<ObservedPath>, KernelError> =
             selection.named.iter().map(|named| observed_path(named, &known, &tracked)).collect();
         let paths = paths?.into();
         let (context, notes) = (ContextReader::default(), Notes::default());
-        let mut sampler = Self { selection, paths, tracked, context, notes };
+        let mut sampler = Self { selection, paths, tracked, layers, context, notes };
         sampler.context();
         Ok(sampler)
     }
@@ -93,8 +118,9 @@ impl Sampler {
     /// None: a device that answers no more is left out, and told.
     pub fn sample(&mut self) -> Result<Vec<Interval>, KernelError> {
         let mut intervals = Vec::with_capacity(self.tracked.len());
+        let read = self.layers.as_ref().and_then(|layers| layers.read().ok()).unwrap_or_default();
         let mut tracked = std::mem::take(&mut self.tracked);
-        tracked.retain_mut(|one| match one.advance() {
+        tracked.retain_mut(|one| match one.advance(read.get(&one.device.name)) {
             Ok(Some(interval)) => {
                 if self.holds(one) {
                     intervals.push(interval);
@@ -175,6 +201,11 @@ impl Tracked {
     fn open(name: &str) -> std::io::Result<Self> {
         let open = open_device(&opened_as(name), 0, 0)?;
         let last = performance(&open)?;
+        Ok(Self::new(name, Some(open), last))
+    }
+
+    /// A disk or volume by its first reading.
+    fn new(name: &str, open: Option<OwnedHandle>, last: DiskPerformance) -> Self {
         let facts = device_facts(name);
         let volume = !name.starts_with(DISK);
         let (mut built_of, mut partition_of) = (Vec::new(), None);
@@ -192,12 +223,17 @@ impl Tracked {
             ..ObservedDevice::default()
         };
         let used = last.counts != [0, 0];
-        Ok(Self { device: Arc::new(device), open, last, at_ns: monotonic_ns(), used })
+        Self { device: Arc::new(device), open, last, at_ns: monotonic_ns(), used }
     }
 
-    /// What happened since the last reading; `None` where the counters began anew.
-    fn advance(&mut self) -> std::io::Result<Option<Interval>> {
-        let (now, now_ns) = (performance(&self.open)?, monotonic_ns());
+    /// What happened since the last reading; `None` where the counters began anew. `read` is what perfmon's
+    /// counters say of it now.
+    fn advance(&mut self, read: Option<&DiskPerformance>) -> std::io::Result<Option<Interval>> {
+        let now = match &self.open {
+            Some(open) => performance(open)?,
+            None => *read.ok_or(std::io::ErrorKind::NotFound)?,
+        };
+        let now_ns = monotonic_ns();
         let duration_ns = now_ns.saturating_sub(self.at_ns).max(1);
         let moved = now.since(&self.last);
         (self.last, self.at_ns) = (now, now_ns);
@@ -237,10 +273,10 @@ fn observed_path(
 #[must_use]
 pub fn mount_points(_roots: &Roots) -> BTreeMap<String, PathBuf> {
     let mut found = BTreeMap::new();
-    for letter in drive_letters() {
-        let mount = PathBuf::from(format!("{letter}\\"));
-        let leaves = device_facts(&letter).map(|facts| facts.leaves).unwrap_or_default();
-        for name in leaves.into_iter().chain([letter]) {
+    for volume in volumes() {
+        let Some(mount) = volume.mounts.first() else { continue };
+        let leaves = device_facts(&volume.name).map(|facts| facts.leaves).unwrap_or_default();
+        for name in leaves.into_iter().chain([volume.name]) {
             found.entry(name).or_insert_with(|| mount.clone());
         }
     }

@@ -6,8 +6,10 @@
 pub(crate) mod capabilities;
 pub mod changed_setting;
 pub(crate) mod clock;
+pub(crate) mod counter_log;
 pub(crate) mod descriptors;
 pub mod device;
+pub(crate) mod disk_layers;
 pub(crate) mod disk_performance;
 pub(crate) mod environment;
 pub mod filesystem;

@@ -2,7 +2,7 @@
 
 use crate::read::Roots;
 use crate::windows::unsafe_calls::{
-    affinity_of_this_process, console_columns, process_affinity, process_times_ns,
+    affinity_of_this_process, console_columns, memory, process_affinity, process_times_ns,
 };
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -45,6 +45,9 @@ pub fn terminal_columns() -> Option<u16> {
     console_columns(std::io::stdout())
 }
 
+/// What [`memory_file`] is, for a reader.
+pub const MEMORY_FILE: &str = "memory (a file of FILE_ATTRIBUTE_TEMPORARY)";
+
 /// A file that is kept in memory as long as that is at hand, and goes with its handle.
 ///
 /// # Errors
@@ -58,6 +61,12 @@ pub fn memory_file() -> Result<File> {
         .attributes(FILE_ATTRIBUTE_TEMPORARY)
         .custom_flags(FILE_FLAG_DELETE_ON_CLOSE)
         .open(std::env::temp_dir().join(name))
+}
+
+/// Memory that programs can have without pushing anything out, in bytes.
+#[must_use]
+pub fn available_memory(_roots: &Roots) -> Option<u64> {
+    memory().map(|memory| memory.available)
 }
 
 /// Memory that waits to be written: Windows does not tell.

@@ -5,7 +5,7 @@
 //! lie in memory is therefore several times the largest cache that is told.
 
 use kernel::Roots;
-use kernel::read::{count_list, field, memory_field, text};
+use kernel::read::{count_list, field, text};
 use record::{Bytes, ProcessorCache};
 use std::path::Path;
 
@@ -55,8 +55,7 @@ pub fn huge_pages(roots: &Roots) -> Option<String> {
 /// Memory that a program can have without pushing anything out.
 #[must_use]
 pub fn available_memory(roots: &Roots) -> Option<Bytes> {
-    let info = text(&roots.proc.join("meminfo"))?;
-    memory_field(&info, "MemAvailable").map(Bytes)
+    kernel::available_memory(roots).map(Bytes)
 }
 
 /// Bytes that this process has read from devices so far; `None` where the kernel keeps no account.

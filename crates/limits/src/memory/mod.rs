@@ -83,7 +83,7 @@ pub(crate) fn jobs(
     let (memory, short) = memory_bytes(caches, free);
     let mut left_out: Vec<String> = short.into_iter().collect();
     if caches.is_empty() {
-        left_out.push("sysfs lists no caches: there are no rows for them".to_owned());
+        left_out.push("the system lists no caches: there are no rows for them".to_owned());
     }
     let mut places: Vec<Place> = caches
         .iter()

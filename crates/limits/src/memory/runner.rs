@@ -127,7 +127,7 @@ pub fn measure(
     Ok(MemoryTests {
         caches: processor_caches,
         huge_pages: huge_pages(roots),
-        file_on: "memory (memfd)".to_owned(),
+        file_on: kernel::MEMORY_FILE.to_owned(),
         device_read_bytes,
         left_out,
         rows,

@@ -326,6 +326,14 @@ fn extra_table(section: &mut Section, set: &Set<'_>, axes: &[usize], name: &str)
         return section.note("Blocks that were never written read as zeros.");
     }
     let value = |cell: &SetCell<'_>| cell.results.extras.get(name).copied();
+    if name == "shows_old_data" {
+        let shown = set.cells.iter().filter_map(value).any(|shown| shown.value > 0.0);
+        return section.note(if shown {
+            "Blocks that were called valid without being written showed what others left on the disk."
+        } else {
+            "Blocks that were called valid without being written read as zeros."
+        });
+    }
     section.table(rows(set, axes, |cell| value(cell).is_some()), |t| {
         level_columns(t, axes.iter().map(|axis| set.axes[*axis].as_str()));
         t.right(name.replace('_', " "), |(_, cell)| {

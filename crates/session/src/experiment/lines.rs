@@ -178,6 +178,12 @@ fn line(
     if on_simulated && let Err(error) = simulated(&chosen[0]) {
         return Ok(Err(error.to_string()));
     }
+    if let Some((name, system)) = combination.get("ioengine").and_then(elsewhere) {
+        return Ok(Err(match on_simulated {
+            true => "--ioengine needs a real target".to_owned(),
+            false => format!("{name} is an engine of {system}"),
+        }));
+    }
     let mut flags = combination.flags();
     let (rates, shares) = rates(&combination, maxima)?;
     flags.extend(rates);
@@ -189,6 +195,12 @@ fn line(
         spec.asked.engine = EngineName::Sim;
     }
     Ok(Ok(Line { combination, targets: chosen, preparation, flags, spec, shares }))
+}
+
+/// An engine of another system, and that system: a design may compare what each has.
+fn elsewhere(name: &str) -> Option<(&str, &'static str)> {
+    let engine = engine::engines_elsewhere().find(|engine| engine.name() == name)?;
+    engine::engine_elsewhere(engine).map(|(system, _)| (name, system))
 }
 
 /// The targets that a combination uses.

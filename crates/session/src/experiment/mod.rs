@@ -20,7 +20,8 @@ use crate::{
 };
 use lines::lines;
 use record::{
-    Bytes, CacheMode, EXPERIMENT_SCHEMA, EngineName, Experiment, PlannedTrial, Target, Workload,
+    Bytes, CacheMode, EXPERIMENT_SCHEMA, EngineName, Experiment, Flush, Instead, IoPriority,
+    PlannedTrial, Target, Workload,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -205,7 +206,25 @@ struct TargetList {
     read_only: Option<String>,
     /// Cache modes that were tried, and why one cannot be used.
     modes: BTreeMap<CacheMode, Result<(), String>>,
+    /// Engines that were tried, and why one cannot be used.
+    engines: Vec<(EngineKey, Result<(), String>)>,
     writes: bool,
+}
+
+/// What an engine can refuse before the first request: its kind, depth, cache mode, flushes and what it does in
+/// place of writes, the control group and the priority of its thread.
+type EngineKey = (
+    (EngineName, u32, CacheMode),
+    (Option<Flush>, Option<Instead>),
+    (Option<String>, Option<IoPriority>),
+);
+
+fn engine_key(workload: &Workload) -> EngineKey {
+    (
+        (workload.engine, workload.iodepth, workload.cache),
+        (workload.flush, workload.instead),
+        (workload.cgroup.clone(), workload.io_priority),
+    )
 }
 
 impl TargetList {
@@ -232,7 +251,7 @@ impl TargetList {
             Err(error) => return Err(error),
         };
         let writes = written > 0 && read_only.is_none();
-        Ok(Self { targets, read_only, modes: BTreeMap::new(), writes })
+        Ok(Self { targets, read_only, modes: BTreeMap::new(), engines: Vec::new(), writes })
     }
 
     /// The workload of a line, or why it cannot be run here.
@@ -240,8 +259,22 @@ impl TargetList {
         let fitting = self.workload(line);
         if let Ok(workload) = &fitting {
             self.targets.look_at_area(workload)?;
+            if let Err(reason) = self.tried(workload) {
+                return Ok(Err(reason));
+            }
         }
         Ok(fitting)
+    }
+
+    /// Whether an engine for the workload can be opened, which is found once for each kind.
+    fn tried(&mut self, workload: &Workload) -> Result<(), String> {
+        let key = engine_key(workload);
+        if let Some((_, known)) = self.engines.iter().find(|(tried, _)| *tried == key) {
+            return known.clone();
+        }
+        let found = self.targets.try_engines(workload).map_err(|error| error.to_string());
+        self.engines.push((key, found.clone()));
+        found
     }
 
     fn workload(&mut self, line: &Line) -> Result<Workload, String> {

@@ -4,7 +4,9 @@
 //! The descriptors of the run stay those of the same file, so what is done here to its length and
 //! blocks is what the run finds. Blocks that were never written are all read before the trial: they
 //! must be zero, whatever lay there on the disk before (the C2 requirement that makes extending a
-//! file dear on some systems).
+//! file dear on some systems). `valid-data` waives that by a call of Windows, so that no preset has it: whoever
+//! names it in a design takes what others left on the disk into a file that goes with the run, and the row
+//! says whether it showed.
 
 use super::{Extras, Finish, Treatment, nothing};
 use crate::{Result, Session, SessionError};
@@ -12,7 +14,7 @@ use engine::OwnedFile;
 use record::{Bytes, Target, TargetKind, Workload};
 use std::fs::File;
 use std::io::Error;
-use target::{drop_clean_pages, duplicate, preallocate, reserve};
+use target::{allow_valid_data, drop_clean_pages, duplicate, preallocate, reserve, set_valid_data};
 use workload::Rng;
 
 /// What a file is written with at a time.
@@ -27,6 +29,8 @@ pub(super) enum FileState {
     Cold,
     /// Its blocks are reserved and not written.
     Preallocated,
+    /// The same, and the system is told that they are valid: they read as what others left on the disk.
+    ValidData,
     /// Empty: each write makes it longer.
     Append,
     /// Its last block is written, the rest is a hole.
@@ -35,6 +39,9 @@ pub(super) enum FileState {
 
 impl Treatment for FileState {
     fn fits(&self, targets: &[&Target]) -> Result<(), String> {
+        if *self == Self::ValidData {
+            allow_valid_data()?;
+        }
         // A directory's test file is ours to change.
         if targets.iter().all(|target| target.kind == TargetKind::Directory) {
             return Ok(());
@@ -49,10 +56,17 @@ impl Treatment for FileState {
     fn prepare(&self, session: &Session, workload: &Workload) -> Result<Finish> {
         let length = workload.offset_bytes.0 + workload.size_bytes.0;
         let mut holes = Vec::new();
+        let shows_old = *self == Self::ValidData;
         let action = format!("preparing the test file ({self:?})");
         for handle in &session.handles {
             let zero = self.bring(&handle.file, length, workload.max_bs().0);
             holes.extend(zero.map_err(SessionError::io(&action))?);
+        }
+        if shows_old {
+            let shown = f64::from(u8::from(holes.contains(&false)));
+            return Ok(Box::new(move |_, _| {
+                Ok(Extras::from([("shows_old_data".to_owned(), shown)]))
+            }));
         }
         if holes.contains(&false) {
             let text = "blocks of the test file that were never written do not read as zeros: the \
@@ -114,6 +128,10 @@ impl FileState {
                 preallocate(&file, length)?;
                 Some(length)
             }
+            Self::ValidData => {
+                set_valid_data(&file, length)?;
+                Some(length)
+            }
             Self::LastFirst => {
                 let last = vec![0x5a; usize::try_from(last_bytes.min(length)).unwrap_or(0)];
                 let hole = length.saturating_sub(last.len() as u64);
@@ -162,7 +180,6 @@ fn write_all(file: &File, length: u64) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::FileExt;
 
     const LENGTH: u64 = (2 << 20) + 4096;
 
@@ -172,9 +189,9 @@ mod tests {
         file.set_len(LENGTH).unwrap();
         assert!(reads_as_zero(&file, LENGTH).unwrap());
         for at in [0, LENGTH / 2 + 1, LENGTH - 1] {
-            file.write_all_at(&[1], at).unwrap();
+            engine::write_all(&file, &[1], at).unwrap();
             assert!(!reads_as_zero(&file, LENGTH).unwrap(), "at {at}");
-            file.write_all_at(&[0], at).unwrap();
+            engine::write_all(&file, &[0], at).unwrap();
         }
     }
 
@@ -182,14 +199,14 @@ mod tests {
     fn reserved_blocks_make_a_file_longer_and_hold_nothing() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(4096).unwrap();
-        file.write_all_at(&[1; 4096], 0).unwrap();
+        engine::write_all(&file, &[1; 4096], 0).unwrap();
         reserve(&file, 4096, LENGTH).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 4096 + LENGTH);
         let mut old = [0; 4096];
-        file.read_exact_at(&mut old, 0).unwrap();
+        engine::read_all(&file, &mut old, 0).unwrap();
         assert_eq!(old, [1; 4096]);
         let mut new = [1; 4096];
-        file.read_exact_at(&mut new, 4096).unwrap();
+        engine::read_all(&file, &mut new, 4096).unwrap();
         assert_eq!(new, [0; 4096]);
     }
 

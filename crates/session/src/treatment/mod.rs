@@ -11,13 +11,13 @@ mod read_ahead;
 mod writeback;
 
 use crate::{Result, Session, SessionError};
+use engine::ReadOrder;
 use file_state::{FileState, NewBlocks};
 use hints::Hint;
 use processors::Processors;
 use read_ahead::ReadAhead;
 use record::{Target, Trial, Workload};
 use std::collections::BTreeMap;
-use target::ReadOrder;
 
 /// The extra that a flush after a trial leaves.
 pub(crate) const FLUSH_MS: &str = "flush_ms";
@@ -50,6 +50,7 @@ const TREATMENTS: &[(&str, &dyn Treatment)] = &[
     ("written", &FileState::Written),
     ("cold", &FileState::Cold),
     ("preallocated", &FileState::Preallocated),
+    ("valid-data", &FileState::ValidData),
     ("append", &FileState::Append),
     ("last-first", &FileState::LastFirst),
     ("new-blocks", &NewBlocks),

@@ -8,10 +8,11 @@
 use super::hints::advise;
 use super::{Extras, Finish, Treatment};
 use crate::{Result, Session, SessionError};
+use engine::ReadOrder;
 use kernel::Roots;
-use kernel::changed_setting::{ChangedSetting, state_folder};
+use kernel::changed_setting::{ChangedSetting, NONE_HERE, state_folder};
 use record::{Target, TargetKind, Workload};
-use target::{ReadOrder, TargetError};
+use target::TargetError;
 
 /// The length of a read-ahead in KiB; 128 is the kernel's own default.
 pub(super) struct ReadAhead(pub(super) u64);
@@ -28,6 +29,9 @@ fn loop_device(target: &Target) -> Option<&str> {
 
 impl Treatment for ReadAhead {
     fn fits(&self, targets: &[&Target]) -> Result<(), String> {
+        if let Some(why) = NONE_HERE {
+            return Err(why.to_owned());
+        }
         for target in targets {
             let name = loop_device(target).ok_or_else(|| {
                 "the read-ahead of a disk is not changed; name a loop device over a file \

@@ -1,10 +1,10 @@
 //! What is asked of open files beside their bytes.
 
 use engine::OwnedFile;
-use rustix::fs::{Advice, FallocateFlags};
+use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use std::fs::{File, Metadata};
-use std::io::Result;
+use std::io::{ErrorKind, Result};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
@@ -80,29 +80,20 @@ pub fn preallocate(file: &File, length: u64) -> Result<()> {
     Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length)?)
 }
 
-/// The order in which the reads of a file will come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadOrder {
-    /// Nothing is said: the kernel watches the order itself.
-    Normal,
-    /// One after the other: it reads ahead twice as far.
-    Sequential,
-    /// Anywhere: it reads nothing ahead.
-    Random,
-}
-
-/// Why no order can be told here, for a reader.
-pub const NO_READ_ORDER: Option<&str> = None;
-
-/// Tells the kernel the order of the reads of an open file (posix_fadvise).
+/// Makes sure that a file can be told that blocks are valid which were never written.
 ///
 /// # Errors
-/// What the system said.
-pub fn tell_read_order(file: &OwnedFile, order: ReadOrder) -> Result<()> {
-    let advice = match order {
-        ReadOrder::Normal => Advice::Normal,
-        ReadOrder::Sequential => Advice::Sequential,
-        ReadOrder::Random => Advice::Random,
-    };
-    Ok(rustix::fs::fadvise(file, 0, None, advice)?)
+/// Always, with the reason: no program of Linux can.
+pub fn allow_valid_data() -> std::result::Result<(), String> {
+    Err("only Windows has SetFileValidData; on Linux blocks that were never written read as zeros \
+         (preallocated)"
+        .to_owned())
+}
+
+/// Tells a file so, which no program of Linux can.
+///
+/// # Errors
+/// Always.
+pub fn set_valid_data(_file: &File, _length: u64) -> Result<()> {
+    Err(ErrorKind::Unsupported.into())
 }

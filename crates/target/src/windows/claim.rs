@@ -1,19 +1,21 @@
 //! The right to write to a disk or volume: named by its own name, free, and blank.
 //!
 //! Refused, whatever the flags say, is the volume of Windows and every disk with a part of it, a volume with a
-//! file system, and a disk that carries a volume with a letter or a signature in its first or last sectors.
+//! file system, and a disk that carries a volume with a letter, a volume that is mounted at a folder, or a
+//! signature in its first or last sectors.
 //! Then the volume is locked (FSCTL_LOCK_VOLUME), which fails while a program has a file open on it, and stays
 //! locked as long as its handle. Rejected: FSCTL_DISMOUNT_VOLUME without the lock, which takes files away from
 //! programs.
 
 use crate::error::TargetError;
 use crate::signature::{Looked, find};
-use kernel::device::{device_facts, opened_as, volume_extents};
-use kernel::unsafe_calls::{device_control, drive_letters, open_device, windows_folder};
+use kernel::device::{MountedVolume, device_facts, opened_as, volume_extents, volumes};
+use kernel::unsafe_calls::{device_control, open_device, windows_folder};
+use record::quoted;
 use std::fs::File;
 use std::os::windows::fs::FileExt;
 use std::os::windows::io::OwnedHandle;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use windows_sys::Win32::Foundation::{GENERIC_READ, GENERIC_WRITE};
 use windows_sys::Win32::System::Ioctl::FSCTL_LOCK_VOLUME;
 
@@ -25,8 +27,10 @@ const SECTOR: usize = 4_096;
 /// What a raw target stands for, as far as it can be in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Volume {
-    /// `C:`.
+    /// `C:`, or `Volume{GUID}` where it has no letter.
     name: String,
+    /// The folder that it is mounted at, where it has no letter.
+    folder: Option<PathBuf>,
     /// Numbers of the disks that it lies on.
     disks: Vec<u32>,
     /// Whether Windows itself is on it.
@@ -51,27 +55,33 @@ fn in_use(name: &str, volumes: &[Volume]) -> Option<(String, String)> {
     }
     if number.is_some() {
         let volume = found.first()?;
+        let at = volume
+            .folder
+            .as_ref()
+            .map_or(String::new(), |folder| format!(", mounted at {},", quoted(folder)));
         return Some((
-            format!("the volume {} is on it", volume.name),
+            format!("the volume {}{at} is on it", volume.name),
             remedy("if nobody needs what is on it, delete the volume first (diskpart, clean)"),
         ));
     }
     None
 }
 
-/// The volumes with a letter.
-fn volumes() -> Vec<Volume> {
+/// The volumes that are mounted anywhere.
+fn mounted() -> Vec<Volume> {
     let system = windows_folder().and_then(|folder| folder.to_str().map(str::to_owned));
-    let of = |name: String| {
+    let of = |MountedVolume { name, mounts }: MountedVolume| {
+        let mount = mounts.into_iter().next()?;
         let open = open_device(&opened_as(&name), 0, 0).ok();
         let extents = open.and_then(volume_extents).unwrap_or_default();
         let disks = extents.iter().map(|extent| extent.disk).collect();
         let begins =
             |folder: &String| folder.get(..2).is_some_and(|it| it.eq_ignore_ascii_case(&name));
         let system = system.as_ref().is_some_and(begins);
-        Volume { name, disks, system }
+        let folder = (!name.ends_with(':')).then_some(mount);
+        Some(Volume { name, folder, disks, system })
     };
-    drive_letters().into_iter().map(of).collect()
+    volumes().into_iter().filter_map(of).collect()
 }
 
 /// Opens a disk or a volume for writing, if it is named by one of `typed` and nobody can need what is on it.
@@ -82,9 +92,9 @@ pub(crate) fn claim(
     typed: &[String],
 ) -> Result<OwnedHandle, TargetError> {
     let refused = |why: String, remedy: String| {
-        TargetError::refused(format!("writing to the block device {path:?}"), &why, &remedy)
+        TargetError::refused(format!("writing to the block device {}", quoted(path)), &why, &remedy)
     };
-    if let Some((why, remedy)) = in_use(name, &volumes()) {
+    if let Some((why, remedy)) = in_use(name, &mounted()) {
         return Err(refused(why, remedy));
     }
     // The table that makes a volume a part of its disk is no danger to it.
@@ -130,8 +140,9 @@ pub(crate) fn claim(
 
 /// Whether what a user typed is this name, with the prefix of devices or without.
 fn same_name(typed: &str, name: &str) -> bool {
-    let bare = typed.strip_prefix(r"\\.\").or_else(|| typed.strip_prefix("//./")).unwrap_or(typed);
-    bare.eq_ignore_ascii_case(name)
+    let prefixes = [r"\\.\", "//./", r"\\?\"];
+    let bare = prefixes.iter().find_map(|prefix| typed.strip_prefix(prefix)).unwrap_or(typed);
+    bare.trim_end_matches('\\').eq_ignore_ascii_case(name)
 }
 
 /// Fills the buffer from any byte of a device, by reads of whole sectors.
@@ -158,7 +169,7 @@ mod tests {
     use super::*;
 
     fn volume(name: &str, disks: &[u32], system: bool) -> Volume {
-        Volume { name: name.to_owned(), disks: disks.to_vec(), system }
+        Volume { name: name.to_owned(), folder: None, disks: disks.to_vec(), system }
     }
 
     #[test]
@@ -174,6 +185,15 @@ mod tests {
         assert_eq!(why("PhysicalDrive3"), None);
         // What is on a volume shows in its signature.
         assert_eq!(why("D:"), None);
+    }
+
+    #[test]
+    fn a_disk_with_a_volume_at_a_folder_alone_is_refused_and_the_folder_is_told() {
+        let folder = Some(PathBuf::from(r"C:\mnt\data\"));
+        let all = [Volume { folder, ..volume("Volume{7}", &[3], false) }];
+        let (why, _) = in_use("PhysicalDrive3", &all).unwrap();
+        assert_eq!(why, r#"the volume Volume{7}, mounted at "C:\mnt\data\", is on it"#);
+        assert_eq!(in_use("PhysicalDrive2", &all), None);
     }
 
     #[test]

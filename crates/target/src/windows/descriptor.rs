@@ -8,7 +8,7 @@ use crate::handle::TargetHandle;
 use crate::windows::files::sync_data;
 use crate::windows::unsafe_calls::{create_file, reopen_file};
 use engine::OwnedFile;
-use record::{Bytes, CacheMode, DeviceFacts};
+use record::{Bytes, CacheMode, DeviceFacts, quoted};
 use std::io::ErrorKind;
 use std::os::windows::io::AsHandle;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub(crate) fn create_nameless(directory: &Path) -> Result<OwnedFile, TargetError
             FILE_FLAG_DELETE_ON_CLOSE,
         );
         match made {
-            Ok(file) => return Ok(OwnedFile::new(file, false)),
+            Ok(file) => return Ok(OwnedFile::from(file)),
             Err(cause) if cause.kind() == ErrorKind::AlreadyExists => taken = Some(cause),
             Err(cause) => return Err(failed(cause)),
         }
@@ -58,7 +58,7 @@ pub fn reopen(
 ) -> Result<OwnedFile, TargetError> {
     let path = PathBuf::from(&handle.facts.path);
     if write && !handle.writable {
-        let what = format!("writing to {path:?}");
+        let what = format!("writing to {}", quoted(&path));
         return Err(TargetError::refused(what, "it was opened for reading only", "ask for reads"));
     }
     let mut flags = 0;
@@ -71,7 +71,7 @@ pub fn reopen(
     let access = if write { GENERIC_READ | GENERIC_WRITE } else { GENERIC_READ };
     let file = reopen_file(&handle.file, access, flags);
     let file = file.map_err(TargetError::failing("open for a run", &path))?;
-    Ok(OwnedFile::new(file, false))
+    Ok(OwnedFile::from(file))
 }
 
 /// What FILE_FLAG_NO_BUFFERING asks of offsets, lengths and memory, in bytes: the device's sector, 4096

@@ -1,8 +1,9 @@
 //! What is asked of open files beside their bytes.
 
-use crate::windows::unsafe_calls::{create_file, file_number, reserve_clusters};
-use engine::OwnedFile;
+use crate::windows::unsafe_calls::{create_file, file_number, reserve_clusters, tell_valid_data};
+use engine::{OwnedFile, Privilege};
 use kernel::device::device_named;
+use kernel::system_words;
 use kernel::unsafe_calls::space;
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Result};
@@ -22,8 +23,8 @@ pub(crate) fn free_bytes(_file: &OwnedFile, directory: &Path) -> Result<u64> {
 }
 
 /// Makes a file as long as it will be and reserves its clusters. What was not written reads as zeros: to skip
-/// that (SetFileValidData) would show what others left on the disk, takes a privilege, and is not needed where
-/// all is written anyway.
+/// that ([`set_valid_data`]) would show what others left on the disk, and is not needed where all is written
+/// anyway.
 pub(crate) fn allocate(file: &OwnedFile, length: u64) -> Result<()> {
     duplicate(file)?.set_len(length)?;
     match reserve_clusters(file, length) {
@@ -61,10 +62,14 @@ pub(crate) fn is_block_device(path: &Path) -> bool {
     is_device_path(path).is_some()
 }
 
+/// How the names of volumes begin that Windows gives them.
+const VOLUME: &str = r"\\?\Volume{";
+
 /// The disk or volume that a path of the form `\\.\NAME` means. A bare `C:` is the current folder of a drive.
 pub(crate) fn is_device_path(path: &Path) -> Option<String> {
     let text = path.to_str()?;
-    let is_device = text.starts_with(r"\\.\") || text.starts_with("//./");
+    let is_device =
+        text.starts_with(r"\\.\") || text.starts_with("//./") || text.starts_with(VOLUME);
     is_device.then(|| device_named(text.trim_end_matches(['\\', '/']))).flatten()
 }
 
@@ -99,30 +104,26 @@ pub fn preallocate(file: &File, length: u64) -> Result<()> {
     file.set_len(length)
 }
 
-/// The order in which the reads of a file will come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadOrder {
-    /// Nothing is said.
-    Normal,
-    /// One after the other.
-    Sequential,
-    /// Anywhere.
-    Random,
-}
-
-/// Why no order can be told here, for a reader.
-pub const NO_READ_ORDER: Option<&str> = Some(
-    "Windows takes the order of reads when a file is opened (FILE_FLAG_SEQUENTIAL_SCAN, \
-     FILE_FLAG_RANDOM_ACCESS), and not between two trials on an open file",
-);
-
-/// Tells nothing: the order belongs to the opening of a file.
+/// Makes sure that a file can be told that clusters are valid which were never written (SetFileValidData).
 ///
 /// # Errors
-/// For every order but the normal one.
-pub fn tell_read_order(_file: &OwnedFile, order: ReadOrder) -> Result<()> {
-    match order {
-        ReadOrder::Normal => Ok(()),
-        _ => Err(ErrorKind::Unsupported.into()),
-    }
+/// Why this account may not and what to do, as a clause.
+pub fn allow_valid_data() -> std::result::Result<(), String> {
+    Privilege::ManageVolume.switch_on().map_err(|cause| {
+        let cause = system_words(&cause.into());
+        format!(
+            "SetFileValidData takes the right to manage volumes (SeManageVolumePrivilege: {cause}); run \
+             as an administrator, or grant it (secpol.msc: Perform volume maintenance tasks)"
+        )
+    })
+}
+
+/// Makes a file as long as it will be, and tells it that all of it is valid: its clusters are not filled with
+/// zeros when something behind them is written, and read as what others left on the disk.
+///
+/// # Errors
+/// What the system said.
+pub fn set_valid_data(file: &File, length: u64) -> Result<()> {
+    file.set_len(length)?;
+    tell_valid_data(file, length)
 }

@@ -65,7 +65,7 @@ impl Opening<'_> {
         let access = if writable { GENERIC_READ | GENERIC_WRITE } else { GENERIC_READ };
         let file = create_file(path, access, OPEN_EXISTING, 0)
             .map_err(TargetError::failing("open", path))?;
-        let file = OwnedFile::new(file, false);
+        let file = OwnedFile::from(file);
         let (filesystem, device) = locate_filesystem(self.roots, path, &file)?;
         let size = Bytes(length);
         self.handle(TargetKind::File, file, size, device, Some(filesystem), writable)
@@ -84,7 +84,7 @@ impl Opening<'_> {
             Access::ReadWrite { destroy, .. } => claim(path, name, size, destroy)?,
         };
         let writable = *self.access != Access::ReadOnly;
-        let file = OwnedFile::new(file, false);
+        let file = OwnedFile::from(file);
         let device = device_facts(name);
         self.handle(TargetKind::BlockDevice, file, Bytes(size), device, None, writable)
     }

@@ -11,7 +11,7 @@ use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, CreateFileW, FILE_ALLOCATION_INFO, FILE_SHARE_DELETE,
     FILE_SHARE_READ, FILE_SHARE_WRITE, FileAllocationInfo, GetFileInformationByHandle, ReOpenFile,
-    SetFileInformationByHandle,
+    SetFileInformationByHandle, SetFileValidData,
 };
 
 /// Every other program may do with the file what it likes.
@@ -67,5 +67,13 @@ pub(crate) fn reserve_clusters(file: impl AsHandle, length: u64) -> Result<()> {
             size_of::<FILE_ALLOCATION_INFO>() as u32,
         )
     };
+    if done == 0 { Err(Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Tells a file that its beginning is valid, whatever lies on those clusters.
+pub(crate) fn tell_valid_data(file: impl AsHandle, length: u64) -> Result<()> {
+    let bytes = i64::try_from(length).unwrap_or(i64::MAX);
+    // SAFETY: the handle lives during the call, which takes no pointer.
+    let done = unsafe { SetFileValidData(file.as_handle().as_raw_handle(), bytes) };
     if done == 0 { Err(Error::last_os_error()) } else { Ok(()) }
 }

@@ -73,12 +73,17 @@ fn archive(dist: &Dist, tree: &Path) -> Result<()> {
     Ok(std::fs::remove_dir_all(folder)?)
 }
 
+/// Who stands for the packages, under a name that nobody can own.
+fn maintainer() -> String {
+    format!("The {NAME} authors <{NAME}@example.invalid>")
+}
+
 /// A package of Debian, by dpkg-deb. It needs nothing, so it names no dependency.
 fn deb(dist: &Dist, tree: &Path) -> Result<()> {
     let (machine, _) = dist.machines()?;
     let documents = tree.join("usr/share/doc").join(NAME);
     let time = jiff::Timestamp::from_second(i64::try_from(dist.epoch)?)?;
-    let maintainer = format!("The {NAME} authors <{NAME}@example.invalid>");
+    let maintainer = maintainer();
     let changes = format!(
         "{NAME} ({VERSION}) unstable; urgency=medium\n\n  * See CHANGELOG.md of the sources.\n\n \
          -- {maintainer}  {}\n",
@@ -138,11 +143,12 @@ fn rpm(dist: &Dist, tree: &Path) -> Result<()> {
     let root = tree.display();
     let spec = format!(
         "Name: {NAME}\nVersion: {VERSION}\nRelease: 1\nSummary: {}\nLicense: MIT OR Apache-2.0\n\
-         URL: {}\nGroup: Applications/System\nAutoReqProv: no\n\n%description\n{}\n\n%install\n\
+         URL: {}\nPackager: {}\nGroup: Applications/System\nAutoReqProv: no\n\n%description\n{}\n\n%install\n\
          mkdir -p %{{buildroot}}\ncp -a {root}/. %{{buildroot}}/\n{zsh}\n\n%files\n%defattr(-,root,root,-)\n\
          %dir /usr/share/doc/{NAME}\n{}\n\n%changelog\n",
         SUMMARY[..1].to_uppercase() + &SUMMARY[1..],
         dist.url,
+        maintainer(),
         DESCRIPTION.join("\n"),
         files.iter().map(|file| attribute(file)).collect::<Vec<_>>().join("\n"),
     );

@@ -2,6 +2,8 @@
 //!
 //! A call fails with what GetLastError says. Texts go in and out as UTF-16, which ends with a zero.
 
+pub(crate) mod pdh;
+
 use std::ffi::{OsStr, OsString};
 use std::io::{Error, Result};
 use std::mem::{size_of, zeroed};
@@ -9,11 +11,12 @@ use std::os::windows::ffi::{OsStrExt, OsStringExt};
 use std::os::windows::io::{AsHandle, AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
-use windows_sys::Win32::Foundation::{ERROR_MORE_DATA, FILETIME, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::Foundation::{ERROR_MORE_DATA, FILETIME, HANDLE, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::Storage::FileSystem::{
-    CreateFileW, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, GetDiskFreeSpaceExW,
-    GetDiskFreeSpaceW, GetLogicalDrives, GetVolumeInformationW, GetVolumePathNameW, OPEN_EXISTING,
-    QueryDosDeviceW,
+    CreateFileW, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, FindFirstVolumeW,
+    FindNextVolumeW, FindVolumeClose, GetDiskFreeSpaceExW, GetDiskFreeSpaceW, GetLogicalDrives,
+    GetVolumeInformationW, GetVolumeNameForVolumeMountPointW, GetVolumePathNameW,
+    GetVolumePathNamesForVolumeNameW, OPEN_EXISTING, QueryDosDeviceW,
 };
 use windows_sys::Win32::System::Console::{CONSOLE_SCREEN_BUFFER_INFO, GetConsoleScreenBufferInfo};
 use windows_sys::Win32::System::IO::DeviceIoControl;
@@ -278,6 +281,78 @@ pub(crate) fn volume_path(path: &Path) -> Result<PathBuf> {
         GetVolumePathNameW(path.as_ptr(), letters.as_mut_ptr(), PATH_LETTERS as u32)
     })?;
     Ok(text_of(&letters).into())
+}
+
+/// The name of the volume that is mounted at a folder or a letter (`C:\`, with its last backslash), as
+/// `\\?\Volume{GUID}\`.
+pub(crate) fn volume_at(mount: &Path) -> Result<String> {
+    let mount = wide(mount.as_os_str());
+    let mut letters = [0_u16; PATH_LETTERS];
+    // SAFETY: the path ends with a zero, the area is live and as long as is said.
+    checked(unsafe {
+        let room = PATH_LETTERS as u32;
+        GetVolumeNameForVolumeMountPointW(mount.as_ptr(), letters.as_mut_ptr(), room)
+    })?;
+    Ok(text_of(&letters).to_string_lossy().into_owned())
+}
+
+/// A search for volumes, which is closed when it is dropped.
+struct Search(HANDLE);
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        // SAFETY: the search is open and closed once.
+        let _ = unsafe { FindVolumeClose(self.0) };
+    }
+}
+
+/// The names of all volumes, as `\\?\Volume{GUID}\`; none where the system lists none.
+#[must_use]
+pub fn volume_names() -> Vec<String> {
+    let (mut names, mut letters) = (Vec::new(), [0_u16; PATH_LETTERS]);
+    // SAFETY: the area is live and as long as is said.
+    let search = unsafe { FindFirstVolumeW(letters.as_mut_ptr(), PATH_LETTERS as u32) };
+    if search == INVALID_HANDLE_VALUE {
+        return names;
+    }
+    let search = Search(search);
+    loop {
+        names.push(text_of(&letters).to_string_lossy().into_owned());
+        // SAFETY: the search is open, the area is live and as long as is said.
+        let more = unsafe { FindNextVolumeW(search.0, letters.as_mut_ptr(), PATH_LETTERS as u32) };
+        if more == 0 {
+            return names;
+        }
+    }
+}
+
+/// Where a volume is mounted, by its name: letters and folders, each with a backslash at its end.
+#[must_use]
+pub fn mounts_of(volume: &str) -> Vec<PathBuf> {
+    let name = wide(OsStr::new(volume));
+    let (mut letters, mut length) = (vec![0_u16; PATH_LETTERS], 0);
+    // Twice at most: the first answer says how much room it needs.
+    for _ in 0..2 {
+        // SAFETY: the name ends with a zero, the area is live and as long as is said.
+        let told = checked(unsafe {
+            let room = letters.len() as u32;
+            GetVolumePathNamesForVolumeNameW(
+                name.as_ptr(),
+                letters.as_mut_ptr(),
+                room,
+                &raw mut length,
+            )
+        });
+        match told {
+            Ok(()) => break,
+            Err(cause) if cause.raw_os_error() == Some(ERROR_MORE_DATA as i32) => {
+                letters = vec![0; length as usize];
+            }
+            Err(_) => return Vec::new(),
+        }
+    }
+    let paths = letters.split(|letter| *letter == 0).take_while(|path| !path.is_empty());
+    paths.map(|path| OsString::from_wide(path).into()).collect()
 }
 
 /// What a file system says of itself.

@@ -1,0 +1,238 @@
+//! Queries of Windows' performance counters (pdh.h), live or in a log, wrapped so that callers are safe.
+//!
+//! Handles are kept as numbers, so that a thread can be given a query. A failed call says its name and what it
+//! returned, because the system's own words for these codes are in no table that every program has.
+
+use super::wide;
+use std::ffi::OsStr;
+use std::fmt;
+use std::mem::zeroed;
+use std::ptr::{null, null_mut};
+use windows_sys::Win32::System::Performance::{
+    PDH_CSTATUS_NEW_DATA, PDH_CSTATUS_NO_COUNTER, PDH_CSTATUS_NO_OBJECT, PDH_CSTATUS_VALID_DATA,
+    PDH_ENTRY_NOT_IN_LOG_FILE, PDH_FILE_NOT_FOUND, PDH_FMT_COUNTERVALUE, PDH_FMT_DOUBLE,
+    PDH_INVALID_DATA, PDH_LOG_FILE_OPEN_ERROR, PDH_MORE_DATA, PDH_NO_DATA, PDH_NO_MORE_DATA,
+    PDH_NOT_IMPLEMENTED, PDH_RAW_COUNTER, PDH_RAW_COUNTER_ITEM_W, PDH_UNABLE_READ_LOG_HEADER,
+    PDH_UNKNOWN_LOG_FORMAT, PdhAddCounterW, PdhAddEnglishCounterW, PdhCloseQuery,
+    PdhCollectQueryDataWithTime, PdhExpandWildCardPathW, PdhGetCounterTimeBase,
+    PdhGetFormattedCounterValue, PdhGetRawCounterArrayW, PdhOpenQueryW,
+};
+
+/// A call of PDH that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PdhError {
+    call: &'static str,
+    status: u32,
+}
+
+/// What codes of pdhmsg.h mean that a user can meet.
+const MEANINGS: [(u32, &str); 10] = [
+    (PDH_NO_DATA, "there are no data yet"),
+    (PDH_CSTATUS_NO_OBJECT, "there is no such object"),
+    (PDH_CSTATUS_NO_COUNTER, "there is no such counter"),
+    (PDH_INVALID_DATA, "the data are not valid"),
+    (PDH_ENTRY_NOT_IN_LOG_FILE, "the log has no such counter"),
+    (PDH_LOG_FILE_OPEN_ERROR, "the log cannot be opened"),
+    (PDH_FILE_NOT_FOUND, "there is no such log"),
+    (PDH_UNABLE_READ_LOG_HEADER, "the log has no header that can be read"),
+    (PDH_UNKNOWN_LOG_FORMAT, "it is no log of counters"),
+    (PDH_NOT_IMPLEMENTED, "this system does not implement it"),
+];
+
+impl fmt::Display for PdhError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let meaning = MEANINGS.iter().find(|(code, _)| *code == self.status);
+        let meaning = meaning.map_or(String::new(), |(_, words)| format!(": {words}"));
+        write!(f, "{} returned {:#010X}{meaning}", self.call, self.status)
+    }
+}
+
+/// The outcome of a call that is zero where it succeeded.
+fn checked(call: &'static str, status: u32) -> Result<(), PdhError> {
+    if status == 0 { Ok(()) } else { Err(PdhError { call, status }) }
+}
+
+/// What a counter holds before it is made a rate or a mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Raw {
+    /// The count, sum or time.
+    pub(crate) first: i64,
+    /// What it is a part of: a time stamp or a number.
+    pub(crate) second: i64,
+}
+
+/// A counter of a [`Query`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counter(usize);
+
+/// Counters that are read together.
+#[derive(Debug)]
+pub(crate) struct Query(usize);
+
+impl Query {
+    /// Of this machine as it is now, or of a log.
+    pub(crate) fn open(log: Option<&OsStr>) -> Result<Self, PdhError> {
+        let (log, mut query) = (log.map(wide), null_mut());
+        let source = log.as_ref().map_or(null(), Vec::as_ptr);
+        // SAFETY: the name ends with a zero and lives during the call, and the handle is live.
+        checked("PdhOpenQueryW", unsafe { PdhOpenQueryW(source, 0, &raw mut query) })?;
+        Ok(Self(query as usize))
+    }
+
+    /// Adds a counter by its path: in English on every system, or in the language of a log.
+    pub(crate) fn add(&self, path: &str, english: bool) -> Result<Counter, PdhError> {
+        let (path, mut counter) = (wide(OsStr::new(path)), null_mut());
+        let query = self.0 as *mut _;
+        // SAFETY: the query is open, the path ends with a zero, and the handle is live.
+        let (call, status) = unsafe {
+            match english {
+                true => (
+                    "PdhAddEnglishCounterW",
+                    PdhAddEnglishCounterW(query, path.as_ptr(), 0, &raw mut counter),
+                ),
+                false => {
+                    ("PdhAddCounterW", PdhAddCounterW(query, path.as_ptr(), 0, &raw mut counter))
+                }
+            }
+        };
+        checked(call, status)?;
+        Ok(Counter(counter as usize))
+    }
+
+    /// Reads all counters at once: when, in 100 ns since 1601 of the local time; `None` behind the end of a log.
+    pub(crate) fn collect(&self) -> Result<Option<u64>, PdhError> {
+        let mut at = 0_i64;
+        // SAFETY: the query is open, and the number is live.
+        let status = unsafe { PdhCollectQueryDataWithTime(self.0 as *mut _, &raw mut at) };
+        match status {
+            PDH_NO_MORE_DATA => Ok(None),
+            status => {
+                checked("PdhCollectQueryDataWithTime", status)?;
+                Ok(Some(u64::try_from(at).unwrap_or(0)))
+            }
+        }
+    }
+
+    /// What a counter with a wildcard holds of each instance.
+    pub(crate) fn instances(&self, counter: Counter) -> Result<Vec<(String, Raw)>, PdhError> {
+        let call = "PdhGetRawCounterArrayW";
+        let (counter, mut bytes, mut count) = (counter.0 as *mut _, 0, 0);
+        // SAFETY: the counter is of an open query; without room the call tells how much it needs.
+        let status =
+            unsafe { PdhGetRawCounterArrayW(counter, &raw mut bytes, &raw mut count, null_mut()) };
+        if status != PDH_MORE_DATA {
+            return checked(call, status).map(|()| Vec::new());
+        }
+        // Items with their texts behind them, in memory that is aligned for the items.
+        let room = (bytes as usize).div_ceil(size_of::<PDH_RAW_COUNTER_ITEM_W>());
+        let mut items = vec![PDH_RAW_COUNTER_ITEM_W::default(); room];
+        // SAFETY: there is as much room as the call asked for.
+        let status = unsafe {
+            PdhGetRawCounterArrayW(counter, &raw mut bytes, &raw mut count, items.as_mut_ptr())
+        };
+        checked(call, status)?;
+        let valid = |item: &&PDH_RAW_COUNTER_ITEM_W| is_valid(&item.RawValue);
+        let told = items.iter().take(count as usize).filter(valid).map(|item| {
+            // SAFETY: the call wrote the texts of so many items into the same memory, each with a zero behind it.
+            let name = unsafe { text_at(item.szName) };
+            let PDH_RAW_COUNTER { FirstValue: first, SecondValue: second, .. } = item.RawValue;
+            (name, Raw { first, second })
+        });
+        Ok(told.collect())
+    }
+
+    /// The value of a counter over the time since the row before; `None` where there is none.
+    pub(crate) fn value(&self, counter: Counter) -> Option<f64> {
+        // SAFETY: the counter is of an open query; the structure is live and numbers alone; a double was asked for,
+        // which is the member that is read.
+        unsafe {
+            let mut value: PDH_FMT_COUNTERVALUE = zeroed();
+            let counter = counter.0 as *mut _;
+            let status =
+                PdhGetFormattedCounterValue(counter, PDH_FMT_DOUBLE, null_mut(), &raw mut value);
+            let good = matches!(value.CStatus, PDH_CSTATUS_VALID_DATA | PDH_CSTATUS_NEW_DATA);
+            (status == 0 && good).then_some(value.Anonymous.doubleValue)
+        }
+    }
+
+    /// How many of a counter's units of time are a second.
+    pub(crate) fn time_base(&self, counter: Counter) -> Result<u64, PdhError> {
+        let mut base = 0_i64;
+        // SAFETY: the counter is of an open query, and the number is live.
+        let status = unsafe { PdhGetCounterTimeBase(counter.0 as *mut _, &raw mut base) };
+        checked("PdhGetCounterTimeBase", status)?;
+        Ok(u64::try_from(base).unwrap_or(0).max(1))
+    }
+}
+
+impl Drop for Query {
+    fn drop(&mut self) {
+        // SAFETY: the query is open and closed once; its counters go with it.
+        unsafe { PdhCloseQuery(self.0 as *mut _) };
+    }
+}
+
+fn is_valid(value: &PDH_RAW_COUNTER) -> bool {
+    matches!(value.CStatus, PDH_CSTATUS_VALID_DATA | PDH_CSTATUS_NEW_DATA)
+}
+
+/// A text that ends with a zero.
+///
+/// # Safety
+/// It must be one, and live during the call.
+unsafe fn text_at(letters: *const u16) -> String {
+    let mut length = 0;
+    // SAFETY: as the caller promises, all letters up to the zero are there.
+    let letters = unsafe {
+        while *letters.add(length) != 0 {
+            length += 1;
+        }
+        std::slice::from_raw_parts(letters, length)
+    };
+    String::from_utf16_lossy(letters)
+}
+
+/// The counters of a log that a path with wildcards means.
+pub(crate) fn expand(log: &OsStr, wildcards: &str) -> Result<Vec<String>, PdhError> {
+    let call = "PdhExpandWildCardPathW";
+    let (log, path, mut length) = (wide(log), wide(OsStr::new(wildcards)), 0);
+    // SAFETY: both texts end with a zero; without room the call tells how much it needs.
+    let status = unsafe {
+        PdhExpandWildCardPathW(log.as_ptr(), path.as_ptr(), null_mut(), &raw mut length, 0)
+    };
+    if status != PDH_MORE_DATA {
+        return checked(call, status).map(|()| Vec::new());
+    }
+    let mut letters = vec![0; length as usize];
+    let (source, room) = (log.as_ptr(), letters.as_mut_ptr());
+    // SAFETY: there is as much room as the call asked for.
+    let status = unsafe { PdhExpandWildCardPathW(source, path.as_ptr(), room, &raw mut length, 0) };
+    checked(call, status)?;
+    let paths = letters.split(|letter| *letter == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(String::from_utf16_lossy).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_that_every_system_has_is_read_and_one_that_none_has_is_refused_by_its_code() {
+        let query = Query::open(None).unwrap();
+        let up_time = query.add(r"\System\System Up Time", true).unwrap();
+        assert!(query.collect().unwrap().is_some());
+        assert!(query.value(up_time).is_some_and(|seconds| seconds > 0.0));
+        let refusal = query.add(r"\System\No Such Counter", true).unwrap_err();
+        let text = refusal.to_string();
+        assert!(text.starts_with("PdhAddEnglishCounterW returned 0xC0000B"), "{text}");
+    }
+
+    #[test]
+    fn a_log_that_is_not_there_is_refused_by_the_call() {
+        let refused = Query::open(Some(OsStr::new(r"C:\no\such.blg"))).and_then(|query| {
+            let counter = query.add(r"\PhysicalDisk(0 C:)\Disk Reads/sec", false)?;
+            query.time_base(counter)
+        });
+        assert!(refused.is_err());
+    }
+}
