@@ -125,6 +125,7 @@ fn blocks(text: &mut String, blocks: &[Block]) {
         list = is_item;
         let _ = match block {
             Block::Table(each) => table(text, each),
+            Block::Row(name, value) if name.is_empty() => writeln!(text, "- {}", plain(value)),
             Block::Row(name, value) => writeln!(text, "- {}: {}", plain(name), plain(value)),
             Block::Text(paragraph, _) => writeln!(text, "{}\n", plain(paragraph)),
             Block::Item(item) => writeln!(text, "- {}", plain(item)),

@@ -48,6 +48,8 @@ fn hostile_story() -> Story {
         overview: vec![Block::Row(bad(), bad()), Block::Text(bad(), Tone::Plain)],
         headline: bad(),
         line: bad(),
+        lead: 1,
+        takeaways: vec![(bad(), bad())],
         again: bad(),
         commands_answer: true,
         badges: vec![Badge {
