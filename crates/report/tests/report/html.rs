@@ -61,7 +61,7 @@ fn hostile_story() -> Story {
             fold: false,
             alternatives: vec![Alternative { what: bad(), because: bad(), how_to_check: bad() }],
         }],
-        facts: vec![Fact { name: bad(), of: bad(), value: bad(), tone: Tone::Strong }],
+        facts: vec![Fact { name: bad(), of: bad(), value: bad() + "!", tone: Tone::Strong }],
         actions: vec![Action {
             subject: bad(),
             what: bad(),
