@@ -3,7 +3,7 @@
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number;
 use crate::story::{Story, joined};
-use record::{DriveRank, DriveTruth, Unit, format_bytes, quantity};
+use record::{DriveRank, DriveRow, DriveTruth, Unit, format_bytes, quantity};
 
 /// The story of a drive that was held against its requests.
 #[must_use]
@@ -53,7 +53,8 @@ fn directions(truth: &DriveTruth) -> String {
 
 /// Both distributions over each other.
 fn distributions(truth: &DriveTruth) -> Option<Chart> {
-    let middle = truth.ranks.iter().find(|rank| rank.share >= 0.5)?;
+    let is_median = |row: &&DriveRow| row.of == "all" && row.quantity == "latency_p50_ns";
+    let median = truth.rows.iter().find(is_median)?;
     let of = |name: &str, time: fn(&DriveRank) -> f64| {
         let points = truth.ranks.iter().map(|rank| Point::bare(time(rank), rank.share));
         Series::new(name, Form::Trace, points.collect())
@@ -64,7 +65,7 @@ fn distributions(truth: &DriveTruth) -> Option<Chart> {
         title: "Service times of both drives".to_owned(),
         finding: format!(
             "At the median the simulated drive is {}.",
-            beside(middle.simulated_ns, middle.measured_ns)
+            beside(median.simulated, median.measured)
         ),
         errors:
             "Each request once, so there are no intervals; the demerit is the distance between the \

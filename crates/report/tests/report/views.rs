@@ -163,6 +163,12 @@ fn drive() -> DriveTruth {
         let share = f64::from(rank) / 101.0;
         DriveRank { share, measured_ns: time, simulated_ns: 1.1 * time }
     });
+    let row = |quantity: &str| DriveRow {
+        of: "all".to_owned(),
+        quantity: quantity.to_owned(),
+        measured: 5.1e7,
+        simulated: 5.61e7,
+    };
     DriveTruth {
         schema: String::new(),
         halfpower_version: "0".to_owned(),
@@ -172,12 +178,7 @@ fn drive() -> DriveTruth {
         requests: 101,
         rms_ns: 5e6,
         demerit: 0.1,
-        rows: vec![DriveRow {
-            of: "all".to_owned(),
-            quantity: "latency_mean_ns".to_owned(),
-            measured: 5.1e7,
-            simulated: 5.6e7,
-        }],
+        rows: vec![row("latency_mean_ns"), row("latency_p50_ns")],
         ranks: ranks.collect(),
     }
 }
@@ -226,6 +227,8 @@ fn an_answer_opens_with_what_follows_from_it() {
     assert_eq!(drive.charts[0].finding, "At the median the simulated drive is 10 % slower.");
     let settings = story(SavedDocument::Settings(Box::new(advice())));
     assert_eq!(settings.texts[0].1, report::settings_text(&advice()));
+    let summary = report::markdown(std::slice::from_ref(&settings));
+    assert!(summary.contains("\n    random_page_cost = 3\n"), "{summary}");
     let page = report::report_html(&[settings]);
     assert!(page.contains("from <code>a</code> &#38; b"), "{page}");
     assert!(page.contains("<details open><summary>For postgresql.conf"), "{page}");
