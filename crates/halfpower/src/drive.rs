@@ -4,6 +4,7 @@ use crate::failure::usage;
 use crate::output::{self, Verdict};
 use anyhow::Context;
 use clap::Args;
+use model::Demerit;
 use record::{DRIVE_SCHEMA, DriveTruth, OpKind};
 use session::VERSION;
 use simdisk::{SimKind, SimSpec, read_services, serve_again};
@@ -54,7 +55,7 @@ pub(crate) fn drive(arguments: &DriveArgs) -> anyhow::Result<Verdict> {
     let times = serve_again(&drive, &requests).map_err(wrong)?;
     let pairs: Vec<(OpKind, f64, f64)> =
         requests.iter().zip(&times).map(|(it, time)| (it.op, it.service_ns, *time)).collect();
-    let (rms_ns, demerit, rows) = model::demerit(&pairs);
+    let Demerit { rms_ns, demerit, rows, ranks } = model::demerit(&pairs);
     let document = DriveTruth {
         schema: DRIVE_SCHEMA.to_owned(),
         halfpower_version: VERSION.to_owned(),
@@ -65,6 +66,7 @@ pub(crate) fn drive(arguments: &DriveArgs) -> anyhow::Result<Verdict> {
         rms_ns,
         demerit,
         rows,
+        ranks,
     };
     output::document(arguments.json, &document, || output::page(&report::drive(&document)))?;
     Ok(Verdict::of(demerit <= DEMERIT_MAX))

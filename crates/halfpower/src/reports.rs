@@ -21,15 +21,19 @@ use target::{InUse, OutputFile, OutputKind};
 
 /// The page where nothing else is asked for.
 const DEFAULT_PAGE: &str = "report.html";
+/// The word for documents that another command prints.
+const STANDARD_INPUT: &str = "-";
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower report last                     the newest profile or experiment, as report.html\n  \
     halfpower report 0197f3 -o disk.html      a document by the beginning of its id\n  \
     halfpower report trial.json profile.json --md   a summary to paste into a ticket\n  \
-    halfpower report last --kind profile --svg plots")]
+    halfpower report last --kind profile --svg plots\n  \
+    halfpower predict last --rate-iops 300 --json | halfpower report - -o prediction.html\n\n\
+    Every command's --json is such a document: whatif, predict, cost, advise, drive, twin, ...")]
 pub(crate) struct ReportArgs {
-    /// Ids of documents or their beginnings, "last", or JSON files of documents.
+    /// Ids of documents or their beginnings, "last", JSON files of documents, or - for standard input.
     #[arg(required = true, value_name = "WHAT")]
     pub(crate) what: Vec<String>,
     /// The page: one file, needs no network [default: report.html, if nothing else is asked for].
@@ -90,7 +94,16 @@ fn documents(arguments: &ReportArgs) -> anyhow::Result<Vec<SavedDocument>> {
     let kinds = arguments.kind.map_or(DocumentKind::ALL.to_vec(), |kind| vec![kind]);
     let mut found = Vec::new();
     for word in &arguments.what {
-        found.extend(library.named(word, &kinds)?);
+        found.extend(match word.as_str() {
+            STANDARD_INPUT => {
+                let text = std::io::read_to_string(std::io::stdin());
+                library.text(
+                    Path::new("standard input"),
+                    &text.context("cannot read standard input")?,
+                )?
+            }
+            word => library.named(word, &kinds)?,
+        });
     }
     let other =
         found.iter().find(|document| !document.kind().is_some_and(|it| kinds.contains(&it)));

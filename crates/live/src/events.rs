@@ -39,6 +39,14 @@ pub(crate) struct Events {
 }
 
 impl Events {
+    /// Without anything that happens.
+    #[cfg(test)]
+    pub(crate) fn none() -> Self {
+        let (send, happened) = channel();
+        let (orders, _) = channel();
+        Self { happened, orders, send }
+    }
+
     /// Starts sampling, and listens for signals.
     pub(crate) fn start(source: Source, interval: Nanos) -> Result<Self, LiveError> {
         let (send, happened) = channel();

@@ -378,3 +378,84 @@ fn redraw(terminal: &mut DefaultTerminal) -> std::io::Result<()> {
     let size = terminal.size()?;
     terminal.resize(Rect::new(0, 0, size.width, size.height))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use diagnose::ProfileSet;
+    use kernel::Roots;
+    use observe::Sample;
+    use record::{Figure, Interval, ObservedDevice, OpInterval};
+    use std::sync::Arc;
+
+    /// A sample in which the devices have these rates.
+    fn sample(rates: &[(&str, f64)]) -> Sample {
+        let device = |name: &&str| {
+            Arc::new(ObservedDevice { name: (*name).to_owned(), ..Default::default() })
+        };
+        let interval = |&(name, rate): &(&str, f64)| Interval {
+            device: name.to_owned(),
+            duration_ns: 1_000_000_000,
+            all: OpInterval { per_s: Some(Figure::measured(rate, 1.0)), ..OpInterval::default() },
+            ..Interval::default()
+        };
+        Sample {
+            devices: rates.iter().map(|(name, _)| device(name)).collect(),
+            intervals: rates.iter().map(interval).collect(),
+            ..Sample::default()
+        }
+    }
+
+    fn no_recording(_: Option<String>) -> Result<Recorder<LiveError>, LiveError> {
+        Err(LiveError::SamplerEnded)
+    }
+
+    fn screen() -> Screen<'static, LiveError> {
+        Screen {
+            judge: Judge::new(&Roots::default(), ProfileSet::default(), None, "0"),
+            events: Events::none(),
+            record: &no_recording,
+            view: WatchView { sort: SortBy::Rate, ..WatchView::default() },
+            data: WatchData::default(),
+            interval: Nanos(1_000_000_000),
+            color: false,
+            all: false,
+            mouse: false,
+            area: Rect::new(0, 0, 80, 24),
+            waiting: true,
+            recording: None,
+            recorded: Vec::new(),
+        }
+    }
+
+    fn press(screen: &mut Screen<'_, LiveError>, code: KeyCode) {
+        screen.event(Event::Key(KeyEvent::new(code, KeyModifiers::NONE))).unwrap();
+    }
+
+    #[test]
+    fn enter_opens_the_row_that_was_drawn_while_rows_change_places() {
+        let mut screen = screen();
+        let quiet_a = [("sda", 1.0), ("sdb", 5.0), ("sdc", 3.0)];
+        let busy_a = [("sda", 9.0), ("sdb", 2.0), ("sdc", 3.0)];
+        screen.event(Event::Sample(Box::new(sample(&quiet_a)))).unwrap();
+        screen.refresh(80);
+        assert_eq!(screen.order(), ["sdb", "sdc", "sda"]);
+        // A sample came, and is not drawn yet, when the key is pressed.
+        screen.event(Event::Sample(Box::new(sample(&busy_a)))).unwrap();
+        press(&mut screen, KeyCode::Enter);
+        screen.refresh(80);
+        assert_eq!(screen.order(), ["sda", "sdc", "sdb"]);
+        assert_eq!((screen.view.picked.as_deref(), screen.view.detail), (Some("sdb"), true));
+        // What is open stays open, and the one below it is the one below it now.
+        for rates in [&quiet_a, &busy_a] {
+            screen.event(Event::Sample(Box::new(sample(rates)))).unwrap();
+            screen.refresh(80);
+            assert_eq!(screen.view.picked.as_deref(), Some("sdb"));
+        }
+        press(&mut screen, KeyCode::Up);
+        assert_eq!(screen.view.picked.as_deref(), Some("sdc"));
+        press(&mut screen, KeyCode::Enter);
+        assert!(!screen.view.detail);
+        assert_eq!(screen.view.picked.as_deref(), Some("sdc"));
+    }
+}

@@ -3,22 +3,53 @@
 //! The demerit is the root of the mean square of that distance at equal ranks, over the mean measured time
 //! (Ruemmler and Wilkes, "An introduction to disk drive modeling", 1994).
 
-use record::{DriveRow, OpKind};
+use record::{DriveRank, DriveRow, OpKind};
 use stats::mean;
 
 const PERCENTILES: [(&str, f64); 3] =
     [("latency_p50_ns", 0.5), ("latency_p90_ns", 0.9), ("latency_p99_ns", 0.99)];
 
-/// Distance in nanoseconds, demerit, and the statistics of both, of requests with what they took on the
-/// real drive and on the simulated one. There is at least one.
+/// Ranks of a distribution that are kept: enough for a drawing, and for its tail.
+const RANKS: usize = 200;
+
+/// How far one drive is off the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demerit {
+    /// Root of the mean square of the distance, in nanoseconds.
+    pub rms_ns: f64,
+    /// That over the mean measured time.
+    pub demerit: f64,
+    /// Mean and percentiles, of all requests and of each direction.
+    pub rows: Vec<DriveRow>,
+    /// Both distributions.
+    pub ranks: Vec<DriveRank>,
+}
+
+/// The distance, of requests with what they took on the real drive and on the simulated one. There is at
+/// least one.
 #[must_use]
-pub fn demerit(requests: &[(OpKind, f64, f64)]) -> (f64, f64, Vec<DriveRow>) {
+pub fn demerit(requests: &[(OpKind, f64, f64)]) -> Demerit {
     let (measured, simulated) = both(requests, None);
     let squares = measured.iter().zip(&simulated).map(|(a, b)| (a - b) * (a - b));
     let rms = (squares.sum::<f64>() / measured.len() as f64).sqrt();
     let kinds = [("all", None), ("reads", Some(OpKind::Read)), ("writes", Some(OpKind::Write))];
     let rows = kinds.iter().flat_map(|(of, op)| rows(of, &both(requests, *op))).collect();
-    (rms, rms / mean(&measured), rows)
+    let ranks = ranks(&measured, &simulated);
+    Demerit { rms_ns: rms, demerit: rms / mean(&measured), rows, ranks }
+}
+
+/// The times at equal distances of rank, the least and the largest among them.
+fn ranks(measured: &[f64], simulated: &[f64]) -> Vec<DriveRank> {
+    let last = measured.len() - 1;
+    let steps = RANKS.min(last).max(1);
+    let mut places: Vec<usize> = (0..=steps).map(|step| step * last / steps).collect();
+    places.dedup();
+    let rank = |place: usize| DriveRank {
+        share: place as f64 / measured.len() as f64,
+        measured_ns: measured[place],
+        simulated_ns: simulated[place],
+    };
+    places.into_iter().map(rank).collect()
 }
 
 /// The times of both, sorted.

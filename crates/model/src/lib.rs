@@ -33,7 +33,7 @@ pub use compare::{
     CompareOptions, SCHEDULER, Side, SideError, TraceObservation, changed_since, compare,
     settings_told,
 };
-pub use demerit::demerit;
+pub use demerit::{Demerit, demerit};
 pub use depth::{DEFAULT_KNEE_GAIN, deep_enough, depth_curves, enough, rates};
 pub use expect::expectations;
 pub use fits::{MIN_FIT_SIZES, fit_is_poor, service_time_fits};

@@ -444,7 +444,7 @@ fn spread_finding(cells: &[ExperimentCell]) -> Option<Finding> {
              them; what else uses the disk, `halfpower check` says.",
         )
         .with("combinations apart", apart.len() as f64, "")
-        .with("largest spread", most, ""),
+        .with("largest spread", most, "share"),
     )
 }
 

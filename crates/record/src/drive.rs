@@ -28,6 +28,20 @@ pub struct DriveTruth {
     pub demerit: f64,
     /// Mean and percentiles, of all requests and of each direction.
     pub rows: Vec<DriveRow>,
+    /// Both distributions, by rising rank; absent in older documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<DriveRank>,
+}
+
+/// The service times of both drives at one rank.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DriveRank {
+    /// Share of the requests that took less, 0 to 1.
+    pub share: f64,
+    /// Of the real drive, in nanoseconds.
+    pub measured_ns: f64,
+    /// Of the simulated one.
+    pub simulated_ns: f64,
 }
 
 /// A statistic of service times.

@@ -67,7 +67,7 @@ pub use diagnosis::{
 };
 pub use digest::{hex_digest, hex_digest_of};
 pub use doubt::Doubt;
-pub use drive::{DRIVE_SCHEMA, DriveRow, DriveTruth};
+pub use drive::{DRIVE_SCHEMA, DriveRank, DriveRow, DriveTruth};
 pub use estimate::{Estimate, Measured, NORMAL_95};
 pub use experiment::{
     DoneTrial, EXPERIMENT_SCHEMA, EffectMeasure, Experiment, ExperimentCell, ExperimentEffect,
@@ -104,8 +104,8 @@ pub use plausible::{
 };
 pub use prediction::{
     AsProfiled, ModelAccuracy, ModelPrediction, Objective, ObjectiveAnswer, PREDICTION_SCHEMA,
-    PredictionDocument, SheetPrediction, SinceProfile, VALIDATION_SCHEMA, Validation,
-    ValidationSummary, ValidationTrial,
+    PredictedPoint, PredictionDocument, SheetPrediction, SinceProfile, VALIDATION_SCHEMA,
+    Validation, ValidationSummary, ValidationTrial,
 };
 pub use price::{Fill, PRICE_SCHEMA, PriceDocument, PriceRow};
 pub use profile::{

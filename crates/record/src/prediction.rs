@@ -109,6 +109,23 @@ pub struct PredictionDocument {
     /// What sessions that commit would see, where that was asked instead of requests; else absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits: Option<CommitPrediction>,
+    /// The same at lighter and heavier loads of the same kind, the lightest first; absent where only an
+    /// objective was asked about and in older documents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<PredictedPoint>,
+}
+
+/// What is predicted at one place of a range of loads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictedPoint {
+    /// Arrivals per second, requests outstanding, or sessions: what was asked about.
+    pub at: f64,
+    /// Mean latency of a request; of sessions that of a commit.
+    pub latency_ns: Estimate,
+    /// 99th percentile; null where the model has no ground for one.
+    pub p99_ns: Option<Estimate>,
+    /// Requests, or commits, per second.
+    pub per_s: Estimate,
 }
 
 /// How far a device has moved since it was profiled, by some of the profile's own loads, run again.

@@ -1,8 +1,11 @@
 //! Any saved document, and the kinds that there are.
 
 use crate::{
-    COMPARISON_SCHEMA, Comparison, Diagnosis, Experiment, LimitsRun, Observation, PURCHASE_SCHEMA,
-    Profile, Purchase, Trial, ZoneMap,
+    COMPARISON_SCHEMA, COST_FIT_SCHEMA, Comparison, CostFit, DRIVE_SCHEMA, Diagnosis, DriveTruth,
+    Experiment, FilePlace, LimitsRun, Observation, PLACE_SCHEMA, PREDICTION_SCHEMA, PRICE_SCHEMA,
+    PURCHASE_SCHEMA, PredictionDocument, PriceDocument, Profile, Purchase, REQUESTS_SCHEMA,
+    RequestsSummary, SETTINGS_SCHEMA, Settings, Trial, VALIDATION_SCHEMA, Validation,
+    WHATIF_SCHEMA, WhatIf, ZoneMap,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -74,6 +77,24 @@ pub enum SavedDocument {
     Purchase(Box<Purchase>),
     /// What an observation means.
     Diagnosis(Box<Diagnosis>),
+    /// What would become of a load; never in a database.
+    WhatIf(Box<WhatIf>),
+    /// What a load would see; never in a database.
+    Prediction(Box<PredictionDocument>),
+    /// How good predictions were; never in a database.
+    Validation(Box<Validation>),
+    /// What accesses cost in money; never in a database.
+    Price(Box<PriceDocument>),
+    /// What requests cost in processor time; never in a database.
+    CostFit(Box<CostFit>),
+    /// Settings of another program; never in a database.
+    Settings(Box<Settings>),
+    /// A simulated drive beside the real one; never in a database.
+    Drive(Box<DriveTruth>),
+    /// What recorded requests come to; never in a database.
+    Requests(Box<RequestsSummary>),
+    /// Where a file lies; never in a database.
+    Place(Box<FilePlace>),
 }
 
 impl SavedDocument {
@@ -92,11 +113,20 @@ impl SavedDocument {
             })
         }
         let schema = serde_json::from_str::<Head>(document).unwrap_or_default().schema;
-        if schema == COMPARISON_SCHEMA {
-            return Ok(Self::Comparison(read(document)?));
-        }
-        if schema == PURCHASE_SCHEMA {
-            return Ok(Self::Purchase(read(document)?));
+        // What no database keeps.
+        match schema.as_str() {
+            COMPARISON_SCHEMA => return read(document).map(Self::Comparison),
+            PURCHASE_SCHEMA => return read(document).map(Self::Purchase),
+            WHATIF_SCHEMA => return read(document).map(Self::WhatIf),
+            PREDICTION_SCHEMA => return read(document).map(Self::Prediction),
+            VALIDATION_SCHEMA => return read(document).map(Self::Validation),
+            PRICE_SCHEMA => return read(document).map(Self::Price),
+            COST_FIT_SCHEMA => return read(document).map(Self::CostFit),
+            SETTINGS_SCHEMA => return read(document).map(Self::Settings),
+            DRIVE_SCHEMA => return read(document).map(Self::Drive),
+            REQUESTS_SCHEMA => return read(document).map(Self::Requests),
+            PLACE_SCHEMA => return read(document).map(Self::Place),
+            _ => {}
         }
         let name = schema.strip_prefix("halfpower/").and_then(|rest| rest.split('/').next());
         let kind = DocumentKind::ALL.into_iter().find(|kind| Some(kind.name()) == name);
@@ -124,11 +154,11 @@ impl SavedDocument {
             Self::Limits(_) => DocumentKind::Limits,
             Self::Zones(_) => DocumentKind::Zones,
             Self::Diagnosis(_) => DocumentKind::Diagnosis,
-            Self::Comparison(_) | Self::Purchase(_) => return None,
+            _ => return None,
         })
     }
 
-    /// Its id; empty of a purchase, which has none.
+    /// Its id; empty of an answer that is computed anew each time, which has none.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -139,8 +169,10 @@ impl SavedDocument {
             Self::Limits(run) => &run.id,
             Self::Zones(map) => &map.id,
             Self::Comparison(comparison) => &comparison.id,
-            Self::Purchase(_) => "",
             Self::Diagnosis(diagnosis) => &diagnosis.id,
+            Self::Validation(validation) => &validation.id,
+            Self::CostFit(fit) => &fit.id,
+            _ => "",
         }
     }
 

@@ -63,6 +63,15 @@ pub fn comparison(comparison: &Comparison) -> Story {
     story.badges.push(result(comparison));
     limit(&mut story, comparison);
     named(&mut story, comparison);
+    if let Some(row) = &comparison.overall {
+        story.takeaway("all cells together", format!("IOPS {}", summary(row)));
+    }
+    let others = comparison.conditions.len();
+    let others = (others > 0).then(|| {
+        let what = counted(others as f64, "other condition");
+        format!("{what} differ{}, which may be the reason", if others == 1 { "s" } else { "" })
+    });
+    story.takeaway("conditions", others.unwrap_or_default());
     differences(&mut story, comparison);
     for metric in &METRICS {
         table(&mut story, comparison, metric);
@@ -186,8 +195,13 @@ fn named(story: &mut Story, comparison: &Comparison) {
 }
 
 fn summary(row: &ComparedRow) -> String {
-    let ratio = number::or_none(row.ratio, change);
-    format!("{ratio} ({}): {}", interval(row), verdict(row.verdict).0)
+    let interval = interval(row);
+    let ratio = number::or_none(row.ratio, |ratio| match interval.starts_with("x ") {
+        true => format!("x {}", number::digits(ratio)),
+        false => change(ratio),
+    });
+    let interval = interval.trim_start_matches("x ");
+    format!("{ratio} ({interval}): {}", verdict(row.verdict).0)
 }
 
 /// What differs besides what was measured.
@@ -269,14 +283,14 @@ fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Cha
     });
     // Sorted as they are, the first is the largest change that was found.
     let (label, first) = *found.first()?;
-    let ratio = number::percent(first.ratio?);
+    let ratio = number::digits(first.ratio?);
     let finding = match first.verdict {
         ComparedVerdict::Worse | ComparedVerdict::Better => format!(
-            "The largest change of the {word} is to {ratio} of it: {label} ({}).",
+            "The {word} changed most for {label}: {ratio} times that of A ({}).",
             verdict(first.verdict).0
         ),
         _ => format!(
-            "No change of the {word} was found; the farthest row, {label}, is at {ratio} of it."
+            "No change of the {word} was found; {label} is the farthest, at {ratio} times that of A."
         ),
     };
     let (shown, left_out) = found.split_at(found.len().min(ROWS));

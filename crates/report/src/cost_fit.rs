@@ -4,9 +4,10 @@
 //! cross; then the points, side by side in both cache modes, so that a reader sees where a line
 //! is only a line.
 
-use crate::story::{Cell, Story, told};
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
+use crate::story::{Cell, Story, joined, told};
 use crate::{number, target};
-use record::{Bytes, CostFit, Estimate, format_bytes};
+use record::{Bytes, CacheMode, CostFit, CostLine, Estimate, Unit, format_bytes};
 use std::collections::BTreeSet;
 
 /// The story of a cost fit.
@@ -31,6 +32,7 @@ pub fn cost_fit(fit: &CostFit) -> Story {
         });
         story.fact(format!("CPU time, cache {}", line.cache.name()), text);
     }
+    story.charts.extend(lines(fit));
     points(&mut story, fit);
     let about = (fit.halfpower_version.as_str(), fit.time.as_deref(), fit.seed);
     target::conditions(&mut story, &fit.targets, fit.environment.as_ref(), about);
@@ -61,4 +63,60 @@ fn points(story: &mut Story, fit: &CostFit) {
             t.right("off line", |size| Cell::or_empty(off(size), number::change));
         }
     });
+}
+
+/// Measured costs and the lines through them, over the size.
+fn lines(fit: &CostFit) -> Option<Chart> {
+    let ns = |us: f64| us * 1e3;
+    let mode = |cache: CacheMode| format!("cache {}", cache.name());
+    let measured = fit.modes.iter().map(|one| {
+        let points = one
+            .points
+            .iter()
+            .map(|point| Point::known(point.bytes.0 as f64, &point.us_per_io.scaled(1e3)));
+        Series::new(mode(one.cache), Form::Marks, points.collect())
+    });
+    let fitted = fit.modes.iter().filter_map(|one| {
+        let model = one.line.value()?;
+        let at = |bytes: f64| ns(model.fixed_us.value + model.us_per_kib.value * bytes / 1024.0);
+        let sizes = one.points.iter().map(|point| point.bytes.0 as f64);
+        let points = sizes.map(|bytes| Point::bare(bytes, at(bytes)));
+        Some(Series::new(format!("line of {}", mode(one.cache)), Form::Trace, points.collect()))
+    });
+    let series: Vec<Series> = measured.chain(fitted).collect();
+    let known = |one: &&CostLine| one.line.value().is_some();
+    let slopes = joined(fit.modes.iter().filter(known), ", ", |one| {
+        let slope = one.line.value().map_or(f64::NAN, |model| ns(model.us_per_kib.value));
+        format!("{} with {}", number::time(slope), mode(one.cache))
+    });
+    Chart {
+        title: "Processor time of a request".to_owned(),
+        finding: if slopes.is_empty() {
+            String::new()
+        } else {
+            format!("Each KiB more takes {slopes}.")
+        },
+        errors:
+            "Error bars: 95 % intervals over visits; lines are weighted least squares. Charged to \
+                 this program: a lower bound."
+                .to_owned(),
+        x: Axis::at_values("request size", Some(Unit::Bytes), true, crate::chart::xs(&series)),
+        y: Axis::decades(
+            "processor time per request",
+            Some(Unit::Nanos),
+            crate::chart::ends(&series),
+        ),
+        rules: fit
+            .break_even_bytes
+            .value()
+            .filter(|size| {
+                let (low, high) = crate::chart::extremes(crate::chart::xs(&series));
+                (low..=high).contains(&size.value)
+            })
+            .map(|size| Rule::upright(size.value, "break-even"))
+            .into_iter()
+            .collect(),
+        series,
+    }
+    .unless_empty()
 }

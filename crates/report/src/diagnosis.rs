@@ -138,7 +138,7 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
         notes.iter().for_each(|note| section.item(note));
     }
     handover(story, diagnosis, device, main, subject);
-    story.charts.extend(over_time(device));
+    story.charts.extend(over_time(device, subject));
     if subject.is_empty() {
         figures(main, |name, value| story.fact(name, value));
     }
@@ -454,7 +454,8 @@ fn misleading(story: &mut Story, episode: &Episode, title: String) {
     });
 }
 
-fn over_time(device: &DeviceDiagnosis) -> Option<Chart> {
+/// Latency as seen and as expected; `subject` as in [`tell_device`].
+fn over_time(device: &DeviceDiagnosis, subject: &str) -> Option<Chart> {
     let begin = device.series.first()?.begin_ns;
     let at = |moment: &Moment| (moment.begin_ns - begin) as f64 + moment.duration_ns as f64 / 2.0;
     let moments = || device.series.iter();
@@ -469,10 +470,10 @@ fn over_time(device: &DeviceDiagnosis) -> Option<Chart> {
     let ratios: Vec<f64> =
         moments().filter_map(|it| Some(it.calibrated.as_ref()?.latency_ratio)).collect();
     let finding = match ratios.is_empty() {
-        true => format!("{}: the expected latency is unknown.", device.device),
+        true => format!("{}the expected latency is unknown.", prefix(subject)),
         false => format!(
-            "{}: the latency was {} times the expected one in half of the intervals or more.",
-            device.device,
+            "{}in the median interval the latency was {} times the expected one.",
+            prefix(subject),
             number::digits(stats::median(ratios))
         ),
     };
@@ -481,8 +482,8 @@ fn over_time(device: &DeviceDiagnosis) -> Option<Chart> {
         Series::new("expected at this load", Form::Trace, expected),
     ];
     Some(Chart {
-        title: format!("{}: latency as seen and as expected", device.device),
-        finding,
+        title: capital(&format!("{}latency as seen and as expected", prefix(subject))),
+        finding: capital(&finding),
         errors: "Band: 95 % interval of what the profile expects. What is seen is counted."
             .to_owned(),
         x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),

@@ -11,6 +11,11 @@ use record::{Evidence, Finding};
 
 const NUMBERS: usize = 2;
 
+/// The claim with its doubt: `It drifted. (likely)`.
+pub(crate) fn doubted(finding: &Finding) -> String {
+    format!("{}{}", finding.claim.trim(), bracketed(doubt(finding.confidence), ""))
+}
+
 /// The claim with its support: `It drifted. (likely; change: 12 %)`.
 pub(crate) fn supported(finding: &Finding) -> String {
     let new = finding.evidence.iter().filter(|evidence| !states(&finding.claim, evidence));

@@ -19,6 +19,7 @@ use crate::finding::supported;
 use crate::page::{Tone, escape_lines, is_hostile};
 use crate::story::{Badge, Block, Fact, Section, Side, Story, severity};
 use askama::Template;
+use askama::filters::Html;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use record::Severity;
 use serde_json::{Value, json};
@@ -75,6 +76,11 @@ struct Article<'a> {
     /// Charts with their places among all of the page.
     figures: Vec<(&'a Chart, usize)>,
     conclusions: Vec<Conclusion>,
+    /// The figures at the top, the short ones first, so that tiles stand side by side.
+    facts: Vec<&'a Fact>,
+    more_facts: Vec<&'a Fact>,
+    /// Whether the figures at the top stand in lines and not in tiles.
+    in_lines: bool,
     /// How many findings of each kind there are: ` (2 warnings, 1 note)`.
     found: String,
 }
@@ -88,13 +94,29 @@ struct Conclusion {
 
 impl<'a> Article<'a> {
     fn new(story: &'a Story, figures: Vec<(&'a Chart, usize)>) -> Self {
-        let mut article = Self { story, figures, conclusions: Vec::new(), found: found(story) };
+        let (first, others) = first_facts(&story.facts);
+        let (long, short): (Vec<&Fact>, Vec<&Fact>) =
+            first.iter().copied().partition(|fact| is_long(&fact.value));
+        // Few tiles among lines would look as if they weighed more.
+        let in_lines = 2 * long.len() >= first.len();
+        let mut article = Self {
+            story,
+            figures,
+            conclusions: Vec::new(),
+            facts: if in_lines { first } else { short.into_iter().chain(long).collect() },
+            more_facts: others,
+            in_lines,
+            found: found(story),
+        };
         article.conclusions = article.conclude();
+        // A figure that is a conclusion stands there.
+        let conclusions = &article.conclusions;
+        article.facts.retain(|fact| conclusions.iter().all(|one| one.text != fact.value));
         article
     }
 
-    /// Three sentences: the answers of the one verdict where it has any; else the worst finding, what the
-    /// large plots say and what to do first, then what the other plots say.
+    /// Three sentences: the answers of the one verdict where it has any; else what the large plots say, what
+    /// to do first, the worst finding, takeaways, then what the other plots say.
     fn conclude(&self) -> Vec<Conclusion> {
         let said = |label: &str, tone, text: &str| Conclusion {
             label: label.to_owned(),
@@ -113,15 +135,18 @@ impl<'a> Article<'a> {
             said(label, tone, &supported(finding))
         });
         let first = self.story.actions.first().map(|action| {
-            let subject = crate::story::prefix(&action.subject);
-            said("do", Tone::Faint, &format!("{subject}{}", action.what))
+            let subject = if action.subject.is_empty() { "do" } else { &action.subject };
+            said(subject, Tone::Faint, &action.what)
         });
         let sentences = |figures: &[(&Chart, usize)]| -> Vec<Conclusion> {
             let charts = figures.iter().filter(|(chart, _)| !chart.finding.is_empty());
             charts.map(|(chart, _)| said(part(&chart.title), Tone::Faint, &chart.finding)).collect()
         };
         let (large, other) = (sentences(self.large()), sentences(self.other()));
-        large.into_iter().chain(first).chain(worst).chain(other).take(CONCLUSIONS).collect()
+        let takeaways = self.story.takeaways.iter();
+        let takeaways = takeaways.map(|(name, text)| said(name, Tone::Faint, text));
+        let rest = worst.into_iter().chain(takeaways).chain(other);
+        large.into_iter().chain(first).chain(rest).take(CONCLUSIONS).collect()
     }
 
     /// Whether the answers of a verdict are the conclusions.
@@ -134,6 +159,7 @@ impl<'a> Article<'a> {
     fn large(&self) -> &[(&'a Chart, usize)] {
         let is_small = |chart: &Chart| chart.is_rows() && chart.y.names.len() <= SMALL_ROWS;
         let count = match self.figures.first() {
+            _ if self.story.lead > 0 => self.story.lead,
             Some((chart, _)) if is_small(chart) => 2,
             _ => 1,
         };
@@ -144,20 +170,19 @@ impl<'a> Article<'a> {
         &self.figures[self.large().len()..]
     }
 
-    fn has_sentences(&self) -> bool {
-        self.figures.iter().any(|(chart, _)| !chart.finding.is_empty())
+    /// Sentences of plots that are no conclusion.
+    fn sentences(&self) -> Vec<&(&'a Chart, usize)> {
+        let untold = |chart: &Chart| !chart.finding.is_empty() && !self.is_told(chart);
+        self.figures.iter().filter(|(chart, _)| untold(chart)).collect()
     }
 
-    /// The figures at the top, and the others.
-    fn facts(&self) -> (&[Fact], &[Fact]) {
-        let facts = &self.story.facts;
-        facts.split_at(facts.len().min(FACTS))
+    fn is_told(&self, chart: &Chart) -> bool {
+        self.conclusions.iter().any(|one| one.text == chart.finding)
     }
 
     /// Whether the sentences of the large plots are among the conclusions.
     fn large_are_told(&self) -> bool {
-        let said = |chart: &Chart| self.conclusions.iter().any(|one| one.text == chart.finding);
-        self.large().iter().all(|(chart, _)| said(chart))
+        self.large().iter().all(|(chart, _)| self.is_told(chart))
     }
 
     /// Whether findings are part of the answer: those that no conclusion tells.
@@ -168,7 +193,7 @@ impl<'a> Article<'a> {
     }
 
     fn has_aside(&self) -> bool {
-        !self.conclusions.is_empty() || !self.story.facts.is_empty()
+        !self.conclusions.is_empty() || !self.facts.is_empty()
     }
 
     /// Whether a section is part of the answer; without any plot the first one is.
@@ -180,9 +205,40 @@ impl<'a> Article<'a> {
     }
 }
 
+/// The figures at the top and the others: of several parts (reads, writes) as many of each.
+fn first_facts(facts: &[Fact]) -> (Vec<&Fact>, Vec<&Fact>) {
+    let mut parts: Vec<&str> = facts.iter().map(|fact| fact.of.as_str()).collect();
+    parts.sort_unstable();
+    parts.dedup();
+    let most = if facts.len() > FACTS { FACTS / parts.len().max(1) } else { facts.len() };
+    let before =
+        |place: usize| facts[..place].iter().filter(|other| other.of == facts[place].of).count();
+    let (first, others): (Vec<usize>, Vec<usize>) =
+        (0..facts.len()).partition(|place| before(*place) < most);
+    let at = |places: Vec<usize>| places.into_iter().map(|place| &facts[place]).collect();
+    (at(first), at(others))
+}
+
 /// Whether a text needs a line of its own, and is none for a badge.
 pub(crate) fn is_long(text: &str) -> bool {
     text.chars().count() > LONG
+}
+
+/// A sentence as markup: what stands between backticks is code.
+pub(crate) fn prose(text: impl AsRef<str>) -> String {
+    let escaped = |part: &str| askama::filters::escape(part, Html).map(|it| it.to_string());
+    let parts: Vec<&str> = text.as_ref().split('`').collect();
+    let mut markup = String::new();
+    for (place, part) in parts.iter().enumerate() {
+        let part = escaped(part).unwrap_or_default();
+        // One backtick alone is itself.
+        match (place % 2 == 1, place + 1 < parts.len()) {
+            (true, true) => markup.push_str(&format!("<code>{part}</code>")),
+            (true, false) => markup.push_str(&format!("`{part}")),
+            _ => markup.push_str(&part),
+        }
+    }
+    markup
 }
 
 /// The part of a document that a plot is of: what its title has in brackets.

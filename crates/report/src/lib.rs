@@ -76,7 +76,7 @@ pub use purchase::purchase;
 pub use requests::{requests, reuse};
 pub use saved::stories;
 pub use set::experiment;
-pub use settings::settings_text;
+pub use settings::{settings, settings_text};
 pub use story::{
     Action, Alternative, Badge, Block, Cell, Column, Fact, Level, Section, Side, Story, Table,
     severity,

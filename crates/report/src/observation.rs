@@ -222,8 +222,7 @@ fn over_time(
     let (name, after) = (&first.name, number::time(most.x));
     let (largest, usual) = (write(most.y), write(usual));
     let finding = format!(
-        "{name}: {largest} at most, {after} after the beginning; the median of its intervals is \
-         {usual}."
+        "{name}, {title}: {largest} at most, {after} after the beginning; {usual} in the median interval."
     );
     let y = match log {
         true => Axis::decades(title, unit, ys(&series)),
@@ -260,8 +259,7 @@ fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<C
     let middle = |part: &[Point]| stats::median(part.iter().map(|point| point.y).collect());
     let (name, [quiet, busy]) = (&first.name, [quiet, busy].map(|it| number::time(middle(it))));
     let finding = format!(
-        "{name}: intervals with less than the median rate had a latency of {quiet}, those with more \
-         {busy}."
+        "{name}: the latency was {quiet} in the quieter half of the intervals and {busy} in the busier half."
     );
     Some(Chart {
         title: "Latency against IOPS, an interval each".to_owned(),

@@ -29,6 +29,9 @@ const FEW_ROWS: usize = 16;
 pub fn papers(report: &Report) -> Story {
     let mut story = Story::new("Papers", "published figures, and the same reproduced", false);
     summary(&mut story, report);
+    story.charts.extend(verdicts(report));
+    // The verdicts alone: below them stand pairs, published and reproduced.
+    story.lead = 1;
     failures(&mut story, report);
     for paper in Paper::ALL {
         let rows = report.rows.iter().filter(|row| row.paper == paper);
@@ -129,7 +132,9 @@ fn summary(story: &mut Story, report: &Report) {
             false => "not met",
         }
     );
-    story.badges.push(Badge::new(words, tone, goal));
+    let mut badge = Badge::new(words, tone, goal);
+    badge.answers = conclusions(report);
+    story.badges.push(badge);
     if !report.without.is_empty() {
         let text = format!("{} switched off: not an honest run", report.without.join(", "));
         story.fact("physics", text);
@@ -144,11 +149,9 @@ fn summary(story: &mut Story, report: &Report) {
         if let Some(count) = of(class) {
             let (series, values) = (count.series, count.rows - count.series);
             let good = count.series_reproduced;
-            let text = format!(
-                "{good} of {series} series and {} of {values} single values: {what}",
-                count.reproduced - good
-            );
-            story.fact(class.name(), text);
+            let single = format!(" and {} of {values} single values", count.reproduced - good);
+            let single = if values == 0 { String::new() } else { single };
+            story.fact(class.name(), format!("{good} of {series} series{single}: {what}"));
         }
     }
     let near = |row: &&Row| {
@@ -168,10 +171,89 @@ fn summary(story: &mut Story, report: &Report) {
     let text = format!("{} of {} give the printed digits", formulae.0, formulae.1);
     story.fact("formulae of the papers", text);
     for class in [Class::Repeated, Class::OwnComputation, Class::NotTestable] {
-        let text = format!("{}, not counted, each with its reason", sum(&[class], |it| it.rows));
-        story.fact(class.name(), text);
+        let rows = sum(&[class], |it| it.rows);
+        if rows > 0 {
+            story.fact(class.name(), format!("{rows}, not counted, each with its reason"));
+        }
     }
     story.fact("allowed", ALLOWED);
+}
+
+/// What a reader takes away: what is reproduced best, what fails most, and how to look at either.
+fn conclusions(report: &Report) -> Vec<(String, String)> {
+    let series = || report.rows.iter().filter(|row| row.chart.is_some() && row.class.is_judged());
+    let mut off: Vec<f64> = series().filter_map(|row| row.deviation).collect();
+    off.sort_by(f64::total_cmp);
+    let middle = off.get(off.len() / 2).map(|median| {
+        let reproduced = series().filter(|row| row.verdict == Verdict::Reproduced).count();
+        format!(
+            "{reproduced} of {} series; half of them lie within {} of the published curve (median over its \
+             points).",
+            off.len(),
+            number::percent(*median)
+        )
+    });
+    let failing: Vec<&Row> = report.rows.iter().filter(|row| row.verdict.fails()).collect();
+    let causes = grouped(failing.iter().map(|row| (row.reason.as_str(), *row)));
+    let most = causes.into_iter().max_by_key(|(_, rows)| rows.len());
+    let fails = most.map(|(reason, rows)| {
+        let (first, count) = (rows[0], rows.len());
+        format!("{} of {} for one reason: {}: {reason}", count, failing.len(), first.figure)
+    });
+    let worst = failing
+        .iter()
+        .filter_map(|row| Some((*row, row.deviation?)))
+        .max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()));
+    let worst = worst.map(|(row, _)| {
+        format!("{}, {}: off by {} ({})", row.figure, row.subject, deviation_text(row), row.id)
+    });
+    let named = [("reproduced", middle), ("fails most often", fails), ("farthest off", worst)];
+    named.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))).collect()
+}
+
+/// How many rows of each paper are reproduced; of one paper by figure.
+fn verdicts(report: &Report) -> Option<chart::Chart> {
+    let papers: Vec<Paper> = Paper::ALL
+        .into_iter()
+        .filter(|paper| report.rows.iter().any(|row| row.paper == *paper))
+        .collect();
+    let of = |row: &Row| match papers.as_slice() {
+        [_] => row.figure.clone(),
+        _ => row.paper.title().to_owned(),
+    };
+    const SHOWN: [(Verdict, &str); 3] = [
+        (Verdict::Reproduced, "reproduced"),
+        (Verdict::Deviates, "deviates"),
+        (Verdict::Failed, "failed"),
+    ];
+    let judged = report.rows.iter().filter(|row| row.class.is_judged());
+    let judged = judged.filter(|row| SHOWN.iter().any(|(verdict, _)| *verdict == row.verdict));
+    let rows = grouped(judged.map(|row| (of(row), row)));
+    let series = SHOWN.map(|(verdict, name)| {
+        let points = rows.iter().enumerate().map(|(place, (_, rows))| {
+            let count = rows.iter().filter(|row| row.verdict == verdict).count();
+            chart::Point::bare(count as f64, place as f64)
+        });
+        Series::new(name, Form::Stack, points.collect()).toned(tone(verdict))
+    });
+    let mut series = series.to_vec();
+    series.retain(|series| series.points.iter().any(|point| point.x > 0.0));
+    let whole = rows.iter().map(|(_, rows)| rows.len() as f64);
+    let best = rows.iter().map(|(name, rows)| {
+        let good = rows.iter().filter(|row| row.verdict == Verdict::Reproduced).count();
+        (name, good, rows.len())
+    });
+    let best = best.max_by_key(|(_, good, all)| good * 1000 / all)?;
+    chart::Chart {
+        title: "Judged rows by verdict".to_owned(),
+        finding: format!("{}: {} of {} are reproduced, the largest share.", best.0, best.1, best.2),
+        errors: "Counts of rows; a row is a value or a series of a figure.".to_owned(),
+        x: Axis::from_zero("rows", None, whole),
+        y: Axis::named(rows.iter().map(|(name, _)| name.clone()).collect()),
+        series,
+        rules: Vec::new(),
+    }
+    .unless_empty()
 }
 
 /// What fails, in one list: a reader who doubts begins here.

@@ -4,13 +4,14 @@
 //! all models beside each other with their errors, so that a reader sees which to trust and what the
 //! textbook would have said; then what the answer rests on that was not measured.
 
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, ends_across, xs};
 use crate::number;
 use crate::page::Tone;
 use crate::story::{Cell, Fact, Story, joined};
 use crate::validation::{error, level_text};
 use record::{
     CommitPrediction, Locality, Mix, ModelAccuracy, Objective, ObjectiveAnswer, Offered,
-    Prediction, PredictionDocument, SheetPrediction, format_bytes,
+    PredictedPoint, Prediction, PredictionDocument, SheetPrediction, Unit, format_bytes,
 };
 
 /// The story of a prediction.
@@ -30,6 +31,7 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     if let Some(commits) = &document.commits {
         of_commits(&mut story, commits);
     }
+    story.charts.extend(curve(document));
     if let Some(sheet) = &document.sheet {
         of_sheet(&mut story, sheet);
         return story;
@@ -37,6 +39,11 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     let advised = document.predictions.iter().find(|one| Some(one.model) == document.advised);
     if let Some(prediction) = advised {
         answer(&mut story, prediction);
+        story.charts.extend(by_models(document, prediction));
+    }
+    if let Some(id) = &document.profile_id {
+        let text = format!("`halfpower profile validate {id}` measures the error on this device");
+        story.takeaway("how to check it", text);
     }
     for objective in &document.objectives {
         let (name, text) = objective_text(objective);
@@ -131,6 +138,11 @@ fn of_commits(story: &mut Story, commits: &CommitPrediction) {
 }
 
 fn answer(story: &mut Story, prediction: &Prediction) {
+    story.headline = format!(
+        "A request takes {} on average; the load takes {} of the largest rate.",
+        number::time(prediction.latency_ns.value),
+        number::percent(prediction.saturation)
+    );
     let mean = number::with_range(&prediction.latency_ns, number::time);
     story.fact("latency", format!("mean {mean}"));
     if let (Some(read), Some(write)) = (&prediction.read_latency_ns, &prediction.write_latency_ns) {
@@ -211,4 +223,110 @@ fn of_sheet(story: &mut Story, sheet: &SheetPrediction) {
                 `halfpower check --for-diagnosis` measures.";
     let (name, value) = ("caution".to_owned(), text.to_owned());
     story.facts.push(Fact { name, of: String::new(), value, tone: Tone::Warn });
+}
+
+/// What was asked about, on the axis of the curve: its place and its title, and whether it is a rate.
+fn asked(document: &PredictionDocument) -> Option<(f64, &'static str, bool)> {
+    if let Some(commits) = &document.commits {
+        return Some((f64::from(commits.sessions), "sessions that commit", false));
+    }
+    Some(match document.offered? {
+        Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate) => {
+            (rate, "arrivals per second", true)
+        }
+        Offered::Depth(depth) => (depth, "queue depth", false),
+    })
+}
+
+/// Latency over the load, with the load that was asked about.
+fn curve(document: &PredictionDocument) -> Option<Chart> {
+    let (at, title, is_rate) = asked(document)?;
+    let points = &document.curve;
+    let own = points.iter().find(|point| point.at.total_cmp(&at).is_eq())?;
+    let last = points.last()?;
+    let mean = points.iter().map(|point| Point::known(point.at, &point.latency_ns));
+    let p99 =
+        points.iter().filter_map(|point| Some(Point::known(point.at, point.p99_ns.as_ref()?)));
+    let mut series = vec![
+        Series::new("mean", Form::Trace, mean.collect()),
+        Series::new("99th percentile", Form::Trace, p99.collect()),
+        Series::new("as asked", Form::Marks, vec![Point::known(at, &own.latency_ns)]),
+    ];
+    series.retain(|series| !series.points.is_empty());
+    let time = |point: &PredictedPoint| number::time(point.latency_ns.value);
+    let place = |at: f64| if is_rate { number::per_second(at) } else { number::count(at) };
+    let is_commit = document.commits.is_some();
+    let what = if is_commit { "a commit" } else { "a request" };
+    let unit = if is_commit { " sessions" } else { "" };
+    let prefix = if is_rate || is_commit { "At" } else { "At QD" };
+    let other = if last.at > at { last } else { points.first()? };
+    let finding = format!(
+        "{prefix} {}{unit} {what} takes {}; at {}{unit} it takes {}.",
+        place(at),
+        time(own),
+        place(other.at),
+        time(other),
+    );
+    let max = document.predictions.iter().find(|one| Some(one.model) == document.advised);
+    let max = max.map(|one| one.max_iops.value).or(document.sheet.as_ref().map(|it| it.max_per_s));
+    let max = max.filter(|_| is_rate);
+    let places = xs(&series).chain(max);
+    let measured = if document.sheet.is_some() {
+        "Computed by M/M/1 from the data sheet; nothing was measured, so there are no intervals."
+    } else {
+        "Bands: 95 % intervals of the model."
+    };
+    Chart {
+        title: "Latency over the load".to_owned(),
+        finding,
+        errors: measured.to_owned(),
+        x: match is_rate {
+            true => Axis::from_zero(title, Some(Unit::PerSecond), places),
+            false => Axis::at_values(title, None, true, places),
+        },
+        y: Axis::decades("latency", Some(Unit::Nanos), ends(&series)),
+        series,
+        rules: max.map(|max| Rule::upright(max, "largest rate")).into_iter().collect(),
+    }
+    .unless_empty()
+}
+
+/// What each model says of the load that was asked about.
+fn by_models(document: &PredictionDocument, advised: &Prediction) -> Option<Chart> {
+    let all = &document.predictions;
+    if all.len() < 2 {
+        return None;
+    }
+    let row = |(at, one): (usize, &Prediction)| Point::known(at as f64, &one.latency_ns).across();
+    let rows = |used: bool| {
+        let all = all.iter().enumerate();
+        all.filter(|(_, one)| (one.model == advised.model) == used).map(row).collect::<Vec<_>>()
+    };
+    let series = vec![
+        Series::new("used", Form::Marks, rows(true)).toned(Tone::Strong),
+        Series::new("others", Form::Marks, rows(false)).toned(Tone::Faint),
+    ];
+    let values = all.iter().map(|one| one.latency_ns.value);
+    let (least, most) = crate::chart::extremes(values);
+    let accuracy = document.accuracy.iter().find(|one| one.model == advised.model);
+    let why = accuracy.and_then(|one| one.median_rel).map_or_else(String::new, |median| {
+        format!(", whose median error on the profile's own loads is {}", error(median))
+    });
+    Chart {
+        title: "What the models say".to_owned(),
+        finding: format!(
+            "The models lie between {} and {}; the answer is that of \"{}\"{why}.",
+            number::time(least),
+            number::time(most),
+            advised.model.name()
+        ),
+        errors:
+            "Error bars: 95 % intervals; they hold what was measured, not what a model leaves out."
+                .to_owned(),
+        x: Axis::from_zero("mean latency", Some(Unit::Nanos), ends_across(&series)),
+        y: Axis::named(all.iter().map(|one| one.model.name().to_owned()).collect()),
+        series,
+        rules: Vec::new(),
+    }
+    .unless_empty()
 }

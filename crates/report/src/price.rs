@@ -1,10 +1,11 @@
 //! What is said of `halfpower cost`: accesses per second and per unit of money, and disks that fill
 //! something.
 
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends_across, ys};
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Cell, Story};
-use record::{PriceDocument, Sizing, format_bytes};
+use crate::story::{Cell, Story, joined};
+use record::{Fill, PriceDocument, PriceRow, Sizing, Unit, format_bytes};
 
 /// The story of cost and performance.
 #[must_use]
@@ -19,6 +20,14 @@ pub fn price(document: &PriceDocument) -> Story {
         let megabytes = number::digits(bytes / 1e6);
         story.fact("capacity", format!("{megabytes} MB per {money}, for {capacity}"));
     }
+    story.headline = headline(document);
+    let megabytes = document.rows.iter().filter_map(|row| Some((row, row.price_per_maps?)));
+    if let Some((row, cost)) = megabytes.min_by(|(_, a), (_, b)| a.total_cmp(b)) {
+        let (cost, depth) = (number::digits(cost), row.depth);
+        let text = format!("A read of a megabyte per second costs {cost} {money} at QD {depth}.");
+        story.takeaway("", text);
+    }
+    story.charts.extend([filled(document), per_price(document)].into_iter().flatten());
     accesses(&mut story, document);
     fills(&mut story, document);
     story.condition("profile", &document.profile_id);
@@ -62,4 +71,100 @@ fn fills(story: &mut Story, document: &PriceDocument) {
         let rate = number::rate(fill.bytes_per_s);
         section.row(&fill.name, format!("{rate}: {sequential} in sequence; {random} at random"));
     }
+}
+
+/// What an access costs, or how many disks it takes.
+fn headline(document: &PriceDocument) -> String {
+    let best = document.rows.iter().filter_map(|row| Some((row, row.price_per_kaps?)));
+    let best = best.min_by(|(_, a), (_, b)| a.total_cmp(b));
+    let cost = best.map(|(row, price)| {
+        let (price, money) = (number::digits(price), &document.currency);
+        let size = format_bytes(document.access_bytes.0);
+        format!("A random read of {size} per second costs {price} {money} at QD {}.", row.depth)
+    });
+    let first = document.fills.first().map(|fill| {
+        let disks = number::counted(fill.sequential.saturating as f64, "such disk");
+        let verb = if fill.sequential.saturating == 1 { "fills" } else { "fill" };
+        format!("{disks} {verb} {} by sequential reads.", fill.name)
+    });
+    cost.or(first).unwrap_or_default()
+}
+
+/// What a number of disks delivers, and what it fills: they break even where a line meets a rule.
+fn filled(document: &PriceDocument) -> Option<Chart> {
+    let fills = &document.fills;
+    let first = fills.first()?;
+    let most =
+        fills.iter().map(|fill| fill.random.saturating.max(fill.sequential.saturating)).max()?;
+    let counts: Vec<f64> = std::iter::successors(Some(1.0), |count| Some(count * 2.0))
+        .take_while(|count| *count < 2.0 * most as f64)
+        .collect();
+    // What one disk delivers follows from what it fills.
+    let line = |name: &str, of: fn(&Fill) -> &Sizing| {
+        let each = first.bytes_per_s / of(first).quotient;
+        let points = counts.iter().map(|count| Point::bare(*count, count * each));
+        Series::new(name, Form::Curve, points.collect())
+    };
+    let series = vec![
+        line("sequential reads", |fill| &fill.sequential),
+        line("random reads at QD 1", |fill| &fill.random),
+    ];
+    let rules: Vec<Rule> =
+        fills.iter().map(|fill| Rule::level(fill.bytes_per_s, &fill.name)).collect();
+    let finding = joined(fills, " ", |fill| {
+        format!(
+            "{} is full with {} that read in sequence, or {} that read at random.",
+            fill.name,
+            number::counted(fill.sequential.saturating as f64, "disk"),
+            fill.random.saturating
+        )
+    });
+    let values = ys(&series).chain(rules.iter().map(|rule| rule.at));
+    Some(Chart {
+        title: "How many disks fill what carries them".to_owned(),
+        finding,
+        errors: "Disks times the rate of one: what stands between them takes nothing here. Intervals are \
+                 those of one disk, in the figures."
+            .to_owned(),
+        x: Axis::at_values("disks", None, true, counts.iter().copied()),
+        y: Axis::decades("throughput of all", Some(Unit::BytesPerSecond), values),
+        series,
+        rules,
+    })
+}
+
+/// Accesses per second that a unit of money buys.
+fn per_price(document: &PriceDocument) -> Option<Chart> {
+    let price = document.price?;
+    let rows = || document.rows.iter().enumerate();
+    let kaps =
+        rows().map(|(at, row)| Point::known(at as f64, &row.kaps.scaled(price.recip())).across());
+    let maps = rows().filter_map(|(at, row)| Some(Point::bare(row.maps_per_price?, at as f64)));
+    let series = vec![
+        Series::new("KAPS, small random reads", Form::Marks, kaps.collect()),
+        Series::new("MAPS, reads of a megabyte", Form::Marks, maps.collect()),
+    ];
+    let ratio =
+        |of: fn(&PriceRow) -> f64| Some(of(document.rows.last()?) / of(document.rows.first()?));
+    let finding = match (document.rows.as_slice(), ratio(|row| row.kaps.value)) {
+        ([_, .., last], Some(times)) => format!(
+            "QD {} makes small reads {} times as cheap as one at a time.",
+            last.depth,
+            number::digits(times)
+        ),
+        _ => "More depth gives this device no more accesses.".to_owned(),
+    };
+    let money = &document.currency;
+    Chart {
+        title: format!("Accesses per second and {money}"),
+        finding,
+        errors: "Error bars: 95 % intervals of the rate; the price is taken as exact. MAPS are computed from \
+                 two rates and have none."
+            .to_owned(),
+        x: Axis::decades(&format!("per second and {money}"), None, ends_across(&series)),
+        y: Axis::named(document.rows.iter().map(|row| format!("QD {}", row.depth)).collect()),
+        series,
+        rules: Vec::new(),
+    }
+    .unless_empty()
 }

@@ -7,7 +7,7 @@
 use crate::chart::{Axis, Chart, Form, Point, Series, xs, ys};
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Cell, Story, capital, joined};
+use crate::story::{Cell, Story, joined};
 use record::{
     Bought, BreakEven, Estimate, Purchase, PurchaseBound, PurchaseConfiguration, PurchaseNeed,
     PurchasePart, RaidLevel, Unit, format_bytes, shell_word,
@@ -23,6 +23,12 @@ pub fn purchase(document: &Purchase) -> Story {
     let mut story =
         Story::new("Purchase", subject, document.simulated).saved("", &document.findings);
     story.headline = headline(document);
+    if let Some(next) = document.configurations.get(1) {
+        let (cost, money) = (money(next.cost), &document.currency);
+        let text = format!("{cost} {money}: {}, {}", bought(&next.disks), layout(next));
+        story.takeaway("next best", text);
+    }
+    story.takeaway("takes for granted", document.assumes.first().cloned().unwrap_or_default());
     let free = number::percent(1.0 - document.need.headroom);
     if !document.configurations.is_empty() {
         configurations(&mut story, document, &free);
@@ -324,15 +330,27 @@ fn at_other_needs(document: &Purchase) -> Option<Chart> {
         let cheapest = of_it.filter_map(|one| Some((one.cost?, &one.name)));
         cheapest.min_by(|a, b| a.0.total_cmp(&b.0))
     };
-    let told = [0.25, 1.0, 4.0].into_iter().filter_map(|factor| {
-        let (cost, name) = least(factor)?;
-        let cost = money(cost);
-        Some(format!("at {} of the rates {name} is the cheapest, {cost}", number::percent(factor)))
-    });
-    let finding = capital(&told.collect::<Vec<_>>().join("; "));
+    let told: Vec<(f64, f64, &String)> = [0.25, 1.0, 4.0]
+        .into_iter()
+        .filter_map(|factor| least(factor).map(|(cost, name)| (factor, cost, name)))
+        .collect();
+    let currency = &document.currency;
+    let at = |(factor, cost, _): &(f64, f64, &String)| {
+        format!("{} {currency} at {} of the rates", money(*cost), number::percent(*factor))
+    };
+    let same = told.windows(2).all(|pair| pair[0].2 == pair[1].2);
+    let finding = match told.first() {
+        Some((.., name)) if same => {
+            format!("{name} is the cheapest throughout: {}.", joined(&told, ", ", at))
+        }
+        _ => {
+            let each = joined(&told, "; ", |one| format!("{}: {}", one.2, at(one)));
+            format!("The cheapest disk changes with the need: {each}.")
+        }
+    };
     Chart {
         title: "Cost of the same room at other rates".to_owned(),
-        finding: format!("{finding}."),
+        finding,
         errors: "Costs are sums of prices and have no intervals.".to_owned(),
         x: Axis::at_values("rates over those asked for", Some(Unit::Ratio), true, xs(&series)),
         y: Axis::from_zero(&document.currency, None, ys(&series)),

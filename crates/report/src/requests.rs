@@ -1,11 +1,12 @@
 //! What is said of recorded requests: what they come to, the load that does the same, and how well it does.
 
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends_across, xs, ys};
 use crate::number::{self, counted};
 use crate::story::{Cell, Story, joined};
 use crate::trial::{quoted, sizes};
 use record::{
-    CachePoint, RequestsSide, RequestsSummary, SideBySideRuns, Spacing, enough_cache, format_bytes,
-    quantity, shell_word,
+    CachePoint, RequestsSide, RequestsSummary, SideBySideRuns, Spacing, Unit, enough_cache,
+    format_bytes, quantity, shell_word,
 };
 
 /// Share of the reads from which on a cache is worth a line.
@@ -26,12 +27,17 @@ pub fn requests(summary: &RequestsSummary) -> Story {
     for (name, side) in summary.sides() {
         facts(&mut story, name, side);
     }
+    story.takeaway("arrivals", arrivals(summary));
+    let ratios = summary.side_by_side.as_ref().and_then(ratios);
+    story.charts.extend([ratios, cached(summary), sizes_of(summary)].into_iter().flatten());
     if !counted {
         beside(&mut story, summary);
     }
     cache(&mut story, summary);
     if let Some(words) = &summary.twin {
         let lacks = joined(&summary.twin_lacks, ", ", String::clone);
+        let without = (!lacks.is_empty()).then(|| format!("it leaves out: {lacks}"));
+        story.takeaway("twin", without.unwrap_or_default());
         let section = story.section("The load that does the same", "");
         section.row("as", "the command at the end of this page, on a target of yours");
         section.row("without", lacks);
@@ -98,6 +104,18 @@ fn cache(story: &mut Story, summary: &RequestsSummary) {
     ));
 }
 
+/// How the requests of each direction arrive, in words.
+fn arrivals(summary: &RequestsSummary) -> String {
+    joined(summary.sides(), ", ", |(name, side)| {
+        let how = match side.spacing() {
+            Spacing::Even => "at equal distances",
+            Spacing::Chance => "as those of independent users",
+            Spacing::Bursts => "in bursts",
+        };
+        format!("{name} come {how}")
+    })
+}
+
 fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
     let mean = side.bytes.0 as f64 / side.requests.max(1) as f64;
     story.fact_of(name, "number", number::count(side.requests as f64));
@@ -149,4 +167,95 @@ fn compared(story: &mut Story, runs: &SideBySideRuns, counted: bool) {
 
 fn value(id: &str, value: f64) -> String {
     quantity(id).unit.format(value)
+}
+
+/// The twin over the original, a row for each quantity.
+fn ratios(runs: &SideBySideRuns) -> Option<Chart> {
+    let name = |of: &str, id: &str| format!("{of}, {}", quantity(id).title);
+    let known: Vec<_> = runs.rows.iter().filter_map(|row| Some((row, row.ratio?))).collect();
+    let points =
+        known.iter().enumerate().map(|(at, (_, ratio))| Point::estimate(at as f64, ratio).across());
+    let series = vec![Series::new("twin over original", Form::Marks, points.collect())];
+    let off = |ratio: f64| ratio.ln().abs();
+    let (farthest, ratio) =
+        known.iter().max_by(|(_, a), (_, b)| off(a.value).total_cmp(&off(b.value)))?;
+    let same = known.iter().filter(|(_, ratio)| ratio.includes(1.0)).count();
+    let finding = format!(
+        "Twin and original are not told apart in {same} of {} quantities; they differ most in {}: {}.",
+        known.len(),
+        name(&farthest.of, &farthest.quantity),
+        number::change(ratio.value)
+    );
+    Chart {
+        title: "Twin over original".to_owned(),
+        finding,
+        errors: "Error bars: 95 % intervals over the pairs of runs. 1 is no difference.".to_owned(),
+        x: Axis::ratios("twin over original", ends_across(&series)),
+        y: Axis::named(known.iter().map(|(row, _)| name(&row.of, &row.quantity)).collect()),
+        series,
+        rules: vec![Rule::upright(1.0, "no difference")],
+    }
+    .unless_empty()
+}
+
+/// Reads that a cache of each size would have served.
+fn cached(summary: &RequestsSummary) -> Option<Chart> {
+    let enough = enough_cache(&summary.cache).filter(|point| point.read_hit_share > 0.0)?;
+    let points = summary.cache.iter().map(|it| Point::bare(it.bytes.0 as f64, it.read_hit_share));
+    let series = vec![Series::new("reads served", Form::Curve, points.collect())];
+    Chart {
+        title: "What a cache would serve of the reads".to_owned(),
+        finding: format!(
+            "A cache of {} serves {} of the reads, and a larger one little more.",
+            format_bytes(enough.bytes.0),
+            number::percent(enough.read_hit_share)
+        ),
+        errors: "Counted over all requests of the recording, so there are no intervals. The cache keeps \
+                 the pages used last and is empty at first."
+            .to_owned(),
+        x: Axis::at_values("size of the cache", Some(Unit::Bytes), true, xs(&series)),
+        y: Axis::from_zero("of the reads", Some(Unit::Share), ys(&series)),
+        series,
+        rules: Vec::new(),
+    }
+    .unless_empty()
+}
+
+/// How large the requests are.
+fn sizes_of(summary: &RequestsSummary) -> Option<Chart> {
+    let mut bytes: Vec<u64> =
+        summary.sides().flat_map(|(_, side)| side.sizes.iter().map(|size| size.bytes.0)).collect();
+    bytes.sort_unstable();
+    bytes.dedup();
+    // One size says the headline.
+    if summary.sides().all(|(_, side)| side.sizes.len() < 2) {
+        return None;
+    }
+    let series = summary.sides().map(|(name, side)| {
+        let points = side.sizes.iter().filter_map(|size| {
+            let row = bytes.iter().position(|one| *one == size.bytes.0)?;
+            Some(Point::bare(f64::from(size.percent) / 100.0, row as f64))
+        });
+        Series::new(name, Form::Bars, points.collect())
+    });
+    let series: Vec<Series> = series.collect();
+    let finding = joined(summary.sides(), " ", |(name, side)| {
+        let most = side.sizes.iter().max_by_key(|size| size.percent);
+        most.map_or_else(String::new, |most| {
+            let (share, size) =
+                (number::percent(f64::from(most.percent) / 100.0), format_bytes(most.bytes.0));
+            format!("{share} of the {name} are of {size}.")
+        })
+    });
+    Chart {
+        title: "Sizes of the requests".to_owned(),
+        finding,
+        errors: "The most frequent sizes and the largest; counted, so there are no intervals."
+            .to_owned(),
+        x: Axis::from_zero("of the requests of its direction", Some(Unit::Share), xs(&series)),
+        y: Axis::named(bytes.iter().map(|bytes| format_bytes(*bytes)).collect()),
+        series,
+        rules: Vec::new(),
+    }
+    .unless_empty()
 }

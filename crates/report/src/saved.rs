@@ -1,14 +1,23 @@
 //! The stories of saved documents.
 
 use crate::comparison::comparison;
+use crate::cost_fit::cost_fit;
 use crate::diagnosis::diagnosis;
+use crate::drive::drive;
 use crate::limits::limits;
 use crate::observation::observation;
+use crate::place::place;
+use crate::prediction::prediction;
+use crate::price::price;
 use crate::profile::profile;
 use crate::purchase::purchase;
+use crate::requests::requests;
 use crate::set::{experiment, of_trials};
+use crate::settings::settings;
 use crate::story::Story;
 use crate::trial::trial;
+use crate::validation::validation;
+use crate::whatif::whatif;
 use crate::zones::zones;
 use record::{SavedDocument, Trial};
 
@@ -45,6 +54,15 @@ pub fn stories(saved: &[SavedDocument]) -> Vec<Story> {
             SavedDocument::Comparison(one) => comparison(one),
             SavedDocument::Purchase(one) => purchase(one),
             SavedDocument::Diagnosis(one) => diagnosis(one),
+            SavedDocument::WhatIf(one) => whatif(one),
+            SavedDocument::Prediction(one) => prediction(one),
+            SavedDocument::Validation(one) => validation(one),
+            SavedDocument::Price(one) => price(one),
+            SavedDocument::CostFit(one) => cost_fit(one),
+            SavedDocument::Settings(one) => settings(one),
+            SavedDocument::Drive(one) => drive(one),
+            SavedDocument::Requests(one) => requests(one),
+            SavedDocument::Place(one) => place(one),
         };
         stories.push(story);
     }

@@ -1,14 +1,47 @@
 //! Settings to paste: comments with the derivation, then the line.
 //!
-//! The page is the file. Everything that is not a setting is a comment of that program's, so that
+//! On a terminal the page is the file. Everything that is not a setting is a comment of that program's, so that
 //! the whole output can be redirected into place; a setting without a value is a comment, too.
 
 use crate::number;
 use crate::page::{escape, wrap};
+use crate::story::Story;
 use record::{Setting, Settings};
 
 /// Columns of a comment.
 const COLUMNS: usize = 80;
+
+/// The story of settings, with the file in it.
+#[must_use]
+pub fn settings(settings: &Settings) -> Story {
+    let subject = format!("{} for {}", settings.program, settings.target);
+    let mut story = Story::new("Settings", subject, settings.simulated);
+    let known = settings.settings.iter().filter(|one| one.value.value().is_some()).count();
+    let missing = settings.settings.len() - known;
+    let mut headline = number::counted(known as f64, "setting");
+    headline.push_str(if known == 1 { " follows" } else { " follow" });
+    headline.push_str(" from the profile");
+    if missing > 0 {
+        let verb =
+            if missing == 1 { "does not: its reason is" } else { "do not: their reasons are" };
+        headline.push_str(&format!("; {} {verb} below", number::count(missing as f64)));
+    }
+    story.headline = format!("{headline}.");
+    let section = story.section("Each setting and why", "");
+    for one in &settings.settings {
+        match one.value.known() {
+            Ok(value) => section.row(&format!("{} = {value}", one.name), &one.derivation),
+            Err(reason) => section.row(&one.name, format!("not measured: {reason}")),
+        }
+    }
+    story.texts.push((format!("For {}", settings.place), settings_text(settings)));
+    story.commands_answer = true;
+    story.condition("profile", &settings.profile_id);
+    let measured = settings.profile_time.as_deref().map(number::when);
+    story.condition("measured", measured.unwrap_or_default());
+    story.written_by(&settings.halfpower_version);
+    story
+}
 
 /// The file.
 #[must_use]

@@ -425,10 +425,15 @@ pub struct Story {
     pub facts: Vec<Fact>,
     /// What to do.
     pub actions: Vec<Action>,
+    /// Sentences for the top of a page, by name, of what sections tell of every case: those of the case
+    /// that answers. A terminal has the sections in view.
+    pub takeaways: Vec<(String, String)>,
     /// What supports the answer.
     pub sections: Vec<Section>,
     /// The plots.
     pub charts: Vec<Chart>,
+    /// How many of them a page shows at its top; 0 for the usual number.
+    pub lead: usize,
     /// What is not drawn and why, a sentence each.
     pub left_out: Vec<String>,
     /// Conclusions of the document.
@@ -437,7 +442,7 @@ pub struct Story {
     pub conditions: Vec<(String, String)>,
     /// Commands that repeat it.
     pub commands: Vec<String>,
-    /// Whether these are what the reader came for, and not a way to see the same again.
+    /// Whether these and the texts are what the reader came for, and not a way to see the same again.
     pub commands_answer: bool,
     /// The command that prints all of it once more and measures nothing; empty where there is none.
     pub again: String,
@@ -535,6 +540,14 @@ impl Story {
         self.id.clear();
         self.again.clear();
         self
+    }
+
+    /// A sentence for the top of a page, unless it is empty.
+    pub(crate) fn takeaway(&mut self, name: &str, text: impl Into<String>) {
+        let text = text.into();
+        if !text.is_empty() {
+            self.takeaways.push((name.to_owned(), text));
+        }
     }
 
     /// A condition, unless it is empty.

@@ -3,11 +3,12 @@
 //! A validation shows its predictions before it measures, and its errors beside the repeatability,
 //! because no prediction can be nearer to a measurement than the next measurement is.
 
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs};
 use crate::number;
 use crate::page::Tone;
 use crate::story::{Badge, Cell, Story, joined};
 use record::{
-    Estimate, Locality, Mix, ModelName, OpKind, SinceProfile, Validation, ValidationSummary,
+    Estimate, Locality, Mix, ModelName, OpKind, SinceProfile, Unit, Validation, ValidationSummary,
     ValidationTrial,
 };
 
@@ -83,6 +84,16 @@ pub fn validation(validation: &Validation) -> Story {
              --for-diagnosis` makes them); a device that changed counts as an error of the models",
         ),
     }
+    let nearest = summary.accuracy.iter().filter_map(|one| Some((one, one.median_rel?)));
+    if let Some((one, median)) = nearest.min_by(|(_, a), (_, b)| a.total_cmp(b)) {
+        let text = format!("\"{}\", with a median error of {}", one.model.name(), error(median));
+        story.takeaway("nearest model", text);
+    }
+    if let Some(repeat) = summary.repeat_rel {
+        let text = format!("the same loads differ by {} from visit to visit", error(repeat));
+        story.takeaway("no model can be nearer", text);
+    }
+    story.charts.extend(errors(validation));
     accuracy(&mut story, summary);
     measured(&mut story, validation);
     story.condition("seed", validation.seed.to_string());
@@ -195,6 +206,41 @@ fn measured(story: &mut Story, validation: &Validation) {
             section.item(format!("{}: {reason}", load_text(&trial.mix)));
         }
     }
+}
+
+/// Predicted over measured latency of each load, over how full the device was.
+fn errors(validation: &Validation) -> Option<Chart> {
+    let advised = validation.summary.advised;
+    let points = validation.trials.iter().filter_map(|trial| {
+        let ratio = trial.foretold_ns(advised)? / trial.latency_ns()?;
+        Some(Point::bare(trial.share_of_largest(), ratio).remark(load_text(&trial.mix)))
+    });
+    let mut points: Vec<Point> = points.collect();
+    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let goal = validation.summary.goal_rel;
+    let within = points.iter().filter(|point| (point.y - 1.0).abs() <= goal).count();
+    let finding = format!(
+        "{within} of {} latencies were predicted within {} of what was measured.",
+        points.len(),
+        number::percent(goal)
+    );
+    let (inside, outside) =
+        points.into_iter().partition(|point: &Point| (point.y - 1.0).abs() <= goal);
+    let mut series = vec![
+        Series::new("within the goal", Form::Marks, inside).toned(Tone::Good),
+        Series::new("beyond the goal", Form::Marks, outside).toned(Tone::Bad),
+    ];
+    series.retain(|series| !series.points.is_empty());
+    Chart {
+        title: "Predicted over measured latency".to_owned(),
+        finding,
+        errors: "A point is a load, the mean of its visits; 1 is no error.".to_owned(),
+        x: Axis::from_zero("of the largest rate", Some(Unit::Share), xs(&series)),
+        y: Axis::ratios("predicted over measured", ends(&series)),
+        series,
+        rules: vec![Rule::level(1.0, "no error")],
+    }
+    .unless_empty()
 }
 
 /// A load in few columns: `70 % read, 8, 20 % seq`.

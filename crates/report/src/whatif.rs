@@ -4,14 +4,18 @@
 //! costs and how to check it, because a figure about something that does not exist can be judged by
 //! nothing else. Computed and simulated stand in one row.
 
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number;
 use crate::page::Tone;
 use crate::prediction::{mix_text, offered_text, plain};
-use crate::story::{Cell, Story};
+use crate::story::{Cell, Story, capital, joined};
 use record::{
-    Balance, Change, Estimate, LoadState, Measured, ObservedLoad, SimulatedState, WhatIf,
+    Balance, Change, Estimate, LoadState, Measured, ObservedLoad, SimulatedState, Unit, WhatIf,
     WhatIfCase, format_bytes,
 };
+
+/// Times from the least to the largest by which an axis from zero would hide the small ones.
+const SPREAD: f64 = 12.0;
 
 /// The story of a what-if.
 #[must_use]
@@ -28,6 +32,7 @@ pub fn whatif(document: &WhatIf) -> Story {
     if let Some(before) = &document.before
         && !document.cases.is_empty()
     {
+        answer(&mut story, document, before);
         table(&mut story, document, before);
         document.cases.iter().for_each(|case| grounds(&mut story, case));
     }
@@ -94,16 +99,179 @@ fn title(changes: &[Change]) -> String {
     }
 }
 
-/// A row: its name, the load as computed, and as simulated.
-type Row<'a> = (String, Option<&'a LoadState>, Option<&'a SimulatedState>);
+/// The quickest change by itself: its case, and its latency over that of the load as it is.
+fn quickest(document: &WhatIf) -> Option<(&WhatIfCase, &Estimate)> {
+    let alone = document.cases.iter().filter(|case| case.changes.len() == 1);
+    let known = alone.filter_map(|case| Some((case, case.latency_ratio.as_ref()?)));
+    known.min_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))
+}
 
-fn table(story: &mut Story, document: &WhatIf, before: &LoadState) {
+/// `0.42 (0.40 to 0.45) times the latency`
+fn times(ratio: &Estimate) -> String {
+    let ratio = number::with_range(ratio, |ratio| format!("{ratio:.2}"));
+    format!("{ratio} times the latency")
+}
+
+/// Which change gives the most, what to do first, and the plots.
+fn answer(story: &mut Story, document: &WhatIf, before: &LoadState) {
+    story.headline = match quickest(document) {
+        None => "Nothing can be said of these changes; each says why.".to_owned(),
+        Some((case, ratio)) => {
+            let (name, now) = (title(&case.changes), number::time(before.latency_ns.value));
+            let after = case.after.value().map(|after| number::time(after.latency_ns.value));
+            let after = after.unwrap_or_else(|| number::NONE.to_owned());
+            let name = capital(&name);
+            match (ratio.high < 1.0, ratio.low > 1.0) {
+                (true, _) => {
+                    format!("{name}: a request takes {after} instead of {now}, {}.", times(ratio))
+                }
+                (_, true) => format!(
+                    "None of this makes requests quicker: {name} comes to {}.",
+                    times(ratio)
+                ),
+                _ => format!(
+                    "None of this makes a difference that can be told: {name} comes to {}.",
+                    times(ratio)
+                ),
+            }
+        }
+    };
+    if let Some((case, _)) = quickest(document).filter(|(_, ratio)| ratio.high < 1.0) {
+        let name = title(&case.changes);
+        story.takeaway("simulation", simulation(document));
+        story.takeaway(&format!("{name} assumes"), case.assumes.join("; "));
+        story.takeaway("how to check it", case.how_to_check.join("; "));
+    }
+    story
+        .charts
+        .extend([latencies(document, before), fullness(document, before)].into_iter().flatten());
+}
+
+/// What the simulation says of the changes; empty where none was simulated.
+fn simulation(document: &WhatIf) -> String {
+    let simulated = document.cases.iter().filter_map(|case| {
+        Some((title(&case.changes), case.simulated.as_ref()?.value()?.breaks.as_ref()))
+    });
+    let (broken, agrees): (Vec<_>, Vec<_>) = simulated.partition(|(_, breaks)| breaks.is_some());
+    let names = |all: &[(String, _)]| joined(all, " and ", |(name, _)| format!("\"{name}\""));
+    match (broken.is_empty(), agrees.is_empty()) {
+        (true, true) => String::new(),
+        (true, false) => format!("it agrees within 10 % on {}", names(&agrees)),
+        (false, _) => {
+            format!("do not rely on {}: there an assumption of the model breaks", names(&broken))
+        }
+    }
+}
+
+/// The load as it is and after each change, in the order of the document.
+fn states<'a>(
+    document: &'a WhatIf,
+    before: &'a LoadState,
+) -> impl Iterator<Item = (String, Option<&'a LoadState>, Option<&'a SimulatedState>)> {
     let first = document.before_simulated.as_ref().and_then(Measured::value);
-    let mut rows: Vec<Row<'_>> = vec![("as it is".to_owned(), Some(before), first)];
-    rows.extend(document.cases.iter().map(|case| {
+    let cases = document.cases.iter().map(|case| {
         let simulated = case.simulated.as_ref().and_then(Measured::value);
         (title(&case.changes), case.after.value(), simulated)
-    }));
+    });
+    std::iter::once(("as it is".to_owned(), Some(before), first)).chain(cases)
+}
+
+fn names(document: &WhatIf, before: &LoadState) -> Vec<String> {
+    let name = |(name, state, _): (String, Option<&LoadState>, _)| match state {
+        Some(_) => name,
+        None => format!("{name}: unknown"),
+    };
+    states(document, before).map(name).collect()
+}
+
+fn latencies(document: &WhatIf, before: &LoadState) -> Option<Chart> {
+    let computed = states(document, before).enumerate().filter_map(|(row, (_, state, _))| {
+        Some(Point::known(row as f64, &state?.latency_ns).across())
+    });
+    let simulated = states(document, before)
+        .enumerate()
+        .filter_map(|(row, (.., state))| Some(Point::bare(state?.latency_ns, row as f64)));
+    let mut series = vec![
+        Series::new("computed", Form::Marks, computed.collect()),
+        Series::new("simulated", Form::Marks, simulated.collect()),
+    ];
+    series.retain(|series| !series.points.is_empty());
+    let ends: Vec<f64> = crate::chart::ends_across(&series).collect();
+    let (least, most) = crate::chart::extremes(ends.iter().copied());
+    let x = match most / least > SPREAD {
+        true => Axis::decades("mean latency", Some(Unit::Nanos), ends),
+        false => Axis::from_zero("mean latency", Some(Unit::Nanos), ends),
+    };
+    let alone = document.cases.iter().filter(|case| case.changes.len() == 1);
+    let (all, quicker) = alone.fold((0, 0), |(all, quicker), case| {
+        let is = case.latency_ratio.as_ref().is_some_and(|ratio| ratio.high < 1.0);
+        (all + 1, quicker + usize::from(is))
+    });
+    let together = document.cases.iter().find(|case| case.changes.len() > 1);
+    let together = together.and_then(|case| case.latency_ratio.as_ref());
+    let finding = match (together, all) {
+        (Some(ratio), _) => format!(
+            "By the model {quicker} of {} make requests quicker; together they come to {}.",
+            number::counted(f64::from(all), "change"),
+            times(ratio)
+        ),
+        (None, 1) if quicker == 0 => {
+            "By the model the change makes no difference that its interval excludes.".to_owned()
+        }
+        (None, 1) => "By the model the change makes requests quicker.".to_owned(),
+        (None, _) if quicker == 1 => {
+            format!("By the model 1 of {all} changes makes requests quicker.")
+        }
+        _ => format!("By the model {quicker} of {all} changes make requests quicker."),
+    };
+    Chart {
+        title: "Mean latency, before and after".to_owned(),
+        finding,
+        errors:
+            "Error bars: 95 % intervals of the model; what has none is simulated. The error of the \
+                 model is in all rows alike, so the ratios are known better than the bars show."
+                .to_owned(),
+        x,
+        y: Axis::named(names(document, before)),
+        series,
+        rules: vec![Rule::upright(before.latency_ns.value, "as it is")],
+    }
+    .unless_empty()
+}
+
+/// How much of its largest rate each state uses.
+fn fullness(document: &WhatIf, before: &LoadState) -> Option<Chart> {
+    let bars = states(document, before)
+        .enumerate()
+        .filter_map(|(row, (_, state, _))| Some(Point::bare(state?.saturation, row as f64)));
+    let series = Series::new("of the largest rate", Form::Bars, bars.collect());
+    let room =
+        states(document, before).filter_map(|(name, state, _)| Some((name, state?.saturation)));
+    let (name, least) = room.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let (now, least) = (number::percent(before.saturation), number::percent(least));
+    let finding = match name.as_str() {
+        "as it is" => {
+            format!("The load takes {now} of the largest rate, and no change leaves more room.")
+        }
+        _ => format!(
+            "The load takes {now} of the largest rate now; most room is left by {name}: {least}."
+        ),
+    };
+    Chart {
+        title: "How full the device is".to_owned(),
+        finding,
+        errors: "Rate over the largest rate of the same mix; no intervals are computed of it."
+            .to_owned(),
+        x: Axis::from_zero("of the largest rate", Some(Unit::Share), [1.0]),
+        y: Axis::named(names(document, before)),
+        series: vec![series],
+        rules: Vec::new(),
+    }
+    .unless_empty()
+}
+
+fn table(story: &mut Story, document: &WhatIf, before: &LoadState) {
+    let rows = states(document, before);
     let remark = "mean latency with its interval; IOPS; how full";
     story.section("Before and after", remark).table(rows, |t| {
         t.left("", |(name, ..)| name.clone());
@@ -135,10 +303,7 @@ fn ends(estimate: &Estimate) -> String {
 }
 
 fn grounds(story: &mut Story, case: &WhatIfCase) {
-    let remark = case.latency_ratio.as_ref().map(|ratio| {
-        let ratio = number::with_range(ratio, |ratio| format!("{ratio:.2}"));
-        format!("{ratio} times the latency")
-    });
+    let remark = case.latency_ratio.as_ref().map(times);
     // The last case is that of all changes together.
     story.line = match &remark {
         Some(remark) => format!("{}: {remark}", title(&case.changes)),

@@ -37,10 +37,16 @@ pub fn zones(map: &ZoneMap) -> Story {
             "No zones: no step is larger than what {} passes can distinguish (test at {chance}).",
             map.passes
         ),
-        many => format!(
-            "{many} zones; on a medium without zones the test finds one in {chance} of maps."
-        ),
+        many => match map.bands.first().zip(map.bands.last()) {
+            Some((first, last)) => format!(
+                "{many} zones, from {} at the beginning to {} at the end.",
+                number::rate(first.bytes_per_s.value),
+                number::rate(last.bytes_per_s.value)
+            ),
+            None => format!("{many} zones."),
+        },
     };
+    story.takeaway("loss", loss(map));
     story.fact("loss", loss(map));
     let iops = |rate: &Estimate| {
         let per_s = rate.value / map.request_bytes.0.max(1) as f64;
@@ -55,6 +61,7 @@ pub fn zones(map: &ZoneMap) -> Story {
             format_bytes(place.offset_bytes.0)
         )
     });
+    story.takeaway("lowest", lowest.clone());
     story.fact("lowest", lowest);
     let mean = &map.mean_bytes_per_s;
     story.fact("mean", format!("{}{}", number::rate_with_interval(mean), iops(mean)));
@@ -220,7 +227,8 @@ fn zone_map(map: &ZoneMap) -> Option<Chart> {
             number::percent(map.false_alarm_share)
         ),
         [first, .., last] => format!(
-            "{} zones, from {} at the beginning to {} at the end (chance: {}).",
+            "{} zones, from {} at the beginning to {} at the end; chance alone makes such steps with a \
+             probability of {}.",
             map.bands.len(),
             number::rate(first.bytes_per_s.value),
             number::rate(last.bytes_per_s.value),

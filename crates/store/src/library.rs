@@ -71,9 +71,18 @@ impl Library {
     /// # Errors
     /// If it holds anything else.
     pub fn file(&self, path: &Path) -> Result<Vec<SavedDocument>, StoreError> {
-        let cannot = |why: String| StoreError::File(path.to_owned(), why);
-        let text = std::fs::read_to_string(path).map_err(|error| cannot(error.to_string()))?;
-        if let Some(trials) = self.other.and_then(|read| read(&text)) {
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| StoreError::File(path.to_owned(), error.to_string()))?;
+        self.text(path, &text)
+    }
+
+    /// The same of a text, which errors call by this name.
+    ///
+    /// # Errors
+    /// If it holds anything else.
+    pub fn text(&self, name: &Path, text: &str) -> Result<Vec<SavedDocument>, StoreError> {
+        let cannot = |why: String| StoreError::File(name.to_owned(), why);
+        if let Some(trials) = self.other.and_then(|read| read(text)) {
             let trials = trials.map_err(cannot)?;
             return Ok(trials
                 .into_iter()
@@ -82,7 +91,7 @@ impl Library {
         }
         let mut found = Vec::new();
         let no_json = |error| cannot(format!("it is no JSON document of this program: {error}"));
-        for value in Deserializer::from_str(&text).into_iter::<&RawValue>() {
+        for value in Deserializer::from_str(text).into_iter::<&RawValue>() {
             let value = value.map_err(no_json)?;
             let documents = match value.get().starts_with('[') {
                 true => serde_json::from_str(value.get()).map_err(no_json)?,

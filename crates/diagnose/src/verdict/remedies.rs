@@ -257,9 +257,11 @@ pub(super) static ROWS: [Row; 29] = [
         ],
         ..row(Strategy::Scheduler, &[CauseCode::SchedulerHolds], Fixes::Device, |case| {
             let now = case.judged.segment.facts?.scheduler.as_deref()?;
+            let others = ["none", "mq-deadline"].into_iter().filter(|other| *other != now);
+            let others = others.collect::<Vec<_>>().join(" or ");
             let action = format!(
                 "Give the program that waits its share: a higher weight (io.bfq.weight) or I/O class \
-                 (ionice; not idle), or the scheduler none or mq-deadline instead of {now}."
+                 (ionice; not idle), or the scheduler {others} instead of {now}."
             );
             Some((action, None))
         })

@@ -272,3 +272,38 @@ fn a_name_from_outside_becomes_no_markup_in_any_rendering() {
     let text = with_database(folder.path(), &format!("report {} --md", file.display())).expect(0);
     assert!(!text.stdout.contains('\u{1b}') && !text.stdout.contains(" <img"), "{text:?}");
 }
+
+#[test]
+fn every_answer_is_a_page_and_a_summary_as_it_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let log: String =
+        (1..200u32).map(|at| format!("{} /x read {} 4096\n", at * 900, at * 8192)).collect();
+    std::fs::write(folder.path().join("log.io"), format!("fio version 3 iolog\n0 /x add\n{log}"))
+        .unwrap();
+    with_database(folder.path(), "check sim:mmc,service=1ms,servers=4 --budget 20s").expect(0);
+    let log = folder.path().join("log.io").display().to_string();
+    for (words, kind) in [
+        ("whatif last --rate-iops 500 --faster 30".to_owned(), "What if:"),
+        ("predict last --rate-iops 500".to_owned(), "Prediction:"),
+        ("predict last --iodepth 4 --rwmixread 70".to_owned(), "Prediction:"),
+        ("cost last --price 200 --fill bus=1GB/s".to_owned(), "Cost:"),
+        ("advise --for fio last".to_owned(), "Settings:"),
+        (format!("twin {log} sim:mm1 --no-save"), "Recorded requests:"),
+    ] {
+        let document = with_database(folder.path(), &format!("{words} --json")).expect(0).stdout;
+        let mut command = crate::program::program();
+        command.args(["report", "-", "--md", "-o"]).arg(folder.path().join("page.html"));
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut reporting = command.spawn().unwrap();
+        std::io::Write::write_all(&mut reporting.stdin.take().unwrap(), document.as_bytes())
+            .unwrap();
+        let output = reporting.wait_with_output().unwrap();
+        assert!(output.status.success(), "{words}: {output:?}");
+        let summary = String::from_utf8(output.stdout).unwrap();
+        assert!(summary.contains(kind), "{words}: {summary}");
+        let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+        assert!(page.contains(&format!("<span class=\"faint\">{kind}</span>")), "{words}");
+        assert!(page.contains("class=\"answer"), "{words}");
+    }
+    with_database(folder.path(), "report - -o other.html").refuses(4, &["standard input", "empty"]);
+}

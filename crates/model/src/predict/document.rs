@@ -4,12 +4,17 @@ use super::{DataSheet, DriftFactors, PredictError, Predictor};
 use crate::commits::growing;
 use crate::{Sessions, group_commit};
 use record::{
-    LogKind, Mix, ModelName, Objective, ObjectiveAnswer, Offered, PREDICTION_SCHEMA,
-    PredictionDocument, Profile, SheetPrediction, SinceProfile,
+    Estimate, LogKind, Mix, ModelName, Objective, ObjectiveAnswer, Offered, PREDICTION_SCHEMA,
+    PredictedPoint, PredictionDocument, Profile, SheetPrediction, SinceProfile,
 };
 
 /// The rate of a data sheet where the user names none, as a share of the largest.
 const LIGHT_SHARE: f64 = 1e-6;
+/// Rates of a curve, as shares of the largest.
+const CURVE_SHARES: [f64; 13] =
+    [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
+/// How far the curve of a number outstanding reaches, in multiples of the one that was asked about.
+const CURVE_BEYOND: f64 = 4.0;
 
 /// What is asked of a device.
 #[derive(Clone, Debug)]
@@ -69,8 +74,21 @@ impl PredictQuestion {
         };
         let point = grown.as_ref().unwrap_or(point);
         let level = profile.level_se_rel.unwrap_or(0.0);
-        let commits = Some(group_commit(point, sessions, level));
-        Ok(PredictionDocument { commits, ..self.about(profile) })
+        let played =
+            |count: u32| group_commit(point, &Sessions { sessions: count, ..*sessions }, level);
+        let commits = played(sessions.sessions);
+        let curve = doublings(f64::from(sessions.sessions), 1.0).into_iter().map(|at| {
+            let own = (at as u32 != sessions.sessions).then(|| played(at as u32));
+            let one = own.as_ref().unwrap_or(&commits);
+            PredictedPoint {
+                at,
+                latency_ns: one.commit_ns,
+                p99_ns: Some(one.commit_p99_ns),
+                per_s: one.commits_per_s,
+            }
+        });
+        let curve = curve.collect();
+        Ok(PredictionDocument { curve, commits: Some(commits), ..self.about(profile) })
     }
 
     /// The document of a profile, without an answer.
@@ -108,6 +126,15 @@ impl PredictQuestion {
             predictions.extend(others.filter(known).filter_map(|model| near(model, offered).ok()));
             predictions.sort_by_cached_key(|prediction| prediction.model);
         }
+        let max = predictor.max_rate_at(level, &self.mix)?.value;
+        let curve = self.offered.map_or_else(Vec::new, |offered| {
+            let point = |(at, offered)| {
+                let one = near(advised, offered).ok()?;
+                let (latency_ns, p99_ns, per_s) = (one.latency_ns, one.p99_ns, one.iops);
+                Some(PredictedPoint { at, latency_ns, p99_ns, per_s })
+            };
+            around(offered, max).into_iter().filter_map(point).collect()
+        });
         let answer = |&objective: &Objective| {
             let at = predictor.highest_rate(level, &self.mix, objective);
             match at.and_then(|at| near(at.model, at.offered)) {
@@ -121,6 +148,7 @@ impl PredictQuestion {
             accuracy: predictor.errors().to_vec(),
             objectives: self.objectives.iter().map(answer).collect(),
             since_profile: now.map(|now| now.since),
+            curve,
             ..self.about(profile)
         })
     }
@@ -143,7 +171,44 @@ impl PredictQuestion {
         let kept = |&objective: &Objective| sheet.highest_rate(&self.mix, objective);
         let kept = self.objectives.iter().map(kept).collect::<Result<Vec<f64>, _>>()?;
         let highest_per_s = kept.into_iter().reduce(f64::min);
+        let curve = around(Offered::PoissonPerS(rate), answer.max_per_s).into_iter();
+        let curve = curve.filter_map(|(at, _)| {
+            let one = sheet.at_rate(&self.mix, at).ok()?;
+            // A formula without any measurement has no interval.
+            let exact = |value| Estimate::spanning(value, value, value, 0);
+            let (latency_ns, p99_ns) = (exact(one.latency_ns), Some(exact(one.p99_ns)));
+            Some(PredictedPoint { at, latency_ns, p99_ns, per_s: exact(at) })
+        });
+        let curve = curve.collect();
         let prediction = SheetPrediction { name, highest_per_s, ..answer };
-        Ok(PredictionDocument { sheet: Some(prediction), ..self.document() })
+        Ok(PredictionDocument { curve, sheet: Some(prediction), ..self.document() })
     }
+}
+
+/// Loads of the kind of this one, lighter and heavier, itself among them, by rising load; `max` is the
+/// largest rate.
+fn around(offered: Offered, max: f64) -> Vec<(f64, Offered)> {
+    type Load = fn(f64) -> Offered;
+    let (asked, load, mut all): (f64, Load, Vec<f64>) = match offered {
+        Offered::Depth(depth) => (depth, Offered::Depth, doublings(depth, CURVE_BEYOND)),
+        Offered::PoissonPerS(rate) => (rate, Offered::PoissonPerS, Vec::new()),
+        Offered::ConstantPerS(rate) => (rate, Offered::ConstantPerS, Vec::new()),
+    };
+    if offered.is_open() {
+        all.extend(CURVE_SHARES.map(|share| share * max));
+        all.push(asked);
+    }
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    all.into_iter().map(|at| (at, load(at))).collect()
+}
+
+/// The powers of two up to so many times a number, and the number.
+fn doublings(asked: f64, beyond: f64) -> Vec<f64> {
+    let powers = (0..32).map(|power| f64::from(1u32 << power));
+    let mut all: Vec<f64> = powers.take_while(|power| *power <= asked * beyond).collect();
+    all.push(asked);
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    all
 }

@@ -20,8 +20,10 @@ const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 340.0;
 /// Height of a line of text.
 const LINE: f64 = 13.0;
-/// Height of a row with one line of text.
-const ROW: f64 = 26.0;
+/// Height of a row with one line of text: of few rows, and of many.
+const ROW: [f64; 2] = [34.0, 26.0];
+/// Rows that are few.
+const FEW_ROWS: usize = 8;
 /// Room above the data: for the title of the ordinate, and for the letters of upright rules.
 const TOP: f64 = 26.0;
 const LETTERS: f64 = 12.0;
@@ -97,7 +99,8 @@ impl Frame {
             true => {
                 let labels = chart.y.names.iter().map(|name| row_label(name, left).len());
                 let lines = labels.max().unwrap_or(1).max(1) as f64;
-                top + BOTTOM + (ROW + LINE * (lines - 1.0)) * chart.y.names.len() as f64
+                let row = ROW[usize::from(chart.y.names.len() > FEW_ROWS)];
+                top + BOTTOM + (row + LINE * (lines - 1.0)) * chart.y.names.len() as f64
             }
             false => HEIGHT,
         };

@@ -278,6 +278,7 @@ impl Sample {
             let area = |class, d: &str| Shape::path(class, d.to_owned());
             let shapes = match series.form {
                 Form::Curve => vec![line(), mark()],
+                Form::Trace if !series.has_band() => vec![line()],
                 Form::Trace => vec![area("band", "M1 1H33V11H1z"), line()],
                 Form::Marks => vec![mark()],
                 Form::Bars | Form::Stack => vec![area("bar", "M1 2H33V10H1z")],

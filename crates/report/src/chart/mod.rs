@@ -111,6 +111,11 @@ impl Series {
         Self { name: name.into(), form, points, tone: Tone::Plain }
     }
 
+    /// Whether its intervals make a band.
+    pub(crate) fn has_band(&self) -> bool {
+        self.points.iter().filter(|point| point.low.is_some()).count() > 1
+    }
+
     /// The same in the colour of a judgement.
     #[must_use]
     pub fn toned(self, tone: Tone) -> Self {
@@ -133,6 +138,11 @@ pub(crate) fn ys(series: &[Series]) -> impl Iterator<Item = f64> + Clone {
 /// Their values and the ends of their intervals.
 pub(crate) fn ends(series: &[Series]) -> impl Iterator<Item = f64> + Clone {
     points(series).flat_map(|point| [Some(point.y), point.low, point.high]).flatten()
+}
+
+/// The same of a chart of rows, whose values are abscissas.
+pub(crate) fn ends_across(series: &[Series]) -> impl Iterator<Item = f64> + Clone {
+    points(series).flat_map(|point| [Some(point.x), point.low, point.high]).flatten()
 }
 
 /// A straight line across the whole drawing.

@@ -13,7 +13,9 @@
   const space = document.querySelector("figure.chart svg")?.namespaceURI;
   const MARGIN = 6;
   // As in the static drawing: letters, lines, rows, room below and beside, neighbours at one abscissa.
-  const [LETTER, LINE, ROW, BELOW, APART, BESIDE] = [6.5, 13, 26, 48, 13, 7];
+  const [LETTER, LINE, BELOW, APART, BESIDE] = [6.5, 13, 48, 13, 7];
+  // Height of a row, of few and of many.
+  const row = (rows) => (rows > 8 ? 26 : 34);
   const PRINTED = 700;
   // Farthest that a point may lie from the crosshair to be read with it.
   const REACH = 14;
@@ -221,7 +223,7 @@
         const letters = Math.floor((this.left - 8) / LETTER);
         this.labels = this.chart.y.n.map((name) => lines(name, letters));
         const most = Math.max(1, ...this.labels.map((label) => label.length));
-        this.height = top + BELOW + this.chart.y.n.length * (ROW + LINE * (most - 1));
+        this.height = top + BELOW + this.chart.y.n.length * (row(this.chart.y.n.length) + LINE * (most - 1));
       } else {
         this.height = Math.round(Math.max(high * 0.8, Math.min(high * 1.25, width * 0.45)));
       }

@@ -21,6 +21,7 @@ pub fn limits(run: &LimitsRun) -> Story {
     let mut story = Story::new("Limits", target::summaries(&run.targets), run.simulated)
         .saved(&run.id, &run.findings);
     story.badges.push(binding(run));
+    story.takeaway("headroom", headroom(run));
     path(&mut story, &run.components);
     sources(&mut story, &run.components);
     tests_behind::bus(&mut story, &run.bus);
@@ -143,7 +144,8 @@ fn ladder(run: &LimitsRun) -> Option<Chart> {
         if missed.is_empty() { missed } else { format!("; {missed} gives less") }
     );
     let finding = match of(|it| it != HalfPower::NotKnown).count() {
-        0 => "Of no part both peaks are known, advertised and measured.".to_owned(),
+        0 => "No part has both an advertised and a measured peak, so no half-power line is drawn."
+            .to_owned(),
         _ => finding,
     };
     let mut series = vec![
@@ -159,11 +161,30 @@ fn ladder(run: &LimitsRun) -> Option<Chart> {
                  has none."
             .to_owned(),
         x: Axis::decades("bytes per second", Some(Unit::BytesPerSecond), xs(&series)),
-        y: Axis::named(run.components.iter().map(|component| component.name.clone()).collect()),
+        y: Axis::named(run.components.iter().map(row_name).collect()),
         series,
         rules: Vec::new(),
     };
     chart.unless_empty()
+}
+
+/// What the part that binds next would give, over what binds; empty where either is unknown.
+fn headroom(run: &LimitsRun) -> String {
+    let Some(binding) = run.binding.value() else { return String::new() };
+    let others = run.components.iter().filter(|component| !binding.names.contains(&component.name));
+    let others = others.filter_map(|it| Some((&it.name, it.rap_bytes_per_s.value()?.value)));
+    let next = others.min_by(|(_, a), (_, b)| a.total_cmp(b));
+    next.map_or_else(String::new, |(name, rate)| {
+        let times = number::digits(rate / binding.bytes_per_s.value);
+        format!("of what was measured, {name} would bind next, at {times} times the rate")
+    })
+}
+
+/// The name of a part, which says where nothing is known of it.
+fn row_name(component: &PathComponent) -> String {
+    let known = component.rap_bytes_per_s.value().is_some() || component.pap.value().is_some();
+    let unknown = if known { "" } else { ": not measured" };
+    format!("{}{unknown}", component.name)
 }
 
 fn bus(run: &LimitsRun) -> Option<Chart> {
@@ -176,7 +197,10 @@ fn bus(run: &LimitsRun) -> Option<Chart> {
     let most = ys(&series).fold(0.0, f64::max);
     let first = bus.points.first()?.again_bytes_per_s.value;
     let finding = match bus.limit_bytes_per_s.value() {
-        Some(limit) => format!("The sum stops growing at {}.", number::rate_with_interval(limit)),
+        Some(limit) => format!(
+            "Re-reads by more targets stop to add up at {}, the limit of bus and controller.",
+            number::rate_with_interval(limit)
+        ),
         None => format!(
             "{} targets together read {} times what one does; that is no limit of a bus.",
             bus.points.len(),

@@ -65,15 +65,21 @@ pub(crate) fn rate_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     let (first, mean) = (series.first()?, trial.iops());
     let below = first.points.iter().filter(|point| point.y < mean / 2.0).count();
     let steady = match trial.result.steady {
-        Some(true) => "; it held still",
-        Some(false) => "; it did not hold still",
+        Some(true) => "; it was steady",
+        Some(false) => "; it was NOT steady",
         None => "",
     };
+    let low = match below {
+        0 => "never below half of that".to_owned(),
+        _ => {
+            let share = number::percent(below as f64 / first.points.len() as f64);
+            format!("below half of that for {share} of the time")
+        }
+    };
     let finding = format!(
-        "{}{} on average; {} of the time it was below half of that{steady}.",
+        "{}the rate was {} on average and {low}{steady}.",
         prefix(name),
-        number::per_second(mean),
-        number::percent(below as f64 / first.points.len() as f64),
+        number::per_second(mean)
     );
     let half = (named.len() == 1).then(|| Rule::level(mean / 2.0, "half of the mean"));
     let highs = points(&series).filter_map(|point| point.high);
@@ -91,8 +97,8 @@ pub(crate) fn latency_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     let [longest, usual, after] = [high(worst), median, worst.x].map(number::time);
     let (name, times) = (prefix(&first.name), number::digits(high(worst) / median));
     let finding = format!(
-        "{name}the worst slice took {longest} on average, {times} times the usual one ({usual}), \
-         {after} after the start."
+        "{name}requests took longest {after} after the start: {longest} on average, {times} times the \
+         usual {usual}."
     );
     let y = Axis::decades("mean latency", Some(Unit::Nanos), ends(&series));
     Some(over_time("Latency over time", &finding, y, Vec::new(), series))

@@ -7,7 +7,7 @@
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ys};
 use crate::number;
-use crate::story::capital;
+use crate::story::bracketed;
 use record::{HistogramSnapshot, NORMAL_95, Unit, bucket_high, bucket_low};
 
 /// Fewest requests beyond the end of a curve.
@@ -16,6 +16,8 @@ const BEYOND: f64 = 10.0;
 const STEP: f64 = 1.04;
 /// Shares from which down a curve decides the abscissa.
 const FASTEST: f64 = 0.999;
+/// Medians in the sentence of a plot.
+const HALVES: usize = 3;
 
 /// The curve of a histogram: at each time the share of requests that took longer.
 fn curve(histogram: &HistogramSnapshot) -> Vec<Point> {
@@ -74,7 +76,17 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
         Some(format!(", {words} longer than {} ({times} times that)", number::time(time)))
     });
     let tail = tail.unwrap_or_default();
-    let finding = format!("{}: half take less than {}{tail}.", capital(name), number::time(median));
+    let halves = named.iter().filter_map(|(name, histogram)| {
+        let median = number::time(histogram.percentile(0.5)?);
+        let told = named.len() > 1 && !name.is_empty();
+        Some(format!("{median}{}", bracketed(told.then(|| name.clone()), "")))
+    });
+    let halves: Vec<String> = halves.take(HALVES).collect();
+    let of =
+        if tail.is_empty() || halves.len() < 2 { String::new() } else { format!("; of {name}") };
+    let tail = if of.is_empty() { tail } else { tail.replacen(',', "", 1) };
+    let what = if named.len() == 1 && !name.is_empty() { name } else { "requests" };
+    let finding = format!("Half of the {what} take less than {}{of}{tail}.", halves.join(" or "));
     // The fastest few in a thousand would take decades of the axis: it begins where they end.
     let slower = series.iter().flat_map(|series| {
         let from = series.points.iter().position(|point| point.y <= FASTEST);

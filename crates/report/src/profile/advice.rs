@@ -24,7 +24,7 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
         return;
     }
     let size = super::common_size(all.iter().map(|expectation| expectation.bs_bytes));
-    let remark = format!("random{size} arriving independently; err: M/M/1 against the latency");
+    let remark = format!("random{size} arriving independently");
     let section = story.section("What to expect", &remark);
     let of = |op: OpKind, share: f64| {
         let same = |e: &&Expectation| e.op == op && e.saturation.total_cmp(&share).is_eq();
@@ -39,7 +39,6 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
                 continue;
             }
             missing |= SATURATIONS.into_iter().any(|share| of(op, share).is_none());
-            let faint = |text: Option<String>| Cell::toned(text.unwrap_or_default(), Tone::Faint);
             let of = |share: &f64| of(op, *share);
             t.group(op.plural());
             t.titled("iops", |share| Cell::or_empty(of(share), |it| number::count(it.iops)));
@@ -49,15 +48,27 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
                 None => Cell::toned("unknown", Tone::Faint),
             });
             t.interval(|share| of(share).map(|it| it.latency_ns));
-            let mm1 = |share: &f64| of(share).map(|it| number::time(it.mm1_response_ns));
-            t.right("M/M/1", |share| faint(mm1(share))).gap(1).expendable(2);
-            let off = |share: &f64| of(share).map(|it| number::change(1.0 + it.mm1_error_rel));
-            t.right("err", |share| faint(off(share))).gap(1).expendable(1);
         }
     });
     if missing {
         section.note(format!("unknown, or left out: {TOO_UNEVEN}."));
     }
+    // What a reader may have computed, who is not to be misled by it.
+    let remark = "one queue, as textbooks have it; err: against the latency to expect";
+    let section = story.section("What M/M/1 would say", remark).supporting();
+    section.table(SATURATIONS, |t| {
+        t.right("of max", |share| number::percent(*share));
+        for op in OpKind::BOTH {
+            let of = |share: &f64| of(op, *share);
+            t.group(op.plural());
+            t.titled("latency_mean_ns", |share| {
+                Cell::or_empty(of(share), |it| number::time(it.mm1_response_ns))
+            });
+            t.right("err", |share| {
+                Cell::or_empty(of(share), |it| number::change(1.0 + it.mm1_error_rel))
+            });
+        }
+    });
 }
 
 /// Advice as what to do: why, what else there is, and what speaks against the usual rule.

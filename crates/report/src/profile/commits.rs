@@ -41,7 +41,16 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
     if !sources.is_empty() {
         section.note(format!("Who asks for how many: {}.", joined(sources, "; ", str::to_owned)));
     }
-    if !commits.verdicts.is_empty() {
+    // Where all is well, the programs' names are the answer.
+    let is_enough = commits.verdicts.iter().all(|verdict| verdict.met == Some(true));
+    if is_enough && !commits.verdicts.is_empty() {
+        verdicts(section, commits);
+        let mut programs: Vec<&str> =
+            commits.verdicts.iter().map(|it| it.program.as_str()).collect();
+        programs.dedup();
+        let programs = joined(programs, ", ", str::to_owned);
+        story.section("Quick enough for commits", &format!("yes, by one committer: {programs}"));
+    } else if !commits.verdicts.is_empty() {
         verdicts(story.section("Quick enough for commits", ""), commits);
     }
 }

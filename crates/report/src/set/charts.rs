@@ -193,14 +193,21 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
         clauses.push(format!("{} more from larger sizes", reaching.len() - CLAUSES));
     }
     if never > 0 {
-        clauses.push(format!("{never} of {curves} curves never"));
+        clauses.push(format!("never by {never} of {curves} curves"));
     }
-    format!(
-        "Half of the most ({} of {}) is reached: {}.",
-        measure.written(most / 2.0),
-        measure.written(most),
-        clauses.join("; ").trim_start()
-    )
+    let (half, most) = (measure.written(most / 2.0), measure.written(most));
+    let from: Vec<f64> = reaching.iter().map(|(size, _)| *size).collect();
+    let alike = from.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
+    match from.first() {
+        // One sentence does for all that begin at the same size.
+        Some(size) if alike && never == 0 => {
+            format!("Half of the most ({half} of {most}) is reached from {} on.", x.label(*size))
+        }
+        _ => {
+            let clauses = clauses.join("; ");
+            format!("Half of the most ({half} of {most}) is reached by {}.", clauses.trim_start())
+        }
+    }
 }
 
 /// Where the most is, and how much more that is than at the beginning of its curve.
@@ -212,15 +219,17 @@ fn gained(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     let Some((best, place)) = best else { return String::new() };
     let (first, top) = (&best.points[0], &best.points[place]);
     let half = best.points.iter().find(|point| point.y >= most / 2.0);
+    let at = |value: f64| format!("{} {}", x.title, x.label(value));
+    let half = half.filter(|half| half.x > first.x);
     let half = half.map_or(String::new(), |p| format!("; half of that from {} on", x.label(p.x)));
     let gain = if place == 0 {
-        "the first value is the largest".to_owned()
+        "where its curve begins".to_owned()
     } else {
         format!("{} times that at {}", number::digits(top.y / first.y), x.label(first.x))
     };
     let name = prefix(&best.name);
     let text =
-        format!("{name}most at {}, {}, {gain}{half}.", x.label(top.x), measure.written(most));
+        format!("{name}the most is {} at {}, {gain}{half}.", measure.written(most), at(top.x));
     capital(&text)
 }
 
@@ -237,11 +246,14 @@ fn changed(series: &[Series], x: &Axis, measure: Measure) -> String {
         (Some(al), Some(ah), Some(bl), Some(bh)) => al > bh || bl > ah,
         _ => true,
     };
-    let (words, times) = if ratio >= 1.0 { ("more", ratio) } else { ("less", 1.0 / ratio) };
+    let is_more = ratio >= 1.0;
+    let times = number::digits(if is_more { ratio } else { 1.0 / ratio });
+    let words = if is_more { format!("{times} times as much") } else { format!("1/{times} of it") };
     let sure = if apart(first, last) { "" } else { ", which the intervals do not tell apart" };
     let name = prefix(name);
-    let [from, to] = [first, last].map(|p| format!("{} at {}", measure.written(p.y), x.label(p.x)));
-    capital(&format!("{name}{from}, {to}, {} times {words}{sure}.", number::digits(times)))
+    let [from, to] =
+        [first, last].map(|p| format!("{} at {} {}", measure.written(p.y), x.title, x.label(p.x)));
+    capital(&format!("{name}{from}, {to}: {words}{sure}."))
 }
 
 /// Cells as rows, where no axis is of numbers.

@@ -400,7 +400,13 @@ fn effects(story: &mut Story, experiment: &Experiment) {
     let all = experiment.effects.iter().map(|effect| (question(effect), effect));
     for ((axis, base, measure, within), effects) in grouped(all) {
         let remark = format!("{} of {axis} over that of {base}, all else equal", measure.name());
-        let section = story.section("Effects", &remark);
+        let of = match measure {
+            record::EffectMeasure::Throughput => "throughput",
+            record::EffectMeasure::Latency => "latency",
+            record::EffectMeasure::Cpu => "CPU time",
+            record::EffectMeasure::Flushed => "throughput with the flush",
+        };
+        let section = story.section(format!("Effects of {axis} on {of}"), &remark);
         let unknown = effects.iter().all(|effect| effect.found.is_none());
         let mut listed = effects.clone();
         listed.retain(|effect| unknown || effect.found == Some(true));

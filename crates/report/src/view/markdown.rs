@@ -71,6 +71,12 @@ fn one(story: &Story) -> String {
         |(name, condition): &(String, String)| format!("{}: {}", plain(name), plain(condition));
     list(&mut text, "Conditions", story.conditions.iter().map(named));
     list(&mut text, "To repeat it", story.commands.iter().map(|command| code(command)));
+    // A text that the reader came for; indented, so that nothing in it means anything.
+    for (name, lines) in story.texts.iter().filter(|_| story.commands_answer) {
+        let _ = writeln!(text, "### {}\n", plain(name));
+        lines.lines().for_each(|line| text.push_str(&format!("    {}\n", crate::escape(line))));
+        text.push('\n');
+    }
     text
 }
 
@@ -125,6 +131,7 @@ fn blocks(text: &mut String, blocks: &[Block]) {
         list = is_item;
         let _ = match block {
             Block::Table(each) => table(text, each),
+            Block::Row(name, value) if name.is_empty() => writeln!(text, "- {}", plain(value)),
             Block::Row(name, value) => writeln!(text, "- {}: {}", plain(name), plain(value)),
             Block::Text(paragraph, _) => writeln!(text, "{}\n", plain(paragraph)),
             Block::Item(item) => writeln!(text, "- {}", plain(item)),

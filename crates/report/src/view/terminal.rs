@@ -17,7 +17,7 @@ use stats::grouped;
 const NAME_MAX: usize = 24;
 const COMMANDS: usize = 4;
 /// Parts that are left out of a short page and listed.
-const LEFT_OUT_MAX: usize = 5;
+const LEFT_OUT_MAX: usize = 3;
 /// Columns of the name of one of them.
 const NAMED_MAX: usize = 32;
 /// The name of a command that fits behind it.
@@ -132,8 +132,8 @@ fn left_out(page: &mut Page, story: &Story) {
     let notes = notes.map(|notes| counted(notes, "note"));
     let remedies = (count(Severity::Warning) > 0.0).then(|| "remedies".to_owned());
     let details = story.actions.iter().any(|action| !action.details.is_empty());
-    let what_to_do = (details || (answered(story) && !story.actions.is_empty()))
-        .then(|| "What to do (reasons)".to_owned());
+    let what_to_do =
+        (details || (answered(story) && !story.actions.is_empty())).then(|| "reasons".to_owned());
     let sections = story.sections.iter().filter(|section| !is_essential(section));
     let texts = story.texts.iter().map(|(name, _)| name);
     let conditions = (!story.conditions.is_empty()).then(|| "Conditions".to_owned());
@@ -155,8 +155,8 @@ fn left_out(page: &mut Page, story: &Story) {
     let report = format!("halfpower report {}", story.id);
     let saved = match (story.again.as_str(), story.id.as_str(), story.charts.len()) {
         ("", "", _) | ("", _, 0) => None,
-        ("", ..) => Some(("; what is saved, as a page:", report.as_str())),
-        (again, ..) => Some(("; what is saved is shown by:", again)),
+        ("", ..) => Some(("; as a page:", report.as_str())),
+        (again, ..) => Some(("; later:", again)),
     };
     page.blank();
     let more = named(&more, LEFT_OUT_MAX);
@@ -277,13 +277,18 @@ fn labelled(page: &mut Page, name: &str, width: usize, text: &str, tone: Tone) {
 }
 
 /// A finding: what is wrong or worth knowing, then what to do about it behind an arrow. The short page
-/// says that of what is not valid only: the code leads to the rest.
+/// has remedies and numbers of what is not valid only: the code leads to the rest.
 fn print_finding(page: &mut Page, finding: &Finding, short: bool) {
     let (label, tone) = severity(finding.severity);
     let lead = vec![Span::plain("  "), Span::new(format!("{label:<7}"), tone), Span::plain("  ")];
     let code = format!("[{}]", finding.code.name());
-    let (claim, remedy) = (finding::supported(finding), finding.remedy.trim());
-    if remedy.is_empty() || (short && finding.severity != Severity::Invalid) {
+    let remedy = finding.remedy.trim();
+    if short && finding.severity != Severity::Invalid {
+        let claim = finding::doubted(finding);
+        return page.hanging(lead, &format!("{claim} {code}"), Tone::Plain);
+    }
+    let claim = finding::supported(finding);
+    if remedy.is_empty() {
         return page.hanging(lead, &format!("{claim} {code}"), Tone::Plain);
     }
     page.hanging(lead, &claim, Tone::Plain);

@@ -310,7 +310,8 @@ fn split(area: Rect, height: u16) -> (Rect, Rect) {
 
 /// The first lines: where, when, how much in all, and the system around the disks.
 fn head(area: Rect, data: &WatchData, view: &WatchView) -> Page {
-    let mut pane = Page::of_screen(area.width.into());
+    let columns = usize::from(area.width);
+    let mut pane = Page::of_screen(columns);
     let mut title = vec![Span::new("halfpower watch", Tone::Strong)];
     if view.paused {
         title.extend([Span::plain("  "), Span::new("PAUSED (p)", Tone::Warn)]);
@@ -324,10 +325,12 @@ fn head(area: Rect, data: &WatchData, view: &WatchView) -> Page {
         title.extend([Span::plain("  "), Span::new(text, Tone::Warn)]);
     }
     let host = if data.host.is_empty() { String::new() } else { format!("  {}", data.host) };
-    title.push(Span::plain(format!("{host}  {}  every {}", data.time, data.interval)));
-    pane.line(title);
-    pane.line(vec![Span::plain(words::totals(data, view))]);
-    pane.line(words::surroundings(&data.context));
+    for text in [host, format!("  {}", data.time), format!("  every {}", data.interval)] {
+        title.push(Span::plain(text));
+    }
+    pane.line(words::fitting(title, columns));
+    pane.line(words::fitting(words::totals(data, view), columns));
+    pane.line(words::fitting(words::surroundings(&data.context), columns));
     for limit in words::limits(data).into_iter().take(2) {
         pane.line(vec![Span::new(limit, Tone::Warn)]);
     }

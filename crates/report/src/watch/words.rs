@@ -14,7 +14,7 @@ const MARKED_STEAL: f64 = 0.05;
 
 /// How many devices there are and what they do together. Requests to a device that is built of
 /// others, or a part of one, are counted on those.
-pub(super) fn totals(data: &WatchData, view: &WatchView) -> String {
+pub(super) fn totals(data: &WatchData, view: &WatchView) -> Vec<Span> {
     let repeats = |row: &&WatchRow| {
         let device = &row.device;
         let shown = |name: &String| data.rows.iter().any(|row| row.device.name == *name);
@@ -27,27 +27,35 @@ pub(super) fn totals(data: &WatchData, view: &WatchView) -> String {
     let devices = counted(data.rows.len() as f64, "device");
     let hidden = match data.hidden {
         0 => String::new(),
-        count => format!(" ({count} hidden, a shows them)"),
+        count => format!(" ({count} hidden: a)"),
     };
     let repeated = match data.rows.len() - own.len() {
         0 => String::new(),
-        count => format!(", {count} of them repeat others"),
+        count => format!(", {count} repeat others"),
     };
     let turned = if view.reversed { ", reversed" } else { "" };
-    format!(
-        "{devices}{hidden}{repeated}: {}, {}; by {}{turned}",
-        number::per_second(sum(|interval| interval.all.per_s)),
-        view.rate(sum(|interval| interval.all.bytes_per_s)),
-        view.sort.name()
-    )
+    let iops = number::per_second(sum(|interval| interval.all.per_s));
+    let rate = view.rate(sum(|interval| interval.all.bytes_per_s));
+    let by = format!("; by {}{turned}", view.sort.name());
+    // The figures go last where there is no room.
+    let parts = [iops, format!(", {rate}"), by, format!("; {devices}"), repeated, hidden];
+    parts.into_iter().map(Span::plain).collect()
+}
+
+/// The spans that a line has room for, all of each but of the first: half a number would be a wrong one.
+pub(super) fn fitting(spans: Vec<Span>, columns: usize) -> Vec<Span> {
+    let mut used = 0;
+    let fits = |(place, span): &(usize, Span)| {
+        used += span.width();
+        *place == 0 || used <= columns
+    };
+    spans.into_iter().enumerate().take_while(fits).map(|(_, span)| span).collect()
 }
 
 pub(super) fn surroundings(context: &Context) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     let mut add = |text: String, tone: Tone| {
-        if !spans.is_empty() {
-            spans.push(Span::plain("; "));
-        }
+        let text = if spans.is_empty() { text } else { format!("; {text}") };
         spans.push(Span::new(text, tone));
     };
     match (context.io_some_share, context.io_full_share) {

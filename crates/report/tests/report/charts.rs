@@ -343,7 +343,7 @@ fn a_curve_of_latency_falls_from_all_requests_and_ends_where_ten_are_left() {
 #[test]
 fn the_sentence_of_a_distribution_names_the_median_and_the_farthest_tail_that_is_known() {
     let finding = distribution(&[(640, 9_000), (1_000, 1_000)]).unwrap().finding;
-    assert!(finding.starts_with("Reads: half take less than"), "{finding}");
+    assert!(finding.starts_with("Half of the reads take less than"), "{finding}");
     assert!(finding.contains("one in 1,000 longer"), "{finding}");
     assert!(distribution(&[(640, 9)]).is_none());
     assert!(distribution(&[]).is_none());

@@ -256,9 +256,9 @@ fn the_page_opens_with_the_answer_and_says_what_was_switched_off() {
 #[test]
 fn a_figure_stands_twice_on_the_same_ordinate() {
     let charts = story(&example()).charts;
-    assert_eq!(charts.len(), 2);
-    assert_eq!(charts[0].y, charts[1].y);
-    assert_ne!(charts[0].series, charts[1].series);
+    assert_eq!(charts.len(), 3);
+    assert_eq!(charts[1].y, charts[2].y);
+    assert_ne!(charts[1].series, charts[2].series);
 }
 
 const SECOND_NS: u64 = 1_000_000_000;

@@ -48,6 +48,8 @@ fn hostile_story() -> Story {
         overview: vec![Block::Row(bad(), bad()), Block::Text(bad(), Tone::Plain)],
         headline: bad(),
         line: bad(),
+        lead: 1,
+        takeaways: vec![(bad(), bad())],
         again: bad(),
         commands_answer: true,
         badges: vec![Badge {
@@ -59,7 +61,7 @@ fn hostile_story() -> Story {
             fold: false,
             alternatives: vec![Alternative { what: bad(), because: bad(), how_to_check: bad() }],
         }],
-        facts: vec![Fact { name: bad(), of: bad(), value: bad(), tone: Tone::Strong }],
+        facts: vec![Fact { name: bad(), of: bad(), value: bad() + "!", tone: Tone::Strong }],
         actions: vec![Action {
             subject: bad(),
             what: bad(),

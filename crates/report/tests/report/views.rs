@@ -6,8 +6,10 @@ use crate::report::{
     self, Action, Block, Cell, Column, Extent, Level, Section, Side, Story, Style, Table, Tone,
 };
 use record::{
-    Activity, Bytes, Comparison, Confidence, Diagnosis, Estimate, Excluded, Finding, FindingCode,
-    Observation, PriceDocument, PriceRow, Purchase, SavedDocument, Severity, Verdict,
+    Activity, Bytes, Change, Comparison, Confidence, Diagnosis, DriveRank, DriveRow, DriveTruth,
+    Estimate, Excluded, Fill, Finding, FindingCode, LoadState, Locality, Measured, Mix,
+    Observation, Offered, OpKind, PredictedPoint, PredictionDocument, PriceDocument, PriceRow,
+    Purchase, SavedDocument, Setting, Settings, Severity, Sizing, Verdict, WhatIf, WhatIfCase,
 };
 use serde_json::json;
 
@@ -87,9 +89,149 @@ fn price() -> PriceDocument {
             price_per_kaps: Some(2.5),
             price_per_maps: Some(5.5),
         }],
-        fills: Vec::new(),
+        fills: vec![Fill {
+            name: "bus <1>".to_owned(),
+            bytes_per_s: 1e9,
+            sequential: Sizing { quotient: 5.0, carried: 5, saturating: 5, at_least: false },
+            random: Sizing { quotient: 610.4, carried: 610, saturating: 611, at_least: false },
+        }],
         findings: Vec::new(),
     }
+}
+
+fn mix() -> Mix {
+    Mix::one(OpKind::Read, Locality::Random, 4096)
+}
+
+/// A load at 20 ms; without one disk in two it would take 8 ms; of a faster disk nothing is known.
+fn whatif() -> WhatIf {
+    let state = |latency: f64, saturation: f64| {
+        let rate = Estimate::symmetric(100.0, 5.0, 3);
+        LoadState {
+            mix: mix(),
+            offered: Offered::PoissonPerS(100.0),
+            latency_ns: Estimate::within_ratio(latency, 0.1),
+            iops: rate,
+            max_iops: rate.scaled(saturation.recip()),
+            saturation,
+            concurrency: 2.0,
+        }
+    };
+    let case = |changes: Vec<Change>, after, ratio| WhatIfCase {
+        changes,
+        after,
+        latency_ratio: ratio,
+        assumes: vec!["the other disk <2> is idle".to_owned()],
+        cost: vec!["moving".to_owned()],
+        how_to_check: vec!["run `halfpower check` there".to_owned()],
+        evidence: Vec::new(),
+        simulated: None,
+    };
+    let half = Change::Without { share: 0.5, process: None };
+    let ratio = Estimate::within_ratio(0.4, 0.05);
+    WhatIf {
+        target: Some("/dev/sdz".to_owned()),
+        before: Some(state(2e7, 0.8)),
+        cases: vec![
+            case(vec![half], Measured::Value(state(8e6, 0.4)), Some(ratio)),
+            case(vec![Change::Faster(0.3)], Measured::not("no profile"), None),
+        ],
+        ..WhatIf::default()
+    }
+}
+
+/// A prediction by sessions that a document of commits holds, without the answer of any model.
+fn prediction() -> PredictionDocument {
+    let point = |at: f64| PredictedPoint {
+        at,
+        latency_ns: Estimate::within_ratio(1e6 * at, 0.1),
+        p99_ns: None,
+        per_s: Estimate::symmetric(at, 0.0, 1),
+    };
+    PredictionDocument {
+        target: Some("/dev/sdz".to_owned()),
+        mix: mix(),
+        offered: Some(Offered::Depth(4.0)),
+        curve: [1.0, 2.0, 4.0, 8.0].map(point).to_vec(),
+        ..PredictionDocument::default()
+    }
+}
+
+fn drive() -> DriveTruth {
+    let ranks = (0..=100).map(|rank| {
+        let time = 1e6 * f64::from(rank + 1);
+        let share = f64::from(rank) / 101.0;
+        DriveRank { share, measured_ns: time, simulated_ns: 1.1 * time }
+    });
+    let row = |quantity: &str| DriveRow {
+        of: "all".to_owned(),
+        quantity: quantity.to_owned(),
+        measured: 5.1e7,
+        simulated: 5.61e7,
+    };
+    DriveTruth {
+        schema: String::new(),
+        halfpower_version: "0".to_owned(),
+        drive: "a <1>.parv".to_owned(),
+        size_bytes: 1 << 30,
+        requests_of: "a.trace".to_owned(),
+        requests: 101,
+        rms_ns: 5e6,
+        demerit: 0.1,
+        rows: vec![row("latency_mean_ns"), row("latency_p50_ns")],
+        ranks: ranks.collect(),
+    }
+}
+
+fn advice() -> Settings {
+    let setting = |name: &str, value: Measured<String>| Setting {
+        name: name.to_owned(),
+        value,
+        derivation: "from `a` & b".to_owned(),
+        lines: vec![format!("{name} = 3")],
+    };
+    Settings {
+        schema: String::new(),
+        halfpower_version: "0".to_owned(),
+        program: "postgresql".to_owned(),
+        place: "postgresql.conf".to_owned(),
+        profile_id: "p1".to_owned(),
+        target: "/dev/sdz".to_owned(),
+        profile_time: None,
+        simulated: false,
+        head: Vec::new(),
+        settings: vec![
+            setting("random_page_cost", Measured::Value("3".to_owned())),
+            setting("commit_delay", Measured::not("no commits")),
+        ],
+    }
+}
+
+#[test]
+fn an_answer_opens_with_what_follows_from_it() {
+    let story = |document| report::stories(&[document]).remove(0);
+    let headline = |document| story(document).headline;
+    let better = story(SavedDocument::WhatIf(Box::new(whatif())));
+    assert!(better.headline.starts_with("50 % elsewhere: a request takes 8.00 ms"), "{better:?}");
+    let mut worse = whatif();
+    worse.cases[0].latency_ratio = Some(Estimate::within_ratio(1.4, 0.05));
+    let worse = headline(SavedDocument::WhatIf(Box::new(worse)));
+    assert!(worse.starts_with("None of this makes requests quicker"), "{worse}");
+    let mut open = whatif();
+    open.cases[0].latency_ratio = Some(Estimate::within_ratio(0.98, 0.1));
+    let open = headline(SavedDocument::WhatIf(Box::new(open)));
+    assert!(open.starts_with("None of this makes a difference"), "{open}");
+    let curve = &story(SavedDocument::Prediction(Box::new(prediction()))).charts[0];
+    assert_eq!(curve.finding, "At QD 4 a request takes 4.00 ms; at 8 it takes 8.00 ms.");
+    let drive = story(SavedDocument::Drive(Box::new(drive())));
+    assert_eq!(drive.charts[0].finding, "At the median the simulated drive is 10 % slower.");
+    let settings = story(SavedDocument::Settings(Box::new(advice())));
+    assert_eq!(settings.texts[0].1, report::settings_text(&advice()));
+    let summary = report::markdown(std::slice::from_ref(&settings));
+    assert!(summary.contains("\n    random_page_cost = 3\n"), "{summary}");
+    let page = report::report_html(&[settings]);
+    assert!(page.contains("from <code>a</code> &#38; b"), "{page}");
+    assert!(page.contains("<details open><summary>For postgresql.conf"), "{page}");
 }
 
 fn purchase() -> Purchase {
@@ -160,7 +302,7 @@ fn a_purchase_says_what_to_buy_first_and_what_another_disk_would_be_worth() {
 /// The stories of documents of many kinds.
 fn stories() -> Vec<Story> {
     let observed = Observation { source: "sar".to_owned(), ..Observation::default() };
-    let mut stories = report::stories(&[
+    report::stories(&[
         SavedDocument::Profile(Box::new(common::fast_profile()), Vec::new()),
         SavedDocument::Profile(Box::new(common::read_only_simulated_profile()), Vec::new()),
         SavedDocument::Trial(Box::new(common::failing_trial())),
@@ -169,9 +311,12 @@ fn stories() -> Vec<Story> {
         SavedDocument::Diagnosis(Box::new(diagnosis())),
         SavedDocument::Observation(Box::new(observed)),
         SavedDocument::Purchase(Box::new(purchase())),
-    ]);
-    stories.push(report::price(&price()));
-    stories
+        SavedDocument::WhatIf(Box::new(whatif())),
+        SavedDocument::Prediction(Box::new(prediction())),
+        SavedDocument::Drive(Box::new(drive())),
+        SavedDocument::Settings(Box::new(advice())),
+        SavedDocument::Price(Box::new(price())),
+    ])
 }
 
 /// Letters and digits alone: what is left of a text whatever a view wraps, escapes or marks.
@@ -599,6 +744,6 @@ fn an_interval_of_a_comparison_is_written_out_where_its_ends_say_something() {
         report::comparison(&comparison).facts[0].value.clone()
     };
     assert!(interval(0.86, 0.94).contains("(-14 to -6 %)"), "{}", interval(0.86, 0.94));
-    assert!(interval(0.5, 4.2).contains("(x 0.500 to 4.20)"));
+    assert!(interval(0.5, 4.2).contains("(0.500 to 4.20)"));
     assert!(interval(1e-8, 8.6e13).contains("(not bounded)"));
 }

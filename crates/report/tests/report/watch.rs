@@ -472,8 +472,8 @@ fn requests_that_a_volume_repeats_are_counted_once() {
         ..ObservedDevice::default()
     });
     let text = screen(&data(vec![busy("sda", 100.0, 0.0, 1e6), part, volume]), &plain(), SMALL);
-    assert!(text.contains("3 devices (9 hidden, a shows them), 2 of them repeat"), "{text}");
-    assert!(text.contains(": 100 IOPS, 410 kB/s"), "{text}");
+    assert!(text.contains("; 3 devices, 2 repeat others (9 hidden: a)"), "{text}");
+    assert!(text.contains("100 IOPS, 410 kB/s; by"), "{text}");
 }
 
 #[test]
