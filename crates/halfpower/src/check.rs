@@ -164,7 +164,7 @@ fn open(
         target.open_mode(cache, write)?;
     }
     let style = report::Style::default();
-    let about = report::target_text(target.facts(), Some(&target.environment), &style);
+    let about = report::target_text(target.facts(), target.conditions(), &style);
     if !output::is_quiet() {
         output::say(about.trim_end());
     }

@@ -20,7 +20,7 @@ use record::{Experiment, Trial};
 use session::experiment::{
     Line, Maxima, OpenedDesign, ReadLine, ReadyLine, rounding_findings, set_rates,
 };
-use session::{Driver, End, StopFlag, Targets};
+use session::{Driver, End, Here, StopFlag, Targets};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -182,7 +182,7 @@ fn open(
             "nothing is written first: a simulated drive has its state by its key preconditioned=",
         );
     }
-    Ok(OpenedDesign::open(design, targets, &arguments.safety.access(), &read_line)?)
+    Ok(OpenedDesign::open(design, targets, &arguments.safety.access(), &read_line, &Here)?)
 }
 
 /// A line of a design, read by the parser of `run`.

@@ -42,8 +42,8 @@ pub use platform::capabilities::disk_of;
 pub use platform::descriptors::allow_descriptors;
 pub use platform::environment::{environment, environment_findings, huge_pages_allowed};
 pub use platform::program::{
-    ENDING_SIGNALS, bind_to_processors, cpu_time_ns, dirty_bytes, memory_file, terminal_columns,
-    usable_processors,
+    ENDING_SIGNALS, bind_to_processors, boot_identity, cpu_time_ns, dirty_bytes, host_name,
+    memory_file, terminal_columns, usable_processors,
 };
 pub use platform::{changed_setting, device, filesystem, live};
 pub use probe::RealProbe;

@@ -1,7 +1,7 @@
 //! Real targets for the one workload of `run`.
 
 use crate::real::{size_for_all, with_engine};
-use crate::{RealTargets, Result, Session, SessionError, StopFlag};
+use crate::{Opener, RealTargets, Result, Session, SessionError, StopFlag};
 use kernel::Roots;
 use record::{Bytes, CacheMode, Data, EngineName, Target, TargetKind, Workload};
 use simdisk::SimSpec;
@@ -31,11 +31,12 @@ pub fn open_for_run(
     spec: &Spec,
     sets: &[TargetSet],
     with: Beside,
+    opener: &dyn Opener,
 ) -> Result<(RealTargets, Workload)> {
     // The numbers themselves, before a target is touched.
     spec.check()?;
     for (_, spec) in spec.all() {
-        check_machine(spec)?;
+        opener.check_machine(&spec.asked)?;
     }
     // Each target by itself and for up to three cache modes, what an engine opens for each job, and
     // the rest of the program.
@@ -49,7 +50,7 @@ pub fn open_for_run(
         let of_set = || spec.all().filter(|(set, _)| *set == number).map(|(_, spec)| spec);
         let size = size_for_all(of_set());
         let least = of_set().map(|spec| spec.asked.max_bs()).max().unwrap_or_default();
-        let opened = RealTargets::open(&paths, access, size, least)?;
+        let opened = opener.open(&paths, access, size, least)?;
         match &mut targets {
             None => targets = Some(opened),
             Some(first) => first.add(opened),
@@ -83,16 +84,19 @@ pub fn open_for_run(
     Ok((targets, workload))
 }
 
-/// What a job asks of the machine beside its targets.
-fn check_machine(spec: &Spec) -> Result<()> {
-    if (spec.asked.polled || spec.asked.sqpoll)
+/// Whether this machine has what a job asks of it beside its targets.
+///
+/// # Errors
+/// If it has not.
+pub fn check_machine(asked: &Workload) -> Result<()> {
+    if (asked.polled || asked.sqpoll)
         && let Err(cause) = engine::probe_default_engine()
     {
-        let flag = if spec.asked.polled { "--hipri" } else { "--sqthread-poll" };
+        let flag = if asked.polled { "--hipri" } else { "--sqthread-poll" };
         let text = format!("{flag} needs io_uring, no other engine has it: {cause}");
         return Err(SessionError::NoResult(text));
     }
-    if spec.asked.huge_pages && kernel::huge_pages_allowed(&Roots::default()) != Some(true) {
+    if asked.huge_pages && kernel::huge_pages_allowed(&Roots::default()) != Some(true) {
         let text = "--huge-pages: the kernel gives none; write madvise into \
                     /sys/kernel/mm/transparent_hugepage/enabled, or leave the flag out";
         return Err(SessionError::NoResult(text.to_owned()));

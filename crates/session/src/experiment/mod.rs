@@ -16,7 +16,8 @@ use crate::error::REFUSED;
 use crate::real::{size_for_all, with_engine};
 use crate::session::{identity, simulated_target};
 use crate::{
-    Display, RealTargets, Result, StopFlag, Targets, VERSION, precondition, simulated, treatment,
+    Display, Opener, RealTargets, Result, StopFlag, Targets, VERSION, precondition, simulated,
+    treatment,
 };
 use lines::lines;
 use record::{
@@ -56,6 +57,7 @@ impl OpenedDesign {
         targets: &[String],
         allowed: &Access,
         parse: Parse<'_>,
+        opener: &dyn Opener,
     ) -> Result<Self> {
         let (lines, mut left_out) = lines(design, targets, None, parse)?;
         let mut real: BTreeMap<Vec<String>, TargetList> = BTreeMap::new();
@@ -63,11 +65,11 @@ impl OpenedDesign {
             let lists: BTreeSet<&Vec<String>> = lines.iter().map(|line| &line.targets).collect();
             for list in lists {
                 let of_list = lines.iter().filter(|line| line.targets == *list);
-                let opened = TargetList::open(list, &of_list.collect::<Vec<_>>(), allowed)?;
+                let opened = TargetList::open(list, &of_list.collect::<Vec<_>>(), allowed, opener)?;
                 real.insert(list.clone(), opened);
             }
         }
-        let fallback = !real.is_empty() && engine::probe_default_engine().is_err();
+        let fallback = !real.is_empty() && !opener.has_default_engine();
         let mut ready = Vec::new();
         for mut line in lines {
             if fallback && line.spec.asked.engine == engine::DEFAULT_ENGINE {
@@ -120,7 +122,7 @@ impl OpenedDesign {
             format!("experiment {} {seed} {design_text}{files}", targets.join(" "))
         };
         let (id, time) = identity(simulated.then(text).as_deref());
-        let environment = self.real.values().next().map(|targets| targets.environment.clone());
+        let environment = self.real.values().next().and_then(RealTargets::conditions).cloned();
         Experiment {
             schema: EXPERIMENT_SCHEMA.to_owned(),
             halfpower_version: VERSION.to_owned(),
@@ -209,7 +211,12 @@ struct TargetList {
 }
 
 impl TargetList {
-    fn open(list: &[String], lines: &[&Line], allowed: &Access) -> Result<Self> {
+    fn open(
+        list: &[String],
+        lines: &[&Line],
+        allowed: &Access,
+        opener: &dyn Opener,
+    ) -> Result<Self> {
         let paths: Vec<&Path> = list.iter().map(Path::new).collect();
         let writing = |line: &&&Line| writes(&line.spec);
         let written = lines.iter().filter(writing).count();
@@ -222,11 +229,11 @@ impl TargetList {
         let most = lines.iter().map(descriptors).max().unwrap_or(0);
         kernel::allow_descriptors(list.len() as u64 * 6 + most + 64).map_err(TargetError::from)?;
         let access = if written > 0 { allowed.clone() } else { Access::ReadOnly };
-        let opened = RealTargets::open(&paths, &access, size, least);
+        let opened = opener.open(&paths, &access, size, least);
         let (targets, read_only) = match opened {
             Ok(targets) => (targets, None),
             Err(error) if written < lines.len() && error.exit_code() == REFUSED => {
-                let targets = RealTargets::open(&paths, &Access::ReadOnly, size, least)?;
+                let targets = opener.open(&paths, &Access::ReadOnly, size, least)?;
                 (targets, Some(error.to_string()))
             }
             Err(error) => return Err(error),

@@ -81,6 +81,8 @@ fn trial(id: &str) -> Trial {
         preconditioning: None,
         beside: Vec::new(),
         total: None,
+        clients: None,
+        parts: Vec::new(),
     }
 }
 

@@ -1,0 +1,200 @@
+//! One agent as the coordinator sees it: how it was started, what it says, and that it is gone.
+
+use crate::frame::{self, Frame};
+use crate::protocol::{Reply, Request};
+use engine::{Clock, MonotonicClock};
+use record::{ClientClock, LostClient, LostKind, Nanos};
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Lines of an agent's standard error, and of noise before its messages, that are kept for a report.
+const LINES_KEPT: usize = 8;
+/// How long an agent has to end once its stream is closed, before it is killed.
+const LEAVE: Duration = Duration::from_secs(5);
+
+/// What came from an agent.
+pub(crate) struct Event {
+    pub(crate) rank: usize,
+    /// When it came, by the monotonic clock.
+    pub(crate) at: Nanos,
+    pub(crate) what: What,
+}
+
+pub(crate) enum What {
+    Reply(Box<Reply>),
+    /// The stream ended: why, where that is known.
+    Ended(Option<String>),
+}
+
+type Lines = Arc<Mutex<VecDeque<String>>>;
+
+/// An agent.
+pub(crate) struct Link {
+    /// As it was named.
+    pub(crate) host: String,
+    pub(crate) hostname: String,
+    pub(crate) boot: Option<String>,
+    pub(crate) default_engine: bool,
+    pub(crate) clock: ClientClock,
+    /// When it was heard last.
+    pub(crate) heard: Instant,
+    /// Why it is none any more.
+    pub(crate) lost: Option<LostClient>,
+    /// What it last told of the trial in progress: its share, requests, bytes.
+    pub(crate) progress: Option<(f64, u64, u64)>,
+    to: Option<Box<dyn Write + Send>>,
+    child: Option<Child>,
+    said: Lines,
+}
+
+impl Link {
+    /// Starts the words of a template, whose standard streams carry the messages.
+    pub(crate) fn start(
+        rank: usize,
+        host: &str,
+        words: &[String],
+        events: &mpsc::Sender<Event>,
+    ) -> Result<Self, String> {
+        let (program, arguments) = words.split_first().ok_or("--launch names no program")?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("cannot start {program:?} (--launch): {error}"))?;
+        let (to, from, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(to), Some(from), Some(errors)) = (to, from, errors) else {
+            return Err(format!("{program:?} has no standard streams"));
+        };
+        let mut link = Self::on(rank, host, from, to, events);
+        link.child = Some(child);
+        let said = Arc::clone(&link.said);
+        thread::spawn(move || {
+            for line in BufReader::new(errors).lines().map_while(Result::ok) {
+                keep(&said, line);
+            }
+        });
+        Ok(link)
+    }
+
+    /// An agent behind streams that are there.
+    pub(crate) fn on(
+        rank: usize,
+        host: &str,
+        from: impl Read + Send + 'static,
+        to: impl Write + Send + 'static,
+        events: &mpsc::Sender<Event>,
+    ) -> Self {
+        let said = Lines::default();
+        let (noise, events) = (Arc::clone(&said), events.clone());
+        thread::spawn(move || listen(rank, from, &noise, &events));
+        Self {
+            host: host.to_owned(),
+            hostname: String::new(),
+            boot: None,
+            default_engine: false,
+            clock: ClientClock::default(),
+            heard: Instant::now(),
+            lost: None,
+            progress: None,
+            to: Some(Box::new(to)),
+            child: None,
+            said,
+        }
+    }
+
+    /// Asks it something; what cannot be sent is known by the end of its stream.
+    pub(crate) fn ask(&mut self, request: &Request) {
+        let Ok(text) = serde_json::to_vec(request) else { return };
+        if let Some(to) = &mut self.to
+            && frame::write(to, &text).is_err()
+        {
+            self.to = None;
+        }
+    }
+
+    /// It is gone: what was known of it is kept, and nothing is asked of it any more.
+    pub(crate) fn lose(&mut self, kind: LostKind, reason: String, window: Option<Nanos>) {
+        if self.lost.is_some() {
+            return;
+        }
+        let reason = match self.last_lines() {
+            lines if lines.is_empty() => reason,
+            lines => format!("{reason}; it had said: {lines}"),
+        };
+        let (share, ios, bytes) = self.progress.unwrap_or_default();
+        let until_ns =
+            self.progress.and(window).map(|length| Nanos((length.0 as f64 * share) as u64));
+        self.lost = Some(LostClient { kind, reason, until_ns, ios, bytes });
+        self.to = None;
+    }
+
+    /// The last lines that were no messages.
+    fn last_lines(&self) -> String {
+        let lines = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().map(String::as_str).collect::<Vec<_>>().join(" | ")
+    }
+
+    /// Closes its stream, at which it ends its load.
+    pub(crate) fn close(&mut self) {
+        self.to = None;
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.close();
+        let Some(child) = &mut self.child else { return };
+        let patience = if self.lost.is_some() { Duration::ZERO } else { LEAVE };
+        let begin = Instant::now();
+        while begin.elapsed() < patience {
+            if !matches!(child.try_wait(), Ok(None)) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+fn keep(lines: &Lines, line: String) {
+    if line.trim().is_empty() {
+        return;
+    }
+    let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+    if lines.len() == LINES_KEPT {
+        lines.pop_front();
+    }
+    lines.push_back(line.chars().take(200).collect());
+}
+
+/// Reads what an agent says until its stream ends.
+fn listen(rank: usize, from: impl Read, noise: &Lines, events: &mpsc::Sender<Event>) {
+    let mut from = BufReader::new(from);
+    let tell = |what| events.send(Event { rank, at: MonotonicClock.now(), what }).is_ok();
+    loop {
+        let ended = match frame::read(&mut from) {
+            Ok(Some(Frame::Noise(line))) => {
+                keep(noise, line);
+                continue;
+            }
+            Ok(Some(Frame::Text(text))) => match serde_json::from_slice(&text) {
+                Ok(reply) => match tell(What::Reply(Box::new(reply))) {
+                    true => continue,
+                    false => return,
+                },
+                Err(error) => Some(format!("it sent what is no message of this program: {error}")),
+            },
+            Ok(None) => None,
+            Err(error) => Some(error.to_string()),
+        };
+        tell(What::Ended(ended));
+        return;
+    }
+}
