@@ -75,6 +75,7 @@ impl Agents {
                     exit_code: session::NO_RESULT,
                 });
             }
+            link.known = true;
             (link.hostname, link.boot, link.default_engine) = (hostname, boot, default_engine);
         }
         Ok(())

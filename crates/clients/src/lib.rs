@@ -13,10 +13,12 @@ mod frame;
 mod launch;
 mod link;
 mod protocol;
+mod ranks;
 mod split;
 mod targets;
 
 pub use agent::serve;
 pub use launch::{DEFAULT_LAUNCH, Joined, JoinedAgent, Launch};
+pub use ranks::Rank;
 pub use split::{Share, split};
 pub use targets::Clients;

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// Lines of an agent's standard error, and of noise before its messages, that are kept for a report.
 const LINES_KEPT: usize = 8;
+/// How long it takes a program to end after its streams.
+const ENDING: Duration = Duration::from_millis(200);
 /// How long an agent has to end once its stream is closed, before it is killed.
 const LEAVE: Duration = Duration::from_secs(5);
 
@@ -48,6 +50,10 @@ pub(crate) struct Link {
     pub(crate) progress: Option<(f64, u64, u64)>,
     to: Option<Box<dyn Write + Send>>,
     child: Option<Child>,
+    /// The words that started it; none where it came by itself.
+    words: String,
+    /// Whether it has answered.
+    pub(crate) known: bool,
     said: Lines,
 }
 
@@ -73,6 +79,7 @@ impl Link {
         };
         let mut link = Self::on(rank, host, from, to, events);
         link.child = Some(child);
+        link.words = words.join(" ");
         let said = Arc::clone(&link.said);
         thread::spawn(move || {
             for line in BufReader::new(errors).lines().map_while(Result::ok) {
@@ -104,6 +111,8 @@ impl Link {
             progress: None,
             to: Some(Box::new(to)),
             child: None,
+            words: String::new(),
+            known: false,
             said,
         }
     }
@@ -123,15 +132,36 @@ impl Link {
         if self.lost.is_some() {
             return;
         }
-        let reason = match self.last_lines() {
-            lines if lines.is_empty() => reason,
-            lines => format!("{reason}; it had said: {lines}"),
-        };
+        let mut reason = reason;
+        reason.extend(self.ending().map(|status| format!(" ({status})")));
+        match self.last_lines() {
+            lines if lines.is_empty() => {}
+            lines => reason.push_str(&format!("; it had said: {lines}")),
+        }
+        if !self.known && !self.words.is_empty() {
+            reason.push_str(&format!(
+                "; no agent came up: try by hand what starts it: {}",
+                self.words
+            ));
+        }
         let (share, ios, bytes) = self.progress.unwrap_or_default();
         let until_ns =
             self.progress.and(window).map(|length| Nanos((length.0 as f64 * share) as u64));
         self.lost = Some(LostClient { kind, reason, until_ns, ios, bytes });
         self.to = None;
+    }
+
+    /// How the program that carried it ended, if it did: its streams end a moment before it does.
+    fn ending(&mut self) -> Option<String> {
+        let child = self.child.as_mut()?;
+        let begin = Instant::now();
+        while begin.elapsed() < ENDING {
+            if let Ok(Some(status)) = child.try_wait() {
+                return Some(status.to_string());
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        None
     }
 
     /// The last lines that were no messages.

@@ -40,6 +40,8 @@ pub fn split(whole: &Workload, seed: u64, clients: u32, sharing: TargetSharing) 
     for ((jobs, iodepth), rank) in dealt.into_iter().zip(0..) {
         let part = |total: u64| part_of(total, (first, jobs, jobs_of_all));
         let mut workload = Workload { iodepth, ..whole.clone() };
+        // Shares are of one window.
+        workload.stop.cut_warm_up = false;
         // What is transferred is said in bytes: passes are over the area of all.
         let bytes = match sharing {
             TargetSharing::Shared => {

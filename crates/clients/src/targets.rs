@@ -120,10 +120,16 @@ impl Opener for Clients {
         let times = |each: u64| each.saturating_mul(u64::from(clients));
         let asked = &mut spec.asked;
         asked.numjobs = asked.numjobs.saturating_mul(clients);
+        // What differs between clients cannot be cut off for all.
+        asked.stop.cut_warm_up = false;
         asked.rate_iops = asked.rate_iops.map(times);
         asked.write_rate_iops = asked.write_rate_iops.map(times);
         asked.stop.max_bytes = asked.stop.max_bytes.map(|bytes| Bytes(times(bytes.0)));
         Ok(spec)
+    }
+
+    fn clients(&self) -> Vec<String> {
+        self.agents.borrow().links.iter().map(|link| link.host.clone()).collect()
     }
 
     fn check_machine(&self, _asked: &Workload) -> Result<()> {

@@ -30,6 +30,9 @@ pub(crate) fn run_into(
     if let Some(name) = &arguments.show_sim {
         return output::print(&session::shown_simulated(name)?);
     }
+    if let Some(verdict) = arguments.hosts.take_part(stop)? {
+        return Ok(verdict);
+    }
     // Everything that can fail without a measurement fails before it.
     let simulated = simulated(arguments)?;
     let seed = session::seed(arguments.load.seed, simulated.is_some());

@@ -107,7 +107,14 @@ impl Trial {
     #[must_use]
     pub fn clean(&self) -> bool {
         let beside = || self.beside.iter().all(|job| Finding::none_invalid(&job.findings));
-        self.first_clean() && beside()
+        self.first_clean() && beside() && self.parts.iter().all(Self::clean)
+    }
+
+    /// The part of a client, with its place among the clients; `None` where it has no result.
+    #[must_use]
+    pub fn part(&self, rank: usize) -> Option<&Self> {
+        let id = self.clients.as_ref()?.each.get(rank)?.trial_id.as_ref()?;
+        self.parts.iter().find(|part| part.id == *id)
     }
 
     /// Reads and writes, or trims in place of those, as far as they were asked for.

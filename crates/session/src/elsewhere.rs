@@ -34,6 +34,11 @@ pub trait Opener {
         Ok(spec)
     }
 
+    /// The machines that make a load together, by name; none where it is this one alone.
+    fn clients(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Whether the machine has what a job asks of it beside its targets, as far as that can be known now.
     ///
     /// # Errors

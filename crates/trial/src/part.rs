@@ -14,16 +14,14 @@ use std::sync::Arc;
 
 /// What a part knows once all its engines are open, and nothing has been asked of the target.
 pub struct Ready {
-    /// The earliest begin of its window, by the clock of its jobs, whose origin is that of the system's
-    /// monotonic clock.
-    pub earliest: Nanos,
-    /// Time from now to that.
+    /// The least time from the agreement to the begin of its window.
     pub ahead: Nanos,
     /// What its jobs count, to be looked at while they run.
     pub counters: Vec<Arc<JobCounters>>,
 }
 
-/// Agrees on the begin of the window, by the clock of the jobs; waits for the others meanwhile.
+/// Agrees on the begin of the window, by the clock of the jobs, whose origin is that of the system's monotonic
+/// clock; waits for the others meanwhile.
 pub type AgreeOnBegin = Box<dyn FnMut(&Ready) -> Result<Nanos, TrialError>>;
 
 /// Which part of a workload a run makes.

@@ -28,6 +28,8 @@ use std::thread::{self, JoinHandle};
 /// thread is awake by then.
 const LEAD: Nanos = Nanos(200_000);
 const LEAD_PER_JOB: Nanos = Nanos(20_000);
+/// How much earlier than needed the jobs of a part are let go.
+const EARLY: Nanos = Nanos(10_000_000);
 /// The longest sleep of a job that begins later.
 const DELAY_PIECE: Nanos = Nanos(50_000_000);
 /// How long before an arrival a job stops to block and polls: a thread is woken later than asked
@@ -294,9 +296,12 @@ impl Driver<'_> {
         clock: JobClock,
         ahead: Nanos,
     ) -> Result<Option<Nanos>, TrialError> {
-        let Some(mut begin) = self.begin.take() else { return Ok(None) };
+        let Some(mut agree) = self.begin.take() else { return Ok(None) };
         let counters = crews.iter().flat_map(|crew| crew.counters.iter().cloned()).collect();
-        let begin = begin(&Ready { earliest: clock.now().plus(ahead), ahead, counters })?;
+        let ready = Ready { ahead: ahead.plus(EARLY), counters };
+        let begin = agree(&ready)?;
+        // A thread that is woken late is early all the same; requests before the window do not count.
+        let ahead = ahead.plus(EARLY);
         while clock.now().plus(ahead) < begin {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(TrialError::Interrupted);
@@ -305,7 +310,8 @@ impl Driver<'_> {
             sleep_until(clock, clock.now().plus(left));
         }
         // Whoever is late begins when it can, and says so.
-        Ok(Some(begin.max(clock.now().plus(ahead))))
+        let least = ahead.since(EARLY);
+        Ok(Some(begin.max(clock.now().plus(least))))
     }
 }
 

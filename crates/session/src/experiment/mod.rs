@@ -59,7 +59,12 @@ impl OpenedDesign {
         parse: Parse<'_>,
         opener: &dyn Opener,
     ) -> Result<Self> {
-        let (lines, mut left_out) = lines(design, targets, None, parse)?;
+        let parse_whole = |targets: &[String], flags: &[String]| {
+            let (spec, real_only) = parse(targets, flags)?;
+            let spec = opener.whole(spec).map_err(|error| error.to_string())?;
+            Ok((spec, real_only))
+        };
+        let (lines, mut left_out) = lines(design, targets, None, &parse_whole)?;
         let mut real: BTreeMap<Vec<String>, TargetList> = BTreeMap::new();
         if simulated(&targets[0])?.is_none() {
             let lists: BTreeSet<&Vec<String>> = lines.iter().map(|line| &line.targets).collect();
@@ -257,6 +262,9 @@ impl TargetList {
         }
         let facts: Vec<&Target> = self.targets.all_facts().collect();
         let treatment = line.preparation.as_deref().and_then(treatment::find);
+        if treatment.is_some() && self.targets.conditions().is_none() {
+            return Err("what is done before it changes the files of one machine".to_owned());
+        }
         treatment.map_or(Ok(()), |treatment| treatment.fits(&facts))?;
         if line.spec.all().any(|(set, _)| set > 0) {
             return Err("a job beside the first uses its targets; name none in beside".to_owned());
