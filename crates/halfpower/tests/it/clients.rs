@@ -116,7 +116,7 @@ fn a_client_that_is_killed_is_a_finding_and_what_the_other_measured_is_kept() {
     let stage = Stage::new();
     stage.script("a", "exec AGENT agent");
     stage.script("b", "echo $$ > b.pid; exec AGENT agent");
-    let (mut running, pid) = under_way(&stage, "--hosts a,b", "b.pid");
+    let (running, pid) = under_way(&stage, "--hosts a,b", "b.pid");
     signal(&pid, "KILL");
     std::thread::sleep(Duration::from_millis(500));
     running.signal("INT");
@@ -135,7 +135,7 @@ fn a_client_that_hangs_is_given_up_after_its_time() {
     let stage = Stage::new();
     stage.script("a", "exec AGENT agent");
     stage.script("b", "echo $$ > b.pid; exec AGENT agent");
-    let (mut running, pid) = under_way(&stage, "--hosts a,b --agent-timeout 2s", "b.pid");
+    let (running, pid) = under_way(&stage, "--hosts a,b --agent-timeout 2s", "b.pid");
     signal(&pid, "STOP");
     running.signal("INT");
     let trial = running.end().expect(130).trial();
@@ -198,7 +198,7 @@ fn an_interrupt_ends_all_agents_and_keeps_what_they_measured() {
     let stage = Stage::new();
     stage.script("a", "echo $$ > a.pid; exec AGENT agent");
     stage.script("b", "echo $$ > b.pid; exec AGENT agent");
-    let (mut running, _) = under_way(&stage, "--hosts a,b", "b.pid");
+    let (running, _) = under_way(&stage, "--hosts a,b", "b.pid");
     running.signal("INT");
     let trial = running.end().expect(130).trial();
     assert!(found(&trial.findings, FindingCode::Interrupted), "{:?}", codes(&trial));
@@ -214,7 +214,7 @@ fn a_coordinator_that_is_killed_leaves_no_load_behind() {
     requires!(Disk);
     let stage = Stage::new();
     stage.script("a", "echo $$ > a.pid; exec AGENT agent");
-    let (mut running, pid) = under_way(&stage, "--hosts a", "a.pid");
+    let (running, pid) = under_way(&stage, "--hosts a", "a.pid");
     running.signal("KILL");
     assert_eq!(running.end().code, None);
     let of_agent = Path::new("/proc").join(pid);
