@@ -140,11 +140,11 @@ impl Stage {
         quietly(&format!("{inside} link set bridge up"))?;
         for host in 1..=HOSTS {
             let name = host_name(host);
-            quietly(&format!("{inside} link add to{host} type veth peer name up netns {name}"))?;
+            quietly(&format!("{inside} link add to{host} type veth peer name net0 netns {name}"))?;
             quietly(&format!("{inside} link set to{host} master bridge"))?;
             quietly(&format!("{inside} link set to{host} up"))?;
-            quietly(&format!("ip -n {name} addr add {NETWORK}.{host}/24 dev up"))?;
-            quietly(&format!("ip -n {name} link set up up"))?;
+            quietly(&format!("ip -n {name} addr add {NETWORK}.{host}/24 dev net0"))?;
+            quietly(&format!("ip -n {name} link set net0 up"))?;
         }
         let slow = ThrottledGroup::new().map_err(|error| error.to_string());
         let mut stage =
@@ -487,11 +487,11 @@ fn nfs(_: &Stage) -> Result<Value> {
 }
 
 fn delayed(_: &Stage) -> Result<Value> {
-    let words = format!("tc -n {} qdisc add dev up root netem delay 1ms", host_name(1));
+    let words = format!("tc -n {} qdisc add dev net0 root netem delay 1ms", host_name(1));
     let why = match quietly(&words) {
         Err(error) => format!("this kernel has no netem ({error:#})"),
         Ok(_) => {
-            quietly(&format!("tc -n {} qdisc del dev up root", host_name(1)))?;
+            quietly(&format!("tc -n {} qdisc del dev net0 root", host_name(1)))?;
             "this kernel has it; how it changes the clocks has not been asked for lack of one to try it on"
                 .to_owned()
         }
