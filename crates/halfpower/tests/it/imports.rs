@@ -388,3 +388,34 @@ fn the_real_iostat_and_our_own_counters_agree_on_the_same_requests() {
     let differ = differences(&theirs("first"), planted);
     assert!(differ.contains(&"read size") && differ.contains(&"write size"), "{differ:?}");
 }
+
+#[test]
+fn a_recording_that_is_imported_twice_by_programs_at_once_is_one_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"{"sysstat":{"hosts":[{"nodename":"h","sysname":"Linux","release":"6.1","machine":"x86_64",
+        "number-of-cpus":2,"date":"06/01/20","statistics":[
+        {"timestamp":"2020-01-06T12:00:01+0000","disk":[{"disk_device":"sda","r/s":100.0,"w/s":0.0,"d/s":0.0,
+        "f/s":0.0,"rkB/s":400.0,"wkB/s":0.0,"dkB/s":0.0,"rrqm/s":0.0,"wrqm/s":0.0,"drqm/s":0.0,"r_await":1.0,
+        "w_await":0.0,"d_await":0.0,"f_await":0.0,"rareq-sz":4.0,"wareq-sz":0.0,"dareq-sz":0.0,"aqu-sz":0.1,
+        "util":10.0}]},
+        {"timestamp":"2020-01-06T12:00:02+0000","disk":[{"disk_device":"sda","r/s":100.0,"w/s":0.0,"d/s":0.0,
+        "f/s":0.0,"rkB/s":400.0,"wkB/s":0.0,"dkB/s":0.0,"rrqm/s":0.0,"wrqm/s":0.0,"drqm/s":0.0,"r_await":1.0,
+        "w_await":0.0,"d_await":0.0,"f_await":0.0,"rareq-sz":4.0,"wareq-sz":0.0,"dareq-sz":0.0,"aqu-sz":0.1,
+        "util":10.0}]}]}]}}"#;
+    std::fs::write(folder.path().join("one.json"), text).unwrap();
+    std::fs::write(folder.path().join("other.json"), text.replace("100.0", "200.0")).unwrap();
+    let start = |name: &str| {
+        let mut command = crate::program::program();
+        command.current_dir(folder.path()).args(["import", name, "--db", "kept.db"]);
+        crate::program::Running::start(command)
+    };
+    // Four programs at once, two of them with the same recording, and once more.
+    for _ in 0..2 {
+        let running = ["one.json", "other.json", "one.json", "other.json"].map(start);
+        for ended in running.map(crate::program::Running::end) {
+            assert!(matches!(ended.code, Some(0 | 1)), "{ended:?}");
+        }
+    }
+    let store = store::Store::open_existing(&folder.path().join("kept.db")).unwrap();
+    assert_eq!(store.list::<record::Observation>().unwrap().len(), 2);
+}
