@@ -26,6 +26,9 @@ pub(crate) const ALIVE_EVERY: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long the working thread has to end by itself once the stream has ended.
 const GRACE: Duration = Duration::from_secs(10);
+/// How long a coordinator may say nothing: it gives a sign of life each second, and behind a network that
+/// was cut a stream does not end.
+const DESERTED: Duration = Duration::from_secs(20);
 /// Why a conversation ends that the other side did not end.
 const EXIT_LEFT: i32 = 130;
 
@@ -44,7 +47,14 @@ pub fn serve(
     let (asked, requests) = mpsc::channel();
     let (begins, begin) = mpsc::channel();
     let over = Arc::new(AtomicBool::new(false));
-    let reader = Reader { out: Arc::clone(&out), asked, begins, stop: stop.clone() };
+    let heard = Arc::new(Mutex::new(Instant::now()));
+    let reader = Reader {
+        out: Arc::clone(&out),
+        asked,
+        begins,
+        heard: Arc::clone(&heard),
+        stop: stop.clone(),
+    };
     let ended = Arc::clone(&over);
     thread::spawn(move || {
         reader.read(from);
@@ -54,10 +64,24 @@ pub fn serve(
             std::process::exit(EXIT_LEFT);
         }
     });
-    let (heart, ended) = (Arc::clone(&out), Arc::clone(&over));
+    let (heart, ended, left) = (Arc::clone(&out), Arc::clone(&over), stop.clone());
     thread::spawn(move || {
+        // Where nobody reads any more, writing may wait for long: the other thread looks at the time.
         while !ended.load(Ordering::Relaxed) && say(&heart, &Reply::Alive).is_ok() {
             thread::sleep(ALIVE_EVERY);
+        }
+    });
+    let ended = Arc::clone(&over);
+    thread::spawn(move || {
+        while !ended.load(Ordering::Relaxed) {
+            thread::sleep(ALIVE_EVERY);
+            if heard.lock().unwrap_or_else(PoisonError::into_inner).elapsed() > DESERTED {
+                left.store(true, Ordering::Relaxed);
+                thread::sleep(GRACE);
+                if !ended.load(Ordering::Relaxed) {
+                    std::process::exit(EXIT_LEFT);
+                }
+            }
         }
     });
     let mut agent = Agent {
@@ -81,6 +105,8 @@ struct Reader {
     out: Out,
     asked: mpsc::Sender<Request>,
     begins: mpsc::Sender<Nanos>,
+    /// When the coordinator was heard last.
+    heard: Arc<Mutex<Instant>>,
     stop: StopFlag,
 }
 
@@ -89,6 +115,7 @@ impl Reader {
         let mut from = BufReader::new(from);
         while let Ok(Some(frame)) = frame::read(&mut from) {
             let received = MonotonicClock.now();
+            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             // Lines of others are none of ours; a frame that cannot be read ends the conversation.
             let Frame::Text(text) = frame else { continue };
             let Ok(request) = serde_json::from_slice(&text) else { break };
@@ -97,6 +124,7 @@ impl Reader {
                     let replied = MonotonicClock.now();
                     say(&self.out, &Reply::Clock { sent, received, replied }).is_ok()
                 }
+                Request::Alive => true,
                 Request::Begin { at } => self.begins.send(at).is_ok(),
                 Request::Stop => {
                     self.stop.store(true, Ordering::Relaxed);
@@ -114,7 +142,7 @@ impl Reader {
 
 /// A set of targets on its way.
 enum Set {
-    Opened(RealTargets),
+    Opened(Box<RealTargets>),
     Ready(Box<Session>),
 }
 
@@ -163,7 +191,7 @@ impl Agent {
                     alignment: opened.alignment(),
                     writable: opened.writable(),
                 };
-                self.sets.insert(set, Set::Opened(opened));
+                self.sets.insert(set, Set::Opened(Box::new(opened)));
                 Ok(reply)
             }
             Request::LookAtArea { set, workload } => {
@@ -201,7 +229,9 @@ impl Agent {
                 let (trial, totals) = (Box::new(made.trial), Box::new(made.totals));
                 Ok(Reply::Trial { trial, totals })
             }
-            Request::Clock { .. } | Request::Begin { .. } | Request::Stop => Ok(Reply::Done),
+            Request::Alive | Request::Clock { .. } | Request::Begin { .. } | Request::Stop => {
+                Ok(Reply::Done)
+            }
         }
     }
 

@@ -56,7 +56,7 @@ impl TrialBackend for ClientsBackend {
             return Err(TrialError::Interrupted);
         }
         // Clocks drift by microseconds a second: those of the first trial do for no later one.
-        agents.read_clocks(|_, link, clock| link.clock = clock).map_err(told)?;
+        agents.read_clocks(|_, link, clock| link.clock = clock).map_err(|error| told(&error))?;
         let shares = split(workload, seed, agents.links.len() as u32, self.sharing.0);
         let set = self.set;
         let request = |share: &Share| {
@@ -72,11 +72,12 @@ impl TrialBackend for ClientsBackend {
         let window = workload.runtime_ns;
         let spans = [window, workload.ramp_ns, workload.stop.io_timeout_ns];
         let longest = spans.iter().fold(BESIDE, |sum, span| sum + Duration::from_nanos(span.0));
-        let trials = agents.trial(&requests, (window, longest), tick).map_err(told)?;
+        let trials =
+            agents.trial(&requests, (window, longest), tick).map_err(|error| told(&error))?;
         let mut after: Vec<Option<ClientClock>> = vec![None; shares.len()];
         agents
             .read_clocks(|rank, _, clock| after[rank] = Some(clock))
-            .or_else(|error| if error.interrupted() { Ok(()) } else { Err(told(error)) })?;
+            .or_else(|error| if error.interrupted() { Ok(()) } else { Err(told(&error)) })?;
         let back: Vec<Option<Back>> = trials
             .each
             .into_iter()
@@ -85,8 +86,8 @@ impl TrialBackend for ClientsBackend {
         let parts: Vec<PartTotals> =
             back.iter().flatten().map(|back| back.totals.clone()).collect();
         let Some(mut measurement) = together(&parts) else {
-            agents.nobody_lost().map_err(told)?;
-            return Err(told(interrupted()));
+            agents.nobody_lost().map_err(|error| told(&error))?;
+            return Err(told(&interrupted()));
         };
         if measurement.ended_by == Some(record::EndedBy::Bytes) && workload.stop.passes.is_some() {
             // Of a shared target, passes are dealt out as bytes.
@@ -150,7 +151,7 @@ impl TrialBackend for ClientsBackend {
     }
 }
 
-fn told(error: SessionError) -> TrialError {
+fn told(error: &SessionError) -> TrialError {
     if error.interrupted() {
         TrialError::Interrupted
     } else {

@@ -4,14 +4,15 @@
 //! one that goes on long after its trial should have ended. Before a trial an agent that is lost is an
 //! error, because nothing was measured; in a trial it is a finding, and what the others measure is kept.
 
+use crate::agent::ALIVE_EVERY;
 use crate::launch::Launch;
-use crate::link::{Event, Link, What};
+use crate::link::{Event, Link, Out, What, say};
 use crate::protocol::{PROTOCOL, Reply, Request};
 use engine::{Clock, MonotonicClock};
 use record::{ClientClock, LostKind, Nanos};
 use session::{SessionError, StopFlag, VERSION};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 /// Exchanges by which a clock is read before a run, and after it.
@@ -34,6 +35,8 @@ pub(crate) struct Agents {
     silence: Duration,
     /// What started them.
     pub(crate) launched_by: String,
+    /// Gone once they are not needed any more.
+    alive: Arc<()>,
 }
 
 /// What became of a question: the answer, or `None` where the agent is lost.
@@ -44,12 +47,31 @@ impl Agents {
     pub(crate) fn start(launch: &mut Launch, silence: Duration, stop: &StopFlag) -> Result<Self> {
         let (tell, events) = mpsc::channel();
         let links = launch.links(&tell, stop)?;
-        let mut agents =
-            Self { links, events, stop: stop.clone(), silence, launched_by: launch.words() };
+        let mut agents = Self {
+            links,
+            events,
+            stop: stop.clone(),
+            silence,
+            alive: Arc::new(()),
+            launched_by: launch.words(),
+        };
+        agents.give_signs_of_life();
         agents.greet()?;
         agents.read_clocks(|_, link, clock| link.clock = clock)?;
         agents.nobody_lost()?;
         Ok(agents)
+    }
+
+    /// From now on all hear of this program each second, whatever it is at.
+    fn give_signs_of_life(&self) {
+        let outs: Vec<Out> = self.links.iter().map(Link::out).collect();
+        let over = Arc::downgrade(&self.alive);
+        std::thread::spawn(move || {
+            while over.upgrade().is_some() {
+                outs.iter().for_each(|out| say(out, &Request::Alive));
+                std::thread::sleep(ALIVE_EVERY);
+            }
+        });
     }
 
     /// Asks all who they are.

@@ -51,9 +51,8 @@ pub fn read(from: &mut impl BufRead) -> io::Result<Option<Frame>> {
     while at < MARK.len() {
         match byte(from)? {
             None if head.is_empty() => return Ok(None),
-            None => return Ok(Some(noise(&head))),
+            None | Some(b'\n') => return Ok(Some(noise(&head))),
             Some(next) if next == MARK.as_bytes()[at] => head.push(next),
-            Some(b'\n') => return Ok(Some(noise(&head))),
             Some(next) => {
                 head.push(next);
                 return rest_of_line(from, head).map(Some);

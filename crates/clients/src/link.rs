@@ -32,6 +32,8 @@ pub(crate) enum What {
     Ended(Option<String>),
 }
 
+/// Where an agent is asked; nothing once it is gone.
+pub(crate) type Out = Arc<Mutex<Option<Box<dyn Write + Send>>>>;
 type Lines = Arc<Mutex<VecDeque<String>>>;
 
 /// An agent.
@@ -48,7 +50,7 @@ pub(crate) struct Link {
     pub(crate) lost: Option<LostClient>,
     /// What it last told of the trial in progress: its share, requests, bytes.
     pub(crate) progress: Option<(f64, u64, u64)>,
-    to: Option<Box<dyn Write + Send>>,
+    to: Out,
     child: Option<Child>,
     /// The words that started it; none where it came by itself.
     words: String,
@@ -83,7 +85,7 @@ impl Link {
         let said = Arc::clone(&link.said);
         thread::spawn(move || {
             for line in BufReader::new(errors).lines().map_while(Result::ok) {
-                keep(&said, line);
+                keep(&said, &line);
             }
         });
         Ok(link)
@@ -109,7 +111,7 @@ impl Link {
             heard: Instant::now(),
             lost: None,
             progress: None,
-            to: Some(Box::new(to)),
+            to: Arc::new(Mutex::new(Some(Box::new(to)))),
             child: None,
             words: String::new(),
             known: false,
@@ -119,12 +121,12 @@ impl Link {
 
     /// Asks it something; what cannot be sent is known by the end of its stream.
     pub(crate) fn ask(&mut self, request: &Request) {
-        let Ok(text) = serde_json::to_vec(request) else { return };
-        if let Some(to) = &mut self.to
-            && frame::write(to, &text).is_err()
-        {
-            self.to = None;
-        }
+        say(&self.to, request);
+    }
+
+    /// Where it is asked, for the thread that gives signs of life.
+    pub(crate) fn out(&self) -> Out {
+        Arc::clone(&self.to)
     }
 
     /// It is gone: what was known of it is kept, and nothing is asked of it any more.
@@ -148,7 +150,7 @@ impl Link {
         let until_ns =
             self.progress.and(window).map(|length| Nanos((length.0 as f64 * share) as u64));
         self.lost = Some(LostClient { kind, reason, until_ns, ios, bytes });
-        self.to = None;
+        self.close();
     }
 
     /// How the program that carried it ended, if it did: its streams end a moment before it does.
@@ -172,7 +174,7 @@ impl Link {
 
     /// Closes its stream, at which it ends its load.
     pub(crate) fn close(&mut self) {
-        self.to = None;
+        *self.to.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -193,7 +195,18 @@ impl Drop for Link {
     }
 }
 
-fn keep(lines: &Lines, line: String) {
+/// Sends something, unless the agent is gone.
+pub(crate) fn say(out: &Out, request: &Request) {
+    let Ok(text) = serde_json::to_vec(request) else { return };
+    let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(to) = &mut *out
+        && frame::write(to, &text).is_err()
+    {
+        *out = None;
+    }
+}
+
+fn keep(lines: &Lines, line: &str) {
     if line.trim().is_empty() {
         return;
     }
@@ -211,7 +224,7 @@ fn listen(rank: usize, from: impl Read, noise: &Lines, events: &mpsc::Sender<Eve
     loop {
         let ended = match frame::read(&mut from) {
             Ok(Some(Frame::Noise(line))) => {
-                keep(noise, line);
+                keep(noise, &line);
                 continue;
             }
             Ok(Some(Frame::Text(text))) => match serde_json::from_slice(&text) {

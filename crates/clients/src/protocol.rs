@@ -24,6 +24,8 @@ pub enum Request {
         /// Version of the program.
         version: String,
     },
+    /// The coordinator is alive; has no answer.
+    Alive,
     /// What time it is.
     Clock {
         /// Handed back as it is.
