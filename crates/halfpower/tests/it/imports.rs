@@ -1,7 +1,7 @@
 //! Other tools' files through the program: what is printed, kept and found, and what a server of a
 //! monitoring system and the real iostat say of the same disks.
 
-use crate::program::{Outcome, found, halfpower, halfpower_in, program, run};
+use crate::program::{Outcome, Running, found, halfpower, halfpower_in, program, run};
 use kernel::Roots;
 use kernel::live::{Sampler, Selection};
 use record::{Figure, FindingCode, Interval, Observation};
@@ -10,6 +10,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use store::Store;
 use testkit::{LoopDevice, requires};
 
 /// Longer than a server takes to start on a slow machine.
@@ -405,17 +406,17 @@ fn a_recording_that_is_imported_twice_by_programs_at_once_is_one_document() {
     std::fs::write(folder.path().join("one.json"), text).unwrap();
     std::fs::write(folder.path().join("other.json"), text.replace("100.0", "200.0")).unwrap();
     let start = |name: &str| {
-        let mut command = crate::program::program();
+        let mut command = program();
         command.current_dir(folder.path()).args(["import", name, "--db", "kept.db"]);
-        crate::program::Running::start(command)
+        Running::start(command)
     };
     // Four programs at once, two of them with the same recording, and once more.
     for _ in 0..2 {
         let running = ["one.json", "other.json", "one.json", "other.json"].map(start);
-        for ended in running.map(crate::program::Running::end) {
+        for ended in running.map(Running::end) {
             assert!(matches!(ended.code, Some(0 | 1)), "{ended:?}");
         }
     }
-    let store = store::Store::open_existing(&folder.path().join("kept.db")).unwrap();
-    assert_eq!(store.list::<record::Observation>().unwrap().len(), 2);
+    let store = Store::open_existing(&folder.path().join("kept.db")).unwrap();
+    assert_eq!(store.list::<Observation>().unwrap().len(), 2);
 }
