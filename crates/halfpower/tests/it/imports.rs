@@ -58,7 +58,7 @@ fn what_was_read_is_printed_within_80_columns_and_kept() {
     ] {
         assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{text}");
     }
-    let store = store::Store::open_existing(&folder.path().join("a.db")).unwrap();
+    let store = Store::open_existing(&folder.path().join("a.db")).unwrap();
     let kept: Observation = store.document(&id).unwrap();
     assert_eq!(kept.intervals.len(), 10);
     // As JSON it is a file of a form that is read.
