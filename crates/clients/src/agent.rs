@@ -9,7 +9,7 @@ use crate::frame::{self, Frame};
 use crate::protocol::{PROTOCOL, Reply, Request};
 use engine::{Clock, MonotonicClock};
 use record::Nanos;
-use session::{Display, Here, Opener, RealTargets, Session, SessionError, Shown, StopFlag};
+use session::{Display, Opener, RealTargets, Session, SessionError, Shown, StopFlag, ThisMachine};
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
@@ -184,7 +184,7 @@ impl Agent {
             Request::Hello { .. } => Ok(hello()),
             Request::Open { set, targets, access, size, min_request } => {
                 let paths: Vec<&Path> = targets.iter().map(Path::new).collect();
-                let opened = Here.open(&paths, &Access::from(access), size, min_request)?;
+                let opened = ThisMachine.open(&paths, &Access::from(access), size, min_request)?;
                 let reply = Reply::Opened {
                     facts: opened.all_facts().cloned().collect(),
                     identities: paths.iter().map(|path| target::identity(path)).collect(),

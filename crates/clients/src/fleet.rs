@@ -6,7 +6,7 @@
 
 use crate::agent::ALIVE_EVERY;
 use crate::launch::Launch;
-use crate::link::{Event, Link, Out, What, say};
+use crate::link::{Event, Link, Message, Out, say};
 use crate::protocol::{PROTOCOL, Reply, Request};
 use engine::{Clock, MonotonicClock};
 use record::{ClientClock, LostKind, Nanos};
@@ -181,14 +181,14 @@ impl Agents {
             let link = &mut self.links[rank];
             link.heard = Instant::now();
             match what {
-                What::Reply(reply) => match *reply {
+                Message::Reply(reply) => match *reply {
                     Reply::Alive => {}
                     Reply::Progress { share, ios, bytes } => {
                         link.progress = Some((share, ios, bytes));
                     }
                     other => take(rank, at, other),
                 },
-                What::Ended(why) => {
+                Message::Ended(why) => {
                     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
                     let text = format!("its connection ended{why}");
                     link.lose(LostKind::Ended, text, window);

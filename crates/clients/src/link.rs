@@ -23,10 +23,10 @@ pub(crate) struct Event {
     pub(crate) rank: usize,
     /// When it came, by the monotonic clock.
     pub(crate) at: Nanos,
-    pub(crate) what: What,
+    pub(crate) what: Message,
 }
 
-pub(crate) enum What {
+pub(crate) enum Message {
     Reply(Box<Reply>),
     /// The stream ended: why, where that is known.
     Ended(Option<String>),
@@ -159,6 +159,8 @@ impl Link {
         let begin = Instant::now();
         while begin.elapsed() < ENDING {
             if let Ok(Some(status)) = child.try_wait() {
+                // Its last words are read by another thread.
+                thread::sleep(Duration::from_millis(20));
                 return Some(status.to_string());
             }
             thread::sleep(Duration::from_millis(5));
@@ -228,7 +230,7 @@ fn listen(rank: usize, from: impl Read, noise: &Lines, events: &mpsc::Sender<Eve
                 continue;
             }
             Ok(Some(Frame::Text(text))) => match serde_json::from_slice(&text) {
-                Ok(reply) => match tell(What::Reply(Box::new(reply))) {
+                Ok(reply) => match tell(Message::Reply(Box::new(reply))) {
                     true => continue,
                     false => return,
                 },
@@ -237,7 +239,7 @@ fn listen(rank: usize, from: impl Read, noise: &Lines, events: &mpsc::Sender<Eve
             Ok(None) => None,
             Err(error) => Some(error.to_string()),
         };
-        tell(What::Ended(ended));
+        tell(Message::Ended(ended));
         return;
     }
 }

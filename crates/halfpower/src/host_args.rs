@@ -2,12 +2,11 @@
 
 use crate::failure::usage;
 use crate::output::Verdict;
-use crate::run_args::first_given;
 use crate::values::one_of;
 use clap::Args;
 use clients::{Clients, DEFAULT_LAUNCH, Launch, Rank};
 use record::{Nanos, TargetSharing};
-use session::{Here, Opener, StopFlag};
+use session::{Opener, StopFlag, ThisMachine};
 use std::path::PathBuf;
 
 /// How long an agent may be silent where nobody says it: it gives a sign of life each second.
@@ -56,11 +55,11 @@ impl HostArgs {
             Some(hosts) => Launch::new(hosts, self.launch.as_deref().unwrap_or(DEFAULT_LAUNCH))?,
             None if self.mpi => Rank::of_environment(self.rendezvous.as_deref())?.launch(),
             None => {
-                return match first_given(&unused) {
-                    Some(flag) => {
+                return match unused.iter().find(|(_, given)| *given) {
+                    Some((flag, _)) => {
                         Err(usage(format!("{flag} is for several machines; add --hosts")))
                     }
-                    None => Ok(Box::new(Here)),
+                    None => Ok(Box::new(ThisMachine)),
                 };
             }
         };

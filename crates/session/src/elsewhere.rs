@@ -1,73 +1,12 @@
 //! Targets that are open on other machines: the same steps as here, carried out there.
 //!
-//! Whoever opens targets does so through an [`Opener`]. [`Here`] is this machine. What stands behind another
-//! one must do all that [`RealTargets`] does, on every machine that it speaks for, and hand back a backend
-//! of trials: plans, driver, store and documents then do not know the difference.
+//! What stands behind them must do all that targets here do, on every machine that it speaks for, and hand
+//! back a backend of trials: plans, driver, store and documents then do not know the difference.
 
-use crate::{Display, RealTargets, Result, StopFlag};
-use record::{Bytes, CacheMode, EngineName, Finding, Target, Workload};
-use std::path::Path;
+use crate::{Display, Result, StopFlag};
+use record::{CacheMode, EngineName, Finding, Target, Workload};
 use std::rc::Rc;
-use target::Access;
 use trial::TrialBackend;
-use workload::Spec;
-
-/// Opens targets, on this machine or on others.
-pub trait Opener {
-    /// Opens what the paths mean, without writing anything. A target must hold `min_request` bytes.
-    ///
-    /// # Errors
-    /// If one cannot be opened, is too small, named twice, or refused for safety.
-    fn open(
-        &self,
-        paths: &[&Path],
-        access: &Access,
-        size: Option<Bytes>,
-        min_request: Bytes,
-    ) -> Result<RealTargets>;
-
-    /// What a command line asks of each client, as one load: that of all of them.
-    ///
-    /// # Errors
-    /// If something of it cannot be had on several machines.
-    fn whole(&self, spec: Spec) -> Result<Spec> {
-        Ok(spec)
-    }
-
-    /// The machines that make a load together, by name; none where it is this one alone.
-    fn clients(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Whether the machine has what a job asks of it beside its targets, as far as that can be known now.
-    ///
-    /// # Errors
-    /// If it has not.
-    fn check_machine(&self, asked: &Workload) -> Result<()> {
-        crate::check_machine(asked)
-    }
-
-    /// Whether the engine that is used by default can be had where the targets are.
-    fn has_default_engine(&self) -> bool {
-        engine::probe_default_engine().is_ok()
-    }
-}
-
-/// This machine.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Here;
-
-impl Opener for Here {
-    fn open(
-        &self,
-        paths: &[&Path],
-        access: &Access,
-        size: Option<Bytes>,
-        min_request: Bytes,
-    ) -> Result<RealTargets> {
-        RealTargets::open(paths, access, size, min_request)
-    }
-}
 
 /// Targets that are open on other machines.
 pub trait TargetsElsewhere {
