@@ -1,6 +1,7 @@
 //! `halfpower check`: the profile of a disk within a minute or so.
 
 use crate::failure::{interrupted, usage};
+use crate::host_args::HostArgs;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
@@ -9,7 +10,7 @@ use clap::Args;
 use diagnose::Omitted;
 use plan::{CheckPlan, CheckSettings, CommitsPlan, DiagnosisPlan, MIN_BUDGET, Plan, SideBySide};
 use record::{Bytes, CacheMode, Nanos, Profile, format_nanos};
-use session::{Driver, End, RealTargets, Session, StopFlag, Targets};
+use session::{Driver, End, Session, StopFlag, Targets};
 use std::path::Path;
 
 /// Measuring time where none is asked for: of the plain check, and of one for diagnosis.
@@ -54,11 +55,19 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     size: Option<Bytes>,
     #[command(flatten)]
+    hosts: HostArgs,
+    #[command(flatten)]
     results: ResultArgs,
 }
 
 pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
+    if let Some(verdict) = arguments.hosts.take_part(stop)? {
+        return Ok(verdict);
+    }
     let simulated = session::simulated(&arguments.target)?;
+    if simulated.is_some() && arguments.hosts.given() {
+        return Err(usage("--hosts means nothing for a simulated target"));
+    }
     let budget = arguments.budget.unwrap_or(match (arguments.for_diagnosis, simulated.is_some()) {
         (false, _) => QUICK_BUDGET,
         (true, false) => DIAGNOSIS_BUDGET,
@@ -158,13 +167,14 @@ fn open(
 ) -> anyhow::Result<Session> {
     let path = Path::new(&arguments.target);
     let (access, size) = (target::Access::ReadOnly, arguments.size);
-    let mut target = RealTargets::open(&[path], &access, size, LARGEST_REQUEST)?;
+    let opener = arguments.hosts.opener(stop)?;
+    let mut target = opener.open(&[path], &access, size, LARGEST_REQUEST)?;
     let write = !arguments.no_write && target.writable();
     for cache in [CacheMode::Device, CacheMode::All, CacheMode::None] {
         target.open_mode(cache, write)?;
     }
     let style = report::Style::default();
-    let about = report::target_text(target.facts(), Some(&target.environment), &style);
+    let about = report::target_text(target.facts(), target.conditions(), &style);
     if !output::is_quiet() {
         output::say(about.trim_end());
     }

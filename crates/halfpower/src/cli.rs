@@ -32,6 +32,8 @@ pub(crate) enum Verb {
     Check(crate::check::CheckArgs),
     /// Run one trial.
     Run(Box<crate::run_args::RunArgs>),
+    /// Take part in a load of several machines (started by `run --hosts`).
+    Agent(crate::agent::AgentArgs),
     /// What memory, bus, link and disk carry against what is advertised, and which one binds.
     Limits(crate::limits::LimitsArgs),
     /// Throughput against position: zones, the loss from outside to inside, the lowest rate.

@@ -105,6 +105,8 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
         preconditioning: None,
         beside: Vec::new(),
         total: None,
+        clients: None,
+        parts: Vec::new(),
     })
 }
 

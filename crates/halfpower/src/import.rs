@@ -77,9 +77,12 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<
             ::import::read_files(&files, arguments.format, &options(arguments))?
         }
     };
-    // A document of ours keeps what it is; others get an id and the time of their import.
+    // A document of ours keeps what it is; others get the time of their import, and an id that is a hash of
+    // what was read: the same recording, imported again, takes the place of the earlier one.
     for observation in observations.iter_mut().filter(|it| it.id.is_empty()) {
-        (observation.id, observation.time) = session::identity(None);
+        let id = ::record::hex_digest(&serde_json::to_string(&*observation)?);
+        observation.time = session::identity(None).1;
+        observation.id = id;
         observation.halfpower_version = VERSION.to_owned();
     }
     let text = output::documents(arguments.save.json, &observations, report::observation)?;

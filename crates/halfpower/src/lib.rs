@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod advise;
+mod agent;
 mod check;
 mod cli;
 mod compare;
@@ -21,6 +22,7 @@ mod extent;
 mod failure;
 mod fio_results;
 mod fio_runs;
+mod host_args;
 mod import;
 mod limits;
 mod observing;
@@ -104,6 +106,7 @@ fn outcome(arguments: &cli::Cli) -> anyhow::Result<output::Verdict> {
     signals::stop_flag(second_ends).and_then(|stop| match &arguments.verb {
         Verb::Check(check) => check::check(check, &stop),
         Verb::Run(run) => run::run(run, &stop),
+        Verb::Agent(arguments) => agent::agent(arguments, &stop),
         Verb::Profile(profile) => profile::profile(profile, &stop),
         Verb::Predict(arguments) => predict::predict(arguments, &stop),
         Verb::WhatIf(arguments) => whatif::whatif(arguments, &stop),

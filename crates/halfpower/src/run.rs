@@ -30,6 +30,9 @@ pub(crate) fn run_into(
     if let Some(name) = &arguments.show_sim {
         return output::print(&session::shown_simulated(name)?);
     }
+    if let Some(verdict) = arguments.hosts.take_part(stop)? {
+        return Ok(verdict);
+    }
     // Everything that can fail without a measurement fails before it.
     let simulated = simulated(arguments)?;
     let seed = session::seed(arguments.load.seed, simulated.is_some());
@@ -45,11 +48,12 @@ pub(crate) fn run_into(
             (session, workload, store, files)
         }
         None => {
-            let spec = arguments.spec();
+            let opener = arguments.hosts.opener(stop)?;
+            let spec = opener.whole(arguments.spec())?;
             let beside =
                 Beside { cost_fit: arguments.cost_fit, precondition: arguments.place.precondition };
             let (targets, workload) =
-                session::open_for_run(&spec, &arguments.target_sets(), beside)?;
+                session::open_for_run(&spec, &arguments.target_sets(), beside, opener.as_ref())?;
             let store = arguments.results.save.store()?;
             let files = Files::open(arguments, &workload, store.as_ref())?;
             let session = targets.into_session(workload.engine, seed, stop, &mut progress)?;

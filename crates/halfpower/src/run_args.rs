@@ -3,6 +3,7 @@
 //! What was not given stays an option where its absence means something: an error about a flag
 //! must not come from a default, and a default may depend on another flag.
 
+use crate::host_args::HostArgs;
 use crate::store_args::SaveArgs;
 use crate::values::{
     Mix, Rates, cache, choice, direct, engine, io_priority, mix, one_of, percent, ppm, raid, rates,
@@ -68,6 +69,7 @@ pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     halfpower run /dev/sdb --replay log.io --replay-speed 2   recorded requests, twice as fast\n  \
     halfpower run jobs.fio            fio's job files\n  \
     halfpower run --name=a --filename=/dev/sdb --rw=randread --direct=1   fio's command line\n  \
+    halfpower run /mnt/nfs/big.file --hosts a,b,c --iodepth 8   from three machines\n  \
     halfpower run sim:mm1,service=5ms --iodepth 4\n  \
     halfpower run --show-sim st15150w > my.toml   a device to change: sim:my.toml\n\n\
     Sizes: k m g are powers of 1024, kB MB GB powers of 1000, KiB MiB GiB powers of\n\
@@ -104,6 +106,8 @@ pub(crate) struct RunArgs {
     /// Runs a row of sizes and fits fixed and marginal cost, buffered and direct.
     #[arg(long, help_heading = "Processor cost")]
     pub(crate) cost_fit: bool,
+    #[command(flatten)]
+    pub(crate) hosts: HostArgs,
     #[command(flatten, next_help_heading = "Results")]
     pub(crate) results: ResultArgs,
     #[command(flatten, next_help_heading = "Safety")]

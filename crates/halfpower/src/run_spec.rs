@@ -254,6 +254,7 @@ impl RunArgs {
         let (results, save) = (&self.results, &self.results.save);
         first_given(&[
             ("--beside", !self.jobs.beside.is_empty()),
+            ("--hosts", self.hosts.given()),
             ("--list-sim", self.list_sim),
             ("--show-sim", self.show_sim.is_some()),
             ("--seed", self.load.seed.is_some()),
@@ -276,6 +277,7 @@ impl RunArgs {
     fn real_only_alone(&self) -> Option<&'static str> {
         let place = &self.place;
         first_given(&[
+            ("--hosts", self.hosts.given()),
             ("--overwrite", self.safety.overwrite),
             ("--destroy-data-on", !self.safety.destroy_data_on.is_empty()),
             ("--ioengine", place.ioengine.is_some()),
@@ -303,6 +305,14 @@ impl RunArgs {
 
     /// A mistake that the parser cannot see, in flags that are no part of the workload.
     pub(crate) fn contradiction(&self) -> Option<String> {
+        let alone = first_given(&[
+            ("--cost-fit", self.cost_fit),
+            ("--cpu-upper", self.cpu_upper),
+            ("--precondition", self.place.precondition),
+        ]);
+        if let Some(flag) = alone.filter(|_| self.hosts.given()) {
+            return Some(format!("{flag} is for one machine; leave it out, or --hosts"));
+        }
         if self.jobs.start_delay.is_some() {
             let text = "--start-delay is for a job beside the first; write it into its --beside";
             return Some(text.to_owned());

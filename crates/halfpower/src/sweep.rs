@@ -9,6 +9,7 @@
 //! by a flag for each axis: a file and a command line then say the same.
 
 use crate::failure::{interrupted, usage};
+use crate::host_args::HostArgs;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::run_args::{RunArgs, SafetyArgs, first_given};
@@ -20,7 +21,7 @@ use record::{Experiment, Trial, quoted};
 use session::experiment::{
     Line, Maxima, OpenedDesign, ReadLine, ReadyLine, rounding_findings, set_rates,
 };
-use session::{Driver, End, StopFlag, Targets};
+use session::{Driver, End, Opener, StopFlag, Targets};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -79,6 +80,8 @@ pub(crate) struct SweepArgs {
     )]
     note: Option<String>,
     #[command(flatten)]
+    hosts: HostArgs,
+    #[command(flatten)]
     results: ResultArgs,
     #[command(flatten, next_help_heading = "Safety")]
     safety: SafetyArgs,
@@ -91,6 +94,9 @@ pub(crate) fn sweep(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Ve
     if arguments.saved {
         let save = &arguments.results.save;
         return save.keeping.print_all(save.json, report::experiment_list_text);
+    }
+    if let Some(verdict) = arguments.hosts.take_part(stop)? {
+        return Ok(verdict);
     }
     match &arguments.resume {
         Some(id) => resume(arguments, id, stop),
@@ -139,7 +145,8 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     }
     let simulated = session::one_simulated(names)?.is_some();
     let seed = session::seed(arguments.results.seed, simulated);
-    let opened = open(arguments, &design, names, simulated)?;
+    let opener = arguments.hosts.opener(stop)?;
+    let opened = open(arguments, &design, names, opener.as_ref())?;
     let left_out = opened.left_out.sentences();
     for sentence in &left_out {
         output::remark(sentence);
@@ -149,6 +156,14 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     }
     let note = arguments.note.as_deref().unwrap_or_default();
     let mut experiment = opened.experiment(&design, names, seed, note);
+    experiment.clients = opener.clients();
+    if arguments.hosts.given()
+        && (arguments.dry_run || opened.ready.iter().any(|it| it.line.shares))
+    {
+        let text =
+            "--hosts: --dry-run and rates that are shares of the largest one are for one machine";
+        return Err(usage(text));
+    }
     if arguments.dry_run {
         return output::print(&script(&experiment, &opened, &left_out));
     }
@@ -175,14 +190,18 @@ fn open(
     arguments: &SweepArgs,
     design: &Design,
     targets: &[String],
-    simulated: bool,
+    opener: &dyn Opener,
 ) -> anyhow::Result<OpenedDesign> {
+    let simulated = session::one_simulated(targets)?.is_some();
+    if simulated && arguments.hosts.given() {
+        return Err(usage("--hosts means nothing for a simulated target"));
+    }
     if design.precondition && simulated {
         output::remark(
             "nothing is written first: a simulated drive has its state by its key preconditioned=",
         );
     }
-    Ok(OpenedDesign::open(design, targets, &arguments.safety.access(), &read_line)?)
+    Ok(OpenedDesign::open(design, targets, &arguments.safety.access(), &read_line, opener)?)
 }
 
 /// A line of a design, read by the parser of `run`.
@@ -229,7 +248,17 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Ve
     let targets = if missing.is_empty() {
         Targets::none(stop)
     } else {
-        let opened = open(arguments, &design, &names, simulated)?;
+        let opener = arguments.hosts.opener(stop)?;
+        if opener.clients() != experiment.clients {
+            let text = match experiment.clients.join(",") {
+                hosts if hosts.is_empty() => {
+                    "it was begun on this machine alone; leave --hosts out".to_owned()
+                }
+                hosts => format!("it was begun on several machines; give --hosts {hosts}"),
+            };
+            return Err(usage(text));
+        }
+        let opened = open(arguments, &design, &names, opener.as_ref())?;
         if !missing.iter().all(|at| opened.runs(&experiment.plan[*at as usize].levels)) {
             return Err(usage(format!(
                 "the rest cannot be run as it was planned; {}; give the targets and the safety \

@@ -20,7 +20,7 @@ use record::{
     CacheMode, EngineName, Nanos, ObservedDevice, Replay, RequestsSummary, Trial, Workload, quoted,
 };
 use replay::ReplayError;
-use session::{Beside, Driver, End, StopFlag, Targets, VERSION};
+use session::{Beside, Driver, End, StopFlag, Targets, ThisMachine, VERSION};
 use std::path::Path;
 use std::sync::Arc;
 use workload::Spec;
@@ -235,7 +235,8 @@ fn run(
             let writes = first.all().any(|(_, job)| job.asked.writes());
             let access = if writes { arguments.safety.access() } else { target::Access::ReadOnly };
             let sets = [(vec![target.to_owned()], access)];
-            let (targets, workload) = session::open_for_run(first, &sets, Beside::default())?;
+            let (targets, workload) =
+                session::open_for_run(first, &sets, Beside::default(), &ThisMachine)?;
             let session = targets.into_session(workload.engine, seed, stop, &mut progress)?;
             workloads.push(session::workload_here(first, &session, workload)?);
             // On the same targets, which are open.

@@ -66,6 +66,7 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
         seed: input.seed,
         simulated: input.simulated,
         target: input.target,
+        clients: Vec::new(),
         environment: input.environment,
         budget_ns: input.budget_ns,
         measured_ns: measured,

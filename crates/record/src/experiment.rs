@@ -156,8 +156,11 @@ pub struct Experiment {
     pub note: String,
     /// The targets.
     pub targets: Vec<Target>,
-    /// Conditions; null for a simulated target.
+    /// Conditions; null for a simulated target, and where several machines made it.
     pub environment: Option<Environment>,
+    /// The machines that made the load together, by name; absent where one did alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<String>,
     /// Names of the axes, in the order of the design.
     pub axes: Vec<String>,
     /// All trials, in the order in which they are run.

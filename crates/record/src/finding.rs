@@ -171,6 +171,18 @@ pub enum FindingCode {
     ImpossibleFigures,
     /// Times of a source are not all said by it.
     TimesAssumed,
+    /// A client of a load from several machines has no result.
+    ClientLost,
+    /// The clients did not begin together.
+    ClientsApart,
+    /// The clocks of the clients are not known well enough to say whether they began together.
+    ClientClockUnsure,
+    /// A client is much slower than the others.
+    ClientStraggles,
+    /// A shared target serves its clients unequally.
+    UnequalShares,
+    /// The clients are not alike.
+    ClientsDiffer,
 }
 
 impl FindingCode {

@@ -12,6 +12,7 @@
 
 mod capability;
 mod cause;
+mod clients;
 mod commits;
 mod comparison;
 mod cost_fit;
@@ -54,6 +55,7 @@ mod zones;
 
 pub use capability::Capability;
 pub use cause::CauseCode;
+pub use clients::{Client, ClientClock, Clients, LostClient, LostKind, TargetSharing, jain_index};
 pub use commits::{CommitNeed, CommitPoint, CommitPrediction, CommitVerdict, Commits, LogKind};
 pub use comparison::{
     COMPARISON_SCHEMA, ComparedCell, ComparedCondition, ComparedGroup, ComparedKind,

@@ -27,8 +27,11 @@ pub struct Profile {
     pub simulated: bool,
     /// What was measured.
     pub target: Target,
-    /// Conditions; null for a simulated target.
+    /// Conditions; null for a simulated target, and where several machines made it.
     pub environment: Option<Environment>,
+    /// The machines that made the load together, by name; absent where one did alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<String>,
     /// Measuring time that was allowed.
     pub budget_ns: Nanos,
     /// Measuring time that was used.

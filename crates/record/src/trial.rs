@@ -1,8 +1,8 @@
 //! The trial document: one workload run once on one target.
 
 use crate::{
-    ArrayResult, Bytes, DropCache, Environment, Estimate, Finding, HistogramSnapshot, Instead,
-    LoadFigures, Measured, Nanos, OpKind, Target, Workload,
+    ArrayResult, Bytes, Clients, DropCache, Environment, Estimate, Finding, HistogramSnapshot,
+    Instead, LoadFigures, Measured, Nanos, OpKind, Target, Workload,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,13 @@ pub struct Trial {
     /// All jobs together, over their common window; absent where a job was alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Measured<Box<TrialResult>>>,
+    /// The machines that made it together; absent where one program made it alone. Then the result is that
+    /// of all of them, and conditions and counters stand in [`Trial::parts`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<Box<Clients>>,
+    /// The own trial of each client that has one, in their order; absent without clients.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Trial>,
 }
 
 /// What came of a job beside the first.
@@ -100,7 +107,14 @@ impl Trial {
     #[must_use]
     pub fn clean(&self) -> bool {
         let beside = || self.beside.iter().all(|job| Finding::none_invalid(&job.findings));
-        self.first_clean() && beside()
+        self.first_clean() && beside() && self.parts.iter().all(Self::clean)
+    }
+
+    /// The part of a client, with its place among the clients; `None` where it has no result.
+    #[must_use]
+    pub fn part(&self, rank: usize) -> Option<&Self> {
+        let id = self.clients.as_ref()?.each.get(rank)?.trial_id.as_ref()?;
+        self.parts.iter().find(|part| part.id == *id)
     }
 
     /// Reads and writes, or trims in place of those, as far as they were asked for.
@@ -153,7 +167,13 @@ impl Trial {
     #[must_use]
     pub fn job(&self, index: usize) -> Option<Self> {
         let not = || "the counters do not tell jobs apart".to_owned();
-        let mut alone = Self { beside: Vec::new(), total: None, ..self.clone() };
+        let mut alone = Self {
+            beside: Vec::new(),
+            total: None,
+            clients: None,
+            parts: Vec::new(),
+            ..self.clone()
+        };
         alone.workload.beside.clear();
         if self.workload.beside.is_empty() {
             return (index == 0).then_some(alone);
@@ -310,7 +330,9 @@ pub struct WarmUp {
 }
 
 /// What ended a run before its run time was over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum EndedBy {
     /// All bytes asked for were transferred.

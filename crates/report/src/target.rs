@@ -238,3 +238,11 @@ pub(crate) fn conditions(
     story.condition("measured", format!("{when}halfpower {version}, seed {seed}"));
     story.condition("id", story.id.clone());
 }
+
+/// The machines that made a load together, where there are several.
+pub(crate) fn clients(story: &mut Story, clients: &[String]) {
+    if !clients.is_empty() {
+        let names = clients.join(", ");
+        story.condition("clients", format!("{}: {names}", clients.len()));
+    }
+}

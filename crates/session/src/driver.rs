@@ -164,6 +164,7 @@ impl<'a> Driver<'a> {
                 session.read_into_cache(*start, *length)?;
             }
             Preparation::Treatment(name) => {
+                session.is_here(name)?;
                 finish = Some(treatment::known(name)?.prepare(session, workload)?);
             }
         }

@@ -51,6 +51,17 @@ pub enum SessionError {
     /// The device stopped answering: what became of what was measured.
     #[error("the device stopped answering; {0}")]
     Silent(String),
+    /// A client of a load from several machines cannot do what was asked: what it says, and the exit code
+    /// that it would end with.
+    #[error("{host}: {message}")]
+    Client {
+        /// Its name, as it was given.
+        host: String,
+        /// What it says, and what to do.
+        message: String,
+        /// The exit code.
+        exit_code: u8,
+    },
     /// What is here, or what was found, leaves no result: the reason, and what to do.
     #[error("{0}")]
     NoResult(String),
@@ -63,6 +74,7 @@ impl SessionError {
         match self {
             Self::Target(error) => error.exit_code(),
             Self::Spec(_) | Self::Build(_) | Self::Usage(_) => USAGE,
+            Self::Client { exit_code, .. } => *exit_code,
             Self::Interrupted(_) | Self::Trial(TrialError::Interrupted) => INTERRUPTED,
             _ => NO_RESULT,
         }

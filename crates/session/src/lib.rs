@@ -8,8 +8,11 @@
 mod cost_fit;
 mod cpu_pass;
 mod driver;
+mod elsewhere;
 mod error;
 pub mod experiment;
+mod machine;
+mod opener;
 mod profile;
 mod progress;
 mod real;
@@ -22,11 +25,14 @@ mod treatment;
 pub use cost_fit::cost_fit;
 pub use cpu_pass::{CacheState, add_upper_bound};
 pub use driver::{Driver, End, Finished, precondition, simulate};
+pub use elsewhere::{PreparedElsewhere, TargetsElsewhere};
 pub use error::{INTERRUPTED, NO_RESULT, SessionError, USAGE, something_completed};
+pub use machine::check_machine;
+pub use opener::{Opener, ThisMachine};
 pub use profile::{area_of, drift_now, open_again, profile};
 pub use progress::{Display, ProgressLines, Shown, duration};
 pub use real::RealTargets;
-pub use session::{Session, identity};
+pub use session::{PartOfTrial, Session, identity};
 pub use single::{Beside, TargetSet, open_for_run, simulated_for_run, workload_for, workload_here};
 pub use targets::{Members, Targets, one_simulated, simulated_array, simulated_disks, striped};
 

@@ -47,6 +47,9 @@ pub fn profile(
         trials,
         earlier: &earlier,
     });
+    let clients = trials.iter().find_map(|trial| trial.clients.as_ref());
+    let each = clients.iter().flat_map(|clients| &clients.each);
+    profile.clients = each.map(|client| client.host.clone()).collect();
     profile.advice = diagnose::advise(&profile);
     if let Measured::Value(commits) = &mut profile.commits {
         commits.verdicts = diagnose::commit_verdicts(commits);

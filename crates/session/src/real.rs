@@ -1,5 +1,6 @@
 //! Real targets on the way to a session: known and opened, but not yet written.
 
+use crate::elsewhere::{Elsewhere, TargetsElsewhere};
 use crate::progress::preparing;
 use crate::session::area_on;
 use crate::{Display, Result, Session, SessionError, StopFlag, add_new};
@@ -11,6 +12,7 @@ use record::{
 };
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use target::{Access, TargetHandle};
 use trial::RealBackend;
@@ -19,15 +21,16 @@ use trial::RealBackend;
 const BUSY_SHARE: f64 = 0.02;
 
 /// Real targets on their way to a session.
-#[derive(Debug)]
 pub struct RealTargets {
     roots: Roots,
     handles: Vec<TargetHandle>,
-    /// Conditions.
-    pub environment: Environment,
+    /// Conditions here.
+    environment: Environment,
     files: BTreeMap<CacheMode, Vec<OwnedFile>>,
     /// Sets of targets for jobs beside the first.
     beside: Vec<Self>,
+    /// Where they are, if that is not here; then there are no handles.
+    elsewhere: Option<Elsewhere>,
 }
 
 impl RealTargets {
@@ -58,13 +61,30 @@ impl RealTargets {
             .ok_or_else(|| SessionError::usage("no target is named; name at least one"))?;
         let environment = kernel::environment(&roots, first.facts.device.as_ref());
         let (files, beside) = (BTreeMap::new(), Vec::new());
-        Ok(Self { roots, handles, environment, files, beside })
+        Ok(Self { roots, handles, environment, files, beside, elsewhere: None })
+    }
+
+    /// Targets that are open on other machines.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn elsewhere(targets: Rc<dyn TargetsElsewhere>) -> Result<Self> {
+        if targets.facts().is_empty() {
+            return Err(SessionError::usage("no target is named; name at least one"));
+        }
+        let roots = Roots::default();
+        let environment = kernel::environment(&roots, None);
+        let (handles, files, beside) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Ok(Self { roots, handles, environment, files, beside, elsewhere: Some(targets) })
     }
 
     /// Facts of the first.
     #[must_use]
     pub fn facts(&self) -> &Target {
-        &self.handles[0].facts
+        match &self.elsewhere {
+            Some(there) => &there.facts()[0],
+            None => &self.handles[0].facts,
+        }
     }
 
     /// Adds a set of targets for jobs beside the first.
@@ -85,26 +105,41 @@ impl RealTargets {
         }
     }
 
+    /// Conditions, where the targets are here: on other machines each has its own.
+    #[must_use]
+    pub fn conditions(&self) -> Option<&Environment> {
+        self.elsewhere.is_none().then_some(&self.environment)
+    }
+
     /// Facts of all.
     pub fn all_facts(&self) -> impl Iterator<Item = &Target> {
-        self.handles.iter().map(|handle| &handle.facts)
+        let there = self.elsewhere.iter().flat_map(|there| there.facts());
+        self.handles.iter().map(|handle| &handle.facts).chain(there)
     }
 
     /// What offsets and sizes past the page cache must be multiples of, in bytes: on all of them,
     /// because alignments are powers of two.
-    pub(crate) fn alignment(&self) -> u64 {
+    #[must_use]
+    pub fn alignment(&self) -> u64 {
+        if let Some(there) = &self.elsewhere {
+            return there.alignment();
+        }
         self.handles.iter().map(|handle| handle.alignment_bytes).max().unwrap_or(1)
     }
 
     /// Whether runs may write to them.
     #[must_use]
     pub fn writable(&self) -> bool {
-        self.handles.iter().all(|handle| handle.writable)
+        let there = self.elsewhere.as_ref().is_none_or(|there| there.writable());
+        there && self.handles.iter().all(|handle| handle.writable)
     }
 
     /// What others do on the disk right now, if it is worth saying and can be seen.
     #[must_use]
     pub fn busy_finding(&self) -> Option<Finding> {
+        if self.elsewhere.is_some() {
+            return None;
+        }
         let disk = self.facts().device.as_ref()?;
         let activity = kernel::device_in_flight_activity(&self.roots, disk, 300).ok()?;
         (activity.busy_share > BUSY_SHARE).then(|| {
@@ -124,9 +159,14 @@ impl RealTargets {
         })
     }
 
-    /// Learns how existing files lie on their devices where the workload uses them; an error if the
-    /// area holds what must not be measured, as a hole.
-    pub(crate) fn look_at_area(&mut self, workload: &Workload) -> Result<()> {
+    /// Learns how existing files lie on their devices where the workload uses them.
+    ///
+    /// # Errors
+    /// If the area holds what must not be measured, as a hole.
+    pub fn look_at_area(&mut self, workload: &Workload) -> Result<()> {
+        if let Some(there) = &self.elsewhere {
+            return there.look_at_area(workload);
+        }
         for handle in &mut self.handles {
             let (offset, length) = area_on(workload, &handle.facts);
             handle.look_at_area(offset, length)?;
@@ -139,6 +179,9 @@ impl RealTargets {
     /// # Errors
     /// If the file system does not honour them.
     pub fn open_mode(&mut self, cache: CacheMode, write: bool) -> Result<()> {
+        if let Some(there) = &self.elsewhere {
+            return there.open_mode(cache, write);
+        }
         let files = self.handles.iter().map(|handle| target::reopen(handle, cache, write));
         self.files.insert(cache, files.collect::<Result<_, _>>()?);
         Ok(())
@@ -150,6 +193,10 @@ impl RealTargets {
     /// # Errors
     /// What they refuse.
     pub(crate) fn try_engines(&self, workload: &Workload) -> Result<()> {
+        // Machines elsewhere open their engines when the run is prepared there.
+        if self.elsewhere.is_some() {
+            return Ok(());
+        }
         // A fall-back is another workload, and refuses nothing that was asked for by name.
         if workload.engine == engine::DEFAULT_ENGINE && engine::probe_default_engine().is_err() {
             return Ok(());
@@ -204,6 +251,11 @@ impl RealTargets {
         stop: &StopFlag,
         display: &mut dyn Display,
     ) -> Result<Session> {
+        if let Some(there) = self.elsewhere {
+            let prepared = there.prepare(engine, seed, stop, display);
+            display.clear();
+            return Ok(Session::elsewhere(there, prepared?, seed, stop));
+        }
         let written = self.write_test_files(seed, stop, display);
         display.clear();
         written?;
@@ -254,6 +306,7 @@ impl RealTargets {
             handles: self.handles,
             beside,
             buffered,
+            elsewhere: None,
             stop: stop.clone(),
         })
     }

@@ -1,5 +1,6 @@
 //! Targets that are ready to be measured, real or simulated, and the trials on them.
 
+use crate::elsewhere::{Elsewhere, PreparedElsewhere};
 use crate::{Result, SIM_AREA, SIM_PREFIX, SessionError, StopFlag, VERSION, add_new};
 use engine::OwnedFile;
 use kernel::{Roots, SoakTap};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use target::{Area, TargetError, TargetHandle};
-use trial::{Identity, TrialBackend, TrialError};
+use trial::{Identity, Measurement, Part, PartTotals, TrialBackend, TrialError};
 
 /// Open targets.
 pub struct Session {
@@ -40,10 +41,48 @@ pub struct Session {
     pub(crate) beside: Vec<Vec<TargetHandle>>,
     /// Twins of the descriptors of buffered runs: a hint given to one is a hint to the runs.
     pub(crate) buffered: Vec<OwnedFile>,
+    /// Where the targets are, if that is not here; then there are no handles.
+    pub(crate) elsewhere: Option<Elsewhere>,
     pub(crate) stop: StopFlag,
 }
 
+/// What a part of a larger run came to: its document, and what is added up with those of others.
+pub struct PartOfTrial {
+    /// The part as a trial of its own.
+    pub trial: Trial,
+    /// What its jobs counted.
+    pub totals: PartTotals,
+}
+
 impl Session {
+    /// A session on targets of other machines.
+    pub(crate) fn elsewhere(
+        there: Elsewhere,
+        prepared: PreparedElsewhere,
+        seed: u64,
+        stop: &StopFlag,
+    ) -> Self {
+        let mut findings = there.findings();
+        add_new(&mut findings, prepared.findings);
+        Self {
+            backend: prepared.backend,
+            targets: there.facts().to_vec(),
+            environment: None,
+            findings,
+            engine: prepared.engine,
+            seed,
+            preconditioning: None,
+            turns: false,
+            past_cache: true,
+            soak_tap: None,
+            handles: Vec::new(),
+            beside: Vec::new(),
+            buffered: Vec::new(),
+            elsewhere: Some(there),
+            stop: stop.clone(),
+        }
+    }
+
     /// A session on a simulated device.
     #[must_use]
     pub fn simulated(spec: &SimSpec, size: Option<Bytes>, seed: u64, stop: &StopFlag) -> Self {
@@ -69,6 +108,7 @@ impl Session {
             handles: Vec::new(),
             beside: Vec::new(),
             buffered: Vec::new(),
+            elsewhere: None,
             stop: stop.clone(),
         }
     }
@@ -110,6 +150,34 @@ impl Session {
         seed: u64,
         tick: &mut dyn FnMut(f64),
     ) -> Result<Trial> {
+        Ok(self.measured(workload, (workload, seed), tick)?.0)
+    }
+
+    /// Runs some jobs of a workload as a part of a larger run, or what an interruption in its window left of
+    /// it.
+    ///
+    /// # Errors
+    /// As [`Session::trial`].
+    pub fn part_of_trial(
+        &mut self,
+        whole: &Workload,
+        seed: u64,
+        part: Part,
+        tick: &mut dyn FnMut(f64),
+    ) -> Result<PartOfTrial> {
+        let workload = part.workload(whole);
+        self.backend.take_part(part)?;
+        let (trial, measurement) = self.measured(&workload, (whole, seed), tick)?;
+        Ok(PartOfTrial { trial, totals: PartTotals::of(&measurement) })
+    }
+
+    /// A trial with what it is made of; `asked` and its seed are what the backend runs.
+    fn measured(
+        &mut self,
+        workload: &Workload,
+        (asked, seed): (&Workload, u64),
+        tick: &mut dyn FnMut(f64),
+    ) -> Result<(Trial, Measurement)> {
         let cache_dropped = self.drop_cache(workload, 0)?;
         for job in &workload.beside {
             self.drop_cache(&job.workload, job.targets)?;
@@ -143,24 +211,45 @@ impl Session {
             beside: own_targets.collect(),
         };
         let backend = self.backend.as_mut();
-        Ok(trial::run_trial(backend, workload, seed, identity, &self.stop, tick)?)
+        let asked = (asked, seed);
+        Ok(trial::run_measured(backend, workload, asked, identity, &self.stop, tick)?)
     }
 
     /// What offsets and sizes past the page cache must be multiples of, in bytes.
     #[must_use]
     pub fn alignment(&self) -> u64 {
+        if let Some(there) = &self.elsewhere {
+            return there.alignment();
+        }
         self.handles.iter().map(|handle| handle.alignment_bytes).max().unwrap_or(1)
     }
 
     /// Whether the targets may be written.
     #[must_use]
     pub fn writable(&self) -> bool {
-        self.handles.iter().all(|handle| handle.writable)
+        let there = self.elsewhere.as_ref().is_none_or(|there| there.writable());
+        there && self.handles.iter().all(|handle| handle.writable)
+    }
+
+    /// An error where the targets are on other machines.
+    pub(crate) fn is_here(&self, what: &str) -> Result<()> {
+        match &self.elsewhere {
+            None => Ok(()),
+            Some(_) => Err(SessionError::Usage(format!(
+                "{what} changes the files of one machine, and several take part; leave --hosts out"
+            ))),
+        }
     }
 
     /// Flushes what the page cache took, so that it is not written later; the time that it took, in
     /// milliseconds. Where it fails, data is lost.
-    pub(crate) fn flush(&self) -> Result<f64> {
+    ///
+    /// # Errors
+    /// If a device cannot take it.
+    pub fn flush(&self) -> Result<f64> {
+        if let Some(there) = &self.elsewhere {
+            return there.flush();
+        }
         let begin = Instant::now();
         for handle in &self.handles {
             let flushed = target::duplicate(&handle.file).and_then(|file| file.sync_data());
@@ -176,6 +265,9 @@ impl Session {
         workload: &Workload,
         count: fn(&'a OwnedFile, Bytes, Bytes) -> Option<Bytes>,
     ) -> Option<Bytes> {
+        if self.elsewhere.is_some() {
+            return None;
+        }
         let bytes = self.handles.iter().map(|handle| {
             let (offset, length) = area_on(workload, &handle.facts);
             count(&handle.file, offset, length).map(|bytes| bytes.0)
@@ -197,6 +289,10 @@ impl Session {
             }
             Ok(())
         };
+        if self.elsewhere.is_some() {
+            let text = "the page cache of other machines cannot be filled from here";
+            return Err(SessionError::usage(text));
+        }
         for handle in &self.handles {
             read(&handle.file)
                 .map_err(SessionError::io(&format!("reading {}", quoted(&handle.facts.path))))?;
@@ -214,6 +310,10 @@ impl Session {
 
     /// Gets the area out of the page cache, as the workload asks.
     fn drop_cache(&self, workload: &Workload, set: u32) -> Result<Option<CacheDropped>> {
+        if self.elsewhere.is_some() {
+            // Each machine drops its own.
+            return Ok(None);
+        }
         let areas: Vec<Area<'_>> = self
             .handles_of(set)
             .iter()

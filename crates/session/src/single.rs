@@ -1,8 +1,7 @@
 //! Real targets for the one workload of `run`.
 
 use crate::real::{size_for_all, with_engine};
-use crate::{RealTargets, Result, Session, SessionError, StopFlag};
-use kernel::Roots;
+use crate::{Opener, RealTargets, Result, Session, SessionError, StopFlag};
 use record::{Bytes, CacheMode, Data, EngineName, Target, TargetKind, Workload, quoted};
 use simdisk::SimSpec;
 use std::path::Path;
@@ -31,11 +30,12 @@ pub fn open_for_run(
     spec: &Spec,
     sets: &[TargetSet],
     with: Beside,
+    opener: &dyn Opener,
 ) -> Result<(RealTargets, Workload)> {
     // The numbers themselves, before a target is touched.
     spec.check()?;
     for (_, spec) in spec.all() {
-        check_machine(spec)?;
+        opener.check_machine(&spec.asked)?;
     }
     // Each target by itself and for up to three cache modes, what an engine opens for each job, and
     // the rest of the program.
@@ -49,7 +49,7 @@ pub fn open_for_run(
         let of_set = || spec.all().filter(|(set, _)| *set == number).map(|(_, spec)| spec);
         let size = size_for_all(of_set());
         let least = of_set().map(|spec| spec.asked.max_bs()).max().unwrap_or_default();
-        let opened = RealTargets::open(&paths, access, size, least)?;
+        let opened = opener.open(&paths, access, size, least)?;
         match &mut targets {
             None => targets = Some(opened),
             Some(first) => first.add(opened),
@@ -82,23 +82,6 @@ pub fn open_for_run(
     }
     targets.try_engines(&workload)?;
     Ok((targets, workload))
-}
-
-/// What a job asks of the machine beside its targets.
-fn check_machine(spec: &Spec) -> Result<()> {
-    if (spec.asked.polled || spec.asked.sqpoll)
-        && let Err(cause) = engine::probe_default_engine()
-    {
-        let flag = if spec.asked.polled { "--hipri" } else { "--sqthread-poll" };
-        let text = format!("{flag} needs io_uring, no other engine has it: {cause}");
-        return Err(SessionError::NoResult(text));
-    }
-    if spec.asked.huge_pages
-        && let Err(why) = kernel::check_huge_pages(&Roots::default())
-    {
-        return Err(SessionError::NoResult(format!("--huge-pages: {why}, or leave the flag out")));
-    }
-    Ok(())
 }
 
 /// The session on a simulated device, and the workload that fits it.

@@ -52,6 +52,40 @@ impl Histogram {
     }
 }
 
+impl From<&HistogramSnapshot> for Histogram {
+    /// The live form of a kept one; buckets beyond the scheme count as the last.
+    fn from(snapshot: &HistogramSnapshot) -> Self {
+        let mut histogram = Self::new();
+        for &(index, count) in &snapshot.buckets {
+            histogram.counts[(index as usize).min(BUCKETS - 1)] += count;
+        }
+        histogram
+    }
+}
+
+/// A live histogram in a document: in the form that is kept.
+pub mod kept_histogram {
+    use super::Histogram;
+    use record::HistogramSnapshot;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes the buckets that are not empty.
+    ///
+    /// # Errors
+    /// Those of the format.
+    pub fn serialize<S: Serializer>(histogram: &Histogram, to: S) -> Result<S::Ok, S::Error> {
+        histogram.snapshot().serialize(to)
+    }
+
+    /// Reads them back.
+    ///
+    /// # Errors
+    /// Those of the format.
+    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Histogram, D::Error> {
+        HistogramSnapshot::deserialize(from).map(|snapshot| Histogram::from(&snapshot))
+    }
+}
+
 /// Standard deviation in nanoseconds around the mean of the buckets' middles (around the exact mean, a
 /// constant time would show a spread).
 fn standard_deviation_ns(snapshot: &HistogramSnapshot) -> f64 {

@@ -28,7 +28,7 @@ pub use changes::{
     segments, steadiness, steps, wanders, warm_up_cut, warm_up_of_run, warm_up_of_visits,
 };
 pub use compare::{Level, LogRatio, common_level, holm};
-pub use histogram::{Histogram, summarise};
+pub use histogram::{Histogram, kept_histogram, summarise};
 pub use known::{FIRST_LOOK, known_to, long_enough};
 pub use line::{Line, Point, weighted_line};
 pub use median::{median, median_interval};

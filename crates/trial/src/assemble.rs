@@ -52,7 +52,25 @@ pub fn run_trial(
     stop: &AtomicBool,
     tick: &mut dyn FnMut(f64),
 ) -> Result<Trial, TrialError> {
-    let measurement = backend.measure(workload, seed, stop, tick)?;
+    let measured = run_measured(backend, workload, (workload, seed), identity, stop, tick)?;
+    Ok(measured.0)
+}
+
+/// The same with what it was made of. `asked` and its seed are what the backend runs; where that is a part
+/// of a larger run, `workload` is what the part comes to.
+///
+/// # Errors
+/// The same.
+pub fn run_measured(
+    backend: &mut dyn TrialBackend,
+    workload: &Workload,
+    (asked, seed): (&Workload, u64),
+    identity: Identity,
+    stop: &AtomicBool,
+    tick: &mut dyn FnMut(f64),
+) -> Result<(Trial, Measurement), TrialError> {
+    let measurement = backend.measure(asked, seed, stop, tick)?;
+    let (clients, parts) = backend.clients().unzip();
     let steady = SteadyWindow::of(workload, &measurement);
     let together = Together::of(workload, &measurement);
     // Counters are held against all jobs: what they were asked, and what they did.
@@ -68,7 +86,7 @@ pub fn run_trial(
         cell: workload.cell(),
         targets: identity.targets,
         workload: workload.clone(),
-        result: result(workload, asked([workload]), &steady),
+        result: result(workload, kinds_asked([workload]), &steady),
         cpu: ours().and_then(|(_, total)| cpu(&steady, total)).into(),
         device_counters: ours()
             .and_then(|(workload, total)| device_counters(workload, &steady, total))
@@ -80,6 +98,8 @@ pub fn run_trial(
         preconditioning: identity.preconditioning,
         beside: Vec::new(),
         total: None,
+        clients: clients.map(Box::new),
+        parts: parts.unwrap_or_default(),
     };
     let beside = workload.beside.iter().zip(&measurement.beside).zip(identity.beside);
     trial.beside = beside
@@ -87,19 +107,20 @@ pub fn run_trial(
             targets,
             result: result(
                 &job.workload,
-                asked([&job.workload]),
+                kinds_asked([&job.workload]),
                 &SteadyWindow::of(&job.workload, measured),
             ),
             findings: Vec::new(),
         })
         .collect();
     if !trial.beside.is_empty() {
-        let asked = asked(workload.all());
+        let asked = kinds_asked(workload.all());
         let each = trial.jobs().map(|(_, result)| result);
         trial.total = Some(together.map(|all| Box::new(total(&all, asked, each))).into());
     }
     validity::judge(&mut trial);
-    Ok(trial)
+    drop(steady);
+    Ok((trial, measurement))
 }
 
 /// Of all jobs; `each` are their own results.
@@ -158,7 +179,7 @@ fn result(workload: &Workload, asked: [bool; KINDS], steady: &SteadyWindow<'_>) 
 }
 
 /// What any of these jobs was asked for, by kind.
-fn asked<'w>(jobs: impl IntoIterator<Item = &'w Workload>) -> [bool; KINDS] {
+fn kinds_asked<'w>(jobs: impl IntoIterator<Item = &'w Workload>) -> [bool; KINDS] {
     let mut asked = [false; KINDS];
     for job in jobs {
         asked[0] |= job.read_percent > 0;

@@ -24,6 +24,12 @@ pub enum TrialError {
     /// A job's thread ended in a panic, which is a defect of this program.
     #[error("job {0} ended in an internal error; please report it with the command line")]
     Panic(u32),
+    /// Only a part of a workload was asked of a backend that runs whole ones.
+    #[error("a simulated device runs whole workloads; it cannot take a part of one")]
+    NoPart,
+    /// Machines that were to carry it out could not: what happened, and where.
+    #[error("{0}")]
+    Clients(String),
     /// The simulation has nothing left to happen although jobs wait, which is a defect.
     #[error("the simulated device lost a request; please report it with the command line")]
     Lost,

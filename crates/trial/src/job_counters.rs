@@ -203,6 +203,17 @@ impl JobCounters {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Requests and bytes counted up to the last boundary that was passed: while the job runs, without
+    /// those of the slice in progress.
+    #[must_use]
+    pub fn so_far(&self) -> (u64, u64) {
+        let kept = self.kept();
+        let add = |(ios, bytes): (u64, u64), slice: &Slice| {
+            (ios + slice.total_ios(), bytes + slice.total_bytes())
+        };
+        kept.slices.iter().fold((0, 0), add)
+    }
+
     /// Says that something completed at `now`, or was handed over when nothing was in flight.
     #[inline]
     pub(crate) fn beat(&self, now: Nanos) {

@@ -17,6 +17,7 @@ mod job_counters;
 mod legs;
 mod measurement;
 mod own_engine;
+mod part;
 mod precision;
 mod read_back;
 mod real;
@@ -31,7 +32,7 @@ mod watch;
 mod window_boundaries;
 mod worker;
 
-pub use assemble::{Identity, run_trial};
+pub use assemble::{Identity, run_measured, run_trial};
 pub use batching::{Batch, BatchChoice, Ways};
 pub use control::Control;
 pub use cost::{cpu_cost, cpu_findings};
@@ -42,6 +43,7 @@ pub use measurement::{
     SEGMENTS, SLICES, SLICES_PER_SEGMENT, Segment, Slice, Stuck, TRIM, Times, Window,
 };
 pub use own_engine::{OwnEngine, add_own_engines};
+pub use part::{AgreeOnBegin, Part, PartTotals, Ready, together};
 pub use precision::Precision;
 pub use read_back::not_read_back;
 pub use real::{RealBackend, try_engines};
@@ -75,6 +77,19 @@ pub trait TrialBackend {
         stop: &AtomicBool,
         tick: &mut dyn FnMut(f64),
     ) -> Result<Measurement, TrialError>;
+
+    /// Makes the next run a part of a larger one.
+    ///
+    /// # Errors
+    /// If this backend cannot, as in virtual time, where there is nothing to agree on.
+    fn take_part(&mut self, _part: Part) -> Result<(), TrialError> {
+        Err(TrialError::NoPart)
+    }
+
+    /// The clients of the last run with their own trials; `None` where it was made by one program alone.
+    fn clients(&mut self) -> Option<(record::Clients, Vec<record::Trial>)> {
+        None
+    }
 
     /// Whether time is virtual.
     fn simulated(&self) -> bool;

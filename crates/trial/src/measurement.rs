@@ -6,6 +6,7 @@
 
 use engine::{ProbeFacts, ProbeSample};
 use record::{ArrayResult, EndedBy, HistogramSnapshot, Instead, Nanos, VerifyResult, Workload};
+use serde::{Deserialize, Serialize};
 use stats::Histogram;
 use std::collections::BTreeMap;
 
@@ -39,7 +40,7 @@ pub(crate) fn flush_kind(workload: &Workload) -> usize {
 }
 
 /// The measured time of a run, by the clock of its jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// First moment that counts.
     pub begin: Nanos,
@@ -69,7 +70,7 @@ pub(crate) fn of_bytes(counts: &[u64; KINDS]) -> u64 {
 }
 
 /// Completions of one slice, by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
     /// Requests completed in full.
     pub ios: [u64; KINDS],
@@ -116,7 +117,7 @@ impl Slice {
 }
 
 /// Histograms of one segment, by kind.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Segment {
     /// Latencies.
     pub latency: [HistogramSnapshot; KINDS],
@@ -132,7 +133,7 @@ impl Segment {
 }
 
 /// One interval that the user asked for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct IntervalTotals {
     /// Counts and sums.
     pub counts: Slice,
@@ -141,7 +142,7 @@ pub struct IntervalTotals {
 }
 
 /// Requests of one direction that did not complete in full, at any time of the run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Failures {
     /// Transferred less than asked.
     pub short: u64,
@@ -169,7 +170,7 @@ impl Failures {
 }
 
 /// Some times: how many, their sum and the longest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
     /// How many.
     pub count: u64,
@@ -196,11 +197,12 @@ impl Times {
 }
 
 /// How an open loop kept up with its arrivals, over the whole window.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OpenTotals {
     /// Arrivals in the window, by kind.
     pub offered: [u64; KINDS],
     /// Intended arrival to hand-over of what was handed over.
+    #[serde(with = "stats::kept_histogram")]
     pub late: Histogram,
     /// The same times.
     pub late_times: Times,
@@ -225,7 +227,7 @@ impl OpenTotals {
 }
 
 /// Batches that were handed over and waited for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchTotals {
     /// Hand-overs.
     pub calls: u64,
@@ -253,7 +255,7 @@ impl BatchTotals {
 }
 
 /// Everything that a job counted, or several jobs together.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JobTotals {
     /// The window in at most [`SLICES`] equal parts; fewer where the run ended before.
     pub slices: Vec<Slice>,
@@ -367,7 +369,7 @@ impl JobTotals {
 }
 
 /// Jobs and requests that were left behind when a device stopped answering.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stuck {
     /// Jobs.
     pub jobs: u32,

@@ -6,8 +6,8 @@ use crate::rebuild::{RebuildCrew, RebuildStart};
 use crate::run_plan::RunPlan;
 use crate::threads::{Crew, CrewStart, Driver, Opening};
 use crate::{
-    Batch, BatchChoice, BatchTotals, JobPlan, Measurement, Step, TrialBackend, TrialError, Ways,
-    Window, Worker, seed_beside,
+    Batch, BatchChoice, BatchTotals, JobPlan, Measurement, Part, Step, TrialBackend, TrialError,
+    Ways, Window, Worker, seed_beside,
 };
 use engine::{
     Clock, Engine, JobClock, NullEngine, OpenEngine, OwnedFile, Probe, RebuildState, Setup,
@@ -39,6 +39,8 @@ pub struct RealBackend {
     batches: BTreeMap<BatchKey, Batch>,
     /// Arrays whose legs were made to agree, by their set of targets.
     made: Vec<(u32, Redundancy)>,
+    /// What the next run is a part of.
+    part: Option<Part>,
 }
 
 /// The arrays of a run by their set of targets: jobs on one set share it.
@@ -61,6 +63,7 @@ impl RealBackend {
             ceilings: Vec::new(),
             batches: BTreeMap::new(),
             made: Vec::new(),
+            part: None,
         }
     }
 
@@ -152,11 +155,15 @@ impl RealBackend {
         let mut first = 0;
         let mut next = |plan: RunPlan| {
             let start = CrewStart { first, leaving: leaving.clone(), plan };
-            first += start.plan.workload.numjobs;
+            first += start.plan.jobs.1;
             start
         };
         let mut arrays = Arrays::default();
         let mut first_plan = self.plan(workload, (0, Nanos(0)), seed, &mut arrays)?;
+        let part = self.part.take();
+        if let Some(part) = &part {
+            first_plan.jobs = (part.first_job, part.jobs);
+        }
         if let Some(made) = self.make_legs(workload, watcher.stop)? {
             first_plan.made = Some(made);
         }
@@ -194,7 +201,8 @@ impl RealBackend {
             }
         };
         let Watcher { stop, tick } = watcher;
-        let driver = Driver { probe: self.probe.as_mut(), stop, tick };
+        let begin = part.map(|part| part.begin);
+        let driver = Driver { probe: self.probe.as_mut(), begin, stop, tick };
         let measurement = driver.run(crews, rebuild, &endings)?;
         Ok(self.completed(workload, measurement))
     }
@@ -287,6 +295,7 @@ fn plan_on(
         verified: false,
         array,
         made: None,
+        jobs: (0, workload.numjobs),
         workload: Arc::new(workload.clone()),
         delay,
         depth: real_iodepth(workload),
@@ -313,6 +322,7 @@ pub fn try_engines(
         let set = (targets as usize, Nanos(0));
         let mut plan = plan_on(&sets, (clock, batching), workload, set, 0, &mut arrays)?;
         plan.workload = Arc::new(Workload { numjobs: 1, ..workload.clone() });
+        plan.jobs = (0, 1);
         let crew = crew_of(CrewStart { first: 0, leaving: leaving.clone(), plan })?;
         if let Some(error) = crew.disband() {
             return Err(error);
@@ -415,6 +425,11 @@ impl TrialBackend for RealBackend {
         tick: &mut dyn FnMut(f64),
     ) -> Result<Measurement, TrialError> {
         self.run(workload, seed, Watcher { stop, tick }, crew_of)
+    }
+
+    fn take_part(&mut self, part: Part) -> Result<(), TrialError> {
+        self.part = Some(part);
+        Ok(())
     }
 
     fn simulated(&self) -> bool {

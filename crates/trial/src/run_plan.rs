@@ -18,6 +18,8 @@ pub(crate) struct RunPlan {
     /// under the same numbers.
     pub(crate) files: Arc<Vec<OwnedFile>>,
     pub(crate) workload: Arc<Workload>,
+    /// The first of its jobs that run here, and how many do: all, but in a part of a larger run.
+    pub(crate) jobs: (u32, u32),
     /// How much later than that of the first workload its window begins.
     pub(crate) delay: Nanos,
     /// Requests that a job has in flight.

@@ -13,9 +13,12 @@ use crate::run_plan::{Leaving, RunPlan, setup_of, sleep_until};
 use crate::verify::VerifyLog;
 use crate::watch::{Group, Watch};
 use crate::{
-    Control, JobCounters, JobPlan, JobTotals, Measurement, Step, Stuck, TrialError, Window, Worker,
+    AgreeOnBegin, Control, JobCounters, JobPlan, JobTotals, Measurement, Ready, Step, Stuck,
+    TrialError, Window, Worker,
 };
-use engine::{Clock, Engine, EngineError, EngineVisitor, OpenEngine, Probe, ProbeFacts, Setup};
+use engine::{
+    Clock, Engine, EngineError, EngineVisitor, JobClock, OpenEngine, Probe, ProbeFacts, Setup,
+};
 use record::{ArrayResult, Arrival, LegCheck, Nanos, RebuildResult};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -25,6 +28,8 @@ use std::thread::{self, JoinHandle};
 /// thread is awake by then.
 const LEAD: Nanos = Nanos(200_000);
 const LEAD_PER_JOB: Nanos = Nanos(20_000);
+/// How much earlier than needed the jobs of a part are let go.
+const EARLY: Nanos = Nanos(10_000_000);
 /// The longest sleep of a job that begins later.
 const DELAY_PIECE: Nanos = Nanos(50_000_000);
 /// How long before an arrival a job stops to block and polls: a thread is woken later than asked
@@ -48,7 +53,7 @@ pub(crate) struct CrewStart {
 impl CrewStart {
     /// Starts the threads and lets them open their engines.
     pub(crate) fn on<E: Engine + 'static>(self, open: &Opening<E>) -> Result<Crew, TrialError> {
-        let jobs = self.plan.workload.numjobs;
+        let (first_job, jobs) = self.plan.jobs;
         let (opened, openings) = mpsc::channel();
         let mut crew = Crew {
             plan: self.plan,
@@ -58,12 +63,13 @@ impl CrewStart {
             gates: Vec::new(),
         };
         let mut failure = None;
-        for job in 0..jobs {
+        for index in 0..jobs {
+            let job = first_job + index;
             let counters = Arc::new(JobCounters::new());
             crew.counters.push(Arc::clone(&counters));
             let (gate_opener, gate) = mpsc::channel();
             crew.gates.push(gate_opener);
-            let number = self.first + job;
+            let number = self.first + index;
             let life = Life { job, number, plan: crew.plan.clone(), gate, counters };
             let (opened, leaving) = (opened.clone(), self.leaving.clone());
             let open = Arc::clone(open);
@@ -177,6 +183,8 @@ impl Crew {
 /// Who waits for the threads.
 pub(crate) struct Driver<'a> {
     pub(crate) probe: &'a mut dyn Probe,
+    /// Who says when a part of a larger run begins.
+    pub(crate) begin: Option<AgreeOnBegin>,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) tick: &'a mut dyn FnMut(f64),
 }
@@ -185,7 +193,7 @@ impl Driver<'_> {
     /// Runs workloads at the same time: the first is the one whose window the counters are read at,
     /// and whose measurement holds those of the others.
     pub(crate) fn run(
-        self,
+        mut self,
         mut crews: Vec<Crew>,
         rebuild: Option<RebuildCrew>,
         endings: &mpsc::Receiver<u32>,
@@ -195,11 +203,18 @@ impl Driver<'_> {
         let lead = LEAD.plus(Nanos(LEAD_PER_JOB.0 * jobs as u64));
         let ahead = |crew: &Crew| crew.plan.ahead().since(crew.plan.delay);
         let ahead = crews.iter().map(ahead).max().unwrap_or_default();
+        let clock = crews[0].plan.clock;
+        let agreed = match self.agreed(&crews, clock, lead.plus(ahead)) {
+            Ok(agreed) => agreed,
+            Err(error) => {
+                crews.into_iter().for_each(|crew| drop(crew.disband()));
+                return Err(error);
+            }
+        };
         // Where nothing precedes the window, the first reading cannot come too late: it is taken before
         // any request, and a short run on a busy machine is counted from its first byte.
         let at_rest = (ahead == Nanos(0)).then(|| self.probe.sample());
-        let clock = crews[0].plan.clock;
-        let begin = clock.now().plus(lead).plus(ahead);
+        let begin = agreed.unwrap_or_else(|| clock.now().plus(lead).plus(ahead));
         let mut groups = Vec::new();
         for crew in &mut crews {
             let workload = &crew.plan.workload;
@@ -270,6 +285,33 @@ impl Driver<'_> {
         let first = all.next().ok_or(TrialError::Lost)??;
         let beside = all.collect::<Result<_, _>>()?;
         Ok(Measurement { before: watched.before, after: watched.after, beside, ..first })
+    }
+}
+
+impl Driver<'_> {
+    /// The begin of the window where others have a say in it; comes back when its jobs are due.
+    fn agreed(
+        &mut self,
+        crews: &[Crew],
+        clock: JobClock,
+        ahead: Nanos,
+    ) -> Result<Option<Nanos>, TrialError> {
+        let Some(mut agree) = self.begin.take() else { return Ok(None) };
+        let counters = crews.iter().flat_map(|crew| crew.counters.iter().cloned()).collect();
+        let ready = Ready { ahead: ahead.plus(EARLY), counters };
+        let begin = agree(&ready)?;
+        // A thread that is woken late is early all the same; requests before the window do not count.
+        let ahead = ahead.plus(EARLY);
+        while clock.now().plus(ahead) < begin {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(TrialError::Interrupted);
+            }
+            let left = begin.since(clock.now().plus(ahead)).min(DELAY_PIECE);
+            sleep_until(clock, clock.now().plus(left));
+        }
+        // Whoever is late begins when it can, and says so.
+        let least = ahead.since(EARLY);
+        Ok(Some(begin.max(clock.now().plus(least))))
     }
 }
 

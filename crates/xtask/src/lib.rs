@@ -13,6 +13,7 @@ mod bench;
 mod burner;
 mod child;
 mod ci;
+mod clients;
 pub mod commands;
 mod contest;
 mod databases;
@@ -68,6 +69,8 @@ usage: cargo xtask VERB [flags]
                           the diagnosis and the engines on layers of a guest machine (qemu)
   ward [--draws N] [--rounds N] [--first SEED] [--no-keep] [--binary BINARY]
                           all three: simulated draws, real devices, the lab; its table is kept
+  clients [--smoke] [--no-keep] [--binary BINARY]
+                          one load from four namespaces over ssh and from mpirun, as root
   kills [--kills N] [--first SEED] [--binary BINARY]
                           what the program leaves behind when it is killed at random moments
   fuzz [--only READER] [--seconds N] [--first SEED] [--keep] [--binary B]
@@ -91,7 +94,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 20] =
+const VERBS: [Verb; 21] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -112,6 +115,7 @@ const VERBS: [Verb; 20] =
         ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
         ("twins", &[], &[], wine::twins::run),
         ("wine", &[arguments::ANY], &[], wine::run),
+        ("clients", &clients::SWITCHES, &clients::VALUES, clients::run),
         ("kills", &[], &kills::VALUES, kills::run),
         ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),

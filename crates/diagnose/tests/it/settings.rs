@@ -90,6 +90,7 @@ fn profile(cells: Vec<Cell>, max: f64, knee: Option<u32>) -> Profile {
             extents: None,
             file_hash: None,
         },
+        clients: Vec::new(),
         environment: None,
         budget_ns: Nanos(1),
         measured_ns: Nanos(1),

@@ -1,7 +1,7 @@
 //! Other tools' files through the program: what is printed, kept and found, and what a server of a
 //! monitoring system and the real iostat say of the same disks.
 
-use crate::program::{Outcome, found, halfpower, halfpower_in, program, run};
+use crate::program::{Outcome, Running, found, halfpower, halfpower_in, program, run};
 use kernel::Roots;
 use kernel::live::{Sampler, Selection};
 use record::{Figure, FindingCode, Interval, Observation};
@@ -10,6 +10,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use store::Store;
 use testkit::{LoopDevice, requires};
 
 /// Longer than a server takes to start on a slow machine.
@@ -57,7 +58,7 @@ fn what_was_read_is_printed_within_80_columns_and_kept() {
     ] {
         assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{text}");
     }
-    let store = store::Store::open_existing(&folder.path().join("a.db")).unwrap();
+    let store = Store::open_existing(&folder.path().join("a.db")).unwrap();
     let kept: Observation = store.document(&id).unwrap();
     assert_eq!(kept.intervals.len(), 10);
     // As JSON it is a file of a form that is read.
@@ -387,4 +388,35 @@ fn the_real_iostat_and_our_own_counters_agree_on_the_same_requests() {
     let planted = planted.iter().find(|it| it.device == name).unwrap();
     let differ = differences(&theirs("first"), planted);
     assert!(differ.contains(&"read size") && differ.contains(&"write size"), "{differ:?}");
+}
+
+#[test]
+fn a_recording_that_is_imported_twice_by_programs_at_once_is_one_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"{"sysstat":{"hosts":[{"nodename":"h","sysname":"Linux","release":"6.1","machine":"x86_64",
+        "number-of-cpus":2,"date":"06/01/20","statistics":[
+        {"timestamp":"2020-01-06T12:00:01+0000","disk":[{"disk_device":"sda","r/s":100.0,"w/s":0.0,"d/s":0.0,
+        "f/s":0.0,"rkB/s":400.0,"wkB/s":0.0,"dkB/s":0.0,"rrqm/s":0.0,"wrqm/s":0.0,"drqm/s":0.0,"r_await":1.0,
+        "w_await":0.0,"d_await":0.0,"f_await":0.0,"rareq-sz":4.0,"wareq-sz":0.0,"dareq-sz":0.0,"aqu-sz":0.1,
+        "util":10.0}]},
+        {"timestamp":"2020-01-06T12:00:02+0000","disk":[{"disk_device":"sda","r/s":100.0,"w/s":0.0,"d/s":0.0,
+        "f/s":0.0,"rkB/s":400.0,"wkB/s":0.0,"dkB/s":0.0,"rrqm/s":0.0,"wrqm/s":0.0,"drqm/s":0.0,"r_await":1.0,
+        "w_await":0.0,"d_await":0.0,"f_await":0.0,"rareq-sz":4.0,"wareq-sz":0.0,"dareq-sz":0.0,"aqu-sz":0.1,
+        "util":10.0}]}]}]}}"#;
+    std::fs::write(folder.path().join("one.json"), text).unwrap();
+    std::fs::write(folder.path().join("other.json"), text.replace("100.0", "200.0")).unwrap();
+    let start = |name: &str| {
+        let mut command = program();
+        command.current_dir(folder.path()).args(["import", name, "--db", "kept.db"]);
+        Running::start(command)
+    };
+    // Four programs at once, two of them with the same recording, and once more.
+    for _ in 0..2 {
+        let running = ["one.json", "other.json", "one.json", "other.json"].map(start);
+        for ended in running.map(Running::end) {
+            assert!(matches!(ended.code, Some(0 | 1)), "{ended:?}");
+        }
+    }
+    let store = Store::open_existing(&folder.path().join("kept.db")).unwrap();
+    assert_eq!(store.list::<Observation>().unwrap().len(), 2);
 }

@@ -12,6 +12,20 @@ use std::io::Result;
 /// Signals that ask a program to end: SIGHUP, SIGINT and SIGTERM.
 pub const ENDING_SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
+/// What the machine calls itself; empty where it has no name.
+#[must_use]
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Identity of the running kernel: equal for all programs of one machine, namespaces included, and new after
+/// each start.
+#[must_use]
+pub fn boot_identity() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned())
+}
+
 /// CPU time of this program so far, in ns.
 #[must_use]
 pub fn cpu_time_ns() -> u64 {

@@ -74,3 +74,15 @@ pub fn available_memory(_roots: &Roots) -> Option<u64> {
 pub fn dirty_bytes(_roots: &Roots) -> Option<u64> {
     None
 }
+
+/// What the machine calls itself; empty where it has no name.
+#[must_use]
+pub fn host_name() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_default()
+}
+
+/// Identity of the running kernel; this system tells none.
+#[must_use]
+pub fn boot_identity() -> Option<String> {
+    None
+}

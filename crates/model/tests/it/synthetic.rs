@@ -99,6 +99,8 @@ pub fn trial(workload: &Workload, iops: f64) -> Trial {
         preconditioning: None,
         beside: Vec::new(),
         total: None,
+        clients: None,
+        parts: Vec::new(),
     }
 }
 

@@ -57,6 +57,7 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     let targets = std::slice::from_ref(&profile.target);
     let about = (profile.halfpower_version.as_str(), profile.time.as_deref(), profile.seed);
     target::conditions(&mut story, targets, profile.environment.as_ref(), about);
+    target::clients(&mut story, &profile.clients);
     let used = number::duration(profile.measured_ns.0);
     let budget = Some(profile.budget_ns.0).filter(|&budget| budget < UNLIMITED_NS);
     let budget = budget.map(|budget| format!(" of {}", number::duration(budget)));

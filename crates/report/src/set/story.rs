@@ -57,6 +57,7 @@ pub fn experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
     let about =
         (experiment.halfpower_version.as_str(), experiment.time.as_deref(), experiment.seed);
     target::conditions(&mut story, &experiment.targets, experiment.environment.as_ref(), about);
+    target::clients(&mut story, &experiment.clients);
     story.condition("note", &experiment.note);
     // With the design as it was run: the preset of its name has other sizes and times than those that
     // were set on the command line.

@@ -7,6 +7,7 @@
 
 mod array;
 mod asked;
+mod clients;
 mod command;
 mod components;
 mod cost;
@@ -40,7 +41,8 @@ pub fn trial(trial: &Trial) -> Story {
     let target = if names.is_empty() { "no target" } else { &names };
     let subject = format!("{} on {target}", workload_text(&trial.workload));
     let jobs = jobs_of(trial);
-    let findings = jobs::findings(trial, &jobs);
+    let mut findings = jobs::findings(trial, &jobs);
+    findings.extend(clients::findings(trial));
     let mut story = Story::new("Trial", subject, trial.simulated).saved(&trial.id, &findings);
     let together = trial.together();
     // What all did, where that is known, else what is known of the first job.
@@ -58,6 +60,7 @@ pub fn trial(trial: &Trial) -> Story {
     if jobs.len() < 2 || together.is_some() {
         facts(&mut story, shown);
     }
+    clients::section(&mut story, trial);
     if jobs.len() > 1 {
         jobs::section(&mut story, trial, &jobs);
     }
@@ -93,7 +96,7 @@ pub fn trial(trial: &Trial) -> Story {
     let about = (trial.halfpower_version.as_str(), trial.time.as_deref(), trial.seed);
     target::conditions(&mut story, &trial.targets, trial.environment.as_ref(), about);
     story.condition("cell", &trial.cell);
-    story.commands.push(command(trial));
+    story.commands.extend(clients::command(trial));
     story
 }
 

@@ -16,7 +16,8 @@ use crate::error::REFUSED;
 use crate::real::{size_for_all, with_engine};
 use crate::session::{identity, simulated_target};
 use crate::{
-    Display, RealTargets, Result, StopFlag, Targets, VERSION, precondition, simulated, treatment,
+    Display, Opener, RealTargets, Result, StopFlag, Targets, VERSION, precondition, simulated,
+    treatment,
 };
 use lines::lines;
 use record::{
@@ -57,18 +58,24 @@ impl OpenedDesign {
         targets: &[String],
         allowed: &Access,
         parse: Parse<'_>,
+        opener: &dyn Opener,
     ) -> Result<Self> {
-        let (lines, mut left_out) = lines(design, targets, None, parse)?;
+        let parse_whole = |targets: &[String], flags: &[String]| {
+            let (spec, real_only) = parse(targets, flags)?;
+            let spec = opener.whole(spec).map_err(|error| error.to_string())?;
+            Ok((spec, real_only))
+        };
+        let (lines, mut left_out) = lines(design, targets, None, &parse_whole)?;
         let mut real: BTreeMap<Vec<String>, TargetList> = BTreeMap::new();
         if simulated(&targets[0])?.is_none() {
             let lists: BTreeSet<&Vec<String>> = lines.iter().map(|line| &line.targets).collect();
             for list in lists {
                 let of_list = lines.iter().filter(|line| line.targets == *list);
-                let opened = TargetList::open(list, &of_list.collect::<Vec<_>>(), allowed)?;
+                let opened = TargetList::open(list, &of_list.collect::<Vec<_>>(), allowed, opener)?;
                 real.insert(list.clone(), opened);
             }
         }
-        let fallback = !real.is_empty() && engine::probe_default_engine().is_err();
+        let fallback = !real.is_empty() && !opener.has_default_engine();
         let mut ready = Vec::new();
         for mut line in lines {
             if fallback && line.spec.asked.engine == engine::DEFAULT_ENGINE {
@@ -121,7 +128,7 @@ impl OpenedDesign {
             format!("experiment {} {seed} {design_text}{files}", targets.join(" "))
         };
         let (id, time) = identity(simulated.then(text).as_deref());
-        let environment = self.real.values().next().map(|targets| targets.environment.clone());
+        let environment = self.real.values().next().and_then(RealTargets::conditions).cloned();
         Experiment {
             schema: EXPERIMENT_SCHEMA.to_owned(),
             halfpower_version: VERSION.to_owned(),
@@ -228,7 +235,12 @@ fn engine_key(workload: &Workload) -> EngineKey {
 }
 
 impl TargetList {
-    fn open(list: &[String], lines: &[&Line], allowed: &Access) -> Result<Self> {
+    fn open(
+        list: &[String],
+        lines: &[&Line],
+        allowed: &Access,
+        opener: &dyn Opener,
+    ) -> Result<Self> {
         let paths: Vec<&Path> = list.iter().map(Path::new).collect();
         let writing = |line: &&&Line| writes(&line.spec);
         let written = lines.iter().filter(writing).count();
@@ -241,11 +253,11 @@ impl TargetList {
         let most = lines.iter().map(descriptors).max().unwrap_or(0);
         kernel::allow_descriptors(list.len() as u64 * 6 + most + 64).map_err(TargetError::from)?;
         let access = if written > 0 { allowed.clone() } else { Access::ReadOnly };
-        let opened = RealTargets::open(&paths, &access, size, least);
+        let opened = opener.open(&paths, &access, size, least);
         let (targets, read_only) = match opened {
             Ok(targets) => (targets, None),
             Err(error) if written < lines.len() && error.exit_code() == REFUSED => {
-                let targets = RealTargets::open(&paths, &Access::ReadOnly, size, least)?;
+                let targets = opener.open(&paths, &Access::ReadOnly, size, least)?;
                 (targets, Some(error.to_string()))
             }
             Err(error) => return Err(error),
@@ -283,6 +295,9 @@ impl TargetList {
         }
         let facts: Vec<&Target> = self.targets.all_facts().collect();
         let treatment = line.preparation.as_deref().and_then(treatment::find);
+        if treatment.is_some() && self.targets.conditions().is_none() {
+            return Err("what is done before it changes the files of one machine".to_owned());
+        }
         treatment.map_or(Ok(()), |treatment| treatment.fits(&facts))?;
         if line.spec.all().any(|(set, _)| set > 0) {
             return Err("a job beside the first uses its targets; name none in beside".to_owned());

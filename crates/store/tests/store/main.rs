@@ -81,6 +81,8 @@ fn trial(id: &str) -> Trial {
         preconditioning: None,
         beside: Vec::new(),
         total: None,
+        clients: None,
+        parts: Vec::new(),
     }
 }
 
@@ -99,6 +101,7 @@ fn profile(id: &str) -> Profile {
         seed: 7,
         simulated: false,
         target: target(),
+        clients: Vec::new(),
         environment: None,
         budget_ns: Nanos(60_000_000_000),
         measured_ns: Nanos(59_000_000_000),

@@ -23,7 +23,9 @@ pub(super) fn depth(trial: &Trial) -> Option<Finding> {
     let workload = &trial.workload;
     let one_per_job = matches!(workload.engine, EngineName::Sync | EngineName::Mmap);
     // Asked for by default, not by the user: an open loop has as many slots as it needs.
-    if workload.arrival != Arrival::Closed {
+    // A client that was lost explains what it did not hold.
+    let is_lost = |clients: &record::Clients| clients.each.iter().any(|it| it.lost.is_some());
+    if workload.arrival != Arrival::Closed || trial.clients.as_deref().is_some_and(is_lost) {
         return None;
     }
     if !one_per_job || workload.iodepth == 1 {

@@ -10,6 +10,7 @@
 //! them cannot be weighed against each other).
 
 mod area;
+mod clients;
 mod counters;
 mod failures;
 mod harness;
@@ -68,6 +69,10 @@ const OF_ALL_JOBS: &[Rule] = &[
 const OF_THE_HARNESS: &[Rule] =
     &[harness::ceiling, harness::clock, harness::locked_memory, harness::no_io];
 
+/// What is said of clients as they went together.
+const OF_CLIENTS: &[Rule] =
+    &[clients::lost, clients::apart, clients::straggler, clients::unequal, clients::differ];
+
 /// Kinds that are stated before a run and judged here once its numbers are known.
 const JUDGED_AGAIN: [FindingCode; 2] = [FindingCode::CgroupLimit, FindingCode::UnwrittenExtents];
 
@@ -84,6 +89,7 @@ pub fn findings(trial: &Trial) -> Vec<Finding> {
         all.extend(found(OF_ALL_JOBS, &together));
     }
     all.extend(found(OF_THE_HARNESS, trial));
+    all.extend(found(OF_CLIENTS, trial));
     all
 }
 

@@ -318,6 +318,7 @@ fn profile(sample: &Sample, target: Target, findings: Vec<Finding>) -> Profile {
         seed: 42,
         simulated: false,
         target,
+        clients: Vec::new(),
         environment: Some(environment()),
         budget_ns: Nanos(60_000_000_000),
         measured_ns: Nanos(58_300_000_000),

@@ -115,6 +115,8 @@ pub fn clean_trial() -> Trial {
         preconditioning: None,
         beside: Vec::new(),
         total: None,
+        clients: None,
+        parts: Vec::new(),
     }
 }
 

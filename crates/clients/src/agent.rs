@@ -1,0 +1,325 @@
+//! The agent: does on its machine what a coordinator asks, over a pair of byte streams.
+//!
+//! One thread reads. It answers questions for the time at once, also while a trial runs, and hands
+//! everything else to the thread that works. A stream that ends, or says what is no message, is the
+//! order to stop: the load ends within a second of that, and the process, if something holds it, some seconds
+//! later. So a coordinator that is killed leaves no load behind, whatever carried its messages.
+
+use crate::frame::{self, Frame};
+use crate::protocol::{PROTOCOL, Reply, Request};
+use engine::{Clock, MonotonicClock};
+use record::Nanos;
+use session::{Display, Opener, RealTargets, Session, SessionError, Shown, StopFlag, ThisMachine};
+use std::collections::BTreeMap;
+use std::io::{BufReader, Read, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+use target::Access;
+use trial::{AgreeOnBegin, JobCounters, Part, Ready, TrialError};
+
+/// Time between two signs of life, and between two lines of progress.
+pub(crate) const ALIVE_EVERY: Duration = Duration::from_secs(1);
+/// How often the working thread looks at whether it is to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long the working thread has to end by itself once the stream has ended.
+const GRACE: Duration = Duration::from_secs(10);
+/// How long a coordinator may say nothing: it gives a sign of life each second, and behind a network that
+/// was cut a stream does not end.
+const DESERTED: Duration = Duration::from_secs(20);
+/// Why a conversation ends that the other side did not end.
+const EXIT_LEFT: i32 = 130;
+
+type Out = Arc<Mutex<Box<dyn Write + Send>>>;
+
+/// Serves one coordinator until its stream ends; `stop` is set by signals, and by that end.
+///
+/// # Errors
+/// If an answer cannot be written for another reason than that nobody reads any more.
+pub fn serve(
+    from: impl Read + Send + 'static,
+    to: impl Write + Send + 'static,
+    stop: &StopFlag,
+) -> std::io::Result<()> {
+    let out: Out = Arc::new(Mutex::new(Box::new(to)));
+    let (asked, requests) = mpsc::channel();
+    let (begins, begin) = mpsc::channel();
+    let over = Arc::new(AtomicBool::new(false));
+    let heard = Arc::new(Mutex::new(Instant::now()));
+    let reader = Reader {
+        out: Arc::clone(&out),
+        asked,
+        begins,
+        heard: Arc::clone(&heard),
+        stop: stop.clone(),
+    };
+    let ended = Arc::clone(&over);
+    thread::spawn(move || {
+        reader.read(from);
+        thread::sleep(GRACE);
+        if !ended.load(Ordering::Relaxed) {
+            // A device that does not answer keeps the working thread: nobody waits for it any more.
+            std::process::exit(EXIT_LEFT);
+        }
+    });
+    let (heart, ended, left) = (Arc::clone(&out), Arc::clone(&over), stop.clone());
+    thread::spawn(move || {
+        // Where nobody reads any more, writing may wait for long: the other thread looks at the time.
+        while !ended.load(Ordering::Relaxed) && say(&heart, &Reply::Alive).is_ok() {
+            thread::sleep(ALIVE_EVERY);
+        }
+    });
+    let ended = Arc::clone(&over);
+    thread::spawn(move || {
+        while !ended.load(Ordering::Relaxed) {
+            thread::sleep(ALIVE_EVERY);
+            if heard.lock().unwrap_or_else(PoisonError::into_inner).elapsed() > DESERTED {
+                left.store(true, Ordering::Relaxed);
+                thread::sleep(GRACE);
+                if !ended.load(Ordering::Relaxed) {
+                    std::process::exit(EXIT_LEFT);
+                }
+            }
+        }
+    });
+    let mut agent = Agent {
+        out,
+        stop: stop.clone(),
+        begin: Arc::new(Mutex::new(begin)),
+        sets: BTreeMap::new(),
+    };
+    let served = agent.serve(&requests);
+    over.store(true, Ordering::Relaxed);
+    served
+}
+
+fn say(out: &Out, reply: &Reply) -> std::io::Result<()> {
+    let text = serde_json::to_vec(reply).map_err(std::io::Error::other)?;
+    frame::write(&mut *out.lock().unwrap_or_else(PoisonError::into_inner), &text)
+}
+
+/// The thread that reads.
+struct Reader {
+    out: Out,
+    asked: mpsc::Sender<Request>,
+    begins: mpsc::Sender<Nanos>,
+    /// When the coordinator was heard last.
+    heard: Arc<Mutex<Instant>>,
+    stop: StopFlag,
+}
+
+impl Reader {
+    fn read(self, from: impl Read) {
+        let mut from = BufReader::new(from);
+        while let Ok(Some(frame)) = frame::read(&mut from) {
+            let received = MonotonicClock.now();
+            *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            // Lines of others are none of ours; a frame that cannot be read ends the conversation.
+            let Frame::Text(text) = frame else { continue };
+            let Ok(request) = serde_json::from_slice(&text) else { break };
+            let taken = match request {
+                Request::Clock { sent } => {
+                    let replied = MonotonicClock.now();
+                    say(&self.out, &Reply::Clock { sent, received, replied }).is_ok()
+                }
+                Request::Alive => true,
+                Request::Begin { at } => self.begins.send(at).is_ok(),
+                Request::Stop => {
+                    self.stop.store(true, Ordering::Relaxed);
+                    true
+                }
+                other => self.asked.send(other).is_ok(),
+            };
+            if !taken {
+                break;
+            }
+        }
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A set of targets on its way.
+enum Set {
+    Opened(Box<RealTargets>),
+    Ready(Box<Session>),
+}
+
+struct Agent {
+    out: Out,
+    stop: StopFlag,
+    begin: Arc<Mutex<mpsc::Receiver<Nanos>>>,
+    sets: BTreeMap<u32, Set>,
+}
+
+/// What cannot be done, with its exit code.
+type Outcome = Result<Reply, SessionError>;
+
+impl Agent {
+    fn serve(&mut self, requests: &mpsc::Receiver<Request>) -> std::io::Result<()> {
+        loop {
+            let request = match requests.recv_timeout(LOOK_EVERY) {
+                Ok(request) => request,
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
+                // A signal ends it; the coordinator sees the stream end.
+                Err(mpsc::RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => {
+                    return Ok(());
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => continue,
+            };
+            let reply = self.answer(request).unwrap_or_else(|error| Reply::Failed {
+                exit_code: error.exit_code(),
+                message: error.to_string(),
+            });
+            match say(&self.out, &reply) {
+                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
+                other => other?,
+            }
+        }
+    }
+
+    fn answer(&mut self, request: Request) -> Outcome {
+        match request {
+            Request::Hello { .. } => Ok(hello()),
+            Request::Open { set, targets, access, size, min_request } => {
+                let paths: Vec<&Path> = targets.iter().map(Path::new).collect();
+                let opened = ThisMachine.open(&paths, &Access::from(access), size, min_request)?;
+                let reply = Reply::Opened {
+                    facts: opened.all_facts().cloned().collect(),
+                    identities: paths.iter().map(|path| target::identity(path)).collect(),
+                    alignment: opened.alignment(),
+                    writable: opened.writable(),
+                };
+                self.sets.insert(set, Set::Opened(Box::new(opened)));
+                Ok(reply)
+            }
+            Request::LookAtArea { set, workload } => {
+                for job in workload.all() {
+                    session::check_machine(job)?;
+                }
+                self.opened(set)?.look_at_area(&workload)?;
+                Ok(Reply::Done)
+            }
+            Request::OpenMode { set, cache, write } => {
+                self.opened(set)?.open_mode(cache, write)?;
+                Ok(Reply::Done)
+            }
+            Request::Prepare { set, engine, seed } => {
+                let Some(Set::Opened(targets)) = self.sets.remove(&set) else {
+                    return Err(out_of_turn(set));
+                };
+                let session = targets.into_session(engine, seed, &self.stop, &mut Unwatched)?;
+                let reply =
+                    Reply::Prepared { engine: session.engine, findings: session.findings.clone() };
+                self.sets.insert(set, Set::Ready(Box::new(session)));
+                Ok(reply)
+            }
+            Request::Flush { set } => Ok(Reply::Flushed { ms: self.session(set)?.flush()? }),
+            Request::Trial { set, workload, seed, first_job, jobs } => {
+                let (out, stop) = (Arc::clone(&self.out), self.stop.clone());
+                let counters = Arc::default();
+                let begin = agree(&out, &self.begin, &stop, &counters);
+                let mut progress = Progress { out, counters, last: Instant::now() };
+                let part = Part { first_job, jobs, begin };
+                let made =
+                    self.session(set)?.part_of_trial(&workload, seed, part, &mut |share| {
+                        progress.tell(share);
+                    })?;
+                let (trial, totals) = (Box::new(made.trial), Box::new(made.totals));
+                Ok(Reply::Trial { trial, totals })
+            }
+            Request::Alive | Request::Clock { .. } | Request::Begin { .. } | Request::Stop => {
+                Ok(Reply::Done)
+            }
+        }
+    }
+
+    fn opened(&mut self, set: u32) -> Result<&mut RealTargets, SessionError> {
+        match self.sets.get_mut(&set) {
+            Some(Set::Opened(targets)) => Ok(targets),
+            _ => Err(out_of_turn(set)),
+        }
+    }
+
+    fn session(&mut self, set: u32) -> Result<&mut Session, SessionError> {
+        match self.sets.get_mut(&set) {
+            Some(Set::Ready(session)) => Ok(session),
+            _ => Err(out_of_turn(set)),
+        }
+    }
+}
+
+fn out_of_turn(set: u32) -> SessionError {
+    SessionError::NoResult(format!("the agent was asked out of turn for its targets {set}"))
+}
+
+fn hello() -> Reply {
+    Reply::Hello {
+        protocol: PROTOCOL,
+        version: session::VERSION.to_owned(),
+        hostname: kernel::host_name(),
+        boot: kernel::boot_identity(),
+        default_engine: engine::probe_default_engine().is_ok(),
+    }
+}
+
+/// What the jobs of the trial in progress count.
+type Counted = Arc<Mutex<Vec<Arc<JobCounters>>>>;
+
+/// Says that the jobs are ready, and waits for the agreed begin.
+fn agree(
+    out: &Out,
+    begin: &Arc<Mutex<mpsc::Receiver<Nanos>>>,
+    stop: &StopFlag,
+    counted: &Counted,
+) -> AgreeOnBegin {
+    let (out, begin) = (Arc::clone(out), Arc::clone(begin));
+    let (stop, counted) = (stop.clone(), Arc::clone(counted));
+    Box::new(move |ready: &Ready| {
+        counted.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&ready.counters);
+        let told = say(&out, &Reply::Ready { ahead: ready.ahead });
+        told.map_err(|_| TrialError::Interrupted)?;
+        let begin = begin.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match begin.recv_timeout(LOOK_EVERY) {
+                Ok(at) => return Ok(at),
+                Err(mpsc::RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
+                Err(_) => return Err(TrialError::Interrupted),
+            }
+        }
+    })
+}
+
+/// Tells the coordinator how far the trial is.
+struct Progress {
+    out: Out,
+    counters: Counted,
+    last: Instant,
+}
+
+impl Progress {
+    fn tell(&mut self, share: f64) {
+        if self.last.elapsed() < ALIVE_EVERY {
+            return;
+        }
+        self.last = Instant::now();
+        let jobs = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut ios, mut bytes) = (0, 0);
+        for job in jobs.iter() {
+            let (more, more_bytes) = job.so_far();
+            ios += more;
+            bytes += more_bytes;
+        }
+        // Nobody who reads: the reading thread notices, and ends the run.
+        let _ = say(&self.out, &Reply::Progress { share: share.clamp(0.0, 1.0), ios, bytes });
+    }
+}
+
+/// The display of a program that nobody watches.
+struct Unwatched;
+
+impl Display for Unwatched {
+    fn show(&mut self, _shown: &Shown<'_>) {}
+    fn clear(&mut self) {}
+}

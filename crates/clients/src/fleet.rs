@@ -1,0 +1,434 @@
+//! The coordinator's side: agents are started, asked in turn, and listened to all at once.
+//!
+//! Every wait has an end: an agent that says nothing for the time that it may be silent is lost, and so is
+//! one that goes on long after its trial should have ended. Before a trial an agent that is lost is an
+//! error, because nothing was measured; in a trial it is a finding, and what the others measure is kept.
+
+use crate::agent::ALIVE_EVERY;
+use crate::launch::Launch;
+use crate::link::{Event, Link, Message, Out, say};
+use crate::protocol::{PROTOCOL, Reply, Request};
+use engine::{Clock, MonotonicClock};
+use record::{ClientClock, LostKind, Nanos};
+use session::{SessionError, StopFlag, VERSION};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+/// Exchanges by which a clock is read before a run, and after it.
+const EXCHANGES: u32 = 16;
+/// How often somebody who waits looks at whether to go on.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long a launcher has to bring up its agent: a login with a slow name service takes many seconds.
+const LAUNCH_TIME: Duration = Duration::from_secs(60);
+/// Least time from the agreement on a begin to the begin: messages and threads are awake by then.
+const LEAD: Nanos = Nanos(50_000_000);
+
+pub(crate) type Result<T, E = SessionError> = std::result::Result<T, E>;
+
+/// Agents that answered and may be asked.
+pub(crate) struct Agents {
+    pub(crate) links: Vec<Link>,
+    events: mpsc::Receiver<Event>,
+    pub(crate) stop: StopFlag,
+    /// How long an agent may say nothing.
+    silence: Duration,
+    /// What started them.
+    pub(crate) launched_by: String,
+    /// Gone once they are not needed any more.
+    alive: Arc<()>,
+}
+
+/// What became of a question: the answer, or `None` where the agent is lost.
+pub(crate) type Answers<T> = Vec<Option<T>>;
+
+impl Agents {
+    /// Starts all and makes sure of their version and their clocks.
+    pub(crate) fn start(launch: &mut Launch, silence: Duration, stop: &StopFlag) -> Result<Self> {
+        let (tell, events) = mpsc::channel();
+        let links = launch.links(&tell, stop)?;
+        let mut agents = Self {
+            links,
+            events,
+            stop: stop.clone(),
+            silence,
+            alive: Arc::new(()),
+            launched_by: launch.words(),
+        };
+        agents.give_signs_of_life();
+        agents.greet()?;
+        agents.read_clocks(|_, link, clock| link.clock = clock)?;
+        agents.nobody_lost()?;
+        Ok(agents)
+    }
+
+    /// From now on all hear of this program each second, whatever it is at.
+    fn give_signs_of_life(&self) {
+        let outs: Vec<Out> = self.links.iter().map(Link::out).collect();
+        let over = Arc::downgrade(&self.alive);
+        std::thread::spawn(move || {
+            while over.upgrade().is_some() {
+                outs.iter().for_each(|out| say(out, &Request::Alive));
+                std::thread::sleep(ALIVE_EVERY);
+            }
+        });
+    }
+
+    /// Asks all who they are.
+    fn greet(&mut self) -> Result<()> {
+        let hello = Request::Hello { protocol: PROTOCOL, version: VERSION.to_owned() };
+        self.links.iter_mut().for_each(|link| link.ask(&hello));
+        let answers = self.collect(LAUNCH_TIME.max(self.silence), Some(LAUNCH_TIME), |reply| {
+            matches!(reply, Reply::Hello { .. }).then_some(reply)
+        })?;
+        self.nobody_lost()?;
+        for (link, answer) in self.links.iter_mut().zip(answers) {
+            let Some(Reply::Hello { protocol, version, hostname, boot, default_engine }) = answer
+            else {
+                continue;
+            };
+            if protocol != PROTOCOL || version != VERSION {
+                return Err(SessionError::Client {
+                    host: link.host.clone(),
+                    message: format!(
+                        "it has halfpower {version} (messages of version {protocol}), here is \
+                         {VERSION} ({PROTOCOL}); install the same version on both"
+                    ),
+                    exit_code: session::NO_RESULT,
+                });
+            }
+            link.known = true;
+            (link.hostname, link.boot, link.default_engine) = (hostname, boot, default_engine);
+        }
+        Ok(())
+    }
+
+    /// An error for the first agent that is lost.
+    pub(crate) fn nobody_lost(&self) -> Result<()> {
+        let lost = self.links.iter().find_map(|link| Some((link, link.lost.as_ref()?)));
+        lost.map_or(Ok(()), |(link, lost)| {
+            Err(SessionError::Client {
+                host: link.host.clone(),
+                message: lost.reason.clone(),
+                exit_code: session::NO_RESULT,
+            })
+        })
+    }
+
+    /// Reads the clocks of all that are there, one after the other: exchanges side by side would wait for
+    /// each other.
+    pub(crate) fn read_clocks(
+        &mut self,
+        mut set: impl FnMut(usize, &mut Link, ClientClock),
+    ) -> Result<()> {
+        for rank in 0..self.links.len() {
+            let mut best = ClientClock { round_trip_ns: Nanos(u64::MAX), ..ClientClock::default() };
+            for _ in 0..EXCHANGES {
+                if self.links[rank].lost.is_some() {
+                    break;
+                }
+                let sent = MonotonicClock.now();
+                self.links[rank].ask(&Request::Clock { sent });
+                let Some((read, back)) = self.clock_answer(rank, sent)? else { break };
+                let (received, replied) = read;
+                let trip = Nanos(back.since(sent).0.saturating_sub(replied.since(received).0));
+                best.exchanges += 1;
+                if trip < best.round_trip_ns {
+                    best.round_trip_ns = trip;
+                    best.error_ns = Nanos(trip.0.div_ceil(2));
+                    best.offset_ns = offset_ns((sent, back), (received, replied));
+                }
+            }
+            if best.exchanges > 0 {
+                set(rank, &mut self.links[rank], best);
+            }
+        }
+        Ok(())
+    }
+
+    /// When it received the question and answered it, and when that came back; `None` if it is lost.
+    fn clock_answer(
+        &mut self,
+        rank: usize,
+        asked: Nanos,
+    ) -> Result<Option<((Nanos, Nanos), Nanos)>> {
+        let mut found = None;
+        let begin = Instant::now();
+        while found.is_none() && self.links[rank].lost.is_none() {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(interrupted());
+            }
+            self.hear(None, |from, at, reply| {
+                if let Reply::Clock { sent, received, replied } = reply
+                    && from == rank
+                    && sent == asked
+                {
+                    found = Some(((received, replied), at));
+                }
+            });
+            if begin.elapsed() > self.silence && found.is_none() {
+                self.links[rank].lose(LostKind::Silent, silent_text(self.silence), None);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Waits a moment for what agents say, and notices those that say nothing; `window` is the length of
+    /// the trial in progress.
+    fn hear(&mut self, window: Option<Nanos>, mut take: impl FnMut(usize, Nanos, Reply)) {
+        let mut next = self.events.recv_timeout(LOOK_EVERY).ok();
+        while let Some(Event { rank, at, what }) = next {
+            let link = &mut self.links[rank];
+            link.heard = Instant::now();
+            match what {
+                Message::Reply(reply) => match *reply {
+                    Reply::Alive => {}
+                    Reply::Progress { share, ios, bytes } => {
+                        link.progress = Some((share, ios, bytes));
+                    }
+                    other => take(rank, at, other),
+                },
+                Message::Ended(why) => {
+                    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                    let text = format!("its connection ended{why}");
+                    link.lose(LostKind::Ended, text, window);
+                }
+            }
+            next = self.events.try_recv().ok();
+        }
+    }
+
+    /// Asks all that are there, and waits for an answer of each.
+    ///
+    /// # Errors
+    /// If one is lost, says that it cannot, or the user interrupts it.
+    pub(crate) fn ask_all<T>(
+        &mut self,
+        request: impl Fn(usize) -> Request,
+        mut take: impl FnMut(Reply) -> Option<T>,
+    ) -> Result<Vec<T>> {
+        for (rank, link) in self.links.iter_mut().enumerate() {
+            link.ask(&request(rank));
+        }
+        let answers = self.collect(self.silence, None, &mut take)?;
+        self.nobody_lost()?;
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// An answer of each that is not lost; one that says that it cannot is an error.
+    fn collect<T>(
+        &mut self,
+        silence: Duration,
+        within: Option<Duration>,
+        mut take: impl FnMut(Reply) -> Option<T>,
+    ) -> Result<Answers<T>> {
+        let begin = Instant::now();
+        self.links.iter_mut().for_each(|link| link.heard = begin);
+        let mut answers: Answers<T> = self.links.iter().map(|_| None).collect();
+        let mut failed = None;
+        loop {
+            let missing = |agents: &Self, answers: &Answers<T>| {
+                let pairs = agents.links.iter().zip(answers);
+                pairs.filter(|(link, answer)| link.lost.is_none() && answer.is_none()).count()
+            };
+            if missing(self, &answers) == 0 {
+                return Ok(answers);
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(interrupted());
+            }
+            self.hear(None, |rank, _, reply| match reply {
+                Reply::Failed { message, exit_code } => failed = Some((rank, message, exit_code)),
+                other => {
+                    if let Some(answer) = take(other) {
+                        answers[rank] = Some(answer);
+                    }
+                }
+            });
+            if let Some((rank, message, exit_code)) = failed.take() {
+                let host = self.links[rank].host.clone();
+                return Err(SessionError::Client { host, message, exit_code });
+            }
+            let late = within.is_some_and(|within| begin.elapsed() > within);
+            self.drop_silent(silence, None, |rank| late && answers[rank].is_none());
+            if self.links.iter().any(|link| link.lost.is_some()) {
+                return Ok(answers);
+            }
+        }
+    }
+
+    /// Loses those that have said nothing for too long, and those that `late` names.
+    fn drop_silent(
+        &mut self,
+        silence: Duration,
+        window: Option<Nanos>,
+        late: impl Fn(usize) -> bool,
+    ) {
+        for (rank, link) in self.links.iter_mut().enumerate() {
+            if link.lost.is_some() {
+                continue;
+            }
+            if link.heard.elapsed() > silence {
+                link.lose(LostKind::Silent, silent_text(silence), window);
+            } else if late(rank) {
+                let text = "it did not come to an end in its time".to_owned();
+                link.lose(LostKind::Silent, text, window);
+            }
+        }
+    }
+
+    /// Runs a trial on the agents that have a request: waits until all are ready, agrees on the begin, and
+    /// collects what comes back. `longest` is the time that it may take behind its begin.
+    ///
+    /// # Errors
+    /// If one cannot begin, or the user interrupts it before.
+    pub(crate) fn trial(
+        &mut self,
+        requests: &[Option<Request>],
+        (window, longest): (Nanos, Duration),
+        tick: &mut dyn FnMut(f64),
+    ) -> Result<Trials> {
+        let started = Instant::now();
+        for (link, request) in self.links.iter_mut().zip(requests) {
+            (link.progress, link.heard) = (None, started);
+            if let Some(request) = request {
+                link.ask(request);
+            }
+        }
+        let asked: Vec<bool> = requests.iter().map(Option::is_some).collect();
+        let mut ready: Answers<Nanos> = asked.iter().map(|_| None).collect();
+        let mut failed = None;
+        while asked.iter().zip(&ready).any(|(asked, ready)| *asked && ready.is_none()) {
+            if self.stop.load(Ordering::Relaxed) {
+                self.tell_stop();
+                return Err(interrupted());
+            }
+            self.hear(None, |rank, _, reply| match reply {
+                Reply::Ready { ahead } => ready[rank] = Some(ahead),
+                Reply::Failed { message, exit_code } => failed = Some((rank, message, exit_code)),
+                _ => {}
+            });
+            self.drop_silent(self.silence, None, |_| false);
+            if let Some((rank, message, exit_code)) = failed.take() {
+                self.tell_stop();
+                let host = self.links[rank].host.clone();
+                return Err(SessionError::Client { host, message, exit_code });
+            }
+            if let Err(error) = self.nobody_lost() {
+                self.tell_stop();
+                return Err(error);
+            }
+        }
+        let trip = self.links.iter().map(|link| link.clock.round_trip_ns).max();
+        let ahead = ready.iter().flatten().copied().max().unwrap_or_default();
+        let lead = LEAD.plus(Nanos(4 * trip.unwrap_or_default().0));
+        let begin = MonotonicClock.now().plus(ahead).plus(lead);
+        for (link, asked) in self.links.iter_mut().zip(&asked) {
+            if *asked {
+                let at = begin.0.saturating_add_signed(link.clock.offset_ns);
+                link.ask(&Request::Begin { at: Nanos(at) });
+            }
+        }
+        self.gather(&asked, begin, (window, longest), tick)
+    }
+
+    /// What comes back of a trial that has begun.
+    fn gather(
+        &mut self,
+        asked: &[bool],
+        begin: Nanos,
+        (window, longest): (Nanos, Duration),
+        tick: &mut dyn FnMut(f64),
+    ) -> Result<Trials> {
+        let mut trials: Answers<_> = asked.iter().map(|_| None).collect();
+        let mut failed: Vec<(usize, String)> = Vec::new();
+        let mut stopped = None;
+        let started = Instant::now();
+        loop {
+            let waits = |agents: &Self, trials: &Answers<_>, rank: usize| {
+                asked[rank] && agents.links[rank].lost.is_none() && trials[rank].is_none()
+            };
+            if !(0..asked.len()).any(|rank| waits(self, &trials, rank)) {
+                return Ok(Trials { begin, each: trials });
+            }
+            if stopped.is_none() && self.stop.load(Ordering::Relaxed) {
+                self.tell_stop();
+                stopped = Some(Instant::now());
+            }
+            self.hear(Some(window), |rank, _, reply| match reply {
+                Reply::Trial { trial, totals } => trials[rank] = Some((trial, totals)),
+                Reply::Failed { message, .. } => failed.push((rank, message)),
+                _ => {}
+            });
+            for (rank, message) in failed.drain(..) {
+                self.links[rank].lose(LostKind::Failed, message, Some(window));
+            }
+            let late = started.elapsed() > longest
+                || stopped.is_some_and(|at| at.elapsed() > self.silence);
+            let lost: Vec<bool> =
+                (0..asked.len()).map(|rank| late && waits(self, &trials, rank)).collect();
+            self.drop_silent(self.silence, Some(window), |rank| lost[rank]);
+            let shares =
+                self.links.iter().zip(asked).filter(|(link, asked)| **asked && link.lost.is_none());
+            let shares = shares.filter_map(|(link, _)| Some(link.progress?.0));
+            if let Some(least) = shares.reduce(f64::min) {
+                tick(least);
+            }
+        }
+    }
+
+    /// Ends the trial in progress everywhere.
+    pub(crate) fn tell_stop(&mut self) {
+        self.links.iter_mut().for_each(|link| link.ask(&Request::Stop));
+    }
+}
+
+impl Drop for Agents {
+    fn drop(&mut self) {
+        // All at once, so that none waits for another to leave.
+        self.links.iter_mut().for_each(Link::close);
+    }
+}
+
+/// What came back of a trial, by rank.
+pub(crate) struct Trials {
+    /// The agreed begin, by the clock of the coordinator.
+    pub(crate) begin: Nanos,
+    pub(crate) each: Answers<(Box<record::Trial>, Box<trial::PartTotals>)>,
+}
+
+pub(crate) fn interrupted() -> SessionError {
+    SessionError::ended("nothing was measured")
+}
+
+fn silent_text(silence: Duration) -> String {
+    format!("it said nothing for {} s", silence.as_secs_f64())
+}
+
+/// The clock of an agent less ours: half of the sum of both differences, in which the times of the way there
+/// and back cancel as far as they are equal (RFC 5905, section 8).
+fn offset_ns((sent, back): (Nanos, Nanos), (received, replied): (Nanos, Nanos)) -> i64 {
+    let there = i128::from(received.0) - i128::from(sent.0);
+    let back = i128::from(replied.0) - i128::from(back.0);
+    i64::try_from((there + back) / 2).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_offset_is_exact_where_both_ways_take_as_long_and_off_by_half_of_what_they_differ() {
+        let offset = |there: u64, back: u64| {
+            let (sent, ahead) = (1_000_000, 5_000);
+            let received = sent + there + ahead;
+            let replied = received + 70;
+            offset_ns(
+                (Nanos(sent), Nanos(replied - ahead + back)),
+                (Nanos(received), Nanos(replied)),
+            )
+        };
+        assert_eq!(offset(400, 400), 5_000);
+        assert_eq!(offset(800, 0), 5_400, "half of the round trip is the most that it is off");
+    }
+}

@@ -1,0 +1,162 @@
+//! Frames on a byte stream that others write to as well: a mark, the length, the text, a line feed.
+//!
+//! A login shell prints banners, a launcher its warnings, and both on the stream that carries the protocol.
+//! So a frame says that it is one, and every other line is noise: handed back to be reported, bounded in
+//! length, never parsed. A length that is too large or a frame without its line feed ends the stream,
+//! because nothing behind it could be trusted.
+
+use std::io::{self, BufRead, Read, Write};
+
+/// What a frame begins with.
+const MARK: &str = "#halfpower ";
+/// The longest text of a frame: a trial of a thousand intervals has a hundredth of it.
+const LONGEST: usize = 64 << 20;
+/// The most that is kept of a line of noise.
+const NOISE_KEPT: u64 = 4_096;
+/// Digits of a length.
+const DIGITS: usize = 9;
+
+/// What was read.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// The text of a frame.
+    Text(Vec<u8>),
+    /// A line of somebody else, cut where it is long.
+    Noise(String),
+}
+
+/// Writes a frame at once.
+///
+/// # Errors
+/// Those of the stream; a text that is too long.
+pub fn write(to: &mut impl Write, text: &[u8]) -> io::Result<()> {
+    if text.len() > LONGEST {
+        return Err(broken(&format!("a message of {} bytes is too long", text.len())));
+    }
+    let mut frame = format!("{MARK}{} ", text.len()).into_bytes();
+    frame.extend_from_slice(text);
+    frame.push(b'\n');
+    to.write_all(&frame)?;
+    to.flush()
+}
+
+/// Reads the next frame or line; `None` at the end of the stream.
+///
+/// # Errors
+/// Those of the stream; a frame that is broken.
+pub fn read(from: &mut impl BufRead) -> io::Result<Option<Frame>> {
+    let mut head = Vec::new();
+    let mut at = 0;
+    // Byte by byte only as long as it may be a frame.
+    while at < MARK.len() {
+        match byte(from)? {
+            None if head.is_empty() => return Ok(None),
+            None | Some(b'\n') => return Ok(Some(noise(&head))),
+            Some(next) if next == MARK.as_bytes()[at] => head.push(next),
+            Some(next) => {
+                head.push(next);
+                return rest_of_line(from, head).map(Some);
+            }
+        }
+        at += 1;
+    }
+    let mut length = 0usize;
+    for digits in 0.. {
+        match byte(from)? {
+            Some(digit @ b'0'..=b'9') if digits < DIGITS => {
+                length = length * 10 + usize::from(digit - b'0');
+            }
+            Some(b' ') if digits > 0 && length <= LONGEST => break,
+            _ => return Err(broken("a frame has no length, or one that is too large")),
+        }
+    }
+    let mut text = Vec::new();
+    let read = from.by_ref().take(length as u64).read_to_end(&mut text)?;
+    if read < length {
+        return Err(broken("the stream ended within a frame"));
+    }
+    match byte(from)? {
+        Some(b'\n') => Ok(Some(Frame::Text(text))),
+        _ => Err(broken("a frame is longer than it says")),
+    }
+}
+
+fn byte(from: &mut impl BufRead) -> io::Result<Option<u8>> {
+    let mut one = [0];
+    Ok((from.read(&mut one)? > 0).then_some(one[0]))
+}
+
+/// A line that is no frame, of which the start is known.
+fn rest_of_line(from: &mut impl BufRead, mut line: Vec<u8>) -> io::Result<Frame> {
+    loop {
+        let room = NOISE_KEPT.saturating_sub(line.len() as u64).max(1);
+        let mut piece = Vec::new();
+        let read = from.by_ref().take(room).read_until(b'\n', &mut piece)?;
+        if (line.len() as u64) < NOISE_KEPT {
+            line.extend_from_slice(&piece);
+        }
+        if read == 0 || piece.ends_with(b"\n") {
+            return Ok(noise(&line));
+        }
+    }
+}
+
+fn noise(line: &[u8]) -> Frame {
+    Frame::Noise(String::from_utf8_lossy(line).trim_end().to_owned())
+}
+
+fn broken(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(bytes: &[u8]) -> io::Result<Vec<Frame>> {
+        let mut from = bytes;
+        let mut found = Vec::new();
+        while let Some(frame) = read(&mut from)? {
+            found.push(frame);
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn frames_come_back_from_among_the_lines_of_a_login_shell() {
+        let mut bytes = b"Welcome!\n\n#half a mark\n".to_vec();
+        write(&mut bytes, b"{\"a\":\"\\n\"}").expect("a vector takes all");
+        bytes.extend_from_slice(b"bye");
+        let noise = |text: &str| Frame::Noise(text.to_owned());
+        let frames = all(&bytes).expect("it is whole");
+        let text = Frame::Text(b"{\"a\":\"\\n\"}".to_vec());
+        assert_eq!(
+            frames,
+            [noise("Welcome!"), noise(""), noise("#half a mark"), text, noise("bye")]
+        );
+    }
+
+    #[test]
+    fn a_long_line_is_cut_and_what_follows_it_is_read() {
+        let mut bytes = vec![b'x'; 1 << 20];
+        bytes.push(b'\n');
+        write(&mut bytes, b"{}").expect("a vector takes all");
+        let frames = all(&bytes).expect("it is whole");
+        assert!(matches!(&frames[0], Frame::Noise(line) if line.len() as u64 == NOISE_KEPT));
+        assert_eq!(frames[1..], [Frame::Text(b"{}".to_vec())]);
+    }
+
+    #[test]
+    fn a_broken_frame_is_an_error_and_allocates_nothing() {
+        for bytes in [
+            &b"#halfpower 999999999 {}\n"[..],
+            b"#halfpower  {}\n",
+            b"#halfpower 12345678901 {}\n",
+            b"#halfpower 10 {}\n",
+            b"#halfpower 2 {}x\n",
+            b"#halfpower 2 {}",
+        ] {
+            assert!(all(bytes).is_err(), "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! How agents come up: by the words of a template, or as ranks that find each other.
+//!
+//! The template is cut into words once, as a shell would, and never handed to a shell here: a host's name
+//! is a part of one word whatever it holds. What carries the agent may well use a shell over there, as ssh
+//! does, and an option may hide in a name, so that names are made of the characters of names.
+
+use crate::link::{Event, Link};
+use session::{SessionError, StopFlag};
+use std::sync::mpsc;
+
+/// Logs in without asking, and gives up on a machine that does not answer.
+pub const DEFAULT_LAUNCH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 \
+                                  -o ServerAliveCountMax=3 {host} halfpower agent";
+
+/// Hosts and how an agent is started on each, or agents that have come by themselves.
+pub struct Launch {
+    hosts: Vec<String>,
+    template: Vec<String>,
+    /// Where agents that have come by themselves wait.
+    joined: Option<Joined>,
+}
+
+/// Ranks that come by themselves: each with its streams.
+pub type Joined = Box<dyn FnOnce(&StopFlag) -> Result<Vec<JoinedAgent>, SessionError>>;
+
+/// One that has come.
+pub struct JoinedAgent {
+    /// Its name.
+    pub host: String,
+    /// What it says.
+    pub from: Box<dyn std::io::Read + Send>,
+    /// What is said to it.
+    pub to: Box<dyn std::io::Write + Send>,
+}
+
+impl Launch {
+    /// A list of names, with commas or, of a file (`@FILE`), one a line, and a template with `{host}` or
+    /// `{rank}`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, a name has characters that names have not or comes twice, or the
+    /// template has unbalanced quotes.
+    pub fn new(hosts: &str, template: &str) -> Result<Self, SessionError> {
+        let text = match hosts.strip_prefix('@') {
+            None => hosts.to_owned(),
+            Some(file) => std::fs::read_to_string(file).map_err(|error| {
+                SessionError::Usage(format!("--hosts: cannot read {file:?}: {error}"))
+            })?,
+        };
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+        let names = lines.flat_map(|line| line.split([',', ' ', '\t']));
+        let hosts: Vec<String> =
+            names.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        if hosts.is_empty() {
+            return Err(SessionError::usage("--hosts names no host"));
+        }
+        if let Some(bad) = hosts.iter().find(|name| !is_name(name)) {
+            return Err(SessionError::Usage(format!(
+                "--hosts: {bad:?} is no host's name: letters, digits and . _ : @ [ ] - are, the last not \
+                 first"
+            )));
+        }
+        let template = shlex::split(template).filter(|words| !words.is_empty());
+        let template = template.ok_or_else(|| {
+            SessionError::usage(
+                "--launch cannot be cut into words: it is empty, or a quote is open",
+            )
+        })?;
+        let told_apart =
+            template.iter().any(|word| word.contains("{host}") || word.contains("{rank}"));
+        if !told_apart && hosts.len() > 1 && !template.iter().any(|word| word == "agent") {
+            return Err(SessionError::usage(
+                "--launch has neither {host} nor {rank}: all agents would be started in one place",
+            ));
+        }
+        Ok(Self { hosts, template, joined: None })
+    }
+
+    /// Agents that come by themselves.
+    #[must_use]
+    pub fn joined(words: &str, joined: Joined) -> Self {
+        Self { hosts: Vec::new(), template: vec![words.to_owned()], joined: Some(joined) }
+    }
+
+    /// The template, as it was typed.
+    pub(crate) fn words(&self) -> String {
+        self.template.join(" ")
+    }
+
+    /// Starts them.
+    pub(crate) fn links(
+        &mut self,
+        events: &mpsc::Sender<Event>,
+        stop: &StopFlag,
+    ) -> Result<Vec<Link>, SessionError> {
+        if let Some(joined) = self.joined.take() {
+            let joined = joined(stop)?.into_iter().enumerate();
+            return Ok(joined
+                .map(|(rank, JoinedAgent { host, from, to })| {
+                    Link::on(rank, &host, from, to, events)
+                })
+                .collect());
+        }
+        let start = |(rank, host): (usize, &String)| {
+            let words: Vec<String> =
+                self.template.iter().map(|word| fill(word, rank, host)).collect();
+            Link::start(rank, host, &words, events).map_err(|message| SessionError::Client {
+                host: host.clone(),
+                message,
+                exit_code: session::NO_RESULT,
+            })
+        };
+        self.hosts.iter().enumerate().map(start).collect()
+    }
+}
+
+/// A word with host and rank in their places.
+pub(crate) fn fill(word: &str, rank: usize, host: &str) -> String {
+    word.replace("{host}", host).replace("{rank}", &rank.to_string())
+}
+
+fn is_name(name: &str) -> bool {
+    let of_name = |it: char| it.is_ascii_alphanumeric() || "._:@[]-".contains(it);
+    !name.starts_with('-') && name.chars().all(of_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_a_shell_or_a_program_could_take_for_more_is_refused() {
+        for bad in ["-oProxyCommand=x", "a;b", "$(x)", "a`b`", "a/b", "a'b", "a\"b"] {
+            assert!(Launch::new(bad, DEFAULT_LAUNCH).is_err(), "{bad}");
+        }
+        for good in ["a", "root@10.0.0.1", "[fe80::1]", "pod-1.ns"] {
+            assert!(Launch::new(good, DEFAULT_LAUNCH).is_ok(), "{good}");
+        }
+    }
+
+    #[test]
+    fn the_template_is_words_and_a_host_stays_within_its_word() {
+        let launch = Launch::new("a,b", "ip netns exec {host} 'half power' agent {rank}");
+        let launch = launch.expect("it is a template");
+        let words: Vec<String> = launch.template.iter().map(|word| fill(word, 1, "b")).collect();
+        assert_eq!(words, ["ip", "netns", "exec", "b", "half power", "agent", "1"]);
+        assert!(Launch::new("a", "ssh 'x").is_err());
+        assert!(Launch::new("a,b", "ssh host halfpower").is_err());
+        assert!(Launch::new(" , ", "x {host}").is_err());
+    }
+}

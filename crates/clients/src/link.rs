@@ -1,0 +1,245 @@
+//! One agent as the coordinator sees it: how it was started, what it says, and that it is gone.
+
+use crate::frame::{self, Frame};
+use crate::protocol::{Reply, Request};
+use engine::{Clock, MonotonicClock};
+use record::{ClientClock, LostClient, LostKind, Nanos};
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Lines of an agent's standard error, and of noise before its messages, that are kept for a report.
+const LINES_KEPT: usize = 8;
+/// How long it takes a program to end after its streams.
+const ENDING: Duration = Duration::from_millis(200);
+/// How long an agent has to end once its stream is closed, before it is killed.
+const LEAVE: Duration = Duration::from_secs(5);
+
+/// What came from an agent.
+pub(crate) struct Event {
+    pub(crate) rank: usize,
+    /// When it came, by the monotonic clock.
+    pub(crate) at: Nanos,
+    pub(crate) what: Message,
+}
+
+pub(crate) enum Message {
+    Reply(Box<Reply>),
+    /// The stream ended: why, where that is known.
+    Ended(Option<String>),
+}
+
+/// Where an agent is asked; nothing once it is gone.
+pub(crate) type Out = Arc<Mutex<Option<Box<dyn Write + Send>>>>;
+type Lines = Arc<Mutex<VecDeque<String>>>;
+
+/// An agent.
+pub(crate) struct Link {
+    /// As it was named.
+    pub(crate) host: String,
+    pub(crate) hostname: String,
+    pub(crate) boot: Option<String>,
+    pub(crate) default_engine: bool,
+    pub(crate) clock: ClientClock,
+    /// When it was heard last.
+    pub(crate) heard: Instant,
+    /// Why it is none any more.
+    pub(crate) lost: Option<LostClient>,
+    /// What it last told of the trial in progress: its share, requests, bytes.
+    pub(crate) progress: Option<(f64, u64, u64)>,
+    to: Out,
+    child: Option<Child>,
+    /// The words that started it; none where it came by itself.
+    words: String,
+    /// Whether it has answered.
+    pub(crate) known: bool,
+    said: Lines,
+}
+
+impl Link {
+    /// Starts the words of a template, whose standard streams carry the messages.
+    pub(crate) fn start(
+        rank: usize,
+        host: &str,
+        words: &[String],
+        events: &mpsc::Sender<Event>,
+    ) -> Result<Self, String> {
+        let (program, arguments) = words.split_first().ok_or("--launch names no program")?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("cannot start {program:?} (--launch): {error}"))?;
+        let (to, from, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(to), Some(from), Some(errors)) = (to, from, errors) else {
+            return Err(format!("{program:?} has no standard streams"));
+        };
+        let mut link = Self::on(rank, host, from, to, events);
+        link.child = Some(child);
+        link.words = words.join(" ");
+        let said = Arc::clone(&link.said);
+        thread::spawn(move || {
+            for line in BufReader::new(errors).lines().map_while(Result::ok) {
+                keep(&said, &line);
+            }
+        });
+        Ok(link)
+    }
+
+    /// An agent behind streams that are there.
+    pub(crate) fn on(
+        rank: usize,
+        host: &str,
+        from: impl Read + Send + 'static,
+        to: impl Write + Send + 'static,
+        events: &mpsc::Sender<Event>,
+    ) -> Self {
+        let said = Lines::default();
+        let (noise, events) = (Arc::clone(&said), events.clone());
+        thread::spawn(move || listen(rank, from, &noise, &events));
+        Self {
+            host: host.to_owned(),
+            hostname: String::new(),
+            boot: None,
+            default_engine: false,
+            clock: ClientClock::default(),
+            heard: Instant::now(),
+            lost: None,
+            progress: None,
+            to: Arc::new(Mutex::new(Some(Box::new(to)))),
+            child: None,
+            words: String::new(),
+            known: false,
+            said,
+        }
+    }
+
+    /// Asks it something; what cannot be sent is known by the end of its stream.
+    pub(crate) fn ask(&mut self, request: &Request) {
+        say(&self.to, request);
+    }
+
+    /// Where it is asked, for the thread that gives signs of life.
+    pub(crate) fn out(&self) -> Out {
+        Arc::clone(&self.to)
+    }
+
+    /// It is gone: what was known of it is kept, and nothing is asked of it any more.
+    pub(crate) fn lose(&mut self, kind: LostKind, reason: String, window: Option<Nanos>) {
+        if self.lost.is_some() {
+            return;
+        }
+        let mut reason = reason;
+        reason.extend(self.ending().map(|status| format!(" ({status})")));
+        match self.last_lines() {
+            lines if lines.is_empty() => {}
+            lines => reason.push_str(&format!("; it had said: {lines}")),
+        }
+        if !self.known && !self.words.is_empty() {
+            reason.push_str(&format!(
+                "; no agent came up: try by hand what starts it: {}",
+                self.words
+            ));
+        }
+        let (share, ios, bytes) = self.progress.unwrap_or_default();
+        let until_ns =
+            self.progress.and(window).map(|length| Nanos((length.0 as f64 * share) as u64));
+        self.lost = Some(LostClient { kind, reason, until_ns, ios, bytes });
+        self.close();
+    }
+
+    /// How the program that carried it ended, if it did: its streams end a moment before it does.
+    fn ending(&mut self) -> Option<String> {
+        let child = self.child.as_mut()?;
+        let begin = Instant::now();
+        while begin.elapsed() < ENDING {
+            if let Ok(Some(status)) = child.try_wait() {
+                // Its last words are read by another thread.
+                thread::sleep(Duration::from_millis(20));
+                return Some(status.to_string());
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        None
+    }
+
+    /// The last lines that were no messages.
+    fn last_lines(&self) -> String {
+        let lines = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().map(String::as_str).collect::<Vec<_>>().join(" | ")
+    }
+
+    /// Closes its stream, at which it ends its load.
+    pub(crate) fn close(&mut self) {
+        *self.to.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.close();
+        let Some(child) = &mut self.child else { return };
+        let patience = if self.lost.is_some() { Duration::ZERO } else { LEAVE };
+        let begin = Instant::now();
+        while begin.elapsed() < patience {
+            if !matches!(child.try_wait(), Ok(None)) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+/// Sends something, unless the agent is gone.
+pub(crate) fn say(out: &Out, request: &Request) {
+    let Ok(text) = serde_json::to_vec(request) else { return };
+    let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(to) = &mut *out
+        && frame::write(to, &text).is_err()
+    {
+        *out = None;
+    }
+}
+
+fn keep(lines: &Lines, line: &str) {
+    if line.trim().is_empty() {
+        return;
+    }
+    let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+    if lines.len() == LINES_KEPT {
+        lines.pop_front();
+    }
+    lines.push_back(line.chars().take(200).collect());
+}
+
+/// Reads what an agent says until its stream ends.
+fn listen(rank: usize, from: impl Read, noise: &Lines, events: &mpsc::Sender<Event>) {
+    let mut from = BufReader::new(from);
+    let tell = |what| events.send(Event { rank, at: MonotonicClock.now(), what }).is_ok();
+    loop {
+        let ended = match frame::read(&mut from) {
+            Ok(Some(Frame::Noise(line))) => {
+                keep(noise, &line);
+                continue;
+            }
+            Ok(Some(Frame::Text(text))) => match serde_json::from_slice(&text) {
+                Ok(reply) => match tell(Message::Reply(Box::new(reply))) {
+                    true => continue,
+                    false => return,
+                },
+                Err(error) => Some(format!("it sent what is no message of this program: {error}")),
+            },
+            Ok(None) => None,
+            Err(error) => Some(error.to_string()),
+        };
+        tell(Message::Ended(ended));
+        return;
+    }
+}

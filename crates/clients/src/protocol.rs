@@ -1,0 +1,209 @@
+//! What a coordinator asks of an agent, and what that answers: one JSON object in a frame each.
+//!
+//! The steps are those of `session::RealTargets` and `session::Session`, so that an agent decides nothing
+//! that the same program on the same machine would decide otherwise. Beside them go the clock, which is
+//! answered at any time, and a sign of life each second.
+
+use record::{Bytes, CacheMode, EngineName, Finding, Nanos, Target, Trial, Workload};
+use serde::{Deserialize, Serialize};
+use target::Access;
+use trial::PartTotals;
+
+/// The version of these messages. Documents travel in them, so that programs of two versions do not
+/// talk to each other at all.
+pub const PROTOCOL: u32 = 1;
+
+/// What is asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub enum Request {
+    /// Who is there; the first of all.
+    Hello {
+        /// [`PROTOCOL`].
+        protocol: u32,
+        /// Version of the program.
+        version: String,
+    },
+    /// The coordinator is alive; has no answer.
+    Alive,
+    /// What time it is.
+    Clock {
+        /// Handed back as it is.
+        sent: Nanos,
+    },
+    /// Opens targets as a set, without writing anything.
+    Open {
+        /// Number of the set.
+        set: u32,
+        /// Their paths.
+        targets: Vec<String>,
+        /// What may be done to them.
+        access: Permission,
+        /// As of `RealTargets::open`.
+        size: Option<Bytes>,
+        /// Likewise, in bytes.
+        min_request: Bytes,
+    },
+    /// Looks at the area of a workload, and whether the machine has what it asks for.
+    LookAtArea {
+        /// Number of the set.
+        set: u32,
+        /// Whose.
+        workload: Box<Workload>,
+    },
+    /// Opens a set once more.
+    OpenMode {
+        /// Number of the set.
+        set: u32,
+        /// With these flags.
+        cache: CacheMode,
+        /// Whether to write.
+        write: bool,
+    },
+    /// Writes test files and makes a set ready.
+    Prepare {
+        /// Number of the set.
+        set: u32,
+        /// To be used, or what can be used in its place.
+        engine: EngineName,
+        /// Seed of everything.
+        seed: u64,
+    },
+    /// Flushes what the page cache took of a set.
+    Flush {
+        /// Number of the set.
+        set: u32,
+    },
+    /// Makes a part of a workload ready.
+    Trial {
+        /// Number of the set.
+        set: u32,
+        /// The workload of all clients.
+        workload: Box<Workload>,
+        /// Its seed.
+        seed: u64,
+        /// The first of its jobs that run here.
+        first_job: u32,
+        /// How many.
+        jobs: u32,
+    },
+    /// When its window begins, by the clock of the agent.
+    Begin {
+        /// The moment.
+        at: Nanos,
+    },
+    /// Ends the trial in progress; what it measured is handed back.
+    Stop,
+}
+
+/// What may be done to targets: `target::Access` as it travels.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Permission {
+    /// Whether the targets may be written.
+    write: bool,
+    /// Whether existing files may be overwritten.
+    overwrite: bool,
+    /// Block devices whose data may be destroyed.
+    destroy: Vec<String>,
+}
+
+impl From<&Access> for Permission {
+    fn from(access: &Access) -> Self {
+        match access {
+            Access::ReadOnly => Self { write: false, overwrite: false, destroy: Vec::new() },
+            Access::ReadWrite { overwrite, destroy } => {
+                Self { write: true, overwrite: *overwrite, destroy: destroy.clone() }
+            }
+        }
+    }
+}
+
+impl From<Permission> for Access {
+    fn from(permission: Permission) -> Self {
+        let Permission { write, overwrite, destroy } = permission;
+        if write { Self::ReadWrite { overwrite, destroy } } else { Self::ReadOnly }
+    }
+}
+
+/// What is answered.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Reply {
+    /// Who is here.
+    Hello {
+        /// [`PROTOCOL`] there.
+        protocol: u32,
+        /// Version of the program there.
+        version: String,
+        /// What the machine calls itself.
+        hostname: String,
+        /// Identity of its running kernel; null where it has none.
+        boot: Option<String>,
+        /// Whether the default engine can be used.
+        default_engine: bool,
+    },
+    /// The time.
+    Clock {
+        /// As it was asked.
+        sent: Nanos,
+        /// When the question came, by the monotonic clock.
+        received: Nanos,
+        /// When the answer went.
+        replied: Nanos,
+    },
+    /// It is alive.
+    Alive,
+    /// A set is open.
+    Opened {
+        /// Facts of its targets.
+        facts: Vec<Target>,
+        /// Of each the numbers by which its kernel knows it; null where it has none.
+        identities: Vec<Option<(u64, u64, u64)>>,
+        /// What offsets must be multiples of, in bytes.
+        alignment: u64,
+        /// Whether it may be written.
+        writable: bool,
+    },
+    /// It was done.
+    Done,
+    /// A set is ready.
+    Prepared {
+        /// The engine that will be used.
+        engine: EngineName,
+        /// What was found.
+        findings: Vec<Finding>,
+    },
+    /// It was flushed.
+    Flushed {
+        /// In so many milliseconds.
+        ms: f64,
+    },
+    /// Engines are open.
+    Ready {
+        /// The least time from now to the begin of the window.
+        ahead: Nanos,
+    },
+    /// How far the trial is.
+    Progress {
+        /// Share of the run that is over.
+        share: f64,
+        /// Requests counted so far.
+        ios: u64,
+        /// Their bytes.
+        bytes: u64,
+    },
+    /// The trial is over.
+    Trial {
+        /// Its document.
+        trial: Box<Trial>,
+        /// What its jobs counted.
+        totals: Box<PartTotals>,
+    },
+    /// What was asked cannot be done.
+    Failed {
+        /// Why, and what to do.
+        message: String,
+        /// The exit code that the program would end with.
+        exit_code: u8,
+    },
+}

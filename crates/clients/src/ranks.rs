@@ -1,0 +1,312 @@
+//! Ranks of an MPI job, or tasks of srun, that find each other without MPI in this program.
+//!
+//! A launcher starts the same command many times and tells each its number. Number 0 coordinates: it listens
+//! and writes where into a file, and the others look for that file, connect and serve it as agents. What is
+//! written is readable by its user alone and holds a secret, without which a connection is closed. On one
+//! machine the file lies in the folder for temporary files and only this machine can connect; over several
+//! it has to be named, in a folder that all see. Rejected: linking MPI by default (each of its libraries has
+//! another binary interface, so that one program would run under one of them), and reading standard input,
+//! which launchers give to rank 0 alone.
+
+use crate::agent::serve;
+use crate::launch::{JoinedAgent, Launch};
+use session::{SessionError, StopFlag};
+use std::collections::hash_map::RandomState;
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, Hasher};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long ranks wait for each other.
+const MEETING_TIME: Duration = Duration::from_secs(60);
+/// How often they look.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long a connection has to say who it is.
+const INTRODUCTION: Duration = Duration::from_secs(5);
+/// The longest introduction.
+const INTRODUCTION_BYTES: u64 = 200;
+
+/// Where launchers say the number of a process and how many there are.
+const NUMBERS: [(&str, &str, &str); 3] = [
+    ("Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI", "PMI_RANK", "PMI_SIZE"),
+    ("Slurm", "SLURM_PROCID", "SLURM_NTASKS"),
+];
+/// Where they say how many of them are on this machine.
+const ON_THIS_MACHINE: [&str; 2] = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"];
+/// Where Slurm says how many machines there are.
+const MACHINES: [&str; 2] = ["SLURM_STEP_NUM_NODES", "SLURM_NNODES"];
+/// Where they name the job.
+const JOBS: [&str; 3] = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "SLURM_JOB_ID"];
+
+/// The place of this process among those that a launcher started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rank {
+    /// Its number, from 0.
+    pub number: u32,
+    /// How many there are.
+    pub of: u32,
+    launcher: &'static str,
+    file: PathBuf,
+    /// Whether only this machine may connect.
+    local: bool,
+}
+
+impl Rank {
+    /// By the environment; `file` is where they meet, if the user names it.
+    ///
+    /// # Errors
+    /// If no launcher says a number, or the processes are on several machines and no file is named.
+    pub fn of_environment(file: Option<&Path>) -> Result<Self, SessionError> {
+        Self::of(&|name| std::env::var(name).ok(), file)
+    }
+
+    fn of(
+        variable: &dyn Fn(&str) -> Option<String>,
+        file: Option<&Path>,
+    ) -> Result<Self, SessionError> {
+        let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
+        let found = NUMBERS
+            .iter()
+            .find_map(|(launcher, rank, size)| Some((*launcher, number(rank)?, number(size)?)));
+        let (launcher, rank, of) = found.filter(|(_, rank, of)| rank < of).ok_or_else(|| {
+            SessionError::usage(
+                "--mpi: no launcher says the number of this process (OMPI_COMM_WORLD_RANK, PMI_RANK or \
+                 SLURM_PROCID, each with its size); start it by mpirun or srun",
+            )
+        })?;
+        let here = ON_THIS_MACHINE.iter().find_map(|name| number(name)).map(|here| here == of);
+        let one_machine = MACHINES.iter().find_map(|name| number(name)).map(|count| count == 1);
+        let local = here.or(one_machine).unwrap_or(of == 1);
+        let file = match file {
+            Some(file) => file.to_owned(),
+            None if local => {
+                let job = JOBS.iter().find_map(|name| variable(name));
+                let job = job.unwrap_or_else(|| format!("of-{}", parent()));
+                let plain = |it: char| if it.is_ascii_alphanumeric() { it } else { '-' };
+                let job: String = job.chars().map(plain).collect();
+                std::env::temp_dir().join(format!("halfpower-{job}.rendezvous"))
+            }
+            None => {
+                return Err(SessionError::usage(
+                    "--mpi: the processes are on several machines, or it cannot be told; add --rendezvous \
+                     FILE in a folder that all of them see",
+                ));
+            }
+        };
+        Ok(Self { number: rank, of, launcher, file, local })
+    }
+
+    /// The launch of number 0: it waits for the others, and takes part itself.
+    #[must_use]
+    pub fn launch(&self) -> Launch {
+        let rank = self.clone();
+        let words = format!("{} ({} processes)", self.launcher, self.of);
+        Launch::joined(&words, Box::new(move |stop| rank.gather(stop)))
+    }
+
+    /// Finds number 0 and serves it until it has finished.
+    ///
+    /// # Errors
+    /// If it cannot be found in time.
+    pub fn take_part(&self, stop: &StopFlag) -> Result<(), SessionError> {
+        let stream = self.find(stop)?;
+        let failed = |error: std::io::Error| {
+            SessionError::NoResult(format!("rank {}: {error}", self.number))
+        };
+        let from = stream.try_clone().map_err(failed)?;
+        serve(from, stream, stop).map_err(failed)
+    }
+
+    fn find(&self, stop: &StopFlag) -> Result<TcpStream, SessionError> {
+        let begin = Instant::now();
+        let mut last = format!("{} does not appear", self.file.display());
+        while begin.elapsed() < MEETING_TIME && !stop.load(Ordering::Relaxed) {
+            match self.try_find() {
+                Ok(stream) => return Ok(stream),
+                Err(error) => last = error.to_string(),
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        Err(SessionError::NoResult(format!(
+            "rank {} did not find rank 0 by {}: {last}",
+            self.number,
+            self.file.display()
+        )))
+    }
+
+    /// One look: a file of an earlier job, or one that is about to be replaced, leads nowhere.
+    fn try_find(&self) -> std::io::Result<TcpStream> {
+        let mut text = String::new();
+        File::open(&self.file)?.take(INTRODUCTION_BYTES).read_to_string(&mut text)?;
+        let wrong = || std::io::Error::other("the file does not say where rank 0 listens");
+        let (address, secret) = text.trim().split_once(' ').ok_or_else(wrong)?;
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        writeln!(stream, "{secret} {} {}", self.number, kernel::host_name())?;
+        let mut answer = [0];
+        stream.set_read_timeout(Some(INTRODUCTION))?;
+        stream.read_exact(&mut answer)?;
+        stream.set_read_timeout(None)?;
+        Ok(stream)
+    }
+
+    /// Waits for the others; this process is the first of them.
+    fn gather(self, stop: &StopFlag) -> Result<Vec<JoinedAgent>, SessionError> {
+        let failed = |error: std::io::Error| {
+            let file = self.file.display();
+            SessionError::NoResult(format!("rank 0 cannot be met at {file}: {error}"))
+        };
+        let bind = if self.local { "127.0.0.1:0" } else { "[::]:0" };
+        let listener = TcpListener::bind(bind)
+            .or_else(|error| if self.local { Err(error) } else { TcpListener::bind("0.0.0.0:0") })
+            .map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let port = listener.local_addr().map_err(failed)?.port();
+        let host = if self.local { "127.0.0.1".to_owned() } else { kernel::host_name() };
+        let secret = secret();
+        let _meeting =
+            Meeting::open(&self.file, &format!("{host}:{port} {secret}")).map_err(failed)?;
+        let mut found: Vec<Option<JoinedAgent>> = (0..self.of).map(|_| None).collect();
+        found[0] = Some(in_this_process().map_err(failed)?);
+        let begin = Instant::now();
+        while found.iter().any(Option::is_none) {
+            if stop.load(Ordering::Relaxed) {
+                return Err(SessionError::ended("nothing was measured"));
+            }
+            if begin.elapsed() > MEETING_TIME {
+                let missing = (0..).zip(&found).filter(|(_, it)| it.is_none());
+                let missing: Vec<String> =
+                    missing.map(|(rank, _): (u32, _)| rank.to_string()).collect();
+                return Err(SessionError::NoResult(format!(
+                    "--mpi: after {} s ranks {} have not come; look at their standard error",
+                    MEETING_TIME.as_secs(),
+                    missing.join(", ")
+                )));
+            }
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    // One that does not say who it is, is none of ours.
+                    if let Ok((rank, agent)) = introduced(stream, &secret)
+                        && let Some(place) = found.get_mut(rank)
+                    {
+                        place.get_or_insert(agent);
+                    }
+                }
+                Err(_) => thread::sleep(LOOK_EVERY),
+            }
+        }
+        Ok(found.into_iter().flatten().collect())
+    }
+}
+
+/// The agent of this process.
+fn in_this_process() -> std::io::Result<JoinedAgent> {
+    let (its_input, to) = std::io::pipe()?;
+    let (from, its_output) = std::io::pipe()?;
+    thread::spawn(move || {
+        // Its end is the end of this process.
+        let _ = serve(its_input, its_output, &StopFlag::default());
+    });
+    Ok(JoinedAgent {
+        host: format!("0:{}", kernel::host_name()),
+        from: Box::new(from),
+        to: Box::new(to),
+    })
+}
+
+/// Who a connection is of, once it has said the secret.
+fn introduced(stream: TcpStream, secret: &str) -> std::io::Result<(usize, JoinedAgent)> {
+    stream.set_nonblocking(false)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(INTRODUCTION))?;
+    let mut line = String::new();
+    BufReader::new((&stream).take(INTRODUCTION_BYTES)).read_line(&mut line)?;
+    let said = line.trim_end().split_once(' ').filter(|(said, _)| *said == secret);
+    let named = said.and_then(|(_, rank)| {
+        let (rank, host) = rank.split_once(' ')?;
+        Some((rank.parse::<usize>().ok().filter(|rank| *rank > 0)?, host))
+    });
+    let (rank, host) = named.ok_or_else(|| std::io::Error::other("it is none of this job"))?;
+    (&stream).write_all(b"!")?;
+    stream.set_read_timeout(None)?;
+    let from = Box::new(stream.try_clone()?);
+    Ok((rank, JoinedAgent { host: format!("{rank}:{host}"), from, to: Box::new(stream) }))
+}
+
+/// A file that goes away again.
+struct Meeting<'a>(&'a Path);
+
+impl<'a> Meeting<'a> {
+    fn open(path: &'a Path, text: &str) -> std::io::Result<Self> {
+        // What an earlier job left leads nowhere; a link that somebody else made is not followed.
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        writeln!(options.open(path)?, "{text}")?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Meeting<'_> {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.0);
+    }
+}
+
+/// 128 bits that nobody else knows: the standard library seeds its hashers by the system's source.
+fn secret() -> String {
+    let half = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", half(), half())
+}
+
+#[cfg(unix)]
+fn parent() -> u32 {
+    std::os::unix::process::parent_id()
+}
+
+#[cfg(not(unix))]
+fn parent() -> u32 {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rank(variables: &[(&str, &str)], file: Option<&str>) -> Result<Rank, SessionError> {
+        let of = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Rank::of(&of, file.map(Path::new))
+    }
+
+    #[test]
+    fn a_rank_is_known_by_what_its_launcher_says() {
+        let open_mpi = [
+            ("OMPI_COMM_WORLD_RANK", "2"),
+            ("OMPI_COMM_WORLD_SIZE", "4"),
+            ("OMPI_COMM_WORLD_LOCAL_SIZE", "4"),
+            ("PMIX_NAMESPACE", "../x 1"),
+        ];
+        let found = rank(&open_mpi, None).expect("it says all");
+        assert_eq!((found.number, found.of, found.local), (2, 4, true));
+        assert!(found.file.ends_with("halfpower----x-1.rendezvous"), "{:?}", found.file);
+        let slurm = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "8"), ("SLURM_NNODES", "2")];
+        assert!(rank(&slurm, None).is_err(), "two machines and no file");
+        let found = rank(&slurm, Some("/shared/x")).expect("it names one");
+        assert_eq!((found.of, found.local, found.file.to_str()), (8, false, Some("/shared/x")));
+        assert!(rank(&[], None).is_err());
+        assert!(rank(&[("PMI_RANK", "4"), ("PMI_SIZE", "4")], Some("x")).is_err());
+    }
+}

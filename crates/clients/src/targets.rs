@@ -1,0 +1,328 @@
+//! Targets on all agents, behind the same steps as targets here.
+
+use crate::backend::ClientsBackend;
+use crate::fleet::{Agents, Result};
+use crate::launch::{Launch, fill};
+use crate::protocol::{Reply, Request};
+use record::{
+    Bytes, CacheMode, EngineName, Finding, Nanos, Target, TargetKind, TargetSharing, Workload,
+};
+use session::{
+    Display, Opener, PreparedElsewhere, RealTargets, SessionError, Shown, StopFlag,
+    TargetsElsewhere, add_new,
+};
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+use target::Access;
+use workload::Spec;
+
+/// File systems that other machines see as well.
+const NETWORK_FILESYSTEMS: [&str; 10] = [
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "ceph",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "glusterfs",
+    "fuse.glusterfs",
+];
+
+/// Clients that are there, to open targets on.
+pub struct Clients {
+    agents: Rc<RefCell<Agents>>,
+    /// How the targets lie to each other, where the user says it.
+    sharing: Option<TargetSharing>,
+    sets: Cell<u32>,
+}
+
+impl Clients {
+    /// Starts the agents and makes sure of their version and their clocks. Each may be silent for as long
+    /// as `silence` before it is given up.
+    ///
+    /// # Errors
+    /// If one does not come up, is of another version, or the user interrupts it.
+    pub fn start(
+        launch: &mut Launch,
+        sharing: Option<TargetSharing>,
+        silence: Nanos,
+        stop: &StopFlag,
+    ) -> Result<Self> {
+        let agents = Agents::start(launch, Duration::from_nanos(silence.0), stop)?;
+        Ok(Self { agents: Rc::new(RefCell::new(agents)), sharing, sets: Cell::new(0) })
+    }
+
+    /// How many they are.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.agents.borrow().links.len() as u32
+    }
+}
+
+impl Opener for Clients {
+    fn open(
+        &self,
+        paths: &[&Path],
+        access: &Access,
+        size: Option<Bytes>,
+        min_request: Bytes,
+    ) -> Result<RealTargets> {
+        let set = self.sets.replace(self.sets.get() + 1);
+        let mut agents = self.agents.borrow_mut();
+        let named: Vec<String> =
+            paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let hosts: Vec<String> = agents.links.iter().map(|link| link.host.clone()).collect();
+        let request = |rank: usize| Request::Open {
+            set,
+            targets: named.iter().map(|path| fill(path, rank, &hosts[rank])).collect(),
+            access: access.into(),
+            size,
+            min_request,
+        };
+        let opened = agents.ask_all(request, |reply| match reply {
+            Reply::Opened { facts, identities, alignment, writable } => {
+                Some(Opened { facts, identities, alignment, writable })
+            }
+            _ => None,
+        })?;
+        let boots: Vec<Option<String>> =
+            agents.links.iter().map(|link| link.boot.clone()).collect();
+        drop(agents);
+        let (sharing, reason) = match self.sharing {
+            Some(said) => (said, "as --targets-are says".to_owned()),
+            None => sharing(&named, &opened, &boots)?,
+        };
+        let agents = Rc::clone(&self.agents);
+        let targets =
+            Everywhere { agents, set, facts: facts(&named, &opened), opened, sharing, reason };
+        RealTargets::elsewhere(Rc::new(targets))
+    }
+
+    fn whole(&self, mut spec: Spec) -> Result<Spec> {
+        if !spec.beside.is_empty() {
+            return Err(not_on_clients("--beside"));
+        }
+        let refused = [
+            ("--replay", spec.asked.replay.is_some()),
+            ("--raid", spec.asked.array.is_some() || spec.asked.stripe_bytes.is_some()),
+            ("--verify", spec.asked.data == record::Data::Tagged),
+            ("--until-precision", spec.asked.stop.precision_ppm.is_some()),
+            ("--cgroup", spec.asked.cgroup.is_some()),
+        ];
+        if let Some((flag, _)) = refused.iter().find(|(_, given)| *given) {
+            return Err(not_on_clients(flag));
+        }
+        let clients = self.count();
+        let times = |each: u64| each.saturating_mul(u64::from(clients));
+        let asked = &mut spec.asked;
+        asked.numjobs = asked.numjobs.saturating_mul(clients);
+        // What differs between clients cannot be cut off for all.
+        asked.stop.cut_warm_up = false;
+        asked.rate_iops = asked.rate_iops.map(times);
+        asked.write_rate_iops = asked.write_rate_iops.map(times);
+        asked.stop.max_bytes = asked.stop.max_bytes.map(|bytes| Bytes(times(bytes.0)));
+        Ok(spec)
+    }
+
+    fn clients(&self) -> Vec<String> {
+        self.agents.borrow().links.iter().map(|link| link.host.clone()).collect()
+    }
+
+    fn check_machine(&self, _asked: &Workload) -> Result<()> {
+        // Each agent looks at its own machine when it looks at the area.
+        Ok(())
+    }
+
+    fn has_default_engine(&self) -> bool {
+        self.agents.borrow().links.iter().all(|link| link.default_engine)
+    }
+}
+
+fn not_on_clients(flag: &str) -> SessionError {
+    SessionError::Usage(format!(
+        "{flag} is for one machine: what it does or finds cannot be put together from several clients; \
+         leave it out, or --hosts"
+    ))
+}
+
+/// What an agent says of a set.
+struct Opened {
+    facts: Vec<Target>,
+    identities: Vec<Option<(u64, u64, u64)>>,
+    alignment: u64,
+    writable: bool,
+}
+
+/// A set of targets that is open on all agents.
+struct Everywhere {
+    agents: Rc<RefCell<Agents>>,
+    set: u32,
+    facts: Vec<Target>,
+    opened: Vec<Opened>,
+    sharing: TargetSharing,
+    reason: String,
+}
+
+impl Everywhere {
+    fn do_all(&self, request: &Request) -> Result<()> {
+        let mut agents = self.agents.borrow_mut();
+        let done = |reply| matches!(reply, Reply::Done).then_some(());
+        agents.ask_all(|_| request.clone(), done).map(drop)
+    }
+}
+
+impl TargetsElsewhere for Everywhere {
+    fn facts(&self) -> &[Target] {
+        &self.facts
+    }
+
+    fn alignment(&self) -> u64 {
+        self.opened.iter().map(|opened| opened.alignment).max().unwrap_or(1)
+    }
+
+    fn writable(&self) -> bool {
+        self.opened.iter().all(|opened| opened.writable)
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        Vec::new()
+    }
+
+    fn look_at_area(&self, workload: &Workload) -> Result<()> {
+        let workload = Box::new(workload.clone());
+        self.do_all(&Request::LookAtArea { set: self.set, workload })
+    }
+
+    fn open_mode(&self, cache: CacheMode, write: bool) -> Result<()> {
+        self.do_all(&Request::OpenMode { set: self.set, cache, write })
+    }
+
+    fn prepare(
+        &self,
+        engine: EngineName,
+        seed: u64,
+        _stop: &StopFlag,
+        display: &mut dyn Display,
+    ) -> Result<PreparedElsewhere> {
+        if self.facts.iter().any(|facts| facts.kind == TargetKind::Directory) {
+            display.show(&Shown {
+                phase: "write test file",
+                what: "on each client",
+                ..Shown::default()
+            });
+        }
+        let set = self.set;
+        let mut agents = self.agents.borrow_mut();
+        // Other data on each: what lies below all of them would see the same blocks twice.
+        let request = |rank: usize| Request::Prepare {
+            set,
+            engine,
+            seed: seed.wrapping_add((rank as u64) << 16),
+        };
+        let prepared = agents.ask_all(request, |reply| match reply {
+            Reply::Prepared { engine, findings } => Some((engine, findings)),
+            _ => None,
+        })?;
+        drop(agents);
+        let engines = || prepared.iter().map(|(engine, _)| *engine);
+        let common = engines().find(|one| *one != engine).unwrap_or(engine);
+        if engines().any(|one| one != common) {
+            return Err(SessionError::NoResult(format!(
+                "io_uring can be used on some clients only; add --ioengine {}",
+                common.name()
+            )));
+        }
+        // What an agent found before any trial stands in its own trials; what all found is said once here
+        // as well, so that a reader of the whole sees it.
+        let mut findings = Vec::new();
+        if let Some((_, first)) = prepared.first() {
+            let of_all = first.iter().filter(|it| prepared.iter().all(|(_, all)| all.contains(it)));
+            add_new(&mut findings, of_all.cloned());
+        }
+        let (agents, sharing) = (Rc::clone(&self.agents), (self.sharing, self.reason.clone()));
+        let backend = Box::new(ClientsBackend::new(agents, set, sharing));
+        Ok(PreparedElsewhere { backend, engine: common, findings })
+    }
+
+    fn flush(&self) -> Result<f64> {
+        let flushed = |reply| match reply {
+            Reply::Flushed { ms } => Some(ms),
+            _ => None,
+        };
+        let set = self.set;
+        let all = self.agents.borrow_mut().ask_all(|_| Request::Flush { set }, flushed)?;
+        Ok(all.into_iter().fold(0.0, f64::max))
+    }
+}
+
+/// Facts of the targets as the document of the whole has them: as they were named, as large as the
+/// smallest, and with a device or a file system only where it is the same for all.
+fn facts(named: &[String], opened: &[Opened]) -> Vec<Target> {
+    let Some(first) = opened.first() else { return Vec::new() };
+    let of = |(index, path): (usize, &String)| {
+        let mut facts = first.facts.get(index)?.clone();
+        facts.path.clone_from(path);
+        for other in opened.iter().skip(1).filter_map(|opened| opened.facts.get(index)) {
+            facts.size_bytes = facts.size_bytes.min(other.size_bytes);
+            if facts.device != other.device {
+                facts.device = None;
+            }
+            if facts.filesystem != other.filesystem {
+                facts.filesystem = None;
+            }
+        }
+        facts.extents = None;
+        Some(facts)
+    };
+    named.iter().enumerate().filter_map(of).collect()
+}
+
+/// Whether all load one target, and why that is believed.
+fn sharing(
+    named: &[String],
+    opened: &[Opened],
+    boots: &[Option<String>],
+) -> Result<(TargetSharing, String)> {
+    let own = |why: &str| Ok((TargetSharing::Own, why.to_owned()));
+    let shared = |why: &str| Ok((TargetSharing::Shared, why.to_owned()));
+    if named.iter().any(|path| path.contains("{host}") || path.contains("{rank}")) {
+        return own("{host} or {rank} is in the path");
+    }
+    let all = || opened.iter().flat_map(|opened| &opened.facts);
+    if all().any(|facts| facts.kind == TargetKind::Directory) {
+        return own("each client makes a test file of its own in the directory");
+    }
+    if opened.len() < 2 {
+        return own("there is one client");
+    }
+    let one_kernel = boots.windows(2).all(|pair| pair[0].is_some() && pair[0] == pair[1]);
+    if one_kernel && opened.windows(2).all(|pair| pair[0].identities == pair[1].identities) {
+        return shared("the clients run on one kernel, and it is the same file or device");
+    }
+    let over_network = |facts: &Target| {
+        let filesystem = facts.filesystem.as_ref()?;
+        let known = NETWORK_FILESYSTEMS.contains(&filesystem.kind.as_str());
+        known.then(|| (filesystem.source.clone(), facts.path.clone()))
+    };
+    let sources: Option<Vec<_>> = all().map(over_network).collect();
+    if sources.is_some_and(|it| it.chunks(named.len().max(1)).all(|of| of == &it[..of.len()])) {
+        return shared("the same path of the same network file system");
+    }
+    let serials: Option<Vec<&String>> =
+        all().map(|facts| facts.device.as_ref()?.serial.as_ref()).collect();
+    if let Some(serials) = serials.filter(|_| all().all(|it| it.kind == TargetKind::BlockDevice)) {
+        let of_first = &serials[..named.len().min(serials.len())];
+        if serials.chunks(named.len().max(1)).all(|of| of == of_first) {
+            return shared("the devices have the same serial number");
+        }
+        return own("the devices have different serial numbers");
+    }
+    Err(SessionError::usage(
+        "it cannot be told whether all clients see one target or each has its own: say \
+         --targets-are shared (jobs get different parts, shares are compared) or --targets-are own",
+    ))
+}

@@ -1,0 +1,26 @@
+//! `halfpower agent`: takes part in a load of several machines, on its standard input and output.
+
+use crate::failure::usage;
+use crate::output::Verdict;
+use anyhow::Context;
+use clap::Args;
+use session::StopFlag;
+use std::io::IsTerminal;
+
+#[derive(Debug, Args)]
+#[command(after_help = "It is started by `halfpower run --hosts`, for example as\n  \
+    ssh HOST halfpower agent\n\
+    It writes to no target unless the coordinator was given the flag that names it, and ends\n\
+    with its standard input.")]
+pub(crate) struct AgentArgs {}
+
+pub(crate) fn agent(_: &AgentArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
+    if std::io::stdin().is_terminal() {
+        let text =
+            "agent speaks with `halfpower run --hosts`, not with people: see halfpower run --help";
+        return Err(usage(text));
+    }
+    clients::serve(std::io::stdin(), std::io::stdout(), stop)
+        .context("the coordinator cannot be answered")?;
+    Ok(Verdict::Clean)
+}

@@ -1,0 +1,92 @@
+//! Several machines: the flags, and what follows from them.
+
+use crate::failure::usage;
+use crate::output::Verdict;
+use crate::values::one_of;
+use clap::Args;
+use clients::{Clients, DEFAULT_LAUNCH, Launch, Rank};
+use record::{Nanos, TargetSharing};
+use session::{Opener, StopFlag, ThisMachine};
+use std::path::PathBuf;
+
+/// How long an agent may be silent where nobody says it: it gives a sign of life each second.
+const AGENT_TIMEOUT: Nanos = Nanos(15_000_000_000);
+
+const SHARINGS: &[TargetSharing] = &[TargetSharing::Shared, TargetSharing::Own];
+
+#[derive(Debug, Args)]
+pub(crate) struct HostArgs {
+    /// Machines that make the load together, with commas, or @FILE with one a line. Each does what the
+    /// flags say; {host} and {rank} in a target's path are its name and number.
+    #[arg(long, value_name = "HOST,...", help_heading = "Several machines")]
+    pub(crate) hosts: Option<String>,
+    /// How the agent of a host is started: words, not a line for a shell
+    /// [default: ssh -o BatchMode=yes ... {host} halfpower agent].
+    #[arg(long, value_name = "WORDS", requires = "hosts", help_heading = "Several machines")]
+    launch: Option<String>,
+    /// Whether the machines load one target, whose parts they share, or each its own [default: as the path
+    /// and the machines tell].
+    #[arg(long, value_name = "shared|own", value_parser = sharing, help_heading = "Several machines")]
+    targets_are: Option<TargetSharing>,
+    /// How long an agent may say nothing before it is given up [default: 15s].
+    #[arg(long, value_name = "TIME", help_heading = "Several machines")]
+    agent_timeout: Option<Nanos>,
+    /// The processes that mpirun or srun started with this command make the load together; number 0
+    /// coordinates.
+    #[arg(long, conflicts_with = "hosts", help_heading = "Several machines")]
+    mpi: bool,
+    /// Where they find each other, in a folder that all see; on one machine it need not be named.
+    #[arg(long, value_name = "FILE", requires = "mpi", help_heading = "Several machines")]
+    rendezvous: Option<PathBuf>,
+}
+
+fn sharing(text: &str) -> Result<TargetSharing, String> {
+    one_of(SHARINGS, TargetSharing::name)(text)
+}
+
+impl HostArgs {
+    /// Where targets are opened: here, or on the machines, whose agents it starts.
+    pub(crate) fn opener(&self, stop: &StopFlag) -> anyhow::Result<Box<dyn Opener>> {
+        let unused = [
+            ("--targets-are", self.targets_are.is_some()),
+            ("--agent-timeout", self.agent_timeout.is_some()),
+        ];
+        let mut launch = match &self.hosts {
+            Some(hosts) => Launch::new(hosts, self.launch.as_deref().unwrap_or(DEFAULT_LAUNCH))?,
+            None if self.mpi => Rank::of_environment(self.rendezvous.as_deref())?.launch(),
+            None => {
+                return match unused.iter().find(|(_, given)| *given) {
+                    Some((flag, _)) => {
+                        Err(usage(format!("{flag} is for several machines; add --hosts")))
+                    }
+                    None => Ok(Box::new(ThisMachine)),
+                };
+            }
+        };
+        let silence = self.agent_timeout.unwrap_or(AGENT_TIMEOUT);
+        if silence < Nanos(2_000_000_000) {
+            return Err(usage(
+                "--agent-timeout must be at least 2s: a sign of life comes each second",
+            ));
+        }
+        Ok(Box::new(Clients::start(&mut launch, self.targets_are, silence, stop)?))
+    }
+
+    /// Serves number 0, where this process is another one of a launcher's: then that is all it does.
+    pub(crate) fn take_part(&self, stop: &StopFlag) -> anyhow::Result<Option<Verdict>> {
+        if !self.mpi {
+            return Ok(None);
+        }
+        let rank = Rank::of_environment(self.rendezvous.as_deref())?;
+        if rank.number == 0 {
+            return Ok(None);
+        }
+        rank.take_part(stop)?;
+        Ok(Some(Verdict::Clean))
+    }
+
+    /// Whether several machines take part.
+    pub(crate) fn given(&self) -> bool {
+        self.hosts.is_some() || self.mpi
+    }
+}

@@ -1,0 +1,137 @@
+//! One load from several machines: who took part, how well their clocks agree, and what each did.
+
+use crate::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How the targets of clients lie to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetSharing {
+    /// All clients load one target; jobs are numbered through over the clients.
+    Shared,
+    /// Each client loads a target of its own, with jobs numbered from zero.
+    Own,
+}
+
+impl TargetSharing {
+    /// The name as in JSON and on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shared => "shared",
+            Self::Own => "own",
+        }
+    }
+}
+
+/// The machines of a load, and how they went together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Clients {
+    /// How their targets lie to each other.
+    pub sharing: TargetSharing,
+    /// Why that is so: a flag, the path, or what the clients found.
+    pub sharing_reason: String,
+    /// What started them: the words of the template, or how they came.
+    pub launched_by: String,
+    /// Time from the first begin to the last, by the clock of the coordinator; null where it is not known.
+    pub start_spread_ns: Option<Nanos>,
+    /// The largest error of that, from the errors of the clocks of both.
+    pub start_spread_error_ns: Option<Nanos>,
+    /// Time that the windows of all clients have in common, at least; null where it is not known.
+    pub common_window_ns: Option<Nanos>,
+    /// Jain's index of the rates per job: 1 where all are equal, 1/n where one of n gets all; null with
+    /// fewer than two clients.
+    pub jain_index: Option<f64>,
+    /// Each of them, in the order in which they were named.
+    pub each: Vec<Client>,
+}
+
+/// One machine of a load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Client {
+    /// Its number, from 0.
+    pub rank: u32,
+    /// Its name, as it was given.
+    pub host: String,
+    /// What it calls itself.
+    pub hostname: String,
+    /// Number of its first job among those of all clients.
+    pub first_job: u32,
+    /// Its jobs; 0 where it had nothing to do.
+    pub jobs: u32,
+    /// How its clock lies to that of the coordinator.
+    pub clock: ClientClock,
+    /// When its window began after the agreed moment, in ns, negative before it; null where it did not
+    /// begin.
+    pub begin_skew_ns: Option<i64>,
+    /// Share of the requests of all clients that completed, 0 to 1; null where it has no result.
+    pub share: Option<f64>,
+    /// Requests per second and job; null where it has no result.
+    pub iops_per_job: Option<f64>,
+    /// The id of its own document among the parts of the trial, which has the conditions, counters and
+    /// findings of its machine; null where it has none.
+    pub trial_id: Option<String>,
+    /// Why it has none; null where it has one, or nothing to do.
+    pub lost: Option<LostClient>,
+}
+
+impl Client {
+    /// Whether it took part and its numbers are in the result.
+    #[must_use]
+    pub fn counted(&self) -> bool {
+        self.trial_id.is_some()
+    }
+}
+
+/// The clock of a client beside that of the coordinator: of several exchanges the one with the shortest
+/// round trip decides, as NTP does (RFC 5905, section 10).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientClock {
+    /// Its time less that of the coordinator, before the run; both since their own machine began.
+    pub offset_ns: i64,
+    /// Largest error of that: half of the shortest round trip.
+    pub error_ns: Nanos,
+    /// The shortest round trip.
+    pub round_trip_ns: Nanos,
+    /// Exchanges that were made.
+    pub exchanges: u32,
+    /// How much the offset had changed after the run; null where it was not measured again.
+    pub drift_ns: Option<i64>,
+}
+
+/// A client without a result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LostClient {
+    /// What kind of end it was.
+    pub kind: LostKind,
+    /// What happened, in words.
+    pub reason: String,
+    /// Time in its window up to which it had told of its progress; null where it had not.
+    pub until_ns: Option<Nanos>,
+    /// Requests that it had told of by then.
+    pub ios: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Kinds of ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LostKind {
+    /// Its connection ended, because the program there or what carried it ended.
+    Ended,
+    /// It said nothing for longer than it may.
+    Silent,
+    /// It said why it could not go on.
+    Failed,
+}
+
+/// Jain's fairness index of some rates (Jain, Chiu, Hawe 1984, DEC-TR-301): the square of their sum over
+/// their number times the sum of their squares. `None` with fewer than two, or all of them zero.
+#[must_use]
+pub fn jain_index(rates: &[f64]) -> Option<f64> {
+    let sum: f64 = rates.iter().sum();
+    let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
+    (rates.len() > 1 && squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
+}

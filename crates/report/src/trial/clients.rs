@@ -1,0 +1,190 @@
+//! One load from several machines: what each did, how well they went together, who got what share.
+
+use crate::number;
+use crate::story::{Cell, Section, Story};
+use record::{
+    Bytes, Client, Clients, Finding, LostKind, TargetSharing, Trial, quantity, shell_word,
+};
+
+/// A row of the table: a client, and its trial where it has one.
+type Row<'a> = (&'a Client, Option<&'a Trial>);
+
+/// What is said of the clients.
+pub(super) fn section(story: &mut Story, trial: &Trial) {
+    let Some(clients) = &trial.clients else { return };
+    let section = story.section("Clients", "");
+    let rows: Vec<Row<'_>> =
+        clients.each.iter().enumerate().map(|(rank, it)| (it, trial.part(rank))).collect();
+    section.table(rows, |t| {
+        t.left("client", |row| row.0.host.clone());
+        t.right("jobs", |row| number::count(f64::from(row.0.jobs))).expendable(2);
+        t.left(quantity("iops").title, |row| {
+            let rate = row.1.map(|it| number::per_second(it.iops()).replace(" IOPS", ""));
+            rate.unwrap_or_else(|| why_none(row.0))
+        });
+        t.right("share", |row| Cell::or_empty(row.0.share, number::percent));
+        t.of("latency_mean_ns", |row| row.1.and_then(Trial::latency_ns));
+        t.of("latency_p99_ns", |row| row.1.and_then(|it| it.histogram().percentile(0.99)));
+        t.right("began", |row| Cell::or_empty(row.0.begin_skew_ns, signed));
+        t.right("clock", |row| format!("±{}", number::time(row.0.clock.error_ns.0 as f64)))
+            .expendable(1);
+    });
+    section.row("target", target_text(clients));
+    section.row("fairness", fairness_text(clients));
+    section.row("begin", begin_text(clients));
+    section.row("common window", window_text(trial, clients));
+    section.row("started by", clients.launched_by.clone());
+    lost(section, clients);
+}
+
+fn why_none(client: &Client) -> String {
+    match &client.lost {
+        None => "idle".to_owned(),
+        Some(lost) => match lost.kind {
+            LostKind::Ended => "LOST".to_owned(),
+            LostKind::Silent => "SILENT".to_owned(),
+            LostKind::Failed => "FAILED".to_owned(),
+        },
+    }
+}
+
+fn signed(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "+" };
+    format!("{sign}{}", number::time(ns.unsigned_abs() as f64))
+}
+
+fn target_text(clients: &Clients) -> String {
+    let what = match clients.sharing {
+        TargetSharing::Shared => "shared by all, jobs numbered through over the clients",
+        TargetSharing::Own => "each client has its own",
+    };
+    format!("{what} ({})", clients.sharing_reason)
+}
+
+/// Jain's index in words: that of n clients of which k have all and equally much is k/n.
+fn fairness_text(clients: &Clients) -> String {
+    let Some(index) = clients.jain_index else {
+        return "not measured: there are fewer than two clients with a result".to_owned();
+    };
+    let rated: Vec<(&Client, f64)> =
+        clients.each.iter().filter_map(|it| Some((it, it.iops_per_job?))).collect();
+    let as_if = index * rated.len() as f64;
+    let slowest = rated.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let fastest = rated.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let ends = slowest.zip(fastest).map(|(slow, fast)| {
+        format!(
+            "; per job {} from {} (least) to {} from {} (most)",
+            number::per_second(slow.1),
+            slow.0.host,
+            number::per_second(fast.1),
+            fast.0.host
+        )
+    });
+    format!(
+        "Jain's index {index:.3}, as if {as_if:.1} of {} clients shared equally{}",
+        rated.len(),
+        ends.unwrap_or_default()
+    )
+}
+
+fn begin_text(clients: &Clients) -> String {
+    match (clients.start_spread_ns, clients.start_spread_error_ns) {
+        (Some(spread), Some(error)) => format!(
+            "{} ±{} from the first client to the last",
+            number::time(spread.0 as f64),
+            number::time(error.0 as f64)
+        ),
+        _ => "not measured: no client began".to_owned(),
+    }
+}
+
+fn window_text(trial: &Trial, clients: &Clients) -> String {
+    // A warm-up that was cut off is a part of the window.
+    let cut = trial.result.warm_up.as_ref().map_or(0.0, |warm_up| warm_up.duration_ns.0 as f64);
+    let whole = trial.result.duration_ns.0 as f64 + cut;
+    match clients.common_window_ns {
+        Some(common) => format!(
+            "all but {} at most; each client counts from its own begin, and rates are over all of it",
+            number::time((whole - common.0 as f64).max(0.0))
+        ),
+        None => "not measured: no client began".to_owned(),
+    }
+}
+
+fn lost(section: &mut Section, clients: &Clients) {
+    for client in &clients.each {
+        let Some(lost) = &client.lost else { continue };
+        let until = lost.until_ns.map_or_else(
+            || "it had told of no request".to_owned(),
+            |until| {
+                format!(
+                    "by {} it had told of {} requests and {}",
+                    number::time(until.0 as f64),
+                    number::count(lost.ios as f64),
+                    number::size(lost.bytes as f64)
+                )
+            },
+        );
+        section.row(&client.host, format!("{}; {until}", lost.reason));
+    }
+}
+
+/// The findings of the clients' own trials, with their names; what all say alike is said once, and what the
+/// whole says already is left out.
+pub(super) fn findings(trial: &Trial) -> Vec<Finding> {
+    let Some(clients) = &trial.clients else { return Vec::new() };
+    let mut told: Vec<Finding> = Vec::new();
+    let said = |finding: &Finding| trial.findings.iter().any(|it| it.code == finding.code);
+    for (rank, client) in clients.each.iter().enumerate() {
+        let Some(part) = trial.part(rank) else { continue };
+        for finding in part.findings.iter().filter(|finding| !said(finding)) {
+            let of = |it: &&Trial| it.findings.iter().any(|other| other.code == finding.code);
+            let count = trial.parts.iter().filter(of).count();
+            let (all, known) = (
+                count == trial.parts.len() && count > 1,
+                told.iter().any(|it| it.code == finding.code),
+            );
+            if all && known {
+                continue;
+            }
+            let mut finding = finding.clone();
+            let who =
+                if all { format!("each client, as {}", client.host) } else { client.host.clone() };
+            finding.claim = format!("{who}: {}", finding.claim);
+            told.push(finding);
+        }
+    }
+    told
+}
+
+/// The command that repeats it: what each client was asked, and the clients. `None` where what they were
+/// asked cannot be said by flags, as where a queue depth was dealt out.
+pub(super) fn command(trial: &Trial) -> Option<String> {
+    let Some(clients) = &trial.clients else { return Some(super::command(trial)) };
+    let count = clients.each.len() as u32;
+    let workload = &trial.workload;
+    let mut one = Trial { clients: None, parts: Vec::new(), ..trial.clone() };
+    let even = |total: u64| total.is_multiple_of(u64::from(count.max(1)));
+    let totals = [
+        Some(u64::from(workload.numjobs)),
+        workload.rate_iops,
+        workload.write_rate_iops,
+        workload.stop.max_bytes.map(|bytes| bytes.0),
+    ];
+    if count == 0 || !totals.into_iter().flatten().all(even) {
+        return None;
+    }
+    let each = |total: u64| total / u64::from(count);
+    one.workload.numjobs /= count;
+    one.workload.rate_iops = workload.rate_iops.map(each);
+    one.workload.write_rate_iops = workload.write_rate_iops.map(each);
+    one.workload.stop.max_bytes = workload.stop.max_bytes.map(|bytes| Bytes(each(bytes.0)));
+    let hosts: Vec<&str> = clients.each.iter().map(|it| it.host.as_str()).collect();
+    Some(format!(
+        "{} --hosts {} --launch {} --targets-are {}",
+        super::command(&one),
+        shell_word(&hosts.join(",")),
+        shell_word(&clients.launched_by),
+        clients.sharing.name()
+    ))
+}

@@ -1,0 +1,25 @@
+//! What a job asks of a machine beside its targets.
+
+use crate::{Result, SessionError};
+use kernel::Roots;
+use record::Workload;
+
+/// Whether this machine has what a job asks of it beside its targets.
+///
+/// # Errors
+/// If it has not.
+pub fn check_machine(asked: &Workload) -> Result<()> {
+    if (asked.polled || asked.sqpoll)
+        && let Err(cause) = engine::probe_default_engine()
+    {
+        let flag = if asked.polled { "--hipri" } else { "--sqthread-poll" };
+        let text = format!("{flag} needs io_uring, no other engine has it: {cause}");
+        return Err(SessionError::NoResult(text));
+    }
+    if asked.huge_pages
+        && let Err(why) = kernel::check_huge_pages(&Roots::default())
+    {
+        return Err(SessionError::NoResult(format!("--huge-pages: {why}, or leave the flag out")));
+    }
+    Ok(())
+}
