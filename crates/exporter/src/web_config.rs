@@ -218,14 +218,13 @@ fn server_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, We
         .map_err(|error| wrong(certificate, "cert_file")(format!("{error}; it takes PEM")))?;
     let private = PrivateKeyDer::from_pem_file(key)
         .map_err(|error| wrong(key, "key_file")(format!("{error}; it takes PEM")))?;
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map(rustls::ConfigBuilder::with_no_client_auth)
-        .and_then(|builder| builder.with_single_cert(chain, private))
-        .map_err(|error| {
-            let why = format!("{error}; do certificate and key belong together?");
-            wrong(certificate, "cert_file")(why)
-        })?;
+    let refused = |error: rustls::Error| {
+        let why = format!("{error}; do certificate and key belong together?");
+        wrong(certificate, "cert_file")(why)
+    };
+    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let builder = builder.with_safe_default_protocol_versions().map_err(refused)?;
+    let config = builder.with_no_client_auth().with_single_cert(chain, private).map_err(refused)?;
     Ok(Arc::new(config))
 }
 
