@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod aarch64;
+mod alerts;
 mod arguments;
 mod bench;
 mod burner;
@@ -68,6 +69,9 @@ usage: cargo xtask VERB [flags]
                           the diagnosis and the engines on layers of a guest machine (qemu)
   ward [--draws N] [--rounds N] [--first SEED] [--no-keep] [--binary BINARY]
                           all three: simulated draws, real devices, the lab; its table is kept
+  alerts [--smoke] [--virtual] [--real] [--no-keep] [--binary BINARY]
+                          the alert rules on an hour of virtual time, and on a real disk with
+                          Prometheus and Alertmanager
   kills [--kills N] [--first SEED] [--binary BINARY]
                           what the program leaves behind when it is killed at random moments
   fuzz [--only READER] [--seconds N] [--first SEED] [--keep] [--binary B]
@@ -91,7 +95,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 20] =
+const VERBS: [Verb; 21] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -110,6 +114,7 @@ const VERBS: [Verb; 20] =
         ("dist", &dist::SWITCHES, &dist::VALUES, dist::run),
         ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
         ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
+        ("alerts", &alerts::SWITCHES, &alerts::VALUES, alerts::run),
         ("twins", &[], &[], wine::twins::run),
         ("wine", &[arguments::ANY], &[], wine::run),
         ("kills", &[], &kills::VALUES, kills::run),

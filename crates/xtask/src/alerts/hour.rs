@@ -1,0 +1,360 @@
+//! Holds the rules against an hour of virtual time of disks whose truth is known.
+//!
+//! Each disk is profiled by `check` and loaded by `diagnose --load`, as a user does it on a simulated
+//! device. Its counters go sample by sample through `live::Judge` and the exporter's own text, so
+//! that Prometheus is given what a scrape would have given it.
+
+use super::Tried;
+use crate::child;
+use anyhow::{Context as _, Result, ensure};
+use diagnose::ProfileSet;
+use exporter::{Format, Snapshot};
+use kernel::Roots;
+use live::Judge;
+use observe::Sample;
+use record::{Observation, Profile};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use store::Store;
+
+/// Time between two samples, and between two scrapes: those of the documentation.
+const SAMPLE_S: u64 = 1;
+const SCRAPE_S: u64 = 10;
+const HOUR_S: u64 = 3600;
+/// Of a look at the disk as it was.
+const BEFORE_S: u64 = 10;
+/// Of a smoke run.
+const SHORT_S: u64 = 900;
+
+/// A disk: its name, the device when it was profiled and as it is, its loads, and the alert that has to
+/// come.
+struct Disk {
+    name: &'static str,
+    profiled: &'static str,
+    device: &'static str,
+    loads: &'static [&'static str],
+    alert: Option<&'static str>,
+}
+
+const ARRAY: &str = "mmc,servers=8,service=5ms";
+
+/// Busy and well: none of them may raise an alert. Slow, overloaded, capped: each has to raise its own.
+const DISKS: [Disk; 9] = [
+    Disk {
+        name: "scan",
+        profiled: "atlas10k",
+        device: "atlas10k",
+        loads: &["rw=read bs=64k iodepth=1"],
+        alert: None,
+    },
+    Disk {
+        name: "database",
+        profiled: "atlas10k",
+        device: "atlas10k",
+        loads: &["rw=randread bs=8k rate-iops=80 arrival=poisson iodepth=64"],
+        alert: None,
+    },
+    Disk {
+        name: "array",
+        profiled: ARRAY,
+        device: ARRAY,
+        loads: &["rw=randread bs=4k rate-iops=1000 arrival=poisson iodepth=64"],
+        alert: None,
+    },
+    Disk {
+        name: "batches",
+        profiled: ARRAY,
+        device: ARRAY,
+        loads: &[
+            "rw=randread bs=4k rate-iops=300 arrival=poisson iodepth=64",
+            "rw=randread bs=4k rate-iops=700 arrival=poisson iodepth=64 from=5m for=6m",
+            "rw=randread bs=4k rate-iops=700 arrival=poisson iodepth=64 from=25m for=11m",
+        ],
+        alert: None,
+    },
+    Disk {
+        name: "cloud",
+        profiled: "cloud",
+        device: "cloud",
+        loads: &["rw=randrw rwmixread=70 bs=16k rate-iops=1500 arrival=poisson iodepth=64"],
+        alert: None,
+    },
+    Disk {
+        name: "one-by-one",
+        profiled: ARRAY,
+        device: ARRAY,
+        loads: &["rw=randread bs=4k iodepth=1"],
+        alert: None,
+    },
+    Disk {
+        name: "slower",
+        profiled: ARRAY,
+        device: "mmc,servers=8,service=10ms",
+        loads: &["rw=randread bs=4k rate-iops=400 arrival=poisson iodepth=64"],
+        alert: Some("HalfpowerDiskSlow"),
+    },
+    Disk {
+        name: "flooded",
+        profiled: ARRAY,
+        device: ARRAY,
+        loads: &["rw=randread bs=4k iodepth=64"],
+        alert: Some("HalfpowerDiskOverloaded"),
+    },
+    Disk {
+        name: "held",
+        profiled: ARRAY,
+        device: ARRAY,
+        loads: &["rw=randread bs=4k iodepth=8 riops=300"],
+        alert: Some("HalfpowerDiskCapped"),
+    },
+];
+
+/// Rules of thumb: an alert on iostat's %util, as collections of rules have it, and one on a latency.
+const THUMB: &str = "groups:\n  - name: thumb\n    interval: 10s\n    rules:\n      \
+    - alert: ThumbUtil\n        expr: avg_over_time(halfpower_device_busy_ratio[5m]) > 0.8\n        for: 5m\n      \
+    - alert: ThumbLatency\n        expr: avg_over_time(halfpower_device_latency_seconds[1m]) > 0.1\n        for: 2m\n";
+
+/// The alerts on verdicts.
+const ALERTS: [&str; 3] = ["HalfpowerDiskSlow", "HalfpowerDiskOverloaded", "HalfpowerDiskCapped"];
+
+/// Values of a series at each scrape; `None` where it was not there.
+type Series = BTreeMap<String, Vec<Option<String>>>;
+
+pub(super) fn run(binary: &Path, rules: &Path, smoke: bool) -> Result<Tried> {
+    let seconds = if smoke { SHORT_S } else { HOUR_S };
+    let folder = tempfile::tempdir()?;
+    let mut series = Series::new();
+    for disk in &DISKS {
+        // A smoke run asks whether the way works: one that is well, and one that is not.
+        if smoke && !["array", "slower"].contains(&disk.name) {
+            continue;
+        }
+        let database = folder.path().join(format!("{}.db", disk.name));
+        let (profile, observation) = observed(binary, &database, disk, seconds)?;
+        rendered(disk.name, profile, &observation, seconds, &mut series)?;
+        println!("  {}: {} samples", disk.name, observation.intervals.len());
+    }
+    let names: Vec<&str> = DISKS.iter().map(|it| it.name).filter(|it| has(&series, it)).collect();
+    let disks = || DISKS.iter().filter(|it| names.contains(&it.name));
+    let thumb = folder.path().join("thumb.yml");
+    std::fs::write(&thumb, THUMB)?;
+
+    let mut queries = Vec::new();
+    for disk in disks() {
+        for alert in ALERTS.iter().chain(&["ThumbUtil", "ThumbLatency"]) {
+            queries.push((disk.name, *alert));
+        }
+    }
+    let fired = firing(folder.path(), &[rules, &thumb], &series, seconds, &queries)?;
+    let seconds_of = |disk: &str, alert: &str| {
+        let place = queries.iter().position(|one| *one == (disk, alert));
+        place.map_or(0.0, |place| fired[place].0 * SCRAPE_S as f64)
+    };
+    let first_of = |disk: &str, alert: &str| {
+        let place = queries.iter().position(|one| *one == (disk, alert));
+        place.and_then(|place| fired[place].1)
+    };
+    let mut good = true;
+    let mut rows = Vec::new();
+    println!("\n  {seconds} s of virtual time; seconds in which each alert was firing:");
+    println!(
+        "  {:12} {:>9} {:>11} {:>9} {:>9} {:>9}",
+        "disk", "slow", "overloaded", "capped", "%util", "latency"
+    );
+    for disk in disks() {
+        if std::env::var_os("HP_DUMP").is_some() {
+            for (key, values) in series
+                .iter()
+                .filter(|(key, _)| key.contains(&label(disk.name)) && key.contains("probability"))
+            {
+                let values: Vec<f64> =
+                    values.iter().flatten().map(|v| v.parse().unwrap_or(0.0)).collect();
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                let high = values.iter().filter(|v| **v > 0.9).count() as f64 / values.len() as f64;
+                if mean > 0.0 {
+                    println!(
+                        "{key} mean {mean:.3} max {:.3} share>0.9 {high:.3}",
+                        values.iter().copied().fold(0.0, f64::max)
+                    );
+                }
+            }
+        }
+        let [slow, over, capped] = ALERTS.map(|alert| seconds_of(disk.name, alert));
+        let [util, latency] = ["ThumbUtil", "ThumbLatency"].map(|it| seconds_of(disk.name, it));
+        println!("  {:12} {slow:>9} {over:>11} {capped:>9} {util:>9} {latency:>9}", disk.name);
+        for alert in ALERTS {
+            let due = disk.alert == Some(alert);
+            let is_there = seconds_of(disk.name, alert) > 0.0;
+            if due != is_there {
+                println!("  NOT AS DUE: {} {alert}", disk.name);
+                good = false;
+            }
+        }
+        let after_s = disk.alert.and_then(|alert| first_of(disk.name, alert));
+        rows.push(json!({
+            "disk": disk.name, "profiled": disk.profiled, "device": disk.device,
+            "loads": disk.loads, "due": disk.alert, "fires_after_s": after_s,
+            "firing_s": { "slow": slow, "overloaded": over, "capped": capped },
+            "rules_of_thumb_firing_s": { "util_above_80_percent": util, "latency_above_100_ms": latency },
+        }));
+        if let Some(after_s) = after_s {
+            println!("    its alert fires {after_s} s after the first sample");
+        }
+    }
+    let well: Vec<&Disk> = disks().filter(|it| it.alert.is_none()).collect();
+    let false_util = well.iter().filter(|it| seconds_of(it.name, "ThumbUtil") > 0.0).count();
+    println!(
+        "  of {} busy disks that are well, the rule on %util is wrong about {false_util}, those on verdicts about {}",
+        well.len(),
+        well.iter()
+            .filter(|it| ALERTS.iter().any(|alert| seconds_of(it.name, alert) > 0.0))
+            .count()
+    );
+    let details = json!({
+        "seconds": seconds, "sample_s": SAMPLE_S, "scrape_s": SCRAPE_S, "disks": rows,
+        "thumb_rules": THUMB,
+    });
+    Ok(Tried { good, details })
+}
+
+fn has(series: &Series, disk: &str) -> bool {
+    series.keys().any(|name| name.contains(&label(disk)))
+}
+
+fn label(disk: &str) -> String {
+    format!("device=\"{disk}\"")
+}
+
+/// The profile of a disk and its counters under its loads.
+fn observed(
+    binary: &Path,
+    database: &Path,
+    disk: &Disk,
+    seconds: u64,
+) -> Result<(Profile, Observation)> {
+    let asked = |words: &[&str], loads: &[&str]| -> Result<()> {
+        let mut command = Command::new(binary);
+        command.args(words).arg("--db").arg(database).arg("--quiet");
+        for load in loads {
+            command.args(["--load", load]);
+        }
+        child::output(&mut command, &[0, 1]).map(drop)
+    };
+    let interval = format!("{SAMPLE_S}s");
+    let observe = |device: &str, loads: &[&str], seconds: u64| -> Result<Observation> {
+        let (device, length) = (format!("sim:{device}"), format!("{seconds}s"));
+        let words =
+            ["diagnose", &device, "--profile", "last", "--for", &length, "--interval", &interval];
+        asked(&words, loads)?;
+        Ok(Store::open_existing(database)?.document("last")?)
+    };
+    asked(&["check", &format!("sim:{}", disk.profiled)], &[])?;
+    // A disk that has become slow is the one that it was.
+    let before = observe(disk.profiled, &disk.loads[..1], BEFORE_S)?;
+    let observation =
+        Observation { devices: before.devices, ..observe(disk.device, disk.loads, seconds)? };
+    Ok((Store::open_existing(database)?.document("last")?, observation))
+}
+
+/// Judges the samples one by one, and adds what a scrape would have shown.
+fn rendered(
+    name: &str,
+    profile: Profile,
+    observation: &Observation,
+    seconds: u64,
+    series: &mut Series,
+) -> Result<()> {
+    let [device] = observation.devices.as_slice() else {
+        anyhow::bail!("{} devices were observed", observation.devices.len());
+    };
+    let device = Arc::new(record::ObservedDevice { name: name.to_owned(), ..device.clone() });
+    let nowhere = Roots::below(Path::new("/nonexistent"));
+    let mut judge = Judge::new(&nowhere, ProfileSet::chosen(profile), None, session::VERSION);
+    let scrapes = usize::try_from(seconds / SCRAPE_S)?;
+    for (place, interval) in observation.intervals.iter().enumerate() {
+        let interval = record::Interval { device: name.to_owned(), ..interval.clone() };
+        let begins = |it: &&record::Context| it.begin_ns == interval.begin_ns;
+        let context = observation.contexts.iter().find(begins).cloned().unwrap_or_default();
+        let at_s = (interval.begin_ns + interval.duration_ns) / 1_000_000_000;
+        let devices = vec![Arc::clone(&device)];
+        judge.add(Sample { intervals: vec![interval], context, devices, ..Sample::default() });
+        let scrape = usize::try_from(at_s / SCRAPE_S)?;
+        if at_s % SCRAPE_S != 0 || scrape > scrapes {
+            continue;
+        }
+        ensure!(place > 0 || at_s > 0, "the first sample has no time");
+        let text = exporter::text(Arc::new(Snapshot::of(&judge)), Format::Plain)?;
+        for line in text.lines().filter(|line| line.contains(&label(name))) {
+            let (key, value) = line.rsplit_once(' ').context("a sample without a value")?;
+            let values = series.entry(key.to_owned()).or_default();
+            values.resize(scrape + 1, None);
+            values[scrape] = Some(value.to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// How many evaluations each alert of a disk was firing in, and after how many seconds it did first, by
+/// Prometheus' own evaluation. It prints what a query gives where that is not what is expected of it,
+/// and nothing is.
+fn firing(
+    folder: &Path,
+    rules: &[&Path],
+    series: &Series,
+    seconds: u64,
+    queries: &[(&str, &str)],
+) -> Result<Vec<(f64, Option<f64>)>> {
+    let mut test = String::from("rule_files:\n");
+    for path in rules {
+        writeln!(test, "  - {}", path.display())?;
+    }
+    writeln!(
+        test,
+        "evaluation_interval: {SCRAPE_S}s\ntests:\n  - interval: {SCRAPE_S}s\n    input_series:"
+    )?;
+    for (name, values) in series {
+        let values: Vec<&str> =
+            values.iter().map(|value| value.as_deref().unwrap_or("_")).collect();
+        writeln!(test, "      - series: '{name}'\n        values: '{}'", values.join(" "))?;
+    }
+    writeln!(test, "    promql_expr_test:")?;
+    for (disk, alert) in queries {
+        let alerts =
+            format!("ALERTS{{alertname=\"{alert}\",alertstate=\"firing\",device=\"{disk}\"}}");
+        for query in [
+            format!("sum(count_over_time({alerts}[{seconds}s]))"),
+            format!("min(min_over_time(timestamp({alerts})[{seconds}s:{SCRAPE_S}s]))"),
+        ] {
+            writeln!(
+                test,
+                "      - expr: '{query}'\n        eval_time: {seconds}s\n        \
+                 exp_samples: [{{labels: '{{}}', value: -1}}]"
+            )?;
+        }
+    }
+    let path = folder.join("test.yml");
+    std::fs::write(&path, test)?;
+    let mut promtool = Command::new("promtool");
+    promtool.args(["test", "rules"]).arg(&path);
+    let output = promtool.output().context("cannot run promtool: install Debian's prometheus")?;
+    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    read_answers(&said, queries.len()).with_context(|| format!("promtool said: {said}"))
+}
+
+/// The two answers of each query, in their order.
+fn read_answers(said: &str, queries: usize) -> Result<Vec<(f64, Option<f64>)>> {
+    let mut answers = Vec::new();
+    for line in said.lines() {
+        let Some((_, got)) = line.split_once("got:") else { continue };
+        let value =
+            got.split_whitespace().next_back().and_then(|word| word.trim_matches('"').parse().ok());
+        answers.push(value);
+    }
+    ensure!(answers.len() == 2 * queries, "{} answers to {queries} queries", answers.len());
+    let pairs = answers.chunks(2).map(|pair| (pair[0].unwrap_or(0.0), pair[1]));
+    Ok(pairs.collect())
+}
