@@ -72,7 +72,7 @@ impl Disks {
 
     /// The exporter of this machine, and where it listens.
     fn exported(&self, words: &str) -> (Running, String) {
-        let words = format!("watch --listen 127.0.0.1:0 --interval 20ms {} {words}", self.roots());
+        let words = format!("watch --listen 127.0.0.1:0 {} {words}", self.roots());
         started(program(), &words)
     }
 }
@@ -110,7 +110,7 @@ fn scraped(address: &str, mut before: impl FnMut(), is_so: impl Fn(&str) -> bool
 #[test]
 fn a_scrape_shows_the_devices_that_are_there_and_a_device_that_goes_takes_its_series_along() {
     let mut disks = Disks::new();
-    let (exporter, address) = disks.exported("--db /proc/none/x");
+    let (exporter, address) = disks.exported("--interval 20ms --db /proc/none/x");
     let latency = |name: &str| format!("halfpower_device_latency_seconds{{device=\"{name}\"}}");
     let text = scraped(&address, || disks.turn(2), |text| value(text, &latency("sdb")).is_some());
     // 60 ms for 40 reads and as many writes.
@@ -133,7 +133,7 @@ fn a_scrape_shows_the_devices_that_are_there_and_a_device_that_goes_takes_its_se
 #[test]
 fn both_formats_pages_and_refusals_are_those_of_http() {
     let disks = Disks::new();
-    let (exporter, address) = disks.exported("--db /proc/none/x");
+    let (exporter, address) = disks.exported("--interval 20ms --db /proc/none/x");
     scraped(&address, || {}, |text| value(text, "halfpower_devices{shown=\"yes\"}") == Some(2.0));
     let open =
         fetched(&address, "/metrics", "Accept: application/openmetrics-text;version=1.0.0\r\n");
@@ -231,7 +231,8 @@ fn a_real_prometheus_takes_metrics_rules_and_dashboard_and_only_with_the_right_p
     halfpower(&format!("check sim:mm1 --quiet --db {}", database.display())).expect(0);
     secured(folder.path());
     let mut disks = Disks::new();
-    let words = format!("--profile last --db {}", database.display());
+    // Long enough that something happens in each.
+    let words = format!("--interval 500ms --profile last --db {}", database.display());
     let (_open, open) = disks.exported(&words);
     let (closed, locked) =
         disks.exported(&format!("{words} --web-config {}", place("web.yml").display()));

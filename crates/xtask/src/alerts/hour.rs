@@ -13,7 +13,7 @@ use kernel::Roots;
 use live::Judge;
 use observe::Sample;
 use record::{Observation, Profile};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -166,23 +166,6 @@ pub(super) fn run(binary: &Path, rules: &Path, smoke: bool) -> Result<Tried> {
         "disk", "slow", "overloaded", "capped", "%util", "latency"
     );
     for disk in disks() {
-        if std::env::var_os("HP_DUMP").is_some() {
-            for (key, values) in series
-                .iter()
-                .filter(|(key, _)| key.contains(&label(disk.name)) && key.contains("probability"))
-            {
-                let values: Vec<f64> =
-                    values.iter().flatten().map(|v| v.parse().unwrap_or(0.0)).collect();
-                let mean = values.iter().sum::<f64>() / values.len() as f64;
-                let high = values.iter().filter(|v| **v > 0.9).count() as f64 / values.len() as f64;
-                if mean > 0.0 {
-                    println!(
-                        "{key} mean {mean:.3} max {:.3} share>0.9 {high:.3}",
-                        values.iter().copied().fold(0.0, f64::max)
-                    );
-                }
-            }
-        }
         let [slow, over, capped] = ALERTS.map(|alert| seconds_of(disk.name, alert));
         let [util, latency] = ["ThumbUtil", "ThumbLatency"].map(|it| seconds_of(disk.name, it));
         println!("  {:12} {slow:>9} {over:>11} {capped:>9} {util:>9} {latency:>9}", disk.name);
@@ -195,7 +178,10 @@ pub(super) fn run(binary: &Path, rules: &Path, smoke: bool) -> Result<Tried> {
             }
         }
         let after_s = disk.alert.and_then(|alert| first_of(disk.name, alert));
+        let probabilities = probabilities(&series, disk.name);
+        println!("    mean probabilities: {probabilities}");
         rows.push(json!({
+            "mean_probabilities": probabilities,
             "disk": disk.name, "profiled": disk.profiled, "device": disk.device,
             "loads": disk.loads, "due": disk.alert, "fires_after_s": after_s,
             "firing_s": { "slow": slow, "overloaded": over, "capped": capped },
@@ -219,6 +205,23 @@ pub(super) fn run(binary: &Path, rules: &Path, smoke: bool) -> Result<Tried> {
         "thumb_rules": THUMB,
     });
     Ok(Tried { good, details })
+}
+
+/// Mean probability of each verdict over the time, of those that were ever possible.
+fn probabilities(series: &Series, disk: &str) -> Value {
+    let mut means = serde_json::Map::new();
+    let (name, label) = ("halfpower_device_verdict_probability{", label(disk));
+    for (key, values) in
+        series.iter().filter(|(key, _)| key.starts_with(name) && key.contains(&label))
+    {
+        let verdict = key.split("verdict=\"").nth(1).and_then(|rest| rest.split('"').next());
+        let known: Vec<f64> = values.iter().flatten().filter_map(|it| it.parse().ok()).collect();
+        let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
+        if mean > 0.0 {
+            means.insert(verdict.unwrap_or_default().to_owned(), json!((mean * 1e3).round() / 1e3));
+        }
+    }
+    Value::Object(means)
 }
 
 fn has(series: &Series, disk: &str) -> bool {
@@ -271,12 +274,13 @@ fn rendered(
     let [device] = observation.devices.as_slice() else {
         anyhow::bail!("{} devices were observed", observation.devices.len());
     };
-    let device = Arc::new(record::ObservedDevice { name: name.to_owned(), ..device.clone() });
+    // The profile is found as on a real machine; the name of the case is that of its series alone.
+    let (device, own) = (Arc::new(device.clone()), label(&device.name));
     let nowhere = Roots::below(Path::new("/nonexistent"));
-    let mut judge = Judge::new(&nowhere, ProfileSet::chosen(profile), None, session::VERSION);
+    let mut judge = Judge::new(&nowhere, ProfileSet::saved(vec![profile]), None, session::VERSION);
     let scrapes = usize::try_from(seconds / SCRAPE_S)?;
     for (place, interval) in observation.intervals.iter().enumerate() {
-        let interval = record::Interval { device: name.to_owned(), ..interval.clone() };
+        let interval = record::Interval { device: device.name.clone(), ..interval.clone() };
         let begins = |it: &&record::Context| it.begin_ns == interval.begin_ns;
         let context = observation.contexts.iter().find(begins).cloned().unwrap_or_default();
         let at_s = (interval.begin_ns + interval.duration_ns) / 1_000_000_000;
@@ -288,9 +292,9 @@ fn rendered(
         }
         ensure!(place > 0 || at_s > 0, "the first sample has no time");
         let text = exporter::text(Arc::new(Snapshot::of(&judge)), Format::Plain)?;
-        for line in text.lines().filter(|line| line.contains(&label(name))) {
+        for line in text.lines().filter(|line| line.contains(&own)) {
             let (key, value) = line.rsplit_once(' ').context("a sample without a value")?;
-            let values = series.entry(key.to_owned()).or_default();
+            let values = series.entry(key.replace(&own, &label(name))).or_default();
             values.resize(scrape + 1, None);
             values[scrape] = Some(value.to_owned());
         }

@@ -14,7 +14,7 @@ mod stage;
 
 use crate::arguments::Arguments;
 use crate::{kept, place};
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -29,7 +29,8 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let smoke = flags.has("--smoke");
     let binary: Option<PathBuf> = flags.value("--binary")?;
     let binary = place::binary(binary, smoke)?;
-    let rules = place::root().join(RULES);
+    // promtool takes a pattern, and a file that is not there for one that matches nothing.
+    let rules = std::fs::canonicalize(place::root().join(RULES)).context(RULES)?;
     let (mut good, mut parts) = (true, Vec::new());
     if !flags.has("--real") {
         let hour = hour::run(&binary, &rules, smoke)?;
