@@ -512,3 +512,52 @@ fn findings(reading: &Reading, out: &mut Samples<'_, '_>) -> fmt::Result {
         .into_iter()
         .try_for_each(|((code, severity), count)| out.add(&[&code, severity], f64::from(count)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exporter.md");
+    const HEAD: &str = "| metric | labels | is |\n|---|---|---|\n";
+
+    fn table() -> String {
+        let row = |metric: &Metric| {
+            let labels: Vec<String> = metric.labels.iter().map(|it| format!("`{it}`")).collect();
+            let counts = if metric.kind == Kind::Counter { "Counter. " } else { "" };
+            let (name, help) = (metric.name(), metric.help);
+            format!("| `{name}` | {} | {counts}{help} |\n", labels.join(", "))
+        };
+        HEAD.to_owned() + &METRICS.iter().map(row).collect::<String>()
+    }
+
+    /// `HALFPOWER_BLESS=1` rewrites it.
+    #[test]
+    fn the_page_lists_the_metrics_that_there_are() {
+        let page = std::fs::read_to_string(PAGE).unwrap();
+        let (before, rest) = page.split_once(HEAD).expect("the page has the table");
+        let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
+        let blessed = format!("{before}{}\n{after}", table());
+        if std::env::var_os("HALFPOWER_BLESS").is_some() {
+            std::fs::write(PAGE, &blessed).unwrap();
+        } else {
+            assert!(
+                page == blessed,
+                "{PAGE} is stale: HALFPOWER_BLESS=1 cargo test -p halfpower-exporter"
+            );
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_prometheus_and_each_is_there_once() {
+        let names: Vec<String> = METRICS.iter().map(Metric::name).collect();
+        let once: BTreeSet<&String> = names.iter().collect();
+        assert_eq!(once.len(), names.len());
+        for (metric, name) in METRICS.iter().zip(&names) {
+            let plain = |text: &str| text.chars().all(|it| it.is_ascii_lowercase() || it == '_');
+            assert!(name.starts_with("halfpower_") && plain(name), "{name}");
+            assert!(metric.labels.iter().all(|it| plain(it)), "{name}: {:?}", metric.labels);
+            assert!(metric.help.ends_with('.') && !metric.help.contains('|'), "{name}");
+        }
+    }
+}
