@@ -114,10 +114,11 @@ const DISKS: [Disk; 9] = [
 ];
 
 /// Rules of thumb: an alert on iostat's %util, as collections of rules have it, and one on a latency.
-const THUMB: &str = "groups:\n  - name: thumb\n    interval: 10s\n    rules:\n      \
+const THUMB_RULES: &str = "groups:\n  - name: thumb\n    interval: 10s\n    rules:\n      \
     - alert: ThumbUtil\n        expr: avg_over_time(halfpower_device_busy_ratio[5m]) > 0.8\n        for: 5m\n      \
     - alert: ThumbLatency\n        expr: avg_over_time(halfpower_device_latency_seconds[1m]) > 0.1\n        for: 2m\n";
 
+const THUMBS: [&str; 2] = ["ThumbUtil", "ThumbLatency"];
 /// The alerts on verdicts.
 const ALERTS: [&str; 3] = ["HalfpowerDiskSlow", "HalfpowerDiskOverloaded", "HalfpowerDiskCapped"];
 
@@ -127,84 +128,85 @@ type Series = BTreeMap<String, Vec<Option<String>>>;
 pub(super) fn run(binary: &Path, rules: &Path, smoke: bool) -> Result<Tried> {
     let seconds = if smoke { SHORT_S } else { HOUR_S };
     let folder = tempfile::tempdir()?;
+    // A smoke run asks whether the way works: one that is well, and one that is not.
+    let is_tried = |disk: &&Disk| !smoke || ["array", "slower"].contains(&disk.name);
+    let disks: Vec<&Disk> = DISKS.iter().filter(is_tried).collect();
     let mut series = Series::new();
-    for disk in &DISKS {
-        // A smoke run asks whether the way works: one that is well, and one that is not.
-        if smoke && !["array", "slower"].contains(&disk.name) {
-            continue;
-        }
+    for disk in &disks {
         let database = folder.path().join(format!("{}.db", disk.name));
         let (profile, observation) = observed(binary, &database, disk, seconds)?;
         rendered(disk.name, profile, &observation, seconds, &mut series)?;
         println!("  {}: {} samples", disk.name, observation.intervals.len());
     }
-    let names: Vec<&str> = DISKS.iter().map(|it| it.name).filter(|it| has(&series, it)).collect();
-    let disks = || DISKS.iter().filter(|it| names.contains(&it.name));
     let thumb = folder.path().join("thumb.yml");
-    std::fs::write(&thumb, THUMB)?;
-
-    let mut queries = Vec::new();
-    for disk in disks() {
-        for alert in ALERTS.iter().chain(&["ThumbUtil", "ThumbLatency"]) {
-            queries.push((disk.name, *alert));
-        }
-    }
+    std::fs::write(&thumb, THUMB_RULES)?;
+    let queries: Vec<(&str, &str)> = disks
+        .iter()
+        .flat_map(|disk| ALERTS.iter().chain(&THUMBS).map(|alert| (disk.name, *alert)))
+        .collect();
     let fired = firing(folder.path(), &[rules, &thumb], &series, seconds, &queries)?;
-    let seconds_of = |disk: &str, alert: &str| {
-        let place = queries.iter().position(|one| *one == (disk, alert));
-        place.map_or(0.0, |place| fired[place].0 * SCRAPE_S as f64)
-    };
-    let first_of = |disk: &str, alert: &str| {
-        let place = queries.iter().position(|one| *one == (disk, alert));
-        place.and_then(|place| fired[place].1)
-    };
-    let mut good = true;
-    let mut rows = Vec::new();
+    let fired = Fired(queries.into_iter().zip(fired).collect());
+    Ok(told(&disks, &series, &fired, seconds))
+}
+
+/// By disk and alert: seconds in which it was firing, and after how many it did first.
+struct Fired<'a>(BTreeMap<(&'a str, &'a str), (f64, Option<f64>)>);
+
+impl Fired<'_> {
+    fn seconds(&self, disk: &Disk, alert: &str) -> f64 {
+        self.0.get(&(disk.name, alert)).map_or(0.0, |it| it.0)
+    }
+
+    fn any(&self, disk: &Disk, alerts: &[&str]) -> bool {
+        alerts.iter().any(|alert| self.seconds(disk, alert) > 0.0)
+    }
+}
+
+/// Prints and keeps which alerts fired; good where they are those that were due.
+fn told(disks: &[&Disk], series: &Series, fired: &Fired<'_>, seconds: u64) -> Tried {
+    let (mut good, mut rows) = (true, Vec::new());
     println!("\n  {seconds} s of virtual time; seconds in which each alert was firing:");
     println!(
-        "  {:12} {:>9} {:>11} {:>9} {:>9} {:>9}",
-        "disk", "slow", "overloaded", "capped", "%util", "latency"
+        "  disk              slow  overloaded    capped     %util   latency  after  mean probabilities"
     );
-    for disk in disks() {
-        let [slow, over, capped] = ALERTS.map(|alert| seconds_of(disk.name, alert));
-        let [util, latency] = ["ThumbUtil", "ThumbLatency"].map(|it| seconds_of(disk.name, it));
-        println!("  {:12} {slow:>9} {over:>11} {capped:>9} {util:>9} {latency:>9}", disk.name);
+    for disk in disks {
+        let [slow, over, capped] = ALERTS.map(|alert| fired.seconds(disk, alert));
+        let [util, latency] = THUMBS.map(|alert| fired.seconds(disk, alert));
+        let after_s = disk.alert.and_then(|alert| fired.0.get(&(disk.name, alert))?.1);
+        let probabilities = probabilities(series, disk.name);
+        let after = after_s.map_or("-".to_owned(), |after| format!("{after}"));
+        println!(
+            "  {:12} {slow:>9} {over:>11} {capped:>9} {util:>9} {latency:>9} {after:>6}  {probabilities}",
+            disk.name
+        );
         for alert in ALERTS {
-            let due = disk.alert == Some(alert);
-            let is_there = seconds_of(disk.name, alert) > 0.0;
-            if due != is_there {
+            if fired.any(disk, &[alert]) != (disk.alert == Some(alert)) {
                 println!("  NOT AS DUE: {} {alert}", disk.name);
                 good = false;
             }
         }
-        let after_s = disk.alert.and_then(|alert| first_of(disk.name, alert));
-        let probabilities = probabilities(&series, disk.name);
-        println!("    mean probabilities: {probabilities}");
         rows.push(json!({
-            "mean_probabilities": probabilities,
             "disk": disk.name, "profiled": disk.profiled, "device": disk.device,
             "loads": disk.loads, "due": disk.alert, "fires_after_s": after_s,
+            "mean_probabilities": probabilities,
             "firing_s": { "slow": slow, "overloaded": over, "capped": capped },
             "rules_of_thumb_firing_s": { "util_above_80_percent": util, "latency_above_100_ms": latency },
         }));
-        if let Some(after_s) = after_s {
-            println!("    its alert fires {after_s} s after the first sample");
-        }
     }
-    let well: Vec<&Disk> = disks().filter(|it| it.alert.is_none()).collect();
-    let false_util = well.iter().filter(|it| seconds_of(it.name, "ThumbUtil") > 0.0).count();
+    let well: Vec<&&Disk> = disks.iter().filter(|disk| disk.alert.is_none()).collect();
+    let wrong = |alerts: &[&str]| well.iter().filter(|disk| fired.any(disk, alerts)).count();
+    let (by_util, by_verdicts) = (wrong(&THUMBS[..1]), wrong(&ALERTS));
     println!(
-        "  of {} busy disks that are well, the rule on %util is wrong about {false_util}, those on verdicts about {}",
-        well.len(),
-        well.iter()
-            .filter(|it| ALERTS.iter().any(|alert| seconds_of(it.name, alert) > 0.0))
-            .count()
+        "  of {} busy disks that are well, the rule on %util is wrong about {by_util}, those on \
+         verdicts about {by_verdicts}",
+        well.len()
     );
     let details = json!({
         "seconds": seconds, "sample_s": SAMPLE_S, "scrape_s": SCRAPE_S, "disks": rows,
-        "thumb_rules": THUMB,
+        "thumb_rules": THUMB_RULES, "well": well.len(), "wrong_by_util": by_util,
+        "wrong_by_verdicts": by_verdicts,
     });
-    Ok(Tried { good, details })
+    Tried { good, details }
 }
 
 /// Mean probability of each verdict over the time, of those that were ever possible.
@@ -222,10 +224,6 @@ fn probabilities(series: &Series, disk: &str) -> Value {
         }
     }
     Value::Object(means)
-}
-
-fn has(series: &Series, disk: &str) -> bool {
-    series.keys().any(|name| name.contains(&label(disk)))
 }
 
 fn label(disk: &str) -> String {
@@ -279,7 +277,7 @@ fn rendered(
     let nowhere = Roots::below(Path::new("/nonexistent"));
     let mut judge = Judge::new(&nowhere, ProfileSet::saved(vec![profile]), None, session::VERSION);
     let scrapes = usize::try_from(seconds / SCRAPE_S)?;
-    for (place, interval) in observation.intervals.iter().enumerate() {
+    for interval in &observation.intervals {
         let interval = record::Interval { device: device.name.clone(), ..interval.clone() };
         let begins = |it: &&record::Context| it.begin_ns == interval.begin_ns;
         let context = observation.contexts.iter().find(begins).cloned().unwrap_or_default();
@@ -287,10 +285,9 @@ fn rendered(
         let devices = vec![Arc::clone(&device)];
         judge.add(Sample { intervals: vec![interval], context, devices, ..Sample::default() });
         let scrape = usize::try_from(at_s / SCRAPE_S)?;
-        if at_s % SCRAPE_S != 0 || scrape > scrapes {
+        if !at_s.is_multiple_of(SCRAPE_S) || scrape > scrapes {
             continue;
         }
-        ensure!(place > 0 || at_s > 0, "the first sample has no time");
         let text = exporter::text(Arc::new(Snapshot::of(&judge)), Format::Plain)?;
         for line in text.lines().filter(|line| line.contains(&own)) {
             let (key, value) = line.rsplit_once(' ').context("a sample without a value")?;
@@ -302,7 +299,7 @@ fn rendered(
     Ok(())
 }
 
-/// How many evaluations each alert of a disk was firing in, and after how many seconds it did first, by
+/// How many seconds each alert of a disk was firing, and after how many seconds it did first, by
 /// Prometheus' own evaluation. It prints what a query gives where that is not what is expected of it,
 /// and nothing is.
 fn firing(
@@ -359,6 +356,7 @@ fn read_answers(said: &str, queries: usize) -> Result<Vec<(f64, Option<f64>)>> {
         answers.push(value);
     }
     ensure!(answers.len() == 2 * queries, "{} answers to {queries} queries", answers.len());
-    let pairs = answers.chunks(2).map(|pair| (pair[0].unwrap_or(0.0), pair[1]));
+    let seconds = |count: Option<f64>| count.unwrap_or(0.0) * SCRAPE_S as f64;
+    let pairs = answers.chunks(2).map(|pair| (seconds(pair[0]), pair[1]));
     Ok(pairs.collect())
 }

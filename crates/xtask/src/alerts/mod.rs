@@ -31,20 +31,21 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let binary = place::binary(binary, smoke)?;
     // promtool takes a pattern, and a file that is not there for one that matches nothing.
     let rules = std::fs::canonicalize(place::root().join(RULES)).context(RULES)?;
-    let (mut good, mut parts) = (true, Vec::new());
-    if !flags.has("--real") {
-        let hour = hour::run(&binary, &rules, smoke)?;
-        good &= hour.good;
-        parts.push(("virtual", hour.details));
+    let is_asked = |part: &str| !flags.has("--virtual") && !flags.has("--real") || flags.has(part);
+    let keep = !flags.has("--no-keep") && !smoke;
+    let mut good = true;
+    let mut add = |name: &str, tried: Tried| -> Result<()> {
+        good &= tried.good;
+        if keep {
+            kept::keep(name, &[("rules", json!(RULES)), ("details", tried.details)])?;
+        }
+        Ok(())
+    };
+    if is_asked("--virtual") {
+        add("alerts-virtual", hour::run(&binary, &rules, smoke)?)?;
     }
-    if !flags.has("--virtual") && !smoke {
-        let stage = stage::run(&binary, &rules)?;
-        good &= stage.good;
-        parts.push(("real", stage.details));
-    }
-    if !flags.has("--no-keep") && !smoke {
-        parts.insert(0, ("rules", json!(RULES)));
-        kept::keep("alerts", &parts)?;
+    if is_asked("--real") && !smoke {
+        add("alerts-real", stage::run(&binary, &rules)?)?;
     }
     Ok(good)
 }

@@ -110,7 +110,7 @@ pub(super) fn run(binary: &Path, rules: &Path) -> Result<Tried> {
     let took = came.map(|()| begin.elapsed().as_secs_f64().min(PATIENCE.as_secs_f64()));
     match took {
         Some(took) => {
-            println!("  {ALERT} is in Alertmanager {took:.0} s after the disk became slow")
+            println!("  {ALERT} is in Alertmanager {took:.0} s after the disk became slow");
         }
         None => println!("  {ALERT} did not come within {} s: {shown:#?}", PATIENCE.as_secs()),
     }
