@@ -216,6 +216,9 @@ fn server_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, We
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| wrong(certificate, "cert_file")(format!("{error}; it takes PEM")))?;
+    if chain.is_empty() {
+        return Err(wrong(certificate, "cert_file")("it holds no certificate in PEM".to_owned()));
+    }
     let private = PrivateKeyDer::from_pem_file(key)
         .map_err(|error| wrong(key, "key_file")(format!("{error}; it takes PEM")))?;
     let refused = |error: rustls::Error| {
