@@ -19,6 +19,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::Store;
 
 /// Time between two samples, and between two scrapes: those of the documentation.
@@ -131,12 +132,17 @@ pub(super) fn run(binary: &Path, rules: &Path, smoke: bool) -> Result<Tried> {
     // A smoke run asks whether the way works: one that is well, and one that is not.
     let is_tried = |disk: &&Disk| !smoke || ["array", "slower"].contains(&disk.name);
     let disks: Vec<&Disk> = DISKS.iter().filter(is_tried).collect();
-    let mut series = Series::new();
-    for disk in &disks {
+    let one = |disk: &&Disk| -> Result<Series> {
         let database = folder.path().join(format!("{}.db", disk.name));
         let (profile, observation) = observed(binary, &database, disk, seconds)?;
-        rendered(disk.name, profile, &observation, seconds, &mut series)?;
-        println!("  {}: {} samples", disk.name, observation.intervals.len());
+        rendered(disk.name, profile, &observation, seconds)
+    };
+    let all = scenarios::on_all_processors(&disks, &AtomicBool::new(false), one, |done| {
+        println!("  {done} of {} disks", disks.len());
+    });
+    let mut series = Series::new();
+    for of_disk in all {
+        series.extend(of_disk?);
     }
     let thumb = folder.path().join("thumb.yml");
     std::fs::write(&thumb, THUMB_RULES)?;
@@ -261,14 +267,13 @@ fn observed(
     Ok((Store::open_existing(database)?.document("last")?, observation))
 }
 
-/// Judges the samples one by one, and adds what a scrape would have shown.
+/// Judges the samples one by one, and gives what scrapes would have shown.
 fn rendered(
     name: &str,
     profile: Profile,
     observation: &Observation,
     seconds: u64,
-    series: &mut Series,
-) -> Result<()> {
+) -> Result<Series> {
     let [device] = observation.devices.as_slice() else {
         anyhow::bail!("{} devices were observed", observation.devices.len());
     };
@@ -276,7 +281,7 @@ fn rendered(
     let (device, own) = (Arc::new(device.clone()), label(&device.name));
     let nowhere = Roots::below(Path::new("/nonexistent"));
     let mut judge = Judge::new(&nowhere, ProfileSet::saved(vec![profile]), None, session::VERSION);
-    let scrapes = usize::try_from(seconds / SCRAPE_S)?;
+    let (mut series, scrapes) = (Series::new(), usize::try_from(seconds / SCRAPE_S)?);
     for interval in &observation.intervals {
         let interval = record::Interval { device: device.name.clone(), ..interval.clone() };
         let begins = |it: &&record::Context| it.begin_ns == interval.begin_ns;
@@ -296,7 +301,7 @@ fn rendered(
             values[scrape] = Some(value.to_owned());
         }
     }
-    Ok(())
+    Ok(series)
 }
 
 /// How many seconds each alert of a disk was firing, and after how many seconds it did first, by
