@@ -12,12 +12,16 @@
 
 mod access;
 mod metrics;
+mod samples;
 mod server;
+mod snapshot;
 mod text;
 mod web_config;
 mod yaml;
 
-pub use metrics::{Kind, METRICS, Metric};
+pub use metrics::{METRICS, Metric};
+pub use samples::Kind;
 pub use server::{Published, Server, ServerError, Serving};
-pub use text::{Format, Snapshot, text};
+pub use snapshot::Snapshot;
+pub use text::{Format, text};
 pub use web_config::{WebConfig, WebConfigError};

@@ -7,7 +7,8 @@
 //! each verdict is, for alerts, because probabilities of verdicts that ask for the same deed can be
 //! added. Rejected: OpenMetrics' state set, whose label repeats the metric's name.
 
-use crate::text::{Reading, Samples};
+use crate::samples::{Kind, PREFIX, Samples, Unit};
+use crate::snapshot::Reading;
 use record::{Figure, LimitedIo, OpInterval, Severity, Verdict};
 use report::WatchRow;
 use std::collections::BTreeMap;
@@ -15,24 +16,6 @@ use std::fmt;
 
 /// Seconds in a nanosecond.
 const SECONDS: f64 = 1e-9;
-
-/// What the value of a metric may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// It goes up and down.
-    Gauge,
-    /// It only grows, until the exporter starts again.
-    Counter,
-}
-
-/// The unit that stands at the end of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
-    None,
-    Seconds,
-    Bytes,
-    Ratio,
-}
 
 /// One metric.
 pub struct Metric {
@@ -59,7 +42,7 @@ impl Metric {
             Unit::Ratio => "_ratio",
         };
         let total = if self.kind == Kind::Counter { "_total" } else { "" };
-        format!("{}_{}{unit}{total}", crate::text::PREFIX, self.base)
+        format!("{}_{}{unit}{total}", PREFIX, self.base)
     }
 }
 

@@ -5,7 +5,8 @@
 //! only so many at a time, so that a stranger cannot hold the memory of a machine whose disks are in
 //! trouble. Nothing of a request is written anywhere.
 
-use crate::text::{OwnFigures, Reading, rendered};
+use crate::snapshot::{OwnFigures, Reading};
+use crate::text::rendered;
 use crate::web_config::Renewing;
 use crate::{Format, Snapshot, WebConfig};
 use axum::Router;
@@ -20,8 +21,8 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
+use hyper_tokio::rt::{TokioIo, TokioTimer};
+use hyper_tokio::service::TowerToHyperService;
 use record::Nanos;
 use std::future::{Future, poll_fn};
 use std::io::ErrorKind;

@@ -177,12 +177,12 @@ fn told(disks: &[&Disk], series: &Series, fired: &Fired<'_>, seconds: u64) -> Tr
     );
     for disk in disks {
         let [slow, over, capped] = ALERTS.map(|alert| fired.seconds(disk, alert));
-        let [util, latency] = THUMBS.map(|alert| fired.seconds(disk, alert));
+        let [busy, latency] = THUMBS.map(|alert| fired.seconds(disk, alert));
         let after_s = disk.alert.and_then(|alert| fired.0.get(&(disk.name, alert))?.1);
         let probabilities = probabilities(series, disk.name);
         let after = after_s.map_or("-".to_owned(), |after| format!("{after}"));
         println!(
-            "  {:12} {slow:>9} {over:>11} {capped:>9} {util:>9} {latency:>9} {after:>6}  {probabilities}",
+            "  {:12} {slow:>9} {over:>11} {capped:>9} {busy:>9} {latency:>9} {after:>6}  {probabilities}",
             disk.name
         );
         for alert in ALERTS {
@@ -196,20 +196,20 @@ fn told(disks: &[&Disk], series: &Series, fired: &Fired<'_>, seconds: u64) -> Tr
             "loads": disk.loads, "due": disk.alert, "fires_after_s": after_s,
             "mean_probabilities": probabilities,
             "firing_s": { "slow": slow, "overloaded": over, "capped": capped },
-            "rules_of_thumb_firing_s": { "util_above_80_percent": util, "latency_above_100_ms": latency },
+            "rules_of_thumb_firing_s": { "busy_above_80_percent": busy, "latency_above_100_ms": latency },
         }));
     }
     let well: Vec<&&Disk> = disks.iter().filter(|disk| disk.alert.is_none()).collect();
     let wrong = |alerts: &[&str]| well.iter().filter(|disk| fired.any(disk, alerts)).count();
-    let (by_util, by_verdicts) = (wrong(&THUMBS[..1]), wrong(&ALERTS));
+    let (by_busy, by_verdicts) = (wrong(&THUMBS[..1]), wrong(&ALERTS));
     println!(
-        "  of {} busy disks that are well, the rule on %util is wrong about {by_util}, those on \
+        "  of {} busy disks that are well, the rule on %util is wrong about {by_busy}, those on \
          verdicts about {by_verdicts}",
         well.len()
     );
     let details = json!({
         "seconds": seconds, "sample_s": SAMPLE_S, "scrape_s": SCRAPE_S, "disks": rows,
-        "thumb_rules": THUMB_RULES, "well": well.len(), "wrong_by_util": by_util,
+        "thumb_rules": THUMB_RULES, "well": well.len(), "wrong_by_busy": by_busy,
         "wrong_by_verdicts": by_verdicts,
     });
     Tried { good, details }
