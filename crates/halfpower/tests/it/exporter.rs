@@ -8,12 +8,16 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use testkit::{Fake, requires};
 
 /// Longer than a slow and busy machine takes for what a test waits for.
 const PATIENCE: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(20);
+const TURN: Duration = Duration::from_millis(100);
 const RULES: &str = "docs/exporter/halfpower.rules.yml";
 const DASHBOARD: &str = "docs/exporter/halfpower.dashboard.json";
 
@@ -52,7 +56,7 @@ impl Disks {
         self.turn += 1;
         let mut text = String::new();
         for disk in 0..disks {
-            let (ios, ms) = (1_000 + 40 * self.turn, 4_000 + 60 * self.turn);
+            let (ios, ms) = (1_000 + 4 * self.turn, 4_000 + 6 * self.turn);
             let (minor, letter, sectors) = (16 * disk, ["a", "b"][disk as usize], 8 * ios);
             text += &format!(
                 "8 {minor} sd{letter} {ios} 0 {sectors} {ms} {ios} 0 {sectors} {ms} 0 {ms} {} 0 0 0 0 {} {ms}\n",
@@ -74,6 +78,34 @@ impl Disks {
     fn exported(&self, words: &str) -> (Running, String) {
         let words = format!("watch --listen 127.0.0.1:0 {} {words}", self.roots());
         started(program(), &words)
+    }
+}
+
+/// Disks that do something all the time, however busy the machine of the test is, until this is dropped.
+struct Turning {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Turning {
+    fn start(mut disks: Disks) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&over);
+        let thread = std::thread::spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                disks.turn(2);
+                // Longer than what it did takes: else the kernel could not have counted it.
+                std::thread::sleep(TURN);
+            }
+        });
+        Self { over, thread: Some(thread) }
+    }
+}
+
+impl Drop for Turning {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
@@ -113,7 +145,7 @@ fn a_scrape_shows_the_devices_that_are_there_and_a_device_that_goes_takes_its_se
     let (exporter, address) = disks.exported("--interval 20ms --db /proc/none/x");
     let latency = |name: &str| format!("halfpower_device_latency_seconds{{device=\"{name}\"}}");
     let text = scraped(&address, || disks.turn(2), |text| value(text, &latency("sdb")).is_some());
-    // 60 ms for 40 reads and as many writes.
+    // 6 ms for 4 reads, and as much for as many writes.
     let seconds = value(&text, &latency("sda")).unwrap();
     assert!((seconds - 0.0015).abs() < 1e-9, "{seconds}");
     let limit = "halfpower_device_cgroup_limit_requests_per_second{device=\"sda\",cgroup=\"/db\",op=\"read\"}";
@@ -230,12 +262,13 @@ fn a_real_prometheus_takes_metrics_rules_and_dashboard_and_only_with_the_right_p
     let database = place("r.db");
     halfpower(&format!("check sim:mm1 --quiet --db {}", database.display())).expect(0);
     secured(folder.path());
-    let mut disks = Disks::new();
+    let disks = Disks::new();
     // Long enough that something happens in each.
     let words = format!("--interval 500ms --profile last --db {}", database.display());
     let (_open, open) = disks.exported(&words);
     let (closed, locked) =
         disks.exported(&format!("{words} --web-config {}", place("web.yml").display()));
+    let _turning = Turning::start(disks);
 
     let job = |name: &str, address: &str, more: &str| {
         format!("  - job_name: {name}\n    static_configs: [{{targets: ['{address}']}}]\n{more}")
@@ -271,7 +304,6 @@ fn a_real_prometheus_takes_metrics_rules_and_dashboard_and_only_with_the_right_p
     assert!(without_series.len() > 20, "{without_series:?}");
     without_series.insert("up{job=\"right\"} == 1".to_owned());
     while !without_series.is_empty() {
-        disks.turn(2);
         without_series.retain(|query| queried(&prometheus, query).is_empty());
         assert!(begin.elapsed() < PATIENCE, "no series: {without_series:#?}");
         std::thread::sleep(POLL);
