@@ -1,18 +1,22 @@
 //! `halfpower watch`: what the disks do now, and whether it is what they should do.
 //!
 //! On a terminal a screen; anywhere else, or asked for by `--once`, `--count` or `--json`, a line per
-//! device and interval. Both show the same rows.
+//! device and interval; with `--listen` metrics for Prometheus. All show the same rows.
 
-use crate::failure::interrupted;
+use crate::failure::{interrupted, usage};
 use crate::observing::{ObservingArgs, recorder};
 use crate::output::{self, Verdict};
 use crate::store_args::StoreArgs;
 use crate::values::one_of;
 use clap::Args;
+use exporter::{Published, Server, Snapshot, WebConfig};
 use live::{Judge, Lines, Screen};
 use observe::{Pace, Source};
 use report::SortBy;
-use session::{StopFlag, VERSION};
+use session::{SessionError, StopFlag, VERSION};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 #[derive(Debug, Args)]
@@ -20,10 +24,11 @@ use std::sync::atomic::Ordering;
     halfpower watch                        a screen of all disks; h shows its keys\n  \
     halfpower watch sda --interval 5s\n  \
     halfpower watch . --once               one line: what the disk of this directory does\n  \
-    halfpower watch --json --count 60 > minute.jsonl\n\n\
+    halfpower watch --json --count 60 > minute.jsonl\n  \
+    halfpower watch --listen 127.0.0.1:9750   metrics for Prometheus\n\n\
     On the screen: arrows, mouse or wheel pick a device, Enter opens it, a click on a title or s\n\
     sorts, / filters, u changes MB/s and MiB/s, h explains keys and figures.\n\n\
-    docs/watch.md explains screen, columns and JSON.")]
+    docs/watch.md explains screen, columns and JSON, docs/exporter.md the metrics.")]
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) observing: ObservingArgs,
@@ -45,14 +50,44 @@ pub(crate) struct WatchArgs {
     #[arg(long, help_heading = "Without a screen")]
     pub(crate) json: bool,
     #[command(flatten)]
+    pub(crate) exporting: ExportingArgs,
+    #[command(flatten)]
     pub(crate) keeping: StoreArgs,
+}
+
+/// Serving metrics instead of showing figures.
+#[derive(Debug, Args)]
+pub(crate) struct ExportingArgs {
+    /// Serve metrics for Prometheus at http://ADDRESS:PORT/metrics until a signal comes, no screen.
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address,
+        conflicts_with_all = ["once", "count", "json", "sort"], help_heading = "As an exporter")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Listen at an address that other machines can reach, too.
+    #[arg(long, requires = "listen", help_heading = "As an exporter")]
+    pub(crate) listen_beyond_loopback: bool,
+    /// Certificate and passwords: a web configuration file of Prometheus.
+    #[arg(long, value_name = "FILE", requires = "listen", help_heading = "As an exporter")]
+    pub(crate) web_config: Option<PathBuf>,
+}
+
+/// An address with its port. Names but `localhost` are not resolved: what they mean may change.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let numeric = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    let wrong = "use ADDRESS:PORT in numbers, such as 127.0.0.1:9750 or [::1]:9750; 0.0.0.0:9750 \
+                 is every address of this machine";
+    numeric.as_deref().unwrap_or(text).parse().map_err(|_| wrong.to_owned())
 }
 
 pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let observing = &arguments.observing;
+    // Before anything is read: an address that is taken, or a file that is wrong, ends it at once.
+    let server = arguments.exporting.server()?;
     let source = observing.source()?;
     let profiles = arguments.keeping.profiles_for_devices(arguments.profile.as_deref())?;
     let judge = Judge::new(&observing.sampling.roots(), profiles, source.host(), VERSION);
+    if let Some((server, config)) = server {
+        return serve(arguments, source, judge, (server, config), stop);
+    }
     let lines = arguments.once || arguments.count.is_some() || arguments.json;
     if lines || !live::terminal_is_there() {
         return print_lines(arguments, source, judge, stop);
@@ -100,6 +135,53 @@ fn print_lines(
     }
     for finding in source.findings() {
         output::remark(&finding.claim);
+    }
+    Ok(Verdict::Clean)
+}
+
+impl ExportingArgs {
+    /// What was asked to listen, listening, with who may ask.
+    fn server(&self) -> anyhow::Result<Option<(Server, WebConfig)>> {
+        let Some(address) = self.listen else { return Ok(None) };
+        if !address.ip().to_canonical().is_loopback() && !self.listen_beyond_loopback {
+            let text = format!(
+                "{address} can be reached from other machines: --listen-beyond-loopback allows it, \
+                 and --web-config adds TLS and passwords; 127.0.0.1:{} is for this machine alone",
+                address.port()
+            );
+            return Err(SessionError::Refused(text).into());
+        }
+        let config = match &self.web_config {
+            Some(path) => WebConfig::read(path).map_err(|error| usage(error.to_string()))?,
+            None => WebConfig::default(),
+        };
+        Ok(Some((Server::listen(address)?, config)))
+    }
+}
+
+/// Samples, and serves the figures, until a signal comes.
+fn serve(
+    arguments: &WatchArgs,
+    mut source: Source,
+    mut judge: Judge,
+    (server, config): (Server, WebConfig),
+    stop: &StopFlag,
+) -> anyhow::Result<Verdict> {
+    let interval = arguments.observing.sampling.interval;
+    let scheme = if config.speaks_tls() { "https" } else { "http" };
+    let open = arguments.exporting.listen_beyond_loopback && !config.asks_for_a_password();
+    if !output::is_quiet() {
+        output::remark(&format!("metrics at {scheme}://{}/metrics", server.address()));
+        if open {
+            output::remark("whoever reaches this address reads them: --web-config adds passwords");
+        }
+    }
+    let published = Arc::new(Published::new(VERSION, interval));
+    let _serving = server.start(config, Arc::clone(&published), output::remark)?;
+    let mut pace = Pace::new(interval);
+    while pace.wait(stop) {
+        judge.add(source.sample()?);
+        published.publish(Snapshot::of(&judge), pace.missed());
     }
     Ok(Verdict::Clean)
 }

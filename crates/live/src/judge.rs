@@ -9,10 +9,10 @@ use diagnose::{FittedProfile, ProfileSet};
 use kernel::Roots;
 use observe::Sample;
 use record::{
-    Context, DeviceDiagnosis, Interval, Nanos, Observation, ObservedDevice, Profile,
+    Context, DeviceDiagnosis, Episode, Interval, Nanos, Observation, ObservedDevice, Profile,
     UtilizationLaw, WakeUp, format_nanos,
 };
-use report::{PastMoment, WatchData, WatchRow, WatchVerdict};
+use report::{PastMoment, VerdictProbability, WatchData, WatchRow, WatchVerdict};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -157,6 +157,12 @@ impl Judge {
         }
     }
 
+    /// The latest sample; `None` before the first.
+    #[must_use]
+    pub fn last(&self) -> Option<&Sample> {
+        self.last.as_ref()
+    }
+
     /// The profile that stands for a device.
     pub fn profile(&self, name: &str) -> Option<&Profile> {
         Some(self.known.get(name)?.profile.as_ref()?.profile())
@@ -215,5 +221,22 @@ fn verdict(found: &DeviceDiagnosis) -> Option<WatchVerdict> {
         claim: episode.claim.clone(),
         alternatives: episode.told().map(|other| other.because.clone()).collect(),
         advice: advice.map(|advice| advice.action.clone()).collect(),
+        probabilities: probabilities(episode),
     })
+}
+
+/// The verdict and its alternatives, of which several may come to the same verdict by other ways.
+fn probabilities(episode: &Episode) -> Vec<VerdictProbability> {
+    let first = VerdictProbability { verdict: episode.verdict, probability: episode.probability };
+    let mut all = vec![first];
+    for other in &episode.alternatives {
+        match all.iter_mut().find(|one| one.verdict == other.verdict) {
+            Some(same) => same.probability += other.probability,
+            None => all.push(VerdictProbability {
+                verdict: other.verdict,
+                probability: other.probability,
+            }),
+        }
+    }
+    all
 }

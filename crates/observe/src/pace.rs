@@ -17,6 +17,7 @@ const NAP: Duration = Duration::from_millis(50);
 pub struct Pace {
     interval: Duration,
     due: Instant,
+    missed: u64,
 }
 
 impl Pace {
@@ -24,7 +25,7 @@ impl Pace {
     #[must_use]
     pub fn new(interval: Nanos) -> Self {
         let interval = Duration::from_nanos(interval.0);
-        Self { interval, due: Instant::now() + interval }
+        Self { interval, due: Instant::now() + interval, missed: 0 }
     }
 
     /// The time until the next sample is due.
@@ -39,8 +40,16 @@ impl Pace {
         self.due += self.interval;
         if self.due <= now {
             let missed = (now - self.due).as_nanos() / self.interval.as_nanos().max(1) + 1;
-            self.due += self.interval * u32::try_from(missed).unwrap_or(u32::MAX);
+            let missed = u32::try_from(missed).unwrap_or(u32::MAX);
+            self.due += self.interval * missed;
+            self.missed += u64::from(missed);
         }
+    }
+
+    /// Samples that were due and not taken so far.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        self.missed
     }
 
     /// Sleeps until the sample is due; `false` if `stop` was set meanwhile.

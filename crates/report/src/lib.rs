@@ -92,8 +92,8 @@ pub use trial::trial;
 pub use validation::{predicted, validation};
 pub use view::{findings_text, markdown, summary, terminal, tickets};
 pub use watch::{
-    PastMoment, SortBy, WatchData, WatchPlace, WatchRow, WatchVerdict, WatchView, watch_header,
-    watch_line, watch_order, watch_place, watch_screen,
+    PastMoment, SortBy, VerdictProbability, WatchData, WatchPlace, WatchRow, WatchVerdict,
+    WatchView, watch_header, watch_line, watch_order, watch_place, watch_screen,
 };
 pub use whatif::whatif;
 pub use zones::zones;

@@ -45,6 +45,9 @@ pub enum SessionError {
         /// What the system said.
         cause: std::io::Error,
     },
+    /// What safety forbids without a flag that names it: what, and which flag.
+    #[error("{0}")]
+    Refused(String),
     /// The user or the system asked for an end: what became of what was measured.
     #[error("interrupted: {0}")]
     Interrupted(String),
@@ -75,6 +78,7 @@ impl SessionError {
             Self::Target(error) => error.exit_code(),
             Self::Spec(_) | Self::Build(_) | Self::Usage(_) => USAGE,
             Self::Client { exit_code, .. } => *exit_code,
+            Self::Refused(_) => REFUSED,
             Self::Interrupted(_) | Self::Trial(TrialError::Interrupted) => INTERRUPTED,
             _ => NO_RESULT,
         }

@@ -77,6 +77,7 @@ pub(crate) fn run() -> Result<bool> {
                 ("docs", docs),
                 ("bench smoke", smoke("bench")),
                 ("peers smoke", smoke("peers")),
+                ("alerts smoke", smoke("alerts")),
             ]
             .map(beside)
             .to_vec();

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod aarch64;
+mod alerts;
 mod arguments;
 mod bench;
 mod burner;
@@ -71,6 +72,9 @@ usage: cargo xtask VERB [flags]
                           all three: simulated draws, real devices, the lab; its table is kept
   clients [--smoke] [--no-keep] [--binary BINARY]
                           one load from four namespaces over ssh and from mpirun, as root
+  alerts [--smoke] [--virtual] [--real] [--no-keep] [--binary BINARY]
+                          the alert rules on an hour of virtual time, and on a real disk with
+                          Prometheus and Alertmanager
   kills [--kills N] [--first SEED] [--binary BINARY]
                           what the program leaves behind when it is killed at random moments
   fuzz [--only READER] [--seconds N] [--first SEED] [--keep] [--binary B]
@@ -94,7 +98,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 21] =
+const VERBS: [Verb; 22] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -113,6 +117,7 @@ const VERBS: [Verb; 21] =
         ("dist", &dist::SWITCHES, &dist::VALUES, dist::run),
         ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
         ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
+        ("alerts", &alerts::SWITCHES, &alerts::VALUES, alerts::run),
         ("twins", &[], &[], wine::twins::run),
         ("wine", &[arguments::ANY], &[], wine::run),
         ("clients", &clients::SWITCHES, &clients::VALUES, clients::run),

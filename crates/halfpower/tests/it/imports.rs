@@ -156,20 +156,20 @@ fn what_cannot_be_imported_says_why_and_what_to_do() {
 }
 
 /// A child that ends with the test, by its process id.
-struct Service {
+pub(crate) struct Service {
     child: Child,
     log: PathBuf,
 }
 
 impl Service {
-    fn start(mut command: Command, log: PathBuf) -> Self {
+    pub(crate) fn start(mut command: Command, log: PathBuf) -> Self {
         let file = std::fs::File::create(&log).unwrap();
         command.stdout(Stdio::null()).stderr(Stdio::from(file)).stdin(Stdio::null());
         Self { child: command.spawn().unwrap(), log }
     }
 
     /// The address that it says it listens on.
-    fn address(&mut self) -> String {
+    pub(crate) fn address(&mut self) -> String {
         let begin = Instant::now();
         loop {
             let log = std::fs::read_to_string(&self.log).unwrap();
@@ -192,21 +192,21 @@ impl Drop for Service {
     }
 }
 
-/// What an exporter serves.
-fn metrics(address: &str) -> Vec<u8> {
+/// What a server answers to a request with these headers, each with its end of line.
+pub(crate) fn fetched(address: &str, path: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+    stream.write_all(format!("GET {path} HTTP/1.0\r\n{headers}\r\n").as_bytes()).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
     let text = String::from_utf8(answer).unwrap();
-    text.split_once("\r\n\r\n").unwrap().1.as_bytes().to_vec()
+    text.split_once("\r\n\r\n").unwrap().1.to_owned()
 }
 
 /// Basic authentication of the user u with the password U*U.
 const USER: &str = "Basic dTpVKlU=";
 
 /// Makes what a server needs to ask for a password over TLS.
-fn secured(folder: &Path) {
+pub(crate) fn secured(folder: &Path) {
     let words = "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key.pem -out certificate.pem \
                  -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
                  -addext basicConstraints=critical,CA:FALSE";
@@ -248,9 +248,9 @@ fn a_prometheus_server_and_its_exporter_give_the_intervals_between_scrapes() {
     let address = server.address();
 
     // The exporter by itself: two files, in any order.
-    std::fs::write(place("one.prom"), metrics(&target)).unwrap();
+    std::fs::write(place("one.prom"), fetched(&target, "/metrics", "")).unwrap();
     std::thread::sleep(Duration::from_millis(1_500));
-    std::fs::write(place("two.prom"), metrics(&target)).unwrap();
+    std::fs::write(place("two.prom"), fetched(&target, "/metrics", "")).unwrap();
     let words = "import --json --no-save two.prom one.prom";
     let scrapes = parsed(&halfpower_in(folder.path(), words).expect(0).stdout);
     let devices = scrapes.devices.len();

@@ -23,6 +23,7 @@ mod drives;
 mod every_finding;
 mod examples;
 mod experiments;
+mod exporter;
 mod exports;
 mod findings;
 mod fio_results;

@@ -142,6 +142,11 @@ impl Running {
         self.stream("stdout")
     }
 
+    /// What it has said on standard error so far.
+    pub(crate) fn complained(&self) -> String {
+        self.stream("stderr")
+    }
+
     /// Waits until it has said something on standard error.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, words: &str) {

@@ -6,8 +6,8 @@
 //! outside are escaped and their blanks become underscores. Rejected: the screen's own columns, which
 //! change with its width.
 
+use super::WatchRow;
 use super::words::open;
-use super::{WatchRow, table};
 use Entry::{Device, Number, Time, Verdict};
 
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ const COLUMNS: [(&str, Entry); 22] = [
 
 /// The split by the profile, where there is one.
 fn split(row: &WatchRow) -> Option<(f64, f64)> {
-    table::split(row).filter(|_| row.calibrated.is_some())
+    row.split().filter(|_| row.calibrated.is_some())
 }
 
 /// The line of the column names.

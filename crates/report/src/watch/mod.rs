@@ -62,6 +62,17 @@ pub struct WatchVerdict {
     pub alternatives: Vec<String>,
     /// What to do, the best first, an action each.
     pub advice: Vec<String>,
+    /// How probable the verdict and each alternative is, the verdict first; of each verdict once.
+    pub probabilities: Vec<VerdictProbability>,
+}
+
+/// How probable a verdict is beside the others that the evidence leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct VerdictProbability {
+    /// Which.
+    pub verdict: Verdict,
+    /// 0 to 1.
+    pub probability: f64,
 }
 
 /// One device on the screen.
@@ -87,8 +98,17 @@ pub struct WatchRow {
 
 impl WatchRow {
     /// A figure of the last interval, where it is known.
-    fn figure(&self, of: impl Fn(&Interval) -> Option<Figure>) -> Option<f64> {
+    pub fn figure(&self, of: impl Fn(&Interval) -> Option<Figure>) -> Option<f64> {
         Some(of(self.interval.as_ref()?)?.value)
+    }
+
+    /// Service and queue time in nanoseconds: by the profile where there is one, else by the utilization
+    /// law.
+    #[must_use]
+    pub fn split(&self) -> Option<(f64, f64)> {
+        let by_law = self.utilization_law.map(|split| (split.service_ns, split.queue_ns));
+        let latency_ns = self.figure(|interval| interval.all.latency_ns)?;
+        self.calibrated.map(|split| (latency_ns - split.queue_ns, split.queue_ns)).or(by_law)
     }
 }
 

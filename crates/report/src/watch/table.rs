@@ -117,8 +117,8 @@ const COLUMNS: [Column; 21] = [
     column("latency", 8, 0, Toned(latency)).by(SortBy::Latency),
     column("expect", 7, 4, Known(|row| Some(number::time(row.calibrated?.expected_ns.value))))
         .by(SortBy::LatencyRatio),
-    column("=service", 8, 13, Known(|row| split(row).map(|(service, _)| number::time(service)))),
-    column("+queue", 7, 13, Known(|row| split(row).map(|(_, queue)| number::time(queue)))),
+    column("=service", 8, 13, Known(|row| row.split().map(|(service, _)| number::time(service)))),
+    column("+queue", 7, 13, Known(|row| row.split().map(|(_, queue)| number::time(queue)))),
     column("r lat", 8, 18, Known(|row| row.figure(|i| i.read.latency_ns).map(number::time))),
     column("w lat", 8, 18, Known(|row| row.figure(|i| i.write.latency_ns).map(number::time))),
     column("QD", 6, 1, Known(|row| row.figure(|i| i.concurrency).map(number::count)))
@@ -140,13 +140,6 @@ impl Column {
         self.sort = Some(sort);
         self
     }
-}
-
-/// Service and queue time: by the profile where there is one, else by the utilization law.
-pub(super) fn split(row: &WatchRow) -> Option<(f64, f64)> {
-    let by_law = row.utilization_law.map(|split| (split.service_ns, split.queue_ns));
-    let latency_ns = row.figure(|interval| interval.all.latency_ns)?;
-    row.calibrated.map(|split| (latency_ns - split.queue_ns, split.queue_ns)).or(by_law)
 }
 
 /// The latency, marked where it is beyond the interval of what the profile expects of this load; in

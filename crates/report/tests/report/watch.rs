@@ -111,6 +111,7 @@ fn judged(mut row: WatchRow, verdict: Verdict, claim: &str) -> WatchRow {
         claim: claim.to_owned(),
         alternatives: vec!["Requests may have stopped to be sequential.".to_owned()],
         advice: vec!["Use 4 requests outstanding instead of 16.".to_owned()],
+        probabilities: Vec::new(),
     });
     row
 }

@@ -93,7 +93,7 @@ impl Machine {
 }
 
 /// The file after so many rounds: every device reads and writes.
-fn lines(devices: u64, round: u64) -> String {
+pub(super) fn lines(devices: u64, round: u64) -> String {
     let mut text = String::new();
     for device in 0..devices {
         let (major, minor) = (8 + device / 256, device % 256);

@@ -1,0 +1,338 @@
+//! `watch --listen` from outside: what a scrape shows, who is let in, and what a real Prometheus makes
+//! of the metrics, the rules and the dashboard.
+
+use crate::imports::{Service, fetched, secured};
+use crate::program::{Running, halfpower, program, unprivileged};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use testkit::{Fake, requires};
+
+/// Longer than a slow and busy machine takes for what a test waits for.
+const PATIENCE: Duration = Duration::from_secs(120);
+const POLL: Duration = Duration::from_millis(20);
+const TURN: Duration = Duration::from_millis(100);
+const RULES: &str = "docs/exporter/halfpower.rules.yml";
+const DASHBOARD: &str = "docs/exporter/halfpower.dashboard.json";
+
+/// A machine of two disks that do something whenever their counters are looked at after a `turn`.
+struct Disks {
+    fake: Fake,
+    turn: u64,
+}
+
+impl Disks {
+    fn new() -> Self {
+        let fake = Fake::new();
+        fake.block("pci/block/sda", "8:0", 2_000_000);
+        fake.sys("devices/pci/block/sda/device/model", "Disk \"A\" \\ 5\n");
+        fake.block("pci/block/sdb", "8:16", 1_000_000);
+        fake.proc("self/mountinfo", "30 1 0:29 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        let group = |name: &str, text: &str| fake.sys(&format!("fs/cgroup/db/{name}"), text);
+        group("io.max", "8:0 rbps=1000000 wbps=max riops=500 wiops=max\n");
+        group("io.stat", "8:0 rbytes=1 wbytes=0 rios=1 wios=0 dbytes=0 dios=0\n");
+        for (file, text) in [
+            (
+                "pressure/io",
+                "some avg10=0 avg60=0 avg300=0 total=1\nfull avg10=0 avg60=0 avg300=0 total=1\n",
+            ),
+            ("stat", "cpu 1 0 1 100 0 0 0 5 0 0\n"),
+        ] {
+            fake.proc(file, text);
+        }
+        let mut disks = Self { fake, turn: 0 };
+        disks.turn(2);
+        disks
+    }
+
+    /// The first so many disks did something more; the others are gone.
+    fn turn(&mut self, disks: u64) {
+        self.turn += 1;
+        let mut text = String::new();
+        for disk in 0..disks {
+            let (ios, ms) = (1_000 + 4 * self.turn, 4_000 + 6 * self.turn);
+            let (minor, letter, sectors) = (16 * disk, ["a", "b"][disk as usize], 8 * ios);
+            text += &format!(
+                "8 {minor} sd{letter} {ios} 0 {sectors} {ms} {ios} 0 {sectors} {ms} 0 {ms} {} 0 0 0 0 {} {ms}\n",
+                2 * ms,
+                10 + self.turn
+            );
+        }
+        let path = self.fake.path("proc/diskstats");
+        std::fs::write(path.with_extension("next"), text).unwrap();
+        std::fs::rename(path.with_extension("next"), path).unwrap();
+    }
+
+    fn roots(&self) -> String {
+        let path = |name: &str| self.fake.path(name).display().to_string();
+        format!("--procfs {} --sysfs {}", path("proc"), path("sys"))
+    }
+
+    /// The exporter of this machine, and where it listens.
+    fn exported(&self, words: &str) -> (Running, String) {
+        let words = format!("watch --listen 127.0.0.1:0 {} {words}", self.roots());
+        started(program(), &words)
+    }
+}
+
+/// Disks that do something all the time, however busy the machine of the test is, until this is dropped.
+struct Turning {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Turning {
+    fn start(mut disks: Disks) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&over);
+        let thread = std::thread::spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                disks.turn(2);
+                // Longer than what it did takes: else the kernel could not have counted it.
+                std::thread::sleep(TURN);
+            }
+        });
+        Self { over, thread: Some(thread) }
+    }
+}
+
+impl Drop for Turning {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn started(mut command: Command, words: &str) -> (Running, String) {
+    command.args(words.split_whitespace());
+    let mut running = Running::start(command);
+    running.wait_for("/metrics\n");
+    let said = running.complained();
+    let address = said.split("://").nth(1).and_then(|rest| rest.split('/').next());
+    (running, address.unwrap().to_owned())
+}
+
+/// The value of a series, by all that stands before it.
+fn value(text: &str, series: &str) -> Option<f64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    line.map(|value| value.parse().unwrap())
+}
+
+/// Scrapes until the text is as it has to be.
+#[track_caller]
+fn scraped(address: &str, mut before: impl FnMut(), is_so: impl Fn(&str) -> bool) -> String {
+    let begin = Instant::now();
+    loop {
+        before();
+        let text = fetched(address, "/metrics", "");
+        if is_so(&text) {
+            return text;
+        }
+        assert!(begin.elapsed() < PATIENCE, "{text}");
+        std::thread::sleep(POLL);
+    }
+}
+
+#[test]
+fn a_scrape_shows_the_devices_that_are_there_and_a_device_that_goes_takes_its_series_along() {
+    let mut disks = Disks::new();
+    let (exporter, address) = disks.exported("--interval 20ms --db /proc/none/x");
+    let latency = |name: &str| format!("halfpower_device_latency_seconds{{device=\"{name}\"}}");
+    let text = scraped(&address, || disks.turn(2), |text| value(text, &latency("sdb")).is_some());
+    // 6 ms for 4 reads, and as much for as many writes.
+    let seconds = value(&text, &latency("sda")).unwrap();
+    assert!((seconds - 0.0015).abs() < 1e-9, "{seconds}");
+    let limit = "halfpower_device_cgroup_limit_requests_per_second{device=\"sda\",cgroup=\"/db\",op=\"read\"}";
+    assert_eq!(value(&text, limit), Some(500.0), "{text}");
+    assert_eq!(value(&text, "halfpower_device_profiled{device=\"sda\"}"), Some(0.0));
+    assert!(!text.contains("halfpower_device_verdict{"), "no profile, no verdict: {text}");
+    assert!(text.contains("model=\"Disk \\\"A\\\" \\\\ 5\""), "labels are escaped: {text}");
+    let text = scraped(&address, || disks.turn(1), |text| !text.contains("\"sdb\""));
+    assert!(text.contains("device=\"sda\""), "{text}");
+    assert!(value(&text, "halfpower_samples_total").unwrap() >= 2.0);
+    assert!(value(&text, "halfpower_scrapes_total").unwrap() >= 2.0);
+    exporter.signal("TERM");
+    let ended = exporter.end().expect(0);
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn both_formats_pages_and_refusals_are_those_of_http() {
+    let disks = Disks::new();
+    let (exporter, address) = disks.exported("--interval 20ms --db /proc/none/x");
+    scraped(&address, || {}, |text| value(text, "halfpower_devices{shown=\"yes\"}") == Some(2.0));
+    let open =
+        fetched(&address, "/metrics", "Accept: application/openmetrics-text;version=1.0.0\r\n");
+    assert!(
+        open.ends_with("# EOF\n") && open.contains("# TYPE halfpower_scrapes counter\n"),
+        "{open}"
+    );
+    let plain = fetched(&address, "/metrics", "Accept: */*\r\n");
+    assert!(plain.contains("# TYPE halfpower_scrapes_total counter\n"), "{plain}");
+    assert!(!plain.contains("# EOF"), "{plain}");
+    assert!(fetched(&address, "/", "").contains("href=\"/metrics\""));
+    assert_eq!(fetched(&address, "/-/healthy", ""), "halfpower runs.\n");
+    assert_eq!(fetched(&address, "/-/ready", ""), "The first sample has been taken.\n");
+    assert!(fetched(&address, "/nothing", "").starts_with("There is /metrics"));
+    // The address is taken.
+    halfpower(&format!("watch --listen {address}"))
+        .refuses(4, &[&address, "another program has it"]);
+    exporter.signal("INT");
+    exporter.end().expect(0);
+}
+
+#[test]
+fn what_cannot_be_listened_on_is_refused_with_what_to_do() {
+    for (words, code, said) in [
+        ("--listen 0.0.0.0:0", 3, ["--listen-beyond-loopback", "127.0.0.1:0"]),
+        ("--listen [::]:0", 3, ["--listen-beyond-loopback", "--web-config"]),
+        ("--listen :9750", 2, ["127.0.0.1:9750", "ADDRESS:PORT"]),
+        ("--listen disks:9750", 2, ["127.0.0.1:9750", "ADDRESS:PORT"]),
+        ("--listen 192.0.2.1:1 --listen-beyond-loopback", 4, ["192.0.2.1:1", "ip address"]),
+        ("--listen 127.0.0.1:0 --once", 2, ["--once", "--listen"]),
+        ("--listen 127.0.0.1:0 --sort busy", 2, ["--sort", "--listen"]),
+        ("--listen 127.0.0.1:0 --web-config /none/web.yml", 2, ["/none/web.yml", "No such file"]),
+        ("--listen 127.0.0.1:0 --procfs /none", 4, ["/none/diskstats", "check the path"]),
+    ] {
+        halfpower(&format!("watch {words}")).refuses(code, &said);
+    }
+    let alone = halfpower("watch --listen-beyond-loopback").expect(2);
+    assert!(alone.stderr.contains("--listen <ADDRESS:PORT>"), "{alone:?}");
+}
+
+#[test]
+fn anybody_can_serve_the_counters_of_this_machine() {
+    requires!(Root, Setpriv);
+    let folder = tempfile::tempdir().unwrap();
+    let words = "watch --listen localhost:0 --interval 50ms --all --db /proc/none/x";
+    let (exporter, address) = started(unprivileged(folder.path()), words);
+    scraped(&address, || {}, |text| value(text, "halfpower_samples_total") >= Some(1.0));
+    exporter.signal("TERM");
+    exporter.end().expect(0);
+}
+
+/// Runs promtool on a text, or on files; it has to have nothing to say against them.
+#[track_caller]
+fn promtool(words: &str, text: &str) {
+    let mut command = Command::new("promtool");
+    command.args(words.split_whitespace()).current_dir(root());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert!(ended.status.success() && ended.stderr.is_empty(), "promtool {words}: {ended:?}");
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
+}
+
+/// The answer of a Prometheus server to a query, as a list of series.
+fn queried(address: &str, query: &str) -> Vec<Value> {
+    let escaped: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let text = fetched(address, &format!("/api/v1/query?query={escaped}"), "");
+    let answer: Value =
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert_eq!(answer["status"], "success", "{query}: {text}");
+    answer["data"]["result"].as_array().unwrap().clone()
+}
+
+/// All queries of the dashboard, with its variables replaced by everything.
+fn dashboard_queries() -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(DASHBOARD)).unwrap();
+    let dashboard: Value = serde_json::from_str(&text).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    let queries = targets.map(|target| target["expr"].as_str().unwrap());
+    // Grafana puts in what is chosen, which is all at first.
+    queries.map(|it| it.replace("$instance", ".*").replace("$device", ".*")).collect()
+}
+
+#[test]
+fn a_real_prometheus_takes_metrics_rules_and_dashboard_and_only_with_the_right_password() {
+    requires!(Prometheus);
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let database = place("r.db");
+    halfpower(&format!("check sim:mm1 --quiet --db {}", database.display())).expect(0);
+    secured(folder.path());
+    let disks = Disks::new();
+    // Long enough that something happens in each.
+    let words = format!("--interval 500ms --profile last --db {}", database.display());
+    let (_open, open) = disks.exported(&words);
+    let (closed, locked) =
+        disks.exported(&format!("{words} --web-config {}", place("web.yml").display()));
+    let _turning = Turning::start(disks);
+
+    let job = |name: &str, address: &str, more: &str| {
+        format!("  - job_name: {name}\n    static_configs: [{{targets: ['{address}']}}]\n{more}")
+    };
+    let tls = "    scheme: https\n    tls_config: {ca_file: certificate.pem}\n";
+    let user =
+        |password: &str| format!("{tls}    basic_auth: {{username: u, password: '{password}'}}\n");
+    let configuration = format!(
+        "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: ['{}']\nscrape_configs:\n{}{}{}{}",
+        root().join(RULES).display(),
+        job("halfpower", &open, ""),
+        job("right", &locked, &user("U*U")),
+        job("wrong", &locked, &user("hunter2")),
+        job("nobody", &locked, tls),
+    );
+    std::fs::write(place("prometheus.yml"), configuration).unwrap();
+    let mut server = Command::new("prometheus");
+    server
+        .arg("--web.listen-address=127.0.0.1:0")
+        .arg(format!("--config.file={}", place("prometheus.yml").display()))
+        .arg(format!("--storage.tsdb.path={}", place("data").display()))
+        .current_dir(folder.path());
+    let mut server = Service::start(server, place("prometheus.log"));
+    let prometheus = server.address();
+
+    let begin = Instant::now();
+    while !fetched(&prometheus, "/-/ready", "").contains("Ready") {
+        assert!(begin.elapsed() < PATIENCE, "Prometheus is not ready");
+        std::thread::sleep(POLL);
+    }
+    // Every query of the dashboard finds series.
+    let mut without_series: BTreeSet<String> = dashboard_queries().into_iter().collect();
+    assert!(without_series.len() > 20, "{without_series:?}");
+    without_series.insert("up{job=\"right\"} == 1".to_owned());
+    while !without_series.is_empty() {
+        without_series.retain(|query| queried(&prometheus, query).is_empty());
+        assert!(begin.elapsed() < PATIENCE, "no series: {without_series:#?}");
+        std::thread::sleep(POLL);
+    }
+    for job in ["wrong", "nobody"] {
+        let is_refused = |one: &Value| one["value"][1] == "0";
+        let query = format!("up{{job=\"{job}\"}}");
+        while !queried(&prometheus, &query).iter().any(is_refused) {
+            assert!(begin.elapsed() < PATIENCE, "{job} was let in");
+            std::thread::sleep(POLL);
+        }
+    }
+    let rules: Value = serde_json::from_str(&fetched(&prometheus, "/api/v1/rules", "")).unwrap();
+    let groups = rules["data"]["groups"].as_array().unwrap();
+    let rules: Vec<&Value> = groups.iter().flat_map(|it| it["rules"].as_array().unwrap()).collect();
+    assert!(rules.len() >= 5 && rules.iter().all(|it| it["lastError"].is_null()), "{rules:?}");
+
+    promtool(&format!("check rules {RULES}"), "");
+    promtool("check metrics", &fetched(&open, "/metrics", ""));
+    let text = fetched(&open, "/metrics", "");
+    let probabilities = text
+        .lines()
+        .filter(|line| line.starts_with("halfpower_device_verdict_probability{device=\"sda\""));
+    let sum: f64 =
+        probabilities.map(|it| it.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{sum}: {text}");
+    closed.signal("TERM");
+    let ended = closed.end().expect(0);
+    for secret in ["U*U", "hunter2", "$2a$"] {
+        assert!(!ended.stderr.contains(secret), "{ended:?}");
+    }
+}
