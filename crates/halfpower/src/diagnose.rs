@@ -6,10 +6,12 @@
 //! diagnosis, so that it can be diagnosed again.
 
 use crate::failure::{self, usage};
+use crate::fleet::{self, FleetArgs};
 use crate::observing::{self, SamplingArgs};
 use crate::output::{self, Verdict};
 use crate::recordings;
 use crate::run_args::RunArgs;
+use crate::shared::{self, SharedArgs};
 use crate::store_args::{NOT_SAVED, SaveArgs};
 use crate::values::percent;
 use anyhow::Context;
@@ -30,6 +32,8 @@ const AREA: Bytes = Bytes(2 << 30);
     halfpower diagnose /srv/db --for 5m     all disks below a directory\n  \
     halfpower diagnose night.json           a recording: iostat -o JSON, sadf, Prometheus, ...\n  \
     halfpower diagnose last --csv split.csv the newest recording of `halfpower record`\n  \
+    halfpower diagnose --prometheus http://prometheus:9090 --all   a fleet: which disks are slow?\n  \
+    halfpower diagnose --shared a.json b.json c.json               one disk of several hosts\n  \
     halfpower diagnose sim:mmc,servers=8 --load \"rw=randread rate-iops=900 arrival=poisson\" \\\n      \
       --profile last                        a simulated device under a load\n\n\
     --load takes the flags of `halfpower run` as KEY=VALUE, and from=, for= (when it is there),\n\
@@ -70,10 +74,20 @@ pub(crate) struct DiagnoseArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
+    #[command(flatten)]
+    pub(crate) shared: SharedArgs,
+    #[command(flatten)]
     pub(crate) save: SaveArgs,
 }
 
 pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
+    if arguments.fleet.prometheus.is_some() {
+        return fleet::diagnose(arguments, stop);
+    }
+    if arguments.shared.shared {
+        return shared::diagnose(arguments);
+    }
     let csv = OutputFile::claim(&output::MOMENTS, arguments.csv.as_deref(), &mut Vec::new())?;
     let profiles = arguments.save.keeping.profiles_for_devices(arguments.profile.as_deref())?;
     let mut store = arguments.save.store()?;

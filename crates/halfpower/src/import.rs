@@ -8,12 +8,13 @@ use crate::failure::{interrupted, usage};
 use crate::fio_results;
 use crate::output::{self, Verdict};
 use crate::recordings;
+use crate::server_args::ServerArgs;
 use crate::store_args::{NOT_SAVED, SaveArgs};
 use crate::values::{one_of, unit};
 use ::import::{Format, Options, RangeQuery, parse_moment, parse_utc_offset};
 use anyhow::Context;
 use clap::Args;
-use prometheus::{Client, parse_range};
+use prometheus::parse_range;
 use record::{Finding, Nanos, Observation, Trial};
 use session::{self, StopFlag, VERSION};
 use std::path::PathBuf;
@@ -51,12 +52,8 @@ pub(crate) struct ImportArgs {
     /// Span of time to ask the server for: `START..END` and perhaps `@STEP`, such as `now-2h..now@30s`.
     #[arg(long, value_name = "RANGE", requires = "prometheus", value_parser = parse_range)]
     query_range: Option<RangeQuery>,
-    /// Send the token in this file to the server, as Authorization: Bearer.
-    #[arg(long, value_name = "FILE", requires = "prometheus")]
-    token_file: Option<PathBuf>,
-    /// Send this header to the server, `NAME: VALUE`; once for each.
-    #[arg(long, value_name = "HEADER", requires = "prometheus")]
-    header: Vec<String>,
+    #[command(flatten)]
+    server: ServerArgs,
     /// The machine to take, where there are several: Prometheus' label instance.
     #[arg(long, value_name = "NAME")]
     instance: Option<String>,
@@ -133,13 +130,7 @@ fn from_server(
     arguments: &ImportArgs,
     stop: &StopFlag,
 ) -> anyhow::Result<Vec<Observation>> {
-    let token = arguments.token_file.as_ref().map(|path| {
-        std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read --token-file {}", path.display()))
-    });
-    let token = token.transpose()?;
-    let client = Client::new(address, token.as_deref(), &arguments.header)
-        .map_err(|error| usage(error.to_string()))?;
+    let client = arguments.server.client(address)?;
     let query = RangeQuery { instance: arguments.instance.clone(), ..range.clone() };
     let Some(answers) = client.answers(&query, stop)? else {
         return Err(interrupted("nothing of it is kept"));

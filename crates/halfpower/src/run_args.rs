@@ -73,7 +73,7 @@ pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     halfpower run sim:mm1,service=5ms --iodepth 4\n  \
     halfpower run --show-sim st15150w > my.toml   a device to change: sim:my.toml\n\n\
     Sizes: k m g are powers of 1024, kB MB GB powers of 1000, KiB MiB GiB powers of\n\
-    1024. Times: ns us ms s m h."))]
+    1024. Times: ns us ms s m h d."))]
 pub(crate) struct RunArgs {
     /// Directory (a temporary test file in it), file, block device, or sim:NAME. Several: jobs are
     /// spread over them.

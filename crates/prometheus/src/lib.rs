@@ -5,9 +5,13 @@
 //! of a login page is no answer. An error never repeats a token or the value of a header.
 #![forbid(unsafe_code)]
 
+mod crc32c;
 mod range;
+mod remote_read;
 
+pub use crc32c::crc32c;
 pub use range::parse_range;
+pub use remote_read::{RawQuery, RawSeries};
 
 use import::RangeQuery;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -125,6 +129,59 @@ impl Client {
             answers.push(self.get(&target)?);
         }
         Ok(Some(answers))
+    }
+
+    /// Reads samples as the server stores them, series by series and each in parts; ends early where
+    /// `each` says so by `false`.
+    ///
+    /// # Errors
+    /// If the server cannot do that, or its answer is none.
+    pub fn raw(
+        &self,
+        query: &RawQuery,
+        each: impl FnMut(RawSeries) -> bool,
+    ) -> Result<(), ClientError> {
+        let path = "/api/v1/read";
+        let failed = |why: String| ClientError::Fetch {
+            path: format!("{}{path}", self.prefix),
+            authority: self.authority.clone(),
+            why,
+        };
+        let url = format!("{}://{}{}{path}", self.scheme, self.authority, self.prefix);
+        let mut request = self.agent.post(url);
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let request = request
+            .header(CONTENT_TYPE, "application/x-protobuf")
+            .header("Content-Encoding", "snappy")
+            .header("X-Prometheus-Remote-Read-Version", "0.1.0");
+        let mut response = request
+            .send(remote_read::request(query).as_slice())
+            .map_err(|error| failed(explained(&error)))?;
+        let status = response.status().as_u16();
+        if status != 200 {
+            let hint = match status {
+                401 | 403 => "; it wants to know who asks: --token-file or --header",
+                404 | 405 | 501 => {
+                    "; a fleet is read by Prometheus' remote read, which this server does not have"
+                }
+                _ => "",
+            };
+            return Err(failed(format!("the server answered with status {status}{hint}")));
+        }
+        let streamed = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .is_some_and(|kind| kind.contains("x-streamed-protobuf"));
+        if !streamed {
+            return Err(failed(
+                "the server does not stream chunks: Prometheus does from 2.13 on".to_owned(),
+            ));
+        }
+        let body = response.body_mut().with_config().limit(u64::MAX).reader();
+        remote_read::read_frames(query, body, each).map_err(failed)
     }
 
     /// Fetches a resource. A refusal in JSON is an answer: its reader knows why.

@@ -24,6 +24,7 @@ mod estimate;
 mod experiment;
 mod facts;
 mod finding;
+mod fleet;
 mod histogram;
 mod interval;
 mod issuers;
@@ -46,6 +47,7 @@ mod requests;
 mod saved;
 mod schema;
 mod settings;
+mod shared;
 mod size_shares;
 mod trial;
 mod units;
@@ -80,6 +82,10 @@ pub use facts::{
     LimitedIo, LoopFile, ShareKind, Target, TargetKind,
 };
 pub use finding::{Confidence, Evidence, Finding, FindingCode, Severity};
+pub use fleet::{
+    FLEET_SCHEMA, FleetCommon, FleetDevice, FleetDiagnosis, FleetKind, FleetLabels, FleetLeftOut,
+    FleetSlowness, FleetYardstick,
+};
 pub use histogram::{
     BUCKETS, HistogramSnapshot, MAX_RELATIVE_ERROR, bucket_high, bucket_index, bucket_low,
     bucket_mid,
@@ -131,6 +137,7 @@ pub use requests::{
 pub use saved::{DocumentKind, SavedDocument};
 pub use schema::document_schema;
 pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
+pub use shared::{SHARED_SCHEMA, SharedDiagnosis, SharedHost};
 pub use size_shares::{mix_word, size_shares};
 pub use trial::{
     BadBlock, Batching, BlockFault, CacheDropped, ComponentUse, CpuClock, CpuCost, CpuSplit,

@@ -74,7 +74,7 @@ const SIZES: Reader = Reader {
 const TIMES: Reader = Reader {
     example: "10s, 500ms or 2m",
     whole: "nanoseconds",
-    known: "ns us ms s m h",
+    known: "ns us ms s m h d",
     units: &[
         (1, &["ns"]),
         (1_000, &["us", "µs"]),
@@ -82,6 +82,7 @@ const TIMES: Reader = Reader {
         (1_000_000_000, &["", "s"]),
         (60_000_000_000, &["m", "min"]),
         (3_600_000_000_000, &["h"]),
+        (86_400_000_000_000, &["d"]),
     ],
 };
 

@@ -18,6 +18,7 @@ mod diagnosis;
 mod drive;
 mod finding;
 mod fio_json;
+mod fleet;
 mod html;
 mod issuers;
 mod limits;
@@ -38,6 +39,7 @@ mod requests;
 mod saved;
 mod set;
 mod settings;
+mod shared;
 mod story;
 mod sweep_script;
 mod tables;
@@ -59,6 +61,7 @@ pub use csv::{DIAGNOSIS_CSV_HEADER, csv, diagnosis_csv, intervals_csv, intervals
 pub use diagnosis::diagnosis;
 pub use drive::drive;
 pub use fio_json::fio_json;
+pub use fleet::fleet;
 pub use html::{HTML_HEAD, report_html};
 pub use limits::limits;
 pub use list::{
@@ -77,6 +80,7 @@ pub use requests::{requests, reuse};
 pub use saved::stories;
 pub use set::experiment;
 pub use settings::{settings, settings_text};
+pub use shared::shared;
 pub use story::{
     Action, Alternative, Badge, Block, Cell, Column, Fact, Level, Section, Side, Story, Table,
     severity,

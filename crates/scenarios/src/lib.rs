@@ -21,6 +21,7 @@ mod counterpart;
 mod devices;
 mod dice;
 mod draw;
+mod fleet;
 mod judge;
 mod load_words;
 mod profiles;
@@ -36,6 +37,10 @@ pub use case::{Case, Disk, Expect, Kind, Load};
 pub use counterpart::SimulatedDevice;
 pub use devices::Device;
 pub use draw::{draw, draw_of};
+pub use fleet::{
+    FLEET_COUNTERS, FleetPlan, FleetReadings, FleetScore, FleetTruth, PlantedSlowness, fleet_place,
+    score_fleet, simulate_fleet, write_fleet,
+};
 pub use judge::{Called, Score, judge};
 pub use load_words::LoadWords;
 pub use profiles::Profiles;

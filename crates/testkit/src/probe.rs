@@ -118,9 +118,12 @@ impl Capability {
                 &["python3 -c __import__('pandas')", "python3 -c __import__('matplotlib')"]
             }
             Self::Sysstat => &["iostat -V", "sadf -V", "/usr/lib/sysstat/sadc -V"],
-            Self::Prometheus => {
-                &["prometheus --version", "prometheus-node-exporter --version", "openssl version"]
-            }
+            Self::Prometheus => &[
+                "prometheus --version",
+                "promtool --version",
+                "prometheus-node-exporter --version",
+                "openssl version",
+            ],
         };
         commands.iter().find_map(|words| failure(words))
     }

@@ -23,6 +23,7 @@ mod diagnosis_eval_real;
 mod dist;
 mod fio_jobs;
 mod fit_papers;
+mod fleet;
 mod fuzz;
 mod judge;
 mod kept;
@@ -68,6 +69,8 @@ usage: cargo xtask VERB [flags]
                           the diagnosis against cases with a known truth
   lab [--smoke] [--list] [--only CASE] [--no-keep] [--binary BINARY]
                           the diagnosis and the engines on layers of a guest machine (qemu)
+  fleet [--devices N] [--seeds N] [--first SEED] [--windows N] [--variants] [--no-keep]
+                          fleets with planted slow disks; --read: how fast one is read
   ward [--draws N] [--rounds N] [--first SEED] [--no-keep] [--binary BINARY]
                           all three: simulated draws, real devices, the lab; its table is kept
   clients [--smoke] [--no-keep] [--binary BINARY]
@@ -98,7 +101,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 22] =
+const VERBS: [Verb; 23] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -116,6 +119,7 @@ const VERBS: [Verb; 22] =
         ("aarch64", &aarch64::SWITCHES, &[], aarch64::run),
         ("dist", &dist::SWITCHES, &dist::VALUES, dist::run),
         ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
+        ("fleet", &fleet::SWITCHES, &fleet::VALUES, fleet::run),
         ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
         ("alerts", &alerts::SWITCHES, &alerts::VALUES, alerts::run),
         ("twins", &[], &[], wine::twins::run),

@@ -1,7 +1,7 @@
 //! `watch --listen` from outside: what a scrape shows, who is let in, and what a real Prometheus makes
 //! of the metrics, the rules and the dashboard.
 
-use crate::imports::{Service, fetched, secured};
+use crate::imports::{fetched, secured};
 use crate::program::{Running, halfpower, program, unprivileged};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use testkit::{Fake, requires};
+use testkit::{Fake, Service, requires};
 
 /// Longer than a slow and busy machine takes for what a test waits for.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -291,8 +291,8 @@ fn a_real_prometheus_takes_metrics_rules_and_dashboard_and_only_with_the_right_p
         .arg(format!("--config.file={}", place("prometheus.yml").display()))
         .arg(format!("--storage.tsdb.path={}", place("data").display()))
         .current_dir(folder.path());
-    let mut server = Service::start(server, place("prometheus.log"));
-    let prometheus = server.address();
+    let mut server = Service::start(server, &place("prometheus.log")).unwrap();
+    let prometheus = server.address().unwrap();
 
     let begin = Instant::now();
     while !fetched(&prometheus, "/-/ready", "").contains("Ready") {

@@ -8,12 +8,12 @@ use record::{Figure, FindingCode, Interval, Observation};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use store::Store;
-use testkit::{LoopDevice, requires};
+use testkit::{LoopDevice, Service, requires};
 
-/// Longer than a server takes to start on a slow machine.
+/// Longer than a server takes to have scraped on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A file of another tool.
@@ -155,43 +155,6 @@ fn what_cannot_be_imported_says_why_and_what_to_do() {
     halfpower("import --no-save").expect(2);
 }
 
-/// A child that ends with the test, by its process id.
-pub(crate) struct Service {
-    child: Child,
-    log: PathBuf,
-}
-
-impl Service {
-    pub(crate) fn start(mut command: Command, log: PathBuf) -> Self {
-        let file = std::fs::File::create(&log).unwrap();
-        command.stdout(Stdio::null()).stderr(Stdio::from(file)).stdin(Stdio::null());
-        Self { child: command.spawn().unwrap(), log }
-    }
-
-    /// The address that it says it listens on.
-    pub(crate) fn address(&mut self) -> String {
-        let begin = Instant::now();
-        loop {
-            let log = std::fs::read_to_string(&self.log).unwrap();
-            let lines = log.lines().filter(|line| line.contains("Listening on"));
-            let said = lines.filter_map(|line| line.split("address=").nth(1)).next_back();
-            if let Some(address) = said {
-                return address.split_whitespace().next().unwrap().to_owned();
-            }
-            assert_eq!(self.child.try_wait().unwrap(), None, "it ended: {log}");
-            assert!(begin.elapsed() < PATIENCE, "it does not listen: {log}");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// What a server answers to a request with these headers, each with its end of line.
 pub(crate) fn fetched(address: &str, path: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
@@ -229,8 +192,8 @@ fn a_prometheus_server_and_its_exporter_give_the_intervals_between_scrapes() {
         "--web.listen-address=127.0.0.1:0",
         "--collector.diskstats.device-exclude=^(loop|zram|ram|md|dm-).*",
     ]);
-    let mut exporter = Service::start(exporter, place("exporter.log"));
-    let target = exporter.address();
+    let mut exporter = Service::start(exporter, &place("exporter.log")).unwrap();
+    let target = exporter.address().unwrap();
     let configuration = format!(
         "global:\n  scrape_interval: 1s\nscrape_configs:\n  - job_name: node\n    \
          static_configs:\n      - targets: ['{target}']\n"
@@ -244,8 +207,8 @@ fn a_prometheus_server_and_its_exporter_give_the_intervals_between_scrapes() {
         .arg(format!("--config.file={}", place("prometheus.yml").display()))
         .arg(format!("--storage.tsdb.path={}", place("data").display()))
         .current_dir(folder.path());
-    let mut server = Service::start(server, place("prometheus.log"));
-    let address = server.address();
+    let mut server = Service::start(server, &place("prometheus.log")).unwrap();
+    let address = server.address().unwrap();
 
     // The exporter by itself: two files, in any order.
     std::fs::write(place("one.prom"), fetched(&target, "/metrics", "")).unwrap();

@@ -30,6 +30,7 @@ mod fio_results;
 mod fio_runs;
 mod flags;
 mod flash_drives;
+mod fleets;
 mod full_disks;
 mod imports;
 mod interrupts;

@@ -79,6 +79,8 @@ fn the_committed_schemas_are_those_of_the_types() {
         document_schema::<record::RequestsSummary>(record::REQUESTS_SCHEMA),
         document_schema::<record::DriveTruth>(record::DRIVE_SCHEMA),
         document_schema::<record::FilePlace>(record::PLACE_SCHEMA),
+        document_schema::<record::FleetDiagnosis>(record::FLEET_SCHEMA),
+        document_schema::<record::SharedDiagnosis>(record::SHARED_SCHEMA),
     ];
     for schema in schemas {
         // `halfpower/trial/1` stands in `trial-1.schema.json`.

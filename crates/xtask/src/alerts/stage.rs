@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
-use testkit::{Capability, LoopDevice, Mounted, Throttle, ThrottledGroup, Undo};
+use testkit::{Capability, LoopDevice, Mounted, Service, Throttle, ThrottledGroup};
 
 /// Where the disks lie.
 const MEMORY: &str = "/dev/shm";
@@ -77,7 +77,8 @@ pub(super) fn run(binary: &Path, rules: &Path) -> Result<Tried> {
         .arg(format!("127.0.0.1:{exporter_port}"))
         .arg("--db")
         .arg(&database);
-    let _exporter = Service::start(&mut exporter)?;
+    let log = |name: &str| folder.path().join(name);
+    let _exporter = Service::start(exporter, &log("exporter.log"))?;
     let (prometheus_port, alertmanager_port) = (free_port()?, free_port()?);
     let ports = (exporter_port, prometheus_port, alertmanager_port);
     let _services = services(folder.path(), rules, ports)?;
@@ -85,7 +86,7 @@ pub(super) fn run(binary: &Path, rules: &Path) -> Result<Tried> {
     load.arg(binary).arg("run").arg(disk.path());
     load.args(["--rw", "randread", "--bs", "4k", "--arrival", "poisson", "--iodepth", "64"]);
     load.args(["--rate-iops", &ASKED.to_string(), "--runtime", "1h", "--no-save", "--quiet"]);
-    let _load = Service::start(&mut load)?;
+    let _load = Service::start(load, &log("load.log"))?;
 
     let alerts = Client::new(&format!("127.0.0.1:{alertmanager_port}"), None, &[])?;
     until("Alertmanager answers", PATIENCE, || Ok(alerts.get("/-/ready").is_ok()))?;
@@ -135,29 +136,6 @@ fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// A child that ends with the value.
-struct Service {
-    child: Child,
-    undo: Undo,
-}
-
-impl Service {
-    fn start(command: &mut Command) -> Result<Self> {
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().with_context(|| format!("cannot run {command:?}"))?;
-        let undo = Undo::process(child.id());
-        Ok(Self { child, undo })
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        self.undo.forget();
-    }
-}
-
 /// Prometheus and Alertmanager, as the documentation sets them up.
 fn services(folder: &Path, rules: &Path, ports: (u16, u16, u16)) -> Result<[Service; 2]> {
     let (exporter, prometheus, alertmanager) = ports;
@@ -189,7 +167,10 @@ fn services(folder: &Path, rules: &Path, ports: (u16, u16, u16)) -> Result<[Serv
         .arg(format!("--storage.path={}", file("alerts").display()))
         .arg("--cluster.listen-address=")
         .current_dir(folder);
-    Ok([Service::start(&mut second)?, Service::start(&mut first)?])
+    Ok([
+        Service::start(second, &file("alertmanager.log"))?,
+        Service::start(first, &file("prometheus.log"))?,
+    ])
 }
 
 /// Whether the alert is active in Alertmanager.

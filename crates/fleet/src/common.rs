@@ -1,0 +1,189 @@
+//! What slow devices have in common: a host, a rack, a firmware.
+//!
+//! It is asked before single devices are: twenty-four drives behind one bad switch are one case and not
+//! twenty-four. Of all values of all labels the one goes first that explains most; what it explains is
+//! taken from its devices, and the question is put again. Labels whose devices are the same ones are
+//! named together, because no counter tells them apart.
+
+use crate::PEERS_MIN;
+use crate::scan::{Healthy, Run, WINDOWS_MIN, highest, mean_within};
+use crate::spread::{deviation, level_of};
+use record::FleetLabels;
+use stats::{median, normal_quantile};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fewer devices than this have nothing in common that could be told from chance.
+const DEVICES_MIN: usize = 3;
+/// Share of the devices that must be slow together.
+const SLOW_SHARE: f64 = 0.7;
+/// Smallest common ratio, as a logarithm: a seventh.
+const LOG_RATIO_MIN: f64 = 0.14;
+/// Chance that any group of a healthy fleet is named.
+const FALSE_ALARM: f64 = 0.01;
+/// Values of a label from which on their own spread is believed.
+const VALUES_MIN: usize = 8;
+/// Standard error of a median over that of a mean.
+const MEDIAN_SE: f64 = 1.2533;
+/// More causes than this are no causes: the rules do not fit the fleet.
+const CAUSES_MOST: usize = 64;
+
+/// Devices with one value of one label.
+pub(crate) struct Group {
+    pub(crate) label: String,
+    pub(crate) value: String,
+    pub(crate) members: Vec<usize>,
+}
+
+/// One that is slow as a whole.
+pub(crate) struct Common {
+    pub(crate) group: Group,
+    pub(crate) also: Vec<(String, String)>,
+    pub(crate) run: Run,
+    pub(crate) slow: usize,
+}
+
+/// All groups of these labels that have peers outside.
+pub(crate) fn groups(labels: &[FleetLabels], by: &[String], kind: &[u32]) -> Vec<Group> {
+    let mut of_kind: BTreeMap<u32, usize> = BTreeMap::new();
+    for &kind in kind {
+        *of_kind.entry(kind).or_default() += 1;
+    }
+    let mut found = Vec::new();
+    for label in by {
+        let mut values: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (member, labels) in labels.iter().enumerate() {
+            if let Some(value) = labels.get(label) {
+                values.entry(value).or_default().push(member);
+            }
+        }
+        for (value, members) in values {
+            let mut within: BTreeMap<u32, usize> = BTreeMap::new();
+            for &member in &members {
+                *within.entry(kind[member]).or_default() += 1;
+            }
+            let peers = within.iter().all(|(kind, n)| of_kind[kind] >= n + PEERS_MIN);
+            if members.len() >= DEVICES_MIN && peers {
+                found.push(Group { label: label.clone(), value: value.to_owned(), members });
+            }
+        }
+    }
+    found
+}
+
+/// The groups that are slow as a whole by these series; what they explain is taken out of these and of
+/// the `upper` ones.
+pub(crate) fn explain(
+    mut groups: Vec<Group>,
+    series: &mut [Vec<f32>],
+    upper: &mut [Vec<f32>],
+    kind: &[u32],
+    healthy: &[Healthy],
+) -> Vec<Common> {
+    let mut found = Vec::new();
+    while found.len() < CAUSES_MOST {
+        let Some((place, run, slow)) = strongest(&groups, series, kind, healthy) else {
+            break;
+        };
+        let group = groups.remove(place);
+        let set: BTreeSet<usize> = group.members.iter().copied().collect();
+        let same = |other: &Group| {
+            other.members.len() == set.len() && other.members.iter().all(|one| set.contains(one))
+        };
+        let also = groups
+            .iter()
+            .filter(|other| same(other))
+            .map(|other| (other.label.clone(), other.value.clone()))
+            .collect();
+        groups.retain(|other| !same(other));
+        for all in [&mut *series, &mut *upper] {
+            let middle = medians(&group.members, all);
+            for &member in &group.members {
+                let within = all[member][run.begin..run.end].iter_mut();
+                for (value, middle) in within.zip(&middle[run.begin..]) {
+                    if !middle.is_nan() {
+                        *value -= middle;
+                    }
+                }
+            }
+        }
+        found.push(Common { group, also, run, slow });
+    }
+    found
+}
+
+/// The group that explains most: its place, its stretch, and how many of its devices are slow.
+fn strongest(
+    groups: &[Group],
+    series: &[Vec<f32>],
+    kind: &[u32],
+    healthy: &[Healthy],
+) -> Option<(usize, Run, usize)> {
+    let windows = series.first().map_or(0, Vec::len);
+    let looks = (groups.len().max(1) * (2 * windows.max(2))) as f64;
+    let least = normal_quantile(1.0 - FALSE_ALARM / looks);
+    let middles: Vec<Vec<f32>> =
+        groups.iter().map(|group| medians(&group.members, series)).collect();
+    let mut levels: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (group, middle) in groups.iter().zip(&middles) {
+        levels.entry(&group.label).or_default().extend(level_of(middle));
+    }
+    let between: BTreeMap<&str, f64> = levels
+        .into_iter()
+        .map(|(label, levels)| {
+            (label, if levels.len() < VALUES_MIN { 0.0 } else { deviation(&levels) })
+        })
+        .collect();
+    let mut best: Option<(f64, (usize, Run, usize))> = None;
+    for (place, (group, middle)) in groups.iter().zip(&middles).enumerate() {
+        let own = healthy_group(group, kind, healthy, between[group.label.as_str()]);
+        let Some(run) = highest(middle, 1.0, &own) else { continue };
+        if run.score < least || run.mean < LOG_RATIO_MIN {
+            continue;
+        }
+        let means: Vec<f64> =
+            group.members.iter().filter_map(|&one| mean_within(&series[one], &run)).collect();
+        let slow = means.iter().filter(|mean| **mean > run.mean / 2.0).count();
+        if means.len() < DEVICES_MIN || (slow as f64) < SLOW_SHARE * means.len() as f64 {
+            continue;
+        }
+        let explained = run.mean * (run.windows * means.len()) as f64;
+        if best.as_ref().is_none_or(|(most, _)| explained > *most) {
+            best = Some((explained, (place, run, slow)));
+        }
+    }
+    best.map(|(_, found)| found)
+}
+
+/// What the median of a healthy group does.
+fn healthy_group(group: &Group, kind: &[u32], healthy: &[Healthy], between: f64) -> Healthy {
+    let of = |pick: fn(&Healthy) -> f64| {
+        let all = group.members.iter().map(|&one| pick(&healthy[kind[one] as usize]));
+        all.fold(0.0, f64::max)
+    };
+    let few = MEDIAN_SE / (group.members.len() as f64).sqrt();
+    Healthy {
+        level: (few * of(|it| it.level)).max(between),
+        noise: few * of(|it| it.noise),
+        dependence: of(|it| it.dependence),
+        drift: few * of(|it| it.drift),
+    }
+}
+
+/// The median of these series in each window; NaN where fewer than half are there.
+fn medians(members: &[usize], series: &[Vec<f32>]) -> Vec<f32> {
+    let windows = members.first().map_or(0, |&one| series[one].len());
+    (0..windows)
+        .map(|window| {
+            let there: Vec<f64> = members
+                .iter()
+                .map(|&one| f64::from(series[one][window]))
+                .filter(|value| !value.is_nan())
+                .collect();
+            if there.len() < WINDOWS_MIN || 2 * there.len() < members.len() {
+                f32::NAN
+            } else {
+                median(there) as f32
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,192 @@
+//! The stretch of windows in which a series lies highest, and how far beyond what chance makes of it.
+//!
+//! Its ends are where the windows say it most clearly (the largest likelihood against noise): by the
+//! score, which holds what healthy devices differ by as well, the three highest windows of a long stretch
+//! would win, and the rest of it would stay unexplained.
+
+/// What a healthy series does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Healthy {
+    /// Standard deviation of the level of one against that of the others.
+    pub(crate) level: f64,
+    /// Standard deviation of a window around the level.
+    pub(crate) noise: f64,
+    /// Windows that tell as much as one independent one.
+    pub(crate) dependence: f64,
+    /// Standard deviation of what the level of one moves by within the time.
+    pub(crate) drift: f64,
+}
+
+impl Healthy {
+    /// Standard deviation of a mean over so many windows.
+    pub(crate) fn deviation(&self, windows: f64) -> f64 {
+        let noise = self.noise * self.noise * (self.dependence / windows).min(1.0);
+        (self.level * self.level + noise).sqrt()
+    }
+
+    /// Standard deviation of a mean over so many windows against that over others.
+    fn change_deviation(&self, windows: f64, others: f64) -> f64 {
+        let share = |windows: f64| (self.dependence / windows).min(1.0);
+        let noise = self.noise * self.noise * (share(windows) + share(others));
+        (self.drift * self.drift + noise).sqrt()
+    }
+}
+
+/// A stretch of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Run {
+    /// First window, and the one behind the last.
+    pub(crate) begin: usize,
+    pub(crate) end: usize,
+    /// Windows of it that have a value.
+    pub(crate) windows: usize,
+    /// Mean logarithm of the ratio.
+    pub(crate) mean: f64,
+    /// Standard deviation of it in a healthy series.
+    pub(crate) deviation: f64,
+    /// The mean in such deviations.
+    pub(crate) score: f64,
+}
+
+/// Fewer windows than this are an incident, not a state.
+pub(crate) const WINDOWS_MIN: usize = 3;
+
+/// What is there of a series, the sign turned, and its running sums.
+struct Sums {
+    there: Vec<(usize, f64)>,
+    sums: Vec<f64>,
+}
+
+impl Sums {
+    fn of(series: &[f32], sign: f64) -> Self {
+        let there: Vec<(usize, f64)> = series
+            .iter()
+            .enumerate()
+            .filter(|(_, value)| !value.is_nan())
+            .map(|(at, &value)| (at, sign * f64::from(value)))
+            .collect();
+        let mut sums = Vec::with_capacity(there.len() + 1);
+        sums.push(0.0);
+        for (at, (_, value)) in there.iter().enumerate() {
+            sums.push(sums[at] + value);
+        }
+        Self { there, sums }
+    }
+
+    fn run(&self, begin: usize, end: usize, mean: f64, deviation: f64) -> Run {
+        Run {
+            begin: self.there[begin].0,
+            end: self.there[end - 1].0 + 1,
+            windows: end - begin,
+            mean,
+            deviation,
+            score: mean / deviation,
+        }
+    }
+}
+
+/// The stretch that rises most above the rest of the same series; `None` where there are too few windows
+/// within or beside it. Its mean is what it rises by over the rest, or over the peers where that is less:
+/// a device that was fast before is not slow now.
+pub(crate) fn risen(series: &[f32], sign: f64, healthy: &Healthy) -> Option<Run> {
+    let all = Sums::of(series, sign);
+    let count = all.there.len();
+    if count < 2 * WINDOWS_MIN {
+        return None;
+    }
+    let whole = all.sums[count];
+    let mut best = (f64::NEG_INFINITY, 0, 0);
+    for begin in 0..=count - WINDOWS_MIN {
+        for end in begin + WINDOWS_MIN..=count {
+            let (within, beside) = ((end - begin) as f64, (count - end + begin) as f64);
+            if beside < WINDOWS_MIN as f64 {
+                continue;
+            }
+            let sum = all.sums[end] - all.sums[begin];
+            let step = sum / within - (whole - sum) / beside;
+            let clear = step * (within * beside).sqrt();
+            if clear > best.0 {
+                best = (clear, begin, end);
+            }
+        }
+    }
+    let (_, begin, end) = best;
+    let (within, beside) = ((end - begin) as f64, (count - end + begin) as f64);
+    let sum = all.sums[end] - all.sums[begin];
+    let mean = sum / within;
+    let rise = mean.min(mean - (whole - sum) / beside);
+    Some(all.run(begin, end, rise, healthy.change_deviation(within, beside)))
+}
+
+/// The highest stretch; `None` where there are too few windows. Values that are NaN are
+/// missing. `sign` of -1 looks for the lowest.
+pub(crate) fn highest(series: &[f32], sign: f64, healthy: &Healthy) -> Option<Run> {
+    let all = Sums::of(series, sign);
+    let (there, sums) = (&all.there, &all.sums);
+    if there.len() < WINDOWS_MIN {
+        return None;
+    }
+    let roots: Vec<f64> = (0..=there.len()).map(|windows| (windows as f64).sqrt()).collect();
+    let mut best = (f64::NEG_INFINITY, 0, 0);
+    for begin in 0..=there.len() - WINDOWS_MIN {
+        for end in begin + WINDOWS_MIN..=there.len() {
+            let clear = (sums[end] - sums[begin]) / roots[end - begin];
+            if clear > best.0 {
+                best = (clear, begin, end);
+            }
+        }
+    }
+    let (_, begin, end) = best;
+    let windows = (end - begin) as f64;
+    let mean = (sums[end] - sums[begin]) / windows;
+    Some(all.run(begin, end, mean, healthy.deviation(windows)))
+}
+
+/// The same stretch of another series: its mean, where at least half of the windows are there.
+pub(crate) fn mean_within(series: &[f32], run: &Run) -> Option<f64> {
+    let within = &series[run.begin..run.end];
+    let there: Vec<f64> =
+        within.iter().filter(|value| !value.is_nan()).map(|&value| f64::from(value)).collect();
+    (2 * there.len() >= run.windows.min(within.len()) && !there.is_empty())
+        .then(|| stats::mean(&there))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEALTHY: Healthy = Healthy { level: 0.1, noise: 0.1, dependence: 1.0, drift: 0.02 };
+
+    #[test]
+    fn the_stretch_that_is_high_is_found_with_its_ends_and_gaps_do_not_matter() {
+        let mut series = vec![0.0f32; 40];
+        series[10..20].fill(0.7);
+        series[14] = f32::NAN;
+        let run = highest(&series, 1.0, &HEALTHY).unwrap();
+        assert_eq!((run.begin, run.end, run.windows), (10, 20, 9));
+        assert!((run.mean - 0.7).abs() < 1e-6, "{run:?}");
+        assert!(run.score > 6.0, "{run:?}");
+        let low = highest(&series, -1.0, &HEALTHY).unwrap();
+        assert!(low.score <= 0.0, "{low:?}");
+    }
+
+    #[test]
+    fn too_few_windows_have_no_stretch() {
+        assert_eq!(highest(&[0.5, f32::NAN, 0.5], 1.0, &HEALTHY), None);
+        assert_eq!(risen(&[0.5, 0.5, 0.0, 0.0, f32::NAN], 1.0, &HEALTHY), None);
+    }
+
+    #[test]
+    fn what_rises_over_its_own_past_is_found_and_what_only_comes_back_to_its_peers_is_not() {
+        let mut series = vec![0.0f32; 40];
+        series[25..].fill(0.3);
+        let run = risen(&series, 1.0, &HEALTHY).unwrap();
+        assert_eq!((run.begin, run.end), (25, 40));
+        assert!((run.mean - 0.3).abs() < 1e-6 && run.score > 5.0, "{run:?}");
+        // The same device, seen from the fast side: its healthy part is no fast one.
+        assert!(risen(&series, -1.0, &HEALTHY).unwrap().score < 0.1);
+        let mut fast_before = vec![0.0f32; 40];
+        fast_before[..25].fill(-0.3);
+        assert!(risen(&fast_before, 1.0, &HEALTHY).unwrap().score < 0.1);
+    }
+}

@@ -1,0 +1,358 @@
+//! `halfpower diagnose --prometheus URL --all`: every device that a Prometheus server knows, held against
+//! its peers.
+//!
+//! The devices are asked for first, then their counters window by window as the server stores them, so
+//! that memory holds one window of samples whatever the range.
+
+use crate::diagnose::DiagnoseArgs;
+use crate::failure::{interrupted, usage};
+use crate::output::{self, Verdict};
+use crate::server_args::ServerArgs;
+use ::fleet::{Direction, Fleet, Rules, Tally, Traffic};
+use anyhow::{Context, anyhow};
+use clap::Args;
+use import::RangeQuery;
+use prometheus::{Client, RawQuery, RawSeries, parse_range};
+use record::{FleetLabels, Nanos};
+use session::{StopFlag, VERSION};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::Ordering;
+
+/// Counters of a device: those of reads, those of writes, and its busy time.
+const COUNTERS: [&str; 7] = [
+    "node_disk_reads_completed_total",
+    "node_disk_read_bytes_total",
+    "node_disk_read_time_seconds_total",
+    "node_disk_writes_completed_total",
+    "node_disk_written_bytes_total",
+    "node_disk_write_time_seconds_total",
+    "node_disk_io_time_seconds_total",
+];
+/// Values of samples that stand for "no longer there".
+const STALE: u64 = 0x7ff0_0000_0000_0002;
+/// Labels that name a device or what stores the samples, and are shared by no cause.
+const NO_CAUSE: [&str; 11] = [
+    "__name__",
+    "device",
+    "family",
+    "major",
+    "minor",
+    "model",
+    "path",
+    "serial",
+    "wwn",
+    "replica",
+    "prometheus_replica",
+];
+/// A label groups devices if it has fewer values than devices by this.
+const DEVICES_PER_VALUE: usize = 3;
+
+#[derive(Debug, Args)]
+pub(crate) struct FleetArgs {
+    /// Judge every device that this Prometheus server knows by its peers; needs --all.
+    #[arg(long, value_name = "URL", requires = "all", help_heading = "Fleet",
+        conflicts_with_all = ["sources", "profile", "load", "recorded", "csv", "for_ticket"])]
+    pub(crate) prometheus: Option<String>,
+    /// All devices.
+    #[arg(long, requires = "prometheus", help_heading = "Fleet")]
+    all: bool,
+    /// Span of time: START..END, such as now-7d..now.
+    #[arg(long, value_name = "RANGE", default_value = "now-1d..now", value_parser = parse_range,
+        requires = "prometheus", help_heading = "Fleet")]
+    query_range: RangeQuery,
+    /// Length of a window, in which a device gets one number.
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = window,
+        requires = "prometheus", help_heading = "Fleet")]
+    window: Nanos,
+    /// Labels that peers share, separated by commas; family is the letters of a device's name.
+    #[arg(
+        long,
+        value_name = "LABELS",
+        default_value = "model,family",
+        value_delimiter = ',',
+        requires = "prometheus",
+        help_heading = "Fleet"
+    )]
+    peers: Vec<String>,
+    /// Labels that slow devices may have in common [default: all that group three devices or more].
+    #[arg(
+        long,
+        value_name = "LABELS",
+        value_delimiter = ',',
+        requires = "prometheus",
+        help_heading = "Fleet"
+    )]
+    common: Vec<String>,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+fn window(text: &str) -> Result<Nanos, String> {
+    match crate::values::unit::<Nanos>(text)? {
+        Nanos(short) if short < 60_000_000_000 => Err("use a minute or more".to_owned()),
+        length => Ok(length),
+    }
+}
+
+pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
+    let asked = &arguments.fleet;
+    let address = asked.prometheus.as_deref().unwrap_or_default();
+    let client = asked.server.client(address)?;
+    let window_s = asked.window.0 / 1_000_000_000;
+    let range = &asked.query_range;
+    let windows = (range.end_s - range.begin_s) / window_s;
+    if windows < 3 {
+        return Err(usage(
+            "three windows or more are needed: ask for a longer --query-range or a shorter --window",
+        ));
+    }
+    // The last windows are the ones that matter: what is left over is left out at the beginning.
+    let begin_s = range.end_s - windows * window_s;
+    let mut devices = devices(&client, begin_s, range.end_s)?;
+    if devices.is_empty() {
+        return Err(anyhow!(
+            "{address} knows no counters of disks in that time: is node_exporter scraped by it?"
+        ));
+    }
+    for labels in devices.values_mut() {
+        let family = family(labels.get("device").map_or("", String::as_str));
+        labels.insert("family".to_owned(), family);
+    }
+    let places: HashMap<Key, usize> =
+        devices.keys().enumerate().map(|(place, key)| (key.clone(), place)).collect();
+    let labels: Vec<FleetLabels> = devices.into_values().collect();
+    let common = if asked.common.is_empty() {
+        grouping(&labels, &asked.peers)
+    } else {
+        asked.common.clone()
+    };
+    let mut fleet = Fleet::new(labels, &asked.peers, &common, begin_s, window_s);
+    let mut reader = Reader::new(places, fleet.devices());
+    for window in 0..windows {
+        let from = begin_s + window * window_s;
+        if !reader.read(&client, from, from + window_s, stop)? {
+            return Err(interrupted("a fleet is judged when all of its windows are read"));
+        }
+        fleet.close(&mut reader.tallies)?;
+    }
+    let mut found = fleet.conclude(&Rules::default(), usize::MAX);
+    VERSION.clone_into(&mut found.halfpower_version);
+    address.clone_into(&mut found.source);
+    output::document(arguments.save.json, &found, || output::page(&report::fleet(&found)))
+}
+
+/// What tells a device from all others: instance and device.
+type Key = (String, String);
+
+fn key(labels: &BTreeMap<String, String>) -> Option<Key> {
+    Some((labels.get("instance")?.clone(), labels.get("device")?.clone()))
+}
+
+/// The letters of a device's name: `sd` of `sdc`, `nvme` of `nvme0n1`, `dm-` of `dm-3`.
+fn family(device: &str) -> String {
+    let letters = device.trim_end_matches(|sign: char| sign.is_ascii_digit());
+    match ["sd", "vd", "xvd", "hd", "nvme", "mmcblk"]
+        .iter()
+        .find(|name| letters.starts_with(**name))
+    {
+        Some(name) => (*name).to_owned(),
+        None => letters.to_owned(),
+    }
+}
+
+/// All devices with what their series and node_disk_info say of them.
+fn devices(
+    client: &Client,
+    begin_s: u64,
+    end_s: u64,
+) -> anyhow::Result<BTreeMap<Key, FleetLabels>> {
+    let series = |name: &str| -> anyhow::Result<Vec<BTreeMap<String, String>>> {
+        let target = format!("/api/v1/series?match%5B%5D={name}&start={begin_s}&end={end_s}");
+        let answer = client.get(&target)?;
+        let mut answer: serde_json::Value =
+            serde_json::from_slice(&answer).context("the server's answer is no JSON")?;
+        if let Some(error) = answer.get("error") {
+            return Err(anyhow!("the server refused: {error}"));
+        }
+        let data = answer.get_mut("data").map(serde_json::Value::take);
+        serde_json::from_value(data.unwrap_or_default())
+            .context("the server's answer holds no series")
+    };
+    let mut found: BTreeMap<Key, FleetLabels> = BTreeMap::new();
+    for name in [COUNTERS[6], "node_disk_info"] {
+        for labels in series(name)? {
+            let Some(key) = key(&labels) else { continue };
+            let known = name == COUNTERS[6];
+            if !known && !found.contains_key(&key) {
+                continue;
+            }
+            let of = found.entry(key).or_default();
+            of.extend(labels.into_iter().filter(|(name, _)| name != "__name__"));
+        }
+    }
+    Ok(found)
+}
+
+/// Labels that group devices.
+fn grouping(labels: &[FleetLabels], peers: &[String]) -> Vec<String> {
+    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, value) in labels.iter().flatten() {
+        values.entry(name).or_default().insert(value);
+    }
+    let groups = |name: &str, values: &BTreeSet<&str>| {
+        values.len() > 1
+            && values.len() * DEVICES_PER_VALUE <= labels.len()
+            && !NO_CAUSE.contains(&name)
+            && !peers.iter().any(|peer| peer == name)
+    };
+    values
+        .iter()
+        .filter(|(name, values)| groups(name, values))
+        .map(|(name, _)| (*name).to_owned())
+        .collect()
+}
+
+/// Reads windows of samples, and folds them as they come.
+struct Reader {
+    places: HashMap<Key, usize>,
+    /// Samples of the window, by device and counter.
+    samples: Vec<[Vec<(i64, f64)>; 7]>,
+    /// The last scrape of each device.
+    last: Vec<Option<(i64, [f64; 7])>>,
+    tallies: Vec<Tally>,
+}
+
+impl Reader {
+    fn new(places: HashMap<Key, usize>, devices: usize) -> Self {
+        Self {
+            places,
+            samples: (0..devices).map(|_| Default::default()).collect(),
+            last: vec![None; devices],
+            tallies: vec![Tally::default(); devices],
+        }
+    }
+
+    /// Reads one window; whether it was not stopped.
+    fn read(
+        &mut self,
+        client: &Client,
+        begin_s: u64,
+        end_s: u64,
+        stop: &StopFlag,
+    ) -> anyhow::Result<bool> {
+        self.samples.iter_mut().flatten().for_each(Vec::clear);
+        let query = RawQuery {
+            begin_ms: i64::try_from(begin_s * 1000)?,
+            end_ms: i64::try_from(end_s * 1000)? - 1,
+            names: COUNTERS.join("|"),
+        };
+        let (places, samples) = (&self.places, &mut self.samples);
+        client.raw(&query, |series: RawSeries| {
+            let counter = series.labels.get("__name__");
+            let counter =
+                counter.and_then(|name| COUNTERS.iter().position(|counter| counter == name));
+            let place = key(&series.labels).and_then(|key| places.get(&key).copied());
+            if let (Some(counter), Some(place)) = (counter, place) {
+                samples[place][counter].extend(series.samples);
+            }
+            !stop.load(Ordering::Relaxed)
+        })?;
+        for ((samples, last), tally) in
+            self.samples.iter().zip(&mut self.last).zip(&mut self.tallies)
+        {
+            fold(samples, last, tally);
+        }
+        Ok(!stop.load(Ordering::Relaxed))
+    }
+}
+
+/// Folds the scrapes of a device: the counters of a scrape have one time.
+fn fold(samples: &[Vec<(i64, f64)>; 7], last: &mut Option<(i64, [f64; 7])>, tally: &mut Tally) {
+    tally.clear();
+    let mut at = [0; 7];
+    for &(time, _) in &samples[6] {
+        let mut scrape = [0.0; 7];
+        let whole = (0..7).all(|counter| {
+            let of = &samples[counter];
+            while of.get(at[counter]).is_some_and(|(other, _)| *other < time) {
+                at[counter] += 1;
+            }
+            let found = of.get(at[counter]).filter(|(other, _)| *other == time);
+            let found = found.filter(|(_, value)| value.to_bits() != STALE && value.is_finite());
+            scrape[counter] = found.map_or(0.0, |(_, value)| *value);
+            found.is_some()
+        });
+        if !whole {
+            continue;
+        }
+        if let Some((_, before)) = *last {
+            let d = |counter: usize| scrape[counter] - before[counter];
+            // A counter that went back began anew.
+            if (0..7).all(|counter| d(counter) >= 0.0) {
+                let direction = |from: usize| Direction {
+                    requests: d(from),
+                    bytes: d(from + 1),
+                    seconds: d(from + 2),
+                };
+                tally.add(&Traffic {
+                    reads: direction(0),
+                    writes: direction(3),
+                    busy_seconds: d(6),
+                });
+            }
+        }
+        *last = Some((time, scrape));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_the_letters_of_names() {
+        for (name, letters) in
+            [("sdaa", "sd"), ("nvme10n1", "nvme"), ("vda", "vd"), ("dm-3", "dm-"), ("md127", "md")]
+        {
+            assert_eq!(family(name), letters);
+        }
+    }
+
+    #[test]
+    fn scrapes_are_joined_by_their_time_and_a_restart_or_a_gap_makes_no_interval() {
+        let scrape = |time: i64, n: f64| {
+            (time, [n, n * 4096.0, n * 0.002, n, n * 8192.0, n * 0.004, n * 0.003])
+        };
+        let scrapes: Vec<(i64, [f64; 7])> =
+            [(0, 100.0), (15, 1100.0), (30, 2100.0), (45, 50.0), (60, 1050.0)]
+                .map(|(t, n)| scrape(t, n))
+                .into();
+        let mut samples: [Vec<(i64, f64)>; 7] = Default::default();
+        for (time, values) in &scrapes {
+            for (counter, value) in values.iter().enumerate() {
+                // One counter of one scrape is missing.
+                if (*time, counter) != (30, 2) {
+                    samples[counter].push((*time, *value));
+                }
+            }
+        }
+        let (mut last, mut tally) = (None, Tally::default());
+        fold(&samples, &mut last, &mut tally);
+        // From 0 to 15 and from 45 to 60: the scrape at 30 is not whole, and the one at 45 is a restart.
+        let mut expected = Tally::default();
+        for _ in 0..2 {
+            let direction = |bytes: f64, each: f64| Direction {
+                requests: 1000.0,
+                bytes: 1000.0 * bytes,
+                seconds: 1000.0 * each,
+            };
+            expected.add(&Traffic {
+                reads: direction(4096.0, 0.002),
+                writes: direction(8192.0, 0.004),
+                busy_seconds: 3.0,
+            });
+        }
+        assert_eq!(format!("{tally:.9?}"), format!("{expected:.9?}"));
+        assert_eq!(last.map(|(time, _)| time), Some(60));
+    }
+}

@@ -1,0 +1,42 @@
+//! `halfpower diagnose --shared A.json B.json`: one disk that several hosts share.
+
+use crate::diagnose::DiagnoseArgs;
+use crate::failure::usage;
+use crate::output::{self, Verdict};
+use crate::recordings;
+use clap::Args;
+use record::{Observation, SHARED_SCHEMA, SharedDiagnosis};
+use session::VERSION;
+
+#[derive(Debug, Args)]
+pub(crate) struct SharedArgs {
+    /// The recordings are of hosts that share one disk: who fills it? One file for each host.
+    #[arg(long, help_heading = "Fleet", requires = "sources",
+        conflicts_with_all = ["prometheus", "load", "recorded", "csv", "for_ticket"])]
+    pub(crate) shared: bool,
+    /// The shared disk's name, NAME on all hosts or HOST:NAME on one, where recordings hold several.
+    #[arg(long, value_name = "DISK", requires = "shared", help_heading = "Fleet")]
+    disk: Vec<String>,
+}
+
+pub(crate) fn diagnose(arguments: &DiagnoseArgs) -> anyhow::Result<Verdict> {
+    let profiles = arguments.save.keeping.profiles_for_devices(arguments.profile.as_deref())?;
+    let (mut observations, mut names): (Vec<Observation>, _) = (Vec::new(), Vec::new());
+    for (name, bytes) in recordings::files(&arguments.sources)? {
+        let read = import::read_recordings(&[(name.clone(), bytes)]);
+        for observation in read.map_err(|error| usage(error.to_string()))? {
+            observations.push(observation);
+            names.push(name.clone());
+        }
+    }
+    let all = ::fleet::together(&observations, &names, &arguments.shared.disk)
+        .map_err(|error| usage(error.to_string()))?;
+    let found = SharedDiagnosis {
+        schema: SHARED_SCHEMA.to_owned(),
+        halfpower_version: VERSION.to_owned(),
+        hosts: all.hosts,
+        filled_by: all.filled_by,
+        whole: profiles.diagnose(&all.whole, VERSION, true),
+    };
+    output::document(arguments.save.json, &found, || output::page(&report::shared(&found)))
+}

@@ -1,0 +1,91 @@
+//! A fleet in a real Prometheus server: the program finds there what was planted.
+
+use crate::program::{halfpower, program, run};
+use fleet::Rules;
+use record::FleetDiagnosis;
+use scenarios::{FleetPlan, fleet_place, score_fleet, simulate_fleet, write_fleet};
+use std::collections::BTreeMap;
+use std::io::BufWriter;
+use std::path::Path;
+use std::process::Command;
+use testkit::{Service, requires};
+
+/// 2023-11-15, a whole day: long ago, so that nothing depends on the clock.
+const BEGIN_S: u64 = 1_700_006_400;
+
+/// A server that keeps a simulated fleet.
+fn server(folder: &Path) -> Service {
+    std::fs::write(folder.join("prometheus.yml"), "global:\n  scrape_interval: 1m\n").unwrap();
+    let mut server = Command::new("prometheus");
+    server
+        .arg("--web.listen-address=127.0.0.1:0")
+        .arg(format!("--config.file={}", folder.join("prometheus.yml").display()))
+        .arg(format!("--storage.tsdb.path={}", folder.join("data").display()))
+        .arg("--storage.tsdb.retention.time=100y")
+        .current_dir(folder);
+    Service::start(server, &folder.join("prometheus.log")).unwrap()
+}
+
+#[test]
+fn a_fleet_in_a_prometheus_server_is_judged_as_the_same_counters_without_one() {
+    requires!(Prometheus);
+    let folder = tempfile::tempdir().unwrap();
+    let plan = FleetPlan {
+        windows: 8,
+        interval_s: 60,
+        host_devices: 4,
+        rack_hosts: 4,
+        prevalence: 0.025,
+        slow_racks: 0,
+        ..FleetPlan::week(320, 3)
+    };
+    let text = folder.path().join("fleet.txt");
+    let mut file = BufWriter::new(std::fs::File::create(&text).unwrap());
+    let truth = write_fleet(&plan, BEGIN_S, &mut file).unwrap();
+    drop(file);
+    let mut promtool = Command::new("promtool");
+    promtool.args(["tsdb", "create-blocks-from", "openmetrics"]);
+    let made = promtool.arg(&text).arg(folder.path().join("data")).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let mut server = server(folder.path());
+    let address = server.address().unwrap();
+    let end_s = BEGIN_S + plan.windows as u64 * plan.window_s;
+    let words = format!(
+        "diagnose --json --all --prometheus http://{address} --peers model --query-range {BEGIN_S}..{end_s}"
+    );
+    let found: FleetDiagnosis =
+        serde_json::from_str(&run(program(), &words).expect(0).stdout).unwrap();
+    assert_eq!(found.devices as usize, plan.devices);
+    let score = score_fleet(&found, &truth, &plan);
+    assert!(score.found > 0, "{score:?} {:?}", truth.devices.iter().flatten().collect::<Vec<_>>());
+    // What the same counters say without a server between: the server keeps them to the millisecond.
+    let (fleet, _) = simulate_fleet(&plan, 1, |_, _| {}).unwrap();
+    let direct = fleet.conclude(&Rules::default(), usize::MAX);
+    let named = |of: &FleetDiagnosis| -> BTreeMap<usize, f64> {
+        let all = of.slow.iter();
+        all.map(|one| (fleet_place(&one.labels, &plan).unwrap(), one.slow.ratio.value)).collect()
+    };
+    let (found, direct) = (named(&found), named(&direct));
+    assert_eq!(found.keys().collect::<Vec<_>>(), direct.keys().collect::<Vec<_>>());
+    for (place, ratio) in &found {
+        assert!((ratio / direct[place] - 1.0).abs() < 0.02, "{place}: {ratio} {}", direct[place]);
+    }
+    let page = run(program(), &words.replace("--json ", "")).expect(0).stdout;
+    assert!(page.contains("Slower than their peers"), "{page}");
+}
+
+#[test]
+fn what_cannot_be_a_fleet_is_refused_with_what_to_do() {
+    for (words, code, said) in [
+        ("diagnose --all", 2, ["--prometheus"]),
+        ("diagnose --prometheus http://127.0.0.1:1", 2, ["--all"]),
+        ("diagnose --all --prometheus http://127.0.0.1:1", 4, ["127.0.0.1:1"]),
+        (
+            "diagnose --all --prometheus http://127.0.0.1:1 --query-range now-2h..now",
+            2,
+            ["three windows"],
+        ),
+    ] {
+        halfpower(words).refuses(code, &said);
+    }
+}

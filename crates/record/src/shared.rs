@@ -1,0 +1,50 @@
+//! The document of a disk that several hosts share: who fills it.
+
+use crate::{Diagnosis, Estimate, Measured};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The `schema` value of a shared disk's diagnosis.
+pub const SHARED_SCHEMA: &str = "halfpower/shared/1";
+
+/// One host's part in a shared disk, over the time that all recordings cover.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SharedHost {
+    /// The host, or the recording where that names none.
+    pub host: String,
+    /// The disk's name there.
+    pub device: String,
+    /// By how many seconds its clock is ahead of the first host's, from when the latencies of both rise
+    /// and fall.
+    pub ahead_s: Measured<Estimate>,
+    /// Its requests per second.
+    pub per_s: f64,
+    /// Its bytes per second.
+    pub bytes_per_s: f64,
+    /// Its mean latency, in nanoseconds; null without requests.
+    pub latency_ns: Option<f64>,
+    /// Its requests in flight, on average.
+    pub in_flight: f64,
+    /// Share of all requests, 0 to 1.
+    pub request_share: f64,
+    /// Share of all bytes, 0 to 1.
+    pub byte_share: f64,
+    /// Latency of the other hosts while it asks for most over that while it asks for least (thirds of
+    /// the time by its bytes).
+    pub effect: Measured<Estimate>,
+}
+
+/// What is said of a disk that several hosts share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SharedDiagnosis {
+    /// Always [`SHARED_SCHEMA`].
+    pub schema: String,
+    /// Version of the program that concluded.
+    pub halfpower_version: String,
+    /// The hosts, the largest effect on the others first.
+    pub hosts: Vec<SharedHost>,
+    /// The host that slows the others most; or why none is named.
+    pub filled_by: Measured<String>,
+    /// The disk under the load of all hosts together.
+    pub whole: Diagnosis,
+}

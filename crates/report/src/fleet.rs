@@ -1,0 +1,183 @@
+//! What is said of a fleet: what slow devices have in common, which are slow by themselves, and how far
+//! the fleet lets one tell.
+
+use crate::number;
+use crate::page::Tone;
+use crate::story::{Cell, Story, joined};
+use record::{Estimate, FleetDiagnosis, FleetLabels, FleetSlowness, counted};
+
+/// Labels that name a device, and are no news of it.
+const NAMES: [&str; 2] = ["instance", "device"];
+const DAY_S: f64 = 86_400.0;
+
+/// The story of a fleet.
+#[must_use]
+pub fn fleet(document: &FleetDiagnosis) -> Story {
+    let subject = format!(
+        "{} of {}, {}",
+        counted(f64::from(document.devices), "device"),
+        document.source,
+        span(document.begin_s, document.end_s)
+    );
+    let mut story = Story::new("Fleet", subject, document.simulated).saved("", &document.findings);
+    story.headline = headline(document);
+    common(&mut story, document);
+    slow(&mut story, document);
+    kinds(&mut story, document);
+    for one in &document.left_out {
+        let section = story.section("Not judged", "");
+        section.item(format!(
+            "{}: {} ({}{})",
+            counted(f64::from(one.devices), "device"),
+            one.reason,
+            one.examples.join(", "),
+            if one.devices as usize > one.examples.len() { ", ..." } else { "" }
+        ));
+    }
+    let section = story.section("What this takes for granted", "");
+    section.item(
+        "Devices of one kind are alike: what healthy ones differ by is measured on themselves.",
+    );
+    section.item("What slows all devices of a kind alike, all of the time, is not seen: they are each other's yardstick.");
+    section.item("A ratio is one of latencies at the same size, mix and concurrency while busy, so that a busy device is no slow one.");
+    story.condition("window", number::time(document.window_s as f64 * 1e9));
+    story.condition(
+        "healthy devices among those called slow",
+        format!("at most {}", number::percent(document.false_share)),
+    );
+    story.written_by(&document.halfpower_version);
+    story
+}
+
+fn headline(document: &FleetDiagnosis) -> String {
+    let compared: u32 = document.kinds.iter().map(|kind| kind.compared).sum();
+    if compared == 0 {
+        return "No device could be held against others; the reasons are below.".to_owned();
+    }
+    let together: Vec<String> = document
+        .common
+        .iter()
+        .map(|one| {
+            format!(
+                "{} {} as a whole ({} of {} devices, {})",
+                one.label,
+                one.value,
+                one.slow_devices,
+                one.devices,
+                times(&one.slow)
+            )
+        })
+        .collect();
+    let alone = match document.slow.len() {
+        0 => None,
+        n => Some(format!("{} by themselves", counted(n as f64, "device"))),
+    };
+    let what: Vec<String> = together.into_iter().chain(alone).collect();
+    if what.is_empty() {
+        return format!(
+            "None of {} is slower than its peers.",
+            counted(f64::from(compared), "compared device")
+        );
+    }
+    format!(
+        "Slower than their peers: {}; {} compared.",
+        what.join("; "),
+        counted(f64::from(compared), "device")
+    )
+}
+
+/// `2.1 times`.
+fn times(slow: &FleetSlowness) -> String {
+    format!("{} times", number::digits(slow.ratio.value))
+}
+
+fn moment(seconds: u64) -> String {
+    let stamp = jiff::Timestamp::from_second(seconds.cast_signed());
+    stamp.map_or_else(|_| seconds.to_string(), |stamp| stamp.strftime("%Y-%m-%d %H:%M").to_string())
+}
+
+fn span(begin_s: u64, end_s: u64) -> String {
+    format!("{} to {} UTC", moment(begin_s), moment(end_s))
+}
+
+fn since(slow: &FleetSlowness) -> String {
+    moment(slow.begin_s)
+}
+
+fn until(slow: &FleetSlowness) -> String {
+    if slow.lasts { "still".to_owned() } else { moment(slow.end_s) }
+}
+
+fn days(slow: &FleetSlowness) -> String {
+    number::digits((slow.end_s - slow.begin_s) as f64 / DAY_S)
+}
+
+/// The ratio as a cell, toned by its size.
+fn ratio(ratio: &Estimate) -> Cell {
+    let tone = if ratio.low > 1.5 { Tone::Bad } else { Tone::Warn };
+    Cell::toned(number::digits(ratio.value), tone)
+}
+
+fn common(story: &mut Story, document: &FleetDiagnosis) {
+    if document.common.is_empty() {
+        return;
+    }
+    let remark =
+        "latency over that of peers outside the group; what it explains is taken from its devices";
+    story.section("Slow together", remark).table(&document.common, |t| {
+        t.left("label", |one| one.label.clone());
+        t.left("value", |one| one.value.clone()).flexible();
+        t.right("times", |one| ratio(&one.slow.ratio));
+        t.interval(|one| Some(one.slow.ratio));
+        t.right("devices", |one| format!("{} of {}", one.slow_devices, one.devices));
+        t.left("since", |one| since(&one.slow));
+        t.left("until", |one| until(&one.slow)).expendable(1);
+        t.left("or", |one| joined(&one.also, ", ", |(label, value)| format!("{label} {value}")))
+            .flexible();
+    });
+}
+
+fn slow(story: &mut Story, document: &FleetDiagnosis) {
+    if document.slow.is_empty() {
+        return;
+    }
+    let other = |labels: &FleetLabels| {
+        let more = labels.iter().filter(|(name, _)| {
+            !NAMES.contains(&name.as_str())
+                && !["family", "job", "major", "minor"].contains(&name.as_str())
+        });
+        joined(more, ", ", |(name, value)| format!("{name} {value}"))
+    };
+    let label = |labels: &FleetLabels, name: &str| labels.get(name).cloned().unwrap_or_default();
+    let remark = "latency over that of peers at the same work, the surest first";
+    story.section("Slow by themselves", remark).table(&document.slow, |t| {
+        t.left("host", |one| label(&one.labels, "instance")).flexible();
+        t.left("device", |one| label(&one.labels, "device"));
+        t.right("times", |one| ratio(&one.slow.ratio));
+        t.interval(|one| Some(one.slow.ratio));
+        t.right("sure", |one| number::percent(one.slow.confidence));
+        t.left("since", |one| since(&one.slow));
+        t.left("until", |one| until(&one.slow)).expendable(2);
+        t.right("days", |one| days(&one.slow)).expendable(3);
+        t.left("", |one| other(&one.labels)).flexible().expendable(1);
+    });
+}
+
+fn kinds(story: &mut Story, document: &FleetDiagnosis) {
+    let remark = "devices that are each other's yardstick";
+    story.section("Peers", remark).table(&document.kinds, |t| {
+        t.left("kind", |kind| {
+            let words = joined(&kind.labels, ", ", |(name, value)| format!("{name} {value}"));
+            if words.is_empty() { "all devices".to_owned() } else { words }
+        })
+        .flexible();
+        t.right("devices", |kind| kind.devices.to_string());
+        t.right("compared", |kind| kind.compared.to_string());
+        t.right("healthy ones differ by", |kind| {
+            format!("±{}", number::percent(kind.level_deviation.exp_m1()))
+        });
+        t.right("slow from", |kind| {
+            Cell::or_empty(kind.smallest_ratio, |ratio| format!("{} times", number::digits(ratio)))
+        });
+    });
+}

@@ -1,0 +1,83 @@
+//! What is said of a disk that several hosts share: who fills it, each host's part, and then the disk
+//! under all of them as any diagnosis tells it.
+
+use crate::number;
+use crate::page::Tone;
+use crate::story::{Cell, Story, told};
+use record::{SharedDiagnosis, SharedHost};
+
+/// The story of a shared disk.
+#[must_use]
+pub fn shared(document: &SharedDiagnosis) -> Story {
+    let mut story = crate::diagnosis(&document.whole);
+    story.headline = headline(document);
+    let section = story.section("Hosts", "the largest effect on the others first");
+    section.table(&document.hosts, |t| {
+        t.left("host", |host| host.host.clone()).flexible();
+        t.left("device", |host| host.device.clone());
+        t.right("IOPS", |host| number::digits(host.per_s));
+        t.right("of all", |host| number::percent(host.request_share));
+        t.right("MB/s", |host| number::digits(host.bytes_per_s / 1e6));
+        t.right("of all", |host| number::percent(host.byte_share));
+        t.right("latency", |host| Cell::or_empty(host.latency_ns, number::time));
+        t.right("QD", |host| number::digits(host.in_flight)).expendable(1);
+        t.right("others' latency", |host| effect(host));
+        t.interval(|host| host.effect.value().copied());
+    });
+    for host in &document.hosts {
+        if let Some(why) = host.effect.reason() {
+            section.note(format!("{}: its effect is not measured: {why}.", host.host));
+        }
+    }
+    section.note(
+        "Others' latency: that of the other hosts while this one asks for most (a third of the time, by \
+         bytes) over that while it asks for least.",
+    );
+    for host in document.hosts.iter() {
+        section.note(format!(
+            "Clock of {}: {}.",
+            host.host,
+            told(&host.ahead_s, |ahead| match ahead.half_width() == 0.0 {
+                true => "the others are put on it".to_owned(),
+                false => format!(
+                    "{} s ahead, ±{} s",
+                    number::digits(ahead.value),
+                    number::digits(ahead.half_width())
+                ),
+            })
+        ));
+    }
+    story
+}
+
+fn headline(document: &SharedDiagnosis) -> String {
+    let found = |name: &str| document.hosts.iter().find(|host| host.host == name);
+    match document.filled_by.value().and_then(|name| found(name)) {
+        Some(host) => {
+            let effect = host.effect.value().map_or(f64::NAN, |effect| effect.value);
+            format!(
+                "{} fills the disk: while it asks for most, the others' latency is {} times that while it \
+                 asks for least. It makes {} of the requests and {} of the bytes.",
+                host.host,
+                number::digits(effect),
+                number::percent(host.request_share),
+                number::percent(host.byte_share)
+            )
+        }
+        None => format!(
+            "No one host fills the disk: {}.",
+            document.filled_by.reason().unwrap_or("none stands out")
+        ),
+    }
+}
+
+/// The others' latency as a ratio, toned by what is sure of it.
+fn effect(host: &SharedHost) -> Cell {
+    match host.effect.value() {
+        Some(effect) if effect.low > 1.2 => {
+            Cell::toned(format!("{} times", number::digits(effect.value)), Tone::Bad)
+        }
+        Some(effect) => format!("{} times", number::digits(effect.value)).into(),
+        None => "not measured".to_owned().into(),
+    }
+}

@@ -1,0 +1,293 @@
+//! Fleets with a known truth: thousands of devices with loads of their own, some of which are slow.
+//!
+//! A device is a queue of so many servers with a service time of its own; what arrives follows the hour,
+//! the application of its rack and chance, and at times a batch job keeps a fixed depth. A slow device
+//! serves slower by a factor, always or now and then; a slow rack slows all of its devices. Published is
+//! how rare slow drives are (315 beside 41,000 healthy ones); factors, spreads and noise are choices, and
+//! the evaluation says how the result falls with each.
+//!
+//! Nothing here knows how the diagnosis compares: latencies come from queueing formulae, and a busy host
+//! is no slow one.
+
+mod exposition;
+mod member;
+
+pub use exposition::{FLEET_COUNTERS, FleetReadings, write_fleet};
+
+use fleet::{Fleet, FleetError, Tally};
+use member::{MODELS, SIZES, Simulated};
+use record::{FleetDiagnosis, FleetLabels};
+use stats::SplitMix64;
+use std::collections::BTreeSet;
+
+/// What a fleet is like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FleetPlan {
+    /// Devices in it.
+    pub devices: usize,
+    /// Devices of a host, and hosts of a rack.
+    pub host_devices: usize,
+    /// Hosts of a rack.
+    pub rack_hosts: usize,
+    /// Length, in windows.
+    pub windows: usize,
+    /// Seconds of a window.
+    pub window_s: u64,
+    /// Seconds between two readings.
+    pub interval_s: u64,
+    /// Share of the devices that are slow.
+    pub prevalence: f64,
+    /// Racks that are slow as a whole.
+    pub slow_racks: usize,
+    /// Standard deviation of the logarithm of healthy service times of one model.
+    pub level_deviation: f64,
+    /// The same of one reading.
+    pub noise_deviation: f64,
+    /// Seed of everything.
+    pub seed: u64,
+}
+
+impl FleetPlan {
+    /// A week of this many devices, as the published fleet is.
+    #[must_use]
+    pub fn week(devices: usize, seed: u64) -> Self {
+        Self {
+            devices,
+            host_devices: 12,
+            rack_hosts: 16,
+            windows: 168,
+            window_s: 3600,
+            interval_s: 15,
+            prevalence: 315.0 / 41_315.0,
+            slow_racks: devices.div_ceil(5_000),
+            level_deviation: 0.08,
+            noise_deviation: 0.15,
+            seed,
+        }
+    }
+}
+
+/// What was done to a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlantedSlowness {
+    /// Its service time over that of a healthy one.
+    pub factor: f64,
+    /// First window in which it is slow, and the one behind the last.
+    pub begin: usize,
+    /// The window behind the last.
+    pub end: usize,
+    /// Share of the readings between in which it is slow.
+    pub duty: f64,
+}
+
+/// The truth of a fleet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FleetTruth {
+    /// What was done to each device; `None` of a healthy one.
+    pub devices: Vec<Option<PlantedSlowness>>,
+    /// Racks that are slow as a whole, by name.
+    pub racks: Vec<(String, PlantedSlowness)>,
+}
+
+/// How a diagnosis did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FleetScore {
+    /// Slow devices and racks that were named.
+    pub found: usize,
+    /// Those that were not.
+    pub missed: usize,
+    /// Healthy ones that were named.
+    pub accused: usize,
+}
+
+impl FleetScore {
+    /// Share of what was named that is slow; 1 where nothing was named.
+    #[must_use]
+    pub fn precision(&self) -> f64 {
+        let named = self.found + self.accused;
+        if named == 0 { 1.0 } else { self.found as f64 / named as f64 }
+    }
+
+    /// Share of what is slow that was named; 1 where nothing is slow.
+    #[must_use]
+    pub fn recall(&self) -> f64 {
+        let slow = self.found + self.missed;
+        if slow == 0 { 1.0 } else { self.found as f64 / slow as f64 }
+    }
+}
+
+/// Labels of a device.
+fn labels(device: usize, plan: &FleetPlan, model: &str) -> FleetLabels {
+    let host = device / plan.host_devices;
+    let firmware = if device.is_multiple_of(3) { "2" } else { "1" };
+    [
+        ("instance", format!("h{host:05}")),
+        ("device", format!("sd{}", device % plan.host_devices)),
+        ("model", model.to_owned()),
+        ("rack", rack_name(host / plan.rack_hosts)),
+        ("firmware", format!("{model}-{firmware}")),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect()
+}
+
+fn rack_name(rack: usize) -> String {
+    format!("r{rack:04}")
+}
+
+/// A stretch that reaches to the end in half of the cases.
+fn planted(random: &mut SplitMix64, windows: usize, least: f64, most: f64) -> PlantedSlowness {
+    let factor = least * (most / least).powf(random.unit());
+    let length = (windows as f64 * (0.15 + 0.85 * random.unit())) as usize;
+    let begin = if random.unit() < 0.5 {
+        windows - length
+    } else {
+        random.below((windows - length + 1) as u64) as usize
+    };
+    let duty = if random.unit() < 0.3 { 0.3 + 0.6 * random.unit() } else { 1.0 };
+    PlantedSlowness { factor, begin, end: begin + length, duty }
+}
+
+/// Runs a fleet; calls `each` after every window with what is known by then.
+///
+/// # Errors
+/// If the fleet takes no windows, which is a defect of this module.
+pub fn simulate_fleet(
+    plan: &FleetPlan,
+    threads: usize,
+    mut each: impl FnMut(usize, &Fleet),
+) -> Result<(Fleet, FleetTruth), FleetError> {
+    let (labels, mut devices, truth) = drawn(plan);
+    let mut fleet = Fleet::new(
+        labels,
+        &["model".to_owned()],
+        &["instance", "rack", "firmware"].map(str::to_owned),
+        0,
+        plan.window_s,
+    );
+    let mut tallies = vec![Tally::default(); plan.devices];
+    let part = plan.devices.div_ceil(threads.max(1)).max(1);
+    for window in 0..plan.windows {
+        std::thread::scope(|scope| {
+            for (devices, tallies) in devices.chunks_mut(part).zip(tallies.chunks_mut(part)) {
+                scope.spawn(move || {
+                    for (device, tally) in devices.iter_mut().zip(tallies) {
+                        tally.clear();
+                        device.window(window, plan, |traffic| tally.add(traffic));
+                    }
+                });
+            }
+        });
+        fleet.close(&mut tallies)?;
+        each(window, &fleet);
+    }
+    Ok((fleet, truth))
+}
+
+/// Draws the devices of a fleet.
+fn drawn(plan: &FleetPlan) -> (Vec<FleetLabels>, Vec<Simulated>, FleetTruth) {
+    let mut random = SplitMix64::new(plan.seed);
+    let hosts = plan.devices.div_ceil(plan.host_devices);
+    let racks = hosts.div_ceil(plan.rack_hosts);
+    let mut truth = FleetTruth { devices: vec![None; plan.devices], racks: Vec::new() };
+    let mut chosen = BTreeSet::new();
+    while chosen.len() < plan.slow_racks.min(racks / 2) {
+        chosen.insert(random.below(racks as u64) as usize);
+    }
+    for &rack in &chosen {
+        truth.racks.push((rack_name(rack), planted(&mut random, plan.windows, 1.5, 3.0)));
+    }
+    let mut slow = BTreeSet::new();
+    let wanted = (plan.prevalence * plan.devices as f64).round() as usize;
+    while slow.len() < wanted {
+        slow.insert(random.below(plan.devices as u64) as usize);
+    }
+    for &device in &slow {
+        truth.devices[device] = Some(planted(&mut random, plan.windows, 1.6, 12.0));
+    }
+    let applications: Vec<(f64, f64, f64, f64)> = (0..racks)
+        .map(|_| {
+            let bytes = SIZES[random.below(SIZES.len() as u64) as usize];
+            let (reads, swing) = (0.2 + 0.7 * random.unit(), 0.6 * random.unit());
+            (bytes, reads, swing, std::f64::consts::TAU * random.unit())
+        })
+        .collect();
+    let mut all_labels = Vec::with_capacity(plan.devices);
+    let mut devices = Vec::with_capacity(plan.devices);
+    for device in 0..plan.devices {
+        let host = device / plan.host_devices;
+        let rack = host / plan.rack_hosts;
+        // Hosts are bought whole.
+        let mut of_host = SplitMix64::new(plan.seed ^ (host as u64 + 1).wrapping_mul(0x9E37_79B9));
+        let pick = of_host.unit();
+        let mut sum = 0.0;
+        let model = MODELS.iter().find(|(.., share)| {
+            sum += share;
+            pick < sum
+        });
+        let &(name, service_s, servers, _) = model.unwrap_or(&MODELS[0]);
+        let busy_host = of_host.unit() < 0.05;
+        let (bytes, reads, swing, phase) = applications[rack];
+        let level = (plan.level_deviation * random.normal()).exp();
+        let share = if busy_host { 0.8 } else { 0.1 + 0.4 * random.unit() };
+        let of_rack = truth.racks.iter().find(|(name, _)| *name == rack_name(rack));
+        all_labels.push(labels(device, plan, name));
+        devices.push(Simulated {
+            random: SplitMix64::new(random.next_u64()),
+            service_s: service_s * level,
+            servers,
+            load: share * servers / service_s,
+            swing,
+            phase,
+            bytes,
+            reads,
+            write_factor: 1.3,
+            noise: plan.noise_deviation,
+            wander: 0.0,
+            batch: None,
+            slow: [truth.devices[device], of_rack.map(|(_, slow)| *slow)],
+        });
+    }
+    (all_labels, devices, truth)
+}
+
+/// Which device of the fleet has these labels.
+#[must_use]
+pub fn fleet_place(labels: &FleetLabels, plan: &FleetPlan) -> Option<usize> {
+    let host: usize = labels.get("instance")?.strip_prefix('h')?.parse().ok()?;
+    let device: usize = labels.get("device")?.strip_prefix("sd")?.parse().ok()?;
+    Some(host * plan.host_devices + device)
+}
+
+/// Holds what was said against the truth. Who names a rack as slow has named it and not its devices.
+#[must_use]
+pub fn score_fleet(found: &FleetDiagnosis, truth: &FleetTruth, plan: &FleetPlan) -> FleetScore {
+    let mut score = FleetScore::default();
+    let named: BTreeSet<usize> =
+        found.slow.iter().filter_map(|one| fleet_place(&one.labels, plan)).collect();
+    for (device, planted) in truth.devices.iter().enumerate() {
+        match (planted.is_some(), named.contains(&device)) {
+            (true, true) => score.found += 1,
+            (true, false) => score.missed += 1,
+            (false, true) => score.accused += 1,
+            (false, false) => {}
+        }
+    }
+    for (rack, _) in &truth.racks {
+        let hit = found.common.iter().any(|one| {
+            let pair = (&one.label, &one.value);
+            pair == (&"rack".to_owned(), rack)
+                || one.also.iter().any(|(label, value)| label == "rack" && value == rack)
+        });
+        if hit { score.found += 1 } else { score.missed += 1 }
+    }
+    score.accused += found
+        .common
+        .iter()
+        .filter(|one| {
+            one.label != "rack" || !truth.racks.iter().any(|(rack, _)| *rack == one.value)
+        })
+        .count();
+    score
+}
