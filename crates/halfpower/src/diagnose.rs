@@ -83,10 +83,11 @@ pub(crate) struct DiagnoseArgs {
 
 pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     if arguments.fleet.prometheus.is_some() {
-        return fleet::diagnose(arguments, stop);
+        return fleet::diagnose(&arguments.fleet, arguments.save.json, stop);
     }
     if arguments.shared.shared {
-        return shared::diagnose(arguments);
+        let (sources, profile) = (&arguments.sources, arguments.profile.as_deref());
+        return shared::diagnose(&arguments.shared, sources, profile, &arguments.save);
     }
     let csv = OutputFile::claim(&output::MOMENTS, arguments.csv.as_deref(), &mut Vec::new())?;
     let profiles = arguments.save.keeping.profiles_for_devices(arguments.profile.as_deref())?;

@@ -4,7 +4,6 @@
 //! The devices are asked for first, then their counters window by window as the server stores them, so
 //! that memory holds one window of samples whatever the range.
 
-use crate::diagnose::DiagnoseArgs;
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::server_args::ServerArgs;
@@ -94,8 +93,8 @@ fn window(text: &str) -> Result<Nanos, String> {
     }
 }
 
-pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
-    let asked = &arguments.fleet;
+/// Judges the fleet; prints JSON where that is asked.
+pub(crate) fn diagnose(asked: &FleetArgs, json: bool, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let address = asked.prometheus.as_deref().unwrap_or_default();
     let client = asked.server.client(address)?;
     let window_s = asked.window.0 / 1_000_000_000;
@@ -138,7 +137,7 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let mut found = fleet.conclude(&Rules::default(), usize::MAX);
     VERSION.clone_into(&mut found.halfpower_version);
     address.clone_into(&mut found.source);
-    output::document(arguments.save.json, &found, || output::page(&report::fleet(&found)))
+    output::document(json, &found, || output::page(&report::fleet(&found)))
 }
 
 /// What tells a device from all others: instance and device.

@@ -1,9 +1,9 @@
 //! `halfpower diagnose --shared A.json B.json`: one disk that several hosts share.
 
-use crate::diagnose::DiagnoseArgs;
 use crate::failure::usage;
 use crate::output::{self, Verdict};
 use crate::recordings;
+use crate::store_args::SaveArgs;
 use clap::Args;
 use record::{Observation, SHARED_SCHEMA, SharedDiagnosis};
 use session::VERSION;
@@ -19,17 +19,23 @@ pub(crate) struct SharedArgs {
     disk: Vec<String>,
 }
 
-pub(crate) fn diagnose(arguments: &DiagnoseArgs) -> anyhow::Result<Verdict> {
-    let profiles = arguments.save.keeping.profiles_for_devices(arguments.profile.as_deref())?;
+/// Judges the disk of these recordings against the chosen profile, or the saved one that fits.
+pub(crate) fn diagnose(
+    asked: &SharedArgs,
+    sources: &[String],
+    profile: Option<&str>,
+    save: &SaveArgs,
+) -> anyhow::Result<Verdict> {
+    let profiles = save.keeping.profiles_for_devices(profile)?;
     let (mut observations, mut names): (Vec<Observation>, _) = (Vec::new(), Vec::new());
-    for (name, bytes) in recordings::files(&arguments.sources)? {
+    for (name, bytes) in recordings::files(sources)? {
         let read = import::read_recordings(&[(name.clone(), bytes)]);
         for observation in read.map_err(|error| usage(error.to_string()))? {
             observations.push(observation);
             names.push(name.clone());
         }
     }
-    let all = ::fleet::together(&observations, &names, &arguments.shared.disk)
+    let all = ::fleet::together(&observations, &names, &asked.disk)
         .map_err(|error| usage(error.to_string()))?;
     let found = SharedDiagnosis {
         schema: SHARED_SCHEMA.to_owned(),
@@ -38,5 +44,5 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs) -> anyhow::Result<Verdict> {
         filled_by: all.filled_by,
         whole: profiles.diagnose(&all.whole, VERSION, true),
     };
-    output::document(arguments.save.json, &found, || output::page(&report::shared(&found)))
+    output::document(save.json, &found, || output::page(&report::shared(&found)))
 }

@@ -33,7 +33,7 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
         "Others' latency: that of the other hosts while this one asks for most (a third of the time, by \
          bytes) over that while it asks for least.",
     );
-    for host in document.hosts.iter() {
+    for host in &document.hosts {
         section.note(format!(
             "Clock of {}: {}.",
             host.host,

@@ -23,6 +23,9 @@ pub(crate) const VALUES: [&str; 6] =
 const PRECISION: f64 = 0.99;
 const RECALL: f64 = 0.95;
 
+/// What a variant changes of a fleet.
+type Vary = Box<dyn Fn(FleetPlan) -> FleetPlan>;
+
 /// Runs them; whether the published prevalence reaches its goal.
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let devices = flags.value("--devices")?.unwrap_or(10_000);
@@ -41,7 +44,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     if flags.has("--read") {
         return read(&base(first), flags.value("--binary")?);
     }
-    let mut variants: Vec<(String, Box<dyn Fn(FleetPlan) -> FleetPlan>)> =
+    let mut variants: Vec<(String, Vary)> =
         vec![("as published".to_owned(), Box::new(|plan| plan))];
     if flags.has("--variants") {
         // Readings every two minutes: what is asked here is not how fast it is.
