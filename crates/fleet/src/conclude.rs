@@ -17,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Names of devices that are shown of those of which nothing is said.
 const EXAMPLES: usize = 5;
 
+/// Healthy devices that are expected to do as much, from which on a suspicion is beyond doubt.
+const BEYOND_DOUBT: f64 = 1e-6;
+
 /// What counts as slow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
@@ -192,6 +195,8 @@ impl Fleet {
             let suspicions = tests.iter().filter_map(|test| {
                 let run = test.runs[member]?;
                 let expected = test.chance.expected(run.score) * tests.len() as f64;
+                // Of several that are beyond doubt the first one tells it: plainest and steadiest.
+                let expected = expected.max(BEYOND_DOUBT);
                 (run.mean >= rules.least_ratio.ln()).then_some((expected, test, run))
             });
             suspicions.min_by(|a, b| a.0.total_cmp(&b.0))

@@ -35,8 +35,8 @@ pub fn help_with_keys() -> String {
         text.push_str(&section(family));
     }
     text.push_str(
-        "\nTimes: ns us ms s m h d. Sizes: k m g are powers of 1024, kB MB GB powers of 1000,\n\
-         KiB MiB GiB powers of 1024.\n",
+        "\nTimes: ns us ms s m h d. Sizes: k m g are powers of 1024, kB MB GB powers of\n\
+         1000, KiB MiB GiB powers of 1024.\n",
     );
     text
 }

@@ -36,13 +36,15 @@ impl FleetReadings {
         Self { plan: *plan, labels, devices, counters, truth }
     }
 
+    /// Labels of the devices.
+    #[must_use]
+    pub fn labels(&self) -> &[FleetLabels] {
+        &self.labels
+    }
+
     /// The scrapes of a device in its next window: seconds since the fleet began, and the counters in
     /// the order of [`FLEET_COUNTERS`]. The first window also has the scrape that stands for the boot.
-    pub fn window(
-        &mut self,
-        device: usize,
-        window: usize,
-    ) -> impl Iterator<Item = (u64, [f64; 7])> {
+    pub fn window(&mut self, device: usize, window: usize) -> Vec<(u64, [f64; 7])> {
         let counters = &mut self.counters[device];
         let mut at_s = window as u64 * self.plan.window_s;
         let mut scrapes = Vec::new();
@@ -58,7 +60,7 @@ impl FleetReadings {
                 scrapes[last].1[time] = (counters[time] * 1e3).round() / 1e3;
             }
         });
-        scrapes.into_iter()
+        scrapes
     }
 }
 

@@ -51,7 +51,8 @@ fn templates(plan: &FleetPlan) -> Vec<Template> {
     let mut all = FleetReadings::of(&one_window);
     (0..TEMPLATES)
         .map(|device| {
-            let scrapes: Vec<[f64; 7]> = all.window(device, 0).map(|(_, scrape)| scrape).collect();
+            let scrapes: Vec<[f64; 7]> =
+                all.window(device, 0).into_iter().map(|(_, scrape)| scrape).collect();
             let counter = |counter: usize| {
                 let values: Vec<f64> = scrapes.iter().map(|scrape| scrape[counter]).collect();
                 let chunks = values.chunks(CHUNK).enumerate();
