@@ -101,6 +101,18 @@ impl WebConfig {
         self.access.is_restricted()
     }
 
+    /// What protects this one and not the next.
+    fn gives_up(&self, next: &Self) -> Option<&'static str> {
+        let tls = self.speaks_tls() && !next.speaks_tls();
+        let users = self.asks_for_a_password() && !next.asks_for_a_password();
+        match (tls, users) {
+            (true, true) => Some("certificate and users"),
+            (true, false) => Some("certificate"),
+            (false, true) => Some("users"),
+            (false, false) => None,
+        }
+    }
+
     /// Whether TLS is spoken.
     #[must_use]
     pub fn speaks_tls(&self) -> bool {
@@ -131,7 +143,16 @@ impl Renewing {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if latest.is_outdated() {
             let path = latest.files[0].0.clone();
-            let next = WebConfig::read(&path).unwrap_or_else(|error| {
+            let read = WebConfig::read(&path).map_err(|error| error.to_string());
+            let read = read.and_then(|next| match latest.gives_up(&next) {
+                Some(what) => Err(format!(
+                    "{} no longer has {what}, as a file that is just being written: to take them away, \
+                     start the program again",
+                    path.display()
+                )),
+                None => Ok(next),
+            });
+            let next = read.unwrap_or_else(|error| {
                 (self.remark)(&format!("{error}; the configuration of before stays in use"));
                 let files = latest.files.iter().map(|(path, _)| dated(path)).collect();
                 WebConfig { tls: latest.tls.clone(), access: latest.access.again(), files }
