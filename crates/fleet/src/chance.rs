@@ -6,6 +6,8 @@ use stats::{normal_quantile, normal_tail};
 /// it has a shape.
 const TAIL: f64 = 0.05;
 const TAIL_FROM: usize = 200;
+/// No tail is shorter: a fast side without any spread is one that was cut off.
+const SCALE_LEAST: f64 = 0.2;
 
 /// How many healthy devices reach a score by chance.
 pub(crate) struct Chance {
@@ -24,7 +26,8 @@ impl Chance {
         let tail = (fast.len() >= TAIL_FROM).then(|| {
             let start = fast[beyond];
             // From the median distance: some that are really fast must not hide what is slow.
-            (start, (fast[beyond / 2] - start) / std::f64::consts::LN_2)
+            let scale = (fast[beyond / 2] - start) / std::f64::consts::LN_2;
+            (start, scale.max(SCALE_LEAST))
         });
         Self { fast, tail, looks: 2.0 * (windows.max(2) as f64).log2() }
     }
@@ -34,7 +37,7 @@ impl Chance {
         let devices = self.fast.len() as f64;
         let normal = devices * (self.looks * normal_tail(score)).min(1.0);
         match self.tail {
-            Some((start, scale)) if score > start && scale > 0.0 => {
+            Some((start, scale)) if score > start => {
                 let fitted = TAIL * devices * (-(score - start) / scale).exp();
                 // Where far more are fast than the tail allows, the fleet is not as alike as it says.
                 let seen = self.fast.partition_point(|fast| *fast >= score) as f64;

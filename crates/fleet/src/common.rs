@@ -61,8 +61,13 @@ pub(crate) fn groups(labels: &[FleetLabels], by: &[String], kind: &[u32]) -> Vec
             for &member in &members {
                 *within.entry(kind[member]).or_default() += 1;
             }
-            let peers = within.iter().all(|(kind, n)| of_kind[kind] >= n + PEERS_MIN);
-            if members.len() >= DEVICES_MIN && peers {
+            // Devices of a kind that has no peers elsewhere say nothing of the others.
+            let has_peers = |member: &usize| {
+                let kind = &kind[*member];
+                of_kind[kind] >= within[kind] + PEERS_MIN
+            };
+            let members: Vec<usize> = members.into_iter().filter(has_peers).collect();
+            if members.len() >= DEVICES_MIN {
                 found.push(Group { label: label.clone(), value: value.to_owned(), members });
             }
         }
@@ -97,11 +102,17 @@ pub(crate) fn explain(
         groups.retain(|other| !same(other));
         for all in [&mut *series, &mut *upper] {
             let middle = medians(&group.members, all);
-            for &member in &group.members {
+            // From each as much as it has of it: one that is well beside slow ones would look fast.
+            let shares: Vec<(usize, f64)> = group
+                .members
+                .iter()
+                .filter_map(|&one| Some((one, mean_within(&all[one], &run)? / run.mean)))
+                .collect();
+            for (member, share) in shares {
                 let within = all[member][run.begin..run.end].iter_mut();
                 for (value, middle) in within.zip(&middle[run.begin..]) {
                     if !middle.is_nan() {
-                        *value -= middle;
+                        *value -= middle * share.clamp(0.0, 1.0) as f32;
                     }
                 }
             }

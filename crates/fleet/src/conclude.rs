@@ -12,7 +12,7 @@ use record::{
     FleetLeftOut, FleetSlowness, FleetYardstick,
 };
 use stats::normal_tail;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Names of devices that are shown of those of which nothing is said.
 const EXAMPLES: usize = 5;
@@ -101,7 +101,8 @@ impl Fleet {
         let upper = series.clone();
         let alone = vec![false; labels.len()];
         let mut numbers: Vec<BTreeMap<&str, u32>> = vec![BTreeMap::new(); common_labels.len()];
-        let mut of_kind = vec![vec![BTreeSet::new(); common_labels.len()]; kinds.len()];
+        let mut of_kind: Vec<Vec<BTreeMap<u32, usize>>> =
+            vec![vec![BTreeMap::new(); common_labels.len()]; kinds.len()];
         let mut values = Vec::with_capacity(labels.len());
         for (labels, &kind) in labels.iter().zip(&kind) {
             let mut own = Vec::with_capacity(common_labels.len());
@@ -110,14 +111,16 @@ impl Fleet {
                     let next = numbers[place].len() as u32;
                     *numbers[place].entry(value).or_insert(next)
                 });
-                of_kind[kind as usize][place].extend(number);
+                if let Some(number) = number {
+                    *of_kind[kind as usize][place].entry(number).or_default() += 1;
+                }
                 own.push(number);
             }
             values.push(own);
         }
         let references = of_kind
             .iter()
-            .map(|of| Reference::new(&of.iter().map(BTreeSet::len).collect::<Vec<_>>()))
+            .map(|of| Reference::new(&of.iter().map(values_in_use).collect::<Vec<_>>()))
             .collect();
         let common_labels = common_labels.to_vec();
         Self {
@@ -213,7 +216,7 @@ impl Fleet {
                 labels: self.labels[*member].clone(),
                 against: test.against,
                 now_and_then: test.now_and_then,
-                slow: self.slowness(run, 1.0 - share, windows),
+                slow: self.slowness(run, 1.0 - share),
             })
             .collect();
         let allowed = rules.false_share * (devices.len() + 1) as f64 / tests.len() as f64;
@@ -229,7 +232,7 @@ impl Fleet {
             window_s: self.window_s,
             devices: self.devices() as u32,
             false_share: rules.false_share,
-            common: common.iter().map(|one| self.common(one, windows)).collect(),
+            common: common.iter().map(|one| self.common(one)).collect(),
             slow: devices,
             kinds: self.kinds_of(slow, &spreads, rules, least, windows),
             left_out: if compared == self.devices() { Vec::new() } else { self.left_out(slow) },
@@ -245,19 +248,19 @@ impl Fleet {
         (0..self.kinds.len()).map(|kind| healthy(&of(kind))).collect()
     }
 
-    fn slowness(&self, run: &Run, confidence: f64, windows: usize) -> FleetSlowness {
+    fn slowness(&self, run: &Run, confidence: f64) -> FleetSlowness {
         let log = Estimate::from_se(run.mean, run.deviation, run.windows as u32);
         FleetSlowness {
             ratio: Estimate::exp_of(&log),
             begin_s: self.begin_s + self.window_s * run.begin as u64,
             end_s: self.begin_s + self.window_s * run.end as u64,
-            lasts: run.end == windows,
+            lasts: run.lasts,
             score: run.score,
             confidence,
         }
     }
 
-    fn common(&self, one: &Common, windows: usize) -> FleetCommon {
+    fn common(&self, one: &Common) -> FleetCommon {
         FleetCommon {
             label: one.group.label.clone(),
             value: one.group.value.clone(),
@@ -265,7 +268,7 @@ impl Fleet {
             devices: one.group.members.len() as u32,
             slow_devices: one.slow as u32,
             // One look among all groups and stretches was paid for by the threshold.
-            slow: self.slowness(&one.run, 1.0 - normal_tail(one.run.score), windows),
+            slow: self.slowness(&one.run, 1.0 - normal_tail(one.run.score)),
         }
     }
 
@@ -310,7 +313,10 @@ impl Fleet {
             words.join(" ")
         };
         let reasons = [
-            (true, "no five other devices of the same kind did such work at the same time"),
+            (
+                true,
+                "too few other devices of the same kind, or all of one host or rack, did such work at the same time",
+            ),
             (false, "too few requests: less than three windows could be judged"),
         ];
         let out = |alone: bool| -> Vec<usize> {
@@ -328,6 +334,14 @@ impl Fleet {
             })
             .collect()
     }
+}
+
+/// How many values of a label the devices spread over: as many as would be met alike as often. One device
+/// with a value of its own is no second value.
+fn values_in_use(devices: &BTreeMap<u32, usize>) -> usize {
+    let all: f64 = devices.values().map(|&count| count as f64).sum();
+    let alike: f64 = devices.values().map(|&count| (count as f64 / all).powi(2)).sum();
+    if all > 0.0 { (1.0 / alike).round() as usize } else { 0 }
 }
 
 /// One way of holding all devices against something.

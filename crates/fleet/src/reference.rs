@@ -22,8 +22,10 @@ const VALUES_ENOUGH: usize = 3;
 const BOUNDING: u32 = 60;
 /// Width of a bin of the logarithm of the latency: far below what a device differs by from the next.
 const BIN: f64 = 0.02;
-/// What a quarter more or fewer reads may do to the time of either, as a logarithm.
-const MIX_STEP: f64 = 0.3;
+
+/// What a quarter more or fewer reads may do to the time of either, as a logarithm: from pure reads to
+/// mostly writes four and a half times. It is a choice: no law bounds it.
+const MIX_STEP: f64 = 0.5;
 
 /// What was seen of one kind of work.
 struct Seen {
@@ -120,31 +122,36 @@ impl Reference {
             return *found;
         }
         let own = self.known.binary_search_by_key(&work, |(known, ..)| *known);
-        let bound = self
-            .known
-            .iter()
-            .filter(|(known, _, bounds)| {
-                *bounds && known.direction == work.direction && *known != work
-            })
-            .map(|(known, log, _)| log + steepest(*known, work))
-            .min_by(f64::total_cmp);
-        let found = match (own, bound) {
-            (Ok(place), bound) => {
+        let bound = |same_size: bool| {
+            self.known
+                .iter()
+                .filter(|(known, _, bounds)| *bounds && *known != work && may_bound(*known, work))
+                .filter(|(known, ..)| !same_size || known.octave == work.octave)
+                .map(|(known, log, _)| log + steepest(*known, work))
+                .min_by(f64::total_cmp)
+        };
+        let found = match own {
+            Ok(place) => {
                 let median = self.known[place].1;
-                Some(Expected::Median(bound.map_or(median, |bound| median.min(bound))))
+                Some(Expected::Median(bound(true).map_or(median, |bound| median.min(bound))))
             }
-            (Err(_), Some(bound)) => Some(Expected::AtMost(bound)),
-            (Err(_), None) => None,
+            Err(_) => bound(false).map(Expected::AtMost),
         };
         self.expected.insert(work, found);
         found
     }
 }
 
+/// Whether the time of one kind of work says something of that of another: a small request may take
+/// longer than a large one, as large ones are mostly sequential.
+fn may_bound(known: Work, work: Work) -> bool {
+    known.direction == work.direction && known.octave <= work.octave
+}
+
 /// Logarithm of how much longer one kind of work may take than another: in proportion to what is more,
-/// and nothing for what is less.
+/// nothing for what is less, and [`MIX_STEP`] for each quarter of the mix.
 fn steepest(from: Work, to: Work) -> f64 {
-    let octaves = f64::from(to.octave.saturating_sub(from.octave))
+    let octaves = f64::from(to.octave - from.octave)
         + f64::from(to.depth.saturating_sub(from.depth)) / DEPTH_STEPS_PER_OCTAVE;
     octaves * std::f64::consts::LN_2 + MIX_STEP * f64::from(to.mix.abs_diff(from.mix))
 }

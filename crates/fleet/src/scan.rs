@@ -38,6 +38,8 @@ pub(crate) struct Run {
     /// First window, and the one behind the last.
     pub(crate) begin: usize,
     pub(crate) end: usize,
+    /// Whether no window behind it has a value.
+    pub(crate) lasts: bool,
     /// Windows of it that have a value.
     pub(crate) windows: usize,
     /// Mean logarithm of the ratio.
@@ -77,6 +79,7 @@ impl Sums {
         Run {
             begin: self.there[begin].0,
             end: self.there[end - 1].0 + 1,
+            lasts: end == self.there.len(),
             windows: end - begin,
             mean,
             deviation,

@@ -2,8 +2,8 @@
 //! whose load the latency of the others follows.
 //!
 //! No host sees what the others do. But their latencies rise and fall together, because the disk is one:
-//! that gives the difference of their clocks where the recorded times do not agree, and the thirds of
-//! the time in which a host asks for most and least are an experiment on all others.
+//! that gives the difference of their clocks where the recorded times do not agree, and what the others' latency does
+//! between the time in which a host asks for little and that in which it asks for much shows whose load it follows.
 //!
 //! Rejected: the clock as recorded (virtual machines are seconds apart after a pause), and the largest
 //! share as the cause (who sends most requests need not be who makes the others wait).
@@ -40,6 +40,12 @@ pub enum SharedError {
         host: String,
         /// Its devices.
         devices: String,
+    },
+    /// Two recordings of one host.
+    #[error("{host} stands in two recordings: give one file for each host")]
+    Twice {
+        /// The host.
+        host: String,
     },
     /// The recordings have too little time in common.
     #[error(
@@ -94,10 +100,15 @@ pub fn together(
         .zip(names)
         .map(|(observation, file)| host(observation, file, disks))
         .collect::<Result<Vec<_>, _>>()?;
+    for (place, host) in hosts.iter().enumerate() {
+        if hosts[..place].iter().any(|other| other.name == host.name) {
+            return Err(SharedError::Twice { host: host.name.clone() });
+        }
+    }
     let step_ns = hosts
         .iter()
         .map(|host| median(host.intervals.iter().map(|it| it.duration_ns as f64).collect()))
-        .fold(0.0, f64::max) as u64;
+        .fold(1.0, f64::max) as u64;
     let (first, rest) = hosts.split_at_mut(1);
     let reference = rise(&first[0].intervals, step_ns);
     for host in rest.iter_mut() {
@@ -133,26 +144,42 @@ pub fn together(
     let mut parts: Vec<SharedHost> = (0..hosts.len()).map(|place| part(&hosts, place)).collect();
     let lowest = |host: &SharedHost| host.effect.value().map_or(0.0, |effect| effect.low);
     parts.sort_by(|a, b| lowest(b).total_cmp(&lowest(a)));
-    let filled_by = match parts.first() {
-        Some(most) if lowest(most) > EFFECT_MIN => Measured::Value(most.host.clone()),
-        _ => Measured::not(
+    let filled_by = match parts.iter().filter(|host| lowest(host) > EFFECT_MIN).collect::<Vec<_>>()
+        [..]
+    {
+        [] => Measured::not(
             "no host's load makes the latency of the others rise by a fifth or more, or their loads \
              never change",
         ),
+        [only] => Measured::Value(only.host.clone()),
+        [first, second, ..] => Measured::not(format!(
+            "{} and {} ask for more at the same times, and the recordings do not tell which of them \
+             makes the others wait",
+            first.host, second.host
+        )),
     };
     Ok(Together { whole, hosts: parts, filled_by })
 }
 
 fn host<'a>(
     observation: &'a Observation,
-    file: &str,
+    file: &String,
     disks: &[String],
 ) -> Result<Host<'a>, SharedError> {
     let name = observation.host.clone().unwrap_or_else(|| file.to_owned());
-    let chosen = disks.iter().find_map(|disk| match disk.split_once(':') {
-        Some((host, disk)) => (host == name || host == file).then_some(disk),
-        None => Some(disk.as_str()),
-    });
+    let of_host = |disk: &'_ String| {
+        [&name, file]
+            .iter()
+            .any(|host| disk.strip_prefix(host.as_str()).is_some_and(|rest| rest.starts_with(':')))
+    };
+    let own_choice = disks.iter().find(|disk| of_host(disk));
+    let chosen = match own_choice {
+        Some(disk) => disk.split_once(':').map(|(_, disk)| disk),
+        None => disks
+            .iter()
+            .map(String::as_str)
+            .find(|disk| observation.devices.iter().any(|device| device.name == **disk)),
+    };
     let own: Vec<&str> = observation
         .devices
         .iter()
@@ -393,38 +420,39 @@ fn part(hosts: &[Host<'_>], place: usize) -> SharedHost {
     }
 }
 
-/// What the others' latency does between the thirds of the time in which this host asks for least and
-/// for most.
+/// What the latency of each other host does between the time in which this host asks for little and that
+/// in which it asks for much; the mean over the others.
 fn effect(hosts: &[Host<'_>], place: usize) -> Measured<Estimate> {
     let own: Vec<f64> = hosts[place].cells.iter().map(|cell| value(cell.all.bytes_per_s)).collect();
     let mut order = own.clone();
     order.sort_by(f64::total_cmp);
-    let (low, high) = (order[order.len() / 3], order[order.len() * 2 / 3]);
+    let (low, high) = (mean(&order[..order.len() / 3]), mean(&order[order.len() * 9 / 10..]));
     if high <= 1.5 * low {
         return Measured::not("it asks for much the same all of the time");
     }
-    let others = |keep: &dyn Fn(f64) -> bool| -> Vec<f64> {
-        (0..own.len())
-            .filter(|&cell| keep(own[cell]))
-            .filter_map(|cell| {
-                let of = hosts.iter().enumerate().filter(|(other, _)| *other != place);
-                let logs: Vec<f64> = of
-                    .filter_map(|(_, host)| host.cells[cell].all.latency_ns)
-                    .map(|latency| latency.value.max(1.0).ln())
-                    .collect();
-                (!logs.is_empty()).then(|| mean(&logs))
-            })
-            .collect()
+    let middle = (low + high) / 2.0;
+    // Host by host: who is there only while this one is loud must not pass for a rise of the others.
+    let rise = |other: &Host<'_>| -> Option<(f64, f64, u32)> {
+        let of = |loud: bool| {
+            let cells = other.cells.iter().zip(&own).filter(|(_, own)| (**own > middle) == loud);
+            let logs: Vec<f64> = cells
+                .filter_map(|(cell, _)| Some(cell.all.latency_ns?.value.max(1.0).ln()))
+                .collect();
+            batch_means(&logs)
+        };
+        let (calm, loud) = (of(false)?, of(true)?);
+        Some((loud.value - calm.value, calm.se.hypot(loud.se), calm.n.min(loud.n)))
     };
-    let (calm, loud) = (others(&|own| own <= low), others(&|own| own >= high));
-    match (batch_means(&calm), batch_means(&loud)) {
-        (Some(calm), Some(loud)) => {
-            let se = calm.se.hypot(loud.se);
-            let log = Estimate::from_se(loud.value - calm.value, se, calm.n.min(loud.n));
-            Measured::Value(Estimate::exp_of(&log))
-        }
-        _ => Measured::not("too few intervals of the others"),
+    let others = hosts.iter().enumerate().filter(|(other, _)| *other != place);
+    let rises: Vec<(f64, f64, u32)> = others.filter_map(|(_, host)| rise(host)).collect();
+    if rises.is_empty() {
+        return Measured::not("too few intervals of the others");
     }
+    let count = rises.len() as f64;
+    let value = rises.iter().map(|(rise, ..)| rise).sum::<f64>() / count;
+    let se = rises.iter().map(|(_, se, _)| se * se).sum::<f64>().sqrt() / count;
+    let n = rises.iter().map(|(.., n)| *n).min().unwrap_or(0);
+    Measured::Value(Estimate::exp_of(&Estimate::from_se(value, se, n)))
 }
 
 #[cfg(test)]

@@ -24,6 +24,10 @@ pub struct Traffic {
 
 /// Fewer requests of a direction than this have a mean that tells nothing.
 const REQUESTS_MIN: f64 = 10.0;
+/// Intervals are put together until the requests of a direction took as long as this. Kernels count whole
+/// milliseconds: of intervals with one tick or none, those without have no latency, and a mean over the
+/// others would be too long.
+const SECONDS_MIN: f64 = 0.01;
 /// Steps of the concurrency while busy per octave: between two of them a queue changes the latency by a
 /// fifth at most.
 pub(crate) const DEPTH_STEPS_PER_OCTAVE: f64 = 4.0;
@@ -56,6 +60,16 @@ pub(crate) struct Sample {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     samples: Vec<Sample>,
+    /// What is too little yet to be a sample of reads, and of writes.
+    pending: [Traffic; 2],
+}
+
+impl Direction {
+    fn add(&mut self, more: &Self) {
+        self.requests += more.requests;
+        self.bytes += more.bytes;
+        self.seconds += more.seconds;
+    }
 }
 
 impl Tally {
@@ -63,24 +77,22 @@ impl Tally {
     /// not fit together, leave no trace.
     pub fn add(&mut self, traffic: &Traffic) {
         let Traffic { reads, writes, busy_seconds } = traffic;
-        let requests = reads.requests + writes.requests;
-        let waited = reads.seconds + writes.seconds;
-        let concurrency = waited / busy_seconds;
-        if !concurrency.is_finite() || requests < REQUESTS_MIN || concurrency <= 0.0 {
+        let all = [reads.requests, reads.bytes, reads.seconds, *busy_seconds];
+        let all = all.into_iter().chain([writes.requests, writes.bytes, writes.seconds]);
+        if !all.sum::<f64>().is_finite() || reads.requests + writes.requests < 1.0 {
             return;
         }
-        // Below one request there is one: clocks of counters tick, and do not agree to the last tick.
-        let depth =
-            (DEPTH_STEPS_PER_OCTAVE * concurrency.max(1.0).log2()).min(CONCURRENCY_STEPS) as u8;
-        let mix = (MIXES * reads.requests / requests).min(MIXES - 1.0) as u8;
-        for (direction, one) in [(0, reads), (1, writes)] {
-            let latency = one.seconds / one.requests;
-            if one.requests < REQUESTS_MIN || !latency.is_finite() || latency <= 0.0 {
+        for direction in [0, 1] {
+            let pending = &mut self.pending[direction as usize];
+            pending.reads.add(reads);
+            pending.writes.add(writes);
+            pending.busy_seconds += busy_seconds;
+            let one = if direction == 0 { pending.reads } else { pending.writes };
+            if one.requests < REQUESTS_MIN || one.seconds < SECONDS_MIN {
                 continue;
             }
-            let octave = (one.bytes / one.requests).max(1.0).log2().min(31.0) as u8;
-            let work = Work { direction, octave, mix, depth };
-            self.samples.push(Sample { work, log: latency.ln() as f32 });
+            let whole = std::mem::take(pending);
+            self.samples.extend(sample(direction, &one, &whole));
         }
     }
 
@@ -93,7 +105,23 @@ impl Tally {
     /// Empties it for the next window.
     pub fn clear(&mut self) {
         self.samples.clear();
+        self.pending = Default::default();
     }
+}
+
+/// What requests of a direction took beside all others; `None` where the busy time does not fit.
+fn sample(direction: u8, one: &Direction, whole: &Traffic) -> Option<Sample> {
+    let requests = whole.reads.requests + whole.writes.requests;
+    let concurrency = (whole.reads.seconds + whole.writes.seconds) / whole.busy_seconds;
+    if !concurrency.is_finite() {
+        return None;
+    }
+    // Below one request there is one: clocks of counters tick, and do not agree to the last tick.
+    let depth = (DEPTH_STEPS_PER_OCTAVE * concurrency.max(1.0).log2()).min(CONCURRENCY_STEPS) as u8;
+    let mix = (MIXES * whole.reads.requests / requests).min(MIXES - 1.0) as u8;
+    let octave = (one.bytes / one.requests).max(1.0).log2().min(31.0) as u8;
+    let work = Work { direction, octave, mix, depth };
+    Some(Sample { work, log: (one.seconds / one.requests).ln() as f32 })
 }
 
 #[cfg(test)]
@@ -122,16 +150,31 @@ mod tests {
 
     #[test]
     fn what_has_no_latency_or_too_few_requests_leaves_no_trace() {
-        let mut tally = Tally::default();
         for traffic in [
             Traffic::default(),
-            reads(3.0, 1e-3, 1.0),
+            reads(0.0, 1e-3, 1.0),
             reads(1000.0, 0.0, 1.0),
             reads(1000.0, 1e-3, 0.0),
             reads(f64::NAN, 1e-3, 1.0),
         ] {
+            let mut tally = Tally::default();
             tally.add(&traffic);
+            assert!(tally.sorted().is_empty(), "{tally:?}");
         }
-        assert_eq!(tally, Tally::default());
+    }
+
+    /// A device that is hardly used: twelve requests of 60 us in each interval, in whole milliseconds.
+    #[test]
+    fn ticks_of_the_clock_make_no_latency_longer() {
+        let (mut tally, mut true_s, mut told_s) = (Tally::default(), 0.0, 0.0f64);
+        for _ in 0..400 {
+            true_s += 12.0 * 60e-6;
+            let told = (true_s * 1e3f64).floor() / 1e3;
+            tally.add(&reads(12.0, (told - told_s) / 12.0, told - told_s));
+            told_s = told;
+        }
+        let samples = tally.sorted();
+        let mean = samples.iter().map(|one| f64::from(one.log)).sum::<f64>() / samples.len() as f64;
+        assert!((mean.exp() / 60e-6 - 1.0).abs() < 0.1, "{}", mean.exp());
     }
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use import::RangeQuery;
 use prometheus::{Client, RawQuery, RawSeries, parse_range};
-use record::{FleetLabels, Nanos};
+use record::{FleetLabels, FleetLeftOut, Nanos};
 use session::{StopFlag, VERSION};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
@@ -27,8 +27,6 @@ const COUNTERS: [&str; 7] = [
     "node_disk_write_time_seconds_total",
     "node_disk_io_time_seconds_total",
 ];
-/// Values of samples that stand for "no longer there".
-const STALE: u64 = 0x7ff0_0000_0000_0002;
 /// Labels that name a device or what stores the samples, and are shared by no cause.
 const NO_CAUSE: [&str; 11] = [
     "__name__",
@@ -43,6 +41,16 @@ const NO_CAUSE: [&str; 11] = [
     "replica",
     "prometheus_replica",
 ];
+/// Labels of who stored or scraped the samples: they change, and a disk stays the same.
+const OF_THE_SCRAPE: [&str; 7] =
+    ["__name__", "replica", "prometheus_replica", "__replica__", "pod", "container", "uid"];
+/// Beginnings of names of devices that are made of others, or of memory: their requests are counted once
+/// more below, or are no disk's.
+const VIRTUAL: [&str; 9] = ["dm-", "md", "loop", "zram", "ram", "sr", "fd", "nbd", "drbd"];
+/// More windows than this take hours to be judged, and longer ones more memory than a fleet should.
+const WINDOWS_MOST: u64 = 1_500;
+const WINDOW_MOST: Nanos = Nanos(6 * 3_600_000_000_000);
+
 /// A label groups devices if it has fewer values than devices by this.
 const DEVICES_PER_VALUE: usize = 3;
 
@@ -89,6 +97,7 @@ pub(crate) struct FleetArgs {
 fn window(text: &str) -> Result<Nanos, String> {
     match crate::values::unit::<Nanos>(text)? {
         Nanos(short) if short < 60_000_000_000 => Err("use a minute or more".to_owned()),
+        long if long > WINDOW_MOST => Err("use six hours or less".to_owned()),
         length => Ok(length),
     }
 }
@@ -105,9 +114,16 @@ pub(crate) fn diagnose(asked: &FleetArgs, json: bool, stop: &StopFlag) -> anyhow
             "three windows or more are needed: ask for a longer --query-range or a shorter --window",
         ));
     }
+    if windows > WINDOWS_MOST {
+        return Err(usage(format!(
+            "{windows} windows are more than {WINDOWS_MOST}: ask for a shorter --query-range or a longer \
+             --window"
+        )));
+    }
     // The last windows are the ones that matter: what is left over is left out at the beginning.
     let begin_s = range.end_s - windows * window_s;
-    let mut devices = devices(&client, begin_s, range.end_s)?;
+    let Devices { mut devices, made_of_others, ambiguous } =
+        devices(&client, begin_s, range.end_s)?;
     if devices.is_empty() {
         return Err(anyhow!(
             "{address} knows no counters of disks in that time: is node_exporter scraped by it?"
@@ -120,6 +136,20 @@ pub(crate) fn diagnose(asked: &FleetArgs, json: bool, stop: &StopFlag) -> anyhow
     let places: HashMap<Key, usize> =
         devices.keys().enumerate().map(|(place, key)| (key.clone(), place)).collect();
     let labels: Vec<FleetLabels> = devices.into_values().collect();
+    for name in asked.peers.iter().chain(&asked.common) {
+        // A label that is there by itself, and one of every device by the way they are told apart.
+        let known = labels.iter().any(|labels| labels.contains_key(name));
+        if !known && name != "model" {
+            let mut names: Vec<&str> =
+                labels.iter().flat_map(|it| it.keys()).map(String::as_str).collect();
+            names.sort_unstable();
+            names.dedup();
+            return Err(usage(format!(
+                "no disk has the label {name}; there are {}",
+                names.join(", ")
+            )));
+        }
+    }
     let common = if asked.common.is_empty() {
         grouping(&labels, &asked.peers)
     } else {
@@ -137,6 +167,25 @@ pub(crate) fn diagnose(asked: &FleetArgs, json: bool, stop: &StopFlag) -> anyhow
     let mut found = fleet.conclude(&Rules::default(), usize::MAX);
     VERSION.clone_into(&mut found.halfpower_version);
     address.clone_into(&mut found.source);
+    let left_out = [
+        (made_of_others, "made of other devices or of memory: what they ask for is counted below"),
+        (
+            ambiguous,
+            "several series have this instance and device, which differ in other labels: ask a server \
+             that has one cluster",
+        ),
+    ];
+    for (names, reason) in left_out.into_iter().filter(|(names, _)| !names.is_empty()) {
+        found.left_out.push(FleetLeftOut {
+            reason: reason.to_owned(),
+            devices: names.len() as u32,
+            examples: names
+                .into_iter()
+                .take(5)
+                .map(|(host, device)| format!("{host} {device}"))
+                .collect(),
+        });
+    }
     output::document(json, &found, || output::page(&report::fleet(&found)))
 }
 
@@ -159,13 +208,18 @@ fn family(device: &str) -> String {
     }
 }
 
-/// All devices with what their series and node_disk_info say of them.
-fn devices(
-    client: &Client,
-    begin_s: u64,
-    end_s: u64,
-) -> anyhow::Result<BTreeMap<Key, FleetLabels>> {
-    let series = |name: &str| -> anyhow::Result<Vec<BTreeMap<String, String>>> {
+/// Devices as the server tells them.
+#[derive(Default)]
+struct Devices {
+    /// With what their series and node_disk_info say of them.
+    devices: BTreeMap<Key, FleetLabels>,
+    made_of_others: BTreeSet<Key>,
+    ambiguous: BTreeSet<Key>,
+}
+
+/// All devices.
+fn devices(client: &Client, begin_s: u64, end_s: u64) -> anyhow::Result<Devices> {
+    let series = |name: &str, begin_s: u64| -> anyhow::Result<Vec<BTreeMap<String, String>>> {
         let target = format!("/api/v1/series?match%5B%5D={name}&start={begin_s}&end={end_s}");
         let answer = client.get(&target)?;
         let mut answer: serde_json::Value =
@@ -177,16 +231,31 @@ fn devices(
         serde_json::from_value(data.unwrap_or_default())
             .context("the server's answer holds no series")
     };
-    let mut found: BTreeMap<Key, FleetLabels> = BTreeMap::new();
-    for name in [COUNTERS[6], "node_disk_info"] {
-        for labels in series(name)? {
-            let Some(key) = key(&labels) else { continue };
-            let known = name == COUNTERS[6];
-            if !known && !found.contains_key(&key) {
+    let mut found = Devices::default();
+    for mut labels in series(COUNTERS[6], begin_s)? {
+        let Some(key) = key(&labels) else { continue };
+        if VIRTUAL.iter().any(|name| key.1.starts_with(name)) {
+            found.made_of_others.insert(key);
+            continue;
+        }
+        labels.retain(|name, _| !OF_THE_SCRAPE.contains(&name.as_str()));
+        let known = found.devices.entry(key.clone()).or_insert_with(|| labels.clone());
+        if *known != labels {
+            found.ambiguous.insert(key);
+        }
+    }
+    found.devices.retain(|key, _| !found.ambiguous.contains(key));
+    // What a disk is now goes before what stood in its place.
+    for begin_s in [end_s - 3600.min(end_s - begin_s), begin_s] {
+        for labels in series("node_disk_info", begin_s)? {
+            let Some(device) = key(&labels).and_then(|key| found.devices.get_mut(&key)) else {
                 continue;
+            };
+            for (name, value) in labels {
+                if !OF_THE_SCRAPE.contains(&name.as_str()) {
+                    device.entry(name).or_insert(value);
+                }
             }
-            let of = found.entry(key).or_default();
-            of.extend(labels.into_iter().filter(|(name, _)| name != "__name__"));
         }
     }
     Ok(found)
@@ -256,17 +325,27 @@ impl Reader {
             }
             !stop.load(Ordering::Relaxed)
         })?;
-        for ((samples, last), tally) in
-            self.samples.iter().zip(&mut self.last).zip(&mut self.tallies)
-        {
-            fold(samples, last, tally);
+        let longest_ms = i64::try_from((end_s - begin_s) * 1000)?;
+        let devices = self.samples.iter_mut().zip(&mut self.last).zip(&mut self.tallies);
+        for ((samples, last), tally) in devices {
+            // Of replicas each sends its own part.
+            for counter in samples.iter_mut().filter(|it| !it.is_sorted_by_key(|(time, _)| *time)) {
+                counter.sort_by_key(|(time, _)| *time);
+                counter.dedup_by_key(|(time, _)| *time);
+            }
+            fold(samples, last, longest_ms, tally);
         }
         Ok(!stop.load(Ordering::Relaxed))
     }
 }
 
 /// Folds the scrapes of a device: the counters of a scrape have one time.
-fn fold(samples: &[Vec<(i64, f64)>; 7], last: &mut Option<(i64, [f64; 7])>, tally: &mut Tally) {
+fn fold(
+    samples: &[Vec<(i64, f64)>; 7],
+    last: &mut Option<(i64, [f64; 7])>,
+    longest_ms: i64,
+    tally: &mut Tally,
+) {
     tally.clear();
     let mut at = [0; 7];
     for &(time, _) in &samples[6] {
@@ -277,14 +356,17 @@ fn fold(samples: &[Vec<(i64, f64)>; 7], last: &mut Option<(i64, [f64; 7])>, tall
                 at[counter] += 1;
             }
             let found = of.get(at[counter]).filter(|(other, _)| *other == time);
-            let found = found.filter(|(_, value)| value.to_bits() != STALE && value.is_finite());
+            // A series that ended is marked by a value that is no number.
+            let found = found.filter(|(_, value)| value.is_finite());
             scrape[counter] = found.map_or(0.0, |(_, value)| *value);
             found.is_some()
         });
         if !whole {
             continue;
         }
-        if let Some((_, before)) = *last {
+        // Over a gap of a window or more there is no telling when it was.
+        let before = last.filter(|(before, _)| time - before < longest_ms);
+        if let Some((_, before)) = before {
             let d = |counter: usize| scrape[counter] - before[counter];
             // A counter that went back began anew.
             if (0..7).all(|counter| d(counter) >= 0.0) {
@@ -336,7 +418,7 @@ mod tests {
             }
         }
         let (mut last, mut tally) = (None, Tally::default());
-        fold(&samples, &mut last, &mut tally);
+        fold(&samples, &mut last, 3_600_000, &mut tally);
         // From 0 to 15 and from 45 to 60: the scrape at 30 is not whole, and the one at 45 is a restart.
         let mut expected = Tally::default();
         for _ in 0..2 {

@@ -29,8 +29,8 @@ pub struct SharedHost {
     pub request_share: f64,
     /// Share of all bytes, 0 to 1.
     pub byte_share: f64,
-    /// Latency of the other hosts while it asks for most over that while it asks for least (thirds of
-    /// the time by its bytes).
+    /// Latency of the other hosts while it asks for much over that while it asks for little: above and
+    /// below the middle between its mean bytes in the calmest third and in the loudest tenth of the time.
     pub effect: Measured<Estimate>,
 }
 

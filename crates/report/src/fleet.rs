@@ -4,7 +4,7 @@
 use crate::number;
 use crate::page::Tone;
 use crate::story::{Cell, Story, joined};
-use record::{Estimate, FleetDiagnosis, FleetLabels, FleetSlowness, counted};
+use record::{Estimate, FleetDevice, FleetDiagnosis, FleetLabels, FleetSlowness, FleetYardstick};
 
 /// Labels that name a device, and are no news of it.
 const NAMES: [&str; 2] = ["instance", "device"];
@@ -15,7 +15,7 @@ const DAY_S: f64 = 86_400.0;
 pub fn fleet(document: &FleetDiagnosis) -> Story {
     let subject = format!(
         "{} of {}, {}",
-        counted(f64::from(document.devices), "device"),
+        of_devices(document.devices),
         document.source,
         span(document.begin_s, document.end_s)
     );
@@ -28,7 +28,7 @@ pub fn fleet(document: &FleetDiagnosis) -> Story {
         let section = story.section("Not judged", "");
         section.item(format!(
             "{}: {} ({}{})",
-            counted(f64::from(one.devices), "device"),
+            of_devices(one.devices),
             one.reason,
             one.examples.join(", "),
             if one.devices as usize > one.examples.len() { ", ..." } else { "" }
@@ -39,6 +39,17 @@ pub fn fleet(document: &FleetDiagnosis) -> Story {
         "Devices of one kind are alike: what healthy ones differ by is measured on themselves.",
     );
     section.item("What slows all devices of a kind alike, all of the time, is not seen: they are each other's yardstick.");
+    section.item(
+        "Work of one size, mix and concurrency is alike: counters do not tell random requests from \
+         sequential ones, nor what a cache served. A rotational disk that seeks beside peers that scan \
+         looks slow.",
+    );
+    if document.kinds.iter().any(|kind| !kind.labels.contains_key("model")) {
+        section.item(
+            "Some disks have no label for their model, so that disks of different makes are each other's \
+             peers: node_exporter tells models from 1.4 on.",
+        );
+    }
     section.item("A ratio is one of latencies at the same size, mix and concurrency while busy, so that a busy device is no slow one.");
     story.condition("window", number::time(document.window_s as f64 * 1e9));
     story.condition(
@@ -70,20 +81,28 @@ fn headline(document: &FleetDiagnosis) -> String {
         .collect();
     let alone = match document.slow.len() {
         0 => None,
-        n => Some(format!("{} by themselves", counted(n as f64, "device"))),
+        n => Some(format!("{} by themselves", of_devices(n as u32))),
     };
     let what: Vec<String> = together.into_iter().chain(alone).collect();
     if what.is_empty() {
-        return format!(
-            "None of {} is slower than its peers.",
-            counted(f64::from(compared), "compared device")
-        );
+        return format!("Of {} compared none was found slow.", of_devices(compared));
     }
-    format!(
-        "Slower than their peers: {}; {} compared.",
-        what.join("; "),
-        counted(f64::from(compared), "device")
-    )
+    format!("Slow: {}; {} compared.", what.join("; "), of_devices(compared))
+}
+
+/// A whole number: of a fleet the last ones count.
+fn of_devices(count: u32) -> String {
+    format!("{count} device{}", if count == 1 { "" } else { "s" })
+}
+
+/// What a row's ratio is of.
+fn against(device: &FleetDevice) -> &'static str {
+    match (device.against, device.now_and_then) {
+        (FleetYardstick::Peers, false) => "peers",
+        (FleetYardstick::Peers, true) => "peers, slowest fifth",
+        (FleetYardstick::OwnPast, false) => "own past",
+        (FleetYardstick::OwnPast, true) => "own past, slowest fifth",
+    }
 }
 
 /// `2.1 times`.
@@ -149,13 +168,14 @@ fn slow(story: &mut Story, document: &FleetDiagnosis) {
         joined(more, ", ", |(name, value)| format!("{name} {value}"))
     };
     let label = |labels: &FleetLabels, name: &str| labels.get(name).cloned().unwrap_or_default();
-    let remark = "latency over that of peers at the same work, the surest first";
+    let remark = "latency over that of peers at the same work, or over what it was itself before; where a disk is slow \
+                  now and then, of the slowest fifth of the time; the surest first";
     story.section("Slow by themselves", remark).table(&document.slow, |t| {
         t.left("host", |one| label(&one.labels, "instance")).flexible();
         t.left("device", |one| label(&one.labels, "device"));
         t.right("times", |one| ratio(&one.slow.ratio));
         t.interval(|one| Some(one.slow.ratio));
-        t.right("sure", |one| number::percent(one.slow.confidence));
+        t.left("against", |one| against(one));
         t.left("since", |one| since(&one.slow));
         t.left("until", |one| until(&one.slow)).expendable(2);
         t.right("days", |one| days(&one.slow)).expendable(3);

@@ -11,7 +11,7 @@ use record::{SharedDiagnosis, SharedHost};
 pub fn shared(document: &SharedDiagnosis) -> Story {
     let mut story = crate::diagnosis(&document.whole);
     story.headline = headline(document);
-    let section = story.section("Hosts", "the largest effect on the others first");
+    let section = story.section("Hosts", "whose load the others' latency follows most, first");
     section.table(&document.hosts, |t| {
         t.left("host", |host| host.host.clone()).flexible();
         t.left("device", |host| host.device.clone());
@@ -30,8 +30,8 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
         }
     }
     section.note(
-        "Others' latency: that of the other hosts while this one asks for most (a third of the time, by \
-         bytes) over that while it asks for least.",
+        "Others' latency: that of the other hosts while this one asks for much, in bytes, over that while \
+         it asks for little.",
     );
     for host in &document.hosts {
         section.note(format!(
@@ -56,8 +56,8 @@ fn headline(document: &SharedDiagnosis) -> String {
         Some(host) => {
             let effect = host.effect.value().map_or(f64::NAN, |effect| effect.value);
             format!(
-                "{} fills the disk: while it asks for most, the others' latency is {} times that while it \
-                 asks for least. It makes {} of the requests and {} of the bytes.",
+                "{} fills the disk: while it asks for much, the others' latency is {} times that while it \
+                 asks for little. It makes {} of the requests and {} of the bytes.",
                 host.host,
                 number::digits(effect),
                 number::percent(host.request_share),

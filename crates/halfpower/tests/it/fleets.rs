@@ -103,7 +103,7 @@ fn a_fleet_in_a_prometheus_server_is_judged_as_the_same_counters_without_one() {
         assert!((ratio / direct[place] - 1.0).abs() < 1e-9, "{place}: {ratio} {}", direct[place]);
     }
     let page = run(program(), &words.replace("--json ", "")).expect(0).stdout;
-    assert!(page.contains("Slower than their peers"), "{page}");
+    assert!(page.contains("Slow: ") && page.contains("against"), "{page}");
 }
 
 #[test]
