@@ -34,7 +34,8 @@ const EXIT_LEFT: i32 = 130;
 
 type Out = Arc<Mutex<Box<dyn Write + Send>>>;
 
-/// Serves one coordinator until its stream ends; `stop` is set by signals, and by that end.
+/// Serves one coordinator until its stream ends; `stop` is set by signals, and by that end. What may be done
+/// to targets is what the coordinator was allowed to: whoever logs in to start an agent could write anyway.
 ///
 /// # Errors
 /// If an answer cannot be written for another reason than that nobody reads any more.
@@ -43,17 +44,29 @@ pub fn serve(
     to: impl Write + Send + 'static,
     stop: &StopFlag,
 ) -> std::io::Result<()> {
+    serve_within(from, to, stop, None)
+}
+
+/// Likewise, and refuses an access beyond the one that is allowed.
+pub(crate) fn serve_within(
+    from: impl Read + Send + 'static,
+    to: impl Write + Send + 'static,
+    stop: &StopFlag,
+    allowed: Option<Access>,
+) -> std::io::Result<()> {
     let out: Out = Arc::new(Mutex::new(Box::new(to)));
     let (asked, requests) = mpsc::channel();
     let (begins, begin) = mpsc::channel();
     let over = Arc::new(AtomicBool::new(false));
     let heard = Arc::new(Mutex::new(Instant::now()));
+    let told = Arc::new(AtomicBool::new(false));
     let reader = Reader {
         out: Arc::clone(&out),
         asked,
         begins,
         heard: Arc::clone(&heard),
         stop: stop.clone(),
+        told: Arc::clone(&told),
     };
     let ended = Arc::clone(&over);
     thread::spawn(move || {
@@ -87,6 +100,8 @@ pub fn serve(
     let mut agent = Agent {
         out,
         stop: stop.clone(),
+        told,
+        allowed,
         begin: Arc::new(Mutex::new(begin)),
         sets: BTreeMap::new(),
     };
@@ -108,6 +123,8 @@ struct Reader {
     /// When the coordinator was heard last.
     heard: Arc<Mutex<Instant>>,
     stop: StopFlag,
+    /// Whether the coordinator asked for the end of its load.
+    told: Arc<AtomicBool>,
 }
 
 impl Reader {
@@ -127,6 +144,7 @@ impl Reader {
                 Request::Alive => true,
                 Request::Begin { at } => self.begins.send(at).is_ok(),
                 Request::Stop => {
+                    self.told.store(true, Ordering::SeqCst);
                     self.stop.store(true, Ordering::Relaxed);
                     true
                 }
@@ -149,6 +167,10 @@ enum Set {
 struct Agent {
     out: Out,
     stop: StopFlag,
+    /// Whether the coordinator asked for the end of its load.
+    told: Arc<AtomicBool>,
+    /// What may be done to targets at most; none where the coordinator alone decides.
+    allowed: Option<Access>,
     begin: Arc<Mutex<mpsc::Receiver<Nanos>>>,
     sets: BTreeMap<u32, Set>,
 }
@@ -162,8 +184,11 @@ impl Agent {
             let request = match requests.recv_timeout(LOOK_EVERY) {
                 Ok(request) => request,
                 Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
-                // A signal ends it; the coordinator sees the stream end.
-                Err(mpsc::RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => {
+                // A signal ends it; the coordinator sees the stream end. One that the coordinator stopped
+                // stays until it is let go: it would be taken for lost while its result is on its way.
+                Err(mpsc::RecvTimeoutError::Timeout)
+                    if self.stop.load(Ordering::Relaxed) && !self.told.load(Ordering::SeqCst) =>
+                {
                     return Ok(());
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => continue,
@@ -184,7 +209,11 @@ impl Agent {
             Request::Hello { .. } => Ok(hello()),
             Request::Open { set, targets, access, size, min_request } => {
                 let paths: Vec<&Path> = targets.iter().map(Path::new).collect();
-                let opened = ThisMachine.open(&paths, &Access::from(access), size, min_request)?;
+                let access = Access::from(access);
+                if let Some(refusal) = self.allowed.as_ref().and_then(|it| beyond(&access, it)) {
+                    return Err(SessionError::Usage(refusal));
+                }
+                let opened = ThisMachine.open(&paths, &access, size, min_request)?;
                 let reply = Reply::Opened {
                     facts: opened.all_facts().cloned().collect(),
                     identities: paths.iter().map(|path| target::identity(path)).collect(),
@@ -248,6 +277,28 @@ impl Agent {
             _ => Err(out_of_turn(set)),
         }
     }
+}
+
+/// What of an access this command line does not allow, if it asks for more.
+fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
+    let Access::ReadWrite { overwrite, destroy } = asked else { return None };
+    let (may_overwrite, may_destroy) = match allowed {
+        Access::ReadOnly => {
+            return Some(
+                "rank 0 asks to write, which the command of this rank does not".to_owned(),
+            );
+        }
+        Access::ReadWrite { overwrite, destroy } => (*overwrite, destroy),
+    };
+    let flag = match destroy.iter().find(|name| !may_destroy.contains(name)) {
+        Some(name) => format!("--destroy-data-on {name}"),
+        None if *overwrite && !may_overwrite => "--overwrite".to_owned(),
+        None => return None,
+    };
+    Some(format!(
+        "rank 0 was started with {flag}, the command of this rank has no such flag; start all ranks with \
+         the same command"
+    ))
 }
 
 fn out_of_turn(set: u32) -> SessionError {
@@ -322,4 +373,23 @@ struct Unwatched;
 impl Display for Unwatched {
     fn show(&mut self, _shown: &Shown<'_>) {}
     fn clear(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_refuses_what_its_own_command_does_not_allow() {
+        let access = |overwrite: bool, destroy: &[&str]| Access::ReadWrite {
+            overwrite,
+            destroy: destroy.iter().map(|&name| name.to_owned()).collect(),
+        };
+        let refused = |asked: &Access, allowed: &Access| beyond(asked, allowed).is_some();
+        assert!(refused(&access(false, &[]), &Access::ReadOnly));
+        assert!(refused(&access(true, &[]), &access(false, &["a"])));
+        assert!(refused(&access(false, &["a", "b"]), &access(true, &["a"])));
+        assert!(!refused(&access(true, &["a"]), &access(true, &["b", "a"])));
+        assert!(!refused(&Access::ReadOnly, &Access::ReadOnly));
+    }
 }

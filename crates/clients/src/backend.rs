@@ -2,6 +2,7 @@
 //! measurement.
 
 use crate::fleet::{Agents, interrupted};
+use crate::link::Link;
 use crate::protocol::Request;
 use crate::split::{Share, split};
 use record::{
@@ -56,7 +57,7 @@ impl TrialBackend for ClientsBackend {
             return Err(TrialError::Interrupted);
         }
         // Clocks drift by microseconds a second: those of the first trial do for no later one.
-        agents.read_clocks(|_, link, clock| link.clock = clock).map_err(|error| told(&error))?;
+        agents.read_clocks(Link::set_clock).map_err(|error| told(&error))?;
         let shares = split(workload, seed, agents.links.len() as u32, self.sharing.0);
         let set = self.set;
         let request = |share: &Share| {
@@ -74,9 +75,10 @@ impl TrialBackend for ClientsBackend {
         let longest = spans.iter().fold(BESIDE, |sum, span| sum + Duration::from_nanos(span.0));
         let trials =
             agents.trial(&requests, (window, longest), tick).map_err(|error| told(&error))?;
-        let mut after: Vec<Option<ClientClock>> = vec![None; shares.len()];
+        let before: Vec<Reading> = agents.links.iter().map(Reading::of).collect();
+        let mut after: Vec<Option<Reading>> = vec![None; shares.len()];
         agents
-            .read_clocks(|rank, _, clock| after[rank] = Some(clock))
+            .read_clocks(|link, clock, at| after[link.rank] = Some(Reading { clock, at }))
             .or_else(|error| if error.interrupted() { Ok(()) } else { Err(told(&error)) })?;
         let back: Vec<Option<Back>> = trials
             .each
@@ -96,38 +98,47 @@ impl TrialBackend for ClientsBackend {
         let skews: Vec<Option<Skew>> = (0..shares.len())
             .map(|rank| {
                 let totals = &back[rank].as_ref()?.totals;
-                let clock = agents.links[rank].clock;
-                Some(Skew::of(trials.begin, totals.window.begin, clock, after[rank]))
+                let length = totals.end.since(totals.window.begin);
+                Some(Skew::of(
+                    trials.begin,
+                    (totals.window.begin, length),
+                    before[rank],
+                    after[rank],
+                ))
             })
             .collect();
         let each = (0..shares.len()).map(|rank| {
             let (link, share) = (&agents.links[rank], &shares[rank]);
-            let drift = after[rank].map(|after| after.offset_ns - link.clock.offset_ns);
+            let drift = after[rank].map(|after| after.clock.offset_ns - link.clock.offset_ns);
+            // One that went after it had delivered is missing in nothing, nor is one without jobs.
+            let missing = share.jobs > 0 && back[rank].is_none();
             Client {
                 rank: rank as u32,
                 host: link.host.clone(),
                 hostname: link.hostname.clone(),
                 first_job: share.rank_first_job,
                 jobs: share.jobs,
+                depth: Some(share.jobs * share.workload.iodepth),
                 clock: ClientClock { drift_ns: drift, ..link.clock },
                 begin_skew_ns: skews[rank].map(|skew| skew.late_ns),
                 share: None,
                 iops_per_job: None,
                 trial_id: back[rank].as_ref().map(|back| back.trial.id.clone()),
-                lost: link.lost.clone(),
+                lost: link.lost.clone().filter(|_| missing),
             }
         });
         let mut clients = Clients {
             sharing: self.sharing.0,
             sharing_reason: self.sharing.1.clone(),
             launched_by: agents.launched_by.clone(),
+            processes: agents.processes,
             start_spread_ns: None,
             start_spread_error_ns: None,
             common_window_ns: None,
             jain_index: None,
             each: each.collect(),
         };
-        spread(&mut clients, &skews.into_iter().flatten().collect::<Vec<_>>(), &measurement);
+        spread(&mut clients, &skews.into_iter().flatten().collect::<Vec<_>>());
         let mut trials: Vec<Trial> = back.into_iter().flatten().map(|back| back.trial).collect();
         shares_of(&mut clients, &trials);
         let boots: Vec<_> = agents.links.iter().map(|link| link.boot.as_ref()).collect();
@@ -159,40 +170,72 @@ fn told(error: &SessionError) -> TrialError {
     }
 }
 
+/// A clock, and when it was read, by that of the coordinator.
+#[derive(Clone, Copy)]
+struct Reading {
+    clock: ClientClock,
+    at: Nanos,
+}
+
+impl Reading {
+    fn of(link: &Link) -> Self {
+        Self { clock: link.clock, at: link.clock_read }
+    }
+}
+
 /// When a client began, against the agreed moment.
 #[derive(Clone, Copy)]
 struct Skew {
     late_ns: i64,
     error_ns: u64,
+    /// From its begin to its end.
+    length: Nanos,
 }
 
 impl Skew {
-    /// Its begin by the clock of the coordinator: by the offset before, or, where the clock was read again,
-    /// halfway to the one after, with half of the drift as a further error.
-    fn of(agreed: Nanos, began: Nanos, before: ClientClock, after: Option<ClientClock>) -> Self {
-        let drift = after.map_or(0, |after| after.offset_ns - before.offset_ns);
-        let offset = i128::from(before.offset_ns) + i128::from(drift / 2);
+    /// Its begin by the clock of the coordinator. Where the clock was read again after the run, the offset is
+    /// that on the straight line between both readings. A clock does not drift evenly: the error grows by
+    /// what it is off where up to the begin, or from it on, it drifted at anything from nothing to twice the
+    /// mean.
+    fn of(
+        agreed: Nanos,
+        (began, length): (Nanos, Nanos),
+        before: Reading,
+        after: Option<Reading>,
+    ) -> Self {
+        let after = after.unwrap_or(before);
+        let drift = after.clock.offset_ns - before.clock.offset_ns;
+        let (passed, between) = (agreed.since(before.at), after.at.since(before.at));
+        let way = if between.0 == 0 { 0.0 } else { passed.0 as f64 / between.0 as f64 };
+        let way = way.clamp(0.0, 1.0);
+        let offset = i128::from(before.clock.offset_ns) + (drift as f64 * way).round() as i128;
         let late = i128::from(began.0) - offset - i128::from(agreed.0);
-        let error = before.error_ns.max(after.map_or(Nanos(0), |after| after.error_ns));
-        let late_ns = i64::try_from(late).unwrap_or_default();
-        Self { late_ns, error_ns: error.0 + drift.unsigned_abs().div_ceil(2) }
+        let uneven = drift.unsigned_abs() as f64 * way.min(1.0 - way);
+        let error = before.clock.error_ns.max(after.clock.error_ns).0 + uneven.ceil() as u64;
+        Self { late_ns: i64::try_from(late).unwrap_or_default(), error_ns: error, length }
+    }
+
+    /// When it ended after the agreed moment.
+    fn end(&self) -> i128 {
+        i128::from(self.late_ns) + i128::from(self.length.0)
     }
 }
 
 /// How far apart they began, and what their windows have in common.
-fn spread(clients: &mut Clients, skews: &[Skew], measurement: &Measurement) {
-    let first = skews.iter().min_by_key(|skew| skew.late_ns);
-    let last = skews.iter().max_by_key(|skew| skew.late_ns);
-    let (Some(first), Some(last)) = (first, last) else { return };
-    let apart = last.late_ns.abs_diff(first.late_ns);
+fn spread(clients: &mut Clients, skews: &[Skew]) {
+    let first = skews.iter().map(|skew| skew.late_ns).min();
+    let last = skews.iter().map(|skew| skew.late_ns).max();
+    let end = skews.iter().map(Skew::end).min();
+    let (Some(first), Some(last), Some(end)) = (first, last, end) else { return };
     // The two that seem to be the outermost need not be.
     let mut errors: Vec<u64> = skews.iter().map(|skew| skew.error_ns).collect();
     errors.sort_unstable();
     let error = errors.iter().rev().take(2).sum::<u64>();
     let error = if skews.len() < 2 { 0 } else { error };
-    clients.start_spread_ns = Some(Nanos(apart));
+    let common = (end - i128::from(last) - i128::from(error)).max(0);
+    clients.start_spread_ns = Some(Nanos(last.abs_diff(first)));
     clients.start_spread_error_ns = Some(Nanos(error));
-    clients.common_window_ns = Some(Nanos(measurement.end.0.saturating_sub(apart + error)));
+    clients.common_window_ns = Some(Nanos(u64::try_from(common).unwrap_or(u64::MAX)));
 }
 
 /// What each did of all.
@@ -206,6 +249,58 @@ fn shares_of(clients: &mut Clients, trials: &[Trial]) {
         client.share = (all > 0).then(|| trial.completed() as f64 / all as f64);
         client.iops_per_job = (seconds > 0.0).then_some(per_job);
     }
-    let rates: Vec<f64> = clients.each.iter().filter_map(|client| client.iops_per_job).collect();
+    let rated = if clients.equally_deep() { clients.per_job() } else { clients.per_slot() };
+    let rates: Vec<f64> = rated.into_iter().map(|(_, rate)| rate).collect();
     clients.jain_index = jain_index(&rates);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(at: u64, offset_ns: i64, error: u64) -> Reading {
+        let clock = ClientClock { offset_ns, error_ns: Nanos(error), ..ClientClock::default() };
+        Reading { clock, at: Nanos(at) }
+    }
+
+    #[test]
+    fn the_offset_at_the_begin_lies_between_the_readings_where_the_begin_does() {
+        let before = reading(1_000, 500, 10);
+        // A tenth of the way, on which the clock went ahead by 400.
+        let skew = |after| Skew::of(Nanos(2_000), (Nanos(2_540), Nanos(8_000)), before, after);
+        let both = skew(Some(reading(11_000, 900, 20)));
+        assert_eq!((both.late_ns, both.error_ns), (0, 20 + 40));
+        let one = skew(None);
+        assert_eq!((one.late_ns, one.error_ns), (40, 10));
+    }
+
+    fn clients() -> Clients {
+        Clients {
+            sharing: TargetSharing::Shared,
+            sharing_reason: String::new(),
+            launched_by: String::new(),
+            processes: None,
+            start_spread_ns: None,
+            start_spread_error_ns: None,
+            common_window_ns: None,
+            jain_index: None,
+            each: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_common_window_is_from_the_last_begin_to_the_first_end() {
+        let skew = |late_ns, length| Skew { late_ns, error_ns: 3, length: Nanos(length) };
+        for (skews, common) in [
+            (&[skew(0, 1_000), skew(20, 1_000)][..], 1_000 - 20 - 6),
+            // The one that began first was done long before the other.
+            (&[skew(-10, 400), skew(20, 1_000)], 390 - 20 - 6),
+            (&[skew(0, 100), skew(500, 1_000)], 0),
+            (&[skew(7, 100)], 100),
+        ] {
+            let mut clients = clients();
+            spread(&mut clients, skews);
+            assert_eq!(clients.common_window_ns, Some(Nanos(common)));
+        }
+    }
 }

@@ -21,6 +21,9 @@ const EXCHANGES: u32 = 16;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long a launcher has to bring up its agent: a login with a slow name service takes many seconds.
 const LAUNCH_TIME: Duration = Duration::from_secs(60);
+/// How long targets may take to be opened: a file system whose server is gone answers never, while the
+/// agent goes on with its signs of life.
+pub(crate) const OPEN_TIME: Duration = Duration::from_secs(60);
 /// Least time from the agreement on a begin to the begin: messages and threads are awake by then.
 const LEAD: Nanos = Nanos(50_000_000);
 
@@ -35,6 +38,8 @@ pub(crate) struct Agents {
     silence: Duration,
     /// What started them.
     pub(crate) launched_by: String,
+    /// How many processes a launcher started, if it did.
+    pub(crate) processes: Option<u32>,
     /// Gone once they are not needed any more.
     alive: Arc<()>,
 }
@@ -54,10 +59,11 @@ impl Agents {
             silence,
             alive: Arc::new(()),
             launched_by: launch.words(),
+            processes: launch.processes,
         };
         agents.give_signs_of_life();
         agents.greet()?;
-        agents.read_clocks(|_, link, clock| link.clock = clock)?;
+        agents.read_clocks(Link::set_clock)?;
         agents.nobody_lost()?;
         Ok(agents)
     }
@@ -119,28 +125,31 @@ impl Agents {
     /// each other.
     pub(crate) fn read_clocks(
         &mut self,
-        mut set: impl FnMut(usize, &mut Link, ClientClock),
+        mut set: impl FnMut(&mut Link, ClientClock, Nanos),
     ) -> Result<()> {
         for rank in 0..self.links.len() {
             let mut best = ClientClock { round_trip_ns: Nanos(u64::MAX), ..ClientClock::default() };
+            let mut read_at = Nanos(0);
             for _ in 0..EXCHANGES {
                 if self.links[rank].lost.is_some() {
                     break;
                 }
                 let sent = MonotonicClock.now();
                 self.links[rank].ask(&Request::Clock { sent });
-                let Some((read, back)) = self.clock_answer(rank, sent)? else { break };
-                let (received, replied) = read;
+                let Some(((received, replied), back)) = self.clock_answer(rank, sent)? else {
+                    break;
+                };
                 let trip = Nanos(back.since(sent).0.saturating_sub(replied.since(received).0));
                 best.exchanges += 1;
                 if trip < best.round_trip_ns {
                     best.round_trip_ns = trip;
+                    read_at = sent.plus(Nanos(back.since(sent).0 / 2));
                     best.error_ns = Nanos(trip.0.div_ceil(2));
                     best.offset_ns = offset_ns((sent, back), (received, replied));
                 }
             }
             if best.exchanges > 0 {
-                set(rank, &mut self.links[rank], best);
+                set(&mut self.links[rank], best, read_at);
             }
         }
         Ok(())
@@ -198,19 +207,21 @@ impl Agents {
         }
     }
 
-    /// Asks all that are there, and waits for an answer of each.
+    /// Asks all that are there, and waits for an answer of each; `within` is the time that it may take, where
+    /// that is known.
     ///
     /// # Errors
     /// If one is lost, says that it cannot, or the user interrupts it.
     pub(crate) fn ask_all<T>(
         &mut self,
         request: impl Fn(usize) -> Request,
+        within: Option<Duration>,
         mut take: impl FnMut(Reply) -> Option<T>,
     ) -> Result<Vec<T>> {
         for (rank, link) in self.links.iter_mut().enumerate() {
             link.ask(&request(rank));
         }
-        let answers = self.collect(self.silence, None, &mut take)?;
+        let answers = self.collect(self.silence, within, &mut take)?;
         self.nobody_lost()?;
         Ok(answers.into_iter().flatten().collect())
     }

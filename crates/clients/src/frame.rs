@@ -51,11 +51,11 @@ pub fn read(from: &mut impl BufRead) -> io::Result<Option<Frame>> {
     while at < MARK.len() {
         match byte(from)? {
             None if head.is_empty() => return Ok(None),
-            None | Some(b'\n') => return Ok(Some(noise(&head))),
+            None | Some(b'\n') => return Ok(Some(Frame::Noise(lossy(&head)))),
             Some(next) if next == MARK.as_bytes()[at] => head.push(next),
             Some(next) => {
                 head.push(next);
-                return rest_of_line(from, head).map(Some);
+                return rest_of_line(from, head).map(|line| Some(Frame::Noise(line)));
             }
         }
         at += 1;
@@ -86,8 +86,20 @@ fn byte(from: &mut impl BufRead) -> io::Result<Option<u8>> {
     Ok((from.read(&mut one)? > 0).then_some(one[0]))
 }
 
+/// Reads a line of a stream without frames, cut where it is long; `None` at the end of the stream.
+///
+/// # Errors
+/// Those of the stream.
+pub fn line(from: &mut impl BufRead) -> io::Result<Option<String>> {
+    match byte(from)? {
+        None => Ok(None),
+        Some(b'\n') => Ok(Some(String::new())),
+        Some(first) => rest_of_line(from, vec![first]).map(Some),
+    }
+}
+
 /// A line that is no frame, of which the start is known.
-fn rest_of_line(from: &mut impl BufRead, mut line: Vec<u8>) -> io::Result<Frame> {
+fn rest_of_line(from: &mut impl BufRead, mut line: Vec<u8>) -> io::Result<String> {
     loop {
         let room = NOISE_KEPT.saturating_sub(line.len() as u64).max(1);
         let mut piece = Vec::new();
@@ -96,13 +108,14 @@ fn rest_of_line(from: &mut impl BufRead, mut line: Vec<u8>) -> io::Result<Frame>
             line.extend_from_slice(&piece);
         }
         if read == 0 || piece.ends_with(b"\n") {
-            return Ok(noise(&line));
+            return Ok(lossy(&line));
         }
     }
 }
 
-fn noise(line: &[u8]) -> Frame {
-    Frame::Noise(String::from_utf8_lossy(line).trim_end().to_owned())
+/// A program may say anything in any encoding, and what it says is wanted all the same.
+fn lossy(line: &[u8]) -> String {
+    String::from_utf8_lossy(line).trim_end().to_owned()
 }
 
 fn broken(why: &str) -> io::Error {
@@ -144,6 +157,16 @@ mod tests {
         let frames = all(&bytes).expect("it is whole");
         assert!(matches!(&frames[0], Frame::Noise(line) if line.len() as u64 == NOISE_KEPT));
         assert_eq!(frames[1..], [Frame::Text(b"{}".to_vec())]);
+    }
+
+    #[test]
+    fn a_line_that_is_no_utf_8_does_not_end_the_stream() {
+        let mut from = &b"caf\xe9\n\nPermission denied"[..];
+        let mut next = || line(&mut from).expect("a slice can be read");
+        assert_eq!(next().as_deref(), Some("caf\u{fffd}"));
+        assert_eq!(next().as_deref(), Some(""));
+        assert_eq!(next().as_deref(), Some("Permission denied"));
+        assert_eq!(next(), None);
     }
 
     #[test]

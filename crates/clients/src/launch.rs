@@ -5,6 +5,7 @@
 //! does, and an option may hide in a name, so that names are made of the characters of names.
 
 use crate::link::{Event, Link};
+use record::shell_word;
 use session::{SessionError, StopFlag};
 use std::sync::mpsc;
 
@@ -18,6 +19,8 @@ pub struct Launch {
     template: Vec<String>,
     /// Where agents that have come by themselves wait.
     joined: Option<Joined>,
+    /// How many those are.
+    pub(crate) processes: Option<u32>,
 }
 
 /// Ranks that come by themselves: each with its streams.
@@ -73,18 +76,32 @@ impl Launch {
                 "--launch has neither {host} nor {rank}: all agents would be started in one place",
             ));
         }
-        Ok(Self { hosts, template, joined: None })
+        Ok(Self { hosts, template, joined: None, processes: None })
     }
 
-    /// Agents that come by themselves.
+    /// So many agents that come by themselves.
     #[must_use]
-    pub fn joined(words: &str, joined: Joined) -> Self {
-        Self { hosts: Vec::new(), template: vec![words.to_owned()], joined: Some(joined) }
+    pub fn joined(words: &str, processes: u32, joined: Joined) -> Self {
+        Self {
+            hosts: Vec::new(),
+            template: vec![words.to_owned()],
+            joined: Some(joined),
+            processes: Some(processes),
+        }
     }
 
-    /// The template, as it was typed.
+    /// The template, cut into the same words as what was typed; or what started those that came by
+    /// themselves.
     pub(crate) fn words(&self) -> String {
-        self.template.join(" ")
+        if self.processes.is_some() {
+            return self.template.join(" ");
+        }
+        let quoted = |word: &String| match shlex::split(word) {
+            // Braces are nothing to a template: the word is left as people write it.
+            Some(cut) if cut == [word.as_str()] => word.clone(),
+            _ => shell_word(word),
+        };
+        self.template.iter().map(quoted).collect::<Vec<_>>().join(" ")
     }
 
     /// Starts them.
@@ -144,6 +161,7 @@ mod tests {
         let launch = launch.expect("it is a template");
         let words: Vec<String> = launch.template.iter().map(|word| fill(word, 1, "b")).collect();
         assert_eq!(words, ["ip", "netns", "exec", "b", "half power", "agent", "1"]);
+        assert_eq!(launch.words(), "ip netns exec {host} 'half power' agent {rank}");
         assert!(Launch::new("a", "ssh 'x").is_err());
         assert!(Launch::new("a,b", "ssh host halfpower").is_err());
         assert!(Launch::new(" , ", "x {host}").is_err());

@@ -3,9 +3,9 @@
 use crate::frame::{self, Frame};
 use crate::protocol::{Reply, Request};
 use engine::{Clock, MonotonicClock};
-use record::{ClientClock, LostClient, LostKind, Nanos};
+use record::{ClientClock, LostClient, LostKind, Nanos, shell_word};
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
@@ -38,12 +38,16 @@ type Lines = Arc<Mutex<VecDeque<String>>>;
 
 /// An agent.
 pub(crate) struct Link {
+    /// Its number, from 0.
+    pub(crate) rank: usize,
     /// As it was named.
     pub(crate) host: String,
     pub(crate) hostname: String,
     pub(crate) boot: Option<String>,
     pub(crate) default_engine: bool,
     pub(crate) clock: ClientClock,
+    /// When that was read, by the clock of the coordinator.
+    pub(crate) clock_read: Nanos,
     /// When it was heard last.
     pub(crate) heard: Instant,
     /// Why it is none any more.
@@ -68,11 +72,14 @@ impl Link {
         events: &mpsc::Sender<Event>,
     ) -> Result<Self, String> {
         let (program, arguments) = words.split_first().ok_or("--launch names no program")?;
-        let mut child = Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+        let mut command = Command::new(program);
+        command.args(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A terminal sends Ctrl-C to all processes of its group: those that carry the messages would end
+        // with what was measured still on its way.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command
             .spawn()
             .map_err(|error| format!("cannot start {program:?} (--launch): {error}"))?;
         let (to, from, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -81,10 +88,11 @@ impl Link {
         };
         let mut link = Self::on(rank, host, from, to, events);
         link.child = Some(child);
-        link.words = words.join(" ");
+        link.words = words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
         let said = Arc::clone(&link.said);
         thread::spawn(move || {
-            for line in BufReader::new(errors).lines().map_while(Result::ok) {
+            let mut errors = BufReader::new(errors);
+            while let Ok(Some(line)) = frame::line(&mut errors) {
                 keep(&said, &line);
             }
         });
@@ -103,11 +111,13 @@ impl Link {
         let (noise, events) = (Arc::clone(&said), events.clone());
         thread::spawn(move || listen(rank, from, &noise, &events));
         Self {
+            rank,
             host: host.to_owned(),
             hostname: String::new(),
             boot: None,
             default_engine: false,
             clock: ClientClock::default(),
+            clock_read: Nanos(0),
             heard: Instant::now(),
             lost: None,
             progress: None,
@@ -122,6 +132,11 @@ impl Link {
     /// Asks it something; what cannot be sent is known by the end of its stream.
     pub(crate) fn ask(&mut self, request: &Request) {
         say(&self.to, request);
+    }
+
+    /// Its clock, and when that was read.
+    pub(crate) fn set_clock(&mut self, clock: ClientClock, read: Nanos) {
+        (self.clock, self.clock_read) = (clock, read);
     }
 
     /// Where it is asked, for the thread that gives signs of life.
@@ -192,9 +207,18 @@ impl Drop for Link {
             }
             thread::sleep(Duration::from_millis(5));
         }
-        let _ = child.kill();
+        kill_all(child);
         let _ = child.wait();
     }
+}
+
+/// Ends a child that has not ended, with what it started: its group is its own.
+fn kill_all(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
 }
 
 /// Sends something, unless the agent is gone.

@@ -3,12 +3,13 @@
 //! A launcher starts the same command many times and tells each its number. Number 0 coordinates: it listens
 //! and writes where into a file, and the others look for that file, connect and serve it as agents. What is
 //! written is readable by its user alone and holds a secret, without which a connection is closed. On one
-//! machine the file lies in the folder for temporary files and only this machine can connect; over several
-//! it has to be named, in a folder that all see. Rejected: linking MPI by default (each of its libraries has
+//! machine the file lies in the user's folder for such files, or in that for temporary files, and only this
+//! machine can connect; over several it has to be named, in a folder that all see. Its name can be guessed,
+//! so that a file of another user, or one that others can read or write, is not believed. Rejected: linking MPI by default (each of its libraries has
 //! another binary interface, so that one program would run under one of them), and reading standard input,
 //! which launchers give to rank 0 alone.
 
-use crate::agent::serve;
+use crate::agent::{serve, serve_within};
 use crate::launch::{JoinedAgent, Launch};
 use session::{SessionError, StopFlag};
 use std::collections::hash_map::RandomState;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
+use target::Access;
 
 /// How long ranks wait for each other.
 const MEETING_TIME: Duration = Duration::from_secs(60);
@@ -44,7 +46,7 @@ const MACHINES: [&str; 2] = ["SLURM_STEP_NUM_NODES", "SLURM_NNODES"];
 const JOBS: [&str; 3] = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "SLURM_JOB_ID"];
 
 /// The place of this process among those that a launcher started.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Rank {
     /// Its number, from 0.
     pub number: u32,
@@ -54,6 +56,8 @@ pub struct Rank {
     file: PathBuf,
     /// Whether only this machine may connect.
     local: bool,
+    /// What it may do to targets at most.
+    allowed: Option<Access>,
 }
 
 impl Rank {
@@ -89,7 +93,9 @@ impl Rank {
                 let job = job.unwrap_or_else(|| format!("of-{}", parent()));
                 let plain = |it: char| if it.is_ascii_alphanumeric() { it } else { '-' };
                 let job: String = job.chars().map(plain).collect();
-                std::env::temp_dir().join(format!("halfpower-{job}.rendezvous"))
+                let own = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+                let own = own.filter(|folder| folder.is_absolute() && folder.is_dir());
+                own.unwrap_or_else(std::env::temp_dir).join(format!("halfpower-{job}.rendezvous"))
             }
             None => {
                 return Err(SessionError::usage(
@@ -98,7 +104,14 @@ impl Rank {
                 ));
             }
         };
-        Ok(Self { number: rank, of, launcher, file, local })
+        Ok(Self { number: rank, of, launcher, file, local, allowed: None })
+    }
+
+    /// Number 0 can have done here at most what the command line of this process allows; without this, what
+    /// its own allows.
+    #[must_use]
+    pub fn allowing(self, access: Access) -> Self {
+        Self { allowed: Some(access), ..self }
     }
 
     /// The launch of number 0: it waits for the others, and takes part itself.
@@ -106,7 +119,7 @@ impl Rank {
     pub fn launch(&self) -> Launch {
         let rank = self.clone();
         let words = format!("{} ({} processes)", self.launcher, self.of);
-        Launch::joined(&words, Box::new(move |stop| rank.gather(stop)))
+        Launch::joined(&words, self.of, Box::new(move |stop| rank.gather(stop)))
     }
 
     /// Finds number 0 and serves it until it has finished.
@@ -119,7 +132,7 @@ impl Rank {
             SessionError::NoResult(format!("rank {}: {error}", self.number))
         };
         let from = stream.try_clone().map_err(failed)?;
-        serve(from, stream, stop).map_err(failed)
+        serve_within(from, stream, stop, self.allowed.clone()).map_err(failed)
     }
 
     fn find(&self, stop: &StopFlag) -> Result<TcpStream, SessionError> {
@@ -142,7 +155,7 @@ impl Rank {
     /// One look: a file of an earlier job, or one that is about to be replaced, leads nowhere.
     fn try_find(&self) -> std::io::Result<TcpStream> {
         let mut text = String::new();
-        File::open(&self.file)?.take(INTRODUCTION_BYTES).read_to_string(&mut text)?;
+        open_own(&self.file)?.take(INTRODUCTION_BYTES).read_to_string(&mut text)?;
         let wrong = || std::io::Error::other("the file does not say where rank 0 listens");
         let (address, secret) = text.trim().split_once(' ').ok_or_else(wrong)?;
         let mut stream = TcpStream::connect(address)?;
@@ -226,7 +239,7 @@ fn introduced(stream: TcpStream, secret: &str) -> std::io::Result<(usize, Joined
     stream.set_read_timeout(Some(INTRODUCTION))?;
     let mut line = String::new();
     BufReader::new((&stream).take(INTRODUCTION_BYTES)).read_line(&mut line)?;
-    let said = line.trim_end().split_once(' ').filter(|(said, _)| *said == secret);
+    let said = line.trim_end().split_once(' ').filter(|(said, _)| same(said, secret));
     let named = said.and_then(|(_, rank)| {
         let (rank, host) = rank.split_once(' ')?;
         Some((rank.parse::<usize>().ok().filter(|rank| *rank > 0)?, host))
@@ -236,6 +249,50 @@ fn introduced(stream: TcpStream, secret: &str) -> std::io::Result<(usize, Joined
     stream.set_read_timeout(None)?;
     let from = Box::new(stream.try_clone()?);
     Ok((rank, JoinedAgent { host: format!("{rank}:{host}"), from, to: Box::new(stream) }))
+}
+
+/// Whether two texts are the same, in a time that does not tell where they differ.
+fn same(one: &str, other: &str) -> bool {
+    let differ = one.bytes().zip(other.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
+    one.len() == other.len() && std::hint::black_box(differ) == 0
+}
+
+/// Opens a file that nobody but this user can have written, and nobody else can read.
+#[cfg(unix)]
+fn open_own(path: &Path) -> std::io::Result<File> {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+    // What somebody else put there may be a link, or a pipe that keeps the one who opens it.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(|error| {
+        match rustix::io::Errno::from_io_error(&error) {
+            Some(rustix::io::Errno::LOOP) => refused("it is a link"),
+            _ => error,
+        }
+    })?;
+    // Of the file that is open: the name may mean another one by now.
+    let facts = file.metadata()?;
+    if !facts.is_file() {
+        return Err(refused("it is no file"));
+    }
+    if facts.uid() != rustix::process::geteuid().as_raw() {
+        return Err(refused("it belongs to another user"));
+    }
+    if facts.mode() & 0o077 != 0 {
+        return Err(refused("others than its user may read or write it"));
+    }
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+fn open_own(path: &Path) -> std::io::Result<File> {
+    File::open(path)
+}
+
+#[cfg(unix)]
+fn refused(why: &str) -> std::io::Error {
+    let text = format!("{why}, and is not believed; remove it, or name another by --rendezvous");
+    std::io::Error::new(std::io::ErrorKind::PermissionDenied, text)
 }
 
 /// A file that goes away again.
@@ -289,6 +346,41 @@ mod tests {
             found.map(|(_, value)| (*value).to_owned())
         };
         Rank::of(&of, file.map(Path::new))
+    }
+
+    #[test]
+    fn secrets_are_the_same_or_not() {
+        assert!(same("ab", "ab"));
+        assert!(!same("ab", "ac") && !same("ab", "a") && !same("", "a"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_another_could_have_made_is_not_believed() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        let _meeting = Meeting::open(&file, "127.0.0.1:1 x").expect("it can be made");
+        assert!(open_own(&file).is_ok());
+        symlink(&file, &link).expect("a link can be made");
+        let why = |path: &Path| open_own(path).expect_err("it is refused").to_string();
+        assert!(why(&link).starts_with("it is a link"), "{}", why(&link));
+        assert!(why(folder.path()).starts_with("it is no file"), "{}", why(folder.path()));
+        let open = std::fs::Permissions::from_mode(0o604);
+        std::fs::set_permissions(&file, open).expect("it is ours");
+        assert!(why(&file).starts_with("others than its user"), "{}", why(&file));
+    }
+
+    #[test]
+    fn the_folder_of_the_user_is_preferred_where_it_is_there() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let there = folder.path().to_str().expect("it is a text");
+        let gone = format!("{there}/none");
+        for (named, expected) in [(there, folder.path()), (&gone, &std::env::temp_dir())] {
+            let one = [("PMI_RANK", "0"), ("PMI_SIZE", "1"), ("XDG_RUNTIME_DIR", named)];
+            let found = rank(&one, None).expect("it says all");
+            assert_eq!(found.file.parent(), Some(expected));
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Targets on all agents, behind the same steps as targets here.
 
 use crate::backend::ClientsBackend;
-use crate::fleet::{Agents, Result};
+use crate::fleet::{Agents, OPEN_TIME, Result};
 use crate::launch::{Launch, fill};
 use crate::protocol::{Reply, Request};
 use record::{
@@ -83,7 +83,7 @@ impl Opener for Clients {
             size,
             min_request,
         };
-        let opened = agents.ask_all(request, |reply| match reply {
+        let opened = agents.ask_all(request, Some(OPEN_TIME), |reply| match reply {
             Reply::Opened { facts, identities, alignment, writable } => {
                 Some(Opened { facts, identities, alignment, writable })
             }
@@ -168,10 +168,10 @@ struct Everywhere {
 }
 
 impl Everywhere {
-    fn do_all(&self, request: &Request) -> Result<()> {
+    fn do_all(&self, request: &Request, within: Option<Duration>) -> Result<()> {
         let mut agents = self.agents.borrow_mut();
         let done = |reply| matches!(reply, Reply::Done).then_some(());
-        agents.ask_all(|_| request.clone(), done).map(drop)
+        agents.ask_all(|_| request.clone(), within, done).map(drop)
     }
 }
 
@@ -194,11 +194,11 @@ impl TargetsElsewhere for Everywhere {
 
     fn look_at_area(&self, workload: &Workload) -> Result<()> {
         let workload = Box::new(workload.clone());
-        self.do_all(&Request::LookAtArea { set: self.set, workload })
+        self.do_all(&Request::LookAtArea { set: self.set, workload }, None)
     }
 
     fn open_mode(&self, cache: CacheMode, write: bool) -> Result<()> {
-        self.do_all(&Request::OpenMode { set: self.set, cache, write })
+        self.do_all(&Request::OpenMode { set: self.set, cache, write }, Some(OPEN_TIME))
     }
 
     fn prepare(
@@ -223,7 +223,7 @@ impl TargetsElsewhere for Everywhere {
             engine,
             seed: seed.wrapping_add((rank as u64) << 16),
         };
-        let prepared = agents.ask_all(request, |reply| match reply {
+        let prepared = agents.ask_all(request, None, |reply| match reply {
             Reply::Prepared { engine, findings } => Some((engine, findings)),
             _ => None,
         })?;
@@ -254,7 +254,7 @@ impl TargetsElsewhere for Everywhere {
             _ => None,
         };
         let set = self.set;
-        let all = self.agents.borrow_mut().ask_all(|_| Request::Flush { set }, flushed)?;
+        let all = self.agents.borrow_mut().ask_all(|_| Request::Flush { set }, None, flushed)?;
         Ok(all.into_iter().fold(0.0, f64::max))
     }
 }

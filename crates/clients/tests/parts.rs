@@ -117,4 +117,11 @@ fn a_plan_that_asks_for_less_depth_than_there_are_clients_leaves_some_idle() {
     let dealt = split(&whole, 1, 4, TargetSharing::Shared);
     let depths: Vec<u32> = dealt.iter().map(|it| it.workload.iodepth).collect();
     assert_eq!(depths, [3, 3, 2, 2]);
+    // As the rules on clients that lag behind are tried with.
+    for (depth, expected) in [(4, [2, 1, 1]), (8, [3, 3, 2])] {
+        let whole = Workload { iodepth: depth, depth, ..whole.clone() };
+        let dealt = split(&whole, 1, 3, TargetSharing::Shared);
+        let depths: Vec<u32> = dealt.iter().map(|it| it.jobs * it.workload.iodepth).collect();
+        assert_eq!(depths, expected);
+    }
 }

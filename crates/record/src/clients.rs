@@ -34,17 +34,54 @@ pub struct Clients {
     pub sharing_reason: String,
     /// What started them: the words of the template, or how they came.
     pub launched_by: String,
+    /// How many processes a launcher started with one command, which found each other; absent where
+    /// agents were started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u32>,
     /// Time from the first begin to the last, by the clock of the coordinator; null where it is not known.
     pub start_spread_ns: Option<Nanos>,
     /// The largest error of that, from the errors of the clocks of both.
     pub start_spread_error_ns: Option<Nanos>,
     /// Time that the windows of all clients have in common, at least; null where it is not known.
     pub common_window_ns: Option<Nanos>,
-    /// Jain's index of the rates per job: 1 where all are equal, 1/n where one of n gets all; null with
-    /// fewer than two clients.
+    /// Jain's index of the rates per job, or, where jobs of different clients have different queue depths,
+    /// per request in flight: 1 where all are equal, 1/n where one of n gets all; null with fewer than two
+    /// clients.
     pub jain_index: Option<f64>,
     /// Each of them, in the order in which they were named.
     pub each: Vec<Client>,
+}
+
+impl Clients {
+    /// Those with a result, each with its requests per second and job.
+    #[must_use]
+    pub fn per_job(&self) -> Vec<(&Client, f64)> {
+        self.each.iter().filter_map(|client| Some((client, client.iops_per_job?))).collect()
+    }
+
+    /// Those with a result, each with its requests per second and request that it may have in flight.
+    #[must_use]
+    pub fn per_slot(&self) -> Vec<(&Client, f64)> {
+        let rate = |client: &Client| {
+            let depth = f64::from(client.depth.unwrap_or(client.jobs).max(1));
+            Some(client.iops_per_job? * f64::from(client.jobs) / depth)
+        };
+        self.each.iter().filter_map(|client| Some((client, rate(client)?))).collect()
+    }
+
+    /// Whether the jobs of all clients with a result have the same queue depth. They have not where a depth
+    /// was dealt out that is no multiple of the number of clients.
+    #[must_use]
+    pub fn equally_deep(&self) -> bool {
+        let rated = self.per_job();
+        // Depths of jobs as fractions, compared without a division.
+        let product =
+            |one: &Client, other: &Client| Some(u64::from(one.depth?) * u64::from(other.jobs));
+        rated.windows(2).all(|pair| {
+            let (one, other) = (pair[0].0, pair[1].0);
+            product(one, other) == product(other, one)
+        })
+    }
 }
 
 /// One machine of a load.
@@ -60,6 +97,10 @@ pub struct Client {
     pub first_job: u32,
     /// Its jobs; 0 where it had nothing to do.
     pub jobs: u32,
+    /// Requests that it may have in flight, of all its jobs: its share of the depth that was asked for;
+    /// absent in documents of before, in which jobs count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
     /// How its clock lies to that of the coordinator.
     pub clock: ClientClock,
     /// When its window began after the agreed moment, in ns, negative before it; null where it did not

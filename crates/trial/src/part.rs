@@ -92,7 +92,7 @@ pub fn together(parts: &[PartTotals]) -> Option<Measurement> {
     let mut sum = Measurement {
         window: Window { begin: Nanos(0), end: length },
         end: Nanos(0),
-        ended_by: None,
+        ended_by: ended_by(parts),
         totals: JobTotals::default(),
         before: Vec::new(),
         after: ProbeSample::default(),
@@ -110,8 +110,6 @@ pub fn together(parts: &[PartTotals]) -> Option<Measurement> {
     for part in parts {
         let begin = part.window.begin;
         sum.end = sum.end.max(part.end.since(begin));
-        // The gravest reason is that of all: reasons are declared in that order.
-        sum.ended_by = sum.ended_by.max(part.ended_by);
         let last = part.totals.last.since(begin);
         sum.totals.merge(&JobTotals { last, ..part.totals.clone() });
         sum.stuck.jobs += part.stuck.jobs;
@@ -124,4 +122,45 @@ pub fn together(parts: &[PartTotals]) -> Option<Measurement> {
         }
     }
     Some(sum)
+}
+
+/// Why all ended: the gravest reason of any that broke off, or what was asked for where each part came to it.
+/// One that ran out of its time did not, so that all together did not either.
+fn ended_by(parts: &[PartTotals]) -> Option<EndedBy> {
+    // Reasons are declared in the order of their gravity.
+    let gravest = parts.iter().filter_map(|part| part.ended_by).max()?;
+    let broke_off = gravest >= EndedBy::Failures;
+    (broke_off || parts.iter().all(|part| part.ended_by.is_some())).then_some(gravest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(ended_by: Option<EndedBy>) -> PartTotals {
+        PartTotals {
+            window: Window { begin: Nanos(5), end: Nanos(105) },
+            end: Nanos(105),
+            ended_by,
+            totals: JobTotals { last: Nanos(5), ..JobTotals::default() },
+            stuck: Stuck::default(),
+            harness: None,
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_is_done_only_where_each_part_did_it() {
+        use EndedBy::{Bytes, Interrupted, Passes, Silence};
+        for (each, all) in [
+            ([Some(Bytes), Some(Bytes)], Some(Bytes)),
+            ([Some(Bytes), None], None),
+            ([None, Some(Passes)], None),
+            ([None, None], None),
+            ([Some(Bytes), Some(Interrupted)], Some(Interrupted)),
+            ([None, Some(Silence)], Some(Silence)),
+        ] {
+            let sum = together(&each.map(part)).expect("there are parts");
+            assert_eq!(sum.ended_by, all, "{each:?}");
+        }
+    }
 }

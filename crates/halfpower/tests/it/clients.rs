@@ -54,7 +54,16 @@ fn printed(outcome: &Outcome) -> Trial {
 
 /// Starts a run of a minute and waits until the agent whose script wrote this file reads its target.
 fn under_way(stage: &Stage, more: &str, pid_file: &str) -> (Running, String) {
-    let mut command = program();
+    under_way_as(program(), stage, more, pid_file)
+}
+
+/// Likewise with a program that is set up otherwise.
+fn under_way_as(
+    mut command: std::process::Command,
+    stage: &Stage,
+    more: &str,
+    pid_file: &str,
+) -> (Running, String) {
     command.current_dir(stage.path());
     command.args(stage.words(&format!("--runtime 60s {more}")).split_whitespace());
     let mut running = Running::start(command);
@@ -210,6 +219,29 @@ fn an_interrupt_ends_all_agents_and_keeps_what_they_measured() {
 }
 
 #[test]
+fn ctrl_c_at_a_terminal_reaches_the_coordinator_alone_and_what_was_measured_is_printed() {
+    use std::os::unix::process::CommandExt;
+    requires!(Disk);
+    let stage = Stage::new();
+    for name in ["a", "b"] {
+        let pids = format!("echo $$ > {name}.pid; echo $PPID > coordinator.pid");
+        stage.script(name, &format!("{pids}; exec AGENT agent"));
+    }
+    let mut command = program();
+    command.process_group(0);
+    let (running, _) = under_way_as(command, &stage, "--hosts a,b", "b.pid");
+    // The group has the number of its first process, which is the coordinator: a terminal signals all of it.
+    let group = std::fs::read_to_string(stage.path().join("coordinator.pid")).unwrap();
+    let words = format!("kill -s INT -- -{}", group.trim());
+    assert!(std::process::Command::new("sh").args(["-c", &words]).status().unwrap().success());
+    let trial = running.end().expect(130).trial();
+    assert!(found(&trial.findings, FindingCode::Interrupted), "{:?}", codes(&trial));
+    assert!(!found(&trial.findings, FindingCode::ClientLost), "{:?}", codes(&trial));
+    assert!(trial.parts.len() == 2 && trial.completed() > 0);
+    assert!(trial.clients.as_ref().unwrap().each.iter().all(|client| client.lost.is_none()));
+}
+
+#[test]
 fn a_coordinator_that_is_killed_leaves_no_load_behind() {
     requires!(Disk);
     let stage = Stage::new();
@@ -274,6 +306,27 @@ fn a_client_whose_paced_agent_is_slower_straggles_and_the_shares_are_unequal() {
     let equal = trial::validity::findings(&slow);
     let none = |code| equal.iter().all(|finding| finding.code != code);
     assert!(none(FindingCode::ClientStraggles) && none(FindingCode::UnequalShares), "{equal:?}");
+    // Where depths differ, a client that does as much as the others is none that straggles, whether it is
+    // the depth or the target that limits them; one that is slow by both measures is.
+    for (depths, rates, found) in [
+        ([2, 1], [1_000.0, 500.0], false),
+        ([2, 1], [1_000.0, 1_000.0], false),
+        ([2, 1], [1_000.0, 100.0], true),
+        ([2, 1], [300.0, 1_000.0], true),
+    ] {
+        let clients = slow.clients.as_mut().unwrap();
+        for ((client, rate), depth) in clients.each.iter_mut().zip(rates).zip(depths) {
+            (client.iops_per_job, client.depth) = (Some(rate), Some(depth));
+        }
+        assert!(!clients.equally_deep());
+        let slots: Vec<f64> = clients.per_slot().iter().map(|(_, rate)| *rate).collect();
+        clients.jain_index = record::jain_index(&slots);
+        let findings = trial::validity::findings(&slow);
+        for code in [FindingCode::ClientStraggles, FindingCode::UnequalShares] {
+            let has = findings.iter().any(|finding| finding.code == code);
+            assert_eq!(has, found, "{depths:?} {rates:?} {code:?}");
+        }
+    }
     // Likewise begins that lie apart, a clock that is not known, and kernels that differ.
     let window = slow.result.duration_ns.0;
     for (spread, error, code) in [
@@ -283,9 +336,16 @@ fn a_client_whose_paced_agent_is_slower_straggles_and_the_shares_are_unequal() {
         let clients = slow.clients.as_mut().unwrap();
         clients.start_spread_ns = Some(record::Nanos(spread));
         clients.start_spread_error_ns = Some(record::Nanos(error));
+        clients.common_window_ns = Some(record::Nanos(window - spread - error));
         let found = trial::validity::findings(&slow);
         assert!(found.iter().any(|finding| finding.code == code), "{code:?}: {found:?}");
     }
+    // They began together, and one was done before the other.
+    let clients = slow.clients.as_mut().unwrap();
+    clients.start_spread_error_ns = Some(record::Nanos(0));
+    clients.common_window_ns = Some(record::Nanos(window / 2));
+    let found = trial::validity::findings(&slow);
+    assert!(found.iter().any(|finding| finding.code == FindingCode::ClientsApart), "{found:?}");
     slow.parts[1].environment.as_mut().unwrap().kernel = "2.6.32".to_owned();
     let found = trial::validity::findings(&slow);
     assert!(found.iter().any(|finding| finding.code == FindingCode::ClientsDiffer), "{found:?}");

@@ -18,6 +18,11 @@ pub(super) fn section(story: &mut Story, trial: &Trial) {
     section.table(rows, |t| {
         t.left("client", |row| row.0.host.clone());
         t.right("jobs", |row| number::count(f64::from(row.0.jobs))).expendable(2);
+        if !clients.equally_deep() {
+            t.right("depth", |row| {
+                Cell::or_empty(row.0.depth, |depth| number::count(f64::from(depth)))
+            });
+        }
         t.left(quantity("iops").title, |row| {
             let rate = row.1.map(|it| number::per_second(it.iops()).replace(" IOPS", ""));
             rate.unwrap_or_else(|| why_none(row.0))
@@ -66,14 +71,17 @@ fn fairness_text(clients: &Clients) -> String {
     let Some(index) = clients.jain_index else {
         return "not measured: there are fewer than two clients with a result".to_owned();
     };
-    let rated: Vec<(&Client, f64)> =
-        clients.each.iter().filter_map(|it| Some((it, it.iops_per_job?))).collect();
+    let (rated, per) = match clients.equally_deep() {
+        true => (clients.per_job(), "per job"),
+        // Deeper jobs do more: they are held against each other by what each request in flight did.
+        false => (clients.per_slot(), "per request in flight, as their depths differ,"),
+    };
     let as_if = index * rated.len() as f64;
     let slowest = rated.iter().min_by(|a, b| a.1.total_cmp(&b.1));
     let fastest = rated.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     let ends = slowest.zip(fastest).map(|(slow, fast)| {
         format!(
-            "; per job {} from {} (least) to {} from {} (most)",
+            "; {per} {} from {} (least) to {} from {} (most)",
             number::per_second(slow.1),
             slow.0.host,
             number::per_second(fast.1),
@@ -104,7 +112,8 @@ fn window_text(trial: &Trial, clients: &Clients) -> String {
     let whole = trial.result.duration_ns.0 as f64 + cut;
     match clients.common_window_ns {
         Some(common) => format!(
-            "all but {} at most; each client counts from its own begin, and rates are over all of it",
+            "all but {} at most, from the last begin to the first end; each client counts from its own begin, \
+             and rates are over all of it",
             number::time((whole - common.0 as f64).max(0.0))
         ),
         None => "not measured: no client began".to_owned(),
@@ -158,7 +167,8 @@ pub(super) fn findings(trial: &Trial) -> Vec<Finding> {
 }
 
 /// The command that repeats it: what each client was asked, and the clients. `None` where what they were
-/// asked cannot be said by flags, as where a queue depth was dealt out.
+/// asked cannot be said by flags, as where a queue depth was dealt out, and where a launcher started them,
+/// whose own words are not known here.
 pub(super) fn command(trial: &Trial) -> Option<String> {
     let Some(clients) = &trial.clients else { return Some(super::command(trial)) };
     let count = clients.each.len() as u32;
@@ -171,7 +181,7 @@ pub(super) fn command(trial: &Trial) -> Option<String> {
         workload.write_rate_iops,
         workload.stop.max_bytes.map(|bytes| bytes.0),
     ];
-    if count == 0 || !totals.into_iter().flatten().all(even) {
+    if count == 0 || clients.processes.is_some() || !totals.into_iter().flatten().all(even) {
         return None;
     }
     let each = |total: u64| total / u64::from(count);

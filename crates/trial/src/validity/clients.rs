@@ -1,8 +1,8 @@
 //! Whether the clients of a load made it together, and what each got of it.
 
 use record::{
-    Client, Clients, Confidence, Finding, FindingCode, LostKind, Trial, format_count, format_nanos,
-    format_share,
+    Client, Clients, Confidence, Finding, FindingCode, LostKind, TargetSharing, Trial,
+    format_count, format_nanos, format_share, jain_index,
 };
 
 /// Part of the window by which the begins of clients may differ, or their clocks be unsure: what each did
@@ -37,14 +37,16 @@ pub(super) fn lost(trial: &Trial) -> Option<Finding> {
             format_count(reason.ios as f64)
         )
     });
-    let lacking = clients.each.len() - count;
+    // Neither those that are missing nor those that had nothing to do.
+    let counted = clients.each.iter().filter(|client| client.counted()).count();
     Some(
         Finding::invalid(
             FindingCode::ClientLost,
             format!(
-                "{who}: {}. The figures are those of the other {lacking}, beside which its load ran for a \
-                 part of the window.{told}",
-                reason.reason
+                "{who}: {}. The figures are those of {counted} of {} clients, beside which its load ran for \
+                 a part of the window.{told}",
+                reason.reason,
+                clients.each.len()
             ),
             "Look at that machine and at what carries the connection, then run it again.",
         )
@@ -60,19 +62,28 @@ pub(super) fn apart(trial: &Trial) -> Option<Finding> {
     let window = trial.result.duration_ns.0.max(1) as f64;
     let (spread, error) = (clients.start_spread_ns?, clients.start_spread_error_ns?);
     let (spread, error) = (spread.0 as f64, error.0 as f64);
-    if spread > APART_MAX * window {
+    // What they have not in common, beyond what their clocks leave open.
+    let common = clients.common_window_ns.map_or(window - spread - error, |it| it.0 as f64);
+    let alone = (window - common - error).max(spread);
+    if alone > APART_MAX * window {
+        let why = if spread > APART_MAX * window {
+            format!("They began {} apart (±{})", format_nanos(spread), format_nanos(error))
+        } else {
+            "Some ended before the others".to_owned()
+        };
         return Some(
             Finding::warning(
                 FindingCode::ClientsApart,
                 format!(
-                    "The clients began {} apart (±{}), {} of the window: at its ends some had the target \
-                     for themselves.",
-                    format_nanos(spread),
-                    format_nanos(error),
-                    format_share(spread / window)
+                    "The windows of the clients have {} of {} in common, at least. {why}: for the rest of \
+                     the time, some had the target for themselves.",
+                    format_nanos(common.max(0.0)),
+                    format_nanos(window)
                 ),
-                "Use a longer --runtime, or less busy machines.",
+                "Use a longer --runtime, less busy machines, and no --io-size or --passes: those end each \
+                 client when it is done.",
             )
+            .with("in common", common.max(0.0), "ns")
             .with("apart", spread, "ns")
             .with("error", error, "ns"),
         );
@@ -94,52 +105,95 @@ pub(super) fn apart(trial: &Trial) -> Option<Finding> {
 }
 
 /// Clients that are much slower than the others.
+///
+/// Where a depth was dealt out unequally, twice the depth gives between as many and twice as many requests
+/// per second. So a client is slow there only if it is per job, which is unfair to the shallower ones, and
+/// per request in flight, which is unfair to the deeper ones.
 pub(super) fn straggler(trial: &Trial) -> Option<Finding> {
     let clients = trial.clients.as_ref()?;
-    let rated: Vec<(&Client, f64)> = rated(clients).collect();
-    if rated.len() < 2 || trial.workload.rate_iops.is_some() {
+    if trial.workload.rate_iops.is_some() {
         return None;
     }
-    let slowest = rated.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let others = rated.iter().filter(|(client, _)| client.rank != slowest.0.rank);
-    let others: Vec<f64> = others.map(|(_, rate)| *rate).collect();
-    let median = stats::median(others);
-    // Both rates with the half-widths of their intervals: what lies within them is no difference.
-    let unsure: f64 = rated.iter().map(|(client, _)| half_width(trial, client)).fold(0.0, f64::max);
-    let straggles = slowest.1 < STRAGGLES_BELOW * median
-        && slowest.1 * (1.0 + unsure) < median * (1.0 - unsure);
-    straggles.then(|| {
-        Finding::warning(
-            FindingCode::ClientStraggles,
-            format!(
-                "{} did {} requests per second and job, {} of the median of the others.",
-                slowest.0.host,
-                format_count(slowest.1.round()),
-                format_share(slowest.1 / median)
-            ),
-            "Compare its own trial with another one's: latency, processors, network, mount options.",
-        )
-        .with("its rate per job", slowest.1, "1/s")
-        .with("median of the others", median, "1/s")
-        .confidence(Confidence::AlmostCertain)
-    })
+    let rated = clients.each.iter().filter(|client| client.iops_per_job.is_some());
+    straggler_of(clients, rated.map(|client| half_width(trial, client)).fold(0.0, f64::max))
 }
 
-/// A shared target that serves its clients unequally.
-pub(super) fn unequal(trial: &Trial) -> Option<Finding> {
-    let clients = trial.clients.as_ref()?;
-    let index = clients.jain_index.filter(|index| *index < UNEQUAL_BELOW)?;
-    if clients.sharing != record::TargetSharing::Shared || trial.workload.rate_iops.is_some() {
+/// Likewise, with the widest relative half-width of the interval of a client's rate.
+fn straggler_of(clients: &Clients, unsure: f64) -> Option<Finding> {
+    let of_jobs = clients.per_job();
+    if clients.equally_deep() {
+        let (slowest, rate, median) = slowest(&of_jobs, None, unsure)?;
+        return Some(straggles(slowest, (rate, median), "job"));
+    }
+    let (slowest_by_slot, rate, median) = slowest(&clients.per_slot(), None, unsure)?;
+    slowest(&of_jobs, Some(slowest_by_slot), unsure)?;
+    Some(straggles(slowest_by_slot, (rate, median), "request in flight"))
+}
+
+/// The client whose rate is lowest, or the one that is named, with its rate and the median of the others, if
+/// it is much lower than that.
+fn slowest<'a>(
+    rated: &[(&'a Client, f64)],
+    named: Option<&Client>,
+    unsure: f64,
+) -> Option<(&'a Client, f64, f64)> {
+    let candidates = rated.iter().filter(|(it, _)| named.is_none_or(|named| named.rank == it.rank));
+    let (slowest, rate) = *candidates.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let others = rated.iter().filter(|(client, _)| client.rank != slowest.rank);
+    let others: Vec<f64> = others.map(|(_, rate)| *rate).collect();
+    if others.is_empty() {
         return None;
     }
-    let rates = || rated(clients);
-    let (most, high) = rates().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (least, low) = rates().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let median = stats::median(others);
+    // Both rates with the half-widths of their intervals: what lies within them is no difference.
+    let straggles =
+        rate < STRAGGLES_BELOW * median && rate * (1.0 + unsure) < median * (1.0 - unsure);
+    straggles.then_some((slowest, rate, median))
+}
+
+fn straggles(client: &Client, (rate, median): (f64, f64), per: &str) -> Finding {
+    Finding::warning(
+        FindingCode::ClientStraggles,
+        format!(
+            "{} did {} requests per second and {per}, {} of the median of the others.",
+            client.host,
+            format_count(rate.round()),
+            format_share(rate / median)
+        ),
+        "Compare its own trial with another one's: latency, processors, network, mount options.",
+    )
+    .with(&format!("its rate per {per}"), rate, "1/s")
+    .with("median of the others", median, "1/s")
+    .confidence(Confidence::AlmostCertain)
+}
+
+/// A shared target that serves its clients unequally: where their jobs have different depths, by both
+/// measures of [`straggler`].
+pub(super) fn unequal(trial: &Trial) -> Option<Finding> {
+    let clients = trial.clients.as_ref()?;
+    if clients.sharing != TargetSharing::Shared || trial.workload.rate_iops.is_some() {
+        return None;
+    }
+    unequal_of(clients)
+}
+
+fn unequal_of(clients: &Clients) -> Option<Finding> {
+    let index = clients.jain_index.filter(|index| *index < UNEQUAL_BELOW)?;
+    let (rated, per) = match clients.equally_deep() {
+        true => (clients.per_job(), "job"),
+        false => {
+            let of_jobs: Vec<f64> = clients.per_job().iter().map(|(_, rate)| *rate).collect();
+            jain_index(&of_jobs).filter(|index| *index < UNEQUAL_BELOW)?;
+            (clients.per_slot(), "request in flight")
+        }
+    };
+    let (most, high) = rated.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (least, low) = rated.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(
         Finding::warning(
             FindingCode::UnequalShares,
             format!(
-                "The target served the clients unequally: a job of {} got {:.1} times what one of {} got \
+                "The target served the clients unequally: a {per} of {} got {:.1} times what one of {} got \
                  (Jain's index {index:.2}; 1 is equal).",
                 most.host,
                 high / low.max(1e-9),
@@ -148,8 +202,8 @@ pub(super) fn unequal(trial: &Trial) -> Option<Finding> {
             "Look for a slower path or machine; on equal ones, the target or its network is not fair.",
         )
         .with("Jain's index", index, "")
-        .with("most per job", high, "1/s")
-        .with("least per job", low, "1/s"),
+        .with(&format!("most per {per}"), *high, "1/s")
+        .with(&format!("least per {per}"), *low, "1/s"),
     )
 }
 
@@ -172,14 +226,80 @@ pub(super) fn differ(trial: &Trial) -> Option<Finding> {
     })
 }
 
-/// Those with a result, and their rate per job.
-fn rated(clients: &Clients) -> impl Iterator<Item = (&Client, f64)> {
-    clients.each.iter().filter_map(|client| Some((client, client.iops_per_job?)))
-}
-
 /// The relative half-width of the interval of a client's rate; zero where it has none.
 fn half_width(trial: &Trial, client: &Client) -> f64 {
     let part = trial.parts.iter().find(|part| Some(&part.id) == client.trial_id.as_ref());
     let widths = part.into_iter().flat_map(Trial::directions).filter_map(|it| it.iops_ci95_rel);
     widths.fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::ClientClock;
+
+    /// Clients of one job each, of these depths and rates.
+    fn clients(depths: &[u32], rates: &[f64]) -> Clients {
+        let client = |((rank, depth), rate): ((u32, &u32), &f64)| Client {
+            rank,
+            host: rank.to_string(),
+            hostname: String::new(),
+            first_job: rank,
+            jobs: 1,
+            depth: Some(*depth),
+            clock: ClientClock::default(),
+            begin_skew_ns: Some(0),
+            share: None,
+            iops_per_job: Some(*rate),
+            trial_id: Some(rank.to_string()),
+            lost: None,
+        };
+        let mut all = Clients {
+            sharing: TargetSharing::Shared,
+            sharing_reason: String::new(),
+            launched_by: String::new(),
+            processes: None,
+            start_spread_ns: None,
+            start_spread_error_ns: None,
+            common_window_ns: None,
+            jain_index: None,
+            each: (0..).zip(depths).zip(rates).map(client).collect(),
+        };
+        let rated = if all.equally_deep() { all.per_job() } else { all.per_slot() };
+        let rates: Vec<f64> = rated.into_iter().map(|(_, rate)| rate).collect();
+        all.jain_index = jain_index(&rates);
+        all
+    }
+
+    /// Depths 4 and 8 as three clients get them, and some more.
+    const DEALT: [&[u32]; 5] = [&[2, 1, 1], &[3, 3, 2], &[2, 2, 1], &[2, 1], &[1, 1, 1]];
+
+    #[test]
+    fn equal_clients_with_unequal_shares_of_a_depth_are_judged_equal() {
+        for depths in DEALT {
+            // From a target that serves each request in the same time to one that is busy with one.
+            for power in 0..=10 {
+                let rate = |depth: &u32| 1_000.0 * f64::from(*depth).powf(f64::from(power) / 10.0);
+                let rates: Vec<f64> = depths.iter().map(rate).collect();
+                let all = clients(depths, &rates);
+                assert_eq!(straggler_of(&all, 0.01), None, "{depths:?}, {rates:?}");
+                assert_eq!(unequal_of(&all), None, "{depths:?}, {rates:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_slow_client_with_another_depth_than_the_others_is_found() {
+        for depths in DEALT {
+            for slow in 0..depths.len() {
+                let mut rates: Vec<f64> =
+                    depths.iter().map(|depth| 1_000.0 * f64::from(*depth)).collect();
+                rates[slow] /= 10.0;
+                let all = clients(depths, &rates);
+                let found = straggler_of(&all, 0.01).expect("it is slow");
+                assert!(found.claim.starts_with(&format!("{slow} did ")), "{}", found.claim);
+                assert!(unequal_of(&all).is_some(), "{depths:?}, {rates:?}");
+            }
+        }
+    }
 }
