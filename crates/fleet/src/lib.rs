@@ -23,14 +23,16 @@ mod common;
 mod conclude;
 mod reference;
 mod scan;
+mod scrapes;
 mod shared;
 mod spread;
 mod tally;
 mod window;
 
 pub use conclude::{Fleet, FleetError, Rules};
+pub use scrapes::{Scrape, family, fold};
 pub use shared::{SharedError, Together, together};
-pub use tally::{Direction, Tally, Traffic};
+pub use tally::{COUNTERS, Direction, Tally, Traffic};
 
 /// Devices that a cell needs before one of them is held against the rest.
 pub(crate) const PEERS_MIN: usize = 6;

@@ -22,6 +22,32 @@ pub struct Traffic {
     pub busy_seconds: f64,
 }
 
+/// Counters of a device in node_exporter's words: those of reads, those of writes, and its busy time.
+pub const COUNTERS: [&str; 7] = [
+    "node_disk_reads_completed_total",
+    "node_disk_read_bytes_total",
+    "node_disk_read_time_seconds_total",
+    "node_disk_writes_completed_total",
+    "node_disk_written_bytes_total",
+    "node_disk_write_time_seconds_total",
+    "node_disk_io_time_seconds_total",
+];
+
+impl Traffic {
+    /// What the [`COUNTERS`] say between two readings; `None` where one went back, as after a restart.
+    #[must_use]
+    pub fn between(before: &[f64; 7], after: &[f64; 7]) -> Option<Self> {
+        let d = |counter: usize| after[counter] - before[counter];
+        let direction = |first: usize| Direction {
+            requests: d(first),
+            bytes: d(first + 1),
+            seconds: d(first + 2),
+        };
+        let forward = (0..COUNTERS.len()).all(|counter| d(counter) >= 0.0);
+        forward.then(|| Self { reads: direction(0), writes: direction(3), busy_seconds: d(6) })
+    }
+}
+
 /// Fewer requests of a direction than this have a mean that tells nothing.
 const REQUESTS_MIN: f64 = 10.0;
 /// Intervals are put together until the requests of a direction took as long as this. Kernels count whole

@@ -7,7 +7,7 @@
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::server_args::ServerArgs;
-use ::fleet::{Direction, Fleet, Rules, Tally, Traffic};
+use ::fleet::{COUNTERS, Fleet, Rules, Scrape, Tally, family, fold};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use import::RangeQuery;
@@ -17,17 +17,7 @@ use session::{StopFlag, VERSION};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 
-/// Counters of a device: those of reads, those of writes, and its busy time.
-const COUNTERS: [&str; 7] = [
-    "node_disk_reads_completed_total",
-    "node_disk_read_bytes_total",
-    "node_disk_read_time_seconds_total",
-    "node_disk_writes_completed_total",
-    "node_disk_written_bytes_total",
-    "node_disk_write_time_seconds_total",
-    "node_disk_io_time_seconds_total",
-];
-/// Labels that name a device or what stores the samples, and are shared by no cause.
+// Labels that name a device or what stores the samples, and are shared by no cause.
 const NO_CAUSE: [&str; 11] = [
     "__name__",
     "device",
@@ -196,18 +186,6 @@ fn key(labels: &BTreeMap<String, String>) -> Option<Key> {
     Some((labels.get("instance")?.clone(), labels.get("device")?.clone()))
 }
 
-/// The letters of a device's name: `sd` of `sdc`, `nvme` of `nvme0n1`, `dm-` of `dm-3`.
-fn family(device: &str) -> String {
-    let letters = device.trim_end_matches(|sign: char| sign.is_ascii_digit());
-    match ["sd", "vd", "xvd", "hd", "nvme", "mmcblk"]
-        .iter()
-        .find(|name| letters.starts_with(**name))
-    {
-        Some(name) => (*name).to_owned(),
-        None => letters.to_owned(),
-    }
-}
-
 /// Devices as the server tells them.
 #[derive(Default)]
 struct Devices {
@@ -286,7 +264,7 @@ struct Reader {
     /// Samples of the window, by device and counter.
     samples: Vec<[Vec<(i64, f64)>; 7]>,
     /// The last scrape of each device.
-    last: Vec<Option<(i64, [f64; 7])>>,
+    last: Vec<Option<Scrape>>,
     tallies: Vec<Tally>,
 }
 
@@ -336,104 +314,5 @@ impl Reader {
             fold(samples, last, longest_ms, tally);
         }
         Ok(!stop.load(Ordering::Relaxed))
-    }
-}
-
-/// Folds the scrapes of a device: the counters of a scrape have one time.
-fn fold(
-    samples: &[Vec<(i64, f64)>; 7],
-    last: &mut Option<(i64, [f64; 7])>,
-    longest_ms: i64,
-    tally: &mut Tally,
-) {
-    tally.clear();
-    let mut at = [0; 7];
-    for &(time, _) in &samples[6] {
-        let mut scrape = [0.0; 7];
-        let whole = (0..7).all(|counter| {
-            let of = &samples[counter];
-            while of.get(at[counter]).is_some_and(|(other, _)| *other < time) {
-                at[counter] += 1;
-            }
-            let found = of.get(at[counter]).filter(|(other, _)| *other == time);
-            // A series that ended is marked by a value that is no number.
-            let found = found.filter(|(_, value)| value.is_finite());
-            scrape[counter] = found.map_or(0.0, |(_, value)| *value);
-            found.is_some()
-        });
-        if !whole {
-            continue;
-        }
-        // Over a gap of a window or more there is no telling when it was.
-        let before = last.filter(|(before, _)| time - before < longest_ms);
-        if let Some((_, before)) = before {
-            let d = |counter: usize| scrape[counter] - before[counter];
-            // A counter that went back began anew.
-            if (0..7).all(|counter| d(counter) >= 0.0) {
-                let direction = |from: usize| Direction {
-                    requests: d(from),
-                    bytes: d(from + 1),
-                    seconds: d(from + 2),
-                };
-                tally.add(&Traffic {
-                    reads: direction(0),
-                    writes: direction(3),
-                    busy_seconds: d(6),
-                });
-            }
-        }
-        *last = Some((time, scrape));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn families_are_the_letters_of_names() {
-        for (name, letters) in
-            [("sdaa", "sd"), ("nvme10n1", "nvme"), ("vda", "vd"), ("dm-3", "dm-"), ("md127", "md")]
-        {
-            assert_eq!(family(name), letters);
-        }
-    }
-
-    #[test]
-    fn scrapes_are_joined_by_their_time_and_a_restart_or_a_gap_makes_no_interval() {
-        let scrape = |time: i64, n: f64| {
-            (time, [n, n * 4096.0, n * 0.002, n, n * 8192.0, n * 0.004, n * 0.003])
-        };
-        let scrapes: Vec<(i64, [f64; 7])> =
-            [(0, 100.0), (15, 1100.0), (30, 2100.0), (45, 50.0), (60, 1050.0)]
-                .map(|(t, n)| scrape(t, n))
-                .into();
-        let mut samples: [Vec<(i64, f64)>; 7] = Default::default();
-        for (time, values) in &scrapes {
-            for (counter, value) in values.iter().enumerate() {
-                // One counter of one scrape is missing.
-                if (*time, counter) != (30, 2) {
-                    samples[counter].push((*time, *value));
-                }
-            }
-        }
-        let (mut last, mut tally) = (None, Tally::default());
-        fold(&samples, &mut last, 3_600_000, &mut tally);
-        // From 0 to 15 and from 45 to 60: the scrape at 30 is not whole, and the one at 45 is a restart.
-        let mut expected = Tally::default();
-        for _ in 0..2 {
-            let direction = |bytes: f64, each: f64| Direction {
-                requests: 1000.0,
-                bytes: 1000.0 * bytes,
-                seconds: 1000.0 * each,
-            };
-            expected.add(&Traffic {
-                reads: direction(4096.0, 0.002),
-                writes: direction(8192.0, 0.004),
-                busy_seconds: 3.0,
-            });
-        }
-        assert_eq!(format!("{tally:.9?}"), format!("{expected:.9?}"));
-        assert_eq!(last.map(|(time, _)| time), Some(60));
     }
 }

@@ -38,8 +38,8 @@ pub use counterpart::SimulatedDevice;
 pub use devices::Device;
 pub use draw::{draw, draw_of};
 pub use fleet::{
-    FLEET_COUNTERS, FleetPlan, FleetReadings, FleetScore, FleetTruth, PlantedSlowness, fleet_place,
-    score_fleet, simulate_fleet, write_fleet,
+    FleetPlan, FleetReadings, FleetScore, FleetTruth, PlantedSlowness, fleet_place, score_fleet,
+    simulate_fleet, write_fleet,
 };
 pub use judge::{Called, Score, judge};
 pub use load_words::LoadWords;

@@ -1,7 +1,7 @@
 //! A fleet in a real Prometheus server: the program finds there what was planted.
 
 use crate::program::{halfpower, program, run};
-use fleet::{Direction, Fleet, Rules, Tally, Traffic};
+use fleet::{Fleet, Rules, Tally, Traffic};
 use record::FleetDiagnosis;
 use scenarios::{FleetPlan, FleetReadings, fleet_place, score_fleet, write_fleet};
 use std::collections::BTreeMap;
@@ -43,14 +43,7 @@ fn without_a_server(plan: &FleetPlan) -> FleetDiagnosis {
             .map(|scrapes| {
                 let mut tally = Tally::default();
                 for pair in scrapes.windows(2).filter(|pair| pair[1].0 / plan.window_s == window) {
-                    let d = |counter: usize| pair[1].1[counter] - pair[0].1[counter];
-                    let direction = |first: usize| Direction {
-                        requests: d(first),
-                        bytes: d(first + 1),
-                        seconds: d(first + 2),
-                    };
-                    let (reads, writes) = (direction(0), direction(3));
-                    tally.add(&Traffic { reads, writes, busy_seconds: d(6) });
+                    tally.add(&Traffic::between(&pair[0].1, &pair[1].1).unwrap());
                 }
                 tally
             })

@@ -3,20 +3,9 @@
 
 use super::member::Simulated;
 use super::{FleetPlan, FleetTruth, drawn};
-use fleet::Traffic;
+use fleet::{COUNTERS, Traffic};
 use record::FleetLabels;
 use std::io::{self, Write};
-
-/// Names of the counters of a device, in node_exporter's words.
-pub const FLEET_COUNTERS: [&str; 7] = [
-    "node_disk_reads_completed_total",
-    "node_disk_read_bytes_total",
-    "node_disk_read_time_seconds_total",
-    "node_disk_writes_completed_total",
-    "node_disk_written_bytes_total",
-    "node_disk_write_time_seconds_total",
-    "node_disk_io_time_seconds_total",
-];
 
 /// The scrapes of a simulated fleet.
 pub struct FleetReadings {
@@ -43,7 +32,7 @@ impl FleetReadings {
     }
 
     /// The scrapes of a device in its next window: seconds since the fleet began, and the counters in
-    /// the order of [`FLEET_COUNTERS`]. The first window also has the scrape that stands for the boot.
+    /// the order of [`COUNTERS`]. The first window also has the scrape that stands for the boot.
     pub fn window(&mut self, device: usize, window: usize) -> Vec<(u64, [f64; 7])> {
         let counters = &mut self.counters[device];
         let mut at_s = window as u64 * self.plan.window_s;
@@ -90,7 +79,7 @@ pub fn write_fleet(plan: &FleetPlan, begin_s: u64, to: &mut impl Write) -> io::R
                 "node_disk_info{{{place},model=\"{model}\",revision=\"{firmware}\"}} 1 {at_s}"
             )?;
             for (after_s, scrape) in readings.window(device, window) {
-                for (name, value) in FLEET_COUNTERS.iter().zip(scrape) {
+                for (name, value) in COUNTERS.iter().zip(scrape) {
                     writeln!(to, "{name}{{{place}}} {value} {}", begin_s + after_s)?;
                 }
             }

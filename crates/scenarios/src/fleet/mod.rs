@@ -12,7 +12,7 @@
 mod exposition;
 mod member;
 
-pub use exposition::{FLEET_COUNTERS, FleetReadings, write_fleet};
+pub use exposition::{FleetReadings, write_fleet};
 
 use fleet::{Fleet, FleetError, Tally};
 use member::{MODELS, SIZES, Simulated};

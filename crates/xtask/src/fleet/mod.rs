@@ -141,7 +141,7 @@ fn read(plan: &FleetPlan, binary: Option<PathBuf>) -> Result<bool> {
     let server = server::Server::start(*plan, begin_s)?;
     let samples = (plan.devices * plan.windows) as f64
         * (plan.window_s / plan.interval_s) as f64
-        * scenarios::FLEET_COUNTERS.len() as f64;
+        * fleet::COUNTERS.len() as f64;
     let end_s = begin_s + plan.windows as u64 * plan.window_s;
     let mut command = Command::new(place::binary(binary, false)?);
     command

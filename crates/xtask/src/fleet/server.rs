@@ -180,7 +180,7 @@ fn answer(
     for device in 0..plan.devices {
         let (named, _) = labels(device, plan);
         let template = &templates[(device * 7 + window * 13) % TEMPLATES];
-        for (name, chunks) in scenarios::FLEET_COUNTERS.iter().zip(template) {
+        for (name, chunks) in fleet::COUNTERS.iter().zip(template) {
             series.clear();
             series.extend_from_slice(&label("__name__", name));
             series.extend_from_slice(&named);
