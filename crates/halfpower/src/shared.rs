@@ -44,5 +44,5 @@ pub(crate) fn diagnose(
         filled_by: all.filled_by,
         whole: profiles.diagnose(&all.whole, VERSION, true),
     };
-    output::document(save.json, &found, || output::page(&report::shared(&found)))
+    output::document(save.json, &found, || output::page(&report::shared(&found).unsaved("")))
 }
