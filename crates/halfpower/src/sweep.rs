@@ -288,7 +288,7 @@ fn run(
     let (done, total) = (trials.len(), experiment.plan.len());
     driver.keep(|store| store.add_document(&experiment));
     let page = |driver: &Driver<'_>| {
-        output::page_of(report::experiment(&experiment, &[]), driver.store().is_some())
+        output::page_of(report::experiment(&experiment, &trials), driver.store().is_some())
     };
     let verdict = save.show(&mut driver, &experiment, &experiment.findings, page)?;
     if end != End::Completed {

@@ -344,3 +344,25 @@ fn existing_files_are_read_without_a_word_and_written_only_with_it() {
     assert_eq!(written.cells.len(), 4);
     assert!(written.plan.iter().all(|planned| planned.workload.cache == CacheMode::Device));
 }
+
+#[test]
+fn what_a_sweep_prints_at_its_end_is_the_headline_of_its_report() {
+    requires!(Disk);
+    let folder = disk_folder().unwrap();
+    let file = folder.path().join("cached.toml");
+    // Reads that memory serves, which only the trials tell, beside those of the disk.
+    let design = "blocks = 1\n[constants]\nrw = \"read\"\nbs = \"64k\"\nsize = \"1m\"\nio-size = \"1m\"\n\
+                  runtime = \"60s\"\n[axes]\ncache = [{ name = \"direct\", cache = \"device\" }, \
+                  { name = \"buffered\", cache = \"all\" }]\n";
+    std::fs::write(&file, design).unwrap();
+    let database = folder.path().join("x.db");
+    let place = folder.path().display();
+    let words = format!("sweep {} {place} --db {}", file.display(), database.display());
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let printed = one_line(&halfpower(&words).expect(0).stdout);
+    let report =
+        halfpower(&format!("report last --md --db {}", database.display())).expect(0).stdout;
+    let headline = report.lines().find(|line| line.contains("The most throughput")).unwrap();
+    let headline = one_line(headline.trim_matches('*'));
+    assert!(printed.contains(&headline), "{headline}\n{printed}");
+}
