@@ -152,9 +152,9 @@ fn error_kinds(trials: &[&Trial]) -> String {
 /// What to do about a finding in a profile, where a trial of its own has flags that `check` has not.
 fn remedy_in_profile(code: FindingCode) -> Option<&'static str> {
     match code {
-        FindingCode::IoErrors => {
-            Some("Look at the kernel log (dmesg); trials with failures are in no number here.")
-        }
+        FindingCode::IoErrors => Some(
+            "Look at the system's log (dmesg, or the event log); trials with failures are in no number here.",
+        ),
         FindingCode::PageCacheServed => Some("There --cache all looks faster than it is."),
         FindingCode::HarnessLimit => Some("Rates near that limit may be the program's own."),
         _ => None,

@@ -117,7 +117,7 @@ fn read_into(
                 return Err(FioError::new(place, "files include each other without an end"));
             }
             let text = (around.include)(file)
-                .map_err(|why| FioError::new(&place, format!("cannot include {file:?}: {why}")))?;
+                .map_err(|why| FioError::new(&place, format!("cannot include {file}: {why}")))?;
             read_into(reading, file, &text, around, depth + 1)?;
             continue;
         }

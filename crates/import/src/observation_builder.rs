@@ -311,7 +311,7 @@ fn left_out(counts: &Counts) -> Option<Finding> {
 fn resets(resets: u64) -> Option<Finding> {
     let claim = "counters went back between two moments: the machine restarted, or the device is \
                  another one; these intervals are left out";
-    let remedy = "compare serial numbers; the kernel log (dmesg)";
+    let remedy = "compare serial numbers; the system's log (dmesg, or the event log)";
     let found = || Finding::warning(FindingCode::CountersReset, claim, remedy);
     (resets > 0).then(|| found().with("resets", resets as f64, ""))
 }

@@ -77,7 +77,7 @@ impl Notes {
              again; the interval of the change is left out.",
             self.resets.list()?
         );
-        let remedy = "Compare the serial numbers before and after; look at the kernel log (dmesg).";
+        let remedy = "Compare the serial numbers before and after; look at the system's log (dmesg, or the event log).";
         let finding = Finding::warning(FindingCode::CountersReset, claim, remedy);
         Some(finding.with("resets", self.resets.count as f64, ""))
     }

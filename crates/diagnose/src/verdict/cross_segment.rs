@@ -61,7 +61,7 @@ fn comes_and_goes(judged: &mut [Judged<'_>]) {
             Doubt::ComesAndGoes,
             "Under the same load the device was slow at another time: what makes it so may come and \
              go.",
-            "The kernel log and SMART of that time, and a longer observation.",
+            "The system's log and SMART of that time, and a longer observation.",
         );
     }
 }

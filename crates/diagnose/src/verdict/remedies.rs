@@ -113,7 +113,7 @@ pub(super) static ROWS: [Row; 29] = [
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
         Fixes::Device,
         |_| {
-            let action = "Find out what became slower: SMART and the kernel log for retries, a rebuild \
+            let action = "Find out what became slower: SMART and the system's log for retries, a rebuild \
                           or scrub, firmware, a neighbour on shared storage. `halfpower check` on the \
                           quiet device tells whether it is the device; if it is, replace or move it.";
             Some((action.to_owned(), Some(Change::AsProfiled)))
@@ -180,7 +180,7 @@ pub(super) static ROWS: [Row; 29] = [
             "the tail under this load is that of the profile",
         ],
         ..row(Strategy::Restore, &[CauseCode::StandsStill], Fixes::Device, |_| {
-            let action = "Find out what makes it stand still: resets and time-outs in the kernel log, \
+            let action = "Find out what makes it stand still: resets and time-outs in the system's log, \
                           discards (fstrim, mount option discard), collection of free blocks in a full \
                           SSD, a limit whose credit is used up, a snapshot or a neighbour below a \
                           virtual disk. `halfpower watch` as root shows when.";
@@ -195,7 +195,7 @@ pub(super) static ROWS: [Row; 29] = [
             "its latency is that of its siblings, and the rate of the whole grows",
         ],
         ..row(Strategy::Restore, &[CauseCode::SlowestMember], Fixes::Device, |_| {
-            let action = "Find out why this member is slower than its siblings: its kernel log and SMART, \
+            let action = "Find out why this member is slower than its siblings: its system's log and SMART, \
                           a limit on it alone (control group, provider), what its file or its path lies \
                           on. Replace it if it is the device.";
             Some((action.to_owned(), None))

@@ -19,7 +19,7 @@ pub(super) fn errors(trial: &Trial) -> Option<Finding> {
         Finding::invalid(
             FindingCode::IoErrors,
             format!("{} failed: {}.", record::counted(count as f64, "request"), kinds.join(", ")),
-            "Look at the kernel log (dmesg); the times above are of the others only.",
+            "Look at the system's log (dmesg, or the event log); the times above are of the others only.",
         )
         .with("failed requests", count as f64, "")
         .with("completed requests", trial.completed() as f64, "")
@@ -51,7 +51,7 @@ pub(super) fn silent(trial: &Trial) -> Option<Finding> {
                  by then.",
                 format_nanos(allowed_ns)
             ),
-            "Look at the kernel log (dmesg) and the path to the device, and whether a file system \
+            "Look at the system's log (dmesg, or the event log) and the path to the device, and whether a file system \
              on it is frozen; --io-timeout sets how long it may be silent.",
         )
         .with("time allowed", allowed_ns, "ns")
