@@ -7,7 +7,7 @@ use crate::run_args::RunArgs;
 use crate::store_args::NOT_SAVED;
 use anyhow::Context;
 use plan::{PlannedTrial, Saved, TrialList};
-use record::{Finding, Redundancy, Trial, Workload};
+use record::{Redundancy, Trial, Workload};
 use session::{Beside, CacheState, Driver, End, StopFlag, Targets};
 use simdisk::SimSpec;
 use std::path::PathBuf;
@@ -70,10 +70,12 @@ pub(crate) fn run_into(
         let fit = session::cost_fit(&mut driver, &workload, seed)?;
         let json = output::json(&fit)?;
         let written = files.document.map_or(Ok(()), |file| file.finish(json));
-        let page = || output::page(&report::cost_fit(&fit));
-        output::document(arguments.results.save.json, &fit, page)?;
+        driver.keep(|store| store.add_document(&fit));
+        let page =
+            |driver: &Driver<'_>| output::page_of(report::cost_fit(&fit), driver.store().is_some());
+        let verdict = arguments.results.save.show(&mut driver, &fit, &fit.findings, page)?;
         written?;
-        return Ok(Verdict::of(Finding::none_invalid(&fit.findings)));
+        return Ok(verdict);
     }
     // It is saved with what a second pass adds to it.
     let rebuilds = workload.array.is_some_and(|array| array.rebuild.is_some());

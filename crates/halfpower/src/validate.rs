@@ -72,8 +72,8 @@ pub(crate) fn validate(arguments: &ValidateArgs, stop: &StopFlag) -> anyhow::Res
     driver.run(&mut plan)?.whole(UNFINISHED)?;
     let document = driver.targets.main()?.validation(profile, &predictor, &plan);
     driver.keep(|store| store.add_document(&document));
-    arguments.save.show(&mut driver, &document, &[], |_| {
-        let page = output::page(&report::validation(&document));
+    arguments.save.show(&mut driver, &document, &[], |driver| {
+        let page = output::page_of(report::validation(&document), driver.store().is_some());
         if output::is_quiet() { page } else { format!("\n{page}") }
     })?;
     Ok(Verdict::of(document.summary.reached != Some(false)))

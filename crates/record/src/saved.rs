@@ -1,11 +1,10 @@
 //! Any saved document, and the kinds that there are.
 
 use crate::{
-    COMPARISON_SCHEMA, COST_FIT_SCHEMA, Comparison, CostFit, DRIVE_SCHEMA, Diagnosis, DriveTruth,
-    Experiment, FilePlace, LimitsRun, Observation, PLACE_SCHEMA, PREDICTION_SCHEMA, PRICE_SCHEMA,
+    COMPARISON_SCHEMA, Comparison, CostFit, DRIVE_SCHEMA, Diagnosis, DriveTruth, Experiment,
+    FilePlace, LimitsRun, Observation, PLACE_SCHEMA, PREDICTION_SCHEMA, PRICE_SCHEMA,
     PURCHASE_SCHEMA, PredictionDocument, PriceDocument, Profile, Purchase, REQUESTS_SCHEMA,
-    RequestsSummary, SETTINGS_SCHEMA, Settings, Trial, VALIDATION_SCHEMA, Validation,
-    WHATIF_SCHEMA, WhatIf, ZoneMap,
+    RequestsSummary, SETTINGS_SCHEMA, Settings, Trial, Validation, WHATIF_SCHEMA, WhatIf, ZoneMap,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -25,19 +24,25 @@ pub enum DocumentKind {
     Observation,
     /// [`Diagnosis`].
     Diagnosis,
+    /// [`Validation`].
+    Validation,
+    /// [`CostFit`].
+    CostFit,
     /// [`Trial`].
     Trial,
 }
 
 impl DocumentKind {
     /// All of them; trials come last, because most are parts of others.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Experiment,
         Self::Profile,
         Self::Limits,
         Self::Zones,
         Self::Observation,
         Self::Diagnosis,
+        Self::Validation,
+        Self::CostFit,
         Self::Trial,
     ];
 
@@ -51,6 +56,8 @@ impl DocumentKind {
             Self::Zones => "zones",
             Self::Observation => "observation",
             Self::Diagnosis => "diagnosis",
+            Self::Validation => "validation",
+            Self::CostFit => "cost-fit",
             Self::Trial => "trial",
         }
     }
@@ -81,11 +88,11 @@ pub enum SavedDocument {
     WhatIf(Box<WhatIf>),
     /// What a load would see; never in a database.
     Prediction(Box<PredictionDocument>),
-    /// How good predictions were; never in a database.
+    /// How good predictions were.
     Validation(Box<Validation>),
     /// What accesses cost in money; never in a database.
     Price(Box<PriceDocument>),
-    /// What requests cost in processor time; never in a database.
+    /// What requests cost in processor time.
     CostFit(Box<CostFit>),
     /// Settings of another program; never in a database.
     Settings(Box<Settings>),
@@ -119,9 +126,7 @@ impl SavedDocument {
             PURCHASE_SCHEMA => return read(document).map(Self::Purchase),
             WHATIF_SCHEMA => return read(document).map(Self::WhatIf),
             PREDICTION_SCHEMA => return read(document).map(Self::Prediction),
-            VALIDATION_SCHEMA => return read(document).map(Self::Validation),
             PRICE_SCHEMA => return read(document).map(Self::Price),
-            COST_FIT_SCHEMA => return read(document).map(Self::CostFit),
             SETTINGS_SCHEMA => return read(document).map(Self::Settings),
             DRIVE_SCHEMA => return read(document).map(Self::Drive),
             REQUESTS_SCHEMA => return read(document).map(Self::Requests),
@@ -139,6 +144,8 @@ impl SavedDocument {
             DocumentKind::Zones => Self::Zones(read(document)?),
             DocumentKind::Observation => Self::Observation(read(document)?),
             DocumentKind::Diagnosis => Self::Diagnosis(read(document)?),
+            DocumentKind::Validation => Self::Validation(read(document)?),
+            DocumentKind::CostFit => Self::CostFit(read(document)?),
             DocumentKind::Trial => Self::Trial(read(document)?),
         })
     }
@@ -154,6 +161,8 @@ impl SavedDocument {
             Self::Limits(_) => DocumentKind::Limits,
             Self::Zones(_) => DocumentKind::Zones,
             Self::Diagnosis(_) => DocumentKind::Diagnosis,
+            Self::Validation(_) => DocumentKind::Validation,
+            Self::CostFit(_) => DocumentKind::CostFit,
             _ => return None,
         })
     }

@@ -13,8 +13,8 @@
 
 use crate::{Store, StoreError};
 use record::{
-    Diagnosis, DocumentKind, Experiment, LimitsRun, Observation, Profile, SavedDocument, Target,
-    Trial, Validation, ZoneMap,
+    CostFit, Diagnosis, DocumentKind, Experiment, LimitsRun, Observation, Profile, SavedDocument,
+    Target, Trial, Validation, ZoneMap,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
@@ -61,7 +61,7 @@ impl DocumentRow {
 
 /// A kind of document that can be kept.
 pub trait Document: Serialize + DeserializeOwned {
-    /// Its name in messages and in the file: lower-case letters and `_`.
+    /// Its name in messages and in the file: lower-case letters and `-`.
     const KIND: &'static str;
     /// Whether it is kept before it is complete, so that a later state replaces an earlier one.
     const GROWS: bool = false;
@@ -155,6 +155,13 @@ impl Document for Validation {
     const KIND: &'static str = "validation";
     fn row(&self) -> DocumentRow {
         DocumentRow::new(&self.id, self.time.as_deref(), [&self.target], self.simulated)
+    }
+}
+
+impl Document for CostFit {
+    const KIND: &'static str = "cost-fit";
+    fn row(&self) -> DocumentRow {
+        DocumentRow::new(&self.id, self.time.as_deref(), &self.targets, false)
     }
 }
 
@@ -282,6 +289,10 @@ impl Store {
             Some(DocumentKind::Diagnosis) => {
                 SavedDocument::Diagnosis(Box::new(self.document(&id)?))
             }
+            Some(DocumentKind::Validation) => {
+                SavedDocument::Validation(Box::new(self.document(&id)?))
+            }
+            Some(DocumentKind::CostFit) => SavedDocument::CostFit(Box::new(self.document(&id)?)),
             Some(DocumentKind::Trial) | None => SavedDocument::Trial(Box::new(self.document(&id)?)),
         })
     }

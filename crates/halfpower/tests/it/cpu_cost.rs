@@ -191,14 +191,19 @@ fn a_cost_fit_of_a_disk_says_what_its_buffered_costs_leave_out() {
 fn a_cost_fit_has_both_cache_modes_and_a_break_even_or_why_there_is_none() {
     let folder = tempfile::tempdir_in(MEMORY).unwrap();
     let file = folder.path().join("fit.json");
+    let database = folder.path().join("h.db");
     let words = format!(
-        "run {} --size 16m --runtime 1s --ioengine sync --no-save --cost-fit --output {}",
+        "run {} --size 16m --runtime 1s --ioengine sync --cost-fit --output {} --db {}",
         folder.path().display(),
-        file.display()
+        file.display(),
+        database.display()
     );
     let page = halfpower(&words);
     let fit: CostFit = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!(fit.schema, "halfpower/cost-fit/1");
+    // The command that the page ends with, where it has a plot.
+    let words = format!("report {} --md --db {}", fit.id, database.display());
+    assert!(halfpower(&words).expect(0).stdout.contains("Cost fit"));
     // A busy machine may leave too few sizes for a line: then the reason stands on the page.
     let flat = page.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let told = fit.break_even_bytes.reason().unwrap_or("cost the same at");

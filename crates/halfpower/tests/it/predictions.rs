@@ -23,9 +23,12 @@ fn on(database: &Path, words: &str) -> Outcome {
 }
 
 fn validated(folder: &tempfile::TempDir) -> Validation {
-    let ended = on(&folder.path().join("h.db"), "profile validate last --trials 16 --json");
+    let database = folder.path().join("h.db");
+    let ended = on(&database, "profile validate last --trials 16 --json");
     assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
     check_schema("validation-1", &ended.stdout);
+    let report = on(&database, "report last --kind validation --md").expect(0).stdout;
+    assert!(report.contains("Validation"), "{report}");
     // What is foretold is said before the first trial.
     let (told, measured) = (ended.stderr.find("Predicted"), ended.stderr.find("validation ..."));
     assert!(told.is_some() && told < measured, "{}", ended.stderr);
