@@ -54,7 +54,7 @@ pub(crate) fn compare(arguments: &CompareArgs) -> anyhow::Result<Verdict> {
         fail_on_worse_rel: arguments.fail_on,
     };
     let comparison = model::compare(&first, &second, &options);
-    arguments.view.show(&comparison, &report::comparison(&comparison))?;
+    arguments.view.show(&comparison, &report::comparison(&comparison).unsaved(""))?;
     Ok(Verdict::of(!comparison.fails()))
 }
 

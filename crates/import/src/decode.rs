@@ -5,30 +5,63 @@
 //! as the western code page of Windows, in which every byte is a character. Nothing is refused here:
 //! a name with a wrong accent is still a name, and counter names are compared without accents.
 
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
-
 /// How much of the beginning is searched for zero bytes.
 const SAMPLE_BYTES: usize = 512;
 
+/// What stands at 0x80 to 0x9f of the western code page of Windows, as browsers read it: where the code page
+/// has nothing stands the control character of that number.
+const WESTERN: [char; 32] = [
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
+    '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+];
+
+/// How the bytes of a file stand for characters.
+#[derive(Clone, Copy)]
+enum Encoding {
+    Utf8,
+    /// Two bytes to a unit, in the order that the function reads them in.
+    Utf16(fn([u8; 2]) -> u16),
+    Western,
+}
+
 /// The text of a file. A character that was cut off at its end is dropped.
 pub(crate) fn text(bytes: &[u8]) -> String {
-    let marked = Encoding::for_bom(bytes).map(|(encoding, _)| encoding);
-    let text = marked.unwrap_or_else(|| unmarked(bytes)).decode(bytes).0;
+    let (encoding, bytes) = match bytes {
+        [0xef, 0xbb, 0xbf, rest @ ..] => (Encoding::Utf8, rest),
+        [0xff, 0xfe, rest @ ..] => (Encoding::Utf16(u16::from_le_bytes), rest),
+        [0xfe, 0xff, rest @ ..] => (Encoding::Utf16(u16::from_be_bytes), rest),
+        _ => (unmarked(bytes), bytes),
+    };
+    let text = match encoding {
+        Encoding::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
+        Encoding::Utf16(unit) => {
+            let units = bytes.as_chunks().0.iter().map(|pair| unit(*pair));
+            char::decode_utf16(units).map(|it| it.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+        }
+        Encoding::Western => bytes.iter().map(|byte| western(*byte)).collect(),
+    };
     text.trim_end_matches(char::REPLACEMENT_CHARACTER).to_owned()
 }
 
+fn western(byte: u8) -> char {
+    match byte {
+        0x80..0xa0 => WESTERN[usize::from(byte - 0x80)],
+        _ => char::from(byte),
+    }
+}
+
 /// The encoding of a file without a byte order mark.
-fn unmarked(bytes: &[u8]) -> &'static Encoding {
+fn unmarked(bytes: &[u8]) -> Encoding {
     let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
     let zeros = |odd: usize| {
         sample.iter().enumerate().filter(|(place, byte)| place % 2 == odd && **byte == 0).count()
     };
     match (zeros(0), zeros(1)) {
-        (even, odd) if odd > 4 && odd > 8 * even => UTF_16LE,
-        (even, odd) if even > 4 && even > 8 * odd => UTF_16BE,
+        (even, odd) if odd > 4 && odd > 8 * even => Encoding::Utf16(u16::from_le_bytes),
+        (even, odd) if even > 4 && even > 8 * odd => Encoding::Utf16(u16::from_be_bytes),
         _ => match std::str::from_utf8(bytes) {
-            Err(error) if error.error_len().is_some() => WINDOWS_1252,
-            _ => UTF_8,
+            Err(error) if error.error_len().is_some() => Encoding::Western,
+            _ => Encoding::Utf8,
         },
     }
 }

@@ -37,6 +37,8 @@ fn a_slower_device_fails_where_that_is_established_and_an_unchanged_one_does_not
     assert!(slower.contains("FAILS") && slower.contains("WORSE"), "{slower}");
     assert!(slower.contains("Conditions that differ"), "{slower}");
     assert!(slower.lines().all(|line| line.chars().count() <= 80), "{slower}");
+    // It is kept nowhere, so that no report of it is offered.
+    assert!(!slower.contains("halfpower report"), "{slower}");
     let kinder = "compare a.json slow.json --fail-on worse:60%";
     assert!(halfpower_in(path, kinder).expect(0).stdout.contains("Passes"));
     // Without a limit, worse is a result and no failure.
