@@ -9,7 +9,9 @@ use crate::frame::{self, Frame};
 use crate::protocol::{PROTOCOL, Reply, Request};
 use engine::{Clock, MonotonicClock};
 use record::Nanos;
-use session::{Display, Opener, RealTargets, Session, SessionError, Shown, StopFlag, ThisMachine};
+use session::{
+    Display, Opener, PartOfTrial, RealTargets, Session, SessionError, Shown, StopFlag, ThisMachine,
+};
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
@@ -29,10 +31,13 @@ const GRACE: Duration = Duration::from_secs(10);
 /// How long a coordinator may say nothing: it gives a sign of life each second, and behind a network that
 /// was cut a stream does not end.
 const DESERTED: Duration = Duration::from_secs(20);
+/// Intervals of a trial in one message. One is at most some hundred kilobytes: four histograms with all of their
+/// buckets.
+const INTERVALS_AT_A_TIME: usize = 64;
 /// Why a conversation ends that the other side did not end.
 const EXIT_LEFT: i32 = 130;
 
-type Out = Arc<Mutex<Box<dyn Write + Send>>>;
+pub(crate) type Out = Arc<Mutex<Box<dyn Write + Send>>>;
 
 /// Serves one coordinator until its stream ends; `stop` is set by signals, and by that end. What may be done
 /// to targets is what the coordinator was allowed to: whoever logs in to start an agent could write anyway.
@@ -110,9 +115,23 @@ pub(crate) fn serve_within(
     served
 }
 
-fn say(out: &Out, reply: &Reply) -> std::io::Result<()> {
+pub(crate) fn say(out: &Out, reply: &Reply) -> std::io::Result<()> {
     let text = serde_json::to_vec(reply).map_err(std::io::Error::other)?;
     frame::write(&mut *out.lock().unwrap_or_else(PoisonError::into_inner), &text)
+}
+
+/// Tells the intervals of a trial, some at a time, so that signs of life come between them; what is left to
+/// answer is the trial without them.
+pub(crate) fn tell_intervals(out: &Out, made: PartOfTrial) -> std::io::Result<Reply> {
+    let (mut trial, mut totals) = (Box::new(made.trial), Box::new(made.totals));
+    let mut of_trial = trial.result.intervals.as_mut().map(std::mem::take).unwrap_or_default();
+    let mut of_totals = std::mem::take(&mut totals.totals.intervals);
+    while !of_trial.is_empty() || !of_totals.is_empty() {
+        let results = of_trial.drain(..of_trial.len().min(INTERVALS_AT_A_TIME)).collect();
+        let totals = of_totals.drain(..of_totals.len().min(INTERVALS_AT_A_TIME)).collect();
+        say(out, &Reply::Intervals { results, totals })?;
+    }
+    Ok(Reply::Trial { trial, totals })
 }
 
 /// The thread that reads.
@@ -238,7 +257,8 @@ impl Agent {
                 let Some(Set::Opened(targets)) = self.sets.remove(&set) else {
                     return Err(out_of_turn(set));
                 };
-                let session = targets.into_session(engine, seed, &self.stop, &mut Unwatched)?;
+                let mut display = ToldDisplay { out: Arc::clone(&self.out), last: None };
+                let session = targets.into_session(engine, seed, &self.stop, &mut display)?;
                 let reply =
                     Reply::Prepared { engine: session.engine, findings: session.findings.clone() };
                 self.sets.insert(set, Set::Ready(Box::new(session)));
@@ -255,8 +275,8 @@ impl Agent {
                     self.session(set)?.part_of_trial(&workload, seed, part, &mut |share| {
                         progress.tell(share);
                     })?;
-                let (trial, totals) = (Box::new(made.trial), Box::new(made.totals));
-                Ok(Reply::Trial { trial, totals })
+                let told = tell_intervals(&self.out, made);
+                told.map_err(|error| SessionError::NoResult(format!("telling its result: {error}")))
             }
             Request::Alive | Request::Clock { .. } | Request::Begin { .. } | Request::Stop => {
                 Ok(Reply::Done)
@@ -285,7 +305,9 @@ fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
     let (may_overwrite, may_destroy) = match allowed {
         Access::ReadOnly => {
             return Some(
-                "rank 0 asks to write, which the command of this rank does not".to_owned(),
+                "rank 0 asks to write, and the command of this rank only reads; nothing was written here; \
+                 start all ranks with the same command"
+                    .to_owned(),
             );
         }
         Access::ReadWrite { overwrite, destroy } => (*overwrite, destroy),
@@ -296,8 +318,8 @@ fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
         None => return None,
     };
     Some(format!(
-        "rank 0 was started with {flag}, the command of this rank has no such flag; start all ranks with \
-         the same command"
+        "rank 0 was started with {flag}, the command of this rank has no such flag; nothing was written \
+         here; start all ranks with the same command"
     ))
 }
 
@@ -367,11 +389,22 @@ impl Progress {
     }
 }
 
-/// The display of a program that nobody watches.
-struct Unwatched;
+/// The display of a program whose coordinator is watched.
+struct ToldDisplay {
+    out: Out,
+    last: Option<Instant>,
+}
 
-impl Display for Unwatched {
-    fn show(&mut self, _shown: &Shown<'_>) {}
+impl Display for ToldDisplay {
+    fn show(&mut self, shown: &Shown<'_>) {
+        if self.last.is_some_and(|last| last.elapsed() < ALIVE_EVERY) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        // Nobody who reads: the reading thread notices, and ends the step.
+        let _ = say(&self.out, &Reply::Step { share: shown.share.clamp(0.0, 1.0) });
+    }
+
     fn clear(&mut self) {}
 }
 

@@ -6,7 +6,7 @@
 
 use crate::link::{Event, Link};
 use record::shell_word;
-use session::{SessionError, StopFlag};
+use session::{Display, SessionError, StopFlag};
 use std::sync::mpsc;
 
 /// Logs in without asking, and gives up on a machine that does not answer.
@@ -24,7 +24,8 @@ pub struct Launch {
 }
 
 /// Ranks that come by themselves: each with its streams.
-pub type Joined = Box<dyn FnOnce(&StopFlag) -> Result<Vec<JoinedAgent>, SessionError>>;
+pub type Joined =
+    Box<dyn FnOnce(&StopFlag, &mut dyn Display) -> Result<Vec<JoinedAgent>, SessionError>>;
 
 /// One that has come.
 pub struct JoinedAgent {
@@ -107,11 +108,12 @@ impl Launch {
     /// Starts them.
     pub(crate) fn links(
         &mut self,
-        events: &mpsc::Sender<Event>,
+        events: &mpsc::SyncSender<Event>,
         stop: &StopFlag,
+        display: &mut dyn Display,
     ) -> Result<Vec<Link>, SessionError> {
         if let Some(joined) = self.joined.take() {
-            let joined = joined(stop)?.into_iter().enumerate();
+            let joined = joined(stop, display)?.into_iter().enumerate();
             return Ok(joined
                 .map(|(rank, JoinedAgent { host, from, to })| {
                     Link::on(rank, &host, from, to, events)

@@ -9,6 +9,8 @@
 mod agent;
 mod backend;
 mod fleet;
+#[cfg(test)]
+mod fleet_tests;
 mod frame;
 mod launch;
 mod link;
@@ -16,6 +18,7 @@ mod protocol;
 mod ranks;
 mod split;
 mod targets;
+mod waits;
 
 pub use agent::serve;
 pub use launch::{DEFAULT_LAUNCH, Joined, JoinedAgent, Launch};

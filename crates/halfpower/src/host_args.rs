@@ -2,12 +2,14 @@
 
 use crate::failure::usage;
 use crate::output::Verdict;
+use crate::progress::Progress;
 use crate::values::one_of;
 use clap::Args;
 use clients::{Clients, DEFAULT_LAUNCH, Launch, Rank};
 use record::{Nanos, TargetSharing};
 use session::{Opener, StopFlag, ThisMachine};
 use std::path::PathBuf;
+use target::Access;
 
 /// How long an agent may be silent where nobody says it: it gives a sign of life each second.
 const AGENT_TIMEOUT: Nanos = Nanos(15_000_000_000);
@@ -45,8 +47,13 @@ fn sharing(text: &str) -> Result<TargetSharing, String> {
 }
 
 impl HostArgs {
-    /// Where targets are opened: here, or on the machines, whose agents it starts.
-    pub(crate) fn opener(&self, stop: &StopFlag) -> anyhow::Result<Box<dyn Opener>> {
+    /// Where targets are opened: here, or on the machines, whose agents it starts. The progress line says for
+    /// whom is waited.
+    pub(crate) fn opener(
+        &self,
+        stop: &StopFlag,
+        progress: &Progress,
+    ) -> anyhow::Result<Box<dyn Opener>> {
         let unused = [
             ("--targets-are", self.targets_are.is_some()),
             ("--agent-timeout", self.agent_timeout.is_some()),
@@ -69,11 +76,17 @@ impl HostArgs {
                 "--agent-timeout must be at least 2s: a sign of life comes each second",
             ));
         }
-        Ok(Box::new(Clients::start(&mut launch, self.targets_are, silence, stop)?))
+        let display = Box::new(progress.clone());
+        Ok(Box::new(Clients::start(&mut launch, self.targets_are, silence, stop, display)?))
     }
 
     /// Serves number 0, where this process is another one of a launcher's: then that is all it does.
-    pub(crate) fn take_part(&self, stop: &StopFlag) -> anyhow::Result<Option<Verdict>> {
+    /// `allowed` is what its own command line allows to be done to targets, and number 0 can have done no more.
+    pub(crate) fn take_part(
+        &self,
+        stop: &StopFlag,
+        allowed: Access,
+    ) -> anyhow::Result<Option<Verdict>> {
         if !self.mpi {
             return Ok(None);
         }
@@ -81,7 +94,7 @@ impl HostArgs {
         if rank.number == 0 {
             return Ok(None);
         }
-        rank.take_part(stop)?;
+        rank.take_part(stop, allowed)?;
         Ok(Some(Verdict::Clean))
     }
 
