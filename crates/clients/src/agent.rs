@@ -5,6 +5,7 @@
 //! order to stop: the load ends within a second of that, and the process, if something holds it, some seconds
 //! later. So a coordinator that is killed leaves no load behind, whatever carried its messages.
 
+use crate::barrier::Barrier;
 use crate::frame::{self, Frame};
 use crate::protocol::{PROTOCOL, Reply, Request};
 use engine::{Clock, MonotonicClock};
@@ -49,15 +50,24 @@ pub fn serve(
     to: impl Write + Send + 'static,
     stop: &StopFlag,
 ) -> std::io::Result<()> {
-    serve_within(from, to, stop, None)
+    serve_as(Terms::default(), from, to, stop)
 }
 
-/// Likewise, and refuses an access beyond the one that is allowed.
-pub(crate) fn serve_within(
+/// What a rank knows of itself beside what the coordinator asks.
+#[derive(Default)]
+pub(crate) struct Terms {
+    /// What may be done to targets at most; none where the coordinator alone decides.
+    pub(crate) allowed: Option<Access>,
+    /// Where it meets the other ranks.
+    pub(crate) barrier: Option<Arc<dyn Barrier>>,
+}
+
+/// Likewise, on these terms.
+pub(crate) fn serve_as(
+    terms: Terms,
     from: impl Read + Send + 'static,
     to: impl Write + Send + 'static,
     stop: &StopFlag,
-    allowed: Option<Access>,
 ) -> std::io::Result<()> {
     let out: Out = Arc::new(Mutex::new(Box::new(to)));
     let (asked, requests) = mpsc::channel();
@@ -106,7 +116,7 @@ pub(crate) fn serve_within(
         out,
         stop: stop.clone(),
         told,
-        allowed,
+        terms,
         begin: Arc::new(Mutex::new(begin)),
         sets: BTreeMap::new(),
     };
@@ -138,7 +148,7 @@ pub(crate) fn tell_intervals(out: &Out, made: PartOfTrial) -> std::io::Result<Re
 struct Reader {
     out: Out,
     asked: mpsc::Sender<Request>,
-    begins: mpsc::Sender<Nanos>,
+    begins: mpsc::Sender<Begin>,
     /// When the coordinator was heard last.
     heard: Arc<Mutex<Instant>>,
     stop: StopFlag,
@@ -161,7 +171,10 @@ impl Reader {
                     say(&self.out, &Reply::Clock { sent, received, replied }).is_ok()
                 }
                 Request::Alive => true,
-                Request::Begin { at } => self.begins.send(at).is_ok(),
+                Request::Begin { at } => self.begins.send(Begin::At(at)).is_ok(),
+                Request::Meet { ahead, idle: false } => {
+                    self.begins.send(Begin::Meet(ahead)).is_ok()
+                }
                 Request::Stop => {
                     self.told.store(true, Ordering::SeqCst);
                     self.stop.store(true, Ordering::Relaxed);
@@ -177,6 +190,13 @@ impl Reader {
     }
 }
 
+/// When a window begins.
+enum Begin {
+    At(Nanos),
+    /// So long after all ranks have met.
+    Meet(Nanos),
+}
+
 /// A set of targets on its way.
 enum Set {
     Opened(Box<RealTargets>),
@@ -188,9 +208,8 @@ struct Agent {
     stop: StopFlag,
     /// Whether the coordinator asked for the end of its load.
     told: Arc<AtomicBool>,
-    /// What may be done to targets at most; none where the coordinator alone decides.
-    allowed: Option<Access>,
-    begin: Arc<Mutex<mpsc::Receiver<Nanos>>>,
+    terms: Terms,
+    begin: Arc<Mutex<mpsc::Receiver<Begin>>>,
     sets: BTreeMap<u32, Set>,
 }
 
@@ -229,7 +248,9 @@ impl Agent {
             Request::Open { set, targets, access, size, min_request } => {
                 let paths: Vec<&Path> = targets.iter().map(Path::new).collect();
                 let access = Access::from(access);
-                if let Some(refusal) = self.allowed.as_ref().and_then(|it| beyond(&access, it)) {
+                if let Some(refusal) =
+                    self.terms.allowed.as_ref().and_then(|it| beyond(&access, it))
+                {
                     return Err(SessionError::Usage(refusal));
                 }
                 let opened = ThisMachine.open(&paths, &access, size, min_request)?;
@@ -266,9 +287,9 @@ impl Agent {
             }
             Request::Flush { set } => Ok(Reply::Flushed { ms: self.session(set)?.flush()? }),
             Request::Trial { set, workload, seed, first_job, jobs } => {
-                let (out, stop) = (Arc::clone(&self.out), self.stop.clone());
+                let out = Arc::clone(&self.out);
                 let counters = Arc::default();
-                let begin = agree(&out, &self.begin, &stop, &counters);
+                let begin = self.agree(&counters);
                 let mut progress = Progress { out, counters, last: Instant::now() };
                 let part = Part { first_job, jobs, begin };
                 let made =
@@ -278,10 +299,38 @@ impl Agent {
                 let told = tell_intervals(&self.out, made);
                 told.map_err(|error| SessionError::NoResult(format!("telling its result: {error}")))
             }
+            Request::Meet { .. } => {
+                meet(self.terms.barrier.as_ref(), &self.stop).map_err(SessionError::Trial)?;
+                Ok(Reply::Met)
+            }
             Request::Alive | Request::Clock { .. } | Request::Begin { .. } | Request::Stop => {
                 Ok(Reply::Done)
             }
         }
+    }
+
+    /// Says that the jobs are ready, and waits for the begin.
+    fn agree(&self, counted: &Counted) -> AgreeOnBegin {
+        let (out, begin) = (Arc::clone(&self.out), Arc::clone(&self.begin));
+        let (stop, counted) = (self.stop.clone(), Arc::clone(counted));
+        let barrier = self.terms.barrier.clone();
+        Box::new(move |ready: &Ready| {
+            counted.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&ready.counters);
+            let told = say(&out, &Reply::Ready { ahead: ready.ahead });
+            told.map_err(|_| TrialError::Interrupted)?;
+            let begin = begin.lock().unwrap_or_else(PoisonError::into_inner);
+            loop {
+                match begin.recv_timeout(LOOK_EVERY) {
+                    Ok(Begin::At(moment)) => return Ok(moment),
+                    Ok(Begin::Meet(ahead)) => {
+                        meet(barrier.as_ref(), &stop)?;
+                        return Ok(MonotonicClock.now().plus(ahead));
+                    }
+                    Err(mpsc::RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
+                    Err(_) => return Err(TrialError::Interrupted),
+                }
+            }
+        })
     }
 
     fn opened(&mut self, set: u32) -> Result<&mut RealTargets, SessionError> {
@@ -340,28 +389,15 @@ fn hello() -> Reply {
 /// What the jobs of the trial in progress count.
 type Counted = Arc<Mutex<Vec<Arc<JobCounters>>>>;
 
-/// Says that the jobs are ready, and waits for the agreed begin.
-fn agree(
-    out: &Out,
-    begin: &Arc<Mutex<mpsc::Receiver<Nanos>>>,
-    stop: &StopFlag,
-    counted: &Counted,
-) -> AgreeOnBegin {
-    let (out, begin) = (Arc::clone(out), Arc::clone(begin));
-    let (stop, counted) = (stop.clone(), Arc::clone(counted));
-    Box::new(move |ready: &Ready| {
-        counted.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&ready.counters);
-        let told = say(&out, &Reply::Ready { ahead: ready.ahead });
-        told.map_err(|_| TrialError::Interrupted)?;
-        let begin = begin.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match begin.recv_timeout(LOOK_EVERY) {
-                Ok(at) => return Ok(at),
-                Err(mpsc::RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
-                Err(_) => return Err(TrialError::Interrupted),
-            }
-        }
-    })
+/// Meets the other ranks.
+fn meet(barrier: Option<&Arc<dyn Barrier>>, stop: &StopFlag) -> Result<(), TrialError> {
+    let failed = |why: String| match stop.load(Ordering::Relaxed) {
+        true => TrialError::Interrupted,
+        false => TrialError::Clients(format!("the barrier of the ranks: {why}")),
+    };
+    let barrier =
+        barrier.ok_or_else(|| failed("this one has none; run one program on all".into()))?;
+    barrier.meet(stop).map_err(failed)
 }
 
 /// Tells the coordinator how far the trial is.

@@ -39,6 +39,8 @@ pub(crate) struct Agents {
     pub(crate) launched_by: String,
     /// How many processes a launcher started, if it did.
     pub(crate) processes: Option<u32>,
+    /// Whether they have a barrier in common, by which trials begin.
+    pub(crate) has_barrier: bool,
     /// Gone once they are not needed any more.
     alive: Arc<()>,
 }
@@ -65,6 +67,7 @@ impl Agents {
             alive: Arc::new(()),
             launched_by: launch.words(),
             processes: launch.processes,
+            has_barrier: launch.has_barrier,
         };
         agents.give_signs_of_life();
         agents.greet()?;
@@ -197,6 +200,8 @@ impl Agents {
             let link = &mut self.links[rank];
             link.heard = Instant::now();
             match what {
+                // Whatever was on its way from one that was given up is not believed.
+                _ if link.lost.is_some() => {}
                 Message::Reply(reply) => match *reply {
                     Reply::Alive => {}
                     Reply::Progress { share, ios, bytes } => {
@@ -322,8 +327,8 @@ impl Agents {
         }
     }
 
-    /// Runs a trial on the agents that have a request: waits until all are ready, agrees on the begin, and
-    /// collects what comes back. `longest` is the time that it may take behind its begin.
+    /// Runs a trial on the agents that have a request: waits until all are ready, agrees on the begin or has
+    /// them meet, and collects what comes back. `longest` is the time that it may take behind its begin.
     ///
     /// # Errors
     /// If one cannot begin, or the user interrupts it before.
@@ -345,8 +350,15 @@ impl Agents {
             _ => None,
         });
         let ready = ready.inspect_err(|_| self.tell_stop())?;
-        let trip = self.links.iter().map(|link| link.clock.round_trip_ns).max();
         let ahead = ready.iter().flatten().copied().max().unwrap_or_default();
+        if self.has_barrier {
+            // Those without jobs come as well: the barrier is one of all ranks.
+            for (link, asked) in self.links.iter_mut().zip(&asked) {
+                link.ask(&Request::Meet { ahead, idle: !asked });
+            }
+            return self.gather(&asked, None, (window, longest), tick);
+        }
+        let trip = self.links.iter().map(|link| link.clock.round_trip_ns).max();
         let lead = LEAD.plus(Nanos(4 * trip.unwrap_or_default().0));
         let begin = MonotonicClock.now().plus(ahead).plus(lead);
         for (link, asked) in self.links.iter_mut().zip(&asked) {
@@ -355,14 +367,14 @@ impl Agents {
                 link.ask(&Request::Begin { at: Nanos(at) });
             }
         }
-        self.gather(&asked, begin, (window, longest), tick)
+        self.gather(&asked, Some(begin), (window, longest), tick)
     }
 
     /// What comes back of a trial that has begun.
     fn gather(
         &mut self,
         asked: &[bool],
-        begin: Nanos,
+        begin: Option<Nanos>,
         (window, longest): (Nanos, Duration),
         tick: &mut dyn FnMut(f64),
     ) -> Result<Trials> {
@@ -420,8 +432,8 @@ impl Drop for Agents {
 
 /// What came back of a trial, by rank.
 pub(crate) struct Trials {
-    /// The agreed begin, by the clock of the coordinator.
-    pub(crate) begin: Nanos,
+    /// The agreed begin, by the clock of the coordinator; none where they began by their barrier.
+    pub(crate) begin: Option<Nanos>,
     pub(crate) each: Answers<(Box<record::Trial>, Box<trial::PartTotals>)>,
 }
 

@@ -120,6 +120,51 @@ fn people_see_for_whom_is_waited_and_with_what() {
     );
 }
 
+#[test]
+fn ranks_with_a_barrier_are_told_to_come_once_all_are_ready_and_those_without_jobs_too() {
+    let came = Arc::new(Mutex::new(Vec::new()));
+    let rank = |number: usize| {
+        let came = Arc::clone(&came);
+        agent(&number.to_string(), move |request, out| match request {
+            Request::Trial { .. } => {
+                let early = came.lock().expect("nobody panics").is_empty();
+                assert!(early, "a rank is told to come before all are ready");
+                let _ = say(out, &Reply::Ready { ahead: Nanos(6 + number as u64) });
+            }
+            Request::Meet { ahead, idle } => {
+                assert_eq!(ahead, Nanos(7));
+                came.lock().expect("nobody panics").push((number, idle));
+                let reply = match idle {
+                    true => Reply::Met,
+                    false => tell_intervals(out, long_part(0, 0)).expect("it is heard"),
+                };
+                let _ = say(out, &reply);
+            }
+            Request::Begin { .. } => panic!("no time is agreed on"),
+            _ => {}
+        })
+    };
+    let agents = (0..3).map(rank).collect();
+    let mut launch = Launch::joined("a test", 3, Box::new(move |_, _| Ok(agents))).with_barrier();
+    let deadlines = Deadlines::with_silence(PATIENCE);
+    let mut agents =
+        Agents::start(&mut launch, deadlines, &Arc::default(), Box::new(Told::default()))
+            .expect("they are there");
+    let request = trial_request(&Workload::default());
+    let requests = [request.clone(), request, None];
+    let trials = agents.trial(&requests, (Nanos(1), PATIENCE), &mut |_| {}).expect("it began");
+    assert_eq!(trials.begin, None);
+    let back: Vec<bool> = trials.each.iter().map(Option::is_some).collect();
+    assert_eq!(back, [true, true, false]);
+    // The one without jobs may be behind.
+    while came.lock().expect("nobody panics").len() < 3 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let mut came = came.lock().expect("nobody panics").clone();
+    came.sort_unstable();
+    assert_eq!(came, [(0, false), (1, false), (2, true)]);
+}
+
 /// A trial of so many intervals, each with as many buckets as a histogram may have.
 fn long_part(count: usize, buckets: u32) -> PartOfTrial {
     let device = session::simulated("sim:mm1").expect("it is known").expect("it is simulated");

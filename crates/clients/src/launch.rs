@@ -21,6 +21,8 @@ pub struct Launch {
     joined: Option<Joined>,
     /// How many those are.
     pub(crate) processes: Option<u32>,
+    /// Whether those have a barrier in common.
+    pub(crate) has_barrier: bool,
 }
 
 /// Ranks that come by themselves: each with its streams.
@@ -77,7 +79,7 @@ impl Launch {
                 "--launch has neither {host} nor {rank}: all agents would be started in one place",
             ));
         }
-        Ok(Self { hosts, template, joined: None, processes: None })
+        Ok(Self { hosts, template, joined: None, processes: None, has_barrier: false })
     }
 
     /// So many agents that come by themselves.
@@ -88,7 +90,14 @@ impl Launch {
             template: vec![words.to_owned()],
             joined: Some(joined),
             processes: Some(processes),
+            has_barrier: false,
         }
+    }
+
+    /// The same agents, which have a barrier in common.
+    #[must_use]
+    pub fn with_barrier(self) -> Self {
+        Self { has_barrier: true, ..self }
     }
 
     /// The template, cut into the same words as what was typed; or what started those that came by

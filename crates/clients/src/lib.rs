@@ -8,6 +8,7 @@
 
 mod agent;
 mod backend;
+mod barrier;
 mod fleet;
 #[cfg(test)]
 mod fleet_tests;
@@ -21,6 +22,7 @@ mod targets;
 mod waits;
 
 pub use agent::serve;
+pub use barrier::Barrier;
 pub use launch::{DEFAULT_LAUNCH, Joined, JoinedAgent, Launch};
 pub use ranks::Rank;
 pub use split::{Share, split};

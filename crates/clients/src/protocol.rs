@@ -94,6 +94,13 @@ pub enum Request {
         /// The moment.
         at: Nanos,
     },
+    /// The window begins once all ranks have come to their barrier.
+    Meet {
+        /// So long after that: what the one with the most jobs needs, the same for all.
+        ahead: Nanos,
+        /// Whether this one has no jobs in the trial, and only comes.
+        idle: bool,
+    },
     /// Ends the trial in progress; what it measured is handed back.
     Stop,
 }
@@ -190,6 +197,8 @@ pub enum Reply {
         /// The least time from now to the begin of the window.
         ahead: Nanos,
     },
+    /// It has come to the barrier, in which it had nothing to begin.
+    Met,
     /// How far the trial is.
     Progress {
         /// Share of the run that is over.

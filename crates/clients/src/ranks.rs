@@ -5,11 +5,13 @@
 //! written is readable by its user alone and holds a secret, without which a connection is closed. On one
 //! machine the file lies in the user's folder for such files, or in that for temporary files, and only this
 //! machine can connect; over several it has to be named, in a folder that all see. Its name can be guessed,
-//! so that a file of another user, or one that others can read or write, is not believed. Rejected: linking MPI by default (each of its libraries has
-//! another binary interface, so that one program would run under one of them), and reading standard input,
-//! which launchers give to rank 0 alone.
+//! so that a file of another user, or one that others can read or write, is not believed. A barrier of MPI is
+//! used where a build has one ([`Barrier`]). Rejected: linking MPI by default (each of its libraries has
+//! another binary interface, so that one program would run under one of them), messages by MPI (a rank that dies would take those of
+//! all others with it), and reading standard input, which launchers give to rank 0 alone.
 
-use crate::agent::{serve, serve_within};
+use crate::agent::{Terms, serve_as};
+use crate::barrier::Barrier;
 use crate::launch::{JoinedAgent, Launch};
 use crate::waits::{Step, Waiting};
 use session::{Display, SessionError, StopFlag};
@@ -60,6 +62,7 @@ pub struct Rank {
     file: PathBuf,
     /// Whether only this machine may connect.
     local: bool,
+    barrier: Option<Arc<dyn Barrier>>,
 }
 
 impl Rank {
@@ -106,15 +109,25 @@ impl Rank {
                 ));
             }
         };
-        Ok(Self { number: rank, of, launcher, file, local })
+        Ok(Self { number: rank, of, launcher, file, local, barrier: None })
+    }
+
+    /// The same, which meets the other ranks in a barrier before each trial.
+    #[must_use]
+    pub fn meeting_in(self, barrier: Arc<dyn Barrier>) -> Self {
+        Self { barrier: Some(barrier), ..self }
     }
 
     /// The launch of number 0: it waits for the others, and takes part itself.
     #[must_use]
     pub fn launch(&self) -> Launch {
         let rank = self.clone();
-        let words = format!("{} ({} processes)", self.launcher, self.of);
-        Launch::joined(&words, self.of, Box::new(move |stop, display| rank.gather(stop, display)))
+        let library = self.barrier.iter().map(|it| format!(", with {}", it.library()));
+        let library: String = library.collect();
+        let words = format!("{} ({} processes{library})", self.launcher, self.of);
+        let gather = move |stop: &StopFlag, display: &mut dyn Display| rank.gather(stop, display);
+        let launch = Launch::joined(&words, self.of, Box::new(gather));
+        if self.barrier.is_some() { launch.with_barrier() } else { launch }
     }
 
     /// Finds number 0 and serves it until it has finished. What number 0 asks to be done to targets is refused
@@ -129,7 +142,8 @@ impl Rank {
             SessionError::NoResult(format!("rank {}: {error}", self.number))
         };
         let from = stream.try_clone().map_err(failed)?;
-        serve_within(from, stream, stop, Some(allowed)).map_err(failed)
+        let terms = Terms { allowed: Some(allowed), barrier: self.barrier.clone() };
+        serve_as(terms, from, stream, stop).map_err(failed)
     }
 
     fn find(&self, stop: &StopFlag) -> Result<TcpStream, SessionError> {
@@ -186,7 +200,7 @@ impl Rank {
         let _meeting =
             Meeting::open(&self.file, &format!("{host}:{port} {secret}")).map_err(failed)?;
         let mut found: Vec<Option<JoinedAgent>> = (0..self.of).map(|_| None).collect();
-        found[0] = Some(in_this_process().map_err(failed)?);
+        found[0] = Some(in_this_process(self.barrier.clone()).map_err(failed)?);
         let begin = Instant::now();
         let mut waiting = Waiting::begin(Step::Start);
         let mut door = Door::new(listener, &secret, self.of);
@@ -257,12 +271,13 @@ impl Door {
 }
 
 /// The agent of this process.
-fn in_this_process() -> std::io::Result<JoinedAgent> {
+fn in_this_process(barrier: Option<Arc<dyn Barrier>>) -> std::io::Result<JoinedAgent> {
     let (its_input, to) = std::io::pipe()?;
     let (from, its_output) = std::io::pipe()?;
     thread::spawn(move || {
         // Its end is the end of this process.
-        let _ = serve(its_input, its_output, &StopFlag::default());
+        let terms = Terms { allowed: None, barrier };
+        let _ = serve_as(terms, its_input, its_output, &StopFlag::default());
     });
     Ok(JoinedAgent {
         host: format!("0:{}", kernel::host_name()),
@@ -439,8 +454,14 @@ mod tests {
     fn connections_that_say_nothing_hold_up_nobody() {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file = folder.path().join("meet");
-        let rank =
-            |number| Rank { number, of: 2, launcher: "a test", file: file.clone(), local: true };
+        let rank = |number| Rank {
+            number,
+            of: 2,
+            launcher: "a test",
+            file: file.clone(),
+            local: true,
+            barrier: None,
+        };
         let other = rank(1);
         let comes = thread::spawn(move || {
             let text = loop {

@@ -114,7 +114,6 @@ impl Opener for Clients {
             ("--raid", spec.asked.array.is_some() || spec.asked.stripe_bytes.is_some()),
             ("--verify", spec.asked.data == record::Data::Tagged),
             ("--until-precision", spec.asked.stop.precision_ppm.is_some()),
-            ("--cgroup", spec.asked.cgroup.is_some()),
         ];
         if let Some((flag, _)) = refused.iter().find(|(_, given)| *given) {
             return Err(not_on_clients(flag));

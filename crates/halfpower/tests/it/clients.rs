@@ -249,6 +249,15 @@ fn a_rank_writes_nothing_that_its_own_command_line_does_not_allow() {
 }
 
 #[test]
+fn a_control_group_is_one_of_each_client() {
+    requires!(Disk);
+    let stage = Stage::new();
+    stage.script("a", "exec AGENT agent");
+    let said = stage.run("--hosts a --cgroup /none/slow --io-size 64k").expect(4).stderr;
+    assert!(said.contains("a: --cgroup /none/slow cannot be used"), "{said}");
+}
+
+#[test]
 fn an_interrupt_ends_all_agents_and_keeps_what_they_measured() {
     requires!(Disk);
     let stage = Stage::new();
