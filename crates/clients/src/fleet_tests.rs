@@ -57,9 +57,9 @@ fn agent(host: &str, mut answer: impl FnMut(Request, &Out) + Send + 'static) -> 
 
 /// Keeps for whom was waited, and with what.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<(String, String)>>>);
+struct ShownWaits(Arc<Mutex<Vec<(String, String)>>>);
 
-impl Display for Told {
+impl Display for ShownWaits {
     fn show(&mut self, shown: &Shown<'_>) {
         let told = (shown.waits_for.to_owned(), shown.phase.to_owned());
         self.0.lock().expect("nobody panics").push(told);
@@ -92,7 +92,8 @@ fn an_agent_that_gives_signs_of_life_and_never_gets_ready_is_a_named_error() {
     let stuck = agent("stuck", |_, _| {});
     let write = Duration::from_millis(100);
     let deadlines = Deadlines { write, ..Deadlines::with_silence(PATIENCE) };
-    let mut agents = start(vec![quick, stuck], deadlines, Told::default()).expect("they are there");
+    let mut agents =
+        start(vec![quick, stuck], deadlines, ShownWaits::default()).expect("they are there");
     let request = trial_request(&Workload::default());
     let outcome = agents.trial(&[request.clone(), request], (Nanos(1), PATIENCE), &mut |_| {});
     let error = outcome.err().expect("it is not ready").to_string();
@@ -102,7 +103,7 @@ fn an_agent_that_gives_signs_of_life_and_never_gets_ready_is_a_named_error() {
 
 #[test]
 fn people_see_for_whom_is_waited_and_with_what() {
-    let told = Told::default();
+    let told = ShownWaits::default();
     let seen = told.clone();
     // It comes up once somebody was told that it has not.
     let slow = agent("slow", move |_, _| {
@@ -148,7 +149,7 @@ fn ranks_with_a_barrier_are_told_to_come_once_all_are_ready_and_those_without_jo
     let mut launch = Launch::joined("a test", 3, Box::new(move |_, _| Ok(agents))).with_barrier();
     let deadlines = Deadlines::with_silence(PATIENCE);
     let mut agents =
-        Agents::start(&mut launch, deadlines, &Arc::default(), Box::new(Told::default()))
+        Agents::start(&mut launch, deadlines, &Arc::default(), Box::new(ShownWaits::default()))
             .expect("they are there");
     let request = trial_request(&Workload::default());
     let requests = [request.clone(), request, None];
@@ -216,8 +217,8 @@ fn handed_over(
         }
         _ => {}
     });
-    let mut agents =
-        start(vec![one], Deadlines::with_silence(PATIENCE), Told::default()).expect("it is there");
+    let mut agents = start(vec![one], Deadlines::with_silence(PATIENCE), ShownWaits::default())
+        .expect("it is there");
     let mut workload = Workload { runtime_ns: Nanos(asked), ..Workload::default() };
     workload.stop.interval_ns = Some(Nanos(1));
     let trials = agents

@@ -470,8 +470,9 @@ fn mpirun(stage: &Stage, binary: &Path, seconds: u32) -> Command {
     let words = format!("--runtime {seconds}s --iodepth 4 --quiet --no-save --output");
     let mut command = Command::new("mpirun");
     command.args(["--allow-run-as-root", "--oversubscribe", "-n", &HOSTS.to_string()]);
-    // When a rank dies it asks the others to end, and kills them a second later: here others may be busy.
-    command.args(["--mca", "odls_base_sigkill_timeout", "30"]);
+    // When a rank dies it asks the others to end, and kills them a second later: here others may be busy. It
+    // waits twice so long, whatever has ended by then.
+    command.args(["--mca", "odls_base_sigkill_timeout", "5"]);
     command.arg(binary).args(["run", "--mpi", &stage.file("big")]);
     command.args(words.split_whitespace()).arg(stage.file("of-mpirun.json")).stdin(Stdio::null());
     command
