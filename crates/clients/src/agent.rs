@@ -5,11 +5,14 @@
 //! order to stop: the load ends within a second of that, and the process, if something holds it, some seconds
 //! later. So a coordinator that is killed leaves no load behind, whatever carried its messages.
 
+use crate::barrier::Barrier;
 use crate::frame::{self, Frame};
 use crate::protocol::{PROTOCOL, Reply, Request};
 use engine::{Clock, MonotonicClock};
 use record::Nanos;
-use session::{Display, Opener, RealTargets, Session, SessionError, Shown, StopFlag, ThisMachine};
+use session::{
+    Display, Opener, PartOfTrial, RealTargets, Session, SessionError, Shown, StopFlag, ThisMachine,
+};
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
@@ -29,10 +32,13 @@ const GRACE: Duration = Duration::from_secs(10);
 /// How long a coordinator may say nothing: it gives a sign of life each second, and behind a network that
 /// was cut a stream does not end.
 const DESERTED: Duration = Duration::from_secs(20);
+/// Intervals of a trial in one message. One is at most some hundred kilobytes: four histograms with all of their
+/// buckets.
+const INTERVALS_AT_A_TIME: usize = 64;
 /// Why a conversation ends that the other side did not end.
 const EXIT_LEFT: i32 = 130;
 
-type Out = Arc<Mutex<Box<dyn Write + Send>>>;
+pub(crate) type Out = Arc<Mutex<Box<dyn Write + Send>>>;
 
 /// Serves one coordinator until its stream ends; `stop` is set by signals, and by that end. What may be done
 /// to targets is what the coordinator was allowed to: whoever logs in to start an agent could write anyway.
@@ -44,15 +50,24 @@ pub fn serve(
     to: impl Write + Send + 'static,
     stop: &StopFlag,
 ) -> std::io::Result<()> {
-    serve_within(from, to, stop, None)
+    serve_as(Terms::default(), from, to, stop)
 }
 
-/// Likewise, and refuses an access beyond the one that is allowed.
-pub(crate) fn serve_within(
+/// What a rank knows of itself beside what the coordinator asks.
+#[derive(Default)]
+pub(crate) struct Terms {
+    /// What may be done to targets at most; none where the coordinator alone decides.
+    pub(crate) allowed: Option<Access>,
+    /// Where it meets the other ranks.
+    pub(crate) barrier: Option<Arc<dyn Barrier>>,
+}
+
+/// Likewise, on these terms.
+pub(crate) fn serve_as(
+    terms: Terms,
     from: impl Read + Send + 'static,
     to: impl Write + Send + 'static,
     stop: &StopFlag,
-    allowed: Option<Access>,
 ) -> std::io::Result<()> {
     let out: Out = Arc::new(Mutex::new(Box::new(to)));
     let (asked, requests) = mpsc::channel();
@@ -101,7 +116,7 @@ pub(crate) fn serve_within(
         out,
         stop: stop.clone(),
         told,
-        allowed,
+        terms,
         begin: Arc::new(Mutex::new(begin)),
         sets: BTreeMap::new(),
     };
@@ -110,16 +125,30 @@ pub(crate) fn serve_within(
     served
 }
 
-fn say(out: &Out, reply: &Reply) -> std::io::Result<()> {
+pub(crate) fn say(out: &Out, reply: &Reply) -> std::io::Result<()> {
     let text = serde_json::to_vec(reply).map_err(std::io::Error::other)?;
     frame::write(&mut *out.lock().unwrap_or_else(PoisonError::into_inner), &text)
+}
+
+/// Tells the intervals of a trial, some at a time, so that signs of life come between them; what is left to
+/// answer is the trial without them.
+pub(crate) fn tell_intervals(out: &Out, made: PartOfTrial) -> std::io::Result<Reply> {
+    let (mut trial, mut totals) = (Box::new(made.trial), Box::new(made.totals));
+    let mut of_trial = trial.result.intervals.as_mut().map(std::mem::take).unwrap_or_default();
+    let mut of_totals = std::mem::take(&mut totals.totals.intervals);
+    while !of_trial.is_empty() || !of_totals.is_empty() {
+        let results = of_trial.drain(..of_trial.len().min(INTERVALS_AT_A_TIME)).collect();
+        let totals = of_totals.drain(..of_totals.len().min(INTERVALS_AT_A_TIME)).collect();
+        say(out, &Reply::Intervals { results, totals })?;
+    }
+    Ok(Reply::Trial { trial, totals })
 }
 
 /// The thread that reads.
 struct Reader {
     out: Out,
     asked: mpsc::Sender<Request>,
-    begins: mpsc::Sender<Nanos>,
+    begins: mpsc::Sender<Begin>,
     /// When the coordinator was heard last.
     heard: Arc<Mutex<Instant>>,
     stop: StopFlag,
@@ -142,7 +171,10 @@ impl Reader {
                     say(&self.out, &Reply::Clock { sent, received, replied }).is_ok()
                 }
                 Request::Alive => true,
-                Request::Begin { at } => self.begins.send(at).is_ok(),
+                Request::Begin { at } => self.begins.send(Begin::At(at)).is_ok(),
+                Request::Meet { ahead, idle: false } => {
+                    self.begins.send(Begin::Meet(ahead)).is_ok()
+                }
                 Request::Stop => {
                     self.told.store(true, Ordering::SeqCst);
                     self.stop.store(true, Ordering::Relaxed);
@@ -158,6 +190,13 @@ impl Reader {
     }
 }
 
+/// When a window begins.
+enum Begin {
+    At(Nanos),
+    /// So long after all ranks have met.
+    Meet(Nanos),
+}
+
 /// A set of targets on its way.
 enum Set {
     Opened(Box<RealTargets>),
@@ -169,9 +208,8 @@ struct Agent {
     stop: StopFlag,
     /// Whether the coordinator asked for the end of its load.
     told: Arc<AtomicBool>,
-    /// What may be done to targets at most; none where the coordinator alone decides.
-    allowed: Option<Access>,
-    begin: Arc<Mutex<mpsc::Receiver<Nanos>>>,
+    terms: Terms,
+    begin: Arc<Mutex<mpsc::Receiver<Begin>>>,
     sets: BTreeMap<u32, Set>,
 }
 
@@ -210,7 +248,9 @@ impl Agent {
             Request::Open { set, targets, access, size, min_request } => {
                 let paths: Vec<&Path> = targets.iter().map(Path::new).collect();
                 let access = Access::from(access);
-                if let Some(refusal) = self.allowed.as_ref().and_then(|it| beyond(&access, it)) {
+                if let Some(refusal) =
+                    self.terms.allowed.as_ref().and_then(|it| beyond(&access, it))
+                {
                     return Err(SessionError::Usage(refusal));
                 }
                 let opened = ThisMachine.open(&paths, &access, size, min_request)?;
@@ -238,7 +278,8 @@ impl Agent {
                 let Some(Set::Opened(targets)) = self.sets.remove(&set) else {
                     return Err(out_of_turn(set));
                 };
-                let session = targets.into_session(engine, seed, &self.stop, &mut Unwatched)?;
+                let mut display = ToldDisplay { out: Arc::clone(&self.out), last: None };
+                let session = targets.into_session(engine, seed, &self.stop, &mut display)?;
                 let reply =
                     Reply::Prepared { engine: session.engine, findings: session.findings.clone() };
                 self.sets.insert(set, Set::Ready(Box::new(session)));
@@ -246,22 +287,50 @@ impl Agent {
             }
             Request::Flush { set } => Ok(Reply::Flushed { ms: self.session(set)?.flush()? }),
             Request::Trial { set, workload, seed, first_job, jobs } => {
-                let (out, stop) = (Arc::clone(&self.out), self.stop.clone());
+                let out = Arc::clone(&self.out);
                 let counters = Arc::default();
-                let begin = agree(&out, &self.begin, &stop, &counters);
+                let begin = self.agree(&counters);
                 let mut progress = Progress { out, counters, last: Instant::now() };
                 let part = Part { first_job, jobs, begin };
                 let made =
                     self.session(set)?.part_of_trial(&workload, seed, part, &mut |share| {
                         progress.tell(share);
                     })?;
-                let (trial, totals) = (Box::new(made.trial), Box::new(made.totals));
-                Ok(Reply::Trial { trial, totals })
+                let told = tell_intervals(&self.out, made);
+                told.map_err(|error| SessionError::NoResult(format!("telling its result: {error}")))
+            }
+            Request::Meet { .. } => {
+                meet(self.terms.barrier.as_ref(), &self.stop).map_err(SessionError::Trial)?;
+                Ok(Reply::Met)
             }
             Request::Alive | Request::Clock { .. } | Request::Begin { .. } | Request::Stop => {
                 Ok(Reply::Done)
             }
         }
+    }
+
+    /// Says that the jobs are ready, and waits for the begin.
+    fn agree(&self, counted: &Counted) -> AgreeOnBegin {
+        let (out, begin) = (Arc::clone(&self.out), Arc::clone(&self.begin));
+        let (stop, counted) = (self.stop.clone(), Arc::clone(counted));
+        let barrier = self.terms.barrier.clone();
+        Box::new(move |ready: &Ready| {
+            counted.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&ready.counters);
+            let told = say(&out, &Reply::Ready { ahead: ready.ahead });
+            told.map_err(|_| TrialError::Interrupted)?;
+            let begin = begin.lock().unwrap_or_else(PoisonError::into_inner);
+            loop {
+                match begin.recv_timeout(LOOK_EVERY) {
+                    Ok(Begin::At(moment)) => return Ok(moment),
+                    Ok(Begin::Meet(ahead)) => {
+                        meet(barrier.as_ref(), &stop)?;
+                        return Ok(MonotonicClock.now().plus(ahead));
+                    }
+                    Err(mpsc::RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
+                    Err(_) => return Err(TrialError::Interrupted),
+                }
+            }
+        })
     }
 
     fn opened(&mut self, set: u32) -> Result<&mut RealTargets, SessionError> {
@@ -285,7 +354,9 @@ fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
     let (may_overwrite, may_destroy) = match allowed {
         Access::ReadOnly => {
             return Some(
-                "rank 0 asks to write, which the command of this rank does not".to_owned(),
+                "rank 0 asks to write, and the command of this rank only reads; nothing was written here; \
+                 start all ranks with the same command"
+                    .to_owned(),
             );
         }
         Access::ReadWrite { overwrite, destroy } => (*overwrite, destroy),
@@ -296,8 +367,8 @@ fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
         None => return None,
     };
     Some(format!(
-        "rank 0 was started with {flag}, the command of this rank has no such flag; start all ranks with \
-         the same command"
+        "rank 0 was started with {flag}, the command of this rank has no such flag; nothing was written \
+         here; start all ranks with the same command"
     ))
 }
 
@@ -318,28 +389,15 @@ fn hello() -> Reply {
 /// What the jobs of the trial in progress count.
 type Counted = Arc<Mutex<Vec<Arc<JobCounters>>>>;
 
-/// Says that the jobs are ready, and waits for the agreed begin.
-fn agree(
-    out: &Out,
-    begin: &Arc<Mutex<mpsc::Receiver<Nanos>>>,
-    stop: &StopFlag,
-    counted: &Counted,
-) -> AgreeOnBegin {
-    let (out, begin) = (Arc::clone(out), Arc::clone(begin));
-    let (stop, counted) = (stop.clone(), Arc::clone(counted));
-    Box::new(move |ready: &Ready| {
-        counted.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&ready.counters);
-        let told = say(&out, &Reply::Ready { ahead: ready.ahead });
-        told.map_err(|_| TrialError::Interrupted)?;
-        let begin = begin.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match begin.recv_timeout(LOOK_EVERY) {
-                Ok(at) => return Ok(at),
-                Err(mpsc::RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
-                Err(_) => return Err(TrialError::Interrupted),
-            }
-        }
-    })
+/// Meets the other ranks.
+fn meet(barrier: Option<&Arc<dyn Barrier>>, stop: &StopFlag) -> Result<(), TrialError> {
+    let failed = |why: String| match stop.load(Ordering::Relaxed) {
+        true => TrialError::Interrupted,
+        false => TrialError::Clients(format!("the barrier of the ranks: {why}")),
+    };
+    let barrier =
+        barrier.ok_or_else(|| failed("this one has none; run one program on all".into()))?;
+    barrier.meet(stop).map_err(failed)
 }
 
 /// Tells the coordinator how far the trial is.
@@ -367,11 +425,22 @@ impl Progress {
     }
 }
 
-/// The display of a program that nobody watches.
-struct Unwatched;
+/// The display of a program whose coordinator is watched.
+struct ToldDisplay {
+    out: Out,
+    last: Option<Instant>,
+}
 
-impl Display for Unwatched {
-    fn show(&mut self, _shown: &Shown<'_>) {}
+impl Display for ToldDisplay {
+    fn show(&mut self, shown: &Shown<'_>) {
+        if self.last.is_some_and(|last| last.elapsed() < ALIVE_EVERY) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        // Nobody who reads: the reading thread notices, and ends the step.
+        let _ = say(&self.out, &Reply::Step { share: shown.share.clamp(0.0, 1.0) });
+    }
+
     fn clear(&mut self) {}
 }
 

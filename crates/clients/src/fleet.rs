@@ -1,16 +1,17 @@
 //! The coordinator's side: agents are started, asked in turn, and listened to all at once.
 //!
 //! Every wait has an end: an agent that says nothing for the time that it may be silent is lost, and so is
-//! one that goes on long after its trial should have ended. Before a trial an agent that is lost is an
+//! one that gives signs of life but comes to no end of a step ([`crate::waits`]), or goes on long after its trial should have ended. Before a trial an agent that is lost is an
 //! error, because nothing was measured; in a trial it is a finding, and what the others measure is kept.
 
 use crate::agent::ALIVE_EVERY;
 use crate::launch::Launch;
 use crate::link::{Event, Link, Message, Out, say};
 use crate::protocol::{PROTOCOL, Reply, Request};
+use crate::waits::{Deadlines, Step, Waiting, late_text};
 use engine::{Clock, MonotonicClock};
 use record::{ClientClock, LostKind, Nanos};
-use session::{SessionError, StopFlag, VERSION};
+use session::{Display, SessionError, StopFlag, VERSION};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -19,11 +20,8 @@ use std::time::{Duration, Instant};
 const EXCHANGES: u32 = 16;
 /// How often somebody who waits looks at whether to go on.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long a launcher has to bring up its agent: a login with a slow name service takes many seconds.
-const LAUNCH_TIME: Duration = Duration::from_secs(60);
-/// How long targets may take to be opened: a file system whose server is gone answers never, while the
-/// agent goes on with its signs of life.
-pub(crate) const OPEN_TIME: Duration = Duration::from_secs(60);
+/// Messages that are read and not yet looked at: an agent that says more has to wait, and fills no memory.
+const UNREAD: usize = 64;
 /// Least time from the agreement on a begin to the begin: messages and threads are awake by then.
 const LEAD: Nanos = Nanos(50_000_000);
 
@@ -34,12 +32,15 @@ pub(crate) struct Agents {
     pub(crate) links: Vec<Link>,
     events: mpsc::Receiver<Event>,
     pub(crate) stop: StopFlag,
-    /// How long an agent may say nothing.
-    silence: Duration,
+    deadlines: Deadlines,
+    /// Where people see for whom it waits.
+    display: Box<dyn Display>,
     /// What started them.
     pub(crate) launched_by: String,
     /// How many processes a launcher started, if it did.
     pub(crate) processes: Option<u32>,
+    /// Whether they have a barrier in common, by which trials begin.
+    pub(crate) has_barrier: bool,
     /// Gone once they are not needed any more.
     alive: Arc<()>,
 }
@@ -49,17 +50,24 @@ pub(crate) type Answers<T> = Vec<Option<T>>;
 
 impl Agents {
     /// Starts all and makes sure of their version and their clocks.
-    pub(crate) fn start(launch: &mut Launch, silence: Duration, stop: &StopFlag) -> Result<Self> {
-        let (tell, events) = mpsc::channel();
-        let links = launch.links(&tell, stop)?;
+    pub(crate) fn start(
+        launch: &mut Launch,
+        deadlines: Deadlines,
+        stop: &StopFlag,
+        mut display: Box<dyn Display>,
+    ) -> Result<Self> {
+        let (tell, events) = mpsc::sync_channel(UNREAD);
+        let links = launch.links(&tell, stop, &mut *display)?;
         let mut agents = Self {
             links,
             events,
             stop: stop.clone(),
-            silence,
+            deadlines,
+            display,
             alive: Arc::new(()),
             launched_by: launch.words(),
             processes: launch.processes,
+            has_barrier: launch.has_barrier,
         };
         agents.give_signs_of_life();
         agents.greet()?;
@@ -84,10 +92,9 @@ impl Agents {
     fn greet(&mut self) -> Result<()> {
         let hello = Request::Hello { protocol: PROTOCOL, version: VERSION.to_owned() };
         self.links.iter_mut().for_each(|link| link.ask(&hello));
-        let answers = self.collect(LAUNCH_TIME.max(self.silence), Some(LAUNCH_TIME), |reply| {
+        let answers = self.collect(Step::Start, None, |reply| {
             matches!(reply, Reply::Hello { .. }).then_some(reply)
         })?;
-        self.nobody_lost()?;
         for (link, answer) in self.links.iter_mut().zip(answers) {
             let Some(Reply::Hello { protocol, version, hostname, boot, default_engine }) = answer
             else {
@@ -162,7 +169,8 @@ impl Agents {
         asked: Nanos,
     ) -> Result<Option<((Nanos, Nanos), Nanos)>> {
         let mut found = None;
-        let begin = Instant::now();
+        let (begin, silence) = (Instant::now(), self.deadlines.of(Step::Clocks));
+        let mut waiting = Waiting::begin(Step::Clocks);
         while found.is_none() && self.links[rank].lost.is_none() {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(interrupted());
@@ -175,10 +183,12 @@ impl Agents {
                     found = Some(((received, replied), at));
                 }
             });
-            if begin.elapsed() > self.silence && found.is_none() {
-                self.links[rank].lose(LostKind::Silent, silent_text(self.silence), None);
+            waiting.show(&mut *self.display, &[&self.links[rank].host], 0.0);
+            if begin.elapsed() > silence && found.is_none() {
+                self.links[rank].lose(LostKind::Silent, silent_text(silence), None);
             }
         }
+        waiting.end(&mut *self.display);
         Ok(found)
     }
 
@@ -190,10 +200,20 @@ impl Agents {
             let link = &mut self.links[rank];
             link.heard = Instant::now();
             match what {
+                // Whatever was on its way from one that was given up is not believed.
+                _ if link.lost.is_some() => {}
                 Message::Reply(reply) => match *reply {
                     Reply::Alive => {}
                     Reply::Progress { share, ios, bytes } => {
                         link.progress = Some((share, ios, bytes));
+                    }
+                    Reply::Step { share } => link.advance(share),
+                    Reply::Intervals { results, totals } => {
+                        link.keep_intervals(results, totals, window);
+                    }
+                    Reply::Trial { mut trial, mut totals } => {
+                        link.complete(&mut trial, &mut totals);
+                        take(rank, at, Reply::Trial { trial, totals });
                     }
                     other => take(rank, at, other),
                 },
@@ -207,44 +227,63 @@ impl Agents {
         }
     }
 
-    /// Asks all that are there, and waits for an answer of each; `within` is the time that it may take, where
-    /// that is known.
+    /// Asks all that are there, and waits for an answer of each.
     ///
     /// # Errors
     /// If one is lost, says that it cannot, or the user interrupts it.
     pub(crate) fn ask_all<T>(
         &mut self,
+        step: Step,
         request: impl Fn(usize) -> Request,
-        within: Option<Duration>,
-        mut take: impl FnMut(Reply) -> Option<T>,
+        take: impl FnMut(Reply) -> Option<T>,
     ) -> Result<Vec<T>> {
         for (rank, link) in self.links.iter_mut().enumerate() {
             link.ask(&request(rank));
         }
-        let answers = self.collect(self.silence, within, &mut take)?;
-        self.nobody_lost()?;
+        let answers = self.collect(step, None, take)?;
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// An answer of each that is not lost; one that says that it cannot is an error.
+    /// An answer of each that was asked, of all where it is not said who was.
+    ///
+    /// # Errors
+    /// As [`Agents::ask_all`].
     fn collect<T>(
         &mut self,
-        silence: Duration,
-        within: Option<Duration>,
+        step: Step,
+        asked: Option<&[bool]>,
+        take: impl FnMut(Reply) -> Option<T>,
+    ) -> Result<Answers<T>> {
+        let mut waiting = Waiting::begin(step);
+        let answers = self.collect_shown(&mut waiting, (step, asked), take);
+        waiting.end(&mut *self.display);
+        let answers = answers?;
+        self.nobody_lost()?;
+        Ok(answers)
+    }
+
+    fn collect_shown<T>(
+        &mut self,
+        waiting: &mut Waiting,
+        (step, asked): (Step, Option<&[bool]>),
         mut take: impl FnMut(Reply) -> Option<T>,
     ) -> Result<Answers<T>> {
-        let begin = Instant::now();
-        self.links.iter_mut().for_each(|link| link.heard = begin);
+        let (within, silence) = (self.deadlines.of(step), self.deadlines.silence_in(step));
+        self.links.iter_mut().for_each(Link::begin_step);
         let mut answers: Answers<T> = self.links.iter().map(|_| None).collect();
+        let is_asked = |rank: usize| asked.is_none_or(|asked| asked[rank]);
         let mut failed = None;
         loop {
-            let missing = |agents: &Self, answers: &Answers<T>| {
-                let pairs = agents.links.iter().zip(answers);
-                pairs.filter(|(link, answer)| link.lost.is_none() && answer.is_none()).count()
-            };
-            if missing(self, &answers) == 0 {
+            let missing: Vec<usize> =
+                (0..answers.len()).filter(|&it| is_asked(it) && answers[it].is_none()).collect();
+            if missing.is_empty() || self.links.iter().any(|link| link.lost.is_some()) {
                 return Ok(answers);
             }
+            let hosts: Vec<&str> =
+                missing.iter().map(|&rank| self.links[rank].host.as_str()).collect();
+            let undone: f64 = missing.iter().map(|&rank| 1.0 - self.links[rank].step_share).sum();
+            let of = (0..answers.len()).filter(|&rank| is_asked(rank)).count();
+            waiting.show(&mut *self.display, &hosts, 1.0 - undone / of as f64);
             if self.stop.load(Ordering::Relaxed) {
                 return Err(interrupted());
             }
@@ -260,20 +299,21 @@ impl Agents {
                 let host = self.links[rank].host.clone();
                 return Err(SessionError::Client { host, message, exit_code });
             }
-            let late = within.is_some_and(|within| begin.elapsed() > within);
-            self.drop_silent(silence, None, |rank| late && answers[rank].is_none());
-            if self.links.iter().any(|link| link.lost.is_some()) {
-                return Ok(answers);
-            }
+            let missing = |rank: usize| is_asked(rank) && answers[rank].is_none();
+            self.drop_silent(silence, None, |rank, link| {
+                let late = missing(rank) && link.advanced.elapsed() > within;
+                late.then(|| late_text(step, within))
+            });
         }
     }
 
-    /// Loses those that have said nothing for too long, and those that `late` names.
+    /// Loses those that have said nothing for too long, and those that are late, for the reason that `late`
+    /// gives.
     fn drop_silent(
         &mut self,
         silence: Duration,
         window: Option<Nanos>,
-        late: impl Fn(usize) -> bool,
+        late: impl Fn(usize, &Link) -> Option<String>,
     ) {
         for (rank, link) in self.links.iter_mut().enumerate() {
             if link.lost.is_some() {
@@ -281,15 +321,14 @@ impl Agents {
             }
             if link.heard.elapsed() > silence {
                 link.lose(LostKind::Silent, silent_text(silence), window);
-            } else if late(rank) {
-                let text = "it did not come to an end in its time".to_owned();
-                link.lose(LostKind::Silent, text, window);
+            } else if let Some(why) = late(rank, link) {
+                link.lose(LostKind::Silent, why, window);
             }
         }
     }
 
-    /// Runs a trial on the agents that have a request: waits until all are ready, agrees on the begin, and
-    /// collects what comes back. `longest` is the time that it may take behind its begin.
+    /// Runs a trial on the agents that have a request: waits until all are ready, agrees on the begin or has
+    /// them meet, and collects what comes back. `longest` is the time that it may take behind its begin.
     ///
     /// # Errors
     /// If one cannot begin, or the user interrupts it before.
@@ -299,39 +338,27 @@ impl Agents {
         (window, longest): (Nanos, Duration),
         tick: &mut dyn FnMut(f64),
     ) -> Result<Trials> {
-        let started = Instant::now();
         for (link, request) in self.links.iter_mut().zip(requests) {
-            (link.progress, link.heard) = (None, started);
+            link.begin_trial(intervals_of(request.as_ref()));
             if let Some(request) = request {
                 link.ask(request);
             }
         }
         let asked: Vec<bool> = requests.iter().map(Option::is_some).collect();
-        let mut ready: Answers<Nanos> = asked.iter().map(|_| None).collect();
-        let mut failed = None;
-        while asked.iter().zip(&ready).any(|(asked, ready)| *asked && ready.is_none()) {
-            if self.stop.load(Ordering::Relaxed) {
-                self.tell_stop();
-                return Err(interrupted());
+        let ready = self.collect(Step::Begin, Some(&asked), |reply| match reply {
+            Reply::Ready { ahead } => Some(ahead),
+            _ => None,
+        });
+        let ready = ready.inspect_err(|_| self.tell_stop())?;
+        let ahead = ready.iter().flatten().copied().max().unwrap_or_default();
+        if self.has_barrier {
+            // Those without jobs come as well: the barrier is one of all ranks.
+            for (link, asked) in self.links.iter_mut().zip(&asked) {
+                link.ask(&Request::Meet { ahead, idle: !asked });
             }
-            self.hear(None, |rank, _, reply| match reply {
-                Reply::Ready { ahead } => ready[rank] = Some(ahead),
-                Reply::Failed { message, exit_code } => failed = Some((rank, message, exit_code)),
-                _ => {}
-            });
-            self.drop_silent(self.silence, None, |_| false);
-            if let Some((rank, message, exit_code)) = failed.take() {
-                self.tell_stop();
-                let host = self.links[rank].host.clone();
-                return Err(SessionError::Client { host, message, exit_code });
-            }
-            if let Err(error) = self.nobody_lost() {
-                self.tell_stop();
-                return Err(error);
-            }
+            return self.gather(&asked, None, (window, longest), tick);
         }
         let trip = self.links.iter().map(|link| link.clock.round_trip_ns).max();
-        let ahead = ready.iter().flatten().copied().max().unwrap_or_default();
         let lead = LEAD.plus(Nanos(4 * trip.unwrap_or_default().0));
         let begin = MonotonicClock.now().plus(ahead).plus(lead);
         for (link, asked) in self.links.iter_mut().zip(&asked) {
@@ -340,21 +367,21 @@ impl Agents {
                 link.ask(&Request::Begin { at: Nanos(at) });
             }
         }
-        self.gather(&asked, begin, (window, longest), tick)
+        self.gather(&asked, Some(begin), (window, longest), tick)
     }
 
     /// What comes back of a trial that has begun.
     fn gather(
         &mut self,
         asked: &[bool],
-        begin: Nanos,
+        begin: Option<Nanos>,
         (window, longest): (Nanos, Duration),
         tick: &mut dyn FnMut(f64),
     ) -> Result<Trials> {
         let mut trials: Answers<_> = asked.iter().map(|_| None).collect();
         let mut failed: Vec<(usize, String)> = Vec::new();
         let mut stopped = None;
-        let started = Instant::now();
+        let (started, silence) = (Instant::now(), self.deadlines.silence);
         loop {
             let waits = |agents: &Self, trials: &Answers<_>, rank: usize| {
                 asked[rank] && agents.links[rank].lost.is_none() && trials[rank].is_none()
@@ -374,11 +401,13 @@ impl Agents {
             for (rank, message) in failed.drain(..) {
                 self.links[rank].lose(LostKind::Failed, message, Some(window));
             }
-            let late = started.elapsed() > longest
-                || stopped.is_some_and(|at| at.elapsed() > self.silence);
+            let late =
+                started.elapsed() > longest || stopped.is_some_and(|at| at.elapsed() > silence);
             let lost: Vec<bool> =
                 (0..asked.len()).map(|rank| late && waits(self, &trials, rank)).collect();
-            self.drop_silent(self.silence, Some(window), |rank| lost[rank]);
+            self.drop_silent(silence, Some(window), |rank, _| {
+                lost[rank].then(|| "it did not come to an end in its time".to_owned())
+            });
             let shares =
                 self.links.iter().zip(asked).filter(|(link, asked)| **asked && link.lost.is_none());
             let shares = shares.filter_map(|(link, _)| Some(link.progress?.0));
@@ -403,13 +432,20 @@ impl Drop for Agents {
 
 /// What came back of a trial, by rank.
 pub(crate) struct Trials {
-    /// The agreed begin, by the clock of the coordinator.
-    pub(crate) begin: Nanos,
+    /// The agreed begin, by the clock of the coordinator; none where they began by their barrier.
+    pub(crate) begin: Option<Nanos>,
     pub(crate) each: Answers<(Box<record::Trial>, Box<trial::PartTotals>)>,
 }
 
 pub(crate) fn interrupted() -> SessionError {
     SessionError::ended("nothing was measured")
+}
+
+/// How many intervals a trial has at most that is asked for.
+fn intervals_of(request: Option<&Request>) -> usize {
+    let Some(Request::Trial { workload, .. }) = request else { return 0 };
+    let interval = workload.stop.interval_ns.filter(|interval| interval.0 > 0);
+    interval.map_or(0, |interval| workload.runtime_ns.0.div_ceil(interval.0) as usize + 1)
 }
 
 fn silent_text(silence: Duration) -> String {

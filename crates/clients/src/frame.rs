@@ -9,8 +9,8 @@ use std::io::{self, BufRead, Read, Write};
 
 /// What a frame begins with.
 const MARK: &str = "#halfpower ";
-/// The longest text of a frame: a trial of a thousand intervals has a hundredth of it.
-const LONGEST: usize = 64 << 20;
+/// The longest text of a frame. What may be longer is told in several: the intervals of a trial.
+pub const LONGEST: usize = 64 << 20;
 /// The most that is kept of a line of noise.
 const NOISE_KEPT: u64 = 4_096;
 /// Digits of a length.

@@ -6,7 +6,7 @@
 
 use crate::link::{Event, Link};
 use record::shell_word;
-use session::{SessionError, StopFlag};
+use session::{Display, SessionError, StopFlag};
 use std::sync::mpsc;
 
 /// Logs in without asking, and gives up on a machine that does not answer.
@@ -21,10 +21,13 @@ pub struct Launch {
     joined: Option<Joined>,
     /// How many those are.
     pub(crate) processes: Option<u32>,
+    /// Whether those have a barrier in common.
+    pub(crate) has_barrier: bool,
 }
 
 /// Ranks that come by themselves: each with its streams.
-pub type Joined = Box<dyn FnOnce(&StopFlag) -> Result<Vec<JoinedAgent>, SessionError>>;
+pub type Joined =
+    Box<dyn FnOnce(&StopFlag, &mut dyn Display) -> Result<Vec<JoinedAgent>, SessionError>>;
 
 /// One that has come.
 pub struct JoinedAgent {
@@ -76,7 +79,7 @@ impl Launch {
                 "--launch has neither {host} nor {rank}: all agents would be started in one place",
             ));
         }
-        Ok(Self { hosts, template, joined: None, processes: None })
+        Ok(Self { hosts, template, joined: None, processes: None, has_barrier: false })
     }
 
     /// So many agents that come by themselves.
@@ -87,7 +90,14 @@ impl Launch {
             template: vec![words.to_owned()],
             joined: Some(joined),
             processes: Some(processes),
+            has_barrier: false,
         }
+    }
+
+    /// The same agents, which have a barrier in common.
+    #[must_use]
+    pub fn with_barrier(self) -> Self {
+        Self { has_barrier: true, ..self }
     }
 
     /// The template, cut into the same words as what was typed; or what started those that came by
@@ -107,11 +117,12 @@ impl Launch {
     /// Starts them.
     pub(crate) fn links(
         &mut self,
-        events: &mpsc::Sender<Event>,
+        events: &mpsc::SyncSender<Event>,
         stop: &StopFlag,
+        display: &mut dyn Display,
     ) -> Result<Vec<Link>, SessionError> {
         if let Some(joined) = self.joined.take() {
-            let joined = joined(stop)?.into_iter().enumerate();
+            let joined = joined(stop, display)?.into_iter().enumerate();
             return Ok(joined
                 .map(|(rank, JoinedAgent { host, from, to })| {
                     Link::on(rank, &host, from, to, events)

@@ -8,7 +8,10 @@
 
 mod agent;
 mod backend;
+mod barrier;
 mod fleet;
+#[cfg(test)]
+mod fleet_tests;
 mod frame;
 mod launch;
 mod link;
@@ -16,8 +19,10 @@ mod protocol;
 mod ranks;
 mod split;
 mod targets;
+mod waits;
 
 pub use agent::serve;
+pub use barrier::Barrier;
 pub use launch::{DEFAULT_LAUNCH, Joined, JoinedAgent, Launch};
 pub use ranks::Rank;
 pub use split::{Share, split};

@@ -3,13 +3,14 @@
 use crate::frame::{self, Frame};
 use crate::protocol::{Reply, Request};
 use engine::{Clock, MonotonicClock};
-use record::{ClientClock, LostClient, LostKind, Nanos, shell_word};
+use record::{ClientClock, IntervalResult, LostClient, LostKind, Nanos, Trial, shell_word};
 use std::collections::VecDeque;
 use std::io::{BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
+use trial::{IntervalTotals, PartTotals};
 
 /// Lines of an agent's standard error, and of noise before its messages, that are kept for a report.
 const LINES_KEPT: usize = 8;
@@ -36,6 +37,14 @@ pub(crate) enum Message {
 pub(crate) type Out = Arc<Mutex<Option<Box<dyn Write + Send>>>>;
 type Lines = Arc<Mutex<VecDeque<String>>>;
 
+/// Intervals of a trial, and how many there may be.
+#[derive(Default)]
+struct Intervals {
+    most: usize,
+    results: Vec<IntervalResult>,
+    totals: Vec<IntervalTotals>,
+}
+
 /// An agent.
 pub(crate) struct Link {
     /// Its number, from 0.
@@ -50,10 +59,15 @@ pub(crate) struct Link {
     pub(crate) clock_read: Nanos,
     /// When it was heard last.
     pub(crate) heard: Instant,
+    /// When it last told of progress with the step that it was asked for, and the share that was done.
+    pub(crate) advanced: Instant,
+    pub(crate) step_share: f64,
     /// Why it is none any more.
     pub(crate) lost: Option<LostClient>,
     /// What it last told of the trial in progress: its share, requests, bytes.
     pub(crate) progress: Option<(f64, u64, u64)>,
+    /// Intervals of the trial in progress that it has told of.
+    intervals: Intervals,
     to: Out,
     child: Option<Child>,
     /// The words that started it; none where it came by itself.
@@ -69,7 +83,7 @@ impl Link {
         rank: usize,
         host: &str,
         words: &[String],
-        events: &mpsc::Sender<Event>,
+        events: &mpsc::SyncSender<Event>,
     ) -> Result<Self, String> {
         let (program, arguments) = words.split_first().ok_or("--launch names no program")?;
         let mut command = Command::new(program);
@@ -105,7 +119,7 @@ impl Link {
         host: &str,
         from: impl Read + Send + 'static,
         to: impl Write + Send + 'static,
-        events: &mpsc::Sender<Event>,
+        events: &mpsc::SyncSender<Event>,
     ) -> Self {
         let said = Lines::default();
         let (noise, events) = (Arc::clone(&said), events.clone());
@@ -119,6 +133,9 @@ impl Link {
             clock: ClientClock::default(),
             clock_read: Nanos(0),
             heard: Instant::now(),
+            advanced: Instant::now(),
+            step_share: 0.0,
+            intervals: Intervals::default(),
             lost: None,
             progress: None,
             to: Arc::new(Mutex::new(Some(Box::new(to)))),
@@ -132,6 +149,51 @@ impl Link {
     /// Asks it something; what cannot be sent is known by the end of its stream.
     pub(crate) fn ask(&mut self, request: &Request) {
         say(&self.to, request);
+    }
+
+    /// From now on it is at another step.
+    pub(crate) fn begin_step(&mut self) {
+        let now = Instant::now();
+        (self.heard, self.advanced, self.step_share) = (now, now, 0.0);
+    }
+
+    /// It tells how far it is with its step: the same share again is no progress.
+    pub(crate) fn advance(&mut self, share: f64) {
+        if share > self.step_share {
+            (self.advanced, self.step_share) = (Instant::now(), share.min(1.0));
+        }
+    }
+
+    /// What it is asked next is a trial of at most so many intervals.
+    pub(crate) fn begin_trial(&mut self, intervals: usize) {
+        self.progress = None;
+        self.intervals = Intervals { most: intervals, ..Intervals::default() };
+    }
+
+    /// It tells of intervals: no more are kept than were asked for.
+    pub(crate) fn keep_intervals(
+        &mut self,
+        results: Vec<IntervalResult>,
+        totals: Vec<IntervalTotals>,
+        window: Option<Nanos>,
+    ) {
+        let told = &mut self.intervals;
+        told.results.extend(results);
+        told.totals.extend(totals);
+        if told.results.len().max(told.totals.len()) > told.most {
+            let text = format!("it told of more than the {} intervals of its trial", told.most);
+            self.intervals = Intervals::default();
+            self.lose(LostKind::Failed, text, window);
+        }
+    }
+
+    /// Puts the intervals that it told of into their trial.
+    pub(crate) fn complete(&mut self, trial: &mut Trial, totals: &mut PartTotals) {
+        let told = std::mem::take(&mut self.intervals);
+        if let Some(intervals) = &mut trial.result.intervals {
+            *intervals = told.results;
+        }
+        totals.totals.intervals = told.totals;
     }
 
     /// Its clock, and when that was read.
@@ -244,7 +306,7 @@ fn keep(lines: &Lines, line: &str) {
 }
 
 /// Reads what an agent says until its stream ends.
-fn listen(rank: usize, from: impl Read, noise: &Lines, events: &mpsc::Sender<Event>) {
+fn listen(rank: usize, from: impl Read, noise: &Lines, events: &mpsc::SyncSender<Event>) {
     let mut from = BufReader::new(from);
     let tell = |what| events.send(Event { rank, at: MonotonicClock.now(), what }).is_ok();
     loop {

@@ -4,14 +4,16 @@
 //! that the same program on the same machine would decide otherwise. Beside them go the clock, which is
 //! answered at any time, and a sign of life each second.
 
-use record::{Bytes, CacheMode, EngineName, Finding, Nanos, Target, Trial, Workload};
+use record::{
+    Bytes, CacheMode, EngineName, Finding, IntervalResult, Nanos, Target, Trial, Workload,
+};
 use serde::{Deserialize, Serialize};
 use target::Access;
-use trial::PartTotals;
+use trial::{IntervalTotals, PartTotals};
 
 /// The version of these messages. Documents travel in them, so that programs of two versions do not
 /// talk to each other at all.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// What is asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -92,6 +94,13 @@ pub enum Request {
         /// The moment.
         at: Nanos,
     },
+    /// The window begins once all ranks have come to their barrier.
+    Meet {
+        /// So long after that: what the one with the most jobs needs, the same for all.
+        ahead: Nanos,
+        /// Whether this one has no jobs in the trial, and only comes.
+        idle: bool,
+    },
     /// Ends the trial in progress; what it measured is handed back.
     Stop,
 }
@@ -166,6 +175,11 @@ pub enum Reply {
     },
     /// It was done.
     Done,
+    /// How far a step before a trial is, as the writing of test files.
+    Step {
+        /// Share of it that is done.
+        share: f64,
+    },
     /// A set is ready.
     Prepared {
         /// The engine that will be used.
@@ -183,6 +197,8 @@ pub enum Reply {
         /// The least time from now to the begin of the window.
         ahead: Nanos,
     },
+    /// It has come to the barrier, in which it had nothing to begin.
+    Met,
     /// How far the trial is.
     Progress {
         /// Share of the run that is over.
@@ -192,7 +208,15 @@ pub enum Reply {
         /// Their bytes.
         bytes: u64,
     },
-    /// The trial is over.
+    /// Intervals of a trial that is over, in order, before it itself: of a long run they are longer than a
+    /// message may be.
+    Intervals {
+        /// For its document.
+        results: Vec<IntervalResult>,
+        /// What its jobs counted.
+        totals: Vec<IntervalTotals>,
+    },
+    /// The trial is over; its intervals have been told.
     Trial {
         /// Its document.
         trial: Box<Trial>,

@@ -5,20 +5,24 @@
 //! written is readable by its user alone and holds a secret, without which a connection is closed. On one
 //! machine the file lies in the user's folder for such files, or in that for temporary files, and only this
 //! machine can connect; over several it has to be named, in a folder that all see. Its name can be guessed,
-//! so that a file of another user, or one that others can read or write, is not believed. Rejected: linking MPI by default (each of its libraries has
-//! another binary interface, so that one program would run under one of them), and reading standard input,
-//! which launchers give to rank 0 alone.
+//! so that a file of another user, or one that others can read or write, is not believed. A barrier of MPI is
+//! used where a build has one ([`Barrier`]). Rejected: linking MPI by default (each of its libraries has
+//! another binary interface, so that one program would run under one of them), messages by MPI (a rank that dies would take those of
+//! all others with it), and reading standard input, which launchers give to rank 0 alone.
 
-use crate::agent::{serve, serve_within};
+use crate::agent::{Terms, serve_as};
+use crate::barrier::Barrier;
 use crate::launch::{JoinedAgent, Launch};
-use session::{SessionError, StopFlag};
+use crate::waits::{Step, Waiting};
+use session::{Display, SessionError, StopFlag};
 use std::collections::hash_map::RandomState;
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 use target::Access;
@@ -29,6 +33,8 @@ const MEETING_TIME: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long a connection has to say who it is.
 const INTRODUCTION: Duration = Duration::from_secs(5);
+/// Connections that may be on the way in beside those of ranks.
+const STRANGERS: usize = 64;
 /// The longest introduction.
 const INTRODUCTION_BYTES: u64 = 200;
 
@@ -56,8 +62,7 @@ pub struct Rank {
     file: PathBuf,
     /// Whether only this machine may connect.
     local: bool,
-    /// What it may do to targets at most.
-    allowed: Option<Access>,
+    barrier: Option<Arc<dyn Barrier>>,
 }
 
 impl Rank {
@@ -104,35 +109,41 @@ impl Rank {
                 ));
             }
         };
-        Ok(Self { number: rank, of, launcher, file, local, allowed: None })
+        Ok(Self { number: rank, of, launcher, file, local, barrier: None })
     }
 
-    /// Number 0 can have done here at most what the command line of this process allows; without this, what
-    /// its own allows.
+    /// The same, which meets the other ranks in a barrier before each trial.
     #[must_use]
-    pub fn allowing(self, access: Access) -> Self {
-        Self { allowed: Some(access), ..self }
+    pub fn meeting_in(self, barrier: Arc<dyn Barrier>) -> Self {
+        Self { barrier: Some(barrier), ..self }
     }
 
     /// The launch of number 0: it waits for the others, and takes part itself.
     #[must_use]
     pub fn launch(&self) -> Launch {
         let rank = self.clone();
-        let words = format!("{} ({} processes)", self.launcher, self.of);
-        Launch::joined(&words, self.of, Box::new(move |stop| rank.gather(stop)))
+        let library = self.barrier.iter().map(|it| format!(", with {}", it.library()));
+        let library: String = library.collect();
+        let words = format!("{} ({} processes{library})", self.launcher, self.of);
+        let gather = move |stop: &StopFlag, display: &mut dyn Display| rank.gather(stop, display);
+        let launch = Launch::joined(&words, self.of, Box::new(gather));
+        if self.barrier.is_some() { launch.with_barrier() } else { launch }
     }
 
-    /// Finds number 0 and serves it until it has finished.
+    /// Finds number 0 and serves it until it has finished. What number 0 asks to be done to targets is refused
+    /// where the command line of this process does not allow it: what is written here may be another file or
+    /// device of that name.
     ///
     /// # Errors
     /// If it cannot be found in time.
-    pub fn take_part(&self, stop: &StopFlag) -> Result<(), SessionError> {
+    pub fn take_part(&self, stop: &StopFlag, allowed: Access) -> Result<(), SessionError> {
         let stream = self.find(stop)?;
         let failed = |error: std::io::Error| {
             SessionError::NoResult(format!("rank {}: {error}", self.number))
         };
         let from = stream.try_clone().map_err(failed)?;
-        serve_within(from, stream, stop, self.allowed.clone()).map_err(failed)
+        let terms = Terms { allowed: Some(allowed), barrier: self.barrier.clone() };
+        serve_as(terms, from, stream, stop).map_err(failed)
     }
 
     fn find(&self, stop: &StopFlag) -> Result<TcpStream, SessionError> {
@@ -169,7 +180,11 @@ impl Rank {
     }
 
     /// Waits for the others; this process is the first of them.
-    fn gather(self, stop: &StopFlag) -> Result<Vec<JoinedAgent>, SessionError> {
+    fn gather(
+        self,
+        stop: &StopFlag,
+        display: &mut dyn Display,
+    ) -> Result<Vec<JoinedAgent>, SessionError> {
         let failed = |error: std::io::Error| {
             let file = self.file.display();
             SessionError::NoResult(format!("rank 0 cannot be met at {file}: {error}"))
@@ -185,45 +200,84 @@ impl Rank {
         let _meeting =
             Meeting::open(&self.file, &format!("{host}:{port} {secret}")).map_err(failed)?;
         let mut found: Vec<Option<JoinedAgent>> = (0..self.of).map(|_| None).collect();
-        found[0] = Some(in_this_process().map_err(failed)?);
+        found[0] = Some(in_this_process(self.barrier.clone()).map_err(failed)?);
         let begin = Instant::now();
+        let mut waiting = Waiting::begin(Step::Start);
+        let mut door = Door::new(listener, &secret, self.of);
         while found.iter().any(Option::is_none) {
+            let missing = (0..).zip(&found).filter(|(_, it)| it.is_none());
+            let missing: Vec<String> =
+                missing.map(|(rank, _): (u32, _)| format!("rank {rank}")).collect();
+            let names: Vec<&str> = missing.iter().map(String::as_str).collect();
+            waiting.show(display, &names, 1.0 - names.len() as f64 / f64::from(self.of));
             if stop.load(Ordering::Relaxed) {
                 return Err(SessionError::ended("nothing was measured"));
             }
             if begin.elapsed() > MEETING_TIME {
-                let missing = (0..).zip(&found).filter(|(_, it)| it.is_none());
-                let missing: Vec<String> =
-                    missing.map(|(rank, _): (u32, _)| rank.to_string()).collect();
                 return Err(SessionError::NoResult(format!(
-                    "--mpi: after {} s ranks {} have not come; look at their standard error",
+                    "--mpi: within {} s there was nothing of {}; look at the standard error there",
                     MEETING_TIME.as_secs(),
                     missing.join(", ")
                 )));
             }
-            match listener.accept() {
-                Ok((stream, _)) => {
-                    // One that does not say who it is, is none of ours.
-                    if let Ok((rank, agent)) = introduced(stream, &secret)
-                        && let Some(place) = found.get_mut(rank)
-                    {
-                        place.get_or_insert(agent);
-                    }
+            for (rank, agent) in door.come_in() {
+                if let Some(place) = found.get_mut(rank) {
+                    place.get_or_insert(agent);
                 }
-                Err(_) => thread::sleep(LOOK_EVERY),
             }
+            thread::sleep(LOOK_EVERY);
         }
+        waiting.end(display);
         Ok(found.into_iter().flatten().collect())
     }
 }
 
+/// Where ranks come in. Each connection says who it is on a thread of its own: anybody may connect, and one
+/// that says nothing must not hold up the others.
+struct Door {
+    listener: TcpListener,
+    secret: Arc<str>,
+    /// How many may be on the way in at a time.
+    room: usize,
+    told: mpsc::Sender<Option<(usize, JoinedAgent)>>,
+    heard: mpsc::Receiver<Option<(usize, JoinedAgent)>>,
+    on_the_way: usize,
+}
+
+impl Door {
+    fn new(listener: TcpListener, secret: &str, ranks: u32) -> Self {
+        let (told, heard) = mpsc::channel();
+        let room = ranks as usize + STRANGERS;
+        Self { listener, secret: secret.into(), room, told, heard, on_the_way: 0 }
+    }
+
+    /// Those that have said who they are since the last look.
+    fn come_in(&mut self) -> Vec<(usize, JoinedAgent)> {
+        while self.on_the_way < self.room
+            && let Ok((stream, _)) = self.listener.accept()
+        {
+            let (told, secret) = (self.told.clone(), Arc::clone(&self.secret));
+            let ask = move || {
+                // One that does not say who it is, is none of ours.
+                let _ = told.send(introduced(stream, &secret).ok());
+            };
+            // Without a thread for it, it is turned away, and comes again.
+            self.on_the_way += usize::from(thread::Builder::new().spawn(ask).is_ok());
+        }
+        let heard: Vec<_> = self.heard.try_iter().collect();
+        self.on_the_way -= heard.len();
+        heard.into_iter().flatten().collect()
+    }
+}
+
 /// The agent of this process.
-fn in_this_process() -> std::io::Result<JoinedAgent> {
+fn in_this_process(barrier: Option<Arc<dyn Barrier>>) -> std::io::Result<JoinedAgent> {
     let (its_input, to) = std::io::pipe()?;
     let (from, its_output) = std::io::pipe()?;
     thread::spawn(move || {
         // Its end is the end of this process.
-        let _ = serve(its_input, its_output, &StopFlag::default());
+        let terms = Terms { allowed: None, barrier };
+        let _ = serve_as(terms, its_input, its_output, &StopFlag::default());
     });
     Ok(JoinedAgent {
         host: format!("0:{}", kernel::host_name()),
@@ -236,9 +290,7 @@ fn in_this_process() -> std::io::Result<JoinedAgent> {
 fn introduced(stream: TcpStream, secret: &str) -> std::io::Result<(usize, JoinedAgent)> {
     stream.set_nonblocking(false)?;
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(INTRODUCTION))?;
-    let mut line = String::new();
-    BufReader::new((&stream).take(INTRODUCTION_BYTES)).read_line(&mut line)?;
+    let line = introduction(&stream, Instant::now() + INTRODUCTION)?;
     let said = line.trim_end().split_once(' ').filter(|(said, _)| same(said, secret));
     let named = said.and_then(|(_, rank)| {
         let (rank, host) = rank.split_once(' ')?;
@@ -249,6 +301,25 @@ fn introduced(stream: TcpStream, secret: &str) -> std::io::Result<(usize, Joined
     stream.set_read_timeout(None)?;
     let from = Box::new(stream.try_clone()?);
     Ok((rank, JoinedAgent { host: format!("{rank}:{host}"), from, to: Box::new(stream) }))
+}
+
+/// The line by which a connection says who it is. The time is that of the whole line: one that sends a byte
+/// now and then gets no more of it than one that sends none.
+fn introduction(mut stream: &TcpStream, until: Instant) -> std::io::Result<String> {
+    let mut line = Vec::new();
+    let mut one = [0];
+    while line.len() < INTRODUCTION_BYTES as usize {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(std::io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        if stream.read(&mut one)? == 0 || one[0] == b'\n' {
+            break;
+        }
+        line.push(one[0]);
+    }
+    Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
 /// Whether two texts are the same, in a time that does not tell where they differ.
@@ -369,6 +440,50 @@ mod tests {
         let open = std::fs::Permissions::from_mode(0o604);
         std::fs::set_permissions(&file, open).expect("it is ours");
         assert!(why(&file).starts_with("others than its user"), "{}", why(&file));
+    }
+
+    /// A display that nobody looks at.
+    struct Unseen;
+
+    impl Display for Unseen {
+        fn show(&mut self, _shown: &session::Shown<'_>) {}
+        fn clear(&mut self) {}
+    }
+
+    #[test]
+    fn connections_that_say_nothing_hold_up_nobody() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let file = folder.path().join("meet");
+        let rank = |number| Rank {
+            number,
+            of: 2,
+            launcher: "a test",
+            file: file.clone(),
+            local: true,
+            barrier: None,
+        };
+        let other = rank(1);
+        let comes = thread::spawn(move || {
+            let text = loop {
+                match std::fs::read_to_string(&other.file) {
+                    Ok(text) if text.ends_with('\n') => break text,
+                    _ => thread::sleep(LOOK_EVERY),
+                }
+            };
+            let address = text.split(' ').next().expect("it has an address");
+            // One after the other they would take longer than ranks wait for each other.
+            let mute = MEETING_TIME.as_secs() / INTRODUCTION.as_secs() + 3;
+            let mute: Vec<_> = (0..mute).map(|_| TcpStream::connect(address)).collect();
+            let mut strange = TcpStream::connect(address).expect("it listens");
+            writeln!(strange, "not-the-secret 1 x").expect("it is open");
+            let found = other.find(&StopFlag::default());
+            drop(mute);
+            found.map(drop)
+        });
+        let found = rank(0).gather(&StopFlag::default(), &mut Unseen).expect("both are there");
+        assert!(comes.join().expect("nobody panics").is_ok());
+        let hosts: Vec<&str> = found.iter().map(|agent| &agent.host[..2]).collect();
+        assert_eq!(hosts, ["0:", "1:"]);
     }
 
     #[test]

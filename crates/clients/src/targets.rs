@@ -1,15 +1,16 @@
 //! Targets on all agents, behind the same steps as targets here.
 
 use crate::backend::ClientsBackend;
-use crate::fleet::{Agents, OPEN_TIME, Result};
+use crate::fleet::{Agents, Result};
 use crate::launch::{Launch, fill};
 use crate::protocol::{Reply, Request};
+use crate::waits::{Deadlines, Step};
 use record::{
     Bytes, CacheMode, EngineName, Finding, Nanos, Target, TargetKind, TargetSharing, Workload,
 };
 use session::{
-    Display, Opener, PreparedElsewhere, RealTargets, SessionError, Shown, StopFlag,
-    TargetsElsewhere, add_new,
+    Display, Opener, PreparedElsewhere, RealTargets, SessionError, StopFlag, TargetsElsewhere,
+    add_new,
 };
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -42,7 +43,7 @@ pub struct Clients {
 
 impl Clients {
     /// Starts the agents and makes sure of their version and their clocks. Each may be silent for as long
-    /// as `silence` before it is given up.
+    /// as `silence` before it is given up; `display` shows for whom is waited where that takes long.
     ///
     /// # Errors
     /// If one does not come up, is of another version, or the user interrupts it.
@@ -51,8 +52,10 @@ impl Clients {
         sharing: Option<TargetSharing>,
         silence: Nanos,
         stop: &StopFlag,
+        display: Box<dyn Display>,
     ) -> Result<Self> {
-        let agents = Agents::start(launch, Duration::from_nanos(silence.0), stop)?;
+        let deadlines = Deadlines::with_silence(Duration::from_nanos(silence.0));
+        let agents = Agents::start(launch, deadlines, stop, display)?;
         Ok(Self { agents: Rc::new(RefCell::new(agents)), sharing, sets: Cell::new(0) })
     }
 
@@ -83,7 +86,7 @@ impl Opener for Clients {
             size,
             min_request,
         };
-        let opened = agents.ask_all(request, Some(OPEN_TIME), |reply| match reply {
+        let opened = agents.ask_all(Step::Open, request, |reply| match reply {
             Reply::Opened { facts, identities, alignment, writable } => {
                 Some(Opened { facts, identities, alignment, writable })
             }
@@ -111,7 +114,6 @@ impl Opener for Clients {
             ("--raid", spec.asked.array.is_some() || spec.asked.stripe_bytes.is_some()),
             ("--verify", spec.asked.data == record::Data::Tagged),
             ("--until-precision", spec.asked.stop.precision_ppm.is_some()),
-            ("--cgroup", spec.asked.cgroup.is_some()),
         ];
         if let Some((flag, _)) = refused.iter().find(|(_, given)| *given) {
             return Err(not_on_clients(flag));
@@ -168,10 +170,10 @@ struct Everywhere {
 }
 
 impl Everywhere {
-    fn do_all(&self, request: &Request, within: Option<Duration>) -> Result<()> {
+    fn open_all(&self, request: &Request) -> Result<()> {
         let mut agents = self.agents.borrow_mut();
         let done = |reply| matches!(reply, Reply::Done).then_some(());
-        agents.ask_all(|_| request.clone(), within, done).map(drop)
+        agents.ask_all(Step::Open, |_| request.clone(), done).map(drop)
     }
 }
 
@@ -194,27 +196,16 @@ impl TargetsElsewhere for Everywhere {
 
     fn look_at_area(&self, workload: &Workload) -> Result<()> {
         let workload = Box::new(workload.clone());
-        self.do_all(&Request::LookAtArea { set: self.set, workload }, None)
+        self.open_all(&Request::LookAtArea { set: self.set, workload })
     }
 
     fn open_mode(&self, cache: CacheMode, write: bool) -> Result<()> {
-        self.do_all(&Request::OpenMode { set: self.set, cache, write }, Some(OPEN_TIME))
+        self.open_all(&Request::OpenMode { set: self.set, cache, write })
     }
 
-    fn prepare(
-        &self,
-        engine: EngineName,
-        seed: u64,
-        _stop: &StopFlag,
-        display: &mut dyn Display,
-    ) -> Result<PreparedElsewhere> {
-        if self.facts.iter().any(|facts| facts.kind == TargetKind::Directory) {
-            display.show(&Shown {
-                phase: "write test file",
-                what: "on each client",
-                ..Shown::default()
-            });
-        }
+    fn prepare(&self, engine: EngineName, seed: u64) -> Result<PreparedElsewhere> {
+        let makes_files = self.facts.iter().any(|facts| facts.kind == TargetKind::Directory);
+        let step = if makes_files { Step::WriteFile } else { Step::Prepare };
         let set = self.set;
         let mut agents = self.agents.borrow_mut();
         // Other data on each: what lies below all of them would see the same blocks twice.
@@ -223,7 +214,7 @@ impl TargetsElsewhere for Everywhere {
             engine,
             seed: seed.wrapping_add((rank as u64) << 16),
         };
-        let prepared = agents.ask_all(request, None, |reply| match reply {
+        let prepared = agents.ask_all(step, request, |reply| match reply {
             Reply::Prepared { engine, findings } => Some((engine, findings)),
             _ => None,
         })?;
@@ -254,7 +245,8 @@ impl TargetsElsewhere for Everywhere {
             _ => None,
         };
         let set = self.set;
-        let all = self.agents.borrow_mut().ask_all(|_| Request::Flush { set }, None, flushed)?;
+        let all =
+            self.agents.borrow_mut().ask_all(Step::Flush, |_| Request::Flush { set }, flushed)?;
         Ok(all.into_iter().fold(0.0, f64::max))
     }
 }
@@ -279,6 +271,25 @@ fn facts(named: &[String], opened: &[Opened]) -> Vec<Target> {
         Some(facts)
     };
     named.iter().enumerate().filter_map(of).collect()
+}
+
+/// Whether the source of a network file system names the machine that mounts it: `localhost:/x`,
+/// `[::1]:/x`, `//127.0.0.1/share`, `127.0.0.1:6789:/`, or Lustre's `0@lo:/x`. Of several servers that are
+/// named all must.
+fn is_own_host(source: &str) -> bool {
+    let server = source.strip_prefix("//").unwrap_or(source);
+    // The path is what follows the last server.
+    let servers = server.split_once('/').map_or(server, |(servers, _)| servers);
+    servers.split(',').all(|server| {
+        let host = match server.strip_prefix('[') {
+            Some(address) => address.split(']').next().unwrap_or_default(),
+            None => server.split(':').next().unwrap_or_default(),
+        };
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let names = ["localhost", "localhost.localdomain", "localhost6", "ip6-localhost", "0@lo"];
+        names.contains(&host.as_str())
+            || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    })
 }
 
 /// Whether all load one target, and why that is believed.
@@ -309,7 +320,16 @@ fn sharing(
         known.then(|| (filesystem.source.clone(), facts.path.clone()))
     };
     let sources: Option<Vec<_>> = all().map(over_network).collect();
-    if sources.is_some_and(|it| it.chunks(named.len().max(1)).all(|of| of == &it[..of.len()])) {
+    let same = sources
+        .filter(|it| it.chunks(named.len().max(1)).all(|of| of == &it[..of.len()]))
+        .unwrap_or_default();
+    if let Some((source, _)) = same.iter().find(|(source, _)| is_own_host(source)) {
+        return Err(SessionError::Usage(format!(
+            "the file system is mounted from {source:?} on each client, which is a server of its own or the way \
+             to one of all: say --targets-are own (a server each) or --targets-are shared (as behind a tunnel)"
+        )));
+    }
+    if !same.is_empty() {
         return shared("the same path of the same network file system");
     }
     let serials: Option<Vec<&String>> =
@@ -325,4 +345,82 @@ fn sharing(
         "it cannot be told whether all clients see one target or each has its own: say \
          --targets-are shared (jobs get different parts, shares are compared) or --targets-are own",
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::FilesystemFacts;
+
+    #[test]
+    fn a_source_on_the_machine_itself_is_told_by_its_host() {
+        for own in [
+            "127.0.0.1:/x",
+            "127.5.0.1:/x",
+            "localhost:/x",
+            "LOCALHOST.:/x",
+            "[::1]:/x",
+            "//127.0.0.1/share",
+            "//localhost/share",
+            "127.0.0.1:6789:/",
+            "127.0.0.1:6789,127.0.0.1:6790:/x",
+            "0@lo:/x",
+            "localhost:volume",
+        ] {
+            assert!(is_own_host(own), "{own}");
+        }
+        for other in [
+            "10.0.0.1:/127.0.0.1",
+            "server:/x",
+            "[fe80::1]:/x",
+            "//server/localhost",
+            "127.0.0.1:6789,10.0.0.1:6789:/",
+            "10.0.0.1@tcp:/x",
+            "beegfs_nodev",
+            "",
+        ] {
+            assert!(!is_own_host(other), "{other}");
+        }
+    }
+
+    /// What a client says that has this source mounted.
+    fn client(source: &str) -> Opened {
+        let facts = Target {
+            path: "/mnt/big".to_owned(),
+            kind: TargetKind::File,
+            size_bytes: Bytes(1 << 30),
+            device: None,
+            filesystem: Some(FilesystemFacts {
+                kind: "nfs4".to_owned(),
+                mount_point: "/mnt".to_owned(),
+                options: String::new(),
+                source: source.to_owned(),
+                size_bytes: Bytes(1 << 40),
+                free_bytes: Bytes(1 << 39),
+                block_bytes: Bytes(4_096),
+                in_memory: false,
+                compresses: false,
+                direct_alignment_bytes: None,
+            }),
+            extents: None,
+            file_hash: None,
+        };
+        Opened { facts: vec![facts], identities: vec![None], alignment: 512, writable: false }
+    }
+
+    #[test]
+    fn a_file_server_on_each_client_is_not_taken_for_one_that_all_share() {
+        let named = ["/mnt/big".to_owned()];
+        let told = |source: &str| {
+            sharing(
+                &named,
+                &[client(source), client(source)],
+                &["a", "b"].map(|it| Some(it.into())),
+            )
+        };
+        let (found, _) = told("server:/x").expect("it is one server");
+        assert_eq!(found, TargetSharing::Shared);
+        let asked = told("127.0.0.1:/x").expect_err("it cannot be told").to_string();
+        assert!(asked.contains("127.0.0.1:/x") && asked.contains("--targets-are own"), "{asked}");
+    }
 }

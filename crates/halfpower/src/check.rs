@@ -12,6 +12,7 @@ use plan::{CheckPlan, CheckSettings, CommitsPlan, DiagnosisPlan, MIN_BUDGET, Pla
 use record::{Bytes, CacheMode, Nanos, Profile, format_nanos};
 use session::{Driver, End, Session, StopFlag, Targets};
 use std::path::Path;
+use target::Access;
 
 /// Measuring time where none is asked for: of the plain check, and of one for diagnosis.
 const QUICK_BUDGET: Nanos = Nanos(60_000_000_000);
@@ -61,7 +62,7 @@ pub(crate) struct CheckArgs {
 }
 
 pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
-    if let Some(verdict) = arguments.hosts.take_part(stop)? {
+    if let Some(verdict) = arguments.hosts.take_part(stop, Access::ReadOnly)? {
         return Ok(verdict);
     }
     let simulated = session::simulated(&arguments.target)?;
@@ -166,8 +167,8 @@ fn open(
     progress: &mut Progress,
 ) -> anyhow::Result<Session> {
     let path = Path::new(&arguments.target);
-    let (access, size) = (target::Access::ReadOnly, arguments.size);
-    let opener = arguments.hosts.opener(stop)?;
+    let (access, size) = (Access::ReadOnly, arguments.size);
+    let opener = arguments.hosts.opener(stop, progress)?;
     let mut target = opener.open(&[path], &access, size, LARGEST_REQUEST)?;
     let write = !arguments.no_write && target.writable();
     for cache in [CacheMode::Device, CacheMode::All, CacheMode::None] {

@@ -2,15 +2,23 @@
 
 use crate::failure::usage;
 use crate::output::Verdict;
+use crate::progress::Progress;
 use crate::values::one_of;
 use clap::Args;
-use clients::{Clients, DEFAULT_LAUNCH, Launch, Rank};
+use clients::{Barrier, Clients, DEFAULT_LAUNCH, Launch, Rank};
 use record::{Nanos, TargetSharing};
-use session::{Opener, StopFlag, ThisMachine};
+use session::{Opener, SessionError, StopFlag, ThisMachine};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use target::Access;
 
 /// How long an agent may be silent where nobody says it: it gives a sign of life each second.
 const AGENT_TIMEOUT: Nanos = Nanos(15_000_000_000);
+
+/// How long a rank waits in a barrier of MPI: all are told to come at the same time.
+const MEETING_TIME: Duration = Duration::from_secs(10);
 
 const SHARINGS: &[TargetSharing] = &[TargetSharing::Shared, TargetSharing::Own];
 
@@ -44,16 +52,35 @@ fn sharing(text: &str) -> Result<TargetSharing, String> {
     one_of(SHARINGS, TargetSharing::name)(text)
 }
 
+/// The barrier of MPI.
+#[derive(Debug)]
+struct MpiBarrier(&'static mpi::World);
+
+impl Barrier for MpiBarrier {
+    fn library(&self) -> String {
+        self.0.library.clone()
+    }
+
+    fn meet(&self, stop: &StopFlag) -> Result<(), String> {
+        self.0.meet(MEETING_TIME, &|| stop.load(Ordering::Relaxed))
+    }
+}
+
 impl HostArgs {
-    /// Where targets are opened: here, or on the machines, whose agents it starts.
-    pub(crate) fn opener(&self, stop: &StopFlag) -> anyhow::Result<Box<dyn Opener>> {
+    /// Where targets are opened: here, or on the machines, whose agents it starts. The progress line says for
+    /// whom is waited.
+    pub(crate) fn opener(
+        &self,
+        stop: &StopFlag,
+        progress: &Progress,
+    ) -> anyhow::Result<Box<dyn Opener>> {
         let unused = [
             ("--targets-are", self.targets_are.is_some()),
             ("--agent-timeout", self.agent_timeout.is_some()),
         ];
         let mut launch = match &self.hosts {
             Some(hosts) => Launch::new(hosts, self.launch.as_deref().unwrap_or(DEFAULT_LAUNCH))?,
-            None if self.mpi => Rank::of_environment(self.rendezvous.as_deref())?.launch(),
+            None if self.mpi => self.rank()?.launch(),
             None => {
                 return match unused.iter().find(|(_, given)| *given) {
                     Some((flag, _)) => {
@@ -69,20 +96,41 @@ impl HostArgs {
                 "--agent-timeout must be at least 2s: a sign of life comes each second",
             ));
         }
-        Ok(Box::new(Clients::start(&mut launch, self.targets_are, silence, stop)?))
+        let display = Box::new(progress.clone());
+        Ok(Box::new(Clients::start(&mut launch, self.targets_are, silence, stop, display)?))
     }
 
     /// Serves number 0, where this process is another one of a launcher's: then that is all it does.
-    pub(crate) fn take_part(&self, stop: &StopFlag) -> anyhow::Result<Option<Verdict>> {
+    /// `allowed` is what its own command line allows to be done to targets, and number 0 can have done no more.
+    pub(crate) fn take_part(
+        &self,
+        stop: &StopFlag,
+        allowed: Access,
+    ) -> anyhow::Result<Option<Verdict>> {
         if !self.mpi {
             return Ok(None);
         }
-        let rank = Rank::of_environment(self.rendezvous.as_deref())?;
+        let rank = self.rank()?;
         if rank.number == 0 {
             return Ok(None);
         }
-        rank.take_part(stop)?;
+        rank.take_part(stop, allowed)?;
         Ok(Some(Verdict::Clean))
+    }
+
+    /// The place of this process among those of a launcher, with the barrier of MPI where that is built in.
+    fn rank(&self) -> anyhow::Result<Rank> {
+        let rank = Rank::of_environment(self.rendezvous.as_deref())?;
+        let joined = mpi::join().map_err(|why| SessionError::NoResult(format!("--mpi: {why}")))?;
+        let Some(world) = joined else { return Ok(rank) };
+        if (world.number, world.of) != (rank.number, rank.of) {
+            return Err(usage(format!(
+                "--mpi: to the launcher this is rank {} of {}, to the MPI that this program was built with ({}) rank \
+                 {} of {}: start it with the launcher of that MPI, or use a program that was built without it",
+                rank.number, rank.of, world.library, world.number, world.of
+            )));
+        }
+        Ok(rank.meeting_in(Arc::new(MpiBarrier(world))))
     }
 
     /// Whether several machines take part.

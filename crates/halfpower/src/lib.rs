@@ -55,11 +55,15 @@ mod zones;
 use clap::{CommandFactory, FromArgMatches};
 use cli::Verb;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// What a build with engines of its own needs of the others.
 pub use ::engine;
 pub use ::record as documents;
 pub use trial::OwnEngine;
+
+/// How long this process waits for the other ranks to come to the end of MPI.
+const LEAVING_TIME: Duration = Duration::from_secs(5);
 
 /// The program with these engines beside its own, as `--ioengine NAME`; what it returns is the exit
 /// code of the process.
@@ -89,6 +93,12 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
             ExitCode::from(failure::exit_code(&error))
         }
     };
+    // A launcher that asks for the end of all ranks waits for none of them to meet.
+    if code != ExitCode::from(session::INTERRUPTED)
+        && let Err(why) = mpi::leave(LEAVING_TIME)
+    {
+        output::remark(&format!("MPI was left without its end (MPI_Finalize): {why}"));
+    }
     if let Some(text) = session::stuck_threads::warning() {
         output::remark(&text);
     }

@@ -4,7 +4,9 @@
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
 use session::{Display, ProgressLines, Shown};
+use std::cell::RefCell;
 use std::io::IsTerminal;
+use std::rc::Rc;
 use std::time::Instant;
 
 /// Columns of the phase, of which the longest is "write test file", and of the bar: of 80 columns
@@ -13,8 +15,12 @@ const TEMPLATE: &str = "{prefix:15} {bar:8} {wide_msg}";
 /// Steps of a bar.
 const STEPS: u64 = 1_000;
 
+/// The one place of a command where it is shown: clones show in the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Progress(Rc<RefCell<Form>>);
+
 #[derive(Debug)]
-pub(crate) enum Progress {
+enum Form {
     Bar(ProgressBar),
     Lines(ProgressLines),
     /// The user asked for nothing of it.
@@ -24,11 +30,12 @@ pub(crate) enum Progress {
 impl Progress {
     /// For a terminal or a log, whichever standard error is.
     pub(crate) fn new() -> Self {
-        match std::io::stderr().is_terminal() {
-            _ if output::is_quiet() => Self::Quiet,
-            true => Self::Bar(bar()),
-            false => Self::Lines(ProgressLines::default()),
-        }
+        let form = match std::io::stderr().is_terminal() {
+            _ if output::is_quiet() => Form::Quiet,
+            true => Form::Bar(bar()),
+            false => Form::Lines(ProgressLines::default()),
+        };
+        Self(Rc::new(RefCell::new(form)))
     }
 }
 
@@ -40,24 +47,24 @@ fn bar() -> ProgressBar {
 
 impl Display for Progress {
     fn show(&mut self, shown: &Shown<'_>) {
-        match self {
-            Self::Bar(bar) => {
+        match &mut *self.0.borrow_mut() {
+            Form::Bar(bar) => {
                 bar.set_prefix(shown.phase.to_owned());
                 bar.set_message(report::escape(&shown.remark()));
                 bar.set_position((shown.share.clamp(0.0, 1.0) * STEPS as f64) as u64);
             }
-            Self::Lines(lines) => {
+            Form::Lines(lines) => {
                 if let Some(line) = lines.next(shown, Instant::now()) {
                     output::remark(&line);
                 }
             }
-            Self::Quiet => {}
+            Form::Quiet => {}
         }
     }
 
     fn clear(&mut self) {
         // A bar that is finished is never drawn again: what is shown later gets one of its own.
-        if let Self::Bar(shown) = self {
+        if let Form::Bar(shown) = &mut *self.0.borrow_mut() {
             shown.finish_and_clear();
             *shown = bar();
         }

@@ -30,7 +30,7 @@ pub(crate) fn run_into(
     if let Some(name) = &arguments.show_sim {
         return output::print(&session::shown_simulated(name)?);
     }
-    if let Some(verdict) = arguments.hosts.take_part(stop)? {
+    if let Some(verdict) = arguments.hosts.take_part(stop, arguments.access())? {
         return Ok(verdict);
     }
     // Everything that can fail without a measurement fails before it.
@@ -48,7 +48,7 @@ pub(crate) fn run_into(
             (session, workload, store, files)
         }
         None => {
-            let opener = arguments.hosts.opener(stop)?;
+            let opener = arguments.hosts.opener(stop, &progress)?;
             let spec = opener.whole(arguments.spec())?;
             let beside =
                 Beside { cost_fit: arguments.cost_fit, precondition: arguments.place.precondition };

@@ -352,7 +352,7 @@ pub(crate) struct JobsArgs {
     #[arg(long, value_name = "CLASS/LEVEL", value_parser = io_priority)]
     pub(crate) io_priority: Option<IoPriority>,
     /// Puts the job's threads into a control group: its directory, as /sys/fs/cgroup/blkio/slow. Of version 2
-    /// it takes a threaded group.
+    /// it takes a threaded group. With --hosts it is one of each machine.
     #[arg(long, value_name = "DIR")]
     pub(crate) cgroup: Option<String>,
 }

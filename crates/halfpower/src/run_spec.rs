@@ -218,6 +218,11 @@ impl RunArgs {
     }
 
     /// Whether anything is written, also before the measured run.
+    /// What may be done to targets that the first job writes, or that they are only read.
+    pub(crate) fn access(&self) -> Access {
+        if self.writes() { self.safety.access() } else { Access::ReadOnly }
+    }
+
     fn writes(&self) -> bool {
         if let Some(replay) = &self.replay.replay {
             let requests = &replay.recorded.0;

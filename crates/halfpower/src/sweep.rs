@@ -95,7 +95,7 @@ pub(crate) fn sweep(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Ve
         let save = &arguments.results.save;
         return save.keeping.print_all(save.json, report::experiment_list_text);
     }
-    if let Some(verdict) = arguments.hosts.take_part(stop)? {
+    if let Some(verdict) = arguments.hosts.take_part(stop, arguments.safety.access())? {
         return Ok(verdict);
     }
     match &arguments.resume {
@@ -145,7 +145,8 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     }
     let simulated = session::one_simulated(names)?.is_some();
     let seed = session::seed(arguments.results.seed, simulated);
-    let opener = arguments.hosts.opener(stop)?;
+    let mut progress = Progress::new();
+    let opener = arguments.hosts.opener(stop, &progress)?;
     let opened = open(arguments, &design, names, opener.as_ref())?;
     let left_out = opened.left_out.sentences();
     for sentence in &left_out {
@@ -167,7 +168,6 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     if arguments.dry_run {
         return output::print(&script(&experiment, &opened, &left_out));
     }
-    let mut progress = Progress::new();
     let store = arguments.results.save.store()?;
     let of_shares = opened.ready.iter().find(|ready| ready.line.shares).cloned();
     let targets = opened.into_targets(&design, seed, stop, &mut progress)?;
@@ -248,7 +248,7 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Ve
     let targets = if missing.is_empty() {
         Targets::none(stop)
     } else {
-        let opener = arguments.hosts.opener(stop)?;
+        let opener = arguments.hosts.opener(stop, &progress)?;
         if opener.clients() != experiment.clients {
             let text = match experiment.clients.join(",") {
                 hosts if hosts.is_empty() => {

@@ -25,6 +25,16 @@ impl TargetSharing {
     }
 }
 
+/// By what clients begin together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BegunBy {
+    /// A moment that is named to all, by clocks that were compared.
+    AgreedTime,
+    /// A barrier of MPI, from which each goes on when the last has come.
+    MpiBarrier,
+}
+
 /// The machines of a load, and how they went together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clients {
@@ -38,6 +48,9 @@ pub struct Clients {
     /// agents were started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u32>,
+    /// By what they began together; absent in documents of old versions, in which it was an agreed time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_by: Option<BegunBy>,
     /// Time from the first begin to the last, by the clock of the coordinator; null where it is not known.
     pub start_spread_ns: Option<Nanos>,
     /// The largest error of that, from the errors of the clocks of both.

@@ -57,7 +57,9 @@ mod zones;
 
 pub use capability::Capability;
 pub use cause::CauseCode;
-pub use clients::{Client, ClientClock, Clients, LostClient, LostKind, TargetSharing, jain_index};
+pub use clients::{
+    BegunBy, Client, ClientClock, Clients, LostClient, LostKind, TargetSharing, jain_index,
+};
 pub use commits::{CommitNeed, CommitPoint, CommitPrediction, CommitVerdict, Commits, LogKind};
 pub use comparison::{
     COMPARISON_SCHEMA, ComparedCell, ComparedCondition, ComparedGroup, ComparedKind,

@@ -152,7 +152,8 @@ impl<'a> Driver<'a> {
             let spent = planned.longest().0 as f64 * share.max(0.0);
             let left = at.left.map(|left| left.since(Nanos(spent as u64)));
             let share = at.share + at.step * share.max(0.0);
-            display.show(&Shown { phase: at.phase, share, trial: at.trial, left, what: label });
+            let (phase, trial) = (at.phase, at.trial);
+            display.show(&Shown { phase, share, trial, left, what: label, ..Shown::default() });
         };
         show(0.0);
         let session = self.targets.of(planned)?;

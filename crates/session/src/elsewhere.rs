@@ -3,7 +3,7 @@
 //! What stands behind them must do all that targets here do, on every machine that it speaks for, and hand
 //! back a backend of trials: plans, driver, store and documents then do not know the difference.
 
-use crate::{Display, Result, StopFlag};
+use crate::Result;
 use record::{CacheMode, EngineName, Finding, Target, Workload};
 use std::rc::Rc;
 use trial::TrialBackend;
@@ -38,13 +38,7 @@ pub trait TargetsElsewhere {
     ///
     /// # Errors
     /// If a test file cannot be written, or the user interrupts it.
-    fn prepare(
-        &self,
-        engine: EngineName,
-        seed: u64,
-        stop: &StopFlag,
-        display: &mut dyn Display,
-    ) -> Result<PreparedElsewhere>;
+    fn prepare(&self, engine: EngineName, seed: u64) -> Result<PreparedElsewhere>;
 
     /// Flushes what the page caches took; the longest time that it took, in milliseconds.
     ///

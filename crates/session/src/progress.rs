@@ -20,14 +20,21 @@ pub struct Shown<'a> {
     pub left: Option<Nanos>,
     /// On what it is at work; may be empty.
     pub what: &'a str,
+    /// Other machines that it waits for; empty where it waits for none.
+    pub waits_for: &'a str,
 }
 
 impl Shown<'_> {
-    /// The time left, as far as it is known, before what it is at work on.
+    /// The time left, as far as it is known, before what it is at work on or waits for.
     #[must_use]
     pub fn remark(&self) -> String {
         let left = self.left.map(|left| format!("{} left  ", duration(left)));
-        left.unwrap_or_default() + self.what
+        let mut remark = left.unwrap_or_default() + self.what;
+        if !self.waits_for.is_empty() {
+            remark.push_str("waiting for ");
+            remark.push_str(self.waits_for);
+        }
+        remark
     }
 }
 
@@ -95,7 +102,10 @@ impl ProgressLines {
             return None;
         }
         self.last = Some(now);
-        let mut line = shown.phase.to_owned();
+        let mut line = match shown.waits_for {
+            "" => shown.phase.to_owned(),
+            hosts => format!("waiting for {hosts}: {}", shown.phase),
+        };
         line.extend(shown.trial.map(|(number, of)| format!(" {number} of {of}")));
         if is_new {
             return Some(line + " ...");
@@ -153,5 +163,14 @@ mod tests {
         assert_eq!(lines(&shown), ["matrix ...", "repeats ..."]);
         let shown = [(0, phase("matrix")), (31, phase("matrix"))];
         assert_eq!(lines(&shown), ["matrix ...", "matrix, 25 % done"]);
+    }
+
+    #[test]
+    fn who_is_waited_for_is_told_once_with_what_for_and_again_where_it_lasts() {
+        let wait = |waits_for| Shown { phase: "open targets", waits_for, ..Shown::default() };
+        let shown = [(0, wait("a, b")), (1, wait("b")), (40, wait("b"))];
+        let told = ["waiting for a, b: open targets ...", "waiting for b: open targets, 0 % done"];
+        assert_eq!(lines(&shown), told);
+        assert_eq!(wait("b").remark(), "waiting for b");
     }
 }

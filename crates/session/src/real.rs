@@ -252,9 +252,8 @@ impl RealTargets {
         display: &mut dyn Display,
     ) -> Result<Session> {
         if let Some(there) = self.elsewhere {
-            let prepared = there.prepare(engine, seed, stop, display);
-            display.clear();
-            return Ok(Session::elsewhere(there, prepared?, seed, stop));
+            let prepared = there.prepare(engine, seed)?;
+            return Ok(Session::elsewhere(there, prepared, seed, stop));
         }
         let written = self.write_test_files(seed, stop, display);
         display.clear();

@@ -8,7 +8,7 @@
 
 use crate::{arguments::Arguments, kept, place};
 use anyhow::{Context, Result, ensure};
-use record::{FindingCode, TargetSharing, Trial};
+use record::{BegunBy, FindingCode, TargetSharing, Trial};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// What is asked of one case, and what came of it.
 type Case = (&'static str, fn(&Stage) -> Result<Value>);
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 12] = [
     ("four hosts over ssh, one shared file", shared),
     ("four hosts over ssh, a file each", own),
     ("one agent killed in the middle", killed),
@@ -42,6 +42,9 @@ const CASES: [Case; 9] = [
     ("one host made slow", slow),
     ("a sweep and a check on four hosts", plans),
     ("four processes of mpirun", mpi),
+    ("four processes of mpirun that meet in MPI's barrier", mpi_barrier),
+    ("one process of mpirun killed in the middle", mpi_killed),
+    ("likewise where they meet in MPI's barrier", mpi_barrier_killed),
     ("an NFS export between hosts", nfs),
     ("delayed packets", delayed),
 ];
@@ -52,8 +55,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         println!("not possible here: {why}");
         return Ok(true);
     }
+    // Before the other, whose place it takes.
+    let with_mpi = match ["mpirun", "mpicc"].into_iter().find(|program| !has(program)) {
+        Some(program) => Err(format!("{program} is not installed")),
+        None if smoke => Err("it is not built for a smoke run".to_owned()),
+        None => Ok(place::with_feature("mpi")?),
+    };
     let binary = place::binary(arguments.value("--binary")?, true)?;
-    let stage = Stage::new(binary, if smoke { 2 } else { 5 })?;
+    let stage = Stage::new(binary, with_mpi, if smoke { 2 } else { 5 })?;
     let (mut results, mut good) = (serde_json::Map::new(), true);
     for (name, case) in CASES {
         let begin = Instant::now();
@@ -108,6 +117,8 @@ fn quietly(words: &str) -> Result<Output> {
 /// The hosts; all of it goes away again.
 struct Stage {
     binary: PathBuf,
+    /// The program with MPI's barrier, or why there is none.
+    with_mpi: Result<PathBuf, String>,
     seconds: u32,
     // Dropped in this order: what runs in the namespaces, then these, then the folder.
     _daemons: Vec<Undo>,
@@ -117,7 +128,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(binary: PathBuf, seconds: u32) -> Result<Self> {
+    fn new(binary: PathBuf, with_mpi: Result<PathBuf, String>, seconds: u32) -> Result<Self> {
         let folder = testkit::disk_folder()?;
         let bytes: Vec<u8> = (0..(FILE_BYTES / 4) as u32).flat_map(u32::to_ne_bytes).collect();
         std::fs::write(folder.path().join("big"), &bytes)?;
@@ -147,8 +158,15 @@ impl Stage {
             quietly(&format!("ip -n {name} link set net0 up"))?;
         }
         let slow = ThrottledGroup::new().map_err(|error| error.to_string());
-        let mut stage =
-            Self { binary, seconds, _daemons: Vec::new(), slow, _namespaces: namespaces, folder };
+        let mut stage = Self {
+            binary,
+            with_mpi,
+            seconds,
+            _daemons: Vec::new(),
+            slow,
+            _namespaces: namespaces,
+            folder,
+        };
         for host in 1..=HOSTS {
             let daemon = stage.daemon(host)?;
             stage._daemons.push(daemon);
@@ -321,6 +339,7 @@ fn figures(trial: &Trial) -> Result<Value> {
     Ok(json!({
         "iops": trial.iops(),
         "p99_ns": trial.histogram().percentile(0.99),
+        "begun_by": clients.begun_by,
         "spread_ns": clients.start_spread_ns,
         "spread_error_ns": clients.start_spread_error_ns,
         "jain_index": clients.jain_index,
@@ -446,25 +465,92 @@ fn plans(stage: &Stage) -> Result<Value> {
     Ok(json!({ "trials of the sweep": trials, "cells of the check": cells }))
 }
 
+/// The processes of mpirun, with a document that number 0 writes.
+fn mpirun(stage: &Stage, binary: &Path, seconds: u32) -> Command {
+    let words = format!("--runtime {seconds}s --iodepth 4 --quiet --no-save --output");
+    let mut command = Command::new("mpirun");
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &HOSTS.to_string()]);
+    // When a rank dies it asks the others to end, and kills them a second later: here others may be busy. It
+    // waits twice so long, whatever has ended by then.
+    command.args(["--mca", "odls_base_sigkill_timeout", "5"]);
+    command.arg(binary).args(["run", "--mpi", &stage.file("big")]);
+    command.args(words.split_whitespace()).arg(stage.file("of-mpirun.json")).stdin(Stdio::null());
+    command
+}
+
+/// What they wrote, once they have all ended.
+fn of_mpirun(stage: &Stage, binary: &Path, middle: Option<fn(u32) -> Result<()>>) -> Result<Trial> {
+    let file = stage.file("of-mpirun.json");
+    let _ = std::fs::remove_file(&file);
+    let seconds = stage.seconds + if middle.is_some() { 10 } else { 0 };
+    let said = std::fs::File::create(stage.file("err"))?;
+    let mut child =
+        mpirun(stage, binary, seconds).stdout(said.try_clone()?).stderr(said).spawn()?;
+    let done = middle.map_or(Ok(()), |middle| middle(child.id()));
+    let begin = Instant::now();
+    while child.try_wait()?.is_none() {
+        if begin.elapsed() > PATIENCE {
+            child.kill()?;
+            child.wait()?;
+            anyhow::bail!("mpirun hangs");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    done?;
+    let said = std::fs::read_to_string(stage.file("err"))?;
+    let text = std::fs::read_to_string(&file).with_context(|| format!("no document: {said}"))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+fn begun_by(trial: &Trial, by: BegunBy) -> Result<Value> {
+    hold(trial, HOSTS as usize)?;
+    let begun_by = trial.clients.as_ref().and_then(|clients| clients.begun_by);
+    ensure!(begun_by == Some(by), "they began by {begun_by:?}");
+    figures(trial)
+}
+
 fn mpi(stage: &Stage) -> Result<Value> {
     if !has("mpirun") {
         return Ok(json!({ "not measured": "mpirun is not installed" }));
     }
-    let words = format!("--runtime {}s --iodepth 4 --json --no-save", stage.seconds);
-    let output = Command::new("mpirun")
-        .args(["--allow-run-as-root", "--oversubscribe", "-n", &HOSTS.to_string()])
-        .arg(&stage.binary)
-        .args(["run", "--mpi", &stage.file("big")])
-        .args(words.split_whitespace())
-        .stdin(Stdio::null())
-        .output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let text = String::from_utf8_lossy(&output.stdout);
-    // A document that is not clean ends with 1, of which mpirun makes a message of its own.
-    let end = text.rfind('}').with_context(|| format!("no document: {said}"))?;
-    let trial: Trial = serde_json::from_str(&text[..=end]).with_context(|| said.into_owned())?;
-    hold(&trial, HOSTS as usize)?;
+    begun_by(&of_mpirun(stage, &stage.binary, None)?, BegunBy::AgreedTime)
+}
+
+fn mpi_barrier(stage: &Stage) -> Result<Value> {
+    match &stage.with_mpi {
+        Err(why) => Ok(json!({ "not measured": why })),
+        Ok(binary) => begun_by(&of_mpirun(stage, binary, None)?, BegunBy::MpiBarrier),
+    }
+}
+
+/// Kills the last of the processes that mpirun started, once all measure.
+fn kill_last(mpirun: u32) -> Result<()> {
+    std::thread::sleep(Duration::from_secs(5));
+    let output = quietly(&format!("pgrep --parent {mpirun}"))?;
+    let children = String::from_utf8_lossy(&output.stdout);
+    let last = children.lines().last().context("mpirun has no children")?;
+    quietly(&format!("kill -9 {last}")).map(drop)
+}
+
+fn without_one(stage: &Stage, binary: &Path) -> Result<Value> {
+    let trial = of_mpirun(stage, binary, Some(kill_last))?;
+    hold(&trial, HOSTS as usize - 1)?;
+    ensure!(found(&trial, FindingCode::ClientLost), "no finding names the lost client");
     figures(&trial)
+}
+
+fn mpi_killed(stage: &Stage) -> Result<Value> {
+    if !has("mpirun") {
+        return Ok(json!({ "not measured": "mpirun is not installed" }));
+    }
+    without_one(stage, &stage.binary)
+}
+
+fn mpi_barrier_killed(stage: &Stage) -> Result<Value> {
+    match &stage.with_mpi {
+        Err(why) => Ok(json!({ "not measured": why })),
+        Ok(binary) => without_one(stage, binary),
+    }
 }
 
 /// Whether the kernel knows a file system by this name.

@@ -3,7 +3,7 @@
 use crate::number;
 use crate::story::{Cell, Section, Story};
 use record::{
-    Bytes, Client, Clients, Finding, LostKind, TargetSharing, Trial, quantity, shell_word,
+    BegunBy, Bytes, Client, Clients, Finding, LostKind, TargetSharing, Trial, quantity, shell_word,
 };
 
 /// A row of the table: a client, and its trial where it has one.
@@ -96,9 +96,14 @@ fn fairness_text(clients: &Clients) -> String {
 }
 
 fn begin_text(clients: &Clients) -> String {
+    let by = match clients.begun_by {
+        None => "",
+        Some(BegunBy::AgreedTime) => ", by an agreed time",
+        Some(BegunBy::MpiBarrier) => ", by an MPI barrier, as compared clocks tell",
+    };
     match (clients.start_spread_ns, clients.start_spread_error_ns) {
         (Some(spread), Some(error)) => format!(
-            "{} ±{} from the first client to the last",
+            "{} ±{} from the first client to the last{by}",
             number::time(spread.0 as f64),
             number::time(error.0 as f64)
         ),

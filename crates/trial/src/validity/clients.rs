@@ -259,6 +259,7 @@ mod tests {
             sharing_reason: String::new(),
             launched_by: String::new(),
             processes: None,
+            begun_by: None,
             start_spread_ns: None,
             start_spread_error_ns: None,
             common_window_ns: None,

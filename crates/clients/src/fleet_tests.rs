@@ -1,0 +1,253 @@
+//! The coordinator against agents that answer as a test wants, on threads of this process.
+
+use crate::agent::{Out, say, tell_intervals};
+use crate::fleet::Agents;
+use crate::frame::{self, Frame};
+use crate::launch::{JoinedAgent, Launch};
+use crate::protocol::{PROTOCOL, Reply, Request};
+use crate::waits::Deadlines;
+use engine::{Clock, MonotonicClock};
+use record::{Bytes, HistogramSnapshot, IntervalResult, Nanos, Trial, Workload};
+use session::{Display, PartOfTrial, Session, SessionError, Shown, VERSION};
+use std::io::BufReader;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+use trial::{IntervalTotals, JobTotals, PartTotals, Stuck, Window};
+
+/// Longer than any test takes.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// An agent that answers who it is and what time it is, and everything else as it is told.
+fn agent(host: &str, mut answer: impl FnMut(Request, &Out) + Send + 'static) -> JoinedAgent {
+    let (its_input, to) = std::io::pipe().expect("a pipe can be made");
+    let (from, its_output) = std::io::pipe().expect("a pipe can be made");
+    let out: Out = Arc::new(Mutex::new(Box::new(its_output)));
+    let hello = Reply::Hello {
+        protocol: PROTOCOL,
+        version: VERSION.to_owned(),
+        hostname: host.to_owned(),
+        boot: None,
+        default_engine: true,
+    };
+    thread::spawn(move || {
+        let mut input = BufReader::new(its_input);
+        while let Ok(Some(Frame::Text(text))) = frame::read(&mut input) {
+            let request = serde_json::from_slice(&text).expect("it is a request");
+            let reply = match request {
+                Request::Hello { .. } => {
+                    answer(request, &out);
+                    hello.clone()
+                }
+                Request::Clock { sent } => {
+                    let now = MonotonicClock.now();
+                    Reply::Clock { sent, received: now, replied: now }
+                }
+                Request::Alive => Reply::Alive,
+                other => {
+                    answer(other, &out);
+                    continue;
+                }
+            };
+            let _ = say(&out, &reply);
+        }
+    });
+    JoinedAgent { host: host.to_owned(), from: Box::new(from), to: Box::new(to) }
+}
+
+/// Keeps for whom was waited, and with what.
+#[derive(Clone, Default)]
+struct ShownWaits(Arc<Mutex<Vec<(String, String)>>>);
+
+impl Display for ShownWaits {
+    fn show(&mut self, shown: &Shown<'_>) {
+        let told = (shown.waits_for.to_owned(), shown.phase.to_owned());
+        self.0.lock().expect("nobody panics").push(told);
+    }
+    fn clear(&mut self) {}
+}
+
+fn start(
+    agents: Vec<JoinedAgent>,
+    deadlines: Deadlines,
+    display: impl Display + 'static,
+) -> Result<Agents, SessionError> {
+    let count = agents.len() as u32;
+    let mut launch = Launch::joined("a test", count, Box::new(move |_, _| Ok(agents)));
+    Agents::start(&mut launch, deadlines, &Arc::default(), Box::new(display))
+}
+
+fn trial_request(workload: &Workload) -> Option<Request> {
+    let workload = Box::new(workload.clone());
+    Some(Request::Trial { set: 0, workload, seed: 1, first_job: 0, jobs: 1 })
+}
+
+#[test]
+fn an_agent_that_gives_signs_of_life_and_never_gets_ready_is_a_named_error() {
+    let quick = agent("quick", |request, out| {
+        if matches!(request, Request::Trial { .. }) {
+            let _ = say(out, &Reply::Ready { ahead: Nanos(0) });
+        }
+    });
+    let stuck = agent("stuck", |_, _| {});
+    let write = Duration::from_millis(100);
+    let deadlines = Deadlines { write, ..Deadlines::with_silence(PATIENCE) };
+    let mut agents =
+        start(vec![quick, stuck], deadlines, ShownWaits::default()).expect("they are there");
+    let request = trial_request(&Workload::default());
+    let outcome = agents.trial(&[request.clone(), request], (Nanos(1), PATIENCE), &mut |_| {});
+    let error = outcome.err().expect("it is not ready").to_string();
+    assert!(error.starts_with("stuck: it gives signs of life"), "{error}");
+    assert!(error.contains("\"begin trial\""), "{error}");
+}
+
+#[test]
+fn people_see_for_whom_is_waited_and_with_what() {
+    let told = ShownWaits::default();
+    let seen = told.clone();
+    // It comes up once somebody was told that it has not.
+    let slow = agent("slow", move |_, _| {
+        while seen.0.lock().expect("nobody panics").is_empty() {
+            thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let quick = agent("quick", |_, _| {});
+    start(vec![quick, slow], Deadlines::with_silence(PATIENCE), told.clone())
+        .expect("they are there");
+    let told = told.0.lock().expect("nobody panics");
+    assert!(
+        told.iter().all(|it| *it == ("slow".to_owned(), "start agents".to_owned())),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn ranks_with_a_barrier_are_told_to_come_once_all_are_ready_and_those_without_jobs_too() {
+    let came = Arc::new(Mutex::new(Vec::new()));
+    let rank = |number: usize| {
+        let came = Arc::clone(&came);
+        agent(&number.to_string(), move |request, out| match request {
+            Request::Trial { .. } => {
+                let early = came.lock().expect("nobody panics").is_empty();
+                assert!(early, "a rank is told to come before all are ready");
+                let _ = say(out, &Reply::Ready { ahead: Nanos(6 + number as u64) });
+            }
+            Request::Meet { ahead, idle } => {
+                assert_eq!(ahead, Nanos(7));
+                came.lock().expect("nobody panics").push((number, idle));
+                let reply = match idle {
+                    true => Reply::Met,
+                    false => tell_intervals(out, long_part(0, 0)).expect("it is heard"),
+                };
+                let _ = say(out, &reply);
+            }
+            Request::Begin { .. } => panic!("no time is agreed on"),
+            _ => {}
+        })
+    };
+    let agents = (0..3).map(rank).collect();
+    let mut launch = Launch::joined("a test", 3, Box::new(move |_, _| Ok(agents))).with_barrier();
+    let deadlines = Deadlines::with_silence(PATIENCE);
+    let mut agents =
+        Agents::start(&mut launch, deadlines, &Arc::default(), Box::new(ShownWaits::default()))
+            .expect("they are there");
+    let request = trial_request(&Workload::default());
+    let requests = [request.clone(), request, None];
+    let trials = agents.trial(&requests, (Nanos(1), PATIENCE), &mut |_| {}).expect("it began");
+    assert_eq!(trials.begin, None);
+    let back: Vec<bool> = trials.each.iter().map(Option::is_some).collect();
+    assert_eq!(back, [true, true, false]);
+    // The one without jobs may be behind.
+    while came.lock().expect("nobody panics").len() < 3 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let mut came = came.lock().expect("nobody panics").clone();
+    came.sort_unstable();
+    assert_eq!(came, [(0, false), (1, false), (2, true)]);
+}
+
+/// A trial of so many intervals, each with as many buckets as a histogram may have.
+fn long_part(count: usize, buckets: u32) -> PartOfTrial {
+    let device = session::simulated("sim:mm1").expect("it is known").expect("it is simulated");
+    let workload = Workload { runtime_ns: Nanos(100_000_000), ..Workload::default() };
+    let mut session = Session::simulated(&device, Some(Bytes(1 << 30)), 1, &Arc::default());
+    let workload = Workload { size_bytes: Bytes(1 << 30), engine: session.engine, ..workload };
+    let mut trial: Trial = session.trial(&workload, 1, &mut |_| {}).expect("it is simulated");
+    let result = |index: usize| IntervalResult {
+        begin_ns: Nanos(index as u64),
+        length_ns: Nanos(1),
+        read: None,
+        write: None,
+        trim: None,
+        flush: None,
+        concurrency: 0.0,
+    };
+    trial.result.intervals = Some((0..count).map(result).collect());
+    let totals = |index: usize| {
+        let buckets = (0..buckets).map(|it| (it, 1_000_000_000 + index as u64)).collect();
+        let mut totals = IntervalTotals::default();
+        totals.latency[0] = HistogramSnapshot { buckets };
+        totals
+    };
+    let intervals = (0..count).map(totals).collect();
+    let window = Window { begin: Nanos(0), end: Nanos(count as u64) };
+    let totals = PartTotals {
+        window,
+        end: window.end,
+        ended_by: None,
+        totals: JobTotals { intervals, ..JobTotals::default() },
+        stuck: Stuck::default(),
+        harness: None,
+    };
+    PartOfTrial { trial, totals }
+}
+
+/// What the coordinator makes of an agent that hands over a trial of `told` intervals where `asked` were asked
+/// for.
+fn handed_over(
+    told: usize,
+    asked: u64,
+    buckets: u32,
+) -> (Agents, Option<PartTotals>, Option<Trial>) {
+    let one = agent("one", move |request, out| match request {
+        Request::Trial { .. } => drop(say(out, &Reply::Ready { ahead: Nanos(0) })),
+        Request::Begin { .. } => {
+            let reply = tell_intervals(out, long_part(told, buckets)).expect("it is heard");
+            let _ = say(out, &reply);
+        }
+        _ => {}
+    });
+    let mut agents = start(vec![one], Deadlines::with_silence(PATIENCE), ShownWaits::default())
+        .expect("it is there");
+    let mut workload = Workload { runtime_ns: Nanos(asked), ..Workload::default() };
+    workload.stop.interval_ns = Some(Nanos(1));
+    let trials = agents
+        .trial(&[trial_request(&workload)], (Nanos(asked), PATIENCE), &mut |_| {})
+        .expect("it began");
+    let (trial, totals) = trials.each.into_iter().next().flatten().unzip();
+    (agents, totals.map(|it| *it), trial.map(|it| *it))
+}
+
+#[test]
+fn a_result_that_is_longer_than_a_message_may_be_arrives_whole() {
+    let (count, buckets) = (1_400, 3_000);
+    let one = serde_json::to_vec(&long_part(1, buckets).totals.totals.intervals);
+    assert!(one.expect("it is text").len() * count > frame::LONGEST);
+    let (_agents, totals, trial) = handed_over(count, count as u64, buckets);
+    let sent = long_part(count, buckets);
+    let intervals = trial.and_then(|trial| trial.result.intervals).expect("they came");
+    assert_eq!(Some(intervals), sent.trial.result.intervals);
+    let totals = totals.expect("they came").totals.intervals;
+    let histograms = |of: &[IntervalTotals]| -> Vec<HistogramSnapshot> {
+        of.iter().map(|it| it.latency[0].clone()).collect()
+    };
+    assert!(histograms(&totals) == histograms(&sent.totals.totals.intervals));
+}
+
+#[test]
+fn an_agent_that_tells_of_more_intervals_than_were_asked_for_is_given_up() {
+    let (agents, totals, _) = handed_over(200, 100, 1);
+    assert!(totals.is_none());
+    let error = agents.nobody_lost().expect_err("it is lost").to_string();
+    assert!(error.contains("more than the 101 intervals"), "{error}");
+}

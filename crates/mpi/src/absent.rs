@@ -1,0 +1,25 @@
+//! The calls of a program without MPI: there is no world to join, and so nothing else is ever called.
+
+pub(crate) fn join() -> Result<Option<(u32, u32)>, String> {
+    Ok(None)
+}
+
+pub(crate) fn library() -> String {
+    String::new()
+}
+
+pub(crate) fn come() -> Result<(), String> {
+    Err(absent())
+}
+
+pub(crate) fn all_came() -> Result<bool, String> {
+    Err(absent())
+}
+
+pub(crate) fn leave() -> Result<(), String> {
+    Err(absent())
+}
+
+fn absent() -> String {
+    "this program was built without the feature mpi".to_owned()
+}
