@@ -123,13 +123,13 @@ network() {
 
 # secure_shell KEY: who has that key may log in.
 secure_shell() {
-    mkdir -p /root/.ssh /run/sshd
-    echo "$1" > /root/.ssh/authorized_keys
-    printf 'root:x:0:0::/root:/bin/sh\nsshd:x:100:65534::/run/sshd:/bin/false\n' > /etc/passwd
+    mkdir -p /run/sshd
+    echo "$1" > /etc/authorized_keys
+    printf 'root:x:0:0::/:/bin/sh\nsshd:x:100:65534::/run/sshd:/bin/false\n' > /etc/passwd
     printf 'root:x:0:\nnogroup:x:65534:\n' > /etc/group
     /usr/bin/ssh-keygen -q -t ed25519 -N '' -f /etc/host_key
     /usr/sbin/sshd -f /dev/null -o HostKey=/etc/host_key -o UsePAM=no -o StrictModes=no \
-        -o PasswordAuthentication=no 2> /tmp/why || tell failed 1 /tmp/why
+        -o AuthorizedKeysFile=/etc/authorized_keys -o PasswordAuthentication=no 2> /tmp/why || tell failed 1 /tmp/why
 }
 
 # slower_network TIME: what this guest sends takes so long.
