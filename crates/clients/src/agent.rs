@@ -7,7 +7,7 @@
 
 use crate::barrier::Barrier;
 use crate::frame::{self, Frame};
-use crate::protocol::{PROTOCOL, Reply, Request};
+use crate::protocol::{self, PROTOCOL, Reply, Request};
 use engine::{Clock, MonotonicClock};
 use record::Nanos;
 use session::{
@@ -164,7 +164,7 @@ impl Reader {
             *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             // Lines of others are none of ours; a frame that cannot be read ends the conversation.
             let Frame::Text(text) = frame else { continue };
-            let Ok(request) = serde_json::from_slice(&text) else { break };
+            let Ok(request) = protocol::parse(&text) else { break };
             let taken = match request {
                 Request::Clock { sent } => {
                     let replied = MonotonicClock.now();

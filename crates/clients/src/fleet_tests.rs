@@ -33,7 +33,7 @@ fn agent(host: &str, mut answer: impl FnMut(Request, &Out) + Send + 'static) -> 
     thread::spawn(move || {
         let mut input = BufReader::new(its_input);
         while let Ok(Some(Frame::Text(text))) = frame::read(&mut input) {
-            let request = serde_json::from_slice(&text).expect("it is a request");
+            let request = crate::protocol::parse(&text).expect("it is a request");
             let reply = match request {
                 Request::Hello { .. } => {
                     answer(request, &out);

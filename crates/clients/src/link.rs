@@ -1,7 +1,7 @@
 //! One agent as the coordinator sees it: how it was started, what it says, and that it is gone.
 
 use crate::frame::{self, Frame};
-use crate::protocol::{Reply, Request};
+use crate::protocol::{self, Reply, Request};
 use engine::{Clock, MonotonicClock};
 use record::{ClientClock, IntervalResult, LostClient, LostKind, Nanos, Trial, shell_word};
 use std::collections::VecDeque;
@@ -315,7 +315,7 @@ fn listen(rank: usize, from: impl Read, noise: &Lines, events: &mpsc::SyncSender
                 keep(noise, &line);
                 continue;
             }
-            Ok(Some(Frame::Text(text))) => match serde_json::from_slice(&text) {
+            Ok(Some(Frame::Text(text))) => match protocol::parse(&text) {
                 Ok(reply) => match tell(Message::Reply(Box::new(reply))) {
                     true => continue,
                     false => return,

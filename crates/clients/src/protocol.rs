@@ -7,6 +7,7 @@
 use record::{
     Bytes, CacheMode, EngineName, Finding, IntervalResult, Nanos, Target, Trial, Workload,
 };
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use target::Access;
 use trial::{IntervalTotals, PartTotals};
@@ -15,9 +16,21 @@ use trial::{IntervalTotals, PartTotals};
 /// talk to each other at all.
 pub const PROTOCOL: u32 = 2;
 
+/// Reads a message.
+///
+/// By the one way in which this program reads documents, and with the kind of a message around it instead of
+/// among its fields: all others would bring code of their own for every part of a document.
+///
+/// # Errors
+/// If it is none.
+pub(crate) fn parse<Message: DeserializeOwned>(text: &[u8]) -> Result<Message, String> {
+    let text = std::str::from_utf8(text).map_err(|error| error.to_string())?;
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
 /// What is asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "ask", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Request {
     /// Who is there; the first of all.
     Hello {
@@ -136,7 +149,7 @@ impl From<Permission> for Access {
 
 /// What is answered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "answer", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// Who is here.
     Hello {

@@ -73,8 +73,10 @@ usage: cargo xtask VERB [flags]
                           fleets with planted slow disks; --read: how fast one is read
   ward [--draws N] [--rounds N] [--first SEED] [--no-keep] [--binary BINARY]
                           all three: simulated draws, real devices, the lab; its table is kept
-  clients [--smoke] [--no-keep] [--binary BINARY]
+  clients [--smoke] [--only CASE] [--no-keep] [--binary BINARY]
                           one load from four namespaces over ssh and from mpirun, as root
+  clients --guests [--only CASE] [--no-keep] [--binary BINARY]
+                          the same from guest machines (qemu) with an NFS export
   alerts [--smoke] [--virtual] [--real] [--no-keep] [--binary BINARY]
                           the alert rules on an hour of virtual time, and on a real disk with
                           Prometheus and Alertmanager

@@ -160,7 +160,7 @@ fn a_client_of_another_version_is_refused_with_what_to_do() {
     requires!(Disk);
     let stage = Stage::new();
     stage.script("a", "exec AGENT agent");
-    let hello = r#"{"answer":"hello","protocol":1,"version":"0.0.9","hostname":"b","boot":null,"default_engine":true}"#;
+    let hello = r#"{"hello":{"protocol":1,"version":"0.0.9","hostname":"b","boot":null,"default_engine":true}}"#;
     stage.script(
         "b",
         &format!("read line; printf '#halfpower {} %s\\n' '{hello}'; exec sleep 9", hello.len()),

@@ -97,7 +97,7 @@ const NFS_SERVER: Case = Case {
         "virtio_pci",
     ],
     programs: &["usr/sbin/rpc.mountd", "usr/sbin/exportfs", "usr/sbin/rpc.nfsd"],
-    script: "network 10.0.0.1
+    script: "network
 mkdir -p /export /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs
 export_disk
 mount -t nfsd nfsd /proc/fs/nfsd
@@ -117,7 +117,7 @@ const SMB_SERVER: Case = Case {
     name: "smb-server",
     modules: &["crc32c_generic", DISK_OF_SERVER, "sd_mod", "ext4", "virtio_net", "virtio_pci"],
     programs: &["usr/sbin/smbd"],
-    script: "network 10.0.0.1
+    script: "network
 export_disk
 mkdir -p /etc/samba /var/lib/samba/private /var/cache/samba /var/log/samba /run/samba
 printf 'root:x:0:0::/:/bin/sh\\nnobody:x:65534:65534::/:/bin/sh\\n' > /etc/passwd
@@ -138,6 +138,31 @@ END
 smbd -D -s /etc/samba/smb.conf
 serve",
     ..NOTHING
+};
+
+/// A client of [`LOAD_SERVER`] for agents, to which one can log in.
+pub(crate) const LOAD_CLIENT: Case = Case {
+    name: "load-client",
+    modules: &["nfsv4", "sch_netem", "virtio_net", "virtio_pci"],
+    programs: &["usr/sbin/sshd", "usr/bin/ssh-keygen", "usr/bin/unshare", "sbin/tc"],
+    script: "network
+mkdir -p /mnt
+mounted nfs4 10.0.0.1:/ vers=4.2,addr=10.0.0.1,clientaddr=$address
+serve",
+    ..NOTHING
+};
+
+/// A file server to which one can log in.
+pub(crate) const LOAD_SERVER: Case = Case {
+    name: "load-server",
+    programs: &[
+        "usr/sbin/rpc.mountd",
+        "usr/sbin/exportfs",
+        "usr/sbin/rpc.nfsd",
+        "usr/sbin/sshd",
+        "usr/bin/ssh-keygen",
+    ],
+    ..NFS_SERVER
 };
 
 const DISK_OF_SERVER: &str = "scsi_debug dev_size_mb=300 ndelay=1000 max_queue=32";
@@ -388,7 +413,7 @@ watch_it held /dev/sda",
         server: Some(&NFS_SERVER),
         modules: &["nfsv4", "sch_netem", "virtio_net", "virtio_pci"],
         programs: &["sbin/tc"],
-        script: "client_of nfs4 10.0.0.1:/ vers=4.2,addr=10.0.0.1,clientaddr=10.0.0.2",
+        script: "client_of nfs4 10.0.0.1:/ vers=4.2,addr=10.0.0.1,clientaddr=$address",
         expects: &[
             ("same", "10.0.0.1:/", found(FINE, SILENT)),
             ("slower", "10.0.0.1:/", found(SLOW, RESTORE)),

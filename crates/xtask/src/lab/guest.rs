@@ -11,9 +11,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Beside the kernel: a shell, software arrays, the device mapper, volumes, file servers, the network, and
-/// what these need.
-const PACKAGES: [&str; 26] = [
+/// Beside the kernel: a shell, software arrays, the device mapper, volumes, file servers, the network, a
+/// secure shell, and what these need.
+const PACKAGES: [&str; 35] = [
     "busybox-static",
     "mdadm",
     "dmsetup",
@@ -40,6 +40,15 @@ const PACKAGES: [&str; 26] = [
     "lvm2",
     "libdevmapper-event1.02.1",
     "libaio1",
+    "util-linux",
+    "openssh-client",
+    "openssh-server",
+    "libssl3",
+    "libgssapi-krb5-2",
+    "libkrb5-3",
+    "libk5crypto3",
+    "libkrb5support0",
+    "libkeyutils1",
 ];
 /// What each guest gets; a case may ask for more.
 const PROGRAMS: [&str; 2] = ["sbin/mdadm", "sbin/dmsetup"];
@@ -51,7 +60,7 @@ pub(super) const WIRE: &str = "wire";
 const LIBRARIES: &str = "lib/x86_64-linux-gnu";
 
 /// What guests are made of.
-pub(super) struct Guest {
+pub(crate) struct Guest {
     folder: PathBuf,
     binary: PathBuf,
     /// Release of its kernel.
@@ -109,9 +118,10 @@ impl Guest {
         self.unpacked().join(format!("boot/vmlinuz-{}", self.release))
     }
 
-    /// The root in memory for a case: its modules and programs with what they need, and its script.
-    pub(super) fn initrd(&self, case: &Case, script: &str) -> Result<PathBuf> {
-        let Case { name, modules, .. } = case;
+    /// The root in memory for a case: its modules and programs with what they need, and its script with
+    /// lines before it.
+    pub(crate) fn initrd(&self, case: &Case, before: &str) -> Result<PathBuf> {
+        let Case { name, modules, script, .. } = case;
         let root = self.folder.join("root");
         if root.exists() {
             std::fs::remove_dir_all(&root)?;
@@ -143,7 +153,7 @@ impl Guest {
         let loaded = modules.iter().filter(|module| !module.starts_with('-'));
         let list: String = loaded.map(|module| format!("{module}\n")).collect();
         std::fs::write(root.join("modules"), list)?;
-        std::fs::write(root.join("case.sh"), script)?;
+        std::fs::write(root.join("case.sh"), format!("{before}{script}"))?;
         std::fs::write(root.join("init"), INIT)?;
         quiet(Command::new("chmod").arg("755").arg(root.join("init")))?;
         let image = self.folder.join(format!("{name}.cpio"));

@@ -114,10 +114,22 @@ slow_scsi() {
     say "the delay was not set"
 }
 
-# network ADDRESS: on that of the two guests.
+# network: that of the guests, at the address that the host has given.
 network() {
-    ip addr add "$1/24" dev eth0
+    hostname "guest-${address##*.}"
+    ip addr add "$address/24" dev eth0
     ip link set eth0 up
+}
+
+# secure_shell KEY: who has that key may log in.
+secure_shell() {
+    mkdir -p /run/sshd
+    echo "$1" > /etc/authorized_keys
+    printf 'root:x:0:0::/:/bin/sh\nsshd:x:100:65534::/run/sshd:/bin/false\n' > /etc/passwd
+    printf 'root:x:0:\nnogroup:x:65534:\n' > /etc/group
+    /usr/bin/ssh-keygen -q -t ed25519 -N '' -f /etc/host_key
+    /usr/sbin/sshd -f /dev/null -o HostKey=/etc/host_key -o UsePAM=no -o StrictModes=no \
+        -o AuthorizedKeysFile=/etc/authorized_keys -o PasswordAuthentication=no 2> /tmp/why || tell failed 1 /tmp/why
 }
 
 # slower_network TIME: what this guest sends takes so long.
@@ -137,7 +149,7 @@ mounted() {
 
 # client_of KIND SOURCE OPTIONS: a client of that export, as profiled and over a slower network.
 client_of() {
-    network 10.0.0.2
+    network
     mkdir -p /mnt
     slower_network 2ms
     mounted "$@"

@@ -7,26 +7,27 @@
 
 mod cases;
 mod guest;
+mod machine;
 
 use crate::judge::{Answer, Tally, judge};
 use crate::{arguments::Arguments, kept, place};
-use anyhow::{Context, Result};
-use cases::{CASES, Case, Disk};
-use guest::{Guest, WIRE};
+use anyhow::Result;
+use cases::{CASES, Case};
+use machine::QEMU;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use testkit::Undo;
+
+pub(crate) use cases::{LOAD_CLIENT, LOAD_SERVER};
+pub(crate) use guest::Guest;
+pub(crate) use machine::{Answers, Boot, Machine, Network};
 
 pub(crate) const SWITCHES: [&str; 3] = ["--smoke", "--list", "--no-keep"];
 pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
-const QEMU: &str = "qemu-system-x86_64";
 /// How long a case may take: ten times what it takes on two processors that emulate.
 const LONGEST: Duration = Duration::from_secs(420);
-/// Size of a disk of a guest.
-const DISK_BYTES: u64 = 2 << 30;
 /// Letters of an answer that nobody asked for.
 const WORDS: usize = 300;
 /// How long a guest's network may take to be there.
@@ -34,8 +35,6 @@ const LISTENS: Duration = Duration::from_secs(30);
 /// How often it is looked whether a guest has ended.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What a guest told: code and text of each answer by its name.
-type Answers = BTreeMap<String, (i32, String)>;
 /// What came, where it is what had to come; else as an error.
 type Outcome = std::result::Result<String, String>;
 
@@ -92,15 +91,9 @@ pub(crate) fn tally(
     binary: PathBuf,
     wanted: impl Fn(&Case) -> bool,
 ) -> Result<std::result::Result<Lab, String>> {
-    for program in [QEMU, "dpkg", "apt-get"] {
-        let there = Command::new(program).arg("--version").stdout(Stdio::null()).status();
-        if there.is_err() {
-            return Ok(Err(format!("needs {program}")));
-        }
-    }
-    let guest = match Guest::new(place::target_folder().join("lab"), binary) {
+    let guest = match guest(binary) {
         Ok(guest) => guest,
-        Err(error) => return Ok(Err(format!("{error:#}"))),
+        Err(lacks) => return Ok(Err(lacks)),
     };
     let mut lab = Lab::default();
     for case in CASES.iter().filter(|case| wanted(case)) {
@@ -143,6 +136,49 @@ pub(crate) fn tally(
         println!("       {:26} {:.0} s", case.name, begin.elapsed().as_secs_f64());
     }
     Ok(Ok(lab))
+}
+
+/// What guests are made of; the reason where the machine lacks what that takes.
+pub(crate) fn guest(binary: PathBuf) -> std::result::Result<Guest, String> {
+    for program in [QEMU, "dpkg", "apt-get"] {
+        let there = Command::new(program).arg("--version").stdout(Stdio::null()).status();
+        if there.is_err() {
+            return Err(format!("needs {program}"));
+        }
+    }
+    let guest = Guest::new(place::target_folder().join("lab"), binary);
+    guest.map_err(|error| format!("{error:#}"))
+}
+
+/// Runs a case in a guest until that ends, beside the one that serves it.
+fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
+    let begin = Instant::now();
+    // Of one that was killed.
+    let _ = std::fs::remove_file(guest.wire());
+    let server = case.server.map(|server| start(guest, server, Network::Waits)).transpose()?;
+    // One that has not begun to listen is not found.
+    while server.is_some() && !guest.wire().exists() && begin.elapsed() < LISTENS {
+        std::thread::sleep(LOOK);
+    }
+    let network = if server.is_some() { Network::Joins } else { Network::Nothing };
+    let mut machine = start(guest, case, network)?;
+    while machine.runs()? && begin.elapsed() < LONGEST {
+        std::thread::sleep(LOOK);
+    }
+    let mut found = machine.ended()?;
+    if let Some(server) = server {
+        found.extend(server.ended()?);
+    }
+    Ok(found)
+}
+
+/// Begins the guest of a case.
+fn start(guest: &Guest, case: &Case, network: Network) -> Result<Machine> {
+    let before = format!("engines='{}'\n", case.engines.join(" "));
+    let initrd = &guest.initrd(case, &before)?;
+    let address = if matches!(network, Network::Waits) { 1 } else { 2 };
+    let name = case.name;
+    Machine::start(guest, &Boot { name, case, initrd, network, address, time_of_day: "utc" })
 }
 
 impl Lab {
@@ -191,126 +227,6 @@ impl Lab {
         };
         self.faults.iter().map(one).collect()
     }
-}
-
-/// A guest that runs.
-struct Machine {
-    child: Child,
-    undo: Undo,
-    told: PathBuf,
-    images: Vec<PathBuf>,
-}
-
-/// An end of the wire between two guests.
-enum End {
-    Server,
-    Client,
-}
-
-/// Runs a case in a guest until that ends, beside the one that serves it.
-fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
-    let begin = Instant::now();
-    // Of one that was killed.
-    let _ = std::fs::remove_file(guest.wire());
-    let server = case.server.map(|server| start(guest, server, Some(&End::Server))).transpose()?;
-    // One that has not begun to listen is not found.
-    while server.is_some() && !guest.wire().exists() && begin.elapsed() < LISTENS {
-        std::thread::sleep(LOOK);
-    }
-    let mut machine = start(guest, case, server.as_ref().map(|_| &End::Client))?;
-    while machine.child.try_wait()?.is_none() && begin.elapsed() < LONGEST {
-        std::thread::sleep(LOOK);
-    }
-    let mut found = machine.ended()?;
-    if let Some(server) = server {
-        found.extend(server.ended()?);
-    }
-    Ok(found)
-}
-
-/// Begins a guest.
-fn start(guest: &Guest, case: &Case, end: Option<&End>) -> Result<Machine> {
-    let script = format!("engines='{}'\n{}", case.engines.join(" "), case.script);
-    let initrd = guest.initrd(case, &script)?;
-    let (console, told) = (initrd.with_extension("console"), initrd.with_extension("told"));
-    let mut qemu = Command::new(QEMU);
-    qemu.args(["-m", "1536", "-smp", "2", "-display", "none", "-no-reboot"]);
-    // Emulated also where there is a KVM: inside a virtual machine that may be one that never begins.
-    qemu.args(["-accel", "tcg,thread=multi"]);
-    qemu.arg("-kernel").arg(guest.kernel()).arg("-initrd").arg(&initrd);
-    qemu.args(["-append", "console=ttyS0 panic=-1 rdinit=/init"]);
-    for file in [&console, &told] {
-        qemu.arg("-serial").arg(format!("file:{}", file.display()));
-    }
-    let mut images = Vec::new();
-    for (at, Disk { device, drive }) in case.drives.iter().enumerate() {
-        let image = initrd.with_extension(format!("disk{at}"));
-        std::fs::File::create(&image)?.set_len(DISK_BYTES)?;
-        let file = image.display();
-        qemu.arg("-drive").arg(format!("file={file},format=raw,if=none,id=disk{at},{drive}"));
-        if device.starts_with("scsi") {
-            qemu.args(["-device", "virtio-scsi-pci"]);
-        }
-        qemu.arg("-device").arg(format!("{device},drive=disk{at},serial=lab{at}"));
-        images.push(image);
-    }
-    if let Some(end) = end {
-        let (listens, address) = match end {
-            End::Server => ("on", 1),
-            End::Client => ("off", 2),
-        };
-        let wire = format!("addr.type=unix,addr.path={WIRE}");
-        qemu.arg("-netdev").arg(format!("stream,id=wire,server={listens},{wire}"));
-        qemu.arg("-device")
-            .arg(format!("virtio-net-pci,netdev=wire,mac=52:54:00:00:00:0{address}"));
-        // A socket's path may have a hundred letters: it is named from its own folder.
-        qemu.current_dir(guest.folder());
-    } else {
-        qemu.args(["-nic", "none"]);
-    }
-    let errors = std::fs::File::create(initrd.with_extension("errors"))?;
-    let child = qemu.stdin(Stdio::null()).stderr(errors).spawn().context("cannot run qemu")?;
-    let undo = Undo::process(child.id());
-    Ok(Machine { child, undo, told, images })
-}
-
-impl Machine {
-    /// What it told, once it has ended by itself or been made to.
-    fn ended(mut self) -> Result<Answers> {
-        if self.child.try_wait()?.is_none() {
-            self.child.kill()?;
-            self.child.wait()?;
-        }
-        self.undo.forget();
-        self.images.iter().try_for_each(std::fs::remove_file)?;
-        let text = String::from_utf8_lossy(&std::fs::read(&self.told)?).into_owned();
-        Ok(answers(&text))
-    }
-}
-
-/// The answers among what a guest told.
-fn answers(text: &str) -> Answers {
-    let mut found = Answers::new();
-    let mut open: Option<(String, i32, String)> = None;
-    for line in text.lines() {
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        match (words.as_slice(), &mut open) {
-            (["BEGIN", name, code], None) => {
-                open = Some(((*name).to_owned(), code.parse().unwrap_or(-1), String::new()));
-            }
-            (["END", name], Some((opened, code, body))) if name == opened => {
-                found.insert(opened.clone(), (*code, std::mem::take(body)));
-                open = None;
-            }
-            (_, Some((_, _, body))) => {
-                body.push_str(line);
-                body.push('\n');
-            }
-            (["SAY", rest @ ..], None) => println!("      {}", rest.join(" ")),
-            _ => {}
-        }
-    }
-    found
 }
 
 fn answered(answers: &mut Answers, name: &str) -> Result<(i32, String), String> {

@@ -1,0 +1,193 @@
+//! A guest that runs: how qemu begins it, what joins its network to others, and what it told.
+
+use super::cases::{Case, Disk};
+use super::guest::{Guest, WIRE};
+use anyhow::{Context, Result};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use testkit::Undo;
+
+pub(super) const QEMU: &str = "qemu-system-x86_64";
+/// Size of a disk of a guest.
+const DISK_BYTES: u64 = 2 << 30;
+
+/// What a guest told: code and text of each answer by its name.
+pub(crate) type Answers = BTreeMap<String, (i32, String)>;
+
+/// What a guest's network is joined to.
+pub(crate) enum Network<'a> {
+    Nothing,
+    /// The wire between two guests, of which one end waits for the other.
+    Waits,
+    /// The other end.
+    Joins,
+    /// A tap device in a network namespace of the host; both are there already.
+    Tap {
+        namespace: &'a str,
+        device: &'a str,
+    },
+}
+
+/// How a guest is begun.
+pub(crate) struct Boot<'a> {
+    /// What its files are called.
+    pub(crate) name: &'a str,
+    pub(crate) case: &'a Case,
+    /// Of the case, from [`Guest::initrd`].
+    pub(crate) initrd: &'a Path,
+    pub(crate) network: Network<'a>,
+    /// Its address on that: the last number of it.
+    pub(crate) address: u8,
+    /// Where its clock of the time of day begins, in words of qemu.
+    pub(crate) time_of_day: &'a str,
+}
+
+/// A guest that runs; it is killed when this is dropped.
+pub(crate) struct Machine {
+    child: Child,
+    undo: Undo,
+    told: PathBuf,
+    images: Vec<PathBuf>,
+}
+
+impl Machine {
+    /// Begins a guest.
+    pub(crate) fn start(guest: &Guest, boot: &Boot) -> Result<Self> {
+        let Boot { name, case, address, .. } = boot;
+        let file = |end: &str| guest.folder().join(format!("{name}.{end}"));
+        let mut qemu = match boot.network {
+            Network::Tap { namespace, .. } => {
+                let mut inside = Command::new("ip");
+                inside.args(["netns", "exec", namespace, QEMU]);
+                inside
+            }
+            _ => Command::new(QEMU),
+        };
+        qemu.args(["-m", "1536", "-smp", "2", "-display", "none", "-no-reboot"]);
+        // Emulated also where there is a KVM: inside a virtual machine that may be one that never begins.
+        qemu.args(["-accel", "tcg,thread=multi"]);
+        qemu.arg("-rtc").arg(format!("base={}", boot.time_of_day));
+        qemu.arg("-kernel").arg(guest.kernel()).arg("-initrd").arg(boot.initrd);
+        // The kernel looks for its timer while the host's processors may be busy with others. What it does not
+        // know becomes a variable of the first process.
+        qemu.arg("-append").arg(format!(
+            "console=ttyS0 panic=-1 no_timer_check rdinit=/init address=10.0.0.{address}"
+        ));
+        let told = file("told");
+        for file in [&file("console"), &told] {
+            qemu.arg("-serial").arg(format!("file:{}", file.display()));
+        }
+        let mut images = Vec::new();
+        for (at, Disk { device, drive }) in case.drives.iter().enumerate() {
+            let image = file(&format!("disk{at}"));
+            std::fs::File::create(&image)?.set_len(DISK_BYTES)?;
+            let file = image.display();
+            qemu.arg("-drive").arg(format!("file={file},format=raw,if=none,id=disk{at},{drive}"));
+            if device.starts_with("scsi") {
+                qemu.args(["-device", "virtio-scsi-pci"]);
+            }
+            qemu.arg("-device").arg(format!("{device},drive=disk{at},serial=lab{at}"));
+            images.push(image);
+        }
+        let stream =
+            |listens: &str| format!("stream,server={listens},addr.type=unix,addr.path={WIRE}");
+        let joined_to = match boot.network {
+            Network::Nothing => None,
+            Network::Waits => Some(stream("on")),
+            Network::Joins => Some(stream("off")),
+            Network::Tap { device, .. } => {
+                Some(format!("tap,ifname={device},script=no,downscript=no"))
+            }
+        };
+        match joined_to {
+            None => qemu.args(["-nic", "none"]),
+            Some(words) => qemu
+                .arg("-netdev")
+                .arg(format!("{words},id=wire"))
+                .arg("-device")
+                .arg(format!("virtio-net-pci,netdev=wire,mac=52:54:00:00:00:{address:02x}")),
+        };
+        // A socket's path may have a hundred letters: it is named from its own folder.
+        qemu.current_dir(guest.folder());
+        let errors = std::fs::File::create(file("errors"))?;
+        let child = qemu.stdin(Stdio::null()).stderr(errors).spawn().context("cannot run qemu")?;
+        let undo = Undo::process(child.id());
+        Ok(Self { child, undo, told, images })
+    }
+
+    /// Whether it has not ended by itself.
+    pub(crate) fn runs(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_none())
+    }
+
+    /// Stops all of it in one moment, network included, as one whose kernel hangs.
+    pub(crate) fn freeze(&self) -> Result<()> {
+        self.signal(Signal::SIGSTOP)
+    }
+
+    /// Goes on with it where it was.
+    pub(crate) fn thaw(&self) -> Result<()> {
+        self.signal(Signal::SIGCONT)
+    }
+
+    fn kill(&mut self) {
+        // Neither fails but where it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.undo.forget();
+    }
+
+    fn signal(&self, signal: Signal) -> Result<()> {
+        Ok(kill(Pid::from_raw(self.child.id().try_into()?), signal)?)
+    }
+
+    /// What it has told so far.
+    pub(crate) fn told(&self) -> Result<Answers> {
+        Ok(answers(&String::from_utf8_lossy(&std::fs::read(&self.told)?)))
+    }
+
+    /// Ends it as a power failure does, where it has not ended by itself; what it told.
+    pub(crate) fn ended(mut self) -> Result<Answers> {
+        self.kill();
+        self.images.iter().try_for_each(std::fs::remove_file)?;
+        let text = std::fs::read(&self.told)?;
+        let text = String::from_utf8_lossy(&text);
+        text.lines().filter_map(|line| line.strip_prefix("SAY ")).for_each(|words| {
+            println!("      {}", words.trim_end());
+        });
+        self.told()
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The answers among what a guest told.
+fn answers(text: &str) -> Answers {
+    let mut found = Answers::new();
+    let mut open: Option<(String, i32, String)> = None;
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        match (words.as_slice(), &mut open) {
+            (["BEGIN", name, code], None) => {
+                open = Some(((*name).to_owned(), code.parse().unwrap_or(-1), String::new()));
+            }
+            (["END", name], Some((opened, code, body))) if name == opened => {
+                found.insert(opened.clone(), (*code, std::mem::take(body)));
+                open = None;
+            }
+            (_, Some((_, _, body))) => {
+                body.push_str(line);
+                body.push('\n');
+            }
+            _ => {}
+        }
+    }
+    found
+}
