@@ -21,6 +21,8 @@
 mod chance;
 mod common;
 mod conclude;
+mod nearest;
+mod ratios;
 mod reference;
 mod scan;
 mod scrapes;
