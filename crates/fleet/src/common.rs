@@ -102,9 +102,15 @@ pub(crate) fn explain(mut groups: Vec<Group>, views: &mut [View; 2], kind: &[u32
             .map(|other| (other.label.clone(), other.value.clone()))
             .collect();
         groups.retain(|other| !same(other));
+        let parts = by_kind(&group.members, kind);
         for View { ratios, .. } in views.iter_mut() {
             for all in [&mut ratios.mean, &mut ratios.upper] {
-                take_out(&group.members, &run, all);
+                // All middles first: the judges of a few are those of other parts too.
+                let middles: Vec<Vec<f32>> =
+                    parts.iter().map(|(judges, _)| medians(judges, all)).collect();
+                for ((_, members), middle) in parts.iter().zip(&middles) {
+                    take_out(members, middle, &run, all);
+                }
             }
         }
         found.push(Common { group, also, run, slow });
@@ -112,11 +118,22 @@ pub(crate) fn explain(mut groups: Vec<Group>, views: &mut [View; 2], kind: &[u32
     found
 }
 
-/// Takes from the members of a group what they have in common in a stretch.
-fn take_out(members: &[usize], run: &Run, all: &mut [Vec<f32>]) {
-    let middle = medians(members, all);
+/// The members of a group, each kind by itself and with those by whom it is judged: one fault shows more in
+/// devices that have a yardstick than in those that have a bound. Of a kind of few it is the whole group.
+fn by_kind(members: &[usize], kind: &[u32]) -> Vec<(Vec<usize>, Vec<usize>)> {
+    let mut of_kind: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for &member in members {
+        of_kind.entry(kind[member]).or_default().push(member);
+    }
+    let judges =
+        |own: &[usize]| if own.len() < PEERS_MIN { members.to_vec() } else { own.to_vec() };
+    of_kind.into_values().map(|own| (judges(&own), own)).collect()
+}
+
+/// Takes from members of a group what it has in common in a stretch, which is `middle`.
+fn take_out(members: &[usize], middle: &[f32], run: &Run, all: &mut [Vec<f32>]) {
     // By this yardstick they may have nothing in common: those of a rack are each other's.
-    let Some(whole) = mean_within(&middle, run).filter(|whole| *whole > 0.0) else { return };
+    let Some(whole) = mean_within(middle, run).filter(|whole| *whole > 0.0) else { return };
     // From each as much as it has of it: one that is well beside slow ones would look fast.
     let shares: Vec<(usize, f64)> = members
         .iter()

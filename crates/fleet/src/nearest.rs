@@ -96,3 +96,52 @@ fn shared(lacking: &[usize], values: &[Option<u32>]) -> Vec<u32> {
     let value = |at: usize| if lacking.contains(&at) { values[at].unwrap_or(NONE) } else { ANY };
     (0..values.len()).map(value).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::LN_2;
+
+    const WORK: Work = Work { direction: 0, octave: 12, mix: 1, depth: 4 };
+
+    #[test]
+    fn one_of_a_rack_shows_among_the_others_and_the_rack_itself_does_not() {
+        // Rack 7 has an application to itself and is slow; one of its devices is slower still.
+        let mut reference = Reference::new(&[20]);
+        let (rack, other) = ([Some(7)], [Some(8)]);
+        let time = |device: u32| -4.0 + if device == 3 { LN_2 } else { 0.0 };
+        for device in 0..12 {
+            reference.add(WORK, device, &rack, time(device));
+        }
+        reference.settle();
+        assert_eq!(reference.expected(WORK), None);
+        let mut nearest = Nearest::default();
+        for device in 0..12 {
+            nearest.add(&reference, WORK, &rack, time(device));
+        }
+        nearest.settle();
+        assert_eq!(nearest.expected(WORK, &rack), Some(Expected::Median(-4.0)));
+        assert_eq!(nearest.expected(WORK, &other), None);
+        // Twice the concurrency takes at most twice the time; of another size nothing is said.
+        let deeper = Work { depth: 8, ..WORK };
+        nearest.add(&reference, deeper, &rack, -2.0);
+        let Some(Expected::AtMost(bound)) = nearest.expected(deeper, &rack) else { panic!() };
+        assert!((bound - (-4.0 + LN_2)).abs() < 1e-9, "{bound}");
+        assert_eq!(nearest.expected(Work { octave: 13, ..WORK }, &rack), None);
+    }
+
+    #[test]
+    fn work_that_many_racks_did_is_judged_by_all_of_them() {
+        let mut reference = Reference::new(&[20]);
+        for device in 0..12 {
+            reference.add(WORK, device, &[Some(device / 3)], -4.0);
+        }
+        reference.settle();
+        let mut nearest = Nearest::default();
+        for device in 0..12 {
+            nearest.add(&reference, WORK, &[Some(device / 3)], -4.0);
+        }
+        nearest.settle();
+        assert_eq!(nearest.expected(WORK, &[Some(0)]), None);
+    }
+}

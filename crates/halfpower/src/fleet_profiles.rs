@@ -94,9 +94,13 @@ fn diagnosis(
         let mut devices = diagnosis.devices;
         devices.retain(|device| device.device == disk.key.device);
         let Some(device) = devices.pop() else { continue };
-        let profile = device.profile.value().filter(|it| it.by == MatchedBy::Serial).cloned();
-        let profile = profile
-            .ok_or_else(|| anyhow!("what the server tells of it contradicts the profile"))?;
+        let profile = match device.profile.value() {
+            Some(profile) if profile.by == MatchedBy::Serial => profile.clone(),
+            Some(_) => {
+                return Err(anyhow!("the server told no serial number when the range ended"));
+            }
+            None => return Err(anyhow!("{}", device.profile.reason().unwrap_or_default())),
+        };
         let Some(episode) = told(device) else { break };
         return Ok((profile, episode));
     }

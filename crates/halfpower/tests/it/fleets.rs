@@ -147,7 +147,11 @@ fn a_disk_that_was_replaced_is_two_and_one_with_a_profile_is_held_against_it() {
         }
         let serial = if infos < 4 { "OLD" } else { "NEW" };
         infos += 1;
-        format!("{}\n", line.replace("model=", &format!("serial=\"{serial}\",model=")))
+        let line = line.replace("model=", &format!("serial=\"{serial}\",model="));
+        let (series, at_s) = line.rsplit_once(' ').unwrap();
+        let at_s: u64 = at_s.parse().unwrap();
+        // As often as a server looks back, whose memory of a sample ends after five minutes.
+        (0..plan.window_s).step_by(240).map(|s| format!("{series} {}\n", at_s + s)).collect()
     });
     let text: String = lines.collect();
     assert_eq!(infos, plan.windows);
@@ -158,7 +162,7 @@ fn a_disk_that_was_replaced_is_two_and_one_with_a_profile_is_held_against_it() {
     let address = server.address().unwrap();
     let end_s = BEGIN_S + plan.windows as u64 * plan.window_s;
     let words = format!(
-        "diagnose --json --all --prometheus http://{address} --peers family --query-range \
+        "diagnose --json --all --prometheus http://{address} --peers model --query-range \
          {BEGIN_S}..{end_s} --db {}",
         database.display()
     );
