@@ -112,7 +112,8 @@ impl Devices {
         for (key, labels) in counted {
             let place = (key.instance.clone(), key.device.clone());
             let mut told: Vec<&FleetLabels> = infos.get(&place).into_iter().flatten().collect();
-            let of_another = |info: &FleetLabels| serial(info) != "" && serial(info) != key.serial;
+            let of_another =
+                |info: &FleetLabels| !serial(info).is_empty() && serial(info) != key.serial;
             told.retain(|info| key.serial.is_empty() || !of_another(info));
             let numbers: BTreeSet<&str> =
                 told.iter().map(|info| serial(info)).filter(|number| !number.is_empty()).collect();
