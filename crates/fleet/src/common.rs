@@ -6,6 +6,7 @@
 //! named together, because no counter tells them apart.
 
 use crate::PEERS_MIN;
+use crate::ratios::Ratios;
 use crate::scan::{Healthy, Run, WINDOWS_MIN, highest, mean_within};
 use crate::spread::{deviation, level_of};
 use record::FleetLabels;
@@ -75,18 +76,19 @@ pub(crate) fn groups(labels: &[FleetLabels], by: &[String], kind: &[u32]) -> Vec
     found
 }
 
-/// The groups that are slow as a whole by these series; what they explain is taken out of these and of
-/// the `upper` ones.
-pub(crate) fn explain(
-    mut groups: Vec<Group>,
-    series: &mut [Vec<f32>],
-    upper: &mut [Vec<f32>],
-    kind: &[u32],
-    healthy: &[Healthy],
-) -> Vec<Common> {
+/// All devices by one kind of yardstick.
+pub(crate) struct View {
+    pub(crate) ratios: Ratios,
+    /// What healthy devices of each kind do.
+    pub(crate) healthy: Vec<Healthy>,
+}
+
+/// The groups that are slow as a whole in any view; what they explain is taken out of all of them.
+pub(crate) fn explain(mut groups: Vec<Group>, views: &mut [View; 2], kind: &[u32]) -> Vec<Common> {
     let mut found = Vec::new();
     while found.len() < CAUSES_MOST {
-        let Some((place, run, slow)) = strongest(&groups, series, kind, healthy) else {
+        let strongest = views.iter().filter_map(|view| strongest(&groups, view, kind));
+        let Some((_, place, run, slow)) = strongest.max_by(|a, b| a.0.total_cmp(&b.0)) else {
             break;
         };
         let group = groups.remove(place);
@@ -100,20 +102,14 @@ pub(crate) fn explain(
             .map(|other| (other.label.clone(), other.value.clone()))
             .collect();
         groups.retain(|other| !same(other));
-        for all in [&mut *series, &mut *upper] {
-            let middle = medians(&group.members, all);
-            // From each as much as it has of it: one that is well beside slow ones would look fast.
-            let shares: Vec<(usize, f64)> = group
-                .members
-                .iter()
-                .filter_map(|&one| Some((one, mean_within(&all[one], &run)? / run.mean)))
-                .collect();
-            for (member, share) in shares {
-                let within = all[member][run.begin..run.end].iter_mut();
-                for (value, middle) in within.zip(&middle[run.begin..]) {
-                    if !middle.is_nan() {
-                        *value -= middle * share.clamp(0.0, 1.0) as f32;
-                    }
+        let parts = by_kind(&group.members, kind);
+        for View { ratios, .. } in views.iter_mut() {
+            for all in [&mut ratios.mean, &mut ratios.upper] {
+                // All middles first: the judges of a few are those of other parts too.
+                let middles: Vec<Vec<f32>> =
+                    parts.iter().map(|(judges, _)| medians(judges, all)).collect();
+                for ((_, members), middle) in parts.iter().zip(&middles) {
+                    take_out(members, middle, &run, all);
                 }
             }
         }
@@ -122,15 +118,43 @@ pub(crate) fn explain(
     found
 }
 
-/// The group that explains most: its place, its stretch, and how many of its devices are slow.
-fn strongest(
-    groups: &[Group],
-    series: &[Vec<f32>],
-    kind: &[u32],
-    healthy: &[Healthy],
-) -> Option<(usize, Run, usize)> {
+/// The members of a group, each kind by itself and with those by whom it is judged: one fault shows more in
+/// devices that have a yardstick than in those that have a bound. Of a kind of few it is the whole group.
+fn by_kind(members: &[usize], kind: &[u32]) -> Vec<(Vec<usize>, Vec<usize>)> {
+    let mut of_kind: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for &member in members {
+        of_kind.entry(kind[member]).or_default().push(member);
+    }
+    let judges =
+        |own: &[usize]| if own.len() < PEERS_MIN { members.to_vec() } else { own.to_vec() };
+    of_kind.into_values().map(|own| (judges(&own), own)).collect()
+}
+
+/// Takes from members of a group what it has in common in a stretch, which is `middle`.
+fn take_out(members: &[usize], middle: &[f32], run: &Run, all: &mut [Vec<f32>]) {
+    // By this yardstick they may have nothing in common: those of a rack are each other's.
+    let Some(whole) = mean_within(middle, run).filter(|whole| *whole > 0.0) else { return };
+    // From each as much as it has of it: one that is well beside slow ones would look fast.
+    let shares: Vec<(usize, f64)> = members
+        .iter()
+        .filter_map(|&one| Some((one, mean_within(&all[one], run)? / whole)))
+        .collect();
+    for (member, share) in shares {
+        let within = all[member][run.begin..run.end].iter_mut();
+        for (value, middle) in within.zip(&middle[run.begin..]) {
+            if !middle.is_nan() {
+                *value -= middle * share.clamp(0.0, 1.0) as f32;
+            }
+        }
+    }
+}
+
+/// The group that explains most: how much, its place, its stretch, and how many of its devices are slow.
+fn strongest(groups: &[Group], view: &View, kind: &[u32]) -> Option<(f64, usize, Run, usize)> {
+    let (series, healthy) = (&view.ratios.mean, &view.healthy);
     let windows = series.first().map_or(0, Vec::len);
-    let looks = (groups.len().max(1) * (2 * windows.max(2))) as f64;
+    // In either view.
+    let looks = (groups.len().max(1) * (2 * 2 * windows.max(2))) as f64;
     let least = normal_quantile(1.0 - FALSE_ALARM / looks);
     let middles: Vec<Vec<f32>> =
         groups.iter().map(|group| medians(&group.members, series)).collect();
@@ -144,7 +168,7 @@ fn strongest(
             (label, if levels.len() < VALUES_MIN { 0.0 } else { deviation(&levels) })
         })
         .collect();
-    let mut best: Option<(f64, (usize, Run, usize))> = None;
+    let mut best: Option<(f64, usize, Run, usize)> = None;
     for (place, (group, middle)) in groups.iter().zip(&middles).enumerate() {
         let own = healthy_group(group, kind, healthy, between[group.label.as_str()]);
         let Some(run) = highest(middle, 1.0, &own) else { continue };
@@ -158,11 +182,11 @@ fn strongest(
             continue;
         }
         let explained = run.mean * (run.windows * means.len()) as f64;
-        if best.as_ref().is_none_or(|(most, _)| explained > *most) {
-            best = Some((explained, (place, run, slow)));
+        if best.as_ref().is_none_or(|(most, ..)| explained > *most) {
+            best = Some((explained, place, run, slow));
         }
     }
-    best.map(|(_, found)| found)
+    best
 }
 
 /// What the median of a healthy group does.
@@ -177,6 +201,10 @@ fn healthy_group(group: &Group, kind: &[u32], healthy: &[Healthy], between: f64)
         noise: few * of(|it| it.noise),
         dependence: of(|it| it.dependence),
         drift: few * of(|it| it.drift),
+        degrees: group
+            .members
+            .iter()
+            .fold(f64::INFINITY, |least, &one| least.min(healthy[kind[one] as usize].degrees)),
     }
 }
 

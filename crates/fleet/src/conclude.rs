@@ -1,7 +1,8 @@
 //! From windows to what is said of the fleet.
 
 use crate::chance::Chance;
-use crate::common::{Common, explain, groups};
+use crate::common::{Common, View, explain, groups};
+use crate::ratios::Ratios;
 use crate::reference::Reference;
 use crate::scan::{Healthy, Run, highest, risen};
 use crate::spread::healthy;
@@ -13,9 +14,6 @@ use record::{
 };
 use stats::normal_tail;
 use std::collections::BTreeMap;
-
-/// Names of devices that are shown of those of which nothing is said.
-const EXAMPLES: usize = 5;
 
 /// Healthy devices that are expected to do as much, from which on a suspicion is beyond doubt.
 const BEYOND_DOUBT: f64 = 1e-6;
@@ -58,10 +56,11 @@ pub struct Fleet {
     /// Labels that slow devices may have in common, and which value of each a device has, by number.
     common_labels: Vec<String>,
     values: Vec<Vec<Option<u32>>>,
-    /// Logarithms of ratios of each device, window by window, on average and in its slowest fifth; NaN
-    /// where there is none.
-    series: Vec<Vec<f32>>,
-    upper: Vec<Vec<f32>>,
+    /// By devices of several hosts, racks and so on, which tell whether a rack is slow as a whole.
+    outside: Ratios,
+    /// By all that can be compared, also by those that share a rack and its work: they tell which device
+    /// is slow by itself.
+    closest: Ratios,
     /// Whether a device was ever left out for want of peers.
     alone: Vec<bool>,
     /// What the devices of each kind take.
@@ -97,8 +96,8 @@ impl Fleet {
                 })
             })
             .collect();
-        let series = vec![Vec::new(); labels.len()];
-        let upper = series.clone();
+        let outside = Ratios::none(labels.len());
+        let closest = outside.clone();
         let alone = vec![false; labels.len()];
         let mut numbers: Vec<BTreeMap<&str, u32>> = vec![BTreeMap::new(); common_labels.len()];
         let mut of_kind: Vec<Vec<BTreeMap<u32, usize>>> =
@@ -129,8 +128,8 @@ impl Fleet {
             kinds,
             values,
             common_labels,
-            series,
-            upper,
+            outside,
+            closest,
             alone,
             references,
             begin_s,
@@ -154,14 +153,10 @@ impl Fleet {
             return Err(FleetError::Devices { expected, found });
         }
         let standings = standings(tallies, &self.kind, &self.values, &mut self.references);
-        for (member, standing) in standings.into_iter().enumerate() {
-            self.alone[member] |= standing == Standing::NoPeers;
-            let (mean, upper) = match standing {
-                Standing::Compared(one) => (one.mean as f32, one.upper as f32),
-                Standing::Idle | Standing::NoPeers => (f32::NAN, f32::NAN),
-            };
-            self.series[member].push(mean);
-            self.upper[member].push(upper);
+        for (member, [outside, closest]) in standings.into_iter().enumerate() {
+            self.alone[member] |= closest == Standing::NoPeers;
+            self.outside.push(member, outside);
+            self.closest.push(member, closest);
         }
         Ok(())
     }
@@ -169,17 +164,18 @@ impl Fleet {
     /// What the first so many windows say; all of them with `usize::MAX`.
     #[must_use]
     pub fn conclude(&self, rules: &Rules, windows: usize) -> FleetDiagnosis {
-        let whole = self.series.first().map_or(0, Vec::len);
+        let whole = self.closest.mean.first().map_or(0, Vec::len);
         let windows = windows.min(whole);
-        let first = |all: &[Vec<f32>]| -> Vec<Vec<f32>> {
-            all.iter().map(|one| one[..windows].to_vec()).collect()
-        };
-        let (mut series, mut upper) = (first(&self.series), first(&self.upper));
-        let spreads = self.spreads(&series);
+        let mut views = [&self.outside, &self.closest].map(|all| {
+            let ratios = all.first(windows);
+            let healthy = self.spreads(&ratios.mean);
+            View { ratios, healthy }
+        });
         let candidates = groups(&self.labels, &self.common_labels, &self.kind);
-        let common = explain(candidates, &mut series, &mut upper, &self.kind, &spreads);
+        let common = explain(candidates, &mut views, &self.kind);
+        let [_, View { ratios: Ratios { mean: series, upper }, healthy }] = views;
         // A rack that is slow as a whole had made the fleet look less alike than it is.
-        let spreads = if common.is_empty() { spreads } else { self.spreads(&series) };
+        let spreads = if common.is_empty() { healthy } else { self.spreads(&series) };
         let upper_spreads = self.spreads(&upper);
         let tests: Vec<Tested> = [
             (&series, &spreads, FleetYardstick::Peers, false),
@@ -234,6 +230,7 @@ impl Fleet {
             false_share: rules.false_share,
             common: common.iter().map(|one| self.common(one)).collect(),
             slow: devices,
+            by_profile: Vec::new(),
             kinds: self.kinds_of(slow, &spreads, rules, least, windows),
             left_out: if compared == self.devices() { Vec::new() } else { self.left_out(slow) },
             findings: Vec::new(),
@@ -324,13 +321,10 @@ impl Fleet {
             all.filter(|&one| slow[one].is_none() && self.alone[one] == alone).collect()
         };
         reasons
-            .map(|(alone, reason)| (out(alone), reason))
             .into_iter()
-            .filter(|(members, _)| !members.is_empty())
-            .map(|(members, reason)| FleetLeftOut {
-                reason: reason.to_owned(),
-                devices: members.len() as u32,
-                examples: members.iter().take(EXAMPLES).map(name).collect(),
+            .filter_map(|(alone, reason)| {
+                let names: Vec<String> = out(alone).iter().map(name).collect();
+                FleetLeftOut::of(reason, &names)
             })
             .collect()
     }

@@ -5,7 +5,8 @@
 //! same kind of work. So the latency of each is compared with the median of its peers, by direction, size, mix
 //! and concurrency while busy. At one concurrency while busy the
 //! latencies of two devices have the ratio of their service times, be it a single server or many, while
-//! at one rate the ratio grows without bound where the slower one saturates.
+//! at one rate the ratio grows without bound where the slower one saturates. Work that one rack alone did
+//! tells which of its devices is slower than the others, and not whether all are.
 //!
 //! Counters are folded window by window ([`Tally`], [`Fleet::close`]), so that a week of ten thousand
 //! devices takes one number per device and hour. [`Fleet::conclude`] finds the stretch of time in which
@@ -21,6 +22,8 @@
 mod chance;
 mod common;
 mod conclude;
+mod nearest;
+mod ratios;
 mod reference;
 mod scan;
 mod scrapes;

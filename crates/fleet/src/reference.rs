@@ -7,6 +7,9 @@
 //! slow, at least by so much, and one below it is not judged by this work. The bound also holds the medians
 //! themselves down where most that did such work are slow ones.
 //!
+//! Which of the devices that share such work is slower than the rest of them does not need others
+//! ([`crate::nearest`]); whether all of them are does.
+//!
 //! Rejected: a sum of what size, mix and concurrency cost (a median polish): where the bandwidth binds,
 //! size and concurrency multiply, and an application of its own looked twice as slow as it is; medians
 //! without regard to whose they are: a slow rack with an application of its own is its own yardstick.
@@ -116,6 +119,16 @@ impl Reference {
         self.expected.clear();
     }
 
+    /// Labels of which too few values did such work, by number; `None` where what it takes is known.
+    pub(crate) fn lacking(&self, work: Work) -> Option<Vec<usize>> {
+        if self.known.binary_search_by_key(&work, |(known, ..)| *known).is_ok() {
+            return None;
+        }
+        let Some(seen) = self.cells.get(&work) else { return Some(Vec::new()) };
+        let all = seen.values.iter().zip(&self.needed).enumerate();
+        Some(all.filter(|(_, (seen, needed))| seen.len() < **needed).map(|(at, _)| at).collect())
+    }
+
     /// What healthy devices take for such work; `None` where nothing is known.
     pub(crate) fn expected(&mut self, work: Work) -> Option<Expected> {
         if let Some(found) = self.expected.get(&work) {
@@ -150,7 +163,7 @@ fn may_bound(known: Work, work: Work) -> bool {
 
 /// Logarithm of how much longer one kind of work may take than another: in proportion to what is more,
 /// nothing for what is less, and [`MIX_STEP`] for each quarter of the mix.
-fn steepest(from: Work, to: Work) -> f64 {
+pub(crate) fn steepest(from: Work, to: Work) -> f64 {
     let octaves = f64::from(to.octave - from.octave)
         + f64::from(to.depth.saturating_sub(from.depth)) / DEPTH_STEPS_PER_OCTAVE;
     octaves * std::f64::consts::LN_2 + MIX_STEP * f64::from(to.mix.abs_diff(from.mix))

@@ -15,6 +15,8 @@ pub(crate) struct Healthy {
     pub(crate) dependence: f64,
     /// Standard deviation of what the level of one moves by within the time.
     pub(crate) drift: f64,
+    /// Degrees of freedom of these deviations.
+    pub(crate) degrees: f64,
 }
 
 impl Healthy {
@@ -46,7 +48,7 @@ pub(crate) struct Run {
     pub(crate) mean: f64,
     /// Standard deviation of it in a healthy series.
     pub(crate) deviation: f64,
-    /// The mean in such deviations.
+    /// The mean in such deviations, without the window that is farthest out: one alone is an incident.
     pub(crate) score: f64,
 }
 
@@ -75,7 +77,11 @@ impl Sums {
         Self { there, sums }
     }
 
-    fn run(&self, begin: usize, end: usize, mean: f64, deviation: f64) -> Run {
+    /// The stretch of these windows, whose mean is so far beyond the `rest`.
+    fn run(&self, begin: usize, end: usize, mean: f64, rest: f64, healthy: (f64, f64)) -> Run {
+        let most = self.there[begin..end].iter().map(|(_, value)| *value).fold(f64::MIN, f64::max);
+        let others = (self.sums[end] - self.sums[begin] - most) / (end - begin - 1) as f64;
+        let (deviation, degrees) = healthy;
         Run {
             begin: self.there[begin].0,
             end: self.there[end - 1].0 + 1,
@@ -83,9 +89,16 @@ impl Sums {
             windows: end - begin,
             mean,
             deviation,
-            score: mean / deviation,
+            score: as_normal((others - rest) / deviation, degrees),
         }
     }
+}
+
+/// What a normal value would be that is as rare as this one, whose standard deviation is an estimate with
+/// so many degrees of freedom (Wallace 1959, for Student's t).
+fn as_normal(score: f64, degrees: f64) -> f64 {
+    let size = (degrees * (score * score / degrees).ln_1p()).sqrt();
+    size.copysign(score) * (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0)
 }
 
 /// The stretch that rises most above the rest of the same series; `None` where there are too few windows
@@ -116,9 +129,9 @@ pub(crate) fn risen(series: &[f32], sign: f64, healthy: &Healthy) -> Option<Run>
     let (_, begin, end) = best;
     let (within, beside) = ((end - begin) as f64, (count - end + begin) as f64);
     let sum = all.sums[end] - all.sums[begin];
-    let mean = sum / within;
-    let rise = mean.min(mean - (whole - sum) / beside);
-    Some(all.run(begin, end, rise, healthy.change_deviation(within, beside)))
+    let rest = ((whole - sum) / beside).max(0.0);
+    let deviation = healthy.change_deviation(within, beside);
+    Some(all.run(begin, end, sum / within - rest, rest, (deviation, healthy.degrees)))
 }
 
 /// The highest stretch; `None` where there are too few windows. Values that are NaN are
@@ -142,7 +155,7 @@ pub(crate) fn highest(series: &[f32], sign: f64, healthy: &Healthy) -> Option<Ru
     let (_, begin, end) = best;
     let windows = (end - begin) as f64;
     let mean = (sums[end] - sums[begin]) / windows;
-    Some(all.run(begin, end, mean, healthy.deviation(windows)))
+    Some(all.run(begin, end, mean, 0.0, (healthy.deviation(windows), healthy.degrees)))
 }
 
 /// The same stretch of another series: its mean, where at least half of the windows are there.
@@ -158,7 +171,8 @@ pub(crate) fn mean_within(series: &[f32], run: &Run) -> Option<f64> {
 mod tests {
     use super::*;
 
-    const HEALTHY: Healthy = Healthy { level: 0.1, noise: 0.1, dependence: 1.0, drift: 0.02 };
+    const HEALTHY: Healthy =
+        Healthy { level: 0.1, noise: 0.1, dependence: 1.0, drift: 0.02, degrees: 100.0 };
 
     #[test]
     fn the_stretch_that_is_high_is_found_with_its_ends_and_gaps_do_not_matter() {
@@ -171,6 +185,20 @@ mod tests {
         assert!(run.score > 6.0, "{run:?}");
         let low = highest(&series, -1.0, &HEALTHY).unwrap();
         assert!(low.score <= 0.0, "{low:?}");
+    }
+
+    #[test]
+    fn one_window_alone_is_an_incident_and_few_devices_make_a_score_smaller() {
+        let mut series = vec![0.0f32; 40];
+        series[10] = 3.0;
+        assert!(highest(&series, 1.0, &HEALTHY).unwrap().score < 0.1);
+        series[10..13].fill(1.0);
+        let many = highest(&series, 1.0, &HEALTHY).unwrap().score;
+        let few = highest(&series, 1.0, &Healthy { degrees: 5.0, ..HEALTHY }).unwrap().score;
+        assert!(many > 7.0 && few < 4.5, "{many} {few}");
+        // Student's t beyond 4.032 at five degrees of freedom has a tail of 0.005, as 2.576 has.
+        assert!((as_normal(4.032, 5.0) - 2.576).abs() < 0.02);
+        assert!((as_normal(-1.0, 1e6) + 1.0).abs() < 1e-4);
     }
 
     #[test]

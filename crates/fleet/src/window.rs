@@ -2,8 +2,9 @@
 //! fifth.
 
 use crate::PEERS_MIN;
+use crate::nearest::Nearest;
 use crate::reference::{Expected, Reference};
-use crate::tally::Tally;
+use crate::tally::{Tally, Work};
 use stats::median;
 
 /// Fewer compared intervals than this say nothing of a window.
@@ -34,6 +35,10 @@ pub(crate) enum Standing {
     Compared(LogRatio),
 }
 
+/// Where a device stands by devices of several hosts, racks and so on, and where by all that can be
+/// compared with it: of work that too few do, those that share it.
+pub(crate) type Standings = [Standing; 2];
+
 /// What each device is to its peers; `kind` tells for each device whose peer it is, `values` what it
 /// shares with whom.
 pub(crate) fn standings(
@@ -41,7 +46,8 @@ pub(crate) fn standings(
     kind: &[u32],
     values: &[Vec<Option<u32>>],
     references: &mut [Reference],
-) -> Vec<Standing> {
+) -> Vec<Standings> {
+    let mut times = Vec::new();
     for (member, tally) in tallies.iter_mut().enumerate() {
         for cell in tally.sorted().chunk_by(|a, b| a.work == b.work) {
             if cell.len() >= INTERVALS_MIN {
@@ -49,20 +55,49 @@ pub(crate) fn standings(
                 let reference = &mut references[kind[member] as usize];
                 let mean = sum / cell.len() as f64;
                 reference.add(cell[0].work, member as u32, &values[member], mean);
+                times.push((member, cell[0].work, mean));
             }
         }
     }
     references.iter_mut().for_each(Reference::settle);
+    let mut nearest: Vec<Nearest> = references.iter().map(|_| Nearest::default()).collect();
+    for (member, work, log) in times {
+        let kind = kind[member] as usize;
+        nearest[kind].add(&references[kind], work, &values[member], log);
+    }
+    nearest.iter_mut().for_each(Nearest::settle);
     let mut above = Vec::new();
-    let mut all: Vec<Standing> = tallies
+    let mut all: Vec<Standings> = tallies
         .iter_mut()
         .zip(kind)
-        .map(|(tally, &kind)| standing(tally, &mut references[kind as usize], &mut above))
+        .zip(values)
+        .map(|((tally, &kind), values)| {
+            let reference = &mut references[kind as usize];
+            let outside = standing(tally, |work| reference.expected(work), &mut above);
+            let nearest = &mut nearest[kind as usize];
+            let closest = |work| match (reference.expected(work), &mut *nearest) {
+                (Some(Expected::Median(known)), _) => Some(Expected::Median(known)),
+                (outside, nearest) => match (outside, nearest.expected(work, values)) {
+                    (Some(Expected::AtMost(a)), Some(Expected::AtMost(b))) => {
+                        Some(Expected::AtMost(a.min(b)))
+                    }
+                    (outside, nearest) => nearest.or(outside),
+                },
+            };
+            [outside, standing(tally, closest, &mut above)]
+        })
         .collect();
-    // What all of a kind share at this hour is nobody's own.
-    let mut of_kind: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); references.len()];
-    for (standing, &kind) in all.iter().zip(kind) {
-        if let Standing::Compared(one) = standing {
+    for view in [0, 1] {
+        without_the_hour(&mut all, view, kind, references.len());
+    }
+    all
+}
+
+/// Takes from all of a kind what they share at this hour, which is nobody's own.
+fn without_the_hour(all: &mut [Standings], view: usize, kind: &[u32], kinds: usize) {
+    let mut of_kind: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); kinds];
+    for (standings, &kind) in all.iter().zip(kind) {
+        if let Standing::Compared(one) = standings[view] {
             of_kind[kind as usize].0.push(one.mean);
             of_kind[kind as usize].1.push(one.upper);
         }
@@ -71,9 +106,9 @@ pub(crate) fn standings(
         .into_iter()
         .map(|(means, uppers)| (means.len() >= PEERS_MIN).then(|| (median(means), median(uppers))))
         .collect();
-    for (standing, &kind) in all.iter_mut().zip(kind) {
-        if let Standing::Compared(one) = *standing {
-            *standing = match middles[kind as usize] {
+    for (standings, &kind) in all.iter_mut().zip(kind) {
+        if let Standing::Compared(one) = standings[view] {
+            standings[view] = match middles[kind as usize] {
                 Some((mean, upper)) => {
                     Standing::Compared(LogRatio { mean: one.mean - mean, upper: one.upper - upper })
                 }
@@ -81,14 +116,17 @@ pub(crate) fn standings(
             };
         }
     }
-    all
 }
 
-fn standing(tally: &mut Tally, reference: &mut Reference, above: &mut Vec<f64>) -> Standing {
+fn standing(
+    tally: &mut Tally,
+    mut expected: impl FnMut(Work) -> Option<Expected>,
+    above: &mut Vec<f64>,
+) -> Standing {
     above.clear();
     let (mut sum, mut weights, mut alone) = (0.0, 0, 0);
     for cell in tally.sorted().chunk_by(|a, b| a.work == b.work) {
-        let (expected, bounded) = match reference.expected(cell[0].work) {
+        let (expected, bounded) = match expected(cell[0].work) {
             Some(Expected::Median(median)) => (median, false),
             Some(Expected::AtMost(bound)) => (bound, true),
             None => {

@@ -83,7 +83,7 @@ pub(crate) struct DiagnoseArgs {
 
 pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     if arguments.fleet.prometheus.is_some() {
-        return fleet::diagnose(&arguments.fleet, arguments.save.json, stop);
+        return fleet::diagnose(&arguments.fleet, &arguments.save, stop);
     }
     if arguments.shared.shared {
         let (sources, profile) = (&arguments.sources, arguments.profile.as_deref());

@@ -5,17 +5,22 @@
 //! that memory holds one window of samples whatever the range.
 
 use crate::failure::{interrupted, usage};
+use crate::fleet_devices::{Devices, Span};
+use crate::fleet_profiles;
+use crate::fleet_reader::Reader;
 use crate::output::{self, Verdict};
+use crate::progress::Progress;
 use crate::server_args::ServerArgs;
-use ::fleet::{COUNTERS, Fleet, Rules, Scrape, Tally, family, fold};
-use anyhow::{Context, anyhow};
+use crate::store_args::SaveArgs;
+use ::fleet::{Fleet, Rules, family};
+use anyhow::anyhow;
 use clap::Args;
 use import::RangeQuery;
-use prometheus::{Client, RawQuery, RawSeries, parse_range};
+use prometheus::parse_range;
 use record::{FleetLabels, FleetLeftOut, Nanos};
-use session::{StopFlag, VERSION};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::Ordering;
+use session::{Display, Shown, StopFlag, VERSION};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 // Labels that name a device or what stores the samples, and are shared by no cause.
 const NO_CAUSE: [&str; 11] = [
@@ -31,12 +36,6 @@ const NO_CAUSE: [&str; 11] = [
     "replica",
     "prometheus_replica",
 ];
-/// Labels of who stored or scraped the samples: they change, and a disk stays the same.
-const OF_THE_SCRAPE: [&str; 7] =
-    ["__name__", "replica", "prometheus_replica", "__replica__", "pod", "container", "uid"];
-/// Beginnings of names of devices that are made of others, or of memory: their requests are counted once
-/// more below, or are no disk's.
-const VIRTUAL: [&str; 9] = ["dm-", "md", "loop", "zram", "ram", "sr", "fd", "nbd", "drbd"];
 /// More windows than this take hours to be judged, and longer ones more memory than a fleet should.
 const WINDOWS_MOST: u64 = 1_500;
 const WINDOW_MOST: Nanos = Nanos(6 * 3_600_000_000_000);
@@ -93,150 +92,119 @@ fn window(text: &str) -> Result<Nanos, String> {
 }
 
 /// Judges the fleet; prints JSON where that is asked.
-pub(crate) fn diagnose(asked: &FleetArgs, json: bool, stop: &StopFlag) -> anyhow::Result<Verdict> {
+pub(crate) fn diagnose(
+    asked: &FleetArgs,
+    save: &SaveArgs,
+    stop: &StopFlag,
+) -> anyhow::Result<Verdict> {
     let address = asked.prometheus.as_deref().unwrap_or_default();
     let client = asked.server.client(address)?;
-    let window_s = asked.window.0 / 1_000_000_000;
-    let range = &asked.query_range;
-    let windows = (range.end_s - range.begin_s) / window_s;
-    if windows < 3 {
-        return Err(usage(
-            "three windows or more are needed: ask for a longer --query-range or a shorter --window",
-        ));
-    }
-    if windows > WINDOWS_MOST {
-        return Err(usage(format!(
-            "{windows} windows are more than {WINDOWS_MOST}: ask for a shorter --query-range or a longer \
-             --window"
-        )));
-    }
-    // The last windows are the ones that matter: what is left over is left out at the beginning.
-    let begin_s = range.end_s - windows * window_s;
-    let Devices { mut devices, made_of_others, ambiguous } =
-        devices(&client, begin_s, range.end_s)?;
-    if devices.is_empty() {
+    let span = asked.span()?;
+    let profiles = save.keeping.profiles_for_devices(None)?;
+    let mut devices = Devices::ask(&client, span)?;
+    if devices.disks.is_empty() {
         return Err(anyhow!(
             "{address} knows no counters of disks in that time: is node_exporter scraped by it?"
         ));
     }
-    for labels in devices.values_mut() {
-        let family = family(labels.get("device").map_or("", String::as_str));
-        labels.insert("family".to_owned(), family);
+    for disk in &mut devices.disks {
+        disk.labels.insert("family".to_owned(), family(&disk.key.device));
     }
-    let places: HashMap<Key, usize> =
-        devices.keys().enumerate().map(|(place, key)| (key.clone(), place)).collect();
-    let labels: Vec<FleetLabels> = devices.into_values().collect();
-    for name in asked.peers.iter().chain(&asked.common) {
-        // A label that is there by itself, and one of every device by the way they are told apart.
-        let known = labels.iter().any(|labels| labels.contains_key(name));
-        if !known && name != "model" {
-            let mut names: Vec<&str> =
-                labels.iter().flat_map(|it| it.keys()).map(String::as_str).collect();
-            names.sort_unstable();
-            names.dedup();
-            return Err(usage(format!(
-                "no disk has the label {name}; there are {}",
-                names.join(", ")
-            )));
-        }
-    }
+    let labels: Vec<FleetLabels> = devices.disks.iter().map(|disk| disk.labels.clone()).collect();
+    asked.check_labels(&labels)?;
     let common = if asked.common.is_empty() {
         grouping(&labels, &asked.peers)
     } else {
         asked.common.clone()
     };
-    let mut fleet = Fleet::new(labels, &asked.peers, &common, begin_s, window_s);
-    let mut reader = Reader::new(places, fleet.devices());
-    for window in 0..windows {
-        let from = begin_s + window * window_s;
-        if !reader.read(&client, from, from + window_s, stop)? {
+    let mut fleet = Fleet::new(labels, &asked.peers, &common, span.begin_s, span.window_s);
+    let mut reader = Reader::new(&devices.disks);
+    let (mut progress, begin) = (Progress::new(), Instant::now());
+    for window in 0..span.windows {
+        let left = begin.elapsed().as_secs_f64() / window as f64 * (span.windows - window) as f64;
+        progress.show(&Shown {
+            phase: "read window",
+            share: window as f64 / span.windows as f64,
+            trial: Some((window as usize + 1, span.windows as usize)),
+            left: (window > 0).then_some(Nanos((left * 1e9) as u64)),
+            what: &format!("window {} of {}", window + 1, span.windows),
+        });
+        let whole = reader.read(&client, span, window, stop);
+        if !matches!(whole, Ok(true)) {
+            progress.clear();
+        }
+        if !whole? {
             return Err(interrupted("a fleet is judged when all of its windows are read"));
         }
         fleet.close(&mut reader.tallies)?;
     }
+    progress.clear();
     let mut found = fleet.conclude(&Rules::default(), usize::MAX);
     VERSION.clone_into(&mut found.halfpower_version);
     address.clone_into(&mut found.source);
-    let left_out = [
-        (made_of_others, "made of other devices or of memory: what they ask for is counted below"),
+    let others = fleet_profiles::Asked { client: &client, span, step_s: asked.query_range.step_s };
+    let Some(own) = others.diagnoses(&devices.disks, &profiles, &found.slow, stop)? else {
+        return Err(interrupted("disks were being held against their profiles"));
+    };
+    found.by_profile = own.found;
+    let reasons = [
         (
-            ambiguous,
+            devices.made_of_others,
+            "made of other devices or of memory: what they ask for is counted below",
+        ),
+        (
+            devices.ambiguous,
             "several series have this instance and device, which differ in other labels: ask a server \
              that has one cluster",
         ),
     ];
-    for (names, reason) in left_out.into_iter().filter(|(names, _)| !names.is_empty()) {
-        found.left_out.push(FleetLeftOut {
-            reason: reason.to_owned(),
-            devices: names.len() as u32,
-            examples: names
-                .into_iter()
-                .take(5)
-                .map(|(host, device)| format!("{host} {device}"))
-                .collect(),
-        });
+    found.left_out.extend(reasons.into_iter().filter_map(|(keys, reason)| {
+        let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
+        FleetLeftOut::of(reason, &names)
+    }));
+    found.left_out.extend(own.left_out);
+    output::document(save.json, &found, || output::page(&report::fleet(&found)))
+}
+
+impl FleetArgs {
+    /// The windows that are asked for.
+    fn span(&self) -> anyhow::Result<Span> {
+        let window_s = self.window.0 / 1_000_000_000;
+        let range = &self.query_range;
+        let windows = (range.end_s - range.begin_s) / window_s;
+        if windows < 3 {
+            return Err(usage(
+                "three windows or more are needed: ask for a longer --query-range or a shorter \
+                 --window",
+            ));
+        }
+        if windows > WINDOWS_MOST {
+            return Err(usage(format!(
+                "{windows} windows are more than {WINDOWS_MOST}: ask for a shorter --query-range or a \
+                 longer --window"
+            )));
+        }
+        // The last windows are the ones that matter: what is left over is left out at the beginning.
+        Ok(Span { begin_s: range.end_s - windows * window_s, window_s, windows })
     }
-    output::document(json, &found, || output::page(&report::fleet(&found)))
-}
 
-/// What tells a device from all others: instance and device.
-type Key = (String, String);
-
-fn key(labels: &BTreeMap<String, String>) -> Option<Key> {
-    Some((labels.get("instance")?.clone(), labels.get("device")?.clone()))
-}
-
-/// Devices as the server tells them.
-#[derive(Default)]
-struct Devices {
-    /// With what their series and node_disk_info say of them.
-    devices: BTreeMap<Key, FleetLabels>,
-    made_of_others: BTreeSet<Key>,
-    ambiguous: BTreeSet<Key>,
-}
-
-/// All devices.
-fn devices(client: &Client, begin_s: u64, end_s: u64) -> anyhow::Result<Devices> {
-    let series = |name: &str, begin_s: u64| -> anyhow::Result<Vec<BTreeMap<String, String>>> {
-        let target = format!("/api/v1/series?match%5B%5D={name}&start={begin_s}&end={end_s}");
-        let answer = client.get(&target)?;
-        let mut answer: serde_json::Value =
-            serde_json::from_slice(&answer).context("the server's answer is no JSON")?;
-        if let Some(error) = answer.get("error") {
-            return Err(anyhow!("the server refused: {error}"));
-        }
-        let data = answer.get_mut("data").map(serde_json::Value::take);
-        serde_json::from_value(data.unwrap_or_default())
-            .context("the server's answer holds no series")
-    };
-    let mut found = Devices::default();
-    for mut labels in series(COUNTERS[6], begin_s)? {
-        let Some(key) = key(&labels) else { continue };
-        if VIRTUAL.iter().any(|name| key.1.starts_with(name)) {
-            found.made_of_others.insert(key);
-            continue;
-        }
-        labels.retain(|name, _| !OF_THE_SCRAPE.contains(&name.as_str()));
-        let known = found.devices.entry(key.clone()).or_insert_with(|| labels.clone());
-        if *known != labels {
-            found.ambiguous.insert(key);
-        }
-    }
-    found.devices.retain(|key, _| !found.ambiguous.contains(key));
-    // What a disk is now goes before what stood in its place.
-    for begin_s in [end_s - 3600.min(end_s - begin_s), begin_s] {
-        for labels in series("node_disk_info", begin_s)? {
-            let Some(device) = key(&labels).and_then(|key| found.devices.get_mut(&key)) else {
-                continue;
-            };
-            for (name, value) in labels {
-                if !OF_THE_SCRAPE.contains(&name.as_str()) {
-                    device.entry(name).or_insert(value);
-                }
+    /// Whether there are the labels that were asked for.
+    fn check_labels(&self, labels: &[FleetLabels]) -> anyhow::Result<()> {
+        for name in self.peers.iter().chain(&self.common) {
+            // A label that is there by itself, and one of every device by the way they are told apart.
+            let known = labels.iter().any(|labels| labels.contains_key(name));
+            if !known && name != "model" {
+                let names: BTreeSet<&str> =
+                    labels.iter().flat_map(|it| it.keys()).map(String::as_str).collect();
+                let names: Vec<&str> = names.into_iter().collect();
+                return Err(usage(format!(
+                    "no disk has the label {name}; there are {}",
+                    names.join(", ")
+                )));
             }
         }
+        Ok(())
     }
-    Ok(found)
 }
 
 /// Labels that group devices.
@@ -256,63 +224,4 @@ fn grouping(labels: &[FleetLabels], peers: &[String]) -> Vec<String> {
         .filter(|(name, values)| groups(name, values))
         .map(|(name, _)| (*name).to_owned())
         .collect()
-}
-
-/// Reads windows of samples, and folds them as they come.
-struct Reader {
-    places: HashMap<Key, usize>,
-    /// Samples of the window, by device and counter.
-    samples: Vec<[Vec<(i64, f64)>; 7]>,
-    /// The last scrape of each device.
-    last: Vec<Option<Scrape>>,
-    tallies: Vec<Tally>,
-}
-
-impl Reader {
-    fn new(places: HashMap<Key, usize>, devices: usize) -> Self {
-        Self {
-            places,
-            samples: (0..devices).map(|_| Default::default()).collect(),
-            last: vec![None; devices],
-            tallies: vec![Tally::default(); devices],
-        }
-    }
-
-    /// Reads one window; whether it was not stopped.
-    fn read(
-        &mut self,
-        client: &Client,
-        begin_s: u64,
-        end_s: u64,
-        stop: &StopFlag,
-    ) -> anyhow::Result<bool> {
-        self.samples.iter_mut().flatten().for_each(Vec::clear);
-        let query = RawQuery {
-            begin_ms: i64::try_from(begin_s * 1000)?,
-            end_ms: i64::try_from(end_s * 1000)? - 1,
-            names: COUNTERS.join("|"),
-        };
-        let (places, samples) = (&self.places, &mut self.samples);
-        client.raw(&query, |series: RawSeries| {
-            let counter = series.labels.get("__name__");
-            let counter =
-                counter.and_then(|name| COUNTERS.iter().position(|counter| counter == name));
-            let place = key(&series.labels).and_then(|key| places.get(&key).copied());
-            if let (Some(counter), Some(place)) = (counter, place) {
-                samples[place][counter].extend(series.samples);
-            }
-            !stop.load(Ordering::Relaxed)
-        })?;
-        let longest_ms = i64::try_from((end_s - begin_s) * 1000)?;
-        let devices = self.samples.iter_mut().zip(&mut self.last).zip(&mut self.tallies);
-        for ((samples, last), tally) in devices {
-            // Of replicas each sends its own part.
-            for counter in samples.iter_mut().filter(|it| !it.is_sorted_by_key(|(time, _)| *time)) {
-                counter.sort_by_key(|(time, _)| *time);
-                counter.dedup_by_key(|(time, _)| *time);
-            }
-            fold(samples, last, longest_ms, tally);
-        }
-        Ok(!stop.load(Ordering::Relaxed))
-    }
 }

@@ -42,7 +42,7 @@ mod table;
 pub use error::ImportError;
 pub use format::{Format, detect};
 pub use moment::{parse_moment, parse_utc_offset};
-pub use prometheus::RangeQuery;
+pub use prometheus::{RangeQuery, matcher, range_target};
 
 use record::Observation;
 

@@ -51,10 +51,7 @@ impl RangeQuery {
     #[must_use]
     pub fn targets(&self) -> Vec<String> {
         let step = self.step_s.max(1);
-        let chosen = self.instance.as_ref().map(|name| {
-            let quoted = name.replace('\\', "\\\\").replace('"', "\\\"");
-            format!("instance=\"{quoted}\"")
-        });
+        let chosen = self.instance.as_ref().map(|name| matcher("instance", name));
         let chosen = chosen.unwrap_or_default();
         let comma = if chosen.is_empty() { "" } else { "," };
         let queries = [
@@ -63,18 +60,27 @@ impl RangeQuery {
             format!("sum by (instance, mode) (node_cpu_seconds_total{{{chosen}}})"),
         ];
         let about = format!("{{__name__=~\"node_disk_info|node_uname_info\"{comma}{chosen}}}");
-        let mut targets = vec![target(&about, self.end_s, self.end_s, step)];
+        let mut targets = vec![range_target(&about, self.end_s, self.end_s, step)];
         let mut begin = self.begin_s;
         while begin <= self.end_s {
             let end = (begin + step * (STEPS_AT_ONCE - 1)).min(self.end_s);
-            targets.extend(queries.iter().map(|query| target(query, begin, end, step)));
+            targets.extend(queries.iter().map(|query| range_target(query, begin, end, step)));
             begin = begin.saturating_add(step * STEPS_AT_ONCE);
         }
         targets
     }
 }
 
-fn target(query: &str, begin_s: u64, end_s: u64, step_s: u64) -> String {
+/// A label and its value as a selector has them: `instance="db1:9100"`.
+#[must_use]
+pub fn matcher(label: &str, value: &str) -> String {
+    let quoted = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    format!("{label}=\"{quoted}\"")
+}
+
+/// The request for the values of an expression at each step of a range, below the address of the server.
+#[must_use]
+pub fn range_target(query: &str, begin_s: u64, end_s: u64, step_s: u64) -> String {
     let query = utf8_percent_encode(query, ENCODED);
     format!("/api/v1/query_range?query={query}&start={begin_s}&end={end_s}&step={step_s}")
 }

@@ -1,7 +1,7 @@
 //! The document of a fleet: which devices are slower than their peers, since when, and what the slow
 //! ones have in common.
 
-use crate::{Estimate, Finding};
+use crate::{Estimate, Finding, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -100,6 +100,42 @@ pub struct FleetLeftOut {
     pub examples: Vec<String>,
 }
 
+impl FleetLeftOut {
+    /// Devices that are named of those of which nothing is said.
+    const EXAMPLES: usize = 5;
+
+    /// These devices, the first few by name; `None` of none.
+    #[must_use]
+    pub fn of(reason: &str, names: &[String]) -> Option<Self> {
+        (!names.is_empty()).then(|| Self {
+            reason: reason.to_owned(),
+            devices: names.len() as u32,
+            examples: names.iter().take(Self::EXAMPLES).cloned().collect(),
+        })
+    }
+}
+
+/// A device that was held against its own profile.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetByProfile {
+    /// Which it is.
+    pub labels: FleetLabels,
+    /// The profile, whose device has the same serial number.
+    pub profile_id: String,
+    /// The diagnosis of the worst episode, or of the longest where none is worse than healthy.
+    pub verdict: Verdict,
+    /// How probable that verdict is, 0 to 1.
+    pub probability: f64,
+    /// The verdict in a sentence, with its numbers.
+    pub claim: String,
+    /// First second of that episode, since 1970-01-01 UTC.
+    pub begin_s: u64,
+    /// The second behind it.
+    pub end_s: u64,
+    /// Whether the device stands among those that are slower than their peers, by itself.
+    pub slow_by_peers: bool,
+}
+
 /// What is said of a fleet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetDiagnosis {
@@ -125,6 +161,10 @@ pub struct FleetDiagnosis {
     pub common: Vec<FleetCommon>,
     /// Devices that are slow by themselves, the surest first.
     pub slow: Vec<FleetDevice>,
+    /// Devices of which a profile is kept, held against it: what slows all devices of a kind alike shows
+    /// there alone. Empty where no profile has the serial number of any of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_profile: Vec<FleetByProfile>,
     /// Groups of peers.
     pub kinds: Vec<FleetKind>,
     /// Devices of which nothing is said.

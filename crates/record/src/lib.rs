@@ -85,8 +85,8 @@ pub use facts::{
 };
 pub use finding::{Confidence, Evidence, Finding, FindingCode, Severity};
 pub use fleet::{
-    FLEET_SCHEMA, FleetCommon, FleetDevice, FleetDiagnosis, FleetKind, FleetLabels, FleetLeftOut,
-    FleetSlowness, FleetYardstick,
+    FLEET_SCHEMA, FleetByProfile, FleetCommon, FleetDevice, FleetDiagnosis, FleetKind, FleetLabels,
+    FleetLeftOut, FleetSlowness, FleetYardstick,
 };
 pub use histogram::{
     BUCKETS, HistogramSnapshot, MAX_RELATIVE_ERROR, bucket_high, bucket_index, bucket_low,

@@ -23,6 +23,7 @@ pub fn fleet(document: &FleetDiagnosis) -> Story {
     story.headline = headline(document);
     common(&mut story, document);
     slow(&mut story, document);
+    by_profile(&mut story, document);
     kinds(&mut story, document);
     for one in &document.left_out {
         let section = story.section("Not judged", "");
@@ -83,7 +84,13 @@ fn headline(document: &FleetDiagnosis) -> String {
         0 => None,
         n => Some(format!("{} by themselves", of_devices(n as u32))),
     };
-    let what: Vec<String> = together.into_iter().chain(alone).collect();
+    let unseen =
+        document.by_profile.iter().filter(|one| one.verdict.is_slow() && !one.slow_by_peers);
+    let own = match unseen.count() {
+        0 => None,
+        n => Some(format!("{} by the own profile, not by peers", of_devices(n as u32))),
+    };
+    let what: Vec<String> = together.into_iter().chain(alone).chain(own).collect();
     if what.is_empty() {
         return format!("Of {} compared none was found slow.", of_devices(compared));
     }
@@ -180,6 +187,29 @@ fn slow(story: &mut Story, document: &FleetDiagnosis) {
         t.left("until", |one| until(&one.slow)).expendable(2);
         t.right("days", |one| days(&one.slow)).expendable(3);
         t.left("", |one| other(&one.labels)).flexible().expendable(1);
+    });
+}
+
+fn by_profile(story: &mut Story, document: &FleetDiagnosis) {
+    if document.by_profile.is_empty() {
+        return;
+    }
+    let label = |labels: &FleetLabels, name: &str| labels.get(name).cloned().unwrap_or_default();
+    let remark = "disks whose serial number a saved profile has, diagnosed as one disk is: their worst \
+                  episode. Slow by the profile alone is what peers do not show: all of the kind may be";
+    story.section("By their own profiles", remark).table(&document.by_profile, |t| {
+        t.left("host", |one| label(&one.labels, "instance")).flexible();
+        t.left("device", |one| label(&one.labels, "device"));
+        t.left("verdict", |one| {
+            let tone = if one.verdict.is_slow() { Tone::Bad } else { Tone::Plain };
+            Cell::toned(one.verdict.name().replace('_', " "), tone)
+        });
+        t.right("probability", |one| number::percent(one.probability));
+        t.left("slow by peers", |one| if one.slow_by_peers { "yes" } else { "no" });
+        t.left("since", |one| moment(one.begin_s)).expendable(2);
+        t.left("until", |one| moment(one.end_s)).expendable(3);
+        t.left("", |one| one.claim.clone()).flexible().expendable(1);
+        t.left("profile", |one| one.profile_id.clone()).expendable(1);
     });
 }
 

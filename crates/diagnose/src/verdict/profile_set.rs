@@ -33,6 +33,16 @@ impl ProfileSet {
         self.chosen
     }
 
+    /// Whether one of them is of a device with this serial number.
+    #[must_use]
+    pub fn has_serial(&self, serial: &str) -> bool {
+        let of = |fitted: &Arc<FittedProfile>| {
+            let device = fitted.profile().target.device.as_ref()?;
+            Some(device.serial.as_ref()?.trim() == serial)
+        };
+        self.profiles.iter().any(|fitted| of(fitted) == Some(true))
+    }
+
     /// The profile of a device.
     #[must_use]
     pub fn of(&self, device: &ObservedDevice) -> Option<&Arc<FittedProfile>> {

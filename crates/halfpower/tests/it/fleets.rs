@@ -2,12 +2,12 @@
 
 use crate::program::{halfpower, program, run};
 use fleet::{Fleet, Rules, Tally, Traffic};
-use record::FleetDiagnosis;
+use record::{DeviceFacts, FleetDiagnosis, Profile};
 use scenarios::{FleetPlan, FleetReadings, fleet_place, score_fleet, write_fleet};
 use std::collections::BTreeMap;
-use std::io::BufWriter;
 use std::path::Path;
 use std::process::Command;
+use store::Store;
 use testkit::{Service, requires};
 
 /// 2023-11-15, a whole day: long ago, so that nothing depends on the clock.
@@ -24,6 +24,16 @@ fn server(folder: &Path) -> Service {
         .arg("--storage.tsdb.retention.time=100y")
         .current_dir(folder);
     Service::start(server, &folder.join("prometheus.log")).unwrap()
+}
+
+/// Puts scrapes into the data of a server that has not been started yet.
+fn take_in(folder: &Path, text: &[u8]) {
+    let file = folder.join("fleet.txt");
+    std::fs::write(&file, text).unwrap();
+    let mut promtool = Command::new("promtool");
+    promtool.args(["tsdb", "create-blocks-from", "openmetrics"]);
+    let made = promtool.arg(&file).arg(folder.join("data")).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
 }
 
 /// What the same counters say without a server between.
@@ -66,14 +76,9 @@ fn a_fleet_in_a_prometheus_server_is_judged_as_the_same_counters_without_one() {
         slow_racks: 0,
         ..FleetPlan::week(320, 3)
     };
-    let text = folder.path().join("fleet.txt");
-    let mut file = BufWriter::new(std::fs::File::create(&text).unwrap());
-    let truth = write_fleet(&plan, BEGIN_S, &mut file).unwrap();
-    drop(file);
-    let mut promtool = Command::new("promtool");
-    promtool.args(["tsdb", "create-blocks-from", "openmetrics"]);
-    let made = promtool.arg(&text).arg(folder.path().join("data")).output().unwrap();
-    assert!(made.status.success(), "{made:?}");
+    let mut text = Vec::new();
+    let truth = write_fleet(&plan, BEGIN_S, &mut text).unwrap();
+    take_in(folder.path(), &text);
     let mut server = server(folder.path());
     let address = server.address().unwrap();
     let end_s = BEGIN_S + plan.windows as u64 * plan.window_s;
@@ -97,6 +102,80 @@ fn a_fleet_in_a_prometheus_server_is_judged_as_the_same_counters_without_one() {
     }
     let page = run(program(), &words.replace("--json ", "")).expect(0).stdout;
     assert!(page.contains("Slow: ") && page.contains("against"), "{page}");
+}
+
+/// A profile of a disk that serves in a millisecond what those of the fleet take six for.
+fn profile_of(serial: &str, database: &Path) -> Profile {
+    let words = format!("check sim:mm1,service=1ms --budget 5s --db {}", database.display());
+    run(program(), &words).expect(0);
+    let mut store = Store::open_existing(database).unwrap();
+    let mut profile: Profile = store.document("last").unwrap();
+    profile.id = "own".to_owned();
+    profile.target.device = Some(DeviceFacts {
+        name: "sda".to_owned(),
+        disk: "sda".to_owned(),
+        model: Some("HDD-16T".to_owned()),
+        serial: Some(serial.to_owned()),
+        ..DeviceFacts::default()
+    });
+    store.add_document(&profile).unwrap();
+    profile
+}
+
+#[test]
+fn a_disk_that_was_replaced_is_two_and_one_with_a_profile_is_held_against_it() {
+    requires!(Prometheus);
+    let folder = tempfile::tempdir().unwrap();
+    let plan = FleetPlan {
+        windows: 8,
+        interval_s: 60,
+        prevalence: 0.0,
+        slow_racks: 0,
+        ..FleetPlan::week(36, 1)
+    };
+    let mut text = Vec::new();
+    write_fleet(&plan, BEGIN_S, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let readings = FleetReadings::of(&plan);
+    let disk = readings.labels().iter().find(|labels| labels["model"] == "HDD-16T").unwrap();
+    let place = format!("instance=\"{}\",device=\"{}\"", disk["instance"], disk["device"]);
+    // The new one stands there from the fifth window on.
+    let mut infos = 0;
+    let lines = text.lines().map(|line| {
+        if !line.starts_with("node_disk_info{") || !line.contains(&place) {
+            return format!("{line}\n");
+        }
+        let serial = if infos < 4 { "OLD" } else { "NEW" };
+        infos += 1;
+        let line = line.replace("model=", &format!("serial=\"{serial}\",model="));
+        let (series, at_s) = line.rsplit_once(' ').unwrap();
+        let at_s: u64 = at_s.parse().unwrap();
+        // As often as a server looks back, whose memory of a sample ends after five minutes.
+        (0..plan.window_s).step_by(240).map(|s| format!("{series} {}\n", at_s + s)).collect()
+    });
+    let text: String = lines.collect();
+    assert_eq!(infos, plan.windows);
+    take_in(folder.path(), text.as_bytes());
+    let database = folder.path().join("kept.db");
+    let profile = profile_of("NEW", &database);
+    let mut server = server(folder.path());
+    let address = server.address().unwrap();
+    let end_s = BEGIN_S + plan.windows as u64 * plan.window_s;
+    let words = format!(
+        "diagnose --json --all --prometheus http://{address} --peers model --query-range \
+         {BEGIN_S}..{end_s} --db {}",
+        database.display()
+    );
+    let found: FleetDiagnosis =
+        serde_json::from_str(&run(program(), &words).expect(0).stdout).unwrap();
+    assert_eq!(found.devices as usize, plan.devices + 1, "{found:?}");
+    let [own] = found.by_profile.as_slice() else { panic!("{found:?}") };
+    assert_eq!((own.labels["serial"].as_str(), &own.profile_id), ("NEW", &profile.id));
+    assert!(own.verdict.is_slow() && !own.slow_by_peers, "{own:?}");
+    // Nothing of what its predecessor did is its own.
+    assert!(own.begin_s >= BEGIN_S + 4 * plan.window_s && own.end_s <= end_s, "{own:?}");
+    let page = run(program(), &words.replace("--json ", "")).expect(0).stdout;
+    assert!(page.contains("by the own profile, not by peers"), "{page}");
 }
 
 #[test]

@@ -76,8 +76,14 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         "{:24} {:>6} {:>6} {:>8} {:>9} {:>7} {:>9} {:>8}",
         "fleet", "slow", "found", "accused", "precision", "recall", "hours to", "seconds"
     );
-    let mut kept: Vec<(&str, Value)> =
-        vec![("devices", json!(devices)), ("first_seed", json!(first))];
+    let mut kept: Vec<(&str, Value)> = vec![
+        ("devices", json!(devices)),
+        ("first_seed", json!(first)),
+        ("seeds", json!(seeds)),
+        ("windows", json!(base(first).windows)),
+        // Of the first row: the variants say theirs.
+        ("interval_s", json!(base(first).interval_s)),
+    ];
     let mut rows = Vec::new();
     let mut reached = true;
     for (name, change) in &variants {

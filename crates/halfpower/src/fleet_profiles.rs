@@ -1,0 +1,114 @@
+//! Disks of a fleet of which a profile is kept, each diagnosed by it as one disk is.
+
+use crate::fleet_devices::{Disk, Span};
+use ::import::{Format, Options, RangeQuery};
+use anyhow::anyhow;
+use diagnose::ProfileSet;
+use prometheus::Client;
+use record::{
+    DeviceDiagnosis, Episode, FleetByProfile, FleetDevice, FleetLeftOut, MatchedBy, MatchedProfile,
+};
+use session::{StopFlag, VERSION};
+
+/// The server that is asked once more, for all counters of these disks.
+pub(crate) struct Asked<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) span: Span,
+    pub(crate) step_s: u64,
+}
+
+/// What came of it.
+#[derive(Default)]
+pub(crate) struct ByProfile {
+    pub(crate) found: Vec<FleetByProfile>,
+    pub(crate) left_out: Vec<FleetLeftOut>,
+}
+
+impl Asked<'_> {
+    /// Diagnoses every disk whose serial number a profile has; `None` if `stop` was set meanwhile. `slow`
+    /// are those that are slower than their peers.
+    pub(crate) fn diagnoses(
+        &self,
+        disks: &[Disk],
+        profiles: &ProfileSet,
+        slow: &[FleetDevice],
+        stop: &StopFlag,
+    ) -> anyhow::Result<Option<ByProfile>> {
+        let mut all = ByProfile::default();
+        for disk in disks {
+            let serial = disk.labels.get("serial").map_or("", |serial| serial.trim());
+            if serial.is_empty() || !profiles.has_serial(serial) {
+                continue;
+            }
+            let Some((begin_s, end_s)) = self.stretch(disk) else { continue };
+            let query = RangeQuery {
+                begin_s,
+                end_s,
+                step_s: self.step_s,
+                instance: Some(disk.key.instance.clone()),
+            };
+            let Some(answers) = self.client.answers(&query, stop)? else { return Ok(None) };
+            match diagnosis(&answers, disk, profiles) {
+                Ok((profile, episode)) => all.found.push(FleetByProfile {
+                    labels: disk.labels.clone(),
+                    profile_id: profile.profile_id,
+                    verdict: episode.verdict,
+                    probability: episode.probability,
+                    claim: episode.claim,
+                    begin_s: episode.begin_ns / 1_000_000_000,
+                    end_s: (episode.begin_ns + episode.duration_ns) / 1_000_000_000,
+                    slow_by_peers: slow.iter().any(|one| one.labels == disk.labels),
+                }),
+                Err(why) => {
+                    let reason = format!("not held against its own profile: {why}");
+                    all.left_out.extend(FleetLeftOut::of(&reason, &[disk.key.to_string()]));
+                }
+            }
+        }
+        Ok(Some(all))
+    }
+
+    /// From the first window in which a disk stood there to the last.
+    fn stretch(&self, disk: &Disk) -> Option<(u64, u64)> {
+        let Some(windows) = &disk.windows else {
+            return Some((self.span.begin_s, self.span.end_s()));
+        };
+        let (first, last) = (windows.first()?, windows.last()?);
+        Some((self.span.window_begin_s(*first), self.span.window_begin_s(last + 1)))
+    }
+}
+
+/// The profile of a disk, and the episode that matters most.
+fn diagnosis(
+    answers: &[Vec<u8>],
+    disk: &Disk,
+    profiles: &ProfileSet,
+) -> anyhow::Result<(MatchedProfile, Episode)> {
+    let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
+    let options = Options { instance: Some(disk.key.instance.clone()), ..Options::default() };
+    let observations = ::import::read(&answers, Some(Format::Prometheus), &options)?;
+    for mut observation in observations {
+        observation.devices.retain(|device| device.name == disk.key.device);
+        observation.intervals.retain(|interval| interval.device == disk.key.device);
+        let diagnosis = profiles.diagnose(&observation, VERSION, true);
+        let mut devices = diagnosis.devices;
+        devices.retain(|device| device.device == disk.key.device);
+        let Some(device) = devices.pop() else { continue };
+        let profile = match device.profile.value() {
+            Some(profile) if profile.by == MatchedBy::Serial => profile.clone(),
+            Some(_) => {
+                return Err(anyhow!("the server told no serial number when the range ended"));
+            }
+            None => return Err(anyhow!("{}", device.profile.reason().unwrap_or_default())),
+        };
+        let Some(episode) = told(device) else { break };
+        return Ok((profile, episode));
+    }
+    Err(anyhow!("it did nothing that could be"))
+}
+
+/// The worst episode, or the longest where none is worse than healthy.
+fn told(device: DeviceDiagnosis) -> Option<Episode> {
+    let worst = device.worst.and_then(|worst| device.episodes.get(worst as usize)).cloned();
+    worst.or_else(|| device.episodes.into_iter().max_by_key(|episode| episode.duration_ns))
+}

@@ -1,0 +1,87 @@
+//! Windows of counters of a fleet, read as a server stores them and folded as they come.
+
+use crate::fleet_devices::{Disk, Key, Span};
+use ::fleet::{COUNTERS, Scrape, Tally, fold};
+use prometheus::{Client, RawQuery, RawSeries};
+use session::StopFlag;
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+/// Reads windows of samples, and folds them as they come.
+pub(crate) struct Reader<'a> {
+    disks: &'a [Disk],
+    /// Where the samples of a key are kept, and those of each disk.
+    places: HashMap<Key, usize>,
+    place_of: Vec<usize>,
+    /// Samples of the window, by place and counter.
+    samples: Vec<[Vec<(i64, f64)>; 7]>,
+    /// The last scrape of each disk.
+    last: Vec<Option<Scrape>>,
+    /// What each disk did.
+    pub(crate) tallies: Vec<Tally>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(disks: &'a [Disk]) -> Self {
+        let mut places = HashMap::new();
+        let place_of: Vec<usize> = disks
+            .iter()
+            .map(|disk| {
+                let next = places.len();
+                *places.entry(disk.key.clone()).or_insert(next)
+            })
+            .collect();
+        Self {
+            disks,
+            samples: (0..places.len()).map(|_| Default::default()).collect(),
+            places,
+            place_of,
+            last: vec![None; disks.len()],
+            tallies: vec![Tally::default(); disks.len()],
+        }
+    }
+
+    /// Reads one window; whether it was not stopped.
+    pub(crate) fn read(
+        &mut self,
+        client: &Client,
+        span: Span,
+        window: u64,
+        stop: &StopFlag,
+    ) -> anyhow::Result<bool> {
+        self.samples.iter_mut().flatten().for_each(Vec::clear);
+        let query = RawQuery {
+            begin_ms: i64::try_from(span.window_begin_s(window) * 1000)?,
+            end_ms: i64::try_from(span.window_begin_s(window + 1) * 1000)? - 1,
+            names: COUNTERS.join("|"),
+        };
+        let (places, samples) = (&self.places, &mut self.samples);
+        client.raw(&query, |series: RawSeries| {
+            let counter = series.labels.get("__name__");
+            let counter =
+                counter.and_then(|name| COUNTERS.iter().position(|counter| counter == name));
+            let place = Key::of(&series.labels).and_then(|key| places.get(&key).copied());
+            if let (Some(counter), Some(place)) = (counter, place) {
+                samples[place][counter].extend(series.samples);
+            }
+            !stop.load(Ordering::Relaxed)
+        })?;
+        let unsorted = self.samples.iter_mut().flatten();
+        // Of replicas each sends its own part.
+        for counter in unsorted.filter(|it| !it.is_sorted_by_key(|(time, _)| *time)) {
+            counter.sort_by_key(|(time, _)| *time);
+            counter.dedup_by_key(|(time, _)| *time);
+        }
+        let longest_ms = i64::try_from(span.window_s * 1000)?;
+        for (at, disk) in self.disks.iter().enumerate() {
+            let tally = &mut self.tallies[at];
+            if disk.stood_there(window) {
+                fold(&self.samples[self.place_of[at]], &mut self.last[at], longest_ms, tally);
+            } else {
+                self.last[at] = None;
+                tally.clear();
+            }
+        }
+        Ok(!stop.load(Ordering::Relaxed))
+    }
+}
