@@ -29,6 +29,17 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
             section.note(format!("{}: its effect is not measured: {why}.", host.host));
         }
     }
+    if document.left_out > 0 {
+        let lacking = document.hosts.iter().filter(|host| host.not_recorded > 0);
+        let each: Vec<String> =
+            lacking.map(|host| format!("{} lacks {}", host.host, host.not_recorded)).collect();
+        section.note(format!(
+            "{} of {} are left out for all hosts, because not all recorded them: {}.",
+            document.left_out,
+            record::counted(document.intervals as f64, "interval"),
+            each.join(", ")
+        ));
+    }
     section.note(
         "Others' latency: that of the other hosts while this one asks for much, in bytes, over that while \
          it asks for little.",
@@ -74,7 +85,7 @@ fn headline(document: &SharedDiagnosis) -> String {
 /// The others' latency as a ratio, toned by what is sure of it.
 fn effect(host: &SharedHost) -> Cell {
     match host.effect.value() {
-        Some(effect) if effect.low > 1.2 => {
+        Some(effect) if host.slows_others() => {
             Cell::toned(format!("{} times", number::digits(effect.value)), Tone::Bad)
         }
         Some(effect) => format!("{} times", number::digits(effect.value)).into(),
