@@ -21,6 +21,8 @@ pub(super) const OVERLAP_MIN: usize = 30;
 const CORRELATION_MIN: f64 = 0.3;
 const STANDARD_ERRORS: f64 = 5.0;
 const NEXT_PEAK: f64 = 0.8;
+/// A host whose latency is known at this share of the most moments or more is as good to compare clocks with.
+const AS_MANY: f64 = 0.9;
 /// Steps around a peak that belong to it.
 const PEAK_STEPS: i64 = 3;
 /// Share of its mean that is added to what is in flight, so that nothing at all has a logarithm too.
@@ -55,11 +57,6 @@ impl Trace {
         };
         Self { begin_ns, latency: moves(&latency), in_flight: moves(&in_flight) }
     }
-
-    /// How many moves of its latency it has.
-    pub(super) fn len(&self) -> usize {
-        self.latency.len()
-    }
 }
 
 /// Requests in flight, by the counter or by Little's law.
@@ -91,8 +88,41 @@ impl Match {
     }
 }
 
-/// By how much the clock of `other` is ahead of that of `first`.
-pub(super) fn ahead(first: &Trace, other: &Trace, step_ns: u64) -> Measured<Estimate> {
+/// By how much the clock of each host is ahead of that of the first one, or of one whose latency is known at more
+/// moments. Two that do not show it may each show it of a third, so the surest pairs go first, and what is known of the
+/// ones that are placed adds up.
+pub(super) fn all_ahead(traces: &[Trace], step_ns: u64) -> Vec<Measured<Estimate>> {
+    let most = traces.iter().map(|it| it.latency.len()).max().unwrap_or(0) as f64;
+    let enough = |trace: &Trace| trace.latency.len() as f64 >= AS_MANY * most;
+    let reference = traces.iter().position(enough).unwrap_or(0);
+    let pair = |one: usize, other: usize| ahead(&traces[one], &traces[other], step_ns);
+    let mut all: Vec<Measured<Estimate>> = (0..traces.len())
+        .map(|host| match host == reference {
+            true => Measured::Value(Estimate::symmetric(0.0, 0.0, 1)),
+            false => pair(reference, host).map_or_else(Measured::not, |it| Measured::Value(it.0)),
+        })
+        .collect();
+    let mut placed = vec![reference];
+    while placed.len() < traces.len() {
+        let open = (0..traces.len()).filter(|host| !placed.contains(host));
+        let pairs = open.flat_map(|host| placed.iter().map(move |by| (*by, host)));
+        let found = pairs.filter_map(|(by, host)| Some((by, host, pair(by, host).ok()?)));
+        let Some((by, host, (apart, _))) = found.max_by(|a, b| a.2.1.total_cmp(&b.2.1)) else {
+            break;
+        };
+        if let Some(own) = all[by].value().copied() {
+            let error = apart.half_width() + own.half_width();
+            let ahead = Estimate::symmetric(own.value + apart.value, error, apart.n);
+            all[host] = Measured::Value(ahead);
+        }
+        placed.push(host);
+    }
+    all
+}
+
+/// By how much the clock of `other` is ahead of that of `first`, and in how many standard errors they move together;
+/// or why that is not known.
+fn ahead(first: &Trace, other: &Trace, step_ns: u64) -> Result<(Estimate, f64), &'static str> {
     let step_s = step_ns as f64 / NS;
     // The step of the other's series that stands at the first's first, if the clocks agree.
     let apart = (first.begin_ns as f64 - other.begin_ns as f64) / step_ns as f64;
@@ -113,20 +143,20 @@ pub(super) fn ahead(first: &Trace, other: &Trace, step_ns: u64) -> Measured<Esti
         .filter_map(|series| Some((surest(series)?, series)))
         .max_by(|a, b| a.0.sure().total_cmp(&b.0.sure()))
     else {
-        return Measured::not(
+        return Err(
             "there are less than 30 intervals in which both had requests, so the recorded times are \
              taken as they are",
         );
     };
     if peak.correlation < CORRELATION_MIN || peak.sure() < STANDARD_ERRORS {
-        return Measured::not(
+        return Err(
             "their latencies do not rise and fall together, so the recorded times are taken as they are",
         );
     }
     let elsewhere = |one: &&Match| (one.lag - peak.lag).abs() > PEAK_STEPS;
     let next = found.iter().flatten().filter(elsewhere).map(Match::sure).fold(0.0, f64::max);
     if next > NEXT_PEAK * peak.sure() {
-        return Measured::not(
+        return Err(
             "their latencies rise and fall together at more than one difference of the clocks, so the \
              recorded times are taken as they are",
         );
@@ -142,7 +172,8 @@ pub(super) fn ahead(first: &Trace, other: &Trace, step_ns: u64) -> Measured<Esti
     };
     let rounded = apart.round() - apart;
     let steps = peak.lag as f64 + between + rounded;
-    Measured::Value(Estimate::symmetric(steps * step_s, step_s / 2.0, peak.pairs as u32))
+    let apart = Estimate::symmetric(steps * step_s, step_s / 2.0, peak.pairs as u32);
+    Ok((apart, peak.sure()))
 }
 
 /// The steps of two series that stand at the same time where the second is `shift` steps ahead; `None`

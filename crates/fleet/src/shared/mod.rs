@@ -15,14 +15,12 @@ mod clock;
 mod effect;
 
 use cells::{Grid, cells, end_ns, on_clock, sum};
-use clock::{OVERLAP_MIN, Trace, ahead};
+use clock::{OVERLAP_MIN, Trace, all_ahead};
 use effect::effect;
 use record::{Estimate, Figure, Interval, Measured, OBSERVATION_SCHEMA, Observation, SharedHost};
 use stats::{mean, median};
 use std::collections::BTreeMap;
 
-/// A host whose latency is known at this share of the most moments or more is as good to compare clocks with.
-const AS_MANY: f64 = 0.9;
 const NS: f64 = 1e9;
 
 /// What cannot be put together.
@@ -50,7 +48,7 @@ pub enum SharedError {
     /// The recordings have too little time in common.
     #[error(
         "{first} and {second} have {common} intervals in common, and 30 are needed: record at the same \
-         time on all hosts"
+         time on all hosts, whose clocks agree to a few minutes"
     )]
     Apart {
         /// The first host.
@@ -132,7 +130,10 @@ pub fn together(
         }
     }
     let step_ns = step_ns(&hosts);
-    compare_clocks(&mut hosts, step_ns);
+    let traces: Vec<Trace> = hosts.iter().map(|it| Trace::of(&it.intervals, step_ns)).collect();
+    for (host, ahead_s) in hosts.iter_mut().zip(all_ahead(&traces, step_ns)) {
+        host.ahead_s = ahead_s;
+    }
     let grid = common_time(&hosts, step_ns)?;
     let complete = fill_cells(&mut hosts, grid)?;
     let mut parts: Vec<SharedHost> = (0..hosts.len()).map(|place| part(&hosts, place)).collect();
@@ -172,17 +173,6 @@ fn step_ns(hosts: &[Host<'_>]) -> u64 {
         (!lengths.is_empty()).then(|| median(lengths))
     };
     hosts.iter().filter_map(usual).fold(1.0, f64::max) as u64
-}
-
-/// Compares the clocks with that of the first host, or of one whose latency is known at more moments.
-fn compare_clocks(hosts: &mut [Host<'_>], step_ns: u64) {
-    let traces: Vec<Trace> = hosts.iter().map(|it| Trace::of(&it.intervals, step_ns)).collect();
-    let most = traces.iter().map(Trace::len).max().unwrap_or(0);
-    let enough = |trace: &Trace| trace.len() as f64 >= AS_MANY * most as f64;
-    let reference = traces.iter().position(enough).unwrap_or(0);
-    for (place, host) in hosts.iter_mut().enumerate().filter(|(place, _)| *place != reference) {
-        host.ahead_s = ahead(&traces[reference], &traces[place], step_ns);
-    }
 }
 
 /// The time that all recordings cover, on the clock that they were put on.
@@ -252,7 +242,13 @@ fn host<'a>(
         .filter(|it| it.partition_of.is_none() && it.built_of.is_empty())
         .map(|it| it.name.as_str())
         .collect();
-    let device = match (chosen, own.as_slice()) {
+    // Who recorded one device or directory means what stands on top, and what it is made of is recorded with it.
+    let named = match observation.paths.as_slice() {
+        [only] => only.devices.first().map(String::as_str),
+        _ => None,
+    };
+    let there = |name: &&str| observation.devices.iter().any(|it| it.name == *name);
+    let device = match (chosen.or(named.filter(there)), own.as_slice()) {
         (Some(chosen), _) => {
             observation.devices.iter().map(|it| it.name.as_str()).find(|it| *it == chosen)
         }
@@ -271,7 +267,10 @@ fn host<'a>(
             not_recorded: 0,
             cells: Vec::new(),
         }),
-        _ => Err(SharedError::Which { host: name, devices: own.join(", ") }),
+        _ => {
+            let all: Vec<&str> = observation.devices.iter().map(|it| it.name.as_str()).collect();
+            Err(SharedError::Which { host: name, devices: all.join(", ") })
+        }
     }
 }
 
