@@ -23,6 +23,7 @@ mod failure;
 mod fio_results;
 mod fio_runs;
 mod fleet;
+mod followed_profiles;
 mod host_args;
 mod import;
 mod limits;

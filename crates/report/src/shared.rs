@@ -68,17 +68,28 @@ fn headline(document: &SharedDiagnosis) -> String {
             let effect = host.effect.value().map_or(f64::NAN, |effect| effect.value);
             format!(
                 "{} fills the disk: while it asks for much, the others' latency is {} times that while it \
-                 asks for little. It makes {} of the requests and {} of the bytes.",
+                 asks for little. It makes {} of the requests and {} of the bytes.{}",
                 host.host,
                 number::digits(effect),
                 number::percent(host.request_share),
-                number::percent(host.byte_share)
+                number::percent(host.byte_share),
+                unsure_clocks(document)
             )
         }
         None => format!(
             "No one host fills the disk: {}.",
             document.filled_by.reason().unwrap_or("none stands out")
         ),
+    }
+}
+
+/// That the answer rests on the clocks of hosts, where these could not be compared.
+fn unsure_clocks(document: &SharedDiagnosis) -> String {
+    let unsure = document.hosts.iter().filter(|it| it.ahead_s.value().is_none());
+    let names: Vec<&str> = unsure.map(|it| it.host.as_str()).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(" That rests on the clock of {}, as recorded.", names.join(", ")),
     }
 }
 

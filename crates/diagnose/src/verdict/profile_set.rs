@@ -33,6 +33,11 @@ impl ProfileSet {
         self.chosen
     }
 
+    /// Ids of the profiles, in order of time.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.profiles.iter().map(|fitted| fitted.profile().id.as_str())
+    }
+
     /// The profile of a device.
     #[must_use]
     pub fn of(&self, device: &ObservedDevice) -> Option<&Arc<FittedProfile>> {

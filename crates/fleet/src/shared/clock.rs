@@ -19,7 +19,7 @@ pub(super) const OVERLAP_MIN: usize = 30;
 /// Correlation from which on two series move together, in itself and in standard errors, and how far it
 /// must be above the next peak.
 const CORRELATION_MIN: f64 = 0.3;
-const STANDARD_ERRORS: f64 = 5.0;
+const STANDARD_ERRORS: f64 = 4.5;
 const NEXT_PEAK: f64 = 0.8;
 /// A host whose latency is known at this share of the most moments or more is as good to compare clocks with.
 const AS_MANY: f64 = 0.9;
