@@ -496,7 +496,7 @@ fn wrong(case: &Case, found: &SharedDiagnosis, counted: &[[f64; 2]], smoke: bool
                 ));
             }
             None if apart_s != 0.0 => {
-                wrong.push(format!("the clock of {} was not found", host.host))
+                wrong.push(format!("the clock of {} was not found", host.host));
             }
             _ => {}
         }

@@ -141,11 +141,26 @@ pub fn together(
     parts.sort_by(|a, b| lowest(b).total_cmp(&lowest(a)));
     Ok(Together {
         whole: whole(&hosts, &observations[0], complete),
-        filled_by: filled_by(&parts),
+        filled_by: clocks_disagree(&parts).map_or_else(|| filled_by(&parts), Measured::not),
         hosts: parts,
         intervals: grid.count,
         left_out: grid.count - complete as u64,
     })
+}
+
+/// Why nobody can be named where the clock of a host with requests is not known, and others show that recorded times are
+/// wrong here.
+fn clocks_disagree(parts: &[SharedHost]) -> Option<String> {
+    let unknown = parts.iter().find(|it| it.ahead_s.value().is_none() && it.per_s > 0.0)?;
+    let (other, ahead) = parts
+        .iter()
+        .filter_map(|it| Some((it, it.ahead_s.value()?)))
+        .find(|(_, ahead)| ahead.value.abs() > 2.0 * ahead.half_width())?;
+    Some(format!(
+        "the clock of {} could not be compared, and that of {} is {:.1} s off, so that nobody knows who \
+         asked for much at which time: set the clocks, or record for longer",
+        unknown.host, other.host, ahead.value
+    ))
 }
 
 /// The one host that slows the others, or why none is named.
@@ -433,6 +448,18 @@ mod tests {
     fn nobody_is_named_where_all_do_the_same_all_of_the_time() {
         let all = together(&recordings(0.0, NEVER), &names(), &[]).unwrap();
         assert!(all.filled_by.value().is_none(), "{:?}", all.filled_by);
+    }
+
+    #[test]
+    fn nobody_is_named_where_one_clock_is_off_and_another_is_not_known() {
+        let mut all = recordings(7.3, BURSTS);
+        for interval in &mut all[1].intervals {
+            interval.all.latency_ns = Some(Figure::measured(1e6, 0.0));
+            interval.concurrency = Some(Figure::derived(0.1, 0.0));
+        }
+        let found = together(&all, &names(), &[]).unwrap();
+        let why = found.filled_by.reason().unwrap_or_default();
+        assert!(why.contains("clock of h1") && why.contains("h2 is 7."), "{:?}", found.filled_by);
     }
 
     /// What one host did not record is no time without load for the disk.
