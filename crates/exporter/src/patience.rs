@@ -3,12 +3,16 @@
 //! A client that asks and never reads would hold its answer, a few megabytes on a large machine, for as long as
 //! connections last.
 
-use crate::server::PATIENCE;
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
+
+/// How long a client may take to agree on TLS, to send a request, be it the next one, and to take any byte of an
+/// answer.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A stream on which a write fails that makes no progress for [`PATIENCE`].
 pub(crate) struct Patient<S> {

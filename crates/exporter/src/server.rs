@@ -7,7 +7,7 @@
 //! trouble. Nothing of a request is written anywhere.
 
 use crate::connections::{Connections, Place};
-use crate::patience::Patient;
+use crate::patience::{PATIENCE, Patient};
 use crate::snapshot::{OwnFigures, Reading};
 use crate::text::rendered;
 use crate::web_config::Renewing;
@@ -43,9 +43,6 @@ use tokio_rustls::TlsAcceptor;
 
 /// Connections at a time; Prometheus has one.
 const CONNECTIONS: u32 = 64;
-/// How long a client may take to agree on TLS, to send a request, be it the next one, and to take any byte of an
-/// answer.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a connection lasts, and how long it may take to end then, or with the program.
 const LIFETIME: Duration = Duration::from_secs(600);
 const GRACE: Duration = Duration::from_secs(2);
