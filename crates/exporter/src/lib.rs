@@ -11,7 +11,9 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod connections;
 mod metrics;
+mod patience;
 mod samples;
 mod server;
 mod snapshot;

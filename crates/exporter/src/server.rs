@@ -1,15 +1,17 @@
 //! Answers over HTTP: metrics, a page that links them, and whether the program runs.
 //!
-//! One thread serves all connections, beside the one that samples: neither waits for the other. A
-//! connection ends when its request does not come, and after some minutes in any case, and there are
+//! One thread serves all connections, beside the one that samples: neither waits for the other. It waits for no
+//! file either: passwords are hashed, and the web configuration is looked at, on threads beside it. A
+//! connection ends when its request does not come or its answer is not taken, and after some minutes in any case, and there are
 //! only so many at a time, so that a stranger cannot hold the memory of a machine whose disks are in
 //! trouble. Nothing of a request is written anywhere.
 
+use crate::connections::{Connections, Place};
+use crate::patience::{PATIENCE, Patient};
 use crate::snapshot::{OwnFigures, Reading};
 use crate::text::rendered;
 use crate::web_config::Renewing;
 use crate::{Format, Snapshot, WebConfig};
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -20,6 +22,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_tokio::rt::{TokioIo, TokioTimer};
 use hyper_tokio::service::TowerToHyperService;
@@ -29,19 +32,17 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex as BlockingMutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Mutex, watch};
 use tokio_rustls::TlsAcceptor;
 
 /// Connections at a time; Prometheus has one.
 const CONNECTIONS: u32 = 64;
-/// How long a client may take to agree on TLS, and to send a request.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a connection lasts, and how long it may take to end then, or with the program.
 const LIFETIME: Duration = Duration::from_secs(600);
 const GRACE: Duration = Duration::from_secs(2);
@@ -76,7 +77,7 @@ pub enum ServerError {
 pub struct Published {
     version: String,
     interval: Duration,
-    latest: Mutex<Latest>,
+    latest: BlockingMutex<Latest>,
     scrapes: AtomicU64,
     refused: AtomicU64,
 }
@@ -95,7 +96,7 @@ impl Published {
         Self {
             version: version.to_owned(),
             interval: Duration::from_nanos(interval.0),
-            latest: Mutex::default(),
+            latest: BlockingMutex::default(),
             scrapes: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         }
@@ -192,7 +193,8 @@ impl Server {
             tokio::net::TcpListener::from_std(self.socket).map_err(cannot("use the socket"))?;
         drop(entered);
         let (end, ended) = watch::channel(false);
-        let asked = Arc::new(Asked { published, config: Renewing::new(config, Box::new(remark)) });
+        let config = Arc::new(Renewing::new(config, Box::new(remark)));
+        let asked = Arc::new(Asked { published, config, hashing: Arc::default() });
         let work = move || run(runtime, listener, asked, ended);
         let thread = std::thread::Builder::new().name("exporter".to_owned()).spawn(work);
         Ok(Serving { end, thread: Some(thread.map_err(cannot("start a thread"))?) })
@@ -216,7 +218,9 @@ impl Drop for Serving {
 /// What answers are made of.
 struct Asked {
     published: Arc<Published>,
-    config: Renewing,
+    config: Arc<Renewing>,
+    /// Held while a password is hashed. Who waits for it waits as a connection, so that who is gone is out of the queue.
+    hashing: Arc<Mutex<()>>,
 }
 
 fn run(
@@ -225,13 +229,13 @@ fn run(
     asked: Arc<Asked>,
     mut ended: watch::Receiver<bool>,
 ) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS as usize));
-    let accepting = accept(listener, asked, Arc::clone(&slots), ended.clone());
+    let connections = Arc::new(Connections::new(CONNECTIONS));
+    let accepting = accept(listener, asked, Arc::clone(&connections), ended.clone());
     let accepting = runtime.spawn(accepting);
     runtime.block_on(async {
         let _ = ended.wait_for(|ended| *ended).await;
         accepting.abort();
-        let _ = tokio::time::timeout(GRACE, slots.acquire_many(CONNECTIONS)).await;
+        let _ = tokio::time::timeout(GRACE, connections.all_ended(CONNECTIONS)).await;
     });
     runtime.shutdown_timeout(GRACE);
 }
@@ -239,31 +243,36 @@ fn run(
 async fn accept(
     listener: tokio::net::TcpListener,
     asked: Arc<Asked>,
-    slots: Arc<Semaphore>,
+    connections: Arc<Connections>,
     ended: watch::Receiver<bool>,
 ) {
     let router = router(Arc::clone(&asked));
-    while let Ok(slot) = Arc::clone(&slots).acquire_owned().await {
+    loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(REFUSED).await;
             continue;
         };
-        let (router, ended) = (router.clone(), ended.clone());
-        let tls = asked.config.latest().tls.clone();
-        tokio::spawn(async move {
-            let lasts = serve(stream, tls, router, ended);
+        let Some(place) = connections.place().await else { return };
+        let turn = place.turn();
+        let place = Arc::new(place);
+        let router = router.clone().layer(Extension(Arc::clone(&place)));
+        let (config, ended) = (Arc::clone(&asked.config), ended.clone());
+        let task = tokio::spawn(async move {
+            let lasts = serve(stream, &config, router, ended);
             let _ = tokio::time::timeout(LIFETIME + GRACE, lasts).await;
-            drop(slot);
+            drop(place);
         });
+        connections.served_by(turn, task.abort_handle());
     }
 }
 
 async fn serve(
     stream: TcpStream,
-    tls: Option<Arc<rustls::ServerConfig>>,
+    config: &Arc<Renewing>,
     router: Router,
     ended: watch::Receiver<bool>,
 ) {
+    let tls = config.latest().await.tls.clone();
     let Some(tls) = tls else { return speak(stream, router, ended).await };
     let agreed = TlsAcceptor::from(tls).accept(stream);
     if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, agreed).await {
@@ -280,7 +289,7 @@ async fn speak(
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
     let service = TowerToHyperService::new(router);
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let mut connection = pin!(http.serve_connection(TokioIo::new(Patient::new(stream)), service));
     let mut last = pin!(tokio::time::timeout(LIFETIME, ended.wait_for(|ended| *ended)));
     let mut told = false;
     let spoken = poll_fn(|context| {
@@ -307,19 +316,30 @@ fn router(asked: Arc<Asked>) -> Router {
 }
 
 /// Lets through who may ask.
-async fn admit(State(asked): State<Arc<Asked>>, request: Request, next: Next) -> Response {
-    let config = asked.config.latest();
+async fn admit(
+    State(asked): State<Arc<Asked>>,
+    Extension(place): Extension<Arc<Place>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let config = asked.config.latest().await;
     let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let admitted = match (config.access.remembers(header), header) {
         (Some(admitted), _) => admitted,
         (None, None) => false,
         (None, Some(header)) => {
             let header = header.to_owned();
-            let hashed = tokio::task::spawn_blocking(move || config.access.admits(&header));
+            let turn = Arc::clone(&asked.hashing).lock_owned().await;
+            let hashed = tokio::task::spawn_blocking(move || {
+                let admitted = config.access.admits(&header);
+                drop(turn);
+                admitted
+            });
             hashed.await.unwrap_or(false)
         }
     };
     if admitted {
+        place.asked();
         return next.run(request).await;
     }
     asked.published.refused.fetch_add(1, Relaxed);
@@ -351,5 +371,47 @@ async fn metrics(State(asked): State<Arc<Asked>>, headers: HeaderMap) -> Respons
     match rendered(asked.published.reading(), format) {
         Ok(text) => (head, Body::from(text)).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    use tokio::time::Instant;
+
+    /// What the connection says to a client that sends these bytes, and after how long it ends, by a clock that is
+    /// moved on whenever nothing else is to be done.
+    fn spoken(sent: &'static [u8], reads: bool) -> (usize, Duration) {
+        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+        runtime.unwrap().block_on(async {
+            let (mut client, server) = duplex(1 << 10);
+            let (_end, ended) = watch::channel(false);
+            let router = Router::new().route("/metrics", get(async || "x".repeat(1 << 20)));
+            let begin = Instant::now();
+            let speaking = tokio::spawn(speak(server, router, ended));
+            client.write_all(sent).await.unwrap();
+            let mut said = Vec::new();
+            if reads {
+                let _ = client.read_to_end(&mut said).await;
+            }
+            speaking.await.unwrap();
+            (said.len(), begin.elapsed())
+        })
+    }
+
+    #[test]
+    fn a_connection_ends_when_its_request_does_not_come() {
+        assert_eq!(spoken(b"", true), (0, PATIENCE));
+        assert_eq!(spoken(b"GET /metrics HTTP/1.1\r\nHost:", true).1, PATIENCE);
+    }
+
+    #[test]
+    fn a_connection_ends_when_the_next_request_does_not_come_or_its_answer_is_not_taken() {
+        let request = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+        let (said, took) = spoken(request, true);
+        assert!(said > 1 << 20, "{said}");
+        assert_eq!(took, PATIENCE);
+        assert_eq!(spoken(request, false).1, PATIENCE);
     }
 }

@@ -13,7 +13,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+use tokio::sync::Mutex as Turn;
 
 /// Why a web configuration cannot be used. No message holds a value of the file.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +59,8 @@ pub struct WebConfig {
     files: Vec<(PathBuf, Option<SystemTime>)>,
 }
 
+/// How long an answer waits for a look at the files.
+const LOOK: Duration = Duration::from_secs(1);
 const SECTIONS: &str = "tls_server_config and basic_auth_users";
 const TLS_FIELDS: &str = "cert_file and key_file";
 const BCRYPT: &str = "make one with `htpasswd -nBC 10 NAME`";
@@ -129,37 +132,63 @@ fn dated(path: &Path) -> (PathBuf, Option<SystemTime>) {
 /// A web configuration that follows its files: certificates are renewed while the program runs.
 pub(crate) struct Renewing {
     latest: Mutex<Arc<WebConfig>>,
+    /// Held while the files are looked at: where they lie on a disk that hangs, one thread waits for it.
+    looking: Arc<Turn<()>>,
     remark: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Renewing {
     pub(crate) fn new(config: WebConfig, remark: Box<dyn Fn(&str) + Send + Sync>) -> Self {
-        Self { latest: Mutex::new(Arc::new(config)), remark }
+        Self { latest: Mutex::new(Arc::new(config)), looking: Arc::default(), remark }
     }
 
-    /// The one that holds now. Where the files hold nothing that can be used, the one before holds on,
-    /// and the reason is told once for each change.
-    pub(crate) fn latest(&self) -> Arc<WebConfig> {
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        if latest.is_outdated() {
-            let path = latest.files[0].0.clone();
-            let read = WebConfig::read(&path).map_err(|error| error.to_string());
-            let read = read.and_then(|next| match latest.gives_up(&next) {
-                Some(what) => Err(format!(
-                    "{} no longer has {what}, as a file that is just being written: to take them away, \
-                     start the program again",
-                    path.display()
-                )),
-                None => Ok(next),
-            });
-            let next = read.unwrap_or_else(|error| {
-                (self.remark)(&format!("{error}; the configuration of before stays in use"));
-                let files = latest.files.iter().map(|(path, _)| dated(path)).collect();
-                WebConfig { tls: latest.tls.clone(), access: latest.access.again(), files }
-            });
-            *latest = Arc::new(next);
+    /// The one that holds now, after a look at its files on a thread beside, for which it waits no longer than a
+    /// second.
+    pub(crate) async fn latest(self: &Arc<Self>) -> Arc<WebConfig> {
+        if self.known().files.is_empty() {
+            return self.known();
         }
-        Arc::clone(&latest)
+        let look = async {
+            let turn = Arc::clone(&self.looking).lock_owned().await;
+            let itself = Arc::clone(self);
+            let looked = tokio::task::spawn_blocking(move || {
+                itself.renew();
+                drop(turn);
+            });
+            // A look that panicked has said so.
+            let _ = looked.await;
+        };
+        let _ = tokio::time::timeout(LOOK, look).await;
+        self.known()
+    }
+
+    fn known(&self) -> Arc<WebConfig> {
+        Arc::clone(&self.latest.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads files that changed. Where they hold nothing that can be used, the configuration of before holds on,
+    /// and the reason is told once for each change.
+    fn renew(&self) {
+        let latest = self.known();
+        if !latest.is_outdated() {
+            return;
+        }
+        let path = latest.files[0].0.clone();
+        let read = WebConfig::read(&path).map_err(|error| error.to_string());
+        let read = read.and_then(|next| match latest.gives_up(&next) {
+            Some(what) => Err(format!(
+                "{} no longer has {what}, as a file that is just being written: to take them away, \
+                 start the program again",
+                path.display()
+            )),
+            None => Ok(next),
+        });
+        let next = read.unwrap_or_else(|error| {
+            (self.remark)(&format!("{error}; the configuration of before stays in use"));
+            let files = latest.files.iter().map(|(path, _)| dated(path)).collect();
+            WebConfig { tls: latest.tls.clone(), access: latest.access.again(), files }
+        });
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
     }
 }
 
@@ -290,5 +319,55 @@ mod tests {
         assert!(error.contains("a.pem as cert_file"), "{error}");
         let missing = WebConfig::read(Path::new("/none/web.yml")).err().unwrap().to_string();
         assert!(missing.contains("/none/web.yml"), "{missing}");
+    }
+
+    #[test]
+    fn a_changed_file_is_taken_and_a_broken_one_leaves_that_of_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("web.yml");
+        let users = |names: &[&str]| {
+            let hash = bcrypt::hash("x", 4).unwrap();
+            let lines = names.iter().map(|name| format!("  {name}: {hash}\n"));
+            format!("basic_auth_users:\n{}", lines.collect::<String>())
+        };
+        // A change within the clock's step is none: each text has a time of its own.
+        let write = |text: &str, at: u64| {
+            std::fs::write(&path, text).unwrap();
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(at)).unwrap();
+        };
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            write(&users(&["ada"]), 1);
+            let says = Arc::clone(&told);
+            let remark = move |text: &str| says.lock().unwrap().push(text.to_owned());
+            let config = WebConfig::read(&path).unwrap();
+            let renewing = Arc::new(Renewing::new(config, Box::new(remark)));
+            let knows = |config: &WebConfig, name: &str| {
+                let text = base64::Engine::encode(
+                    &base64::engine::general_purpose::STANDARD,
+                    format!("{name}:x"),
+                );
+                config.access.admits(&format!("Basic {text}"))
+            };
+            // A look is waited for a second, and a busy machine may take longer: the next one finds it.
+            let mut config = renewing.latest().await;
+            assert!(knows(&config, "ada") && !knows(&config, "bob"));
+            write(&users(&["bob"]), 2);
+            while !knows(&config, "bob") {
+                config = renewing.latest().await;
+            }
+            for (text, at) in [("basic_auth_users:\n", 3), ("", 4)] {
+                write(text, at);
+                let wanted = told.lock().unwrap().len() + 1;
+                while told.lock().unwrap().len() < wanted {
+                    config = renewing.latest().await;
+                }
+                assert!(knows(&config, "bob"), "{:?}", told.lock().unwrap());
+            }
+            renewing.latest().await;
+            assert_eq!(told.lock().unwrap().len(), 2, "each change is told once");
+        });
     }
 }

@@ -128,6 +128,7 @@ pub(crate) fn diagnose(
             trial: Some((window as usize + 1, span.windows as usize)),
             left: (window > 0).then_some(Nanos((left * 1e9) as u64)),
             what: &format!("window {} of {}", window + 1, span.windows),
+            waits_for: "",
         });
         let whole = reader.read(&client, span, window, stop);
         if !matches!(whole, Ok(true)) {

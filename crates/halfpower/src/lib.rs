@@ -26,6 +26,7 @@ mod fleet;
 mod fleet_devices;
 mod fleet_profiles;
 mod fleet_reader;
+mod followed_profiles;
 mod host_args;
 mod import;
 mod limits;

@@ -42,6 +42,8 @@ pub(crate) fn diagnose(
         halfpower_version: VERSION.to_owned(),
         hosts: all.hosts,
         filled_by: all.filled_by,
+        intervals: all.intervals,
+        left_out: all.left_out,
         whole: profiles.diagnose(&all.whole, VERSION, true),
     };
     output::document(save.json, &found, || output::page(&report::shared(&found).unsaved("")))

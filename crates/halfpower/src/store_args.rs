@@ -8,7 +8,7 @@ use record::{Finding, Profile};
 use report::{Story, Style};
 use serde::Serialize;
 use session::Driver;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use store::{Document, DocumentRow, Store, StoreError};
 
 /// Names the database where `--db` does not.
@@ -60,16 +60,10 @@ impl StoreArgs {
         if let Some(id) = id {
             return Ok(ProfileSet::chosen(self.profile(id)?));
         }
-        let store = match self.existing() {
-            Err(StoreError::Missing(_) | StoreError::NoDefaultPath) => {
-                return Ok(ProfileSet::default());
-            }
-            opened => opened?,
-        };
-        let rows = store.list::<Profile>()?;
-        let latest = rows.iter().skip(rows.len().saturating_sub(LATEST_PROFILES));
-        let profiles: Result<Vec<_>, _> = latest.map(|row| store.document(&row.id)).collect();
-        Ok(ProfileSet::saved(profiles?))
+        match self.file() {
+            Err(StoreError::NoDefaultPath) => Ok(ProfileSet::default()),
+            file => Ok(ProfileSet::saved(latest_profiles(&file?)?)),
+        }
     }
 
     /// All saved documents of a kind, printed as a JSON array or as a list.
@@ -83,6 +77,17 @@ impl StoreArgs {
         let all: Vec<D> = store.list::<D>()?.iter().map(read).collect::<Result<_, _>>()?;
         output::document(as_json, &all, || list(&all, &output::style()))
     }
+}
+
+/// The latest profiles of a database, in order of time; none where there is no database.
+pub(crate) fn latest_profiles(file: &Path) -> Result<Vec<Profile>, StoreError> {
+    let store = match Store::open_existing(file) {
+        Err(StoreError::Missing(_)) => return Ok(Vec::new()),
+        opened => opened?,
+    };
+    let rows = store.list::<Profile>()?;
+    let latest = rows.iter().skip(rows.len().saturating_sub(LATEST_PROFILES));
+    latest.map(|row| store.document(&row.id)).collect()
 }
 
 /// How a command shows what follows from saved documents, and where these are.

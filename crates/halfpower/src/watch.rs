@@ -4,6 +4,7 @@
 //! device and interval; with `--listen` metrics for Prometheus. All show the same rows.
 
 use crate::failure::{interrupted, usage};
+use crate::followed_profiles::FollowedProfiles;
 use crate::observing::{ObservingArgs, recorder};
 use crate::output::{self, Verdict};
 use crate::store_args::StoreArgs;
@@ -84,9 +85,17 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Ve
     let server = arguments.exporting.server()?;
     let source = observing.source()?;
     let profiles = arguments.keeping.profiles_for_devices(arguments.profile.as_deref())?;
+    // A profile that the user named stands, whatever is saved later.
+    let followed = match server.is_some() && arguments.profile.is_none() {
+        true => {
+            let interval = observing.sampling.interval;
+            FollowedProfiles::start(&arguments.keeping, &profiles, interval)?
+        }
+        false => None,
+    };
     let judge = Judge::new(&observing.sampling.roots(), profiles, source.host(), VERSION);
     if let Some((server, config)) = server {
-        return serve(arguments, source, judge, (server, config), stop);
+        return serve(arguments, source, (judge, followed), (server, config), stop);
     }
     let lines = arguments.once || arguments.count.is_some() || arguments.json;
     if lines || !live::terminal_is_there() {
@@ -163,7 +172,7 @@ impl ExportingArgs {
 fn serve(
     arguments: &WatchArgs,
     mut source: Source,
-    mut judge: Judge,
+    (mut judge, followed): (Judge, Option<FollowedProfiles>),
     (server, config): (Server, WebConfig),
     stop: &StopFlag,
 ) -> anyhow::Result<Verdict> {
@@ -180,6 +189,9 @@ fn serve(
     let _serving = server.start(config, Arc::clone(&published), output::remark)?;
     let mut pace = Pace::new(interval);
     while pace.wait(stop) {
+        if let Some(profiles) = followed.as_ref().and_then(FollowedProfiles::changed) {
+            judge.compare_with(profiles);
+        }
         judge.add(source.sample()?);
         published.publish(Snapshot::of(&judge), pace.missed());
     }

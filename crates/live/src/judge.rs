@@ -48,6 +48,13 @@ struct SeenDevice {
     row: WatchRow,
 }
 
+impl SeenDevice {
+    fn find_profile(&mut self, profiles: &ProfileSet) {
+        self.profile = profile_of(&self.row.device, profiles);
+        self.row.profile = self.profile.as_ref().map(|one| profile_words(one.profile()));
+    }
+}
+
 impl Judge {
     /// Of devices below these roots, compared with these profiles, by this version of the program.
     #[must_use]
@@ -66,6 +73,14 @@ impl Judge {
             contexts: VecDeque::new(),
             wake_ups: &[],
             last: None,
+        }
+    }
+
+    /// Compares the devices with these profiles from the next sample on.
+    pub fn compare_with(&mut self, profiles: ProfileSet) {
+        self.profiles = profiles;
+        for known in self.known.values_mut() {
+            known.find_profile(&self.profiles);
         }
     }
 
@@ -89,10 +104,9 @@ impl Judge {
     fn judge(&mut self, device: &Arc<ObservedDevice>, interval: Option<&Interval>) {
         let known = self.known.entry(device.name.clone()).or_default();
         if !Arc::ptr_eq(&known.row.device, device) {
-            known.profile = profile_of(device, &self.profiles);
-            known.row.profile = known.profile.as_ref().map(|one| profile_words(one.profile()));
             known.row.profile_command = command(device, &self.mount_points);
             known.row.device = Arc::clone(device);
+            known.find_profile(&self.profiles);
         }
         let row = &mut known.row;
         row.interval = interval.cloned();

@@ -32,6 +32,24 @@ pub struct SharedHost {
     /// Latency of the other hosts while it asks for much over that while it asks for little: above and
     /// below the middle between its mean bytes in the calmest third and in the loudest tenth of the time.
     pub effect: Measured<Estimate>,
+    /// Intervals of the common time that its recording lacks. They are left out for all hosts.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub not_recorded: u64,
+}
+
+impl SharedHost {
+    /// Ratio of latencies from which on a host is said to slow the others.
+    pub const EFFECT_MIN: f64 = 1.2;
+
+    /// Whether the others are slower while it asks for much, beyond doubt.
+    #[must_use]
+    pub fn slows_others(&self) -> bool {
+        self.effect.value().is_some_and(|effect| effect.low > Self::EFFECT_MIN)
+    }
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What is said of a disk that several hosts share.
@@ -45,6 +63,12 @@ pub struct SharedDiagnosis {
     pub hosts: Vec<SharedHost>,
     /// The host that slows the others most; or why none is named.
     pub filled_by: Measured<String>,
+    /// Intervals of the time that all recordings cover, in which the hosts are compared; 0 in documents of before.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub intervals: u64,
+    /// Those of them that a host did not record, and that are left out for all.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub left_out: u64,
     /// The disk under the load of all hosts together.
     pub whole: Diagnosis,
 }

@@ -29,6 +29,17 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
             section.note(format!("{}: its effect is not measured: {why}.", host.host));
         }
     }
+    if document.left_out > 0 {
+        let lacking = document.hosts.iter().filter(|host| host.not_recorded > 0);
+        let each: Vec<String> =
+            lacking.map(|host| format!("{} lacks {}", host.host, host.not_recorded)).collect();
+        section.note(format!(
+            "{} of {} are left out for all hosts, because not all recorded them: {}.",
+            document.left_out,
+            record::counted(document.intervals as f64, "interval"),
+            each.join(", ")
+        ));
+    }
     section.note(
         "Others' latency: that of the other hosts while this one asks for much, in bytes, over that while \
          it asks for little.",
@@ -57,11 +68,12 @@ fn headline(document: &SharedDiagnosis) -> String {
             let effect = host.effect.value().map_or(f64::NAN, |effect| effect.value);
             format!(
                 "{} fills the disk: while it asks for much, the others' latency is {} times that while it \
-                 asks for little. It makes {} of the requests and {} of the bytes.",
+                 asks for little. It makes {} of the requests and {} of the bytes.{}",
                 host.host,
                 number::digits(effect),
                 number::percent(host.request_share),
-                number::percent(host.byte_share)
+                number::percent(host.byte_share),
+                unsure_clocks(document)
             )
         }
         None => format!(
@@ -71,10 +83,20 @@ fn headline(document: &SharedDiagnosis) -> String {
     }
 }
 
+/// That the answer rests on the clocks of hosts, where these could not be compared.
+fn unsure_clocks(document: &SharedDiagnosis) -> String {
+    let unsure = document.hosts.iter().filter(|it| it.ahead_s.value().is_none());
+    let names: Vec<&str> = unsure.map(|it| it.host.as_str()).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(" That rests on the clock of {}, as recorded.", names.join(", ")),
+    }
+}
+
 /// The others' latency as a ratio, toned by what is sure of it.
 fn effect(host: &SharedHost) -> Cell {
     match host.effect.value() {
-        Some(effect) if effect.low > 1.2 => {
+        Some(effect) if host.slows_others() => {
             Cell::toned(format!("{} times", number::digits(effect.value)), Tone::Bad)
         }
         Some(effect) => format!("{} times", number::digits(effect.value)).into(),

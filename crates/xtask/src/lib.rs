@@ -32,6 +32,7 @@ mod lab;
 pub mod pairs;
 mod place;
 mod screenshots;
+mod shared;
 pub mod tidy;
 mod validate;
 mod ward;
@@ -77,6 +78,8 @@ usage: cargo xtask VERB [flags]
                           one load from four namespaces over ssh and from mpirun, as root
   clients --guests [--only CASE] [--no-keep] [--binary BINARY]
                           the same from guest machines (qemu) with an NFS export
+  shared [--smoke] [--only CASE] [--first SEED] [--no-keep] [--binary BINARY]
+                          one slow disk under three loop devices: who fills it, as root
   alerts [--smoke] [--virtual] [--real] [--no-keep] [--binary BINARY]
                           the alert rules on an hour of virtual time, and on a real disk with
                           Prometheus and Alertmanager
@@ -103,7 +106,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 23] =
+const VERBS: [Verb; 24] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -127,6 +130,7 @@ const VERBS: [Verb; 23] =
         ("twins", &[], &[], wine::twins::run),
         ("wine", &[arguments::ANY], &[], wine::run),
         ("clients", &clients::SWITCHES, &clients::VALUES, clients::run),
+        ("shared", &shared::SWITCHES, &shared::VALUES, shared::run),
         ("kills", &[], &kills::VALUES, kills::run),
         ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),

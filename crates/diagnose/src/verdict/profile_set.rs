@@ -43,6 +43,11 @@ impl ProfileSet {
         self.profiles.iter().any(|fitted| of(fitted) == Some(true))
     }
 
+    /// Ids of the profiles, in order of time.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.profiles.iter().map(|fitted| fitted.profile().id.as_str())
+    }
+
     /// The profile of a device.
     #[must_use]
     pub fn of(&self, device: &ObservedDevice) -> Option<&Arc<FittedProfile>> {

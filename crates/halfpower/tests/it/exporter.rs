@@ -3,15 +3,19 @@
 
 use crate::imports::{fetched, secured};
 use crate::program::{Running, halfpower, program, unprivileged};
+use record::{Bytes, DeviceFacts, Profile};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use store::Store;
 use testkit::{Fake, Service, requires};
 
 /// Longer than a slow and busy machine takes for what a test waits for.
@@ -188,6 +192,49 @@ fn both_formats_pages_and_refusals_are_those_of_http() {
 }
 
 #[test]
+fn clients_that_hold_all_connections_do_not_stop_a_scrape() {
+    let disks = Disks::new();
+    let (exporter, address) = disks.exported("--interval 20ms --db /proc/none/x");
+    let connect = || TcpStream::connect(&address).unwrap();
+    // Some begin a request, most say nothing.
+    let mut silent: Vec<TcpStream> = (0..64).map(|_| connect()).collect();
+    for client in silent.iter_mut().step_by(8) {
+        client.write_all(b"GET /metrics HT").unwrap();
+    }
+    for _ in 0..3 {
+        assert!(fetched(&address, "/metrics", "").contains("halfpower_scrapes_total"));
+    }
+    // The oldest made room.
+    assert_eq!(silent[1].read(&mut [0]).unwrap(), 0);
+    exporter.signal("TERM");
+    exporter.end().expect(0);
+}
+
+#[test]
+fn a_profile_that_is_saved_while_the_exporter_runs_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("r.db");
+    let disks = Disks::new();
+    // It is looked at every sixty intervals.
+    let (exporter, address) =
+        disks.exported(&format!("--interval 20ms --db {}", database.display()));
+    let profiled = "halfpower_device_profiled{device=\"sda\"}";
+    scraped(&address, || {}, |text| value(text, profiled) == Some(0.0));
+    let made = halfpower("check sim:mm1 --quiet --json --no-save").expect(0);
+    let mut profile: Profile = serde_json::from_str(&made.stdout).unwrap();
+    profile.target.device = Some(DeviceFacts {
+        name: "sda".to_owned(),
+        model: Some("Disk \"A\" \\ 5".to_owned()),
+        size_bytes: Bytes(2_000_000 * 512),
+        ..DeviceFacts::default()
+    });
+    Store::open(&database).unwrap().add_profile(&profile, &[]).unwrap();
+    scraped(&address, || {}, |text| value(text, profiled) == Some(1.0));
+    exporter.signal("TERM");
+    exporter.end().expect(0);
+}
+
+#[test]
 fn what_cannot_be_listened_on_is_refused_with_what_to_do() {
     for (words, code, said) in [
         ("--listen 0.0.0.0:0", 3, ["--listen-beyond-loopback", "127.0.0.1:0"]),
@@ -252,6 +299,180 @@ fn dashboard_queries() -> Vec<String> {
     let queries = targets.map(|target| target["expr"].as_str().unwrap());
     // Grafana puts in what is chosen, which is all at first.
     queries.map(|it| it.replace("$instance", ".*").replace("$device", ".*")).collect()
+}
+
+/// Fields that an object may have, each with the test of its value, and those that it must have.
+type Fields<'a> = (&'a [(&'a str, fn(&Value) -> bool)], &'a [&'a str]);
+
+/// Holds an object against what Grafana's schema says of it: a field that it does not know is passed over in silence,
+/// so that a mistyped one would be missed.
+#[track_caller]
+fn has_fields(what: &str, object: &Value, (known, needed): Fields<'_>) {
+    let fields = object.as_object().unwrap_or_else(|| panic!("{what} is no object"));
+    for (name, value) in fields {
+        let test = known.iter().find(|(known, _)| known == name);
+        let (_, test) = test.unwrap_or_else(|| panic!("{what} has an unknown field {name}"));
+        assert!(test(value), "{what}: {name} is {value}");
+    }
+    for name in needed {
+        assert!(fields.contains_key(*name), "{what} has no {name}");
+    }
+}
+
+fn is_one_of(value: &Value, all: &[&str]) -> bool {
+    value.as_str().is_some_and(|value| all.contains(&value))
+}
+
+fn is_within(value: &Value, range: RangeInclusive<u64>) -> bool {
+    value.as_u64().is_some_and(|value| range.contains(&value))
+}
+
+/// Fields and types of Grafana's dashboards (schema versions 36 to 39) and of queries to Prometheus, as far as
+/// this one uses them.
+#[test]
+fn the_dashboard_has_the_fields_and_types_that_grafana_reads() {
+    let text = std::fs::read_to_string(root().join(DASHBOARD)).unwrap();
+    let dashboard: Value = serde_json::from_str(&text).unwrap();
+    let source: Fields<'_> = (
+        &[
+            ("type", |it| is_one_of(it, &["prometheus"])),
+            // A variable, so that it can be imported anywhere.
+            ("uid", |it| is_one_of(it, &["${datasource}"])),
+        ],
+        &["type", "uid"],
+    );
+    has_fields(
+        "the dashboard",
+        &dashboard,
+        (
+            &[
+                ("title", Value::is_string),
+                ("uid", |it| it.as_str().is_some_and(|it| (1..=40).contains(&it.len()))),
+                ("schemaVersion", |it| is_within(it, 36..=39)),
+                ("version", Value::is_u64),
+                ("editable", Value::is_boolean),
+                ("refresh", Value::is_string),
+                ("time", |it| it["from"].is_string() && it["to"].is_string()),
+                ("tags", |it| it.as_array().is_some_and(|it| it.iter().all(Value::is_string))),
+                ("templating", |it| it["list"].is_array()),
+                ("annotations", |it| it["list"].is_array()),
+                ("panels", Value::is_array),
+            ],
+            &["title", "uid", "schemaVersion", "panels", "templating"],
+        ),
+    );
+    let mut variables = BTreeSet::new();
+    for variable in dashboard["templating"]["list"].as_array().unwrap() {
+        has_fields(
+            "a variable",
+            variable,
+            (
+                &[
+                    ("name", Value::is_string),
+                    ("label", Value::is_string),
+                    ("type", |it| is_one_of(it, &["query", "datasource"])),
+                    ("datasource", Value::is_object),
+                    ("query", |it| {
+                        it.is_string() || it["query"].is_string() && it["refId"].is_string()
+                    }),
+                    ("current", Value::is_object),
+                    // Never, when the dashboard loads, when the time changes.
+                    ("refresh", |it| is_within(it, 0..=2)),
+                    ("sort", |it| is_within(it, 0..=8)),
+                    ("includeAll", Value::is_boolean),
+                    ("multi", Value::is_boolean),
+                    ("allValue", Value::is_string),
+                ],
+                &["name", "type", "query"],
+            ),
+        );
+        if variable["type"] == "query" {
+            has_fields("a variable's source", &variable["datasource"], source);
+        }
+        variables.insert(variable["name"].as_str().unwrap());
+    }
+    let (mut ids, mut places) = (BTreeSet::new(), Vec::new());
+    for panel in dashboard["panels"].as_array().unwrap() {
+        has_fields(
+            "a panel",
+            panel,
+            (
+                &[
+                    ("id", Value::is_u64),
+                    ("type", |it| is_one_of(it, &["timeseries", "stat", "table"])),
+                    ("title", Value::is_string),
+                    ("description", Value::is_string),
+                    ("datasource", Value::is_object),
+                    ("gridPos", Value::is_object),
+                    ("fieldConfig", |it| it["defaults"].is_object() && it["overrides"].is_array()),
+                    ("options", Value::is_object),
+                    ("targets", Value::is_array),
+                ],
+                &["id", "type", "gridPos", "fieldConfig", "options", "targets"],
+            ),
+        );
+        has_fields("a panel's source", &panel["datasource"], source);
+        has_fields(
+            "a panel's figures",
+            &panel["fieldConfig"]["defaults"],
+            (
+                &[
+                    ("unit", |it| is_one_of(it, &["percentunit", "s", "iops", "Bps"])),
+                    ("min", Value::is_number),
+                    ("max", Value::is_number),
+                ],
+                &[],
+            ),
+        );
+        has_fields(
+            "a panel's place",
+            &panel["gridPos"],
+            (
+                &[
+                    ("h", |it| is_within(it, 1..=100)),
+                    ("w", |it| is_within(it, 1..=24)),
+                    ("x", |it| is_within(it, 0..=23)),
+                    ("y", |it| is_within(it, 0..=1_000)),
+                ],
+                &["h", "w", "x", "y"],
+            ),
+        );
+        let at = |side: &str| panel["gridPos"][side].as_u64().unwrap();
+        let (left, top) = (at("x"), at("y"));
+        let place = (left..left + at("w"), top..top + at("h"));
+        assert!(place.0.end <= 24 && ids.insert(panel["id"].as_u64()), "{panel}");
+        let apart =
+            |one: &Range<u64>, two: &Range<u64>| one.end <= two.start || two.end <= one.start;
+        let covered =
+            places.iter().any(|(across, down)| !apart(across, &place.0) && !apart(down, &place.1));
+        assert!(!covered, "a panel lies on another: {panel}");
+        places.push(place);
+        let mut letters = BTreeSet::new();
+        for target in panel["targets"].as_array().unwrap() {
+            has_fields(
+                "a query",
+                target,
+                (
+                    &[
+                        ("refId", Value::is_string),
+                        ("datasource", Value::is_object),
+                        ("expr", Value::is_string),
+                        ("legendFormat", Value::is_string),
+                        ("instant", Value::is_boolean),
+                        ("range", Value::is_boolean),
+                        ("format", |it| is_one_of(it, &["time_series", "table", "heatmap"])),
+                    ],
+                    &["refId", "datasource", "expr"],
+                ),
+            );
+            has_fields("a query's source", &target["datasource"], source);
+            assert!(letters.insert(target["refId"].as_str()), "{panel}");
+            for used in target["expr"].as_str().unwrap().split('$').skip(1) {
+                let name: String = used.chars().take_while(|it| it.is_alphanumeric()).collect();
+                assert!(variables.contains(name.as_str()), "no variable ${name}: {panel}");
+            }
+        }
+    }
 }
 
 #[test]
