@@ -24,6 +24,7 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
         t.right("others' latency", |host| effect(host));
         t.interval(|host| host.effect.value().copied());
     });
+    section.note(all_together(&document.hosts));
     for host in &document.hosts {
         if let Some(why) = host.effect.reason() {
             section.note(format!("{}: its effect is not measured: {why}.", host.host));
@@ -59,6 +60,24 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
         ));
     }
     story
+}
+
+/// The sum of the hosts, and that it is of all of the time, as theirs are.
+fn all_together(hosts: &[SharedHost]) -> String {
+    let sum = |of: fn(&SharedHost) -> f64| hosts.iter().map(of).sum::<f64>();
+    let timed = || hosts.iter().filter_map(|host| Some((host.per_s, host.latency_ns?)));
+    let (requests, waited) =
+        timed().fold((0.0, 0.0), |(n, ns), (per_s, each)| (n + per_s, ns + per_s * each));
+    let latency = match requests > 0.0 {
+        true => format!(", latency {}", number::time(waited / requests)),
+        false => String::new(),
+    };
+    format!(
+        "All together: {}, {} MB/s{latency}. This and the table are means of all of the time; load and \
+         latency above are those of the stretch that the verdict is about.",
+        number::per_second(sum(|host| host.per_s)),
+        number::digits(sum(|host| host.bytes_per_s) / 1e6)
+    )
 }
 
 fn headline(document: &SharedDiagnosis) -> String {

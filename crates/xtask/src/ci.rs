@@ -78,7 +78,6 @@ pub(crate) fn run() -> Result<bool> {
                 ("bench smoke", smoke("bench")),
                 ("peers smoke", smoke("peers")),
                 ("alerts smoke", smoke("alerts")),
-                ("shared smoke", smoke("shared")),
             ]
             .map(beside)
             .to_vec();

@@ -1,14 +1,19 @@
 //! A fleet in a real Prometheus server: the program finds there what was planted.
 
-use crate::program::{halfpower, program, run};
+use crate::documents::check_schema;
+use crate::program::{halfpower, halfpower_in, program, run};
 use fleet::{Fleet, Rules, Tally, Traffic};
-use record::{DeviceFacts, FleetDiagnosis, Profile};
+use record::{
+    DeviceFacts, Figure, FleetDiagnosis, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice,
+    OpInterval, Profile, SharedDiagnosis,
+};
 use scenarios::{FleetPlan, FleetReadings, fleet_place, score_fleet, write_fleet};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use store::Store;
 use testkit::{Service, requires};
+use workload::Rng;
 
 /// 2023-11-15, a whole day: long ago, so that nothing depends on the clock.
 const BEGIN_S: u64 = 1_700_006_400;
@@ -192,4 +197,70 @@ fn what_cannot_be_a_fleet_is_refused_with_what_to_do() {
     ] {
         halfpower(words).refuses(code, &said);
     }
+}
+
+/// Recordings of three hosts of one disk: the last asks for much in bursts, which makes all wait, and its clock
+/// is ahead.
+fn of_one_disk(ahead_s: u64) -> Vec<Observation> {
+    const SECOND: u64 = 1_000_000_000;
+    let mut random = Rng::new(5);
+    let mut bursts = Vec::new();
+    while bursts.len() < 200 {
+        let (length, loud) = (3 + random.below(7) as usize, bursts.len() % 2 == 1);
+        bursts.extend(std::iter::repeat_n(loud, length));
+    }
+    let host = |host: u64| {
+        let interval = |(at, loud): (usize, &bool)| {
+            let per_s = if host == 2 && *loud { 600.0 } else { 100.0 + at as f64 % 7.0 };
+            let latency_ns = if *loud { 6e6 } else { 1e6 };
+            let op = OpInterval {
+                per_s: Some(Figure::measured(per_s, 0.0)),
+                bytes_per_s: Some(Figure::measured(per_s * 4096.0, 0.0)),
+                request_bytes: Some(Figure::measured(4096.0, 0.0)),
+                latency_ns: Some(Figure::measured(latency_ns + at as f64 % 5.0 * 1e4, 0.0)),
+                ..OpInterval::default()
+            };
+            let ahead = if host == 2 { ahead_s } else { 0 };
+            Interval {
+                device: "sdb".to_owned(),
+                begin_ns: (1_000 + at as u64 + ahead) * SECOND,
+                duration_ns: SECOND,
+                read: op,
+                all: op,
+                concurrency: Some(Figure::derived(per_s * latency_ns / 1e9, 0.0)),
+                busy_share: Some(Figure::measured(0.5, 0.0)),
+                ..Interval::default()
+            }
+        };
+        Observation {
+            schema: OBSERVATION_SCHEMA.to_owned(),
+            id: format!("0{host}"),
+            host: Some(format!("h{host}")),
+            devices: vec![ObservedDevice { name: "sdb".to_owned(), ..Default::default() }],
+            intervals: bursts.iter().enumerate().map(interval).collect(),
+            ..Observation::default()
+        }
+    };
+    (0..3).map(host).collect()
+}
+
+#[test]
+fn recordings_of_hosts_of_one_disk_name_the_host_that_fills_it_and_its_clock() {
+    let folder = tempfile::tempdir().unwrap();
+    for (host, recording) in of_one_disk(40).iter().enumerate() {
+        let text = serde_json::to_string(recording).unwrap();
+        std::fs::write(folder.path().join(format!("{host}.json")), text).unwrap();
+    }
+    let words = "diagnose --shared 0.json 1.json 2.json --no-save";
+    let ended = halfpower_in(folder.path(), &format!("{words} --json")).expect(0);
+    check_schema("shared-1", &ended.stdout);
+    let found: SharedDiagnosis = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(found.filled_by.value().map(String::as_str), Some("h2"), "{:?}", found.filled_by);
+    let ahead = found.hosts.iter().find(|it| it.host == "h2").unwrap().ahead_s.value().unwrap();
+    assert!((ahead.value - 40.0).abs() <= 0.5, "{ahead:?}");
+    let page = halfpower_in(folder.path(), words).expect(0).stdout;
+    assert!(page.contains("h2") && page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    // One host shows no other.
+    halfpower_in(folder.path(), "diagnose --shared 0.json --no-save").refuses(2, &["two"]);
+    println!("{page}");
 }

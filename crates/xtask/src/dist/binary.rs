@@ -2,7 +2,8 @@
 //! sources lie.
 //!
 //! Paths of the sources and of cargo's registry are the only traces of the machine in a stripped binary (they
-//! stand in the messages of panics and of assertions in C), so both are given other names. Relative
+//! stand in the messages of panics and of assertions in C), so both are given other names. The linker that comes
+//! with Rust keeps one copy of functions that came out the same, of which generic code makes many. Relative
 //! relocations are packed, which the start-up code of Rust's own musl understands. A release ends at a panic and
 //! has no names of functions, so the tables by which one walks up a stack would serve nobody: a megabyte.
 
@@ -46,7 +47,10 @@ pub(super) fn build(dist: &Dist) -> Result<PathBuf> {
         .args(["--target", &dist.target])
         .arg("--target-dir")
         .arg(&dist.build)
-        .args(["--", "-C", "link-arg=-Wl,-z,pack-relative-relocs", "-C"])
+        .arg("--")
+        .arg(format!("-Clink-arg=-B{}", linker()?.display()))
+        .args(["-Clink-arg=-fuse-ld=lld", "-Clink-arg=-Wl,--icf=all"])
+        .args(["-C", "link-arg=-Wl,-z,pack-relative-relocs", "-C"])
         .arg(format!("link-arg=-Wl,-T,{}", dist.root.join(NO_TABLES).display()))
         .env_remove("RUSTFLAGS")
         .env("CARGO_ENCODED_RUSTFLAGS", rust.join("\x1f"))
@@ -62,6 +66,18 @@ pub(super) fn build(dist: &Dist) -> Result<PathBuf> {
     let built = dist.build.join(&dist.target).join("release/halfpower");
     check(&built)?;
     Ok(built)
+}
+
+/// The folder in which Rust's own linker is called as a C compiler calls one.
+fn linker() -> Result<PathBuf> {
+    let asked = |words: &[&str]| output(Command::new("rustc").args(words));
+    let about = asked(&["-vV"])?;
+    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
+    let host = host.context("rustc -vV names no host")?;
+    let sysroot = asked(&["--print", "sysroot"])?;
+    let folder = Path::new(sysroot.trim()).join("lib/rustlib").join(host).join("bin/gcc-ld");
+    ensure!(folder.exists(), "this Rust comes without a linker: {} is not there", folder.display());
+    Ok(folder)
 }
 
 /// Where cargo keeps what it fetched.
