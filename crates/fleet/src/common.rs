@@ -110,6 +110,9 @@ pub(crate) fn explain(mut groups: Vec<Group>, views: &mut [View; 2], kind: &[u32
                     parts.iter().map(|(judges, _)| medians(judges, all)).collect();
                 for ((_, members), middle) in parts.iter().zip(&middles) {
                     take_out(members, middle, &run, all);
+                    for &member in members {
+                        level(&run, &mut all[member]);
+                    }
                 }
             }
         }
@@ -146,6 +149,23 @@ fn take_out(members: &[usize], middle: &[f32], run: &Run, all: &mut [Vec<f32>]) 
                 *value -= middle * share.clamp(0.0, 1.0) as f32;
             }
         }
+    }
+}
+
+/// Puts the median of a member of a slow group in place of what it does in the stretch. Of work that is
+/// bounded, the group shows less of what slows it than of work that is known, and how much less is not
+/// known: a member that does other work for some hours looks slower by itself, and one that is slow by
+/// itself for most of the stretch still does.
+fn level(run: &Run, one: &mut [f32]) {
+    let within = &mut one[run.begin..run.end];
+    let there: Vec<f64> =
+        within.iter().filter(|value| !value.is_nan()).map(|&value| f64::from(value)).collect();
+    if there.is_empty() {
+        return;
+    }
+    let level = median(there) as f32;
+    for value in within.iter_mut().filter(|value| !value.is_nan()) {
+        *value = level;
     }
 }
 
@@ -225,4 +245,71 @@ fn medians(members: &[usize], series: &[Vec<f32>]) -> Vec<f32> {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOWS: usize = 40;
+    const STRETCH: std::ops::Range<usize> = 10..40;
+
+    /// Two views of twelve devices of a slow rack beside 48 others. From outside each shows 0.4, because
+    /// its work is bounded; beside the others of the rack it shows nothing.
+    fn views() -> [View; 2] {
+        let healthy =
+            Healthy { level: 0.05, noise: 0.05, dependence: 1.0, drift: 0.05, degrees: 50.0 };
+        [0.4, 0.0].map(|slow| {
+            let mut all = vec![vec![0.0f32; WINDOWS]; 60];
+            for member in &mut all[..12] {
+                member[STRETCH].fill(slow);
+            }
+            let ratios = Ratios { mean: all.clone(), upper: all };
+            View { ratios, healthy: vec![healthy] }
+        })
+    }
+
+    /// The slow racks of them; what these explain is taken out of the views.
+    fn explained(views: &mut [View; 2]) -> Vec<Common> {
+        let rack = |device: usize| format!("r{}", device / 12);
+        let labels: Vec<FleetLabels> =
+            (0..60).map(|device| [("rack".to_owned(), rack(device))].into()).collect();
+        let kind = vec![0; labels.len()];
+        explain(groups(&labels, &["rack".to_owned()], &kind), views, &kind)
+    }
+
+    #[test]
+    fn a_member_of_a_slow_rack_that_does_other_work_for_hours_is_not_slow_by_itself() {
+        let mut views = views();
+        for View { ratios, .. } in &mut views {
+            for all in [&mut ratios.mean, &mut ratios.upper] {
+                // Work that other racks do shows all of what slows the rack; device 4 is slow besides.
+                all[3][20..26].fill(0.9);
+                all[4][15..40].fill(1.5);
+            }
+        }
+        let common = explained(&mut views);
+        assert_eq!(common.len(), 1);
+        assert_eq!((common[0].group.value.as_str(), common[0].run.begin), ("r0", 10));
+        for View { ratios, .. } in &views {
+            for all in [&ratios.mean, &ratios.upper] {
+                assert!(all[3].iter().all(|value| value.abs() < 1e-6), "{:?}", all[3]);
+                assert!(all[4][STRETCH].iter().all(|value| *value > 1.0), "{:?}", all[4]);
+                assert!(all[4][..10].iter().all(|value| *value == 0.0));
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_slow_group_hours_stay_as_they_are() {
+        let mut views = views();
+        for View { ratios, .. } in &mut views {
+            for all in [&mut ratios.mean, &mut ratios.upper] {
+                all.iter_mut().for_each(|one| one.fill(0.0));
+                all[3][20..26].fill(0.9);
+            }
+        }
+        assert!(explained(&mut views).is_empty());
+        assert_eq!(views[1].ratios.mean[3][19..21], [0.0, 0.9]);
+    }
 }
