@@ -1,8 +1,8 @@
 //! Makes a real disk slow below the program, and waits for the alert in Alertmanager.
 //!
-//! The disk is a loop device over a file on another loop device, which a control group holds down to
-//! little more than the load asks for: from then on requests wait below the disk, where none of its
-//! own limits shows it. Prometheus scrapes the program every ten seconds and Alertmanager gets what
+//! The disk is a loop device over a file on another loop device, of which a control group lets through ten
+//! times what is asked for. Then a neighbour, which the disk does not see, asks the device below for all
+//! that it can get: requests wait below the disk, where none of its own limits shows it. Prometheus scrapes the program every ten seconds and Alertmanager gets what
 //! it fires, as the documentation sets both up. Requests end only when a processor attends to them, so
 //! that the stage waits for one that has time, and says so where none comes.
 
@@ -23,11 +23,13 @@ use testkit::{Capability, LoopDevice, Mounted, Service, Throttle, ThrottledGroup
 const MEMORY: &str = "/dev/shm";
 const LOWER_BYTES: u64 = 1 << 30;
 const UPPER_BYTES: u64 = 512 << 20;
-/// Requests per second that are asked for, and that the disk below is held down to. A control group lets a
-/// tenth of a second's worth through at once: requests that come at random wait only where it is close to
-/// what they ask for. Below that the rate would be the same in every interval, as of a cap.
+const NEIGHBOUR_BYTES: u64 = 64 << 20;
+/// Requests per second that are asked for, and that the device below lets through; and how many the neighbour
+/// has in flight. A limit close to what is asked for would do too, but slowly: a control group lets a tenth of a
+/// second's requests through at once, and a queue at 97 % takes a minute to grow.
 const ASKED: u64 = 200;
-const HELD: u64 = 205;
+const HELD: u64 = 2_000;
+const NEIGHBOUR_DEPTH: u32 = 8;
 /// How long the disk is well before, and how long the alert may take.
 const WELL: Duration = Duration::from_secs(90);
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -53,17 +55,17 @@ pub(super) fn run(binary: &Path, rules: &Path) -> Result<Tried> {
     let lower = LoopDevice::within(Path::new(MEMORY), LOWER_BYTES, 512)?;
     let mounted = Mounted::ext4(lower.path())?;
     let file = mounted.path().join("disk");
+    let neighbours = mounted.path().join("of-a-neighbour");
     // Written, so that reads go to the disk below.
-    let blocks = (UPPER_BYTES >> 20).to_string();
-    child::output(
-        Command::new("dd")
-            .arg(format!("of={}", file.display()))
-            .args(["if=/dev/urandom", "bs=1M", "oflag=direct"])
-            .arg(format!("count={blocks}")),
-        &[0],
-    )?;
+    for (file, bytes) in [(&file, UPPER_BYTES), (&neighbours, NEIGHBOUR_BYTES)] {
+        let mut write = Command::new("dd");
+        write.args(["if=/dev/urandom", "bs=1M", "oflag=direct"]);
+        write.arg(format!("of={}", file.display())).arg(format!("count={}", bytes >> 20));
+        child::output(&mut write, &[0])?;
+    }
     let disk = LoopDevice::over(&file, &["--direct-io=on"])?;
     let group = ThrottledGroup::new()?;
+    group.limit(lower.path(), Throttle::ReadIops, HELD)?;
     println!("  real: {} over {}", disk.path().display(), lower.path().display());
 
     let database = folder.path().join("kept.db");
@@ -98,7 +100,11 @@ pub(super) fn run(binary: &Path, rules: &Path) -> Result<Tried> {
     // What a machine without time showed before is out of sight after the length of a verdict.
     std::thread::sleep(WELL);
     let before = is_active(&alerts)?;
-    group.limit(lower.path(), Throttle::ReadIops, HELD)?;
+    let mut neighbour = group.entered();
+    neighbour.arg(binary).arg("run").arg(&neighbours);
+    neighbour.args(["--rw", "randread", "--bs", "4k", "--iodepth", &NEIGHBOUR_DEPTH.to_string()]);
+    neighbour.args(["--runtime", "1h", "--no-save", "--quiet"]);
+    let neighbour = Service::start(neighbour, &log("neighbour.log"))?;
     let begin = Instant::now();
     let came = until(ALERT, PATIENCE, || is_active(&alerts)).ok();
     let idle_meanwhile = idle_share(begin.elapsed().min(LOOK))?;
@@ -109,7 +115,7 @@ pub(super) fn run(binary: &Path, rules: &Path) -> Result<Tried> {
         .filter(|line| line.starts_with("halfpower_device_verdict_probability{"))
         .filter(|line| !line.ends_with(" 0.0"))
         .collect();
-    group.limit(lower.path(), Throttle::ReadIops, 0)?;
+    drop(neighbour);
     let took = came.map(|()| begin.elapsed().as_secs_f64().min(PATIENCE.as_secs_f64()));
     match took {
         Some(took) => {
@@ -120,7 +126,7 @@ pub(super) fn run(binary: &Path, rules: &Path) -> Result<Tried> {
     println!("  it was there before: {before}; processors idle {:.0} %", 100.0 * idle);
     let good = !before && took.is_some_and(|took| took <= GOAL.as_secs_f64());
     let details = json!({
-        "asked_iops": ASKED, "held_iops": HELD, "alert": ALERT, "fires_after_s": took,
+        "asked_iops": ASKED, "below_iops": HELD, "neighbour_depth": NEIGHBOUR_DEPTH, "alert": ALERT, "fires_after_s": took,
         "goal_s": GOAL.as_secs(), "was_firing_while_well": before, "well_s": WELL.as_secs(),
         "processors_idle_before": idle, "processors_idle_after": idle_meanwhile, "verdicts": shown,
     });

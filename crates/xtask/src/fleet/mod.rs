@@ -135,7 +135,8 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         if reached { "reached" } else { "NOT reached" }
     );
     if !flags.has("--no-keep") {
-        kept::keep("fleet", &kept)?;
+        let name = if flags.has("--variants") { "fleet-variants" } else { "fleet" };
+        kept::keep(name, &kept)?;
     }
     Ok(reached)
 }
