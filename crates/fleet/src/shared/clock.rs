@@ -95,29 +95,30 @@ pub(super) fn all_ahead(traces: &[Trace], step_ns: u64) -> Vec<Measured<Estimate
     let most = traces.iter().map(|it| it.latency.len()).max().unwrap_or(0) as f64;
     let enough = |trace: &Trace| trace.latency.len() as f64 >= AS_MANY * most;
     let reference = traces.iter().position(enough).unwrap_or(0);
-    let pair = |one: usize, other: usize| ahead(&traces[one], &traces[other], step_ns);
-    let mut all: Vec<Measured<Estimate>> = (0..traces.len())
-        .map(|host| match host == reference {
-            true => Measured::Value(Estimate::symmetric(0.0, 0.0, 1)),
-            false => pair(reference, host).map_or_else(Measured::not, |it| Measured::Value(it.0)),
-        })
-        .collect();
-    let mut placed = vec![reference];
-    while placed.len() < traces.len() {
-        let open = (0..traces.len()).filter(|host| !placed.contains(host));
-        let pairs = open.flat_map(|host| placed.iter().map(move |by| (*by, host)));
-        let found = pairs.filter_map(|(by, host)| Some((by, host, pair(by, host).ok()?)));
-        let Some((by, host, (apart, _))) = found.max_by(|a, b| a.2.1.total_cmp(&b.2.1)) else {
-            break;
-        };
-        if let Some(own) = all[by].value().copied() {
-            let error = apart.half_width() + own.half_width();
-            let ahead = Estimate::symmetric(own.value + apart.value, error, apart.n);
-            all[host] = Measured::Value(ahead);
+    let mut all = vec![Measured::not(""); traces.len()];
+    let mut open: Vec<usize> = (0..traces.len()).filter(|host| *host != reference).collect();
+    // Of each open host what the surest of the placed ones shows, and how sure that is.
+    let mut best: Vec<Option<(Estimate, f64)>> = vec![None; traces.len()];
+    let (mut by, mut own) = (reference, Estimate::symmetric(0.0, 0.0, 1));
+    loop {
+        all[by] = Measured::Value(own);
+        for &host in &open {
+            match ahead(&traces[by], &traces[host], step_ns) {
+                Ok((apart, sure)) if best[host].is_none_or(|(_, known)| sure >= known) => {
+                    let error = apart.half_width() + own.half_width();
+                    let ahead = Estimate::symmetric(own.value + apart.value, error, apart.n);
+                    best[host] = Some((ahead, sure));
+                }
+                // Why it cannot be placed by itself.
+                Err(why) if by == reference => all[host] = Measured::not(why),
+                _ => {}
+            }
         }
-        placed.push(host);
+        let found = (0..open.len()).filter_map(|at| Some((at, best[open[at]]?)));
+        let surest = found.max_by(|(_, a), (_, b)| a.1.total_cmp(&b.1));
+        let Some((at, (ahead, _))) = surest else { return all };
+        (by, own) = (open.remove(at), ahead);
     }
-    all
 }
 
 /// By how much the clock of `other` is ahead of that of `first`, and in how many standard errors they move together;
