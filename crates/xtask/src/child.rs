@@ -151,12 +151,41 @@ fn sleep_until(moment: Instant) {
     std::thread::sleep(moment.saturating_duration_since(Instant::now()));
 }
 
-/// Time of all processors that was idle, waiting for I/O or stolen so far, counted in hundredths of
-/// a second (USER_HZ).
+/// What all processors together spent their time on, in hundredths of a second (USER_HZ) and in the order of
+/// the kernel's columns: since the machine started, or since an earlier moment.
+pub(crate) struct ProcessorTime([u64; 8]);
+
+impl ProcessorTime {
+    /// Since the machine started.
+    pub(crate) fn now() -> Result<Self> {
+        let ticks = kernel::read::cpu_ticks(&Roots::default());
+        ticks.map(Self).context("cannot read /proc/stat")
+    }
+
+    /// From then until now.
+    pub(crate) fn since(then: &Self) -> Result<Self> {
+        let now = Self::now()?.0;
+        Ok(Self(std::array::from_fn(|at| now[at].saturating_sub(then.0[at]))))
+    }
+
+    /// Idle or waiting for I/O.
+    pub(crate) fn idle(&self) -> Duration {
+        let [_, _, _, idle, waiting, ..] = self.0;
+        Duration::from_millis(10 * (idle + waiting))
+    }
+
+    /// The share of it that is [idle](Self::idle).
+    pub(crate) fn idle_share(&self) -> f64 {
+        let all: u64 = self.0.iter().sum();
+        self.idle().as_secs_f64() * 100.0 / all.max(1) as f64
+    }
+}
+
+/// Time of all processors that was idle, waiting for I/O or stolen so far.
 fn machine_idle() -> Result<Duration> {
-    let ticks = kernel::read::cpu_ticks(&Roots::default()).context("cannot read /proc/stat")?;
-    let [_, _, _, idle, waiting, _, _, stolen] = ticks;
-    Ok(Duration::from_millis(10 * (idle + waiting + stolen)))
+    let time = ProcessorTime::now()?;
+    let [.., stolen] = time.0;
+    Ok(time.idle() + Duration::from_millis(10 * stolen))
 }
 
 /// Processors that are in use.

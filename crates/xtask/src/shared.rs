@@ -11,9 +11,9 @@
 //! machine that is busy; each case says how long processors were idle. A smoke run asks only that every
 //! step runs and that what does not depend on speed is right.
 
-use crate::{arguments::Arguments, child, kept, place};
-use anyhow::{Context, Result, anyhow, ensure};
-use kernel::Roots;
+use crate::child::{self, ProcessorTime};
+use crate::{arguments::Arguments, kept, place};
+use anyhow::{Result, anyhow, ensure};
 use record::{Observation, Profile, SharedDiagnosis};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -272,11 +272,12 @@ impl Stage {
         draws: &mut Rng,
     ) -> Result<(Vec<String>, Value)> {
         let bursts = bursts(case, self.recorded, draws);
-        let (idle_before, begin) = (idle_s()?, Instant::now());
+        let (time_before, begin) = (ProcessorTime::now()?, Instant::now());
         let before = self.counters()?;
         let recordings = self.recordings(case, &bursts)?;
         let after = self.counters()?;
-        let idle = (idle_s()? - idle_before) / begin.elapsed().as_secs_f64();
+        let idle = ProcessorTime::since(&time_before)?.idle();
+        let idle = idle.as_secs_f64() / begin.elapsed().as_secs_f64();
         let files = self.shifted(case, recordings)?;
         let mut words = String::from("diagnose --json --shared");
         for file in files {
@@ -507,11 +508,4 @@ fn wrong(case: &Case, found: &SharedDiagnosis, counted: &[[f64; 2]], smoke: bool
         wrong.push(format!("the verdicts are {found:?}"));
     }
     wrong
-}
-
-/// Seconds that all processors together were idle so far.
-fn idle_s() -> Result<f64> {
-    let [_, _, _, idle, ..] =
-        kernel::read::cpu_ticks(&Roots::default()).context("cannot read /proc/stat")?;
-    Ok(idle as f64 / 100.0)
 }

@@ -7,9 +7,8 @@
 //! that the stage waits for one that has time, and says so where none comes.
 
 use super::Tried;
-use crate::child;
-use anyhow::{Context as _, Result, bail, ensure};
-use kernel::Roots;
+use crate::child::{self, ProcessorTime};
+use anyhow::{Context as _, Result, ensure};
 use prometheus::Client;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -211,11 +210,7 @@ fn spare_processors() -> Result<Option<f64>> {
 
 /// Share of the processors' time that is idle or waits for I/O, over some time from now.
 fn idle_share(time: Duration) -> Result<f64> {
-    let ticks = || kernel::read::cpu_ticks(&Roots::default()).context("cannot read /proc/stat");
-    let before = ticks()?;
+    let before = ProcessorTime::now()?;
     std::thread::sleep(time.max(Duration::from_secs(1)));
-    let after = ticks()?;
-    let spent: Vec<u64> = after.iter().zip(&before).map(|(now, then)| now - then).collect();
-    let [_, _, _, idle, waiting, ..] = spent[..] else { bail!("/proc/stat has too few columns") };
-    Ok((idle + waiting) as f64 / spent.iter().sum::<u64>().max(1) as f64)
+    Ok(ProcessorTime::since(&before)?.idle_share())
 }

@@ -7,7 +7,7 @@
 //! relocations are packed, which the start-up code of Rust's own musl understands. A release ends at a panic and
 //! has no names of functions, so the tables by which one walks up a stack would serve nobody: a megabyte.
 
-use super::{Dist, output};
+use super::{Dist, output, rust_library, rustc_tells};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,7 +48,7 @@ pub(super) fn build(dist: &Dist) -> Result<PathBuf> {
         .arg("--target-dir")
         .arg(&dist.build)
         .arg("--")
-        .arg(format!("-Clink-arg=-B{}", linker()?.display()))
+        .arg(format!("-Clink-arg=-B{}", linker(&dist.root)?.display()))
         .args(["-Clink-arg=-fuse-ld=lld", "-Clink-arg=-Wl,--icf=all"])
         .args(["-C", "link-arg=-Wl,-z,pack-relative-relocs", "-C"])
         .arg(format!("link-arg=-Wl,-T,{}", dist.root.join(NO_TABLES).display()))
@@ -69,13 +69,8 @@ pub(super) fn build(dist: &Dist) -> Result<PathBuf> {
 }
 
 /// The folder in which Rust's own linker is called as a C compiler calls one.
-fn linker() -> Result<PathBuf> {
-    let asked = |words: &[&str]| output(Command::new("rustc").args(words));
-    let about = asked(&["-vV"])?;
-    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.context("rustc -vV names no host")?;
-    let sysroot = asked(&["--print", "sysroot"])?;
-    let folder = Path::new(sysroot.trim()).join("lib/rustlib").join(host).join("bin/gcc-ld");
+fn linker(root: &Path) -> Result<PathBuf> {
+    let folder = rust_library(root)?.join(rustc_tells(root, "host")?).join("bin/gcc-ld");
     ensure!(folder.exists(), "this Rust comes without a linker: {} is not there", folder.display());
     Ok(folder)
 }

@@ -5,7 +5,7 @@
 //! it is compiled are listed as `excluded`, and their licences do not bind who receives the program. An
 //! expression that holds a licence that nobody has looked at is an error.
 
-use super::{Dist, NAME, VERSION, output, put, sum};
+use super::{Dist, NAME, VERSION, output, put, rust_library, rustc_tells, sum};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -177,20 +177,14 @@ fn others(dist: &Dist, parts: &[Part]) -> Result<Vec<Part>> {
         inside: true,
         texts: Vec::new(),
     };
-    let rustc = output(Command::new("rustc").arg("-vV").current_dir(&dist.root))?;
-    let release = rustc.lines().find_map(|line| line.strip_prefix("release: "));
-    let release = release.context("rustc does not tell its release")?.to_owned();
+    let release = rustc_tells(&dist.root, "release")?;
     let mut others = vec![
         part("rust-std", release.clone(), "MIT OR Apache-2.0"),
         part("llvm-libunwind", release, "Apache-2.0 WITH LLVM-exception"),
     ];
     if dist.target.ends_with("musl") {
-        let sysroot =
-            output(Command::new("rustc").args(["--print", "sysroot"]).current_dir(&dist.root))?;
-        let library = Path::new(sysroot.trim())
-            .join("lib/rustlib")
-            .join(&dist.target)
-            .join("lib/self-contained/libc.a");
+        let library =
+            rust_library(&dist.root)?.join(&dist.target).join("lib/self-contained/libc.a");
         let mut musl = part("musl", musl_version(&std::fs::read(library)?)?, "MIT");
         musl.texts = vec![("COPYRIGHT".to_owned(), MUSL_TEXT.to_owned())];
         others.push(musl);

@@ -154,6 +154,19 @@ fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// What the compiler of these sources says of itself under this name, as `host`.
+fn rustc_tells(root: &Path, name: &str) -> Result<String> {
+    let about = output(Command::new("rustc").arg("-vV").current_dir(root))?;
+    let told = about.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    told.map(str::to_owned).with_context(|| format!("rustc -vV tells no {name}"))
+}
+
+/// Where the parts of that compiler lie, target by target.
+fn rust_library(root: &Path) -> Result<PathBuf> {
+    let folder = output(Command::new("rustc").args(["--print", "sysroot"]).current_dir(root))?;
+    Ok(Path::new(folder.trim()).join("lib/rustlib"))
+}
+
 /// The time that everything carries: `SOURCE_DATE_EPOCH`, else that of the last commit.
 fn epoch(root: &Path) -> Result<u64> {
     let told = match std::env::var("SOURCE_DATE_EPOCH") {
