@@ -89,6 +89,9 @@ pub struct MatchedProfile {
     pub by: MatchedBy,
     /// Why it may not; null where nothing speaks against it.
     pub doubt: Option<String>,
+    /// Why what it measured does not count; absent where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid: Option<String>,
     /// Conditions that the profile states and that are others now: first as profiled, then as
     /// observed. Only what both tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -413,6 +416,8 @@ pub enum NoteCode {
     SplitRequests,
     /// Whether this is the device of the profile is open.
     ProfileDoubtful,
+    /// What the profile measured does not count.
+    ProfileInvalid,
     /// Settings are not those of the profile.
     ConditionsChanged,
     /// The source lacks figures that a conclusion needs.

@@ -62,6 +62,8 @@ pub enum Doubt {
     ConditionsChanged,
     /// The profile is perhaps of another device.
     ProfileMatch,
+    /// What the profile measured does not count.
+    ProfileInvalid,
     /// The profile measured no writes, and there are some beside the reads.
     WritesUnknown,
     /// Requests are quicker than any of the profile's.

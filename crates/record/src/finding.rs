@@ -261,7 +261,13 @@ impl Finding {
     /// Whether none of these says that the numbers are not what was asked for.
     #[must_use]
     pub fn none_invalid(findings: &[Self]) -> bool {
-        findings.iter().all(|finding| finding.severity < Severity::Invalid)
+        Self::first_invalid(findings).is_none()
+    }
+
+    /// The first one for which what it speaks of does not count.
+    #[must_use]
+    pub fn first_invalid(findings: &[Self]) -> Option<&Self> {
+        findings.iter().find(|finding| finding.severity == Severity::Invalid)
     }
 
     /// The same finding with one more number behind it.

@@ -32,6 +32,10 @@ pub struct SharedHost {
     /// Latency of the other hosts while it asks for much over that while it asks for little: above and
     /// below the middle between its mean bytes in the calmest third and in the loudest tenth of the time.
     pub effect: Measured<Estimate>,
+    /// Share of all that the others wait longer (sums of the logarithms of latencies above the median while this host
+    /// asks for little) that lies in the time in which it asks for much, 0 to 1; absent where they never do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explains: Option<f64>,
     /// Intervals of the common time that its recording lacks. They are left out for all hosts.
     #[serde(default, skip_serializing_if = "is_none")]
     pub not_recorded: u64,

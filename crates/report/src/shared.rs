@@ -6,6 +6,9 @@ use crate::page::Tone;
 use crate::story::{Cell, Story, told};
 use record::{SharedDiagnosis, SharedHost};
 
+/// Share of the others' waiting outside of a host's bursts that is worth a word.
+const MUCH_ELSEWHERE: f64 = 0.15;
+
 /// The story of a shared disk.
 #[must_use]
 pub fn shared(document: &SharedDiagnosis) -> Story {
@@ -22,7 +25,6 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
         t.right("latency", |host| Cell::or_empty(host.latency_ns, number::time));
         t.right("QD", |host| number::digits(host.in_flight)).expendable(1);
         t.right("others' latency", |host| effect(host));
-        t.interval(|host| host.effect.value().copied());
     });
     section.note(all_together(&document.hosts));
     for host in &document.hosts {
@@ -43,8 +45,20 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
     }
     section.note(
         "Others' latency: that of the other hosts while this one asks for much, in bytes, over that while \
-         it asks for little.",
+         it asks for little; \"no rise\" where it is not higher by a fifth beyond doubt.",
     );
+    for host in document.hosts.iter().filter(|host| host.slows_others()) {
+        if let Some(elsewhere) =
+            host.explains.map(|share| 1.0 - share).filter(|it| *it > MUCH_ELSEWHERE)
+        {
+            section.note(format!(
+                "{} of what the others wait beyond the usual lies at times at which {} asks for little: another \
+                 host causes that, perhaps one that nobody recorded, or the disk itself.",
+                number::percent(elsewhere),
+                host.host
+            ));
+        }
+    }
     for host in &document.hosts {
         section.note(format!(
             "Clock of {}: {}.",
@@ -52,8 +66,9 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
             told(&host.ahead_s, |ahead| match ahead.half_width() == 0.0 {
                 true => "the others are put on it".to_owned(),
                 false => format!(
-                    "{} s ahead, ±{} s",
-                    number::digits(ahead.value),
+                    "{} s {}, ±{} s",
+                    number::digits(ahead.value.abs()),
+                    if ahead.value < 0.0 { "behind" } else { "ahead" },
                     number::digits(ahead.half_width())
                 ),
             })
@@ -84,12 +99,15 @@ fn headline(document: &SharedDiagnosis) -> String {
     let found = |name: &str| document.hosts.iter().find(|host| host.host == name);
     match document.filled_by.value().and_then(|name| found(name)) {
         Some(host) => {
-            let effect = host.effect.value().map_or(f64::NAN, |effect| effect.value);
             format!(
-                "{} fills the disk: while it asks for much, the others' latency is {} times that while it \
+                "{} fills the disk: while it asks for much, the others' latency is {} that while it \
                  asks for little. It makes {} of the requests and {} of the bytes.{}",
                 host.host,
-                number::digits(effect),
+                told(&host.effect, |effect| {
+                    let [value, low, high] =
+                        [effect.value, effect.low, effect.high].map(number::digits);
+                    format!("{value} times ({low} to {high})")
+                }),
                 number::percent(host.request_share),
                 number::percent(host.byte_share),
                 unsure_clocks(document)
@@ -112,13 +130,13 @@ fn unsure_clocks(document: &SharedDiagnosis) -> String {
     }
 }
 
-/// The others' latency as a ratio, toned by what is sure of it.
+/// The others' latency as a ratio, where it is higher beyond doubt.
 fn effect(host: &SharedHost) -> Cell {
     match host.effect.value() {
         Some(effect) if host.slows_others() => {
             Cell::toned(format!("{} times", number::digits(effect.value)), Tone::Bad)
         }
-        Some(effect) => format!("{} times", number::digits(effect.value)).into(),
+        Some(_) => "no rise".to_owned().into(),
         None => "not measured".to_owned().into(),
     }
 }

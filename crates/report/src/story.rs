@@ -469,7 +469,7 @@ impl Story {
 
     /// The first finding that says that the numbers are not what was asked for.
     pub(crate) fn not_valid(&self) -> Option<&Finding> {
-        self.findings.iter().find(|finding| finding.severity == Severity::Invalid)
+        Finding::first_invalid(&self.findings)
     }
 
     /// Findings, the worst first.

@@ -24,7 +24,7 @@ use testkit::{Capability, LoopDevice, Mounted, Service, Throttle, ThrottledGroup
 use workload::Rng;
 
 pub(crate) const SWITCHES: [&str; 2] = ["--smoke", "--no-keep"];
-pub(crate) const VALUES: [&str; 3] = ["--binary", "--only", "--first"];
+pub(crate) const VALUES: [&str; 4] = ["--binary", "--only", "--first", "--recordings"];
 
 /// Where memory is a file system.
 const MEMORY: &str = "/dev/shm";
@@ -32,8 +32,8 @@ const DISK_BYTES: u64 = 512 << 20;
 const FILE_BYTES: u64 = 96 << 20;
 const HOSTS: [&str; 3] = ["h0", "h1", "h2"];
 /// Requests, and bytes, that the disk does in a second.
-const IOPS: u64 = 200;
-const BYTES_PER_S: u64 = 8_000_000;
+const IOPS: u64 = 600;
+const BYTES_PER_S: u64 = 24_000_000;
 const INTERVAL: Duration = Duration::from_millis(500);
 const INTERVAL_SMOKE: Duration = Duration::from_millis(250);
 /// How long the hosts record: a hundred intervals, and little more than the fewest.
@@ -83,9 +83,9 @@ fn cases() -> Vec<Case> {
     const FINE: &[&str] = &["healthy", "not_the_disk", "not_enough_evidence"];
     const FILLED: &[&str] = &["overloaded", "slow_and_overloaded"];
     let asks = |steady| Asks { steady: Some(steady), bursts: None };
-    let few = asks("--rw randread --bs 4k --rate-iops 20 --arrival poisson --iodepth 64");
-    let more = asks("--rw randread --bs 4k --rate-iops 30 --arrival poisson --iodepth 64");
-    let large = asks("--rw randread --bs 16k --rate-iops 20 --arrival poisson --iodepth 64");
+    let few = asks("--rw randread --bs 4k --rate-iops 60 --arrival poisson --iodepth 64");
+    let more = asks("--rw randread --bs 4k --rate-iops 90 --arrival poisson --iodepth 64");
+    let large = asks("--rw randread --bs 16k --rate-iops 60 --arrival poisson --iodepth 64");
     const DEEP: Option<&str> = Some("--rw randread --bs 4k --iodepth 32");
     let bursts = Asks { steady: None, bursts: DEEP };
     let case = Case {
@@ -97,7 +97,7 @@ fn cases() -> Vec<Case> {
         fills: Some(2),
         verdicts: FILLED,
     };
-    let carried = "--rw randread --bs 4k --rate-iops 60 --arrival poisson --iodepth 64";
+    let carried = "--rw randread --bs 4k --rate-iops 180 --arrival poisson --iodepth 64";
     let large_bursts = Some("--rw randread --bs 64k --iodepth 16");
     vec![
         Case {
@@ -143,6 +143,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         return Ok(true);
     }
     let only: Option<String> = flags.value("--only")?;
+    let recordings: Option<PathBuf> = flags.value("--recordings")?;
     let stage = Stage::new(place::binary(flags.value("--binary")?, smoke)?, smoke)?;
     let mut draws = Rng::new(flags.value("--first")?.unwrap_or(1));
     let (mut good, mut results, mut profiles) = (true, Vec::new(), Vec::new());
@@ -151,7 +152,11 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         cases().iter().filter(|case| is_asked(case)).take(if smoke { 1 } else { usize::MAX })
     {
         let profile = stage.prepare(case, &mut profiles)?;
-        let (wrong, found) = stage.staged(case, profile.as_deref(), &mut draws)?;
+        let staged = stage.staged(case, profile.as_deref(), &mut draws);
+        if let Some(folder) = &recordings {
+            stage.copy_recordings(&folder.join(case.name.replace(' ', "-")))?;
+        }
+        let (wrong, found) = staged?;
         println!(
             "{:40} {}",
             case.name,
@@ -241,9 +246,10 @@ impl Stage {
             "--json",
             "--quiet",
         ]);
-        command.args(["--budget", "40s", "--seed", "1"]);
+        command.args(["--budget", "120s", "--seed", "1"]);
         command.env("HALFPOWER_DB", self.kept.path().join("kept.db"));
-        let profile: Profile = serde_json::from_slice(&child::output(&mut command, &[0, 1])?)?;
+        // One of too few requests says nothing of the disk, and is refused with exit code 1.
+        let profile: Profile = serde_json::from_slice(&child::output(&mut command, &[0])?)?;
         Ok(profile.id)
     }
 
@@ -363,6 +369,19 @@ impl Stage {
                 })
                 .collect()
         })
+    }
+
+    /// Copies what was diagnosed last to a folder, with the profiles: as it was recorded, it can be diagnosed again.
+    fn copy_recordings(&self, folder: &Path) -> Result<()> {
+        std::fs::create_dir_all(folder)?;
+        let files = HOSTS.iter().map(|host| format!("{host}.json"));
+        for file in files.chain(["kept.db".to_owned()]) {
+            let from = self.kept.path().join(&file);
+            if from.exists() {
+                std::fs::copy(from, folder.join(file))?;
+            }
+        }
+        Ok(())
     }
 
     /// The recordings as three hosts would have made them, each with its own clock.

@@ -3,7 +3,7 @@
 //! doubt is printed. Facts that contradict each other exclude a profile, also a chosen one.
 
 use super::fitted_profile::FittedProfile;
-use record::{DeviceFacts, LoopFile, MatchedBy, ObservedDevice, Profile, format_bytes};
+use record::{DeviceFacts, Finding, LoopFile, MatchedBy, ObservedDevice, Profile, format_bytes};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -61,12 +61,15 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
     }
 }
 
-/// The profile that fits best, the latest of equals; `profiles` come in order of time.
+/// The profile that fits best: of equals a valid one, and of those the latest; `profiles` come in order of time.
 pub(super) fn best_fit<'a>(
     device: &ObservedDevice,
     profiles: &'a [Arc<FittedProfile>],
 ) -> Option<&'a Arc<FittedProfile>> {
-    let rank = |fitted: &Arc<FittedProfile>| fit(device, fitted.profile(), false).rank();
+    let rank = |fitted: &Arc<FittedProfile>| {
+        let rank = fit(device, fitted.profile(), false).rank()?;
+        Some((rank, !Finding::none_invalid(&fitted.profile().findings)))
+    };
     let ranked = profiles.iter().rev().filter_map(|fitted| Some((rank(fitted)?, fitted)));
     ranked.min_by_key(|(rank, _)| *rank).map(|(_, fitted)| fitted)
 }

@@ -58,9 +58,9 @@ use interval_totals::{IntervalTotals, OpTally};
 use judge::{Judged, SLOW_FROM, Segment};
 use outstanding::ExcessQueue;
 use record::{
-    Activity, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Doubt, Episode, Interval, MatchedBy,
-    MatchedProfile, Measured, Moment, Note, Observation, ObservedDevice, Verdict, VerdictShare,
-    hex_digest,
+    Activity, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Doubt, Episode, Finding, Interval,
+    MatchedBy, MatchedProfile, Measured, Moment, Note, Observation, ObservedDevice, Verdict,
+    VerdictShare, hex_digest,
 };
 use stats::{Ordered, grouped};
 use std::ops::Range;
@@ -191,6 +191,8 @@ impl<'a> Subject<'a> {
                     time: profile.time.clone(),
                     by,
                     doubt,
+                    invalid: Finding::first_invalid(&profile.findings)
+                        .map(|finding| finding.claim.clone()),
                     differences: device.facts.as_ref().map_or_else(Vec::new, |now| {
                         model::changed_since(profile, now, observation.kernel.as_deref())
                     }),
@@ -357,12 +359,21 @@ impl<'a> Subject<'a> {
         let mut judged: Vec<Judged<'_>> = segments.into_iter().map(judge).collect();
         cross_segment::together(&mut judged);
         let doubt = self.profile.value().and_then(|profile| profile.doubt.as_ref());
+        let invalid = self.profile.value().and_then(|profile| profile.invalid.as_ref());
         for one in &mut judged {
             if let Some(doubt) = doubt.filter(|_| one.judgement.verdict != Verdict::Capped) {
                 one.judgement.against(
                     Verdict::NotEnoughEvidence,
                     Doubt::ProfileMatch,
                     format!("The profile may be of another device: {doubt}."),
+                    "A new profile of this device.",
+                );
+            }
+            if let Some(invalid) = invalid.filter(|_| one.judgement.verdict != Verdict::Capped) {
+                one.judgement.against(
+                    Verdict::NotEnoughEvidence,
+                    Doubt::ProfileInvalid,
+                    format!("The profile is not valid: {invalid}"),
                     "A new profile of this device.",
                 );
             }

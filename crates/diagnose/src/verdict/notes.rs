@@ -55,6 +55,13 @@ pub(crate) fn notes(
         let claim = format!("Whether the profile is of this device is open: {doubt}.");
         note(NoteCode::ProfileDoubtful, claim, &[])
     });
+    let invalid = profile.and_then(|profile| profile.invalid.as_ref()).map(|invalid| {
+        let claim = format!(
+            "The profile is not valid, so that what it expects may be far off: {invalid} `halfpower check` \
+             makes a new one."
+        );
+        note(NoteCode::ProfileInvalid, claim, &[])
+    });
     let told = profile.map(|profile| changed(profile.differences.iter()));
     let settings = told.filter(|told| !told.is_empty()).map(|told| {
         let claim = format!("Not as when the profile was made: {told}.");
@@ -67,6 +74,7 @@ pub(crate) fn notes(
     });
     let notes = [
         doubt,
+        invalid,
         settings,
         pairs().find_map(|(from, to)| sizes_grew(from, to)),
         pairs().find_map(|(from, to)| pattern_changed(from, to)),

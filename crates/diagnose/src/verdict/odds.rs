@@ -106,7 +106,7 @@ pub(super) fn of(doubt: Doubt) -> f64 {
         NeighbourFlushes | Tail | SlowToWake => 0.5,
         IdleWaits | DeviceUnknown | OneOperation | ConstantRatePressed | ProviderLog
         | LimitPartOfTime | PlaceOnMember | MemberUnknown | Neighbour | CompressedFiles
-        | GroupShares | WritesUnknown => 0.3,
+        | GroupShares | WritesUnknown | ProfileInvalid => 0.3,
         Flushes | OwnBursts | TailByCredit | ConstantRateUnpressed => 0.15,
         OthersBesideGroup | SequentialUnknown | WakeUps | ProfileMatch | FullTags
         | BurstsInScheduler | Quicker | ComesAndGoes | MeanAsExpected | NearSlow

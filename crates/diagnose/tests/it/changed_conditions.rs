@@ -5,10 +5,11 @@ use crate::staged::{
     EIGHT, EIGHT_PROFILE, closed, diagnosed, first_advice, has_cause, has_doubt, longest, may_be,
     profiled, reads, seen,
 };
-use diagnose::{Fit, FittedProfile, fit};
+use diagnose::{Fit, FittedProfile, ProfileSet, fit};
 use record::{
-    CauseCode, CgroupShare, Context, CpuStops, DeviceFacts, Doubt, Figure, HistogramSnapshot,
-    LoopFile, NoteCode, Observation, ShareKind, Strategy, Traced, TracedOp, Verdict, bucket_index,
+    CauseCode, CgroupShare, Context, CpuStops, DeviceDiagnosis, DeviceFacts, Doubt, Figure,
+    Finding, FindingCode, HistogramSnapshot, LoopFile, NoteCode, Observation, Profile, ShareKind,
+    Strategy, Traced, TracedOp, Verdict, bucket_index,
 };
 
 /// Facts of a device with this scheduler.
@@ -291,4 +292,31 @@ fn a_busy_counter_in_doubt_is_believed_where_requests_were_there_at_each_moment(
     };
     assert_eq!(found(0), (true, false));
     assert_eq!(found(1), (false, true));
+}
+
+#[test]
+fn a_profile_that_is_not_valid_is_taken_last_and_takes_the_certainty() {
+    let valid = EIGHT_PROFILE.profile().clone();
+    let mut invalid = valid.clone();
+    invalid.id = "of too few requests".to_owned();
+    let claim = "90 of 92 cells saw fewer than 100 requests.";
+    invalid.findings.push(Finding::invalid(FindingCode::TooFewRequests, claim, "More time."));
+    let observation = seen(EIGHT, vec![reads(0, 60, 500)], false);
+    let by = |profiles: &[&Profile]| {
+        let found = ProfileSet::saved(profiles.iter().map(|one| (*one).clone()));
+        found.diagnose(&observation, "test", true).devices.remove(0)
+    };
+    let used = |found: &DeviceDiagnosis| found.profile.value().unwrap().profile_id.clone();
+    // The later one of equals, unless it does not count.
+    let found = by(&[&valid, &invalid]);
+    assert_eq!(used(&found), valid.id);
+    assert!(found.notes.iter().all(|note| note.code != NoteCode::ProfileInvalid));
+    let found = by(&[&invalid]);
+    assert_eq!(used(&found), invalid.id);
+    assert_eq!(found.profile.value().unwrap().invalid.as_deref(), Some(claim));
+    let note = found.notes.iter().find(|note| note.code == NoteCode::ProfileInvalid).unwrap();
+    assert!(note.claim.contains(claim), "{note:?}");
+    let episode = longest(&found);
+    assert!(has_doubt(episode, Doubt::ProfileInvalid), "{episode:#?}");
+    assert!(episode.probability < longest(&by(&[&valid])).probability);
 }

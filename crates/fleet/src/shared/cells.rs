@@ -69,6 +69,12 @@ pub(super) fn on_clock(moment_ns: u64, ahead_ns: i64) -> u64 {
     }
 }
 
+/// The logarithm of a latency, which is no less than what one tick of its counters makes of so many requests: below
+/// that, no tick and one would be a thousand times apart.
+pub(super) fn log_latency(latency_ns: Figure) -> f64 {
+    latency_ns.value.max(latency_ns.resolution).max(1.0).ln()
+}
+
 /// What the intervals say of one stretch, of which the first one touches it; `None` where they do not
 /// cover it.
 fn within(

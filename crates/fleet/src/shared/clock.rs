@@ -8,7 +8,7 @@
 //! Requests in flight are never compared with requests in flight: two hosts that begin their work at the
 //! same minute of their own clocks would be taken for two whose clocks agree.
 
-use super::cells::{Grid, cells, end_ns};
+use super::cells::{Grid, cells, end_ns, log_latency};
 use record::{Estimate, Interval, Measured};
 use stats::mean;
 
@@ -48,7 +48,7 @@ impl Trace {
         let series = |of: &dyn Fn(&Interval) -> Option<f64>| -> Vec<(i64, f64)> {
             all.iter().filter_map(|(at, cell)| Some((*at as i64, of(cell)?))).collect()
         };
-        let latency = series(&|cell| Some(cell.all.latency_ns?.value.max(1.0).ln()));
+        let latency = series(&|cell| Some(log_latency(cell.all.latency_ns?)));
         let waiting = series(&in_flight);
         let floor = FLOOR * mean(&waiting.iter().map(|(_, value)| *value).collect::<Vec<_>>());
         let in_flight = match floor > 0.0 {

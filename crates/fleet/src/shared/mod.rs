@@ -14,14 +14,17 @@ mod cells;
 mod clock;
 mod effect;
 
-use cells::{Grid, cells, end_ns, on_clock, sum};
+use cells::{Grid, cells, end_ns, log_latency, on_clock, sum};
 use clock::{OVERLAP_MIN, Trace, all_ahead};
-use effect::effect;
+use effect::{effect, explained};
 use record::{Estimate, Figure, Interval, Measured, OBSERVATION_SCHEMA, Observation, SharedHost};
 use stats::{mean, median};
 use std::collections::BTreeMap;
 
 const NS: f64 = 1e9;
+
+/// Share of what the others wait longer that has to lie in the bursts of a host that is named.
+const EXPLAINS_MIN: f64 = 0.6;
 
 /// What cannot be put together.
 #[derive(Debug, thiserror::Error)]
@@ -170,6 +173,13 @@ fn filled_by(parts: &[SharedHost]) -> Measured<String> {
             "no host's load makes the latency of the others rise by a fifth or more, or their loads \
              never change",
         ),
+        [only] if only.explains.is_some_and(|share| share < EXPLAINS_MIN) => {
+            Measured::not(format!(
+                "the latency of the others rises while {} asks for much, and most of what they wait is at other times: a \
+             host that nobody recorded loads the disk, or it slows down by itself",
+                only.host
+            ))
+        }
         [only] => Measured::Value(only.host.clone()),
         [first, second, ..] => Measured::not(format!(
             "{} and {} ask for more at the same times, and the recordings do not tell which of them \
@@ -334,7 +344,7 @@ fn part(hosts: &[Host<'_>], place: usize) -> SharedHost {
     };
     let load: Vec<f64> = host.cells.iter().map(|cell| value(cell.all.bytes_per_s)).collect();
     let latencies = |other: &Host<'_>| -> Vec<Option<f64>> {
-        other.cells.iter().map(|cell| Some(cell.all.latency_ns?.value)).collect()
+        other.cells.iter().map(|cell| cell.all.latency_ns.map(log_latency)).collect()
     };
     let others = hosts.iter().enumerate().filter(|(other, _)| *other != place);
     let others: Vec<_> = others.map(|(_, other)| latencies(other)).collect();
@@ -350,6 +360,7 @@ fn part(hosts: &[Host<'_>], place: usize) -> SharedHost {
         request_share: share(|it| it.all.per_s),
         byte_share: share(|it| it.all.bytes_per_s),
         effect: effect(&load, &others),
+        explains: explained(&load, &others),
         not_recorded: host.not_recorded,
     }
 }
@@ -371,14 +382,19 @@ mod tests {
     fn recordings(ahead_s: f64, [calm, loud]: [f64; 2]) -> Vec<Observation> {
         let mut random = SplitMix64::new(11);
         let mut burst = calm;
-        let rates: Vec<[f64; 3]> = (0..400)
+        let rates: Vec<[f64; 4]> = (0..400)
             .map(|_| {
                 if random.unit() < 0.15 {
                     burst = if random.unit() < 0.5 { loud } else { calm };
                 }
-                [100.0, 120.0, 110.0 * burst].map(|rate| rate * (0.1 * random.normal()).exp())
+                [100.0, 120.0, 110.0 * burst, 0.0].map(|rate| rate * (0.1 * random.normal()).exp())
             })
             .collect();
+        observations(&rates, ahead_s, &mut random)
+    }
+
+    /// What three hosts record of the load of four on one queue, of which the third's clock is ahead.
+    fn observations(rates: &[[f64; 4]], ahead_s: f64, random: &mut SplitMix64) -> Vec<Observation> {
         (0..3)
             .map(|host| {
                 let offset = if host == 2 { ahead_s } else { 0.0 };
@@ -416,6 +432,32 @@ mod tests {
                 }
             })
             .collect()
+    }
+
+    /// Recordings of so many seconds, in which a host that nobody recorded bursts as well, and those of the third
+    /// are of so many times its usual rate.
+    fn beside_an_unrecorded_one(
+        seed: u64,
+        seconds: usize,
+        bursts: f64,
+        unrecorded: f64,
+    ) -> Vec<Observation> {
+        let mut random = SplitMix64::new(seed);
+        let mut states = [1.0, 0.0];
+        let rates: Vec<[f64; 4]> = (0..seconds)
+            .map(|_| {
+                for (state, [calm, loud]) in
+                    states.iter_mut().zip([[1.0, bursts], [0.0, unrecorded]])
+                {
+                    if random.unit() < 0.15 {
+                        *state = if random.unit() < 0.4 { loud } else { calm };
+                    }
+                }
+                [100.0, 120.0, 110.0 * states[0], 110.0 * states[1]]
+                    .map(|rate| rate * (0.1 * random.normal()).exp())
+            })
+            .collect();
+        observations(&rates, 0.0, &mut random)
     }
 
     fn names() -> Vec<String> {
@@ -460,6 +502,53 @@ mod tests {
         let found = together(&all, &names(), &[]).unwrap();
         let why = found.filled_by.reason().unwrap_or_default();
         assert!(why.contains("clock of h1") && why.contains("h2 is 7."), "{:?}", found.filled_by);
+    }
+
+    /// Most of the waiting is not of the bursts that are known, though both may meet by chance.
+    #[test]
+    fn a_host_whose_bursts_explain_little_of_the_waiting_is_not_named() {
+        let named = |seeds: u64, bursts: f64, unrecorded: f64| {
+            let of = |seed: u64| {
+                let all = beside_an_unrecorded_one(seed, 300, bursts, unrecorded);
+                let found = together(&all, &names(), &[]).unwrap();
+                let third = found.hosts.iter().find(|host| host.host == "h2").unwrap();
+                (third.slows_others(), found.filled_by.value().is_some(), third.explains)
+            };
+            (0..seeds).map(of).collect::<Vec<_>>()
+        };
+        // It alone, and it beside bursts half as large.
+        for unrecorded in [0.0, 3.0] {
+            let all = named(10, 6.0, unrecorded);
+            assert!(all.iter().all(|(slows, named, _)| *slows && *named), "{all:?}");
+        }
+        let all = named(100, 2.0, 5.0);
+        let met: Vec<_> = all.iter().filter(|(slows, ..)| *slows).collect();
+        let wrong = met.iter().filter(|(_, named, _)| *named).count();
+        assert!(met.len() >= 4 && wrong < met.len(), "{wrong} of {met:?}");
+    }
+
+    /// Counters tick: of few and quick requests some intervals have no tick, and others one.
+    #[test]
+    fn ticks_of_an_idle_disk_hide_no_clock() {
+        let mut all = recordings(7.3, BURSTS);
+        let mut random = SplitMix64::new(5);
+        for interval in all.iter_mut().flat_map(|one| &mut one.intervals) {
+            let latency = interval.all.latency_ns.map_or(0.0, |it| it.value);
+            let tick = 1e5;
+            let seen =
+                if latency > 2e6 { 40.0 * latency } else { tick * (random.unit() * 2.0).floor() };
+            interval.all.latency_ns = Some(Figure::measured(seen, tick));
+        }
+        let found = together(&all, &names(), &[]).unwrap();
+        for host in &found.hosts {
+            let truth = if host.host == "h2" { 7.3 } else { 0.0 };
+            let ahead = host.ahead_s.value().unwrap_or_else(|| panic!("{host:?}"));
+            assert!((ahead.value - truth).abs() <= 0.5, "{host:?}");
+        }
+        assert_eq!(found.filled_by, Measured::Value("h2".to_owned()));
+        // A tick and not no time at all is what it is held against.
+        let third = found.hosts.iter().find(|host| host.host == "h2").unwrap();
+        assert!(third.effect.value().unwrap().value < 2e3, "{third:?}");
     }
 
     /// What one host did not record is no time without load for the disk.
