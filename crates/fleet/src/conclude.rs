@@ -314,7 +314,7 @@ impl Fleet {
                 true,
                 "too few other devices of the same kind, or all of one host or rack, did such work at the same time",
             ),
-            (false, "too few requests: less than three windows could be judged"),
+            (false, "too few requests, or readings: fewer than three windows could be judged"),
         ];
         let out = |alone: bool| -> Vec<usize> {
             let all = 0..self.devices();

@@ -149,7 +149,10 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     if ended_early {
         let count = finished.trials.len();
         let kept = match driver.store() {
-            Some(_) => format!("saved: `halfpower profile show {}`", profile.id),
+            Some(_) => {
+                let show = format!("halfpower profile show {}", profile.id);
+                format!("saved: `{}`", output::saved_by(&show))
+            }
             None => "not saved (--no-save)".to_owned(),
         };
         return Err(interrupted(format!(
@@ -195,6 +198,7 @@ fn next_steps(arguments: &CheckArgs, profile: &Profile, saved: bool) -> Vec<Stri
     let depth = profile.depth_curves.first().and_then(|curve| curve.knee);
     let run = depth
         .map(|depth| format!("halfpower run {target} --rw randread --iodepth {depth}{runtime}"));
-    let show = saved.then(|| format!("halfpower profile show {} --verbose", profile.id));
+    let show = format!("halfpower profile show {} --verbose", profile.id);
+    let show = saved.then(|| output::saved_by(&show));
     run.into_iter().chain(show).collect()
 }

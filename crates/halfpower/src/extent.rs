@@ -43,11 +43,17 @@ impl ExtentArgs {
     }
 }
 
-fn refuse(flag: &str, words: &ArgMatches) -> anyhow::Result<()> {
+/// The command that these words end in, and its own words.
+pub(crate) fn innermost(words: &ArgMatches) -> (&str, &ArgMatches) {
     let (mut command, mut words) = ("halfpower", words);
     while let Some((name, of_it)) = words.subcommand() {
         (command, words) = (name, of_it);
     }
+    (command, words)
+}
+
+fn refuse(flag: &str, words: &ArgMatches) -> anyhow::Result<()> {
+    let (command, words) = innermost(words);
     if NO_PAGE.contains(&command) {
         let text =
             format!("{flag}: `{command}` prints one thing, no more and no less; leave it out");

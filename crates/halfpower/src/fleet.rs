@@ -151,7 +151,7 @@ pub(crate) fn diagnose(
     let reasons = [
         (
             devices.made_of_others,
-            "made of other devices or of memory: what they ask for is counted below",
+            "made of other devices, whose counters are judged instead, or of memory",
         ),
         (
             devices.ambiguous,

@@ -180,7 +180,9 @@ fn series(
 /// What the server answers in JSON.
 fn answer(client: &Client, target: &str) -> anyhow::Result<serde_json::Value> {
     let mut answer: serde_json::Value =
-        serde_json::from_slice(&client.get(target)?).context("the server's answer is no JSON")?;
+        serde_json::from_slice(&client.get(target)?).with_context(|| {
+            format!("the answer to {target} is no JSON; is it the address of a Prometheus server?")
+        })?;
     if let Some(error) = answer.get("error") {
         return Err(anyhow!("the server refused: {error}"));
     }

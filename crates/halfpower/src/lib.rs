@@ -58,6 +58,7 @@ mod zones;
 
 use clap::{CommandFactory, FromArgMatches};
 use cli::Verb;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -86,6 +87,9 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
         None => {
             let words = cli::Cli::command().get_matches();
             let arguments = cli::Cli::from_arg_matches(&words).unwrap_or_else(|error| error.exit());
+            if let Ok(Some(file)) = extent::innermost(&words).1.try_get_one::<PathBuf>("db") {
+                output::set_database(file);
+            }
             arguments.extent.set(&words).and_then(|()| outcome(&arguments))
         }
     };

@@ -14,6 +14,10 @@ use target::{InUse, LineFile, OutputKind};
 /// How much is printed: a property of the process, as its terminal is. Set once, by the command line.
 static EXTENT: OnceLock<Extent> = OnceLock::new();
 
+/// The flag that names the database in commands that are printed, where it was named by a flag: a property
+/// of the process too.
+static DATABASE: OnceLock<String> = OnceLock::new();
+
 /// Columns where the terminal's are not known.
 const DEFAULT_WIDTH: usize = 80;
 
@@ -40,7 +44,21 @@ pub(crate) fn style() -> Style {
     let columns = kernel::terminal_columns().map(usize::from);
     let said = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = columns.or_else(said).unwrap_or(DEFAULT_WIDTH);
-    Style { color: wanted && terminal && !dumb, width, extent: extent() }
+    Style { color: wanted && terminal && !dumb, width, extent: extent(), database: database() }
+}
+
+/// Sets the database that commands are told to look into, which a flag named.
+pub(crate) fn set_database(file: &Path) {
+    let _ = DATABASE.set(format!("--db {}", record::shell_word(&file.to_string_lossy())));
+}
+
+fn database() -> &'static str {
+    DATABASE.get().map_or("", String::as_str)
+}
+
+/// A command that asks for something saved, so that it finds it.
+pub(crate) fn saved_by(command: &str) -> String {
+    format!("{command} {}", database()).trim_end().to_owned()
 }
 
 /// Sets how much is printed, before anything is.

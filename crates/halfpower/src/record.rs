@@ -75,7 +75,8 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
     let (json, saved) = (arguments.save.json, !arguments.save.no_save);
     output::document(json, observation, || output::page(&report::observation(observation)))?;
     if saved && !json && !output::is_quiet() {
-        output::remark(&format!("saved; next: halfpower diagnose {}", observation.id));
+        let next = output::saved_by(&format!("halfpower diagnose {}", observation.id));
+        output::remark(&format!("saved; next: {next}"));
     }
     if !recorded.interrupted {
         return Ok(Verdict::Clean);

@@ -293,7 +293,10 @@ fn run(
     let verdict = save.show(&mut driver, &experiment, &experiment.findings, page)?;
     if end != End::Completed {
         let kept = match driver.store() {
-            Some(_) => format!("`halfpower sweep --resume {}` runs the rest", experiment.id),
+            Some(_) => {
+                let resume = format!("halfpower sweep --resume {}", experiment.id);
+                format!("`{}` runs the rest", output::saved_by(&resume))
+            }
             None => "they are not saved (--no-save)".to_owned(),
         };
         return Err(interrupted(format!("{done} of {total} trials had finished, {kept}")));

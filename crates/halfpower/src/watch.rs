@@ -111,7 +111,8 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Ve
     )?;
     let ended = screen.show(stop)?;
     for id in &ended.recorded {
-        output::remark(&format!("recorded; next: halfpower diagnose {id}"));
+        let next = output::saved_by(&format!("halfpower diagnose {id}"));
+        output::remark(&format!("recorded; next: {next}"));
     }
     ended.outcome?;
     if stop.load(Ordering::Relaxed) {

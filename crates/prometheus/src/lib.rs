@@ -232,23 +232,30 @@ fn header(text: &str) -> Result<(HeaderName, HeaderValue), ClientError> {
 const UNTRUSTED: &str =
     "; a certificate that the system does not trust is named with SSL_CERT_FILE=FILE";
 
+/// What to try where the answer to a greeting of TLS is none.
+const NO_TLS: &str = "; does the server speak plain http:// there?";
+
+/// What TLS says to do about this.
+fn refused(error: &rustls::Error) -> &'static str {
+    match error {
+        rustls::Error::InvalidMessage(_) => NO_TLS,
+        _ => UNTRUSTED,
+    }
+}
+
 /// What happened, and what to try.
 fn explained(error: &ureq::Error) -> String {
+    // What TLS refuses while it connects comes as a failure of the connection.
+    let of_tls = |error: &std::io::Error| error.get_ref()?.downcast_ref().map(refused);
     let hint = match error {
         ureq::Error::HostNotFound => "; the name cannot be resolved",
-        // What TLS refuses while it connects comes as a failure of the connection.
-        ureq::Error::Io(error)
-            if error
-                .get_ref()
-                .is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>) =>
-        {
-            UNTRUSTED
-        }
+        ureq::Error::Io(error) if of_tls(error).is_some() => of_tls(error).unwrap_or_default(),
         ureq::Error::Io(_) | ureq::Error::ConnectionFailed | ureq::Error::Timeout(_) => {
             "; is the server running there?"
         }
         ureq::Error::BodyExceedsLimit(_) => "; ask for a shorter range",
-        ureq::Error::Rustls(_) | ureq::Error::Tls(_) => UNTRUSTED,
+        ureq::Error::Rustls(error) => refused(error),
+        ureq::Error::Tls(_) => UNTRUSTED,
         ureq::Error::Protocol(_) | ureq::Error::Http(_) => "; is it an HTTP server?",
         _ => "",
     };

@@ -2,9 +2,10 @@
 
 use crate::{
     COMPARISON_SCHEMA, Comparison, CostFit, DRIVE_SCHEMA, Diagnosis, DriveTruth, Experiment,
-    FilePlace, LimitsRun, Observation, PLACE_SCHEMA, PREDICTION_SCHEMA, PRICE_SCHEMA,
-    PURCHASE_SCHEMA, PredictionDocument, PriceDocument, Profile, Purchase, REQUESTS_SCHEMA,
-    RequestsSummary, SETTINGS_SCHEMA, Settings, Trial, Validation, WHATIF_SCHEMA, WhatIf, ZoneMap,
+    FLEET_SCHEMA, FilePlace, FleetDiagnosis, LimitsRun, Observation, PLACE_SCHEMA,
+    PREDICTION_SCHEMA, PRICE_SCHEMA, PURCHASE_SCHEMA, PredictionDocument, PriceDocument, Profile,
+    Purchase, REQUESTS_SCHEMA, RequestsSummary, SETTINGS_SCHEMA, SHARED_SCHEMA, Settings,
+    SharedDiagnosis, Trial, Validation, WHATIF_SCHEMA, WhatIf, ZoneMap,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -102,6 +103,10 @@ pub enum SavedDocument {
     Requests(Box<RequestsSummary>),
     /// Where a file lies; never in a database.
     Place(Box<FilePlace>),
+    /// Which disks of a fleet are slow; never in a database.
+    Fleet(Box<FleetDiagnosis>),
+    /// Which host fills a disk of several; never in a database.
+    Shared(Box<SharedDiagnosis>),
 }
 
 impl SavedDocument {
@@ -131,6 +136,8 @@ impl SavedDocument {
             DRIVE_SCHEMA => return read(document).map(Self::Drive),
             REQUESTS_SCHEMA => return read(document).map(Self::Requests),
             PLACE_SCHEMA => return read(document).map(Self::Place),
+            FLEET_SCHEMA => return read(document).map(Self::Fleet),
+            SHARED_SCHEMA => return read(document).map(Self::Shared),
             _ => {}
         }
         let name = schema.strip_prefix("halfpower/").and_then(|rest| rest.split('/').next());

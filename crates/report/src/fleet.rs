@@ -4,7 +4,9 @@
 use crate::number;
 use crate::page::Tone;
 use crate::story::{Cell, Story, joined};
-use record::{Estimate, FleetDevice, FleetDiagnosis, FleetLabels, FleetSlowness, FleetYardstick};
+use record::{
+    Estimate, FleetDevice, FleetDiagnosis, FleetLabels, FleetLeftOut, FleetSlowness, FleetYardstick,
+};
 
 /// Labels that name a device, and are no news of it.
 const NAMES: [&str; 2] = ["instance", "device"];
@@ -25,16 +27,8 @@ pub fn fleet(document: &FleetDiagnosis) -> Story {
     slow(&mut story, document);
     by_profile(&mut story, document);
     kinds(&mut story, document);
-    for one in &document.left_out {
-        let section = story.section("Not judged", "");
-        section.item(format!(
-            "{}: {} ({}{})",
-            of_devices(one.devices),
-            one.reason,
-            one.examples.join(", "),
-            if one.devices as usize > one.examples.len() { ", ..." } else { "" }
-        ));
-    }
+    let reasons: Vec<String> = document.left_out.iter().map(not_judged).collect();
+    story.list("Not judged", "", &reasons);
     let section = story.section("What this takes for granted", "");
     section.item(
         "Devices of one kind are alike: what healthy ones differ by is measured on themselves.",
@@ -61,10 +55,16 @@ pub fn fleet(document: &FleetDiagnosis) -> Story {
     story
 }
 
+/// Devices that were left out, why, and which they are.
+fn not_judged(one: &FleetLeftOut) -> String {
+    let more = if one.devices as usize > one.examples.len() { ", ..." } else { "" };
+    format!("{}: {} ({}{more})", of_devices(one.devices), one.reason, one.examples.join(", "))
+}
+
 fn headline(document: &FleetDiagnosis) -> String {
     let compared: u32 = document.kinds.iter().map(|kind| kind.compared).sum();
     if compared == 0 {
-        return "No device could be held against others; the reasons are below.".to_owned();
+        return "No device could be compared with others; the reasons are below.".to_owned();
     }
     let together: Vec<String> = document
         .common
@@ -82,6 +82,7 @@ fn headline(document: &FleetDiagnosis) -> String {
         .collect();
     let alone = match document.slow.len() {
         0 => None,
+        1 => Some("1 device by itself".to_owned()),
         n => Some(format!("{} by themselves", of_devices(n as u32))),
     };
     let unseen =
@@ -92,7 +93,13 @@ fn headline(document: &FleetDiagnosis) -> String {
     };
     let what: Vec<String> = together.into_iter().chain(alone).chain(own).collect();
     if what.is_empty() {
-        return format!("Of {} compared none was found slow.", of_devices(compared));
+        let devices: u32 = document.kinds.iter().map(|kind| kind.devices).sum();
+        // A slow disk among these would be no news of a page that speaks of the others alone.
+        let unknown = match devices.saturating_sub(compared) {
+            0 => String::new(),
+            others => format!("; {others} could not be compared"),
+        };
+        return format!("Of {} compared none was found slow{unknown}.", of_devices(compared));
     }
     format!("Slow: {}; {} compared.", what.join("; "), of_devices(compared))
 }
@@ -186,7 +193,8 @@ fn slow(story: &mut Story, document: &FleetDiagnosis) {
         t.left("since", |one| since(&one.slow));
         t.left("until", |one| until(&one.slow)).expendable(2);
         t.right("days", |one| days(&one.slow)).expendable(3);
-        t.left("", |one| other(&one.labels)).flexible().expendable(1);
+        // Not flexible: a host that is cut short is not found, and these are in the document.
+        t.left("", |one| other(&one.labels)).expendable(1);
     });
 }
 
@@ -217,14 +225,20 @@ fn kinds(story: &mut Story, document: &FleetDiagnosis) {
     let remark = "devices that are each other's yardstick";
     story.section("Peers", remark).table(&document.kinds, |t| {
         t.left("kind", |kind| {
-            let words = joined(&kind.labels, ", ", |(name, value)| format!("{name} {value}"));
+            // The model last would be the first that a narrow terminal cuts off.
+            let (family, labels): (Vec<_>, Vec<_>) =
+                kind.labels.iter().partition(|(name, _)| name.as_str() == "family");
+            let labels = labels.into_iter().chain(family);
+            let words = joined(labels, ", ", |(name, value)| format!("{name} {value}"));
             if words.is_empty() { "all devices".to_owned() } else { words }
         })
         .flexible();
         t.right("devices", |kind| kind.devices.to_string());
         t.right("compared", |kind| kind.compared.to_string());
-        t.right("healthy ones differ by", |kind| {
-            format!("±{}", number::percent(kind.level_deviation.exp_m1()))
+        t.right("healthy ones differ by", |kind| match kind.compared {
+            // What the deviation is then is where a search for it begins.
+            0 => Cell::from("unknown"),
+            _ => Cell::from(format!("±{}", number::percent(kind.level_deviation.exp_m1()))),
         });
         t.right("slow from", |kind| {
             Cell::or_empty(kind.smallest_ratio, |ratio| format!("{} times", number::digits(ratio)))

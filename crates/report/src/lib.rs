@@ -112,6 +112,9 @@ pub struct Style {
     pub width: usize,
     /// How much of a story is told.
     pub extent: Extent,
+    /// The words that name the database of a saved document in the commands that ask for it, such as
+    /// `--db FILE`; empty where these commands find it without.
+    pub database: &'static str,
 }
 
 /// How much of a story a terminal is told.
@@ -129,6 +132,6 @@ pub enum Extent {
 impl Default for Style {
     /// For a log file: no colour, 80 columns, all of it.
     fn default() -> Self {
-        Self { color: false, width: 80, extent: Extent::Whole }
+        Self { color: false, width: 80, extent: Extent::Whole, database: "" }
     }
 }

@@ -4,6 +4,7 @@ use crate::comparison::comparison;
 use crate::cost_fit::cost_fit;
 use crate::diagnosis::diagnosis;
 use crate::drive::drive;
+use crate::fleet::fleet;
 use crate::limits::limits;
 use crate::observation::observation;
 use crate::place::place;
@@ -14,6 +15,7 @@ use crate::purchase::purchase;
 use crate::requests::requests;
 use crate::set::{experiment, of_trials};
 use crate::settings::settings;
+use crate::shared::shared;
 use crate::story::Story;
 use crate::trial::trial;
 use crate::validation::validation;
@@ -63,6 +65,9 @@ pub fn stories(saved: &[SavedDocument]) -> Vec<Story> {
             SavedDocument::Drive(one) => drive(one),
             SavedDocument::Requests(one) => requests(one),
             SavedDocument::Place(one) => place(one),
+            SavedDocument::Fleet(one) => fleet(one),
+            // The diagnosis in it is in no database, so that its id asks for nothing.
+            SavedDocument::Shared(one) => shared(one).unsaved(""),
         };
         stories.push(story);
     }

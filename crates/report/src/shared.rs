@@ -17,13 +17,13 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
     let section = story.section("Hosts", "whose load the others' latency follows most, first");
     section.table(&document.hosts, |t| {
         t.left("host", |host| host.host.clone()).flexible();
-        t.left("device", |host| host.device.clone());
+        t.left("device", |host| host.device.clone()).expendable(1);
         t.right("IOPS", |host| number::digits(host.per_s));
         t.right("of all", |host| number::percent(host.request_share));
         t.right("MB/s", |host| number::digits(host.bytes_per_s / 1e6));
         t.right("of all", |host| number::percent(host.byte_share));
         t.right("latency", |host| Cell::or_empty(host.latency_ns, number::time));
-        t.right("QD", |host| number::digits(host.in_flight)).expendable(1);
+        t.right("QD", |host| number::digits(host.in_flight)).expendable(2);
         t.right("others' latency", |host| effect(host));
     });
     section.note(all_together(&document.hosts));

@@ -163,7 +163,7 @@ pub(super) fn findings(trial: &Trial) -> Vec<Finding> {
             }
             let mut finding = finding.clone();
             let who =
-                if all { format!("each client, as {}", client.host) } else { client.host.clone() };
+                if all { format!("all clients; {}", client.host) } else { client.host.clone() };
             finding.claim = format!("{who}: {}", finding.claim);
             told.push(finding);
         }

@@ -76,7 +76,7 @@ pub fn terminal(story: &Story, style: &Style) -> String {
             page.heading("To repeat it", "");
             story.commands.iter().take(COMMANDS).for_each(|command| page.command(command));
         }
-        left_out(&mut page, story);
+        left_out(&mut page, story, style);
     } else {
         end(&mut page, story);
     }
@@ -124,7 +124,7 @@ fn line(story: &Story) -> String {
 }
 
 /// What the short page does not show, by name.
-fn left_out(page: &mut Page, story: &Story) {
+fn left_out(page: &mut Page, story: &Story, style: &Style) {
     let count = |severity| {
         story.findings.iter().filter(|finding| finding.severity == severity).count() as f64
     };
@@ -163,7 +163,13 @@ fn left_out(page: &mut Page, story: &Story) {
     let text = format!("--verbose shows {count}: {more}{}", saved.map_or("", |(words, _)| words));
     page.flowing(Vec::new(), 2, &text, Tone::Faint);
     // On a line of its own, so that it can be copied.
-    saved.into_iter().for_each(|(_, command)| page.command(command));
+    let named = |command: &str| with_words(command, style.database);
+    saved.into_iter().for_each(|(_, command)| page.command(&named(command)));
+}
+
+/// A command with more words at its end.
+fn with_words(command: &str, words: &str) -> String {
+    if words.is_empty() { command.to_owned() } else { format!("{command} {words}") }
 }
 
 /// Findings, the most severe first; empty text without any.

@@ -20,4 +20,5 @@ mod views;
 mod watch;
 
 /// Plain text, 80 columns: a log file.
-const LOG: report::Style = report::Style { color: false, width: 80, extent: report::Extent::Whole };
+const LOG: report::Style =
+    report::Style { database: "", color: false, width: 80, extent: report::Extent::Whole };

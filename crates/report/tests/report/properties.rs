@@ -146,7 +146,9 @@ fn no_page_of_a_distorted_record_is_too_wide_or_panics() {
         let trial = distorted(&trials[round % 4], count, &mut choices);
         let width = [0, 80, 91, 100, 250][choices.below(5)];
         let extent = [Extent::Short, Extent::Whole][choices.below(2)];
-        for page in pages(&profile, &trial, &Style { color: false, width, extent }) {
+        for page in
+            pages(&profile, &trial, &Style { color: false, width, extent, ..Style::default() })
+        {
             assert_proper(&page, width.clamp(60, 160));
         }
     }

@@ -7,9 +7,10 @@ use crate::report::{
 };
 use record::{
     Activity, Bytes, Change, Comparison, Confidence, Diagnosis, DriveRank, DriveRow, DriveTruth,
-    Estimate, Excluded, Fill, Finding, FindingCode, LoadState, Locality, Measured, Mix,
-    Observation, Offered, OpKind, PredictedPoint, PredictionDocument, PriceDocument, PriceRow,
-    Purchase, SavedDocument, Setting, Settings, Severity, Sizing, Verdict, WhatIf, WhatIfCase,
+    Estimate, Excluded, FLEET_SCHEMA, Fill, Finding, FindingCode, FleetDiagnosis, LoadState,
+    Locality, Measured, Mix, Observation, Offered, OpKind, PredictedPoint, PredictionDocument,
+    PriceDocument, PriceRow, Purchase, SavedDocument, Setting, Settings, Severity, Sizing, Verdict,
+    WhatIf, WhatIfCase,
 };
 use serde_json::json;
 
@@ -297,6 +298,50 @@ fn a_purchase_says_what_to_buy_first_and_what_another_disk_would_be_worth() {
     }
     let nothing = Purchase { configurations: Vec::new(), ..purchase() };
     assert!(report::purchase(&nothing).headline.starts_with("No configuration"));
+}
+
+/// A fleet of 16 disks of which one could not be compared, and others are made of these.
+fn fleet(compared: u32) -> FleetDiagnosis {
+    let left_out = |reason: &str| json!({"reason": reason, "devices": 1, "examples": ["db sda"]});
+    serde_json::from_value(json!({
+        "schema": FLEET_SCHEMA, "halfpower_version": "0.1.0", "source": "prometheus",
+        "simulated": false, "begin_s": 0, "end_s": 240, "window_s": 60, "devices": 16,
+        "false_share": 0.01, "common": [], "slow": [], "findings": [],
+        "kinds": [{"labels": {"model": "M"}, "devices": 16, "compared": compared,
+            "level_deviation": 0.02, "noise_deviation": 0.01}],
+        "left_out": [left_out("few"), left_out("of memory")],
+    }))
+    .unwrap()
+}
+
+#[test]
+fn a_fleet_says_how_many_disks_it_cannot_tell_of_and_no_spread_of_none() {
+    let page = |compared| {
+        let document = serde_json::to_string(&fleet(compared)).unwrap();
+        let saved = SavedDocument::from_json(&document).unwrap();
+        report::terminal(&report::stories(&[saved]).remove(0), &Style::default())
+    };
+    let some = page(15);
+    assert!(
+        some.contains("Of 15 devices compared none was found slow; 1 could not be compared."),
+        "{some}"
+    );
+    assert!(some.contains("±2 %") && some.matches("Not judged").count() == 1, "{some}");
+    assert!(page(16).contains("none was found slow."), "{}", page(16));
+    let none = page(0);
+    assert!(none.contains("No device could be compared") && none.contains("unknown"), "{none}");
+    assert!(!none.contains('±'), "{none}");
+}
+
+#[test]
+fn a_command_that_asks_for_a_saved_document_names_the_database_that_a_flag_named() {
+    let story = report::profile(&common::fast_profile(), &[]);
+    let page = |database| {
+        let style = Style { extent: Extent::Short, width: 120, database, ..Style::default() };
+        report::terminal(&story, &style)
+    };
+    assert!(page("--db kept.db").contains("--verbose --db kept.db\n"), "{}", page("--db kept.db"));
+    assert!(page("").ends_with("--verbose\n"), "{}", page(""));
 }
 
 /// The stories of documents of many kinds.
