@@ -76,6 +76,7 @@ impl Chunk {
             (Kind::Integer | Kind::Unsigned, Value::Whole(value)) => {
                 self.plain.extend(value.to_le_bytes());
             }
+            (Kind::Integer, Value::Signed(value)) => self.plain.extend(value.to_le_bytes()),
             (Kind::Timestamp, Value::Timestamp(value)) => self.plain.extend(value.to_le_bytes()),
             (Kind::Number, Value::Number(value)) => self.plain.extend(value.to_le_bytes()),
             (Kind::Flag, Value::Flag(value)) => self.push_flag(*value),
