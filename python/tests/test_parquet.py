@@ -15,7 +15,7 @@ from halfpower import tables
 
 from .produced import produced, run
 
-NAMES = ("trials", "intervals", "histograms")
+NAMES = ("trials", "intervals", "histograms", "clients")
 TYPES = {
     tables.TEXT: pyarrow.string(),
     tables.TIME: pyarrow.timestamp("ns", tz="UTC"),
@@ -138,6 +138,9 @@ class Exported(unittest.TestCase):
         documents = []
         for number in range(40):
             trial = json.loads(json.dumps(self.made.trials["mixed"]))
+            trial["clients"] = json.loads(json.dumps(self.made.together["clients"]))
+            trial["parts"] = self.made.together["parts"]
+            trial["clients"]["each"][0]["begin_skew_ns"] = -(2**63) + number
             trial["id"] = f"{number:032x}"
             trial["time"] = f"2026-11-26T21:10:{number:02}.123456789Z" if number % 3 else None
             trial["seed"] = 2**64 - 1 - number
@@ -153,6 +156,19 @@ class Exported(unittest.TestCase):
         groups = pyarrow.parquet.read_metadata(files["histograms"]).num_row_groups
         self.assertGreater(groups, 1)
         self.compare(files, halfpower.open(path))
+
+    def test_a_question_of_shares_is_answered_by_joining_clients_and_trials(self):
+        files = self.export("--all")
+        rows = duckdb.sql(
+            "SELECT client, share, clients.read_ios::DOUBLE / trials.read_ios, clients.depth, trials.depth "
+            f"FROM '{files['clients']}' clients JOIN '{files['trials']}' trials USING (trial_id) "
+            "ORDER BY client"
+        ).fetchall()
+        shares = [client["share"] for client in self.made.together["clients"]["each"]]
+        self.assertEqual(len(rows), 2)
+        for number, (client, share, counted, depth, depth_of_all) in enumerate(rows):
+            self.assertEqual((client, share, depth, depth_of_all), (number, shares[number], 1, 2))
+            self.assertAlmostEqual(share, counted)
 
     def test_percentiles_that_are_not_known_are_null_for_every_reader(self):
         files = self.export(self.made.trials["few"]["id"])

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 use target::Access;
-use trial::{AgreeOnBegin, JobCounters, Part, Ready, TrialError};
+use trial::{AgreeOnBegin, JobCounters, JudgeElsewhere, Part, Ready, TrialError};
 
 /// Time between two signs of life, and between two lines of progress.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_secs(1);
@@ -72,6 +72,7 @@ pub(crate) fn serve_as(
     let out: Out = Arc::new(Mutex::new(Box::new(to)));
     let (asked, requests) = mpsc::channel();
     let (begins, begin) = mpsc::channel();
+    let end = AgreedEnd::default();
     let over = Arc::new(AtomicBool::new(false));
     let heard = Arc::new(Mutex::new(Instant::now()));
     let told = Arc::new(AtomicBool::new(false));
@@ -79,6 +80,7 @@ pub(crate) fn serve_as(
         out: Arc::clone(&out),
         asked,
         begins,
+        end: Arc::clone(&end),
         heard: Arc::clone(&heard),
         stop: stop.clone(),
         told: Arc::clone(&told),
@@ -118,6 +120,7 @@ pub(crate) fn serve_as(
         told,
         terms,
         begin: Arc::new(Mutex::new(begin)),
+        end,
         sets: BTreeMap::new(),
     };
     let served = agent.serve(&requests);
@@ -149,6 +152,7 @@ struct Reader {
     out: Out,
     asked: mpsc::Sender<Request>,
     begins: mpsc::Sender<Begin>,
+    end: AgreedEnd,
     /// When the coordinator was heard last.
     heard: Arc<Mutex<Instant>>,
     stop: StopFlag,
@@ -172,6 +176,10 @@ impl Reader {
                 }
                 Request::Alive => true,
                 Request::Begin { at } => self.begins.send(Begin::At(at)).is_ok(),
+                Request::End { after } => {
+                    *self.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(after);
+                    true
+                }
                 Request::Meet { ahead, idle: false } => {
                     self.begins.send(Begin::Meet(ahead)).is_ok()
                 }
@@ -187,6 +195,26 @@ impl Reader {
             }
         }
         self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// When the window of the trial in progress ends after its begin, once the coordinator has said it.
+type AgreedEnd = Arc<Mutex<Option<Nanos>>>;
+
+/// The coordinator, as it judges the precision of all clients together.
+struct CoordinatorJudge {
+    out: Out,
+    end: AgreedEnd,
+}
+
+impl JudgeElsewhere for CoordinatorJudge {
+    fn tell(&mut self, slices: Vec<u64>, at: Nanos) {
+        // Nobody who reads: the reading thread notices, and ends the run.
+        let _ = say(&self.out, &Reply::Slices { ios: slices, at });
+    }
+
+    fn end(&self) -> Option<Nanos> {
+        *self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -210,6 +238,7 @@ struct Agent {
     told: Arc<AtomicBool>,
     terms: Terms,
     begin: Arc<Mutex<mpsc::Receiver<Begin>>>,
+    end: AgreedEnd,
     sets: BTreeMap<u32, Set>,
 }
 
@@ -286,12 +315,18 @@ impl Agent {
                 Ok(reply)
             }
             Request::Flush { set } => Ok(Reply::Flushed { ms: self.session(set)?.flush()? }),
-            Request::Trial { set, workload, seed, first_job, jobs } => {
+            Request::Trial { set, workload, seed, first_job, jobs, judged } => {
                 let out = Arc::clone(&self.out);
+                // One that came after its trial was over is none of this.
+                *self.end.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                let (judge_out, end) = (Arc::clone(&self.out), Arc::clone(&self.end));
+                let judge = judged.then(|| -> Box<dyn JudgeElsewhere> {
+                    Box::new(CoordinatorJudge { out: judge_out, end })
+                });
                 let counters = Arc::default();
                 let begin = self.agree(&counters);
                 let mut progress = Progress { out, counters, last: Instant::now() };
-                let part = Part { first_job, jobs, begin };
+                let part = Part { first_job, jobs, begin, judge };
                 let made =
                     self.session(set)?.part_of_trial(&workload, seed, part, &mut |share| {
                         progress.tell(share);
@@ -303,9 +338,11 @@ impl Agent {
                 meet(self.terms.barrier.as_ref(), &self.stop).map_err(SessionError::Trial)?;
                 Ok(Reply::Met)
             }
-            Request::Alive | Request::Clock { .. } | Request::Begin { .. } | Request::Stop => {
-                Ok(Reply::Done)
-            }
+            Request::Alive
+            | Request::Clock { .. }
+            | Request::Begin { .. }
+            | Request::End { .. }
+            | Request::Stop => Ok(Reply::Done),
         }
     }
 

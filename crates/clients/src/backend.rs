@@ -1,7 +1,7 @@
 //! The clients as one backend of trials: what a plan asks is dealt out, and what comes back is one
 //! measurement.
 
-use crate::fleet::{Agents, interrupted};
+use crate::fleet::{Agents, Limits, interrupted};
 use crate::link::Link;
 use crate::protocol::Request;
 use crate::split::{Share, split};
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use trial::{Measurement, PartTotals, TrialBackend, TrialError, together};
+use trial::{Measurement, PartTotals, Precision, TrialBackend, TrialError, together};
 
 /// Time that a trial may take beside its own, its ramp and the time that a device may be silent.
 const BESIDE: Duration = Duration::from_secs(60);
@@ -60,7 +60,7 @@ impl TrialBackend for ClientsBackend {
         // Clocks drift by microseconds a second: those of the first trial do for no later one.
         agents.read_clocks(Link::set_clock).map_err(|error| told(&error))?;
         let shares = split(workload, seed, agents.links.len() as u32, self.sharing.0);
-        let set = self.set;
+        let (set, precision) = (self.set, Precision::of(workload));
         let request = |share: &Share| {
             (share.jobs > 0).then(|| Request::Trial {
                 set,
@@ -68,14 +68,15 @@ impl TrialBackend for ClientsBackend {
                 seed: share.seed,
                 first_job: share.first_job,
                 jobs: share.jobs,
+                judged: precision.asked(),
             })
         };
         let requests: Vec<_> = shares.iter().map(request).collect();
         let window = workload.runtime_ns;
         let spans = [window, workload.ramp_ns, workload.stop.io_timeout_ns];
         let longest = spans.iter().fold(BESIDE, |sum, span| sum + Duration::from_nanos(span.0));
-        let trials =
-            agents.trial(&requests, (window, longest), tick).map_err(|error| told(&error))?;
+        let limits = Limits { window, longest, precision };
+        let trials = agents.trial(&requests, limits, tick).map_err(|error| told(&error))?;
         let before: Vec<Reading> = agents.links.iter().map(Reading::of).collect();
         let mut after: Vec<Option<Reading>> = vec![None; shares.len()];
         agents

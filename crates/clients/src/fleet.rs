@@ -5,6 +5,7 @@
 //! error, because nothing was measured; in a trial it is a finding, and what the others measure is kept.
 
 use crate::agent::ALIVE_EVERY;
+use crate::judge::Judge;
 use crate::launch::Launch;
 use crate::link::{Event, Link, Message, Out, say};
 use crate::protocol::{PROTOCOL, Reply, Request};
@@ -15,6 +16,7 @@ use session::{Display, SessionError, StopFlag, VERSION};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+use trial::Precision;
 
 /// Exchanges by which a clock is read before a run, and after it.
 const EXCHANGES: u32 = 16;
@@ -328,14 +330,14 @@ impl Agents {
     }
 
     /// Runs a trial on the agents that have a request: waits until all are ready, agrees on the begin or has
-    /// them meet, and collects what comes back. `longest` is the time that it may take behind its begin.
+    /// them meet, and collects what comes back.
     ///
     /// # Errors
     /// If one cannot begin, or the user interrupts it before.
     pub(crate) fn trial(
         &mut self,
         requests: &[Option<Request>],
-        (window, longest): (Nanos, Duration),
+        limits: Limits,
         tick: &mut dyn FnMut(f64),
     ) -> Result<Trials> {
         for (link, request) in self.links.iter_mut().zip(requests) {
@@ -356,7 +358,7 @@ impl Agents {
             for (link, asked) in self.links.iter_mut().zip(&asked) {
                 link.ask(&Request::Meet { ahead, idle: !asked });
             }
-            return self.gather(&asked, None, (window, longest), tick);
+            return self.gather(&asked, None, limits, tick);
         }
         let trip = self.links.iter().map(|link| link.clock.round_trip_ns).max();
         let lead = LEAD.plus(Nanos(4 * trip.unwrap_or_default().0));
@@ -367,7 +369,7 @@ impl Agents {
                 link.ask(&Request::Begin { at: Nanos(at) });
             }
         }
-        self.gather(&asked, Some(begin), (window, longest), tick)
+        self.gather(&asked, Some(begin), limits, tick)
     }
 
     /// What comes back of a trial that has begun.
@@ -375,11 +377,12 @@ impl Agents {
         &mut self,
         asked: &[bool],
         begin: Option<Nanos>,
-        (window, longest): (Nanos, Duration),
+        Limits { window, longest, precision }: Limits,
         tick: &mut dyn FnMut(f64),
     ) -> Result<Trials> {
         let mut trials: Answers<_> = asked.iter().map(|_| None).collect();
         let mut failed: Vec<(usize, String)> = Vec::new();
+        let mut judge = Judge::new(precision, asked.len());
         let mut stopped = None;
         let (started, silence) = (Instant::now(), self.deadlines.silence);
         loop {
@@ -393,7 +396,11 @@ impl Agents {
                 self.tell_stop();
                 stopped = Some(Instant::now());
             }
-            self.hear(Some(window), |rank, _, reply| match reply {
+            self.hear(Some(window), |rank, at, reply| match reply {
+                Reply::Slices { ios, at: place } => {
+                    let taken = judge.tell(rank, (ios, place), at);
+                    failed.extend(taken.err().map(|why| (rank, why)));
+                }
                 Reply::Trial { trial, totals } => trials[rank] = Some((trial, totals)),
                 Reply::Failed { message, .. } => failed.push((rank, message)),
                 _ => {}
@@ -401,6 +408,7 @@ impl Agents {
             for (rank, message) in failed.drain(..) {
                 self.links[rank].lose(LostKind::Failed, message, Some(window));
             }
+            self.end_where_known(&mut judge, asked, &trials);
             let late =
                 started.elapsed() > longest || stopped.is_some_and(|at| at.elapsed() > silence);
             let lost: Vec<bool> =
@@ -417,6 +425,23 @@ impl Agents {
         }
     }
 
+    /// Names the end of all windows once the sum of what the clients count is known precisely enough.
+    fn end_where_known<T>(&mut self, judge: &mut Judge, asked: &[bool], trials: &Answers<T>) {
+        let here = |link: &&Link| asked[link.rank] && link.lost.is_none();
+        let counted: Vec<_> = self.links.iter().filter(here).collect();
+        // Where one is done by its bytes, what the others do from then on is another load.
+        if counted.iter().any(|link| trials[link.rank].is_some()) {
+            return;
+        }
+        let counted: Vec<_> =
+            counted.iter().map(|link| (link.rank, link.clock.round_trip_ns)).collect();
+        if let Some(after) = judge.end(&counted, MonotonicClock.now()) {
+            for (rank, _) in counted {
+                self.links[rank].ask(&Request::End { after });
+            }
+        }
+    }
+
     /// Ends the trial in progress everywhere.
     pub(crate) fn tell_stop(&mut self) {
         self.links.iter_mut().for_each(|link| link.ask(&Request::Stop));
@@ -428,6 +453,17 @@ impl Drop for Agents {
         // All at once, so that none waits for another to leave.
         self.links.iter_mut().for_each(Link::close);
     }
+}
+
+/// When a trial ends at the latest, and by what sooner.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    /// Length of its window.
+    pub(crate) window: Nanos,
+    /// Time that it may take behind its begin.
+    pub(crate) longest: Duration,
+    /// How precisely the sum of all is to be known.
+    pub(crate) precision: Precision,
 }
 
 /// What came back of a trial, by rank.

@@ -1,7 +1,7 @@
 //! The coordinator against agents that answer as a test wants, on threads of this process.
 
 use crate::agent::{Out, say, tell_intervals};
-use crate::fleet::Agents;
+use crate::fleet::{Agents, Limits};
 use crate::frame::{self, Frame};
 use crate::launch::{JoinedAgent, Launch};
 use crate::protocol::{PROTOCOL, Reply, Request};
@@ -13,7 +13,7 @@ use std::io::BufReader;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
-use trial::{IntervalTotals, JobTotals, PartTotals, Stuck, Window};
+use trial::{IntervalTotals, JobTotals, PartTotals, Precision, Stuck, Window};
 
 /// Longer than any test takes.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -77,9 +77,13 @@ fn start(
     Agents::start(&mut launch, deadlines, &Arc::default(), Box::new(display))
 }
 
+fn limits(window: Nanos) -> Limits {
+    Limits { window, longest: PATIENCE, precision: Precision::of(&Workload::default()) }
+}
+
 fn trial_request(workload: &Workload) -> Option<Request> {
     let workload = Box::new(workload.clone());
-    Some(Request::Trial { set: 0, workload, seed: 1, first_job: 0, jobs: 1 })
+    Some(Request::Trial { set: 0, workload, seed: 1, first_job: 0, jobs: 1, judged: false })
 }
 
 #[test]
@@ -95,7 +99,7 @@ fn an_agent_that_gives_signs_of_life_and_never_gets_ready_is_a_named_error() {
     let mut agents =
         start(vec![quick, stuck], deadlines, ShownWaits::default()).expect("they are there");
     let request = trial_request(&Workload::default());
-    let outcome = agents.trial(&[request.clone(), request], (Nanos(1), PATIENCE), &mut |_| {});
+    let outcome = agents.trial(&[request.clone(), request], limits(Nanos(1)), &mut |_| {});
     let error = outcome.err().expect("it is not ready").to_string();
     assert!(error.starts_with("stuck: it gives signs of life"), "{error}");
     assert!(error.contains("\"begin trial\""), "{error}");
@@ -153,7 +157,7 @@ fn ranks_with_a_barrier_are_told_to_come_once_all_are_ready_and_those_without_jo
             .expect("they are there");
     let request = trial_request(&Workload::default());
     let requests = [request.clone(), request, None];
-    let trials = agents.trial(&requests, (Nanos(1), PATIENCE), &mut |_| {}).expect("it began");
+    let trials = agents.trial(&requests, limits(Nanos(1)), &mut |_| {}).expect("it began");
     assert_eq!(trials.begin, None);
     let back: Vec<bool> = trials.each.iter().map(Option::is_some).collect();
     assert_eq!(back, [true, true, false]);
@@ -164,6 +168,45 @@ fn ranks_with_a_barrier_are_told_to_come_once_all_are_ready_and_those_without_jo
     let mut came = came.lock().expect("nobody panics").clone();
     came.sort_unstable();
     assert_eq!(came, [(0, false), (1, false), (2, true)]);
+}
+
+#[test]
+fn all_are_told_one_end_once_their_sum_is_known_and_the_lost_one_is_not_waited_for() {
+    let ends = Arc::new(Mutex::new(Vec::new()));
+    let client = |number: u64| {
+        let ends = Arc::clone(&ends);
+        agent(&number.to_string(), move |request, out| match request {
+            Request::Trial { .. } => drop(say(out, &Reply::Ready { ahead: Nanos(0) })),
+            Request::Begin { .. } if number == 2 => {
+                let message = "its disk is gone".to_owned();
+                let _ = say(out, &Reply::Failed { message, exit_code: 4 });
+            }
+            Request::Begin { .. } => {
+                // They take turns: neither is known by itself, both together are.
+                let ios = (0..64).map(|slice| 900 + 100 * ((slice + number) % 2)).collect();
+                let _ = say(out, &Reply::Slices { ios, at: Nanos(1_000 + number) });
+            }
+            Request::End { after } => {
+                ends.lock().expect("nobody panics").push(after);
+                let part = tell_intervals(out, long_part(0, 0)).expect("it is heard");
+                let _ = say(out, &part);
+            }
+            _ => {}
+        })
+    };
+    let agents = (0..3).map(client).collect();
+    let mut agents = start(agents, Deadlines::with_silence(PATIENCE), ShownWaits::default())
+        .expect("they are there");
+    let mut asked = Workload::default();
+    asked.stop.precision_ppm = Some(1_000);
+    let limits = Limits { precision: Precision::of(&asked), ..limits(Nanos(1)) };
+    let request = trial_request(&Workload::default());
+    let requests = [request.clone(), request.clone(), request];
+    let trials = agents.trial(&requests, limits, &mut |_| {}).expect("it began");
+    let back: Vec<bool> = trials.each.iter().map(Option::is_some).collect();
+    assert_eq!(back, [true, true, false]);
+    let ends = ends.lock().expect("nobody panics").clone();
+    assert!(ends.len() == 2 && ends[0] == ends[1] && ends[0] > Nanos(1_001), "{ends:?}");
 }
 
 /// A trial of so many intervals, each with as many buckets as a histogram may have.
@@ -222,7 +265,7 @@ fn handed_over(
     let mut workload = Workload { runtime_ns: Nanos(asked), ..Workload::default() };
     workload.stop.interval_ns = Some(Nanos(1));
     let trials = agents
-        .trial(&[trial_request(&workload)], (Nanos(asked), PATIENCE), &mut |_| {})
+        .trial(&[trial_request(&workload)], limits(Nanos(asked)), &mut |_| {})
         .expect("it began");
     let (trial, totals) = trials.each.into_iter().next().flatten().unzip();
     (agents, totals.map(|it| *it), trial.map(|it| *it))

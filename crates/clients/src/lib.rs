@@ -13,6 +13,7 @@ mod fleet;
 #[cfg(test)]
 mod fleet_tests;
 mod frame;
+mod judge;
 mod launch;
 mod link;
 mod protocol;

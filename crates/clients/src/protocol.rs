@@ -14,7 +14,7 @@ use trial::{IntervalTotals, PartTotals};
 
 /// The version of these messages. Documents travel in them, so that programs of two versions do not
 /// talk to each other at all.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Reads a message.
 ///
@@ -101,6 +101,8 @@ pub enum Request {
         first_job: u32,
         /// How many.
         jobs: u32,
+        /// Whether it tells what it counted at each look at the precision, and is told its end.
+        judged: bool,
     },
     /// When its window begins, by the clock of the agent.
     Begin {
@@ -113,6 +115,11 @@ pub enum Request {
         ahead: Nanos,
         /// Whether this one has no jobs in the trial, and only comes.
         idle: bool,
+    },
+    /// When the window of the trial in progress ends, sooner than planned.
+    End {
+        /// The moment, after the begin of the window.
+        after: Nanos,
     },
     /// Ends the trial in progress; what it measured is handed back.
     Stop,
@@ -220,6 +227,13 @@ pub enum Reply {
         ios: u64,
         /// Their bytes.
         bytes: u64,
+    },
+    /// What the slices of the window that are over have counted.
+    Slices {
+        /// The requests of each, from the first.
+        ios: Vec<u64>,
+        /// When that was, after the begin of the window.
+        at: Nanos,
     },
     /// Intervals of a trial that is over, in order, before it itself: of a long run they are longer than a
     /// message may be.

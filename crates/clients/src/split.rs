@@ -42,6 +42,8 @@ pub fn split(whole: &Workload, seed: u64, clients: u32, sharing: TargetSharing) 
         let mut workload = Workload { iodepth, ..whole.clone() };
         // Shares are of one window.
         workload.stop.cut_warm_up = false;
+        // It is asked of all together.
+        workload.stop.precision_ppm = None;
         // What is transferred is said in bytes: passes are over the area of all.
         let bytes = match sharing {
             TargetSharing::Shared => {

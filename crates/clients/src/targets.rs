@@ -106,17 +106,28 @@ impl Opener for Clients {
     }
 
     fn whole(&self, mut spec: Spec) -> Result<Spec> {
-        if !spec.beside.is_empty() {
-            return Err(not_on_clients("--beside"));
-        }
         let refused = [
-            ("--replay", spec.asked.replay.is_some()),
-            ("--raid", spec.asked.array.is_some() || spec.asked.stripe_bytes.is_some()),
-            ("--verify", spec.asked.data == record::Data::Tagged),
-            ("--until-precision", spec.asked.stop.precision_ppm.is_some()),
+            (
+                !spec.beside.is_empty(),
+                "--beside: its window would be one of several on each client; start a second command with --hosts \
+                 at the same time, or leave it out",
+            ),
+            (
+                spec.asked.replay.is_some(),
+                "--replay: a recording is of one machine's requests; replay it on that machine, without --hosts",
+            ),
+            (
+                spec.asked.array.is_some() || spec.asked.stripe_bytes.is_some(),
+                "--raid: the array would be one of each client, whose writes do not wait for those of others; name \
+                 a device that is an array (md, LVM), or leave it out",
+            ),
+            (
+                spec.asked.data == record::Data::Tagged,
+                "--verify: a client knows its own writes alone; verify on one machine, without --hosts",
+            ),
         ];
-        if let Some((flag, _)) = refused.iter().find(|(_, given)| *given) {
-            return Err(not_on_clients(flag));
+        if let Some((_, why)) = refused.iter().find(|(given, _)| *given) {
+            return Err(SessionError::usage(*why));
         }
         let clients = self.count();
         let times = |each: u64| each.saturating_mul(u64::from(clients));
@@ -142,13 +153,6 @@ impl Opener for Clients {
     fn has_default_engine(&self) -> bool {
         self.agents.borrow().links.iter().all(|link| link.default_engine)
     }
-}
-
-fn not_on_clients(flag: &str) -> SessionError {
-    SessionError::Usage(format!(
-        "{flag} is for one machine: what it does or finds cannot be put together from several clients; \
-         leave it out, or --hosts"
-    ))
 }
 
 /// What an agent says of a set.

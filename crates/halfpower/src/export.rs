@@ -1,8 +1,8 @@
 //! `halfpower export`: trials as tables for other programs.
 //!
 //! The places of the files are tried before a trial is read, and no file is replaced before all are
-//! complete: three tables belong together, and a disk that becomes full must not leave two of today and
-//! one of last week.
+//! complete: the tables belong together, and a disk that becomes full must not leave two of today and
+//! two of last week.
 
 use crate::fio_results;
 use crate::output::{self, Verdict};
@@ -27,7 +27,8 @@ const KINDS: [DocumentKind; 3] =
     halfpower export last --parquet tables     the trials of the newest profile or experiment\n  \
     halfpower export --all --parquet tables    every trial of the database\n  \
     halfpower export trial.json 0197f3 --parquet tables\n\n\
-    DIR gets trials.parquet (a row per job), intervals.parquet and histograms.parquet.\n  \
+    DIR gets trials.parquet (a row per job), intervals.parquet, histograms.parquet and\n  \
+    clients.parquet (a row per client of a load from several machines).\n  \
     duckdb -c \"SELECT target, read_iops, read_latency_p99_ns FROM 'tables/trials.parquet'\"")]
 pub(crate) struct ExportArgs {
     /// Ids of trials, profiles or experiments, their beginnings, "last", or JSON files of these.

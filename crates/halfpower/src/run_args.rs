@@ -310,7 +310,7 @@ pub(crate) struct StopArgs {
     /// Ends when the length of the area is transferred so many times.
     #[arg(long, value_name = "N", alias = "loops")]
     pub(crate) passes: Option<u32>,
-    /// Ends when the 95 % interval of the rate is this narrow.
+    /// Ends when the 95 % interval of the rate is this narrow; with --hosts that of all machines together.
     #[arg(long, value_name = "PERCENT", value_parser = ppm)]
     pub(crate) until_precision: Option<u32>,
     /// Reports a start that differs from the rest as part of the result.

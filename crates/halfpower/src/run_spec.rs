@@ -310,13 +310,12 @@ impl RunArgs {
 
     /// A mistake that the parser cannot see, in flags that are no part of the workload.
     pub(crate) fn contradiction(&self) -> Option<String> {
-        let alone = first_given(&[
-            ("--cost-fit", self.cost_fit),
-            ("--cpu-upper", self.cpu_upper),
-            ("--precondition", self.place.precondition),
-        ]);
+        let alone = first_given(&[("--cost-fit", self.cost_fit), ("--cpu-upper", self.cpu_upper)]);
         if let Some(flag) = alone.filter(|_| self.hosts.given()) {
-            return Some(format!("{flag} is for one machine; leave it out, or --hosts"));
+            return Some(format!(
+                "{flag} is about the processors of one machine: run it on one of them, without --hosts, and \
+                 leave it out here"
+            ));
         }
         if self.jobs.start_delay.is_some() {
             let text = "--start-delay is for a job beside the first; write it into its --beside";

@@ -76,7 +76,9 @@ impl Chunk {
             (Kind::Integer | Kind::Unsigned, Value::Whole(value)) => {
                 self.plain.extend(value.to_le_bytes());
             }
-            (Kind::Timestamp, Value::Timestamp(value)) => self.plain.extend(value.to_le_bytes()),
+            (Kind::Integer, Value::Signed(value)) | (Kind::Timestamp, Value::Timestamp(value)) => {
+                self.plain.extend(value.to_le_bytes());
+            }
             (Kind::Number, Value::Number(value)) => self.plain.extend(value.to_le_bytes()),
             (Kind::Flag, Value::Flag(value)) => self.push_flag(*value),
             _ => return false,

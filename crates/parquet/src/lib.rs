@@ -55,6 +55,8 @@ pub enum Value {
     Timestamp(i64),
     /// For [`Kind::Integer`] up to its largest value, and for [`Kind::Unsigned`].
     Whole(u64),
+    /// For [`Kind::Integer`], which may be negative.
+    Signed(i64),
     /// For [`Kind::Number`].
     Number(f64),
     /// For [`Kind::Flag`].
@@ -76,6 +78,12 @@ impl From<u64> for Value {
 impl From<u32> for Value {
     fn from(value: u32) -> Self {
         Self::Whole(value.into())
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Signed(value)
     }
 }
 

@@ -10,7 +10,7 @@
 use crate::{Plan, PlannedTrial, Progress, Saved, describe};
 use record::{
     Arrival, Bytes, CacheMode, Data, DropCache, EngineName, Nanos, Pattern, Preconditioning,
-    SizeShare, StopRules, Trial, Workload, format_bytes,
+    Regions, SizeShare, StopRules, Trial, Workload, format_bytes,
 };
 use workload::derive_seed;
 
@@ -120,6 +120,9 @@ impl PreconditionPlan {
         let room = asked.size_bytes.0.saturating_sub(asked.misalign_bytes.0).max(1);
         let fitting = |bytes: u64| if bytes <= room { bytes } else { asked.max_bs().0 };
         let mut fill = writes(fitting(FILL_BYTES), Pattern::Sequential);
+        // Several clients get a job each: all of the area is written where they get a part of it each, whatever
+        // the run asks of its own jobs.
+        fill.regions = Regions::Own;
         fill.runtime_ns = FILL_TIME;
         fill.stop.passes = Some(FILL_PASSES);
         let mut round = if asked.carries() && asked.replay.is_none() {

@@ -46,6 +46,7 @@ pub fn intervals_csv(trial: &Trial) -> String {
         for value in own.chain(interval_operation_values(interval)) {
             csv.push_str(&match value {
                 Value::Whole(value) => format!(",{value}"),
+                Value::Signed(value) => format!(",{value}"),
                 Value::Number(value) => format!(",{value}"),
                 _ => ",".to_owned(),
             });

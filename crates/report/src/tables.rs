@@ -1,4 +1,5 @@
-//! Trials as tables for other programs: a row per job, per interval and per bucket of a histogram.
+//! Trials as tables for other programs: a row per job, per interval, per bucket of a histogram, and per
+//! client of a load that several machines made.
 //!
 //! Names are those of the JSON, with the operation in front and the unit at the end; what was not
 //! measured is null. All columns are always there, whatever was run, so that the files of many
@@ -8,8 +9,8 @@
 use crate::story::joined;
 use parquet::{Column, Kind, ParquetError, Value, Writer};
 use record::{
-    BUCKETS, DirectionResult, HistogramSnapshot, IntervalDirection, IntervalResult, Measured,
-    SizeShare, TimeSummary, Trial, TrialResult, bucket_high, bucket_low,
+    BUCKETS, Client, Clients, DirectionResult, HistogramSnapshot, IntervalDirection,
+    IntervalResult, Measured, SizeShare, TimeSummary, Trial, TrialResult, bucket_high, bucket_low,
 };
 use serde::Serialize;
 use thiserror::Error;
@@ -19,7 +20,7 @@ const TABLES_VERSION: u32 = 1;
 /// The program's name as the writer of a file, before its version.
 pub const CREATED_BY: &str = "halfpower version ";
 /// Names of the tables and of their files, without `.parquet`.
-pub const TABLES: [&str; 3] = ["trials", "intervals", "histograms"];
+pub const TABLES: [&str; 4] = ["trials", "intervals", "histograms", "clients"];
 
 /// The operations whose columns stand side by side.
 pub(crate) const OPERATIONS: [&str; 4] = ["read", "write", "trim", "flush"];
@@ -135,6 +136,66 @@ const BUCKET: [(&str, Kind); 5] = [
     ("ios", Integer),
 ];
 
+/// What each client did, and how its clock lies.
+const CLIENT: [Quantity<Client>; 18] = [
+    ("host", Text, |it| it.host.as_str().into()),
+    ("hostname", Text, |it| it.hostname.as_str().into()),
+    ("part_id", Text, |it| it.trial_id.as_deref().into()),
+    ("first_job", Integer, |it| it.first_job.into()),
+    ("jobs", Integer, |it| it.jobs.into()),
+    ("depth", Integer, |it| it.depth.into()),
+    ("share", Number, |it| it.share.into()),
+    ("iops_per_job", Number, |it| it.iops_per_job.into()),
+    ("begin_skew_ns", Integer, |it| it.begin_skew_ns.into()),
+    ("clock_offset_ns", Integer, |it| it.clock.offset_ns.into()),
+    ("clock_error_ns", Integer, |it| it.clock.error_ns.0.into()),
+    ("clock_round_trip_ns", Integer, |it| it.clock.round_trip_ns.0.into()),
+    ("clock_drift_ns", Integer, |it| it.clock.drift_ns.into()),
+    ("lost", Text, |it| it.lost.as_ref().map(|lost| word(lost.kind)).into()),
+    ("lost_reason", Text, |it| it.lost.as_ref().map(|lost| lost.reason.as_str()).into()),
+    ("lost_until_ns", Integer, |it| {
+        it.lost.as_ref().and_then(|lost| Some(lost.until_ns?.0)).into()
+    }),
+    ("lost_ios", Integer, |it| it.lost.as_ref().map(|lost| lost.ios).into()),
+    ("lost_bytes", Integer, |it| it.lost.as_ref().map(|lost| lost.bytes).into()),
+];
+
+/// What holds of all clients of a trial: the same in each of their rows.
+const TOGETHER: [Quantity<Clients>; 7] = [
+    ("clients", Integer, |it| (it.each.len() as u64).into()),
+    ("sharing", Text, |it| word(it.sharing).into()),
+    ("begun_by", Text, |it| it.begun_by.map(word).into()),
+    ("start_spread_ns", Integer, |it| it.start_spread_ns.map(|spread| spread.0).into()),
+    ("start_spread_error_ns", Integer, |it| it.start_spread_error_ns.map(|error| error.0).into()),
+    ("common_window_ns", Integer, |it| it.common_window_ns.map(|window| window.0).into()),
+    ("jain_index", Number, |it| it.jain_index.into()),
+];
+
+/// What of [`TRIAL`] is said of the own trial of a client. What was asked is the same for all, and stands in
+/// the row of the trial.
+const OF_PART: [&str; 20] = [
+    "valid",
+    "findings",
+    "target",
+    "target_size_bytes",
+    "device",
+    "model",
+    "duration_ns",
+    "ended_by",
+    "unanswered",
+    "concurrency",
+    "cpu_user_ms",
+    "cpu_system_ms",
+    "cpu_lower_us_per_io",
+    "device_counters_of",
+    "device_ios",
+    "device_bytes",
+    "device_merges",
+    "device_busy_ms",
+    "device_concurrency",
+    "harness_ceiling_iops",
+];
+
 /// A trial that the tables cannot hold.
 #[derive(Debug, Error)]
 pub enum TableError {
@@ -167,7 +228,7 @@ pub enum TableError {
 /// The tables of trials, which are added one by one.
 #[derive(Debug)]
 pub struct TrialTables {
-    writers: [Writer; 3],
+    writers: [Writer; 4],
     trials: usize,
 }
 
@@ -191,17 +252,18 @@ impl Default for TrialTables {
             |rest: Vec<Column>| Writer::new(of_job.map(named).into_iter().chain(rest).collect());
         let mut trials = vec![named(("time", Timestamp))];
         trials.extend(columns("", &TRIAL));
-        for operation in OPERATIONS {
-            trials.extend(columns(&format!("{operation}_"), &DIRECTION));
-            for (name, _) in DIRECTION_TIMES {
-                trials.extend(columns(&format!("{operation}_{name}_"), &SUMMARY));
-            }
-        }
+        trials.extend(operation_columns());
         let mut intervals = vec![named(("target", Text))];
         intervals.extend(columns("", &INTERVAL));
         intervals.extend(interval_operation_columns());
         let histograms = BUCKET.map(named).to_vec();
-        Self { writers: [table(trials), table(intervals), table(histograms)], trials: 0 }
+        let mut clients = [("trial_id", Text), ("client", Integer)].map(named).to_vec();
+        clients.extend(columns("", &CLIENT));
+        clients.extend(columns("", &TOGETHER));
+        clients.extend(of_part().map(|(name, kind, _)| named((name, *kind))));
+        clients.extend(operation_columns());
+        let writers = [table(trials), table(intervals), table(histograms), Writer::new(clients)];
+        Self { writers, trials: 0 }
     }
 }
 
@@ -214,6 +276,7 @@ impl TrialTables {
         for (index, job) in (0..).map_while(|index| Some((index, trial.job(index)?))) {
             self.add_job(index as u64, &job)?;
         }
+        self.add_clients(trial)?;
         self.trials += 1;
         Ok(())
     }
@@ -228,17 +291,12 @@ impl TrialTables {
         let of_job: [Value; 2] = [job.id.as_str().into(), index.into()];
         let row = |rest: Vec<Value>| of_job.iter().cloned().chain(rest).collect::<Vec<Value>>();
         let too_large = |cause| TableError::Value { id: job.id.clone(), cause };
-        let [trials, intervals, histograms] = &mut self.writers;
+        let [trials, intervals, histograms, _] = &mut self.writers;
 
         let time = job.time.as_deref().map(|time| nanoseconds(&job.id, time)).transpose()?;
         let mut values = vec![time.map_or(Value::Null, Value::Timestamp)];
         values.extend(values_of(&TRIAL, Some(job)));
-        for direction in operations(&job.result) {
-            values.extend(values_of(&DIRECTION, direction));
-            for (_, times) in DIRECTION_TIMES {
-                values.extend(values_of(&SUMMARY, direction.and_then(times)));
-            }
-        }
+        values.extend(operation_values(Some(&job.result)));
         trials.row(&row(values)).map_err(too_large)?;
 
         let target = target_names(job);
@@ -266,6 +324,23 @@ impl TrialTables {
         Ok(())
     }
 
+    /// A row for each client, also for one that has no result.
+    fn add_clients(&mut self, trial: &Trial) -> Result<(), TableError> {
+        let [.., table] = &mut self.writers;
+        let Some(clients) = &trial.clients else { return Ok(()) };
+        for (rank, client) in clients.each.iter().enumerate() {
+            let part = trial.part(rank);
+            let mut values: Vec<Value> = vec![trial.id.as_str().into(), client.rank.into()];
+            values.extend(values_of(&CLIENT, Some(client)));
+            values.extend(values_of(&TOGETHER, Some(&**clients)));
+            values.extend(of_part().map(|(_, _, value)| part.map_or(Value::Null, value)));
+            values.extend(operation_values(part.map(|part| &part.result)));
+            let too_large = |cause| TableError::Value { id: trial.id.clone(), cause };
+            table.row(&values).map_err(too_large)?;
+        }
+        Ok(())
+    }
+
     /// The files, in the order of [`TABLES`].
     #[must_use]
     pub fn finish(self, halfpower_version: &str) -> Vec<TableFile> {
@@ -286,6 +361,35 @@ fn columns<T>(prefix: &str, quantities: &[Quantity<T>]) -> Vec<Column> {
 
 fn values_of<T>(quantities: &[Quantity<T>], of: Option<&T>) -> Vec<Value> {
     quantities.iter().map(|(_, _, value)| of.map_or(Value::Null, value)).collect()
+}
+
+/// The quantities of [`OF_PART`].
+fn of_part() -> impl Iterator<Item = &'static Quantity<Trial>> {
+    TRIAL.iter().filter(|(name, ..)| OF_PART.contains(name))
+}
+
+/// The columns of the operations of a trial.
+fn operation_columns() -> Vec<Column> {
+    let of = |operation: &str| {
+        let mut all = columns(&format!("{operation}_"), &DIRECTION);
+        for (name, _) in DIRECTION_TIMES {
+            all.extend(columns(&format!("{operation}_{name}_"), &SUMMARY));
+        }
+        all
+    };
+    OPERATIONS.into_iter().flat_map(of).collect()
+}
+
+/// Their values; null where there is no result.
+fn operation_values(result: Option<&TrialResult>) -> Vec<Value> {
+    let of = |direction: Option<&DirectionResult>| {
+        let mut all = values_of(&DIRECTION, direction);
+        for (_, times) in DIRECTION_TIMES {
+            all.extend(values_of(&SUMMARY, direction.and_then(times)));
+        }
+        all
+    };
+    result.map_or([None; 4], operations).into_iter().flat_map(of).collect()
 }
 
 /// The columns of the operations of an interval.

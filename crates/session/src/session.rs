@@ -187,7 +187,11 @@ impl Session {
         let writing = workload.by_targets().filter(|(_, job)| job.writes() || prepared);
         let areas = writing.flat_map(|(set, workload)| {
             let written = self.handles_of(set).iter().filter(|handle| handle.writable);
-            written.map(|handle| (&handle.facts, area_on(workload, &handle.facts)))
+            // What clients wrote before the run, their own documents do not say.
+            let there = self.elsewhere.as_ref().filter(|there| prepared && there.writable());
+            let of_clients = there.into_iter().flat_map(|_| &self.targets);
+            let written = written.map(|handle| &handle.facts).chain(of_clients);
+            written.map(|facts| (facts, area_on(workload, facts)))
         });
         let mut destroyed = Vec::new();
         add_new(

@@ -44,7 +44,7 @@ pub use measurement::{
 };
 pub use own_engine::{OwnEngine, add_own_engines};
 pub use part::{AgreeOnBegin, Part, PartTotals, Ready, together};
-pub use precision::Precision;
+pub use precision::{JudgeElsewhere, Precision};
 pub use read_back::not_read_back;
 pub use real::{RealBackend, try_engines};
 pub use rebuild::rebuild_result;

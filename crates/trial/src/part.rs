@@ -6,7 +6,7 @@
 //! histograms bucket by bucket, slices by their place in the window. Rejected: a document made of the
 //! documents of the parts, whose percentiles could only be averaged.
 
-use crate::{JobCounters, JobTotals, Measurement, Stuck, TrialError, Window};
+use crate::{JobCounters, JobTotals, JudgeElsewhere, Measurement, Stuck, TrialError, Window};
 use engine::{ProbeFacts, ProbeSample, Processors};
 use record::{EndedBy, Harness, Nanos, Workload};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,8 @@ pub struct Part {
     pub jobs: u32,
     /// Asked once, when it is ready.
     pub begin: AgreeOnBegin,
+    /// Who finds that all parts together are known precisely enough, where that ends the run.
+    pub judge: Option<Box<dyn JudgeElsewhere>>,
 }
 
 impl Part {

@@ -204,8 +204,9 @@ impl RealBackend {
             }
         };
         let Watcher { stop, tick } = watcher;
-        let begin = part.map(|part| part.begin);
-        let driver = Driver { probe: self.probe.as_mut(), begin, stop, tick };
+        let (begin, judge) = part.map(|part| (part.begin, part.judge)).unzip();
+        let judge = judge.flatten();
+        let driver = Driver { probe: self.probe.as_mut(), begin, judge, stop, tick };
         let measurement = driver.run(crews, rebuild, &endings)?;
         Ok(self.completed(workload, measurement))
     }

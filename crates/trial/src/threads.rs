@@ -6,7 +6,7 @@
 //! ignores it).
 
 use crate::legs::Legs;
-use crate::precision::Precision;
+use crate::precision::{EnoughSeen, JudgeElsewhere};
 use crate::read_back::{self, not_read_back, read_back};
 use crate::rebuild::RebuildCrew;
 use crate::run_plan::{Leaving, RunPlan, setup_of, sleep_until};
@@ -185,6 +185,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) probe: &'a mut dyn Probe,
     /// Who says when a part of a larger run begins.
     pub(crate) begin: Option<AgreeOnBegin>,
+    /// Who judges the precision of that run.
+    pub(crate) judge: Option<Box<dyn JudgeElsewhere>>,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) tick: &'a mut dyn FnMut(f64),
 }
@@ -245,7 +247,7 @@ impl Driver<'_> {
             stop: self.stop,
             endings,
             finished: vec![false; jobs],
-            precision: Precision::of(&first),
+            enough: EnoughSeen::of(&first, self.judge.take()),
         };
         let watched = watch.run(at_rest, self.probe, self.tick);
         let mut collected = Vec::new();

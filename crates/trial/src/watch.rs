@@ -1,7 +1,7 @@
 //! The thread that waits for the jobs: it reads the counters, looks at the precision, and notices
 //! a device that has fallen silent.
 
-use crate::precision::Precision;
+use crate::precision::EnoughSeen;
 use crate::{Control, JobCounters, SEGMENTS, SLICES_PER_SEGMENT};
 use engine::{Clock, JobClock, Probe, ProbeSample};
 use record::{EndedBy, Nanos};
@@ -34,7 +34,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) endings: &'a mpsc::Receiver<u32>,
     /// By the number of a job among those of all groups.
     pub(crate) finished: Vec<bool>,
-    pub(crate) precision: Precision,
+    pub(crate) enough: EnoughSeen,
 }
 
 pub(crate) struct Watched {
@@ -92,6 +92,7 @@ impl Watch<'_> {
                 return false;
             }
             tick(now.since(window.begin).0 as f64 / length);
+            let time = time.min(self.control().end());
             self.listen(time.since(now).min(TICK).min(self.until_look(now)));
         }
     }
@@ -126,8 +127,10 @@ impl Watch<'_> {
             self.groups.iter().for_each(|group| group.control.end_at(Nanos(0), None));
         }
         let first = &self.groups[0];
-        if first.control.end() > now && self.precision.reached(&first.counters) {
-            first.control.end_at(now, Some(EndedBy::Precision));
+        if first.control.end() > now
+            && let Some(end) = self.enough.end(&first.counters, first.control.window(), now)
+        {
+            first.control.end_at(end, Some(EndedBy::Precision));
         }
         let jobs = self.groups.iter().flat_map(|group| {
             group.counters.iter().map(|counters| (counters.silence(now), group.io_timeout))
@@ -147,7 +150,7 @@ impl Watch<'_> {
 
     /// How long until the slices of the next look are over.
     fn until_look(&self, now: Nanos) -> Nanos {
-        let Some(look) = self.precision.next_look() else { return TICK };
+        let Some(look) = self.enough.next_look() else { return TICK };
         let over = self.control().window().slice_begin(look);
         // A moment later, so that the jobs have passed that boundary; not at once again after it.
         over.plus(self.control().window().slice_length()).since(now).max(Nanos(1_000_000))

@@ -134,6 +134,10 @@ class Results:
         """A row per bucket of the latencies of a trial."""
         return self.frame("histograms", of)
 
+    def clients(self, of=None):
+        """A row per client of a trial that several machines made: its share, its rates, its clock."""
+        return self.frame("clients", of)
+
     def profiles(self):
         """A row per cell of a profile: a workload, and what its trials came to."""
         return self.frame("profiles")

@@ -210,12 +210,14 @@ _TRIAL = _OF_JOB + [
     Column("device_concurrency", NUMBER, _measured("device_counters", "concurrency")),
     Column("harness_ceiling_iops", NUMBER, _measured("harness", "ceiling_iops")),
 ]
+_OF_OPERATIONS = []
 for _name in _OPERATIONS:
     _of = _path("result", _name, absent=(_name,))
-    _TRIAL += _columns(f"{_name}_", _of, _DIRECTION)
+    _OF_OPERATIONS += _columns(f"{_name}_", _of, _DIRECTION)
     for _times in ("latency", "completion"):
         _of_times = _path("result", _name, f"{_times}_ns", absent=(_name,))
-        _TRIAL += _columns(f"{_name}_{_times}_", _of_times, _SUMMARY)
+        _OF_OPERATIONS += _columns(f"{_name}_{_times}_", _of_times, _SUMMARY)
+_TRIAL += _OF_OPERATIONS
 
 
 def _intervals(trial):
@@ -256,6 +258,74 @@ _BUCKET = _OF_JOB + [
     Column("low_ns", INTEGER, lambda row: histogram.bucket_low(row["bucket"])),
     Column("high_ns", INTEGER, lambda row: histogram.bucket_high(row["bucket"])),
     Column("ios", INTEGER, _path("ios")),
+]
+
+# Clients of a trial that several machines made
+
+#: What of a trial is said of the part of a client.
+_OF_PART = (
+    "valid",
+    "findings",
+    "target",
+    "target_size_bytes",
+    "device",
+    "model",
+    "duration_ns",
+    "ended_by",
+    "unanswered",
+    "concurrency",
+    "cpu_user_ms",
+    "cpu_system_ms",
+    "cpu_lower_us_per_io",
+    "device_counters_of",
+    "device_ios",
+    "device_bytes",
+    "device_merges",
+    "device_busy_ms",
+    "device_concurrency",
+    "harness_ceiling_iops",
+)
+
+
+def _clients(trial):
+    """The clients of a trial, each with its own part of it, if it has one."""
+    together = trial.get("clients")
+    parts = {part["id"]: part for part in trial.get("parts", [])}
+    for client in together["each"] if together else []:
+        part = parts.get(client["trial_id"])
+        yield dict(client, id=trial["id"], together=together, part=part)
+
+
+_CLIENT = [
+    Column("trial_id", TEXT, _path("id")),
+    Column("client", INTEGER, _path("rank")),
+    Column("host", TEXT, _path("host")),
+    Column("hostname", TEXT, _path("hostname")),
+    Column("part_id", TEXT, _path("trial_id")),
+    Column("first_job", INTEGER, _path("first_job")),
+    Column("jobs", INTEGER, _path("jobs")),
+    Column("depth", INTEGER, _path("depth", absent=("depth",))),
+    Column("share", NUMBER, _path("share")),
+    Column("iops_per_job", NUMBER, _path("iops_per_job")),
+    Column("begin_skew_ns", INTEGER, _path("begin_skew_ns")),
+    Column("clock_offset_ns", INTEGER, _path("clock", "offset_ns")),
+    Column("clock_error_ns", INTEGER, _path("clock", "error_ns")),
+    Column("clock_round_trip_ns", INTEGER, _path("clock", "round_trip_ns")),
+    Column("clock_drift_ns", INTEGER, _path("clock", "drift_ns")),
+    Column("lost", TEXT, _path("lost", "kind")),
+    Column("lost_reason", TEXT, _path("lost", "reason")),
+    Column("lost_until_ns", INTEGER, _path("lost", "until_ns")),
+    Column("lost_ios", INTEGER, _path("lost", "ios")),
+    Column("lost_bytes", INTEGER, _path("lost", "bytes")),
+    Column("clients", INTEGER, lambda client: len(client["together"]["each"])),
+    Column("sharing", TEXT, _path("together", "sharing")),
+    Column("begun_by", TEXT, _path("together", "begun_by", absent=("begun_by",))),
+    Column("start_spread_ns", INTEGER, _path("together", "start_spread_ns")),
+    Column("start_spread_error_ns", INTEGER, _path("together", "start_spread_error_ns")),
+    Column("common_window_ns", INTEGER, _path("together", "common_window_ns")),
+    Column("jain_index", NUMBER, _path("together", "jain_index")),
+    *_columns("", _path("part"), [column for column in _TRIAL if column.name in _OF_PART]),
+    *_columns("", _path("part"), _OF_OPERATIONS),
 ]
 
 # Profiles
@@ -464,6 +534,7 @@ TABLES = {
     "trials": Spec("trial", _TRIAL, _jobs),
     "intervals": Spec("trial", _INTERVAL, _intervals),
     "histograms": Spec("trial", _BUCKET, _buckets),
+    "clients": Spec("trial", _CLIENT, _clients),
     "profiles": Spec("profile", _CELL, _cells),
     "observations": Spec("observation", _OBSERVED, _observed),
     "diagnoses": Spec("diagnosis", _EPISODE, _episodes),

@@ -1,7 +1,7 @@
 //! One load from several machines, whose agents are children of this test.
 
 use crate::program::{Outcome, Running, found, halfpower_in, program};
-use record::{FindingCode, LostKind, TargetSharing, Trial};
+use record::{EndedBy, FindingCode, LostKind, TargetSharing, Trial};
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -199,6 +199,69 @@ fn an_agent_writes_nothing_that_the_coordinator_was_not_allowed_to() {
     let trial = printed(&stage.run(more));
     assert_eq!(trial.result.write.as_ref().unwrap().bytes, 64 << 10);
     assert_ne!(std::fs::read(stage.path().join("big")).unwrap(), before);
+}
+
+#[test]
+fn a_run_by_precision_ends_on_all_clients_by_what_they_counted_together() {
+    requires!(Disk);
+    let stage = Stage::new();
+    stage.script("a", "exec AGENT agent");
+    stage.script("b", "exec AGENT agent");
+    let trial = printed(&stage.run("--hosts a,b --runtime 20s --until-precision 50%"));
+    assert_eq!(trial.workload.stop.precision_ppm, Some(500_000));
+    let ends: Vec<_> = trial.parts.iter().map(|part| part.result.ended_by).collect();
+    match trial.result.ended_by {
+        Some(EndedBy::Precision) => assert_eq!(ends, [Some(EndedBy::Precision); 2]),
+        // On a machine whose rate jumps about, which no part is blamed for.
+        _ => assert!(found(&trial.findings, FindingCode::StopRuleNotMet), "{:?}", codes(&trial)),
+    }
+    let of_parts = trial.parts.iter().map(|part| part.result.duration_ns).max();
+    assert_eq!(Some(trial.result.duration_ns), of_parts);
+    for part in &trial.parts {
+        assert_eq!(part.workload.stop.precision_ppm, None, "it is asked of all together");
+        assert!(!found(&part.findings, FindingCode::StopRuleNotMet), "{:?}", codes(part));
+    }
+}
+
+#[test]
+fn clients_write_a_target_before_the_run_and_only_where_that_is_allowed() {
+    requires!(Disk);
+    let stage = Stage::new();
+    stage.script("a", "exec AGENT agent");
+    stage.script("b", "exec AGENT agent");
+    let blocks = || -> Vec<Vec<u8>> {
+        let bytes = std::fs::read(stage.path().join("big")).unwrap();
+        bytes.chunks(128 << 10).map(<[u8]>::to_vec).collect()
+    };
+    let before = blocks();
+    let words = "--hosts a,b --runtime 200ms --rw read --regions shared --precondition";
+    let refused = stage.run(words).expect(3);
+    assert!(refused.stderr.contains("--overwrite"), "{refused:?}");
+    assert!(blocks() == before);
+    let trial = printed(&stage.run(&format!("{words} --overwrite")));
+    let done = trial.preconditioning.as_ref().unwrap();
+    assert_eq!(done.filled_bytes.0, 2 * (16 << 20));
+    assert!(done.round_iops.len() >= 5 && trial.parts.len() == 2);
+    let after = blocks();
+    let same = before.iter().zip(&after).filter(|(old, new)| old == new).count();
+    assert_eq!(same, 0, "of {}", before.len());
+}
+
+#[test]
+fn what_is_for_one_machine_is_refused_with_what_to_do_instead() {
+    requires!(Disk);
+    let stage = Stage::new();
+    stage.script("a", "exec AGENT agent");
+    for (words, instead) in [
+        ("--cpu-upper", "run it on one of them, without --hosts"),
+        ("--cost-fit", "run it on one of them, without --hosts"),
+        ("--beside=--rw=read", "start a second command with --hosts"),
+        ("--rw randwrite --verify --overwrite", "verify on one machine"),
+    ] {
+        let said = stage.run(&format!("--hosts a {words}")).expect(2).stderr;
+        let flag = words.split([' ', '=']).find(|word| !["--rw", "randwrite"].contains(word));
+        assert!(said.contains(flag.unwrap()) && said.contains(instead), "{said}");
+    }
 }
 
 /// Processes with these command lines, numbered as mpirun numbers them: how each ended.

@@ -7,7 +7,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use testkit::requires;
 
-const FILES: [&str; 3] = ["histograms.parquet", "intervals.parquet", "trials.parquet"];
+const FILES: [&str; 4] =
+    ["clients.parquet", "histograms.parquet", "intervals.parquet", "trials.parquet"];
 
 fn in_folder(folder: &Path, words: &str) -> Outcome {
     halfpower(&format!("{words} --db {}", folder.join("kept.db").display()))
@@ -47,7 +48,7 @@ fn a_trial_is_a_row_for_each_job_with_the_rows_of_its_intervals_and_buckets() {
         trial.jobs().map(|(_, result)| result.intervals.as_ref().map_or(0, Vec::len)).sum();
     assert!(expected > 10 && intervals >= 3);
     let written = rows(export(folder.path(), "--all"));
-    assert_eq!(written, (1, vec![2, intervals as u64, expected]));
+    assert_eq!(written, (1, vec![2, intervals as u64, expected, 0]));
     assert_eq!(names(&folder.path().join("tables")), FILES);
     let first = contents(folder.path());
     // Again, by its id, and from a file: the same bytes, and a trial that is named twice once.
@@ -126,7 +127,7 @@ fn a_file_of_another_program_is_kept_and_so_are_the_older_tables_when_a_disk_is_
     rows(export(folder.path(), "--all"));
     let before = contents(folder.path());
     in_folder(folder.path(), "run sim:mm1,service=2ms --interval 1s").expect(0);
-    // The last table of three cannot be written: the first two are not replaced.
+    // One table of four cannot be written: none of the others is replaced.
     let last = tables.join("histograms.parquet");
     let kept = folder.path().join("kept.parquet");
     std::fs::rename(&last, &kept).unwrap();

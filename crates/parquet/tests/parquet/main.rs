@@ -69,7 +69,9 @@ fn a_row_that_does_not_fit_is_refused_with_the_column_and_the_value() {
         let expected = ParquetError::Value { column: "n".to_owned(), kind: Kind::Integer, value };
         assert_eq!(error, expected);
     }
+    whole("n").row(&[Value::Signed(i64::MIN)]).unwrap();
     let mut unsigned = Writer::new(vec![column("n", Kind::Unsigned)]);
+    assert!(unsigned.row(&[Value::Signed(-1)]).is_err());
     unsigned.row(&[Value::Whole(u64::MAX)]).unwrap();
     assert_eq!(unsigned.rows(), 1);
 }
