@@ -46,7 +46,10 @@ fn what_was_read_is_printed_within_80_columns_and_kept() {
     let ended = halfpower_in(folder.path(), &format!("import --db a.db {}", file.display()));
     let text = ended.expect(0).stdout;
     assert!(text.contains("--verbose shows 2 more parts: "), "{text}");
-    let id = text.lines().last().unwrap().split_whitespace().last().unwrap().to_owned();
+    // The command for its page names the database, as it is not the default one.
+    let mut offered = text.lines().last().unwrap().split_whitespace().skip(2);
+    let id = offered.next().unwrap().to_owned();
+    assert_eq!(offered.collect::<Vec<_>>(), ["--db", "a.db"]);
     let ended = halfpower_in(folder.path(), &format!("import -v --db a.db {}", file.display()));
     let text = ended.expect(0).stdout;
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
