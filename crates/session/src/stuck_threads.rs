@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn many_threads_are_counted_and_a_process_that_can_end_says_nothing() {
+    fn many_threads_are_counted_and_workers_of_the_kernel_named() {
         let many: Vec<StuckThread> =
             (0..9).map(|job| StuckThread { name: format!("job-{job}"), place: None }).collect();
         let text = message(&many);
@@ -120,6 +120,5 @@ mod tests {
         let worker = || StuckThread { name: "iou-wrk-7".to_owned(), place: None };
         let text = message(&[worker(), worker()]);
         assert!(text.contains("2 threads") && text.contains("(iou-wrk-7)"), "{text}");
-        assert_eq!(warning(), None);
     }
 }
