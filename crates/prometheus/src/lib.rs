@@ -235,6 +235,9 @@ const UNTRUSTED: &str =
 /// What to try where the answer to a greeting of TLS is none.
 const NO_TLS: &str = "; does the server speak plain http:// there?";
 
+/// What to try where nobody answers.
+const NO_SERVER: &str = "; is the server running there?";
+
 /// What TLS says to do about this.
 fn refused(error: &rustls::Error) -> &'static str {
     match error {
@@ -249,10 +252,8 @@ fn explained(error: &ureq::Error) -> String {
     let of_tls = |error: &std::io::Error| error.get_ref()?.downcast_ref().map(refused);
     let hint = match error {
         ureq::Error::HostNotFound => "; the name cannot be resolved",
-        ureq::Error::Io(error) if of_tls(error).is_some() => of_tls(error).unwrap_or_default(),
-        ureq::Error::Io(_) | ureq::Error::ConnectionFailed | ureq::Error::Timeout(_) => {
-            "; is the server running there?"
-        }
+        ureq::Error::Io(error) => of_tls(error).unwrap_or(NO_SERVER),
+        ureq::Error::ConnectionFailed | ureq::Error::Timeout(_) => NO_SERVER,
         ureq::Error::BodyExceedsLimit(_) => "; ask for a shorter range",
         ureq::Error::Rustls(error) => refused(error),
         ureq::Error::Tls(_) => UNTRUSTED,

@@ -358,24 +358,24 @@ impl<'a> Subject<'a> {
         };
         let mut judged: Vec<Judged<'_>> = segments.into_iter().map(judge).collect();
         cross_segment::together(&mut judged);
-        let doubt = self.profile.value().and_then(|profile| profile.doubt.as_ref());
-        let invalid = self.profile.value().and_then(|profile| profile.invalid.as_ref());
+        let profile = self.profile.value();
+        let of_another = profile.and_then(|profile| profile.doubt.as_ref()).map(|doubt| {
+            (Doubt::ProfileMatch, format!("The profile may be of another device: {doubt}."))
+        });
+        let invalid = profile
+            .and_then(|profile| profile.invalid.as_ref())
+            .map(|invalid| (Doubt::ProfileInvalid, format!("The profile is not valid: {invalid}")));
+        let doubts: Vec<(Doubt, String)> = of_another.into_iter().chain(invalid).collect();
         for one in &mut judged {
-            if let Some(doubt) = doubt.filter(|_| one.judgement.verdict != Verdict::Capped) {
-                one.judgement.against(
-                    Verdict::NotEnoughEvidence,
-                    Doubt::ProfileMatch,
-                    format!("The profile may be of another device: {doubt}."),
-                    "A new profile of this device.",
-                );
-            }
-            if let Some(invalid) = invalid.filter(|_| one.judgement.verdict != Verdict::Capped) {
-                one.judgement.against(
-                    Verdict::NotEnoughEvidence,
-                    Doubt::ProfileInvalid,
-                    format!("The profile is not valid: {invalid}"),
-                    "A new profile of this device.",
-                );
+            if one.judgement.verdict != Verdict::Capped {
+                for (doubt, claim) in &doubts {
+                    one.judgement.against(
+                        Verdict::NotEnoughEvidence,
+                        *doubt,
+                        claim.clone(),
+                        "A new profile of this device.",
+                    );
+                }
             }
             let verdict = one.judgement.verdict;
             if self.reads_alone && (verdict.is_slow() || verdict == Verdict::Overloaded) {

@@ -175,8 +175,8 @@ fn filled_by(parts: &[SharedHost]) -> Measured<String> {
         ),
         [only] if only.explains.is_some_and(|share| share < EXPLAINS_MIN) => {
             Measured::not(format!(
-                "the latency of the others rises while {} asks for much, and most of what they wait is at other times: a \
-             host that nobody recorded loads the disk, or it slows down by itself",
+                "the latency of the others rises while {} asks for much, and much of what they wait is at other \
+                 times: a host that nobody recorded loads the disk, or it slows down by itself",
                 only.host
             ))
         }
@@ -504,7 +504,7 @@ mod tests {
         assert!(why.contains("clock of h1") && why.contains("h2 is 7."), "{:?}", found.filled_by);
     }
 
-    /// Most of the waiting is not of the bursts that are known, though both may meet by chance.
+    /// Much of the waiting is not of the bursts that are known, though both may meet by chance.
     #[test]
     fn a_host_whose_bursts_explain_little_of_the_waiting_is_not_named() {
         let named = |seeds: u64, bursts: f64, unrecorded: f64| {
