@@ -37,6 +37,7 @@ pub mod tidy;
 mod validate;
 mod ward;
 mod wine;
+mod write_safety;
 
 use anyhow::{Result, bail};
 use arguments::Arguments;
@@ -85,6 +86,9 @@ usage: cargo xtask VERB [flags]
                           Prometheus and Alertmanager
   kills [--kills N] [--first SEED] [--binary BINARY]
                           what the program leaves behind when it is killed at random moments
+  write-safety [--cases N] [--seed N] [--stack NUMBER] [--smoke] [--verbose] [--binary BINARY]
+                          drawn stacks of files, loop devices, file systems and processes: does the
+                          program write where data could be lost? as root
   fuzz [--only READER] [--seconds N] [--first SEED] [--keep] [--binary B]
                           whatever comes from outside, twisted at random
   screenshots [--short] [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
@@ -106,7 +110,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 24] =
+const VERBS: [Verb; 25] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -131,6 +135,7 @@ const VERBS: [Verb; 24] =
         ("wine", &[arguments::ANY], &[], wine::run),
         ("clients", &clients::SWITCHES, &clients::VALUES, clients::run),
         ("shared", &shared::SWITCHES, &shared::VALUES, shared::run),
+        ("write-safety", &write_safety::SWITCHES, &write_safety::VALUES, write_safety::run),
         ("kills", &[], &kills::VALUES, kills::run),
         ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
