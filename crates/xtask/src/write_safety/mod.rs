@@ -213,9 +213,10 @@ impl Bench {
             if options.verbose {
                 println!("  {} {} ({})", attempt.verb, name.path.display(), name.how);
             }
+            let signature_gone = found.wrote && stack.signed(node);
             record.add(found, again);
-            if broken {
-                // What lies on it may be anything now.
+            if broken || signature_gone {
+                // The model does not know what the stack is now.
                 return Ok(());
             }
         }

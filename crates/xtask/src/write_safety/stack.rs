@@ -241,6 +241,12 @@ impl Stack {
         all
     }
 
+    /// Whether a signature lies on the base of a node, which a write to the node may take away.
+    pub(super) fn signed(&self, node: usize) -> bool {
+        let base = self.nodes[node].span.base;
+        self.nodes.iter().any(|it| it.span.base == base && it.uses.contains(&Use::Signature))
+    }
+
     /// A line per node.
     pub(super) fn drawing(&self) -> String {
         let mut text = String::new();
