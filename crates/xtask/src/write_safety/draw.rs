@@ -65,10 +65,10 @@ pub(super) fn draw(stack: &mut Stack, rng: &mut Rng, tools: &Tools) -> Result<()
         name_file(stack, rng, file, &ground)?;
         over(stack, rng, file);
     }
-    if chance(rng, 0.75) {
+    if chance(rng, 0.6) {
         content(stack, rng)?;
     }
-    for _ in 0..rng.below(3) {
+    for _ in 0..pick(rng, &[0, 0, 1, 1, 2]) {
         let node = rng.below(stack.nodes.len() as u64) as usize;
         // A second exclusive holder is refused by the kernel, for one.
         let _ = hold(stack, rng, tools, node);

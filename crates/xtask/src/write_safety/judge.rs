@@ -16,6 +16,8 @@ const REFUSALS: [i32; 2] = [2, 3];
 const DONE: [i32; 2] = [0, 1];
 /// A file that is no database cannot be used as one, which is no matter of safety.
 const NO_RESULT: i32 = 4;
+/// Starts a program in a process namespace of its own.
+const CONTAINER: [&str; 4] = ["unshare", "--pid", "--fork", "--mount-proc"];
 /// The databases of the folder of the program's own files.
 pub(super) const DATABASES: [&str; 2] = ["data/halfpower/halfpower.db", "other.db"];
 
@@ -99,7 +101,9 @@ pub(super) fn attempt(
     let writes = attempt.class == Class::Write && !matches!(verdict, Verdict::Forbidden(_));
     // What was prepared for the command is part of what is before it.
     state.names.extend(bytes::names(&kit.folder)?);
-    let run = run(kit, &kit.folder, &kit.home, &attempt.words)?;
+    let front: &[&str] = if attempt.contained { &CONTAINER } else { &[] };
+    let mut program = papers::in_front(kit, &kit.folder, &kit.home, front, &attempt.words);
+    let run = child::run(&mut program, Plant::Nothing)?;
     let after = State::read(stack, kit)?;
     let (mut damage, mut wrote) = (Vec::new(), false);
     let span = stack.nodes[node].span;
@@ -134,7 +138,7 @@ pub(super) fn attempt(
     };
     let kind = target.label.trim_end_matches(char::is_numeric);
     let what = format!("{} on {kind}{}", attempt.verb, stack.note);
-    let command = shown(kit, &attempt.words);
+    let command = format!("{} {}", front.join(" "), shown(kit, &attempt.words));
     let findings = findings(&what, &allowed, &damage, &run, &command, &reproduce);
     Ok(Outcome { findings, wrote, refused: was_refused(&run, &command) })
 }
@@ -147,7 +151,8 @@ pub(super) fn paper(
     rows: &[BTreeMap<String, u64>],
 ) -> Result<Outcome> {
     let before = bytes::names(&paper.folder)?;
-    let run = run(kit, &paper.folder, &paper.folder, &paper.words)?;
+    let mut program = papers::command(kit, &paper.folder, &paper.folder, &paper.words);
+    let run = child::run(&mut program, Plant::Nothing)?;
     let after = bytes::names(&paper.folder)?;
     let may = |path: &Path| {
         let text = path.strip_prefix(&paper.folder).unwrap_or(path).to_string_lossy().into_owned();
@@ -178,10 +183,6 @@ pub(super) fn paper(
     let command = shown(kit, &paper.words);
     let findings = findings(paper.what, &allowed, &damage, &run, &command, &reproduce);
     Ok(Outcome { findings, wrote: false, refused: was_refused(&run, &command) })
-}
-
-fn run(kit: &Kit, folder: &Path, home: &Path, words: &[String]) -> Result<Finished> {
-    child::run(&mut papers::command(kit, folder, home, words), Plant::Nothing)
 }
 
 fn shown(kit: &Kit, words: &[String]) -> String {

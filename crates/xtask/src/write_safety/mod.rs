@@ -161,9 +161,7 @@ impl Bench {
             match self.drawn(&mut rng) {
                 Ok(stack) => self.commands(&stack, &mut rng, options, record, &again)?,
                 Err(error) => {
-                    if options.verbose {
-                        println!("stack {number} cannot be made: {error:#}");
-                    }
+                    println!("stack {number} cannot be made: {error:#}");
                     record.unmade += 1;
                 }
             }

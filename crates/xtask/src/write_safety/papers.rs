@@ -305,12 +305,28 @@ pub(super) fn template(kit: &Kit, parent: &Path, python: &Path) -> Result<PathBu
 
 /// The program in a folder, with its database below `home`.
 pub(super) fn command(kit: &Kit, folder: &Path, home: &Path, words: &[String]) -> Command {
+    in_front(kit, folder, home, &[], words)
+}
+
+/// The same behind other words, such as those that start it in a namespace.
+pub(super) fn in_front(
+    kit: &Kit,
+    folder: &Path,
+    home: &Path,
+    front: &[&str],
+    words: &[String],
+) -> Command {
     let mut command = Command::new("timeout");
     // As a shell takes them: `NAME=value` in front.
     let is_variable = |word: &&String| word.starts_with(|c: char| c.is_uppercase());
     let variables = words.iter().take_while(is_variable).filter_map(|word| word.split_once('='));
     let words = words.iter().skip_while(is_variable);
-    command.args(["--kill-after=2", "40"]).arg(&kit.binary).args(words).current_dir(folder);
+    command
+        .args(["--kill-after=2", "40"])
+        .args(front)
+        .arg(&kit.binary)
+        .args(words)
+        .current_dir(folder);
     command.env_remove("HALFPOWER_DB").envs(variables).env("XDG_DATA_HOME", home.join("data"));
     command.env("XDG_STATE_HOME", home.join("state"));
     command

@@ -50,12 +50,16 @@ pub(super) struct Attempt {
     /// Whether it must work on a target that may be written.
     pub(super) must: bool,
     pub(super) words: Vec<String>,
+    /// In a process namespace of its own, as in a container: others are not seen there.
+    pub(super) contained: bool,
     /// Lines of a shell that make what it needs, and that were run.
     pub(super) prepared: Vec<String>,
 }
 
 /// A load of sixteen requests.
 const SMALL: &str = "--size 64k --io-size 64k --runtime 300ms";
+/// Share of the command lines that run as in a container.
+const CONTAINED: f64 = 0.1;
 const JOB: &str = "[global]\nbs=4k\nsize=64k\n";
 
 type Build = fn(&Kit, &Target<'_>, &mut Rng) -> Line;
@@ -165,10 +169,11 @@ const VERBS: &[Verb] = &[
     ("sweep", Class::Write, true, 2, |_, _, _| {
         line("sweep riedel {T} --set rw=write --set bs=4k --size 64k --runtime 20ms --blocks 1 {L}")
     }),
-    ("run --hosts", Class::Write, true, 2, |kit, _, _| {
+    ("run --hosts", Class::Write, true, 3, |kit, _, rng| {
         let binary = kit.binary.display();
+        let hosts = pick(rng, &["x", "x,y"]);
         line(format!(
-            "run {{T}} --hosts x --launch \"{binary} agent\" --rw randwrite {SMALL} {{L}}"
+            "run {{T}} --hosts {hosts} --launch \"{binary} agent\" --rw randwrite {SMALL} {{L}}"
         ))
     }),
     ("run --cost-fit", Class::Write, false, 1, |_, _, _| {
@@ -250,7 +255,9 @@ pub(super) fn draw(kit: &Kit, target: &Target<'_>, rng: &mut Rng) -> Result<Atte
         }
         at -= entry.3;
     };
-    attempt(kit, target, verb, *class, *must, &build(kit, target, rng))
+    let mut drawn = attempt(kit, target, verb, *class, *must, &build(kit, target, rng))?;
+    drawn.contained = rng.unit() < CONTAINED;
+    Ok(drawn)
 }
 
 /// The plain load, which every judgement of the judge uses.
@@ -293,7 +300,7 @@ fn attempt(
         .replace("{L}", &leave)
         .replace("{T}", &target.path.display().to_string())
         .replace("{F}", &kit.free.display().to_string());
-    Ok(Attempt { verb, class, must, words: words(&text), prepared })
+    Ok(Attempt { verb, class, must, words: words(&text), contained: false, prepared })
 }
 
 /// Cuts a line into words; double quotes hold one together.
