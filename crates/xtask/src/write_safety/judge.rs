@@ -2,7 +2,7 @@
 
 use super::bytes::{self, Content, Entry};
 use super::model::{Verdict, may_write};
-use super::papers::{self, Expect, Paper};
+use super::own_files::{self, Expect, OwnFileCase};
 use super::quoted;
 use super::stack::Stack;
 use super::verbs::{Attempt, Class, Kit};
@@ -102,7 +102,7 @@ pub(super) fn attempt(
     // What was prepared for the command is part of what is before it.
     state.names.extend(bytes::names(&kit.folder)?);
     let front: &[&str] = if attempt.contained { &CONTAINER } else { &[] };
-    let mut program = papers::in_front(kit, &kit.folder, &kit.home, front, &attempt.words);
+    let mut program = own_files::in_front(kit, &kit.folder, &kit.home, front, &attempt.words);
     let run = child::run(&mut program, Plant::Nothing)?;
     let after = State::read(stack, kit)?;
     let (mut damage, mut wrote) = (Vec::new(), false);
@@ -144,28 +144,28 @@ pub(super) fn attempt(
 }
 
 /// The same for one of the program's own files.
-pub(super) fn paper(
+pub(super) fn own_file(
     kit: &Kit,
-    paper: &Paper,
+    case: &OwnFileCase,
     python: &Path,
     rows: &[BTreeMap<String, u64>],
 ) -> Result<Outcome> {
-    let before = bytes::names(&paper.folder)?;
-    let mut program = papers::command(kit, &paper.folder, &paper.folder, &paper.words);
+    let before = bytes::names(&case.folder)?;
+    let mut program = own_files::command(kit, &case.folder, &case.folder, &case.words);
     let run = child::run(&mut program, Plant::Nothing)?;
-    let after = bytes::names(&paper.folder)?;
+    let after = bytes::names(&case.folder)?;
     let may = |path: &Path| {
-        let text = path.strip_prefix(&paper.folder).unwrap_or(path).to_string_lossy().into_owned();
+        let text = path.strip_prefix(&case.folder).unwrap_or(path).to_string_lossy().into_owned();
         // Databases are judged by their rows: the program may open one before it refuses.
         let database = DATABASES.iter().any(|name| text.starts_with(name));
-        let changes = matches!(paper.expect, Expect::Works(name) if text.ends_with(name));
+        let changes = matches!(case.expect, Expect::Works(name) if text.ends_with(name));
         // Hard links of the file change with it; a link stays one.
         database && before[path].same_file(after.get(path)) || changes && before[path].is_file()
     };
     let mut damage: Vec<String> = renamed(&before, &after, may);
-    if paper.words.iter().any(|word| word.contains(".db")) {
+    if case.words.iter().any(|word| word.contains(".db")) {
         for (name, rows) in DATABASES.iter().zip(rows) {
-            match papers::rows(python, &paper.folder.join(name)) {
+            match own_files::rows(python, &case.folder.join(name)) {
                 Ok(now) => damage.extend(rows.iter().filter_map(|(table, rows)| {
                     let left = now.get(table).unwrap_or(&0);
                     (left < rows).then(|| format!("{name}: {left} of {rows} rows of {table}"))
@@ -174,14 +174,14 @@ pub(super) fn paper(
             }
         }
     }
-    let reproduce = format!("in a folder with the program's files:\n{}", paper.lines.join("\n"));
-    let allowed = match paper.expect {
+    let reproduce = format!("in a folder with the program's files:\n{}", case.lines.join("\n"));
+    let allowed = match case.expect {
         Expect::Refused => Leave::Refuse("its content would be lost"),
         Expect::Unharmed => Leave::Either,
         Expect::Works(_) => Leave::Must,
     };
-    let command = shown(kit, &paper.words);
-    let findings = findings(paper.what, &allowed, &damage, &run, &command, &reproduce);
+    let command = shown(kit, &case.words);
+    let findings = findings(case.what, &allowed, &damage, &run, &command, &reproduce);
     Ok(Outcome { findings, wrote: false, refused: was_refused(&run, &command) })
 }
 

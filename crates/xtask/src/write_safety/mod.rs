@@ -12,7 +12,7 @@ mod draw;
 mod holder;
 mod judge;
 mod model;
-mod papers;
+mod own_files;
 mod planted;
 mod stack;
 mod verbs;
@@ -38,7 +38,7 @@ const CASES: u64 = 2_000;
 const SMOKE_CASES: u64 = 100;
 /// Command lines for a stack, and those about the program's own files between two stacks.
 const OF_A_STACK: u64 = 15;
-const OF_PAPERS: u64 = 6;
+const OF_OWN_FILES: u64 = 6;
 /// Stacks that cannot be made, of those drawn: more than this share is a fault of this program.
 const UNMADE: f64 = 0.3;
 
@@ -116,12 +116,12 @@ fn all(binary: PathBuf, options: &Options) -> Result<std::result::Result<bool, S
 struct Bench {
     kit: Kit,
     tools: Tools,
-    papers: Papers,
+    own_files: OwnFiles,
     stacks: PathBuf,
 }
 
 /// The program's own files as cases begin with them.
-struct Papers {
+struct OwnFiles {
     template: PathBuf,
     /// Of its databases.
     rows: Vec<BTreeMap<String, u64>>,
@@ -139,21 +139,21 @@ impl Bench {
         let kit = Kit { binary, folder: kit_folder, home, free, trial };
         fs::write(&kit.free, "what the user needs no more\n".repeat(40_000))?;
         let tools = Tools { python: holder::python()?, script };
-        let template = papers::template(&kit, folder, &tools.python)?;
+        let template = own_files::template(&kit, folder, &tools.python)?;
         fs::copy(template.join("trial.json"), &kit.trial)?;
         // Of a copy: reading a database takes its log in.
         let copy = folder.join("counted");
         let line = format!("cp -a {} {}", template.display(), copy.display());
         child::output(Command::new("sh").args(["-c", &line]), &[0])?;
-        let rows = judge::DATABASES.map(|name| papers::rows(&tools.python, &copy.join(name)));
+        let rows = judge::DATABASES.map(|name| own_files::rows(&tools.python, &copy.join(name)));
         let rows = rows.into_iter().collect::<Result<_>>()?;
-        Ok(Self { kit, tools, papers: Papers { template, rows }, stacks })
+        Ok(Self { kit, tools, own_files: OwnFiles { template, rows }, stacks })
     }
 
     /// A stack with its commands, and some about the program's own files.
     fn turn(&self, options: &Options, number: u64, record: &mut Record) -> Result<()> {
         let mut rng = Rng::new(derive_seed(options.seed, number));
-        let mut rng_of_papers = Rng::new(derive_seed(!options.seed, number));
+        let mut rng_of_own_files = Rng::new(derive_seed(!options.seed, number));
         let again = format!("cargo xtask write-safety --seed {} --stack {number}", options.seed);
         {
             let place = "xtask::write_safety::turn";
@@ -166,14 +166,19 @@ impl Bench {
                 }
             }
         }
-        for _ in 0..OF_PAPERS {
+        for _ in 0..OF_OWN_FILES {
             if record.cases >= options.cases {
                 break;
             }
             let folder = self.stacks.join("case");
-            let paper =
-                papers::draw(&self.kit, &self.papers.template, &folder, &mut rng_of_papers)?;
-            let found = judge::paper(&self.kit, &paper, &self.tools.python, &self.papers.rows)?;
+            let case = own_files::draw(
+                &self.kit,
+                &self.own_files.template,
+                &folder,
+                &mut rng_of_own_files,
+            )?;
+            let found =
+                judge::own_file(&self.kit, &case, &self.tools.python, &self.own_files.rows)?;
             record.add(found, &again);
         }
         Ok(())

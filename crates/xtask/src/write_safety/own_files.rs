@@ -234,7 +234,7 @@ pub(super) fn rows(python: &Path, database: &Path) -> Result<BTreeMap<String, u6
 }
 
 /// A case to try: its folder is fresh.
-pub(super) struct Paper {
+pub(super) struct OwnFileCase {
     pub(super) what: &'static str,
     pub(super) expect: Expect,
     pub(super) words: Vec<String>,
@@ -245,7 +245,7 @@ pub(super) struct Paper {
 
 /// Makes the folder that cases begin with.
 pub(super) fn template(kit: &Kit, parent: &Path, python: &Path) -> Result<PathBuf> {
-    let folder = parent.join("papers");
+    let folder = parent.join("own-files");
     fs::create_dir_all(folder.join("data"))?;
     let run = |text: &str| {
         let text = text.replace("{SIM}", SIM);
@@ -333,7 +333,12 @@ pub(super) fn in_front(
 }
 
 /// Draws a case.
-pub(super) fn draw(kit: &Kit, template: &Path, folder: &Path, rng: &mut Rng) -> Result<Paper> {
+pub(super) fn draw(
+    kit: &Kit,
+    template: &Path,
+    folder: &Path,
+    rng: &mut Rng,
+) -> Result<OwnFileCase> {
     let copy = format!("rm -rf {1} && cp -a {0} {1}", template.display(), folder.display());
     child::output(Command::new("sh").args(["-c", &copy]), &[0])?;
     let (what, text, expect) = pick(rng, CASES);
@@ -350,7 +355,7 @@ pub(super) fn draw(kit: &Kit, template: &Path, folder: &Path, rng: &mut Rng) -> 
         }
         text = format!("{before}{other}{after}");
     }
-    Ok(Paper { what, expect, words: words(&text), lines, folder: folder.to_owned() })
+    Ok(OwnFileCase { what, expect, words: words(&text), lines, folder: folder.to_owned() })
 }
 
 /// Another name of a file of the folder, and the line that makes it.
