@@ -1,7 +1,7 @@
 //! What is wrong with what a command line did: bytes, names and exit code against the model.
 
 use super::bytes::{self, Content, Entry};
-use super::model::{Verdict, may_write};
+use super::model::{Verdict, may_write, may_write_contained};
 use super::own_files::{self, Expect, OwnFileCase};
 use super::quoted;
 use super::stack::Stack;
@@ -93,6 +93,7 @@ pub(super) fn attempt(
     attempt: &Attempt,
 ) -> Result<Outcome> {
     let verdict = match attempt.class {
+        Class::Write if attempt.contained => may_write_contained(&stack.nodes, node),
         Class::Write => may_write(&stack.nodes, node),
         Class::WriteWithoutLeave => Verdict::Forbidden("no flag names it".to_owned()),
         Class::Read => Verdict::Allowed,

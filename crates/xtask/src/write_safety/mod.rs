@@ -158,12 +158,12 @@ impl Bench {
         {
             let place = "xtask::write_safety::turn";
             let _lock = testkit::enter(place, &[Capability::Loop]).context("no loop device")?;
-            match self.drawn(&mut rng) {
-                Ok(stack) => self.commands(&stack, &mut rng, options, record, &again)?,
-                Err(error) => {
-                    println!("stack {number} cannot be made: {error:#}");
-                    record.unmade += 1;
-                }
+            let tried = self
+                .drawn(&mut rng)
+                .and_then(|stack| self.commands(&stack, &mut rng, options, record, &again));
+            if let Err(error) = tried {
+                println!("stack {number} cannot be made or read: {error:#}");
+                record.unmade += 1;
             }
         }
         for _ in 0..OF_OWN_FILES {

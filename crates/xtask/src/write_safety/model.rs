@@ -154,6 +154,23 @@ pub(super) fn may_write(nodes: &[Node], target: usize) -> Verdict {
     open.map_or(Verdict::Allowed, Verdict::Open)
 }
 
+/// The same for a program in a process namespace of its own, where it sees no process outside: the kernel
+/// still shows a writer of the target itself, but not whether a file below a loop device has a second one.
+pub(super) fn may_write_contained(nodes: &[Node], target: usize) -> Verdict {
+    let verdict = may_write(nodes, target);
+    let mut seen = nodes.to_vec();
+    for (at, node) in seen.iter_mut().enumerate() {
+        let hidden =
+            |it: &Use| at != target && matches!(it, Use::OpenForWriting | Use::MappedForWriting);
+        node.uses.retain(|it| !hidden(it));
+    }
+    match (&verdict, may_write(&seen, target)) {
+        (Verdict::Forbidden(_), Verdict::Forbidden(_)) => verdict,
+        (Verdict::Forbidden(reason), _) => Verdict::Open(reason.clone()),
+        _ => verdict,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +213,17 @@ mod tests {
         let nodes = [node(Kind::File, 0, 100, None, &[]), node(Kind::Device, 0, 100, Some(0), &[])];
         assert_eq!(may_write(&nodes, 1), Verdict::Allowed);
         assert!(forbidden(&nodes, 0), "it backs a loop device");
+    }
+
+    #[test]
+    fn a_writer_outside_the_namespace_is_asked_about_only_where_it_holds_the_target() {
+        let held = [
+            node(Kind::File, 0, 100, None, &[Use::OpenForWriting]),
+            node(Kind::Device, 0, 100, Some(0), &[]),
+        ];
+        assert!(forbidden(&held, 1));
+        assert!(matches!(may_write_contained(&held, 1), Verdict::Open(_)));
+        assert!(matches!(may_write_contained(&held[..1], 0), Verdict::Forbidden(_)));
     }
 
     #[test]

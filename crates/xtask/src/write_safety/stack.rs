@@ -225,7 +225,9 @@ impl Stack {
             syncfs(File::open(mount)?).with_context(|| mount.display().to_string())?;
         }
         for node in self.nodes.iter().rev().filter(|node| node.kind == Kind::Device) {
-            File::open(&node.user_names[0])?.sync_all()?;
+            let name = &node.user_names[0];
+            let synced = File::open(name).and_then(|device| device.sync_all());
+            synced.with_context(|| format!("cannot write out {}", name.display()))?;
         }
         let content =
             |base: &Base| (!base.restless).then(|| bytes::content(&base.path)).transpose();
