@@ -192,8 +192,8 @@ fn requests_of_cells(trials: &[Trial]) -> Vec<(u64, &Workload)> {
     cells
 }
 
-/// Cells of which there is no number. The others stand without them, unless so many are missing, or all of
-/// an operation, that what is concluded from the whole has no ground.
+/// Cells in which no request completed. The numbers of the others hold, unless more than [`EMPTY_SHARE`] of
+/// all cells or every cell of an operation is empty.
 fn empty_cells(cells: &[(u64, &Workload)]) -> Option<Finding> {
     let empty: Vec<&Workload> =
         cells.iter().filter(|(ios, _)| *ios == 0).map(|(_, workload)| *workload).collect();

@@ -65,7 +65,8 @@ impl Buffers {
         let request = u64::from(setup.max_bytes).max(1).next_multiple_of(PAGE_BYTES);
         let ring = if setup.writes { ring_bytes(request, depth) } else { 0 };
         let read = if setup.reads { request } else { 0 };
-        let stride = ring + read + (setup.work_bytes as u64).next_multiple_of(PAGE_BYTES);
+        let work = (setup.work_bytes as u64).checked_next_multiple_of(PAGE_BYTES);
+        let stride = work.unwrap_or(u64::MAX).saturating_add(ring + read);
         // More than a number can hold is more than any machine has.
         let bytes = stride.saturating_mul(depth);
         let refused = |errno| EngineError::Memory { what: "buffer memory", bytes, errno };

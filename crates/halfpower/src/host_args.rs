@@ -121,7 +121,7 @@ impl HostArgs {
 
     /// The place of this process among those of a launcher, with the barrier of MPI where that is built in.
     fn rank(&self) -> anyhow::Result<Rank> {
-        let rank = Rank::of_environment(self.rendezvous.as_deref())?;
+        let rank = Rank::of_environment(self.rendezvous.as_deref())?.waiting(self.agent_timeout);
         let joined = mpi::join().map_err(|why| SessionError::NoResult(format!("--mpi: {why}")))?;
         let Some(world) = joined else { return Ok(rank) };
         if (world.number, world.of) != (rank.number, rank.of) {

@@ -55,8 +55,8 @@ const OPCODES: [u16; ACTS] = [0, 1, 2, 3, u16::MAX, u16::MAX, u16::MAX];
 pub struct Libaio {
     context: usize,
     files: Vec<RawFd>,
-    /// By tag. From the first push on reached by pointers alone, which all come from one `as_mut_ptr`: a
-    /// reference to the whole would take the right to write away from those that the kernel has.
+    /// By tag. Accessed only through pointers from one `as_mut_ptr`: a reference to all of them would
+    /// invalidate the pointers that the kernel holds.
     controls: Vec<Control>,
     /// Addresses of those that were pushed and not taken by the kernel.
     pending: Vec<*mut Control>,

@@ -123,7 +123,7 @@ pub(crate) fn started(mut command: Command, words: &str) -> (Running, String) {
 }
 
 /// The value of a series, by all that stands before it.
-fn value(text: &str, series: &str) -> Option<f64> {
+pub(crate) fn value(text: &str, series: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     line.map(|value| value.parse().unwrap())
 }

@@ -1,6 +1,6 @@
 //! By which names the exporter answers, and what it warns of at its start.
 
-use crate::exporter::{Disks, started};
+use crate::exporter::{Disks, started, value};
 use crate::imports::fetched;
 use crate::program::program;
 use std::fs::Permissions;
@@ -42,7 +42,8 @@ fn a_web_page_that_points_its_own_name_at_the_exporter_reads_nothing() {
     ] {
         assert_eq!(answered(&address, lines).0, "421", "{lines}");
     }
-    assert!(fetched(&address, "/metrics", "").contains("halfpower_requests_refused_total 8\n"));
+    let text = fetched(&address, "/metrics", "");
+    assert_eq!(value(&text, "halfpower_requests_refused_total"), Some(8.0), "{text}");
     exporter.signal("TERM");
     exporter.end().expect(0);
 }

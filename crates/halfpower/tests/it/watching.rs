@@ -130,7 +130,7 @@ fn counters_that_are_off_or_in_doubt_are_findings_of_the_recording() {
     let link = |from: &str| {
         let from = machine.path(from);
         std::fs::create_dir_all(from.parent().unwrap()).unwrap();
-        std::os::unix::fs::symlink(machine.path("sys/devices/sda"), from).unwrap();
+        symlink(machine.path("sys/devices/sda"), from).unwrap();
     };
     link("sys/class/block/sda");
     link("sys/dev/block/8:0");

@@ -438,3 +438,28 @@ pub(super) fn private_tracefs() -> Result<OwnedFd, Errno> {
     // SAFETY: numbers only; the call returns a new descriptor.
     unsafe { own(libc::syscall(SYS_fsmount, number, FSMOUNT_CLOEXEC, 0)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::read::{cpu_list, text};
+    use testkit::requires;
+
+    #[test]
+    fn the_kernel_writes_a_copy_for_each_possible_processor_and_no_more() {
+        requires!(Root);
+        let copies = match value_copies() {
+            Err(cause) => return testkit::skip("value_copies", &format!("bpf(2): {cause}")),
+            Ok(copies) => copies,
+        };
+        let list = text(std::path::Path::new("/sys/devices/system/cpu/possible")).unwrap();
+        assert_eq!(copies, cpu_list(&list).len());
+        // Of a value that is no whole number of words, too.
+        let map = Map::with_copies(MapKind::ProcessorArray, 4, 20, 1, 4 * copies).unwrap();
+        let mut words = Vec::new();
+        map.get(&[0; 4], &mut words).unwrap();
+        let written = words.iter().take_while(|&&word| word != UNWRITTEN).count();
+        assert_eq!(written, 3 * copies);
+        assert!(words[written..].iter().all(|&word| word == UNWRITTEN));
+    }
+}
