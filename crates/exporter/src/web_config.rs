@@ -11,6 +11,7 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -59,6 +60,8 @@ pub struct WebConfig {
     files: Vec<(PathBuf, Option<SystemTime>)>,
 }
 
+/// Where the key is among the files: behind the configuration and the certificate.
+const KEY_PLACE: usize = 2;
 /// How long an answer waits for a look at the files.
 const LOOK: Duration = Duration::from_secs(1);
 const SECTIONS: &str = "tls_server_config and basic_auth_users";
@@ -104,6 +107,33 @@ impl WebConfig {
         self.access.is_restricted()
     }
 
+    /// What weakens its protection where it is served at this address, each with what to change.
+    #[must_use]
+    pub fn warnings(&self, address: SocketAddr) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let secrets = [
+            (self.files.first().filter(|_| self.asks_for_a_password()), "holds password hashes"),
+            (self.files.get(KEY_PLACE), "is the private key"),
+        ];
+        for (file, what) in secrets {
+            if let Some((path, _)) = file.filter(|(path, _)| all_can_read(path)) {
+                let path = path.display();
+                warnings.push(format!(
+                    "{path} {what} and can be read by every user of this machine: `chmod o-r {path}`"
+                ));
+            }
+        }
+        let beyond = !address.ip().to_canonical().is_loopback();
+        if beyond && self.asks_for_a_password() && !self.speaks_tls() {
+            warnings.push(
+                "names and passwords cross the network unencrypted: add tls_server_config to the web \
+                 configuration, or listen at 127.0.0.1"
+                    .to_owned(),
+            );
+        }
+        warnings
+    }
+
     /// What protects this one and not the next.
     fn gives_up(&self, next: &Self) -> Option<&'static str> {
         let tls = self.speaks_tls() && !next.speaks_tls();
@@ -120,6 +150,20 @@ impl WebConfig {
     #[must_use]
     pub fn speaks_tls(&self) -> bool {
         self.tls.is_some()
+    }
+}
+
+/// Whether every user of the machine may read a file, as far as its own mode says.
+fn all_can_read(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        path.metadata().is_ok_and(|facts| facts.permissions().mode() & 0o004 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
     }
 }
 

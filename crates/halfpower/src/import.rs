@@ -9,7 +9,7 @@ use crate::fio_results;
 use crate::output::{self, Verdict};
 use crate::recordings;
 use crate::server_args::ServerArgs;
-use crate::store_args::{NOT_SAVED, SaveArgs};
+use crate::store_args::{SaveArgs, warn_not_saved};
 use crate::values::{one_of, unit};
 use ::import::{Format, Options, RangeQuery, parse_moment, parse_utc_offset};
 use anyhow::Context;
@@ -87,7 +87,9 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<
         observations.iter().try_for_each(|observation| store.add_document(observation))
     });
     output::print(&text)?;
-    saved.context(NOT_SAVED)?;
+    if let Err(error) = saved {
+        warn_not_saved(&error);
+    }
     Ok(Verdict::of(observations.iter().all(|it| Finding::none_invalid(&it.findings))))
 }
 
@@ -111,7 +113,9 @@ fn keep_trials(trials: &[Trial], arguments: &ImportArgs) -> anyhow::Result<Verdi
     let keep = |trial| store.as_mut().map_or(Ok(()), |store| store.add_document(trial));
     let saved = trials.iter().try_for_each(keep);
     output::print(&text)?;
-    saved.context(NOT_SAVED)?;
+    if let Err(error) = saved {
+        warn_not_saved(&error);
+    }
     Ok(Verdict::of(trials.iter().all(Trial::clean)))
 }
 

@@ -307,7 +307,7 @@ fn run(
                 let resume = format!("halfpower sweep --resume {}", experiment.id);
                 format!("`{}` runs the rest", output::saved_by(&resume))
             }
-            None => "they are not saved (--no-save)".to_owned(),
+            None => "they are not saved, so --resume cannot run the rest".to_owned(),
         };
         return Err(interrupted(format!("{done} of {total} trials had finished, {kept}")));
     }

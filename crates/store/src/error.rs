@@ -140,6 +140,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the file is of another kind or version: the wrong one was named, and no other moment makes
+    /// it ours.
+    #[must_use]
+    pub fn is_wrong_file(&self) -> bool {
+        matches!(self, Self::NotADatabase(..) | Self::NewerSchema { .. })
+    }
+
     /// The variant that fits what SQLite said about `path`.
     pub(crate) fn from_sqlite(path: &Path, cause: rusqlite::Error) -> Self {
         let rusqlite::Error::SqliteFailure(failure, ref words) = cause else {
