@@ -6,7 +6,7 @@
 //! into it; then it begins with the names of the fields.
 
 use crate::output_file::{refusal, refuse_in_use};
-use crate::{InUse, TargetError, first_line};
+use crate::{InUse, TargetError};
 use record::quoted;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Result, Seek, SeekFrom, Write};
@@ -39,7 +39,8 @@ impl LineFile {
             return Err(TargetError::Output(text));
         }
         if existed {
-            let line = first_line(path).map_err(|cause| file.cannot(&cause))?;
+            let line = input::first_line(path, input::DOCUMENT)
+                .map_err(|error| TargetError::Output(format!("{flag}: {error}")))?;
             if let Some(why) = (!line.is_empty()).then(|| wrong(&line)).flatten() {
                 return Err(refusal(flag, path, &why));
             }
