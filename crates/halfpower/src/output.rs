@@ -209,7 +209,7 @@ fn is_fio_json(path: &Path) -> bool {
 /// The JSON object that a file holds.
 fn json_in(path: &Path) -> Option<serde_json::Value> {
     // Whatever is no JSON may be too large to be read.
-    let begins = |head: &[u8]| input::starts_with_letter(head, b"{");
+    let begins = |head: &[u8]| input::may_start_with(head, b"{");
     serde_json::from_slice(&input::bytes_if_known(path, input::DOCUMENT, begins).ok()?).ok()
 }
 

@@ -82,9 +82,9 @@ pub fn text_if_known(
     })
 }
 
-/// Whether the first byte that is no white space is one of these.
-pub fn starts_with_letter(head: &[u8], letters: &[u8]) -> bool {
-    head.trim_ascii_start().first().is_some_and(|first| letters.contains(first))
+/// Whether the first byte that is no white space is one of these, or is still to come.
+pub fn may_start_with(head: &[u8], letters: &[u8]) -> bool {
+    head.trim_ascii_start().first().is_none_or(|first| letters.contains(first))
 }
 
 /// Reads until there are so many bytes or all; whether it was all.

@@ -120,5 +120,5 @@ impl Library {
 
 /// Whether a file may hold documents, or what fio prints, which may stand behind other lines.
 fn is_results(head: &[u8]) -> bool {
-    input::starts_with_letter(head, b"{[") || String::from_utf8_lossy(head).contains("fio version")
+    input::may_start_with(head, b"{[") || String::from_utf8_lossy(head).contains("fio version")
 }
