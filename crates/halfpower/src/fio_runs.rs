@@ -222,10 +222,11 @@ fn together(asked: &Asked, mut group: Vec<(Section, Run)>) -> anyhow::Result<Pla
             .map_err(|_| usage("a word of a job has a NUL in it; leave that out"))?;
         words.extend(["--beside".to_owned(), text]);
     }
-    let arguments = RunArgs::read(words.iter().map(String::as_str)).map_err(|why| {
+    let mut arguments = RunArgs::read(words.iter().map(String::as_str)).map_err(|why| {
         let (section, job) = &group[0];
         usage(format!("{}: the job {:?}: {why}", section.place, job.name))
     })?;
+    arguments.inputs = asked.files.iter().map(PathBuf::from).collect();
     Ok(Planned { jobs: group.into_iter().map(|(_, job)| job).collect(), words, arguments })
 }
 

@@ -25,7 +25,6 @@ pub use kinds::{
     RECORDING, REQUESTS, SERVICE_TRACE, STANDARD_INPUT, TOKEN, TRIAL_LINES, WEB_CONFIG,
 };
 pub use reader::{
-    at_most, bytes, bytes_if_known, first_line, line_at_most, may_start_with, text,
-    text_if_known,
+    at_most, bytes, bytes_if_known, first_line, line_at_most, may_start_with, text, text_if_known,
 };
 pub use stop::{stop_at, was_interrupted};
