@@ -34,8 +34,11 @@ pub fn read(text: &str) -> Result<Replay, ReplayError> {
     form_of(text)?(Lines::new(text))
 }
 
+/// What reads a form.
+type FormReader = fn(Lines<'_>) -> Result<Replay, ReplayError>;
+
 /// What reads the form of a text, which its first line tells.
-fn form_of(text: &str) -> Result<fn(Lines<'_>) -> Result<Replay, ReplayError>, ReplayError> {
+fn form_of(text: &str) -> Result<FormReader, ReplayError> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     if first.starts_with("fio version") {
         return Ok(iolog::read);
