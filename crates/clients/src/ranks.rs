@@ -175,8 +175,9 @@ impl Rank {
 
     /// One look: a file of an earlier job, or one that is about to be replaced, leads nowhere.
     fn try_find(&self) -> std::io::Result<TcpStream> {
-        let mut text = String::new();
-        open_own(&self.file)?.take(INTRODUCTION_BYTES).read_to_string(&mut text)?;
+        let mut bytes = Vec::new();
+        input::at_most(open_own(&self.file)?, INTRODUCTION_BYTES, &mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
         let wrong = || std::io::Error::other("the file does not say where rank 0 listens");
         let (address, secret) = text.trim().split_once(' ').ok_or_else(wrong)?;
         let mut stream = TcpStream::connect(address)?;

@@ -22,13 +22,8 @@ use tokio::sync::Mutex as Turn;
 #[non_exhaustive]
 pub enum WebConfigError {
     /// The file cannot be read.
-    #[error("cannot read {}: {cause}", path.display())]
-    Read {
-        /// Its path.
-        path: PathBuf,
-        /// What the system said.
-        cause: std::io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] input::InputError),
     /// A line of the file.
     #[error("{}, line {line}: {what}", path.display())]
     Line {
@@ -74,9 +69,8 @@ impl WebConfig {
     /// # Errors
     /// If it cannot be read, or anything in it cannot be kept.
     pub fn read(path: &Path) -> Result<Self, WebConfigError> {
-        let failed = |cause| WebConfigError::Read { path: path.to_owned(), cause };
         let mut files = vec![dated(path)];
-        let text = std::fs::read_to_string(path).map_err(failed)?;
+        let text = input::text(path, input::WEB_CONFIG)?;
         let at = |Wrong { line, what }| WebConfigError::Line { path: path.to_owned(), line, what };
         let mut config = Self::default();
         for entry in yaml::read(&text).map_err(at)? {
@@ -307,13 +301,17 @@ fn server_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, We
         let path = path.to_owned();
         move |why: String| WebConfigError::Pem { path, what, why }
     };
-    let chain = CertificateDer::pem_file_iter(certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+    let pem = |path: &Path, what| {
+        let read = input::bytes(path, input::CERTIFICATE);
+        read.map_err(|error| wrong(path, what)(error.reason.to_string()))
+    };
+    let chain = CertificateDer::pem_slice_iter(&pem(certificate, "cert_file")?)
+        .collect::<Result<Vec<_>, _>>()
         .map_err(|error| wrong(certificate, "cert_file")(format!("{error}; it takes PEM")))?;
     if chain.is_empty() {
         return Err(wrong(certificate, "cert_file")("it holds no certificate in PEM".to_owned()));
     }
-    let private = PrivateKeyDer::from_pem_file(key)
+    let private = PrivateKeyDer::from_pem_slice(&pem(key, "key_file")?)
         .map_err(|error| wrong(key, "key_file")(format!("{error}; it takes PEM")))?;
     let refused = |error: rustls::Error| {
         let why = format!("{error}; do certificate and key belong together?");

@@ -4,7 +4,7 @@
 //! no files; a Prometheus server is asked here and its answers go the same way. An observation is
 //! kept and printed in short; what it means is `diagnose`'s to say.
 
-use crate::failure::{interrupted, usage};
+use crate::failure::usage;
 use crate::fio_results;
 use crate::output::{self, Verdict};
 use crate::recordings;
@@ -62,7 +62,7 @@ pub(crate) struct ImportArgs {
 }
 
 pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
-    let files = recordings::files(&arguments.files)?;
+    let files = recordings::files(&arguments.files, arguments.format)?;
     if let Some(trials) = of_fio(&files)? {
         return keep_trials(&trials, arguments);
     }
@@ -134,11 +134,9 @@ fn from_server(
     arguments: &ImportArgs,
     stop: &StopFlag,
 ) -> anyhow::Result<Vec<Observation>> {
-    let client = arguments.server.client(address)?;
+    let client = arguments.server.client(address, stop)?;
     let query = RangeQuery { instance: arguments.instance.clone(), ..range.clone() };
-    let Some(answers) = client.answers(&query, stop)? else {
-        return Err(interrupted("nothing of it is kept"));
-    };
+    let answers = client.answers(&query)?;
     let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
     let read = ::import::read(&answers, Some(Format::Prometheus), &options(arguments));
     read.with_context(|| format!("cannot import from {address}"))

@@ -87,6 +87,9 @@ pub enum StoreError {
     /// A word that can only be a file, and there is none.
     #[error("{} is no file; name a JSON document or an id", .0.display())]
     NoFile(PathBuf),
+    /// A file of documents that cannot be read.
+    #[error(transparent)]
+    Input(#[from] input::InputError),
     /// A file of documents that cannot be used: what is wrong with it.
     #[error("cannot read {}: {}; name a JSON document or an id", .0.display(), .1)]
     File(PathBuf, String),

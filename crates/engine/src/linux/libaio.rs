@@ -72,7 +72,7 @@ pub struct Libaio {
 
 /// Why the kernel gives no context, and what to do.
 fn refusal(errno: Errno, most: u32) -> EngineError {
-    let limit = std::fs::read_to_string("/proc/sys/fs/aio-max-nr").unwrap_or_default();
+    let limit = input::kernel_text("/proc/sys/fs/aio-max-nr".as_ref()).unwrap_or_default();
     let (cause, remedy) = match errno {
         Errno::AGAIN => (
             format!(

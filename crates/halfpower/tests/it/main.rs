@@ -33,6 +33,7 @@ mod flags;
 mod flash_drives;
 mod fleets;
 mod full_disks;
+mod hostile_inputs;
 mod imports;
 mod interrupts;
 mod limits;
