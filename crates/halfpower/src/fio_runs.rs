@@ -12,6 +12,7 @@ use ::record::{Trial, quoted, shell_word};
 use anyhow::Context;
 use fio::{FileKind, FioError, Run, Section, Setting};
 use session::StopFlag;
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use target::OutputFile;
@@ -248,13 +249,18 @@ fn sections(asked: &Asked) -> anyhow::Result<Vec<Section>> {
     let wrong = |error: FioError| usage(error.to_string());
     let mut found = Vec::new();
     for file in &asked.files {
-        let text = std::fs::read_to_string(file).map_err(|error| {
-            usage(format!("cannot read the job file {}: {error}", quoted(file)))
-        })?;
-        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-        let include = |name: &str| {
-            std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string())
+        let room = Cell::new(input::JOB_FILE.bytes_max());
+        let read = |path: &Path| {
+            let text =
+                input::text(path, input::JOB_FILE).map_err(|error| error.reason.to_string())?;
+            let left = room.get().checked_sub(text.len() as u64);
+            room.set(left.ok_or("the job file and all that it includes are larger than 1 MiB")?);
+            Ok::<_, String>(text)
         };
+        let text = read(file.as_ref())
+            .map_err(|why| usage(format!("cannot read the job file {}: {why}", quoted(file))))?;
+        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+        let include = |name: &str| read(&folder.join(name));
         let environment = |name: &str| std::env::var(name).ok();
         let mut jobs = fio::read_file(file, &text, &include, &environment).map_err(wrong)?;
         if !found.is_empty() {

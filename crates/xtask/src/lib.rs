@@ -31,6 +31,7 @@ mod kills;
 mod lab;
 pub mod pairs;
 mod place;
+mod sanitize;
 mod screenshots;
 mod shared;
 pub mod tidy;
@@ -91,6 +92,8 @@ usage: cargo xtask VERB [flags]
                           program write where data could be lost? as root
   fuzz [--only READER] [--seconds N] [--first SEED] [--keep] [--binary B]
                           whatever comes from outside, twisted at random
+  sanitize [--keep]       tests of engines, arrays, tracer and trials under AddressSanitizer, after a
+                          planted overflow was found; --keep leaves what was built
   screenshots [--short] [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
                           every kind of page in a browser, against rules and references
   twins                   the program for Linux and that for Windows give the same bytes
@@ -137,6 +140,7 @@ const VERBS: [Verb; 25] =
         ("shared", &shared::SWITCHES, &shared::VALUES, shared::run),
         ("write-safety", &write_safety::SWITCHES, &write_safety::VALUES, write_safety::run),
         ("kills", &[], &kills::VALUES, kills::run),
+        ("sanitize", &sanitize::SWITCHES, &[], sanitize::run),
         ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
     ];
