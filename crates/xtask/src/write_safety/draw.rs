@@ -128,7 +128,7 @@ fn on_image(stack: &mut Stack, kind: &str, bytes: u64, make: &str) -> Result<Gro
 fn on_two_images(stack: &mut Stack) -> Result<Ground> {
     let devices = [image(stack, "image-a", 64 * MIB)?, image(stack, "image-b", 64 * MIB)?];
     let paths = devices.map(|device| stack.nodes[device].user_names[0].display().to_string());
-    stack.shell(&format!("mkfs.btrfs -q -f -M -d raid0 -m raid1 {}", paths.join(" ")))?;
+    stack.shell(&format!("mkfs.btrfs -q -f -M -d raid1 -m raid1 {}", paths.join(" ")))?;
     stack.used(devices[0], Use::Mounted);
     stack.used(devices[1], Use::FilesystemMember);
     for device in devices {
