@@ -341,7 +341,7 @@ fn content(stack: &mut Stack, rng: &mut Rng) -> Result<()> {
         stack.used(node, Use::Signature);
         anyhow::Ok(())
     };
-    match rng.below(10) {
+    match rng.below(9) {
         0..=2 => {
             sign(stack, format!("{make} {path}"))?;
             let how = pick(rng, &["noatime,noinit_itable", "ro"]);
@@ -360,17 +360,6 @@ fn content(stack: &mut Stack, rng: &mut Rng) -> Result<()> {
                 place.display()
             );
             stack.hold(&["unshare", "--mount", "sh", "-c", &line].map(str::to_owned))?;
-            stack.used(node, Use::MountedElsewhere);
-        }
-        9 => {
-            // In a namespace that no process is in.
-            sign(stack, format!("{make} {path}"))?;
-            let (place, space) = (stack.make_folder("unseen")?, stack.path("namespace"));
-            let (place, shown) = (place.display(), space.display());
-            let mount = format!("mount -t ext4 -o ro,noload {path} {place}");
-            stack.shell(&format!("touch {shown} && unshare --mount={shown} {mount}"))?;
-            stack.mounted(&space);
-            stack.not_to_sync(&space);
             stack.used(node, Use::MountedElsewhere);
         }
         5 => {
