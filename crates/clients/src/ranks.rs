@@ -382,10 +382,13 @@ struct Meeting<'a>(&'a Path);
 
 impl<'a> Meeting<'a> {
     fn open(path: &'a Path, text: &str) -> std::io::Result<Self> {
-        // What an earlier job left leads nowhere; a link that somebody else made is not followed.
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        // What an earlier job left leads nowhere. Anything else is a file of the user's own, or another user's trap.
+        if std::fs::symlink_metadata(path).is_ok() {
+            if !is_meeting(path) {
+                let why = "it exists and is not what an earlier job left there";
+                return Err(std::io::Error::other(format!("{why}; name another by --rendezvous")));
+            }
+            std::fs::remove_file(path)?;
         }
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -394,6 +397,20 @@ impl<'a> Meeting<'a> {
         writeln!(options.open(path)?, "{text}")?;
         Ok(Self(path))
     }
+}
+
+/// Whether a file is that of a meeting: an address, and a secret of 32 digits.
+fn is_meeting(path: &Path) -> bool {
+    let is_file = std::fs::symlink_metadata(path).is_ok_and(|facts| facts.is_file());
+    let line = if is_file {
+        input::first_line(path, input::TOKEN).unwrap_or_default()
+    } else {
+        String::new()
+    };
+    line.trim_end().split_once(' ').is_some_and(|(address, secret)| {
+        let is_digit = |byte: u8| byte.is_ascii_hexdigit();
+        address.contains(':') && secret.len() == 32 && secret.bytes().all(is_digit)
+    })
 }
 
 impl Drop for Meeting<'_> {

@@ -79,6 +79,11 @@ impl Opener for Clients {
         let named: Vec<String> =
             paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         let hosts: Vec<String> = agents.links.iter().map(|link| link.host.clone()).collect();
+        for (rank, host) in hosts.iter().enumerate() {
+            for path in &named {
+                target::refuse_own_file(fill(path, rank, host).as_ref(), access)?;
+            }
+        }
         let request = |rank: usize| Request::Open {
             set,
             targets: named.iter().map(|path| fill(path, rank, &hosts[rank])).collect(),

@@ -68,6 +68,11 @@ impl Barrier for MpiBarrier {
 }
 
 impl HostArgs {
+    /// The file that the machines are listed in, if one is named.
+    pub(crate) fn file(&self) -> Option<&str> {
+        self.hosts.as_deref()?.strip_prefix('@')
+    }
+
     /// Where targets are opened: here, or on the machines, whose agents it starts. The progress line says for
     /// whom is waited.
     pub(crate) fn opener(

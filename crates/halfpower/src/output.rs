@@ -2,7 +2,7 @@
 
 use crate::failure::usage;
 use anyhow::Context;
-use record::Trial;
+use record::{COST_FIT_SCHEMA, OBSERVATION_SCHEMA, TRIAL_SCHEMA, Trial};
 use report::{Extent, Story, Style};
 use serde::Serialize;
 use std::fs::File;
@@ -127,14 +127,23 @@ pub(crate) fn end_at_usage(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code())
 }
 
-pub(crate) const DOCUMENT: OutputKind =
-    OutputKind { flag: "--output", name: "halfpower document", is_in: is_document };
+pub(crate) const DOCUMENT: OutputKind = OutputKind {
+    flag: "--output",
+    name: "halfpower document of a run",
+    is_in: |path| is_document(path, &[TRIAL_SCHEMA, COST_FIT_SCHEMA]),
+};
+pub(crate) const OBSERVATION: OutputKind = OutputKind {
+    flag: "--output",
+    name: "halfpower document of a recording",
+    is_in: |path| is_document(path, &[OBSERVATION_SCHEMA]),
+};
 pub(crate) const FIO_JSON: OutputKind =
     OutputKind { flag: "--output", name: "JSON of fio", is_in: is_fio_json };
 pub(crate) const REQUESTS: OutputKind = OutputKind {
     flag: "--trace-io",
-    name: "recording of requests",
-    is_in: |path| begins(path, "fio version 3 iolog"),
+    // fio writes the same: whose it is cannot be seen.
+    name: "empty file",
+    is_in: |_| false,
 };
 pub(crate) const INTERVALS: OutputKind = OutputKind {
     flag: "--csv",
@@ -189,9 +198,12 @@ fn begins(path: &Path, line: impl AsRef<str>) -> bool {
 }
 
 /// Whether a file holds a JSON document of this program, whole.
-fn is_document(path: &Path) -> bool {
-    let schema = json_in(path).and_then(|document| Some(document["schema"].as_str()?.to_owned()));
-    schema.is_some_and(|schema| schema.starts_with("halfpower/"))
+/// Whether it holds a document with one of these schemas, in any version.
+fn is_document(path: &Path, schemas: &[&str]) -> bool {
+    let kind = |schema: &str| schema.rsplit_once('/').map(|(kind, _)| kind.to_owned());
+    let document = json_in(path).unwrap_or_default();
+    let found = document["schema"].as_str().and_then(kind);
+    found.is_some() && schemas.iter().any(|schema| kind(schema) == found)
 }
 
 /// Whether a Parquet file was written by this program: one that was changed by another bears its name.

@@ -67,7 +67,7 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
         let database = arguments.save.keeping.file().ok();
         in_use.extend(database.map(|file| InUse::new(file, "the database of results")));
     }
-    let output = OutputFile::claim(&output::DOCUMENT, arguments.output.as_deref(), &mut in_use)?;
+    let output = OutputFile::claim(&output::OBSERVATION, arguments.output.as_deref(), &mut in_use)?;
     let (recorder, kept) = observing::recorder(arguments.save.store()?, source.host());
     let recorded = sampling.record(source, recorder, arguments.length, stop)?;
     let observation = &recorded.observation;

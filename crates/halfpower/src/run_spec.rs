@@ -231,6 +231,8 @@ impl RunArgs {
             replays.map(|replay| InUse::new(&replay.source, "the recording that is replayed"));
         let inputs =
             self.inputs.iter().map(|file| InUse::new(file, "the file that describes the load"));
+        let inputs =
+            inputs.chain(self.hosts.file().map(|file| InUse::new(file, "the list of hosts")));
         let save = &self.results.save.keeping;
         save.kept().into_iter().chain(replays).chain(inputs).collect()
     }

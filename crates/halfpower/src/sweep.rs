@@ -93,6 +93,7 @@ impl SweepArgs {
     fn access(&self) -> Access {
         let mut keep = self.results.save.keeping.kept();
         keep.extend(self.design.iter().map(|design| InUse::new(design, "the design")));
+        keep.extend(self.hosts.file().map(|file| InUse::new(file, "the list of hosts")));
         self.safety.access(keep)
     }
 }

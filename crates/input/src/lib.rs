@@ -27,4 +27,4 @@ pub use kinds::{
 pub use reader::{
     at_most, bytes, bytes_if_known, first_line, line_at_most, may_start_with, text, text_if_known,
 };
-pub use stop::{stop_at, was_interrupted};
+pub use stop::{give_up_at_signal, stop_at, was_interrupted};

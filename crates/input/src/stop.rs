@@ -20,6 +20,14 @@ pub fn was_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
+/// Gives up a wait for something outside where a signal has come.
+///
+/// # Errors
+/// After a signal. It is not of the kind `Interrupted`, which callers repeat.
+pub fn give_up_at_signal() -> std::io::Result<()> {
+    check().map_err(|_| std::io::Error::other("a signal ended the wait"))
+}
+
 /// Whether a signal has come.
 pub(crate) fn is_set() -> bool {
     STOP.get().is_some_and(|flag| flag.load(Ordering::Relaxed))

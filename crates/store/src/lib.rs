@@ -37,6 +37,8 @@ use std::path::{Path, PathBuf};
 pub struct Store {
     connection: rusqlite::Connection,
     path: PathBuf,
+    /// Behind the connection, which is closed first.
+    _open: open::OpenDatabase,
 }
 
 impl Store {
@@ -46,17 +48,17 @@ impl Store {
         &self.path
     }
 
-    /// The files that the database consists of: its own, the log and the index of the log
-    /// (<https://www.sqlite.org/wal.html>). The last two come and go.
+    /// The files that the database consists of: its own, the log, the index of the log
+    /// (<https://www.sqlite.org/wal.html>) and the journal. The last three come and go.
     #[must_use]
-    pub fn files(&self) -> [PathBuf; 3] {
+    pub fn files(&self) -> [PathBuf; 4] {
         Self::files_at(&self.path)
     }
 
     /// The files of a database at this path.
     #[must_use]
-    pub fn files_at(path: &Path) -> [PathBuf; 3] {
-        ["", "-wal", "-shm"].map(|suffix| {
+    pub fn files_at(path: &Path) -> [PathBuf; 4] {
+        ["", "-wal", "-shm", "-journal"].map(|suffix| {
             let mut name = path.to_owned().into_os_string();
             name.push(suffix);
             name.into()

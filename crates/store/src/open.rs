@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How long to wait for another process. Its longest transaction is one document and a flush,
@@ -108,10 +109,10 @@ const BESIDE: [(&str, &[&[u8]]); 3] = [
 ];
 
 /// Refuses a database beside which lies a file of the user's own under a name that SQLite uses. The index is looked
-/// at where there is no database yet: to close it would take the locks that this process may have on it.
+/// at where this process has no database open: to close it would take the locks that it may have on it.
 fn refuse_others_beside(path: &Path) -> Result<(), StoreError> {
-    let is_new = std::fs::metadata(path).map_or(true, |facts| facts.len() == 0);
-    for (suffix, heads) in BESIDE.into_iter().filter(|(suffix, _)| is_new || *suffix != "-shm") {
+    let none_open = OPEN.load(Ordering::SeqCst) == 0;
+    for (suffix, heads) in BESIDE.into_iter().filter(|(suffix, _)| none_open || *suffix != "-shm") {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
         let Ok(facts) = std::fs::metadata(&name) else { continue };
@@ -128,9 +129,30 @@ fn refuse_others_beside(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Databases that this process has open.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct OpenDatabase;
+
+impl OpenDatabase {
+    fn new() -> Self {
+        OPEN.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for OpenDatabase {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// Opens the file, makes sure that it is ours, and brings it to the present schema.
 fn connect(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
     refuse_others_beside(path)?;
+    let open = OpenDatabase::new();
     let failed = |cause| StoreError::from_sqlite(path, cause);
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
@@ -146,7 +168,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
     }
     connection.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
-    Ok(Store { connection, path: path.to_owned() })
+    Ok(Store { connection, path: path.to_owned(), _open: open })
 }
 
 /// Opens a file that nobody can write, without the index file that WAL needs beside it.
@@ -156,9 +178,10 @@ fn connect_immutable(path: &Path) -> Result<Store, StoreError> {
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let uri = format!("file:{}?immutable=1", uri_path(path)?);
+    let open = OpenDatabase::new();
     let mut connection = Connection::open_with_flags(uri, flags).map_err(failed)?;
     schema::migrate(&mut connection, path)?;
-    Ok(Store { connection, path: path.to_owned() })
+    Ok(Store { connection, path: path.to_owned(), _open: open })
 }
 
 /// The path with the characters escaped that a URI gives a meaning

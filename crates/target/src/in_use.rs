@@ -1,5 +1,7 @@
 //! Files that a command uses for something else than its target, and when two names are one of them.
 
+use crate::error::TargetError;
+use record::quoted;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -51,4 +53,18 @@ pub(crate) fn real_place(path: &Path) -> PathBuf {
 pub(crate) fn same_file(identity: Identity, one: &Path, other: &Path) -> bool {
     identity(one).is_some_and(|one| Some(one) == identity(other))
         || real_place(one) == real_place(other)
+}
+
+/// Refuses a target that the command itself uses for something else.
+pub(crate) fn refuse_kept(
+    identity: Identity,
+    path: &Path,
+    keep: &[InUse],
+) -> Result<(), TargetError> {
+    let kept = keep.iter().find(|kept| same_file(identity, path, &kept.path));
+    kept.map_or(Ok(()), |kept| {
+        let why = format!("it is {}, which the run would destroy", kept.role);
+        let what = format!("writing to the file {}", quoted(path));
+        Err(TargetError::refused(what, &why, "name another target"))
+    })
 }

@@ -37,8 +37,7 @@ impl LineFile {
         let place = real_place(path);
         let existed = place.exists();
         if existed && !path.is_file() {
-            let text = format!("{flag} {} is no regular file; name one", quoted(path));
-            return Err(TargetError::Output(text));
+            return Err(refusal(flag, path, "it is no regular file"));
         }
         let file = Self { flag, path: place };
         if existed {

@@ -5,7 +5,6 @@ use crate::default_size::default_test_size;
 use crate::error::TargetError;
 use crate::findings::target_findings;
 use crate::handle::{Access, TargetHandle};
-use crate::in_use::{Identity, InUse, same_file};
 use engine::OwnedFile;
 use kernel::Roots;
 use kernel::filesystem::locate_filesystem;
@@ -37,25 +36,13 @@ impl Opening<'_> {
         format!("writing to the file {}", quoted(self.path))
     }
 
-    /// Refuses a target that the command itself uses for something else.
-    pub(crate) fn refuse_kept(
-        &self,
-        keep: &[InUse],
-        identity: Identity,
-    ) -> Result<(), TargetError> {
-        let kept = keep.iter().find(|kept| same_file(identity, self.path, &kept.path));
-        kept.map_or(Ok(()), |kept| {
-            let why = format!("it is {}, which the run would destroy", kept.role);
-            Err(TargetError::refused(self.writing(), &why, "name another target"))
-        })
-    }
-
     /// Refuses a database of results, of whatever user, and the logs beside one: no flag says that it may go.
     pub(crate) fn refuse_database(&self, file: File) -> Result<(), TargetError> {
         let failed = TargetError::failing("read", self.path);
         let mut is = is_database(file).map_err(failed)?;
         let name = self.path.to_string_lossy();
-        if let Some(beside) = name.strip_suffix("-wal").or_else(|| name.strip_suffix("-shm")) {
+        let logs = ["-wal", "-shm", "-journal"];
+        if let Some(beside) = logs.iter().find_map(|log| name.strip_suffix(log)) {
             is |= File::open(beside).is_ok_and(|file| is_database(file).unwrap_or(false));
         }
         if !is {

@@ -4,8 +4,9 @@
 //! a slip of the shell's completion would then cost a file, and another name costs nothing.
 
 use crate::TargetError;
-use crate::in_use::{InUse, real_place, same_file};
-use crate::platform::files::{identity, is_block_device, is_stream};
+use crate::handle::Access;
+use crate::in_use::{InUse, real_place, refuse_kept, same_file};
+use crate::platform::files::{identity, is_block_device, is_stream, open_stream};
 use record::quoted;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -55,11 +56,12 @@ impl OutputFile {
         // A link stays one: what it points to is made or replaced.
         let place = real_place(path);
         refuse_in_use(flag, path, in_use)?;
-        if let Ok(facts) = fs::metadata(path) {
+        // Judged by the place alone: a link may lead elsewhere by the time the result is put there.
+        if let Ok(facts) = fs::metadata(&place) {
             if facts.is_dir() {
                 return Err(wrong("is a directory; name a file in it"));
             }
-            if is_block_device(path) {
+            if is_block_device(&place) {
                 let why = "it is a block device, whose content would be lost";
                 return Err(refusal(flag, path, why));
             }
@@ -68,10 +70,10 @@ impl OutputFile {
                     let why = "it is a device, and what it does with a result nobody can know";
                     return Err(refusal(flag, path, why));
                 }
-                let file = File::options().write(true).open(path).map_err(cannot)?;
-                return Ok(Self { flag, path: path.to_owned(), open: Some(file) });
+                let file = open_stream(&place).map_err(cannot)?;
+                return Ok(Self { flag, path: place, open: Some(file) });
             }
-            if facts.len() > 0 && !(kind.is_in)(path) {
+            if facts.len() > 0 && !(kind.is_in)(&place) {
                 let why = format!("it exists and is no {}; its content would be lost", kind.name);
                 return Err(refusal(flag, path, &why));
             }
@@ -173,6 +175,18 @@ impl Drop for WrittenFile {
             // An error before this is the one to tell.
             let _ = fs::remove_file(partial);
         }
+    }
+}
+
+/// Refuses a target on another machine whose name is here that of a file of the command itself: the other machine may
+/// be this one.
+///
+/// # Errors
+/// If it is one.
+pub fn refuse_own_file(path: &Path, access: &Access) -> Result<(), TargetError> {
+    match access {
+        Access::ReadOnly => Ok(()),
+        Access::ReadWrite { keep, .. } => refuse_kept(identity, path, keep),
     }
 }
 

@@ -1,10 +1,11 @@
 //! A target that shares bytes with something in use is refused, with the way to that: exit code 3, and no byte
 //! changes. `refusals.rs` has the dangers of the target itself.
 
-use crate::program::{halfpower, halfpower_in};
+use crate::program::{halfpower, halfpower_in, program, run};
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use testkit::{LoopDevice, Mounted, requires};
 
 const MIB: u64 = 1 << 20;
@@ -72,7 +73,7 @@ fn a_file_that_another_program_writes_to_or_has_locked_is_refused() {
     drop(writer);
     let reader = File::open(&file).unwrap();
     reader.lock_shared().unwrap();
-    is_refused(&file, &file, &["is locked by", "end that program first"]);
+    is_refused(&file, &file, &["is locked by process"]);
     reader.unlock().unwrap();
     // One that only reads is no reason.
     let words = format!("run {} --rw randwrite --io-size 4m --runtime 60s", file.display());
@@ -214,4 +215,68 @@ fn a_folder_that_is_no_control_group_keeps_its_files() {
         assert_eq!(fs::read_to_string(&file).unwrap(), "buy milk");
         fs::remove_file(&file).unwrap();
     }
+}
+
+#[test]
+fn a_result_replaces_an_older_one_of_its_own_kind_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |words: &str| halfpower_in(folder.path(), words);
+    run("run sim:mm1 --runtime 1s --no-save --output trial.json").expect(0);
+    let before = fs::read(folder.path().join("trial.json")).unwrap();
+    run("record --for 1s --no-save --output trial.json")
+        .refuses(3, &["trial.json", "no halfpower document of a recording"]);
+    assert_eq!(fs::read(folder.path().join("trial.json")).unwrap(), before);
+    run("run sim:mm1 --runtime 1s --seed 2 --no-save --output trial.json").expect(0);
+}
+
+#[test]
+fn a_place_to_meet_is_no_file_of_the_users_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.csv");
+    fs::write(&file, "my notes").unwrap();
+    let mut command = program();
+    command.current_dir(folder.path());
+    command.env("OMPI_COMM_WORLD_RANK", "0").env("OMPI_COMM_WORLD_SIZE", "1");
+    let words = "run . --mpi --rendezvous notes.csv --size 64k --io-size 64k --no-save";
+    let ended = run(command, words);
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("it exists and is not what"), "{ended:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "my notes");
+}
+
+#[test]
+fn the_list_of_hosts_is_no_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let hosts = format!("a\n{}", "# a note\n".repeat(1000));
+    fs::write(folder.path().join("hosts.txt"), &hosts).unwrap();
+    let agent = format!("{} agent", env!("CARGO_BIN_EXE_halfpower"));
+    let mut command = program();
+    command.current_dir(folder.path()).args(["run", "hosts.txt", "--hosts", "@hosts.txt"]);
+    command.args(["--launch", &agent]);
+    let words = "--rw randwrite --bs 512 --size 4k --io-size 4k --overwrite --no-save";
+    run(command, words).refuses(3, &["hosts.txt", "the list of hosts"]);
+    assert_eq!(fs::read_to_string(folder.path().join("hosts.txt")).unwrap(), hosts);
+}
+
+#[test]
+fn a_pipe_that_nothing_reads_is_waited_for_until_a_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = Command::new("mkfifo").arg(folder.path().join("pipe")).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return testkit::skip("a pipe for a result", "there is no mkfifo");
+    }
+    let mut command = program();
+    command.current_dir(folder.path());
+    command.args(["run", "sim:mm1", "--runtime", "1s", "--no-save", "--output", "pipe"]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(child.try_wait().unwrap(), None, "it waits for a reader");
+    let pid = child.id().to_string();
+    // Again until it ends: the program may not listen for signals yet.
+    while child.try_wait().unwrap().is_none() {
+        Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+    }
+    assert!(child.wait().unwrap().code() != Some(0));
 }

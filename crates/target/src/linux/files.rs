@@ -1,12 +1,13 @@
 //! What is asked of open files beside their bytes.
 
 use engine::OwnedFile;
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Result};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::Duration;
 
 /// The number of the file system that something is on.
 pub(crate) fn file_system_number(facts: &Metadata) -> u64 {
@@ -58,6 +59,26 @@ pub(crate) fn is_stream(facts: &Metadata) -> bool {
     let numbers = kernel::device::numbers(facts.rdev());
     let is_device = facts.file_type().is_char_device();
     !is_device || SINKS.contains(&numbers) || TERMINALS.contains(&numbers.0)
+}
+
+/// Opens such a stream for writing. A pipe is waited for until something reads it, or a signal comes.
+pub(crate) fn open_stream(path: &Path) -> Result<File> {
+    /// How often it is tried.
+    const PAUSE: Duration = Duration::from_millis(20);
+    let waiting = OFlags::NONBLOCK.bits() as i32;
+    loop {
+        match File::options().write(true).custom_flags(waiting).open(path) {
+            Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
+                input::give_up_at_signal()?;
+                std::thread::sleep(PAUSE);
+            }
+            Ok(file) => {
+                rustix::fs::fcntl_setfl(&file, OFlags::empty())?;
+                return Ok(file);
+            }
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Whether something is a pipe with a name.

@@ -8,7 +8,7 @@
 
 use crate::error::TargetError;
 use crate::handle::{Access, TargetHandle};
-use crate::in_use::InUse;
+use crate::in_use::{InUse, refuse_kept};
 use crate::linux::claim::claim;
 use crate::linux::descriptor::{create_nameless, direct_alignment};
 use crate::linux::files::{duplicate, identity};
@@ -100,7 +100,7 @@ impl Opening<'_> {
         };
         let used = |found: Use| refused(found.why, &found.remedy);
         // Before it is opened: closing it would take the locks of the database that this program has open.
-        self.refuse_kept(keep, identity)?;
+        refuse_kept(identity, path, keep)?;
         if let Some(kind) = pseudo_file_system(path)? {
             let why =
                 format!("it is no file on a disk but a part of {kind}, which changes this system");

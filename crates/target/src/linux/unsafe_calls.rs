@@ -108,27 +108,54 @@ pub(crate) fn loop_status(device: impl AsFd) -> Result<LoopStatus, Errno> {
     unsafe { ioctl(device, Getter::<LOOP_GET_STATUS64, LoopStatus>::new()) }
 }
 
+/// Whether another program has a lock of any bytes of a file that a writer's lock would meet (fcntl(2)). rustix asks the
+/// same, but ends in a panic where the holder has no process number, as for a lock of an open file.
+pub(crate) fn is_locked(file: impl AsFd) -> bool {
+    // SAFETY: all zeros is a valid `flock`: from the start to the end of the file.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as libc::c_short;
+    // SAFETY: the kernel reads and writes one live `flock`.
+    let asked =
+        checked(unsafe { libc::fcntl(file.as_fd().as_raw_fd(), libc::F_GETLK, &raw mut lock) });
+    asked.is_ok() && lock.l_type != libc::F_UNLCK as libc::c_short
+}
+
+/// What a lease says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writers {
+    /// Nothing has it open for writing.
+    None,
+    /// Something has.
+    Some,
+    /// This user may not ask: the file is another user's.
+    Hidden,
+    /// The file system has no leases.
+    Unknown,
+}
+
 /// `F_SETSIG` of include/uapi/asm-generic/fcntl.h.
 const F_SETSIG: libc::c_int = 10;
 
 /// Whether anything has a regular file open for writing, by asking for a lease for reading (fcntl(2)), which is
-/// given back at once. `file` is open for reading alone. `None` where the file system has no leases, or the file
-/// is another user's.
-pub(crate) fn has_writers(file: impl AsFd) -> Option<bool> {
+/// given back at once. `file` is open for reading alone.
+pub(crate) fn has_writers(file: impl AsFd) -> Writers {
     let descriptor = file.as_fd().as_raw_fd();
     // Should a program open the file for writing in between, the kernel's message must not end us: its usual signal would.
     // SAFETY: these commands of fcntl take an integer and touch no memory of ours.
-    checked(unsafe { libc::fcntl(descriptor, F_SETSIG, libc::SIGURG) }).ok()?;
+    if checked(unsafe { libc::fcntl(descriptor, F_SETSIG, libc::SIGURG) }).is_err() {
+        return Writers::Unknown;
+    }
     // SAFETY: as above.
     let taken = checked(unsafe { libc::fcntl(descriptor, libc::F_SETLEASE, libc::F_RDLCK) });
     match taken {
         Ok(_) => {
             // SAFETY: as above.
             let _ = checked(unsafe { libc::fcntl(descriptor, libc::F_SETLEASE, libc::F_UNLCK) });
-            Some(false)
+            Writers::None
         }
-        Err(Errno::AGAIN) => Some(true),
-        Err(_) => None,
+        Err(Errno::AGAIN) => Writers::Some,
+        Err(Errno::ACCESS | Errno::PERM) => Writers::Hidden,
+        Err(_) => Writers::Unknown,
     }
 }
 

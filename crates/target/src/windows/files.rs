@@ -79,6 +79,11 @@ pub(crate) fn is_stream(_facts: &Metadata) -> bool {
     true
 }
 
+/// Opens such a stream for writing.
+pub(crate) fn open_stream(path: &Path) -> Result<File> {
+    File::options().write(true).open(path)
+}
+
 /// Whether something is a pipe with a name, which Windows keeps elsewhere.
 #[must_use]
 pub fn is_pipe(_facts: &Metadata) -> bool {

@@ -6,6 +6,7 @@
 
 use crate::error::TargetError;
 use crate::handle::{Access, TargetHandle};
+use crate::in_use::refuse_kept;
 use crate::opening::Opening;
 use crate::windows::claim::claim;
 use crate::windows::descriptor::{create_nameless, direct_alignment};
@@ -62,7 +63,7 @@ impl Opening<'_> {
         let path = self.path;
         let writable = matches!(self.access, Access::ReadWrite { overwrite: true, .. });
         if let Access::ReadWrite { keep, .. } = self.access {
-            self.refuse_kept(keep, identity)?;
+            refuse_kept(identity, path, keep)?;
             let read = create_file(path, GENERIC_READ, OPEN_EXISTING, 0)
                 .map_err(TargetError::failing("open", path))?;
             self.refuse_database(read.into())?;

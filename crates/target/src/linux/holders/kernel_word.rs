@@ -10,18 +10,27 @@ use super::Use;
 use super::layers::FileId;
 use super::processes::{is_for_writing, numbers_of_processes};
 use super::reach::{Part, Reach};
-use crate::linux::unsafe_calls::has_writers;
+use crate::linux::unsafe_calls::{Writers, has_writers, is_locked};
 use kernel::Roots;
 use kernel::read::{names, text};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
-use rustix::process::{Flock, FlockType, fcntl_getlk};
 
 /// A file that was opened for reading, as the target.
 pub(super) fn of_file(roots: &Roots, file: BorrowedFd<'_>, reach: &Reach) -> Option<Use> {
     let target = reach.parts.iter().find(|part| part.start)?;
-    if has_writers(file) == Some(true) && !is_open_in_our_program(roots, target) {
+    let writers = has_writers(file);
+    if writers == Writers::Hidden {
+        return Some(Use {
+            why: target.says(
+                "is another user's file, and the kernel tells only its owner whether a program has \
+                 it open for writing",
+            ),
+            remedy: "run as its owner or as root, or name a file of your own".to_owned(),
+        });
+    }
+    if writers == Writers::Some && !is_open_in_our_program(roots, target) {
         return Some(Use {
             why: target.says(
                 "is open for writing elsewhere: the kernel says so, and no process that can be \
@@ -66,7 +75,7 @@ pub(super) fn locked_below(reach: &Reach) -> Option<Use> {
 }
 
 fn locked(part: &Part, file: BorrowedFd<'_>) -> Option<Use> {
-    let by_record = fcntl_getlk(file, &Flock::from(FlockType::WriteLock)).ok().flatten().is_some();
+    let by_record = is_locked(file);
     let whole = flock(file, FlockOperation::NonBlockingLockExclusive);
     if whole.is_ok() {
         // Given back at once: it was only to see whether another has it.

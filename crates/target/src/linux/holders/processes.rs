@@ -76,9 +76,12 @@ impl Search<'_> {
         names(&folder.join("fd")).into_iter().find_map(|descriptor| {
             let facts = text(&folder.join("fdinfo").join(&descriptor)).unwrap_or_default();
             let link = folder.join("fd").join(&descriptor);
-            if !is_for_writing(&facts) {
-                return None;
-            }
+            // Locks and leases stand there too, with the descriptor that they were taken by.
+            let how = match (is_for_writing(&facts), facts.lines().any(is_lock)) {
+                (true, _) => "open for writing",
+                (false, true) => "locked",
+                (false, false) => return None,
+            };
             let path = fs::read_link(&link).ok()?;
             if path == Path::new(RING) {
                 let part = files_of_ring(&facts).find_map(|path| self.by_path(Path::new(path)))?;
@@ -86,7 +89,7 @@ impl Search<'_> {
             }
             let process = folder.strip_prefix(&self.roots.proc).ok()?.to_string_lossy();
             let mounts = mounts.get_or_insert_with(|| mounts_of_process(self.roots, &process));
-            self.file(&link, &path, &facts, mounts).map(|part| (part, "open for writing"))
+            self.file(&link, &path, &facts, mounts).map(|part| (part, how))
         })
     }
 
@@ -216,6 +219,11 @@ pub(super) fn is_for_writing(facts: &str) -> bool {
     const ACCESS_MODE: u32 = 0o3;
     let flags = field(facts, "flags").and_then(|flags| u32::from_str_radix(flags, 8).ok());
     flags.is_some_and(|flags| flags & ACCESS_MODE != 0)
+}
+
+/// Whether a line of a descriptor's facts is of a lock or a lease (proc_pid_fdinfo(5)).
+fn is_lock(line: &str) -> bool {
+    line.starts_with("lock:")
 }
 
 /// The files that a ring has registered (`io_uring_show_fdinfo` of io_uring/fdinfo.c).
