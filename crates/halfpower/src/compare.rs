@@ -109,7 +109,7 @@ fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
 /// The trace in a file, where it is one: no document begins like it.
 fn trace(name: &str) -> anyhow::Result<Option<Source>> {
     let Ok(text) = std::fs::read_to_string(name) else { return Ok(None) };
-    if text.trim_start().starts_with(['{', '[']) || fio_results::trials(&text).is_some() {
+    if text.trim_start().starts_with(['{', '[']) || fio_results::is_in(&text) {
         return Ok(None);
     }
     let lines = report::read_trace(&text)

@@ -22,6 +22,7 @@ mod extent;
 mod failure;
 mod fio_results;
 mod fio_runs;
+mod fio_words;
 mod fleet;
 mod fleet_devices;
 mod fleet_profiles;
@@ -58,6 +59,7 @@ mod zones;
 
 use clap::{CommandFactory, FromArgMatches};
 use cli::Verb;
+use fio_words::Language;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -79,13 +81,14 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
         output::remark(&problem);
         return ExitCode::from(session::USAGE);
     }
-    let outcome = match fio_runs::asked(std::env::args_os().skip(1)) {
-        Some(asked) => {
+    let outcome = match fio_words::language(std::env::args_os().collect()) {
+        Err(error) => Err(error),
+        Ok(Language::Fio(asked)) => {
             undo_left_settings();
             signals::stop_flag(true).and_then(|stop| fio_runs::run(asked, &stop))
         }
-        None => {
-            let words = cli::Cli::command().get_matches();
+        Ok(Language::Ours(words)) => {
+            let words = cli::Cli::command().get_matches_from(words);
             let arguments = cli::Cli::from_arg_matches(&words).unwrap_or_else(|error| error.exit());
             if let Ok(Some(file)) = extent::innermost(&words).1.try_get_one::<PathBuf>("db") {
                 output::set_database(file);

@@ -119,6 +119,11 @@ pub(crate) const DOCUMENT: OutputKind =
     OutputKind { flag: "--output", name: "halfpower document", is_in: is_document };
 pub(crate) const FIO_JSON: OutputKind =
     OutputKind { flag: "--output", name: "JSON of fio", is_in: is_fio_json };
+pub(crate) const FIO_LOG: OutputKind = OutputKind {
+    flag: "a log of fio's",
+    name: "log as fio writes it",
+    is_in: |path| target::first_line(path).is_ok_and(|first| report::is_fio_log_line(&first)),
+};
 pub(crate) const REQUESTS: OutputKind = OutputKind {
     flag: "--trace-io",
     name: "recording of requests",
