@@ -305,10 +305,11 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
             .map_err(|_| usage("a word of a job has a NUL in it; leave that out"))?;
         words.extend(["--beside".to_owned(), text]);
     }
-    let arguments = RunArgs::read(words.iter().map(String::as_str)).map_err(|why| {
+    let mut arguments = RunArgs::read(words.iter().map(String::as_str)).map_err(|why| {
         let (section, job, _) = &group[0];
         usage(format!("{}: the job {:?}: {why}", section.place, job.name))
     })?;
+    arguments.inputs = asked.files.iter().map(PathBuf::from).collect();
     for (section, job, _) in group.iter().filter(|(_, job, _)| job.writes) {
         fio_words::refuse_as_targets(&job.targets)
             .with_context(|| format!("{}: the job {:?}", section.place, job.name))?;

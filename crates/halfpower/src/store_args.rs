@@ -10,6 +10,7 @@ use serde::Serialize;
 use session::Driver;
 use std::path::{Path, PathBuf};
 use store::{Document, DocumentRow, Store, StoreError};
+use target::InUse;
 
 /// Names the database where `--db` does not.
 const DB_VARIABLE: &str = "HALFPOWER_DB";
@@ -36,6 +37,12 @@ impl StoreArgs {
         let variable = || std::env::var_os(DB_VARIABLE).filter(|value| !value.is_empty());
         let named = self.db.clone().or_else(|| variable().map(PathBuf::from));
         named.map_or_else(Store::default_path, Ok)
+    }
+
+    /// The files of the database, as ones that nothing else may write.
+    pub(crate) fn kept(&self) -> Vec<InUse> {
+        let files = self.file().map(|path| Store::files_at(&path)).into_iter().flatten();
+        files.map(|path| InUse::new(path, "the database of results")).collect()
     }
 
     /// The database, made where it is missing.

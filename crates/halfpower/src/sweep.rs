@@ -22,6 +22,7 @@ use session::experiment::{
     Line, Maxima, OpenedDesign, ReadLine, ReadyLine, rounding_findings, set_rates,
 };
 use session::{Driver, End, Opener, StopFlag, Targets};
+use target::{Access, InUse};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -87,6 +88,15 @@ pub(crate) struct SweepArgs {
     safety: SafetyArgs,
 }
 
+impl SweepArgs {
+    /// What may be done to targets that are written.
+    fn access(&self) -> Access {
+        let mut keep = self.results.save.keeping.kept();
+        keep.extend(self.design.iter().map(|design| InUse::new(design, "the design")));
+        self.safety.access(keep)
+    }
+}
+
 pub(crate) fn sweep(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     if arguments.list {
         return list_presets();
@@ -95,7 +105,7 @@ pub(crate) fn sweep(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Ve
         let save = &arguments.results.save;
         return save.keeping.print_all(save.json, report::experiment_list_text);
     }
-    if let Some(verdict) = arguments.hosts.take_part(stop, arguments.safety.access())? {
+    if let Some(verdict) = arguments.hosts.take_part(stop, arguments.access())? {
         return Ok(verdict);
     }
     match &arguments.resume {
@@ -201,7 +211,7 @@ fn open(
             "nothing is written first: a simulated drive has its state by its key preconditioned=",
         );
     }
-    Ok(OpenedDesign::open(design, targets, &arguments.safety.access(), &read_line, opener)?)
+    Ok(OpenedDesign::open(design, targets, &arguments.access(), &read_line, opener)?)
 }
 
 /// A line of a design, read by the parser of `run`.

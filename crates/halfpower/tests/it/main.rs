@@ -54,6 +54,7 @@ mod replays;
 mod reports;
 mod sequence;
 mod several_jobs;
+mod sharers;
 mod simulated_checks;
 mod simulated_machines;
 mod simulated_runs;

@@ -156,7 +156,7 @@ fn zones_get_their_shares_of_the_requests() {
     });
     let draws = requests(&zoned, 9, 0, 100_000);
     let below = |share: f64| {
-        let end = (share * f64::from(1 << 20)) as u64;
+        let end = (share * f64::from(1 << 20)) as u64 / 4_096 * 4_096;
         draws.iter().filter(|it| it.offset < end).count()
     };
     // Four standard deviations of a binomial of 100,000 draws are below 640.
