@@ -280,6 +280,15 @@ fn lengths(
     Lengths { leg, pass }
 }
 
+/// What a job with gaps transfers: it ends where a request does not fit any more, and begins again where none is left over.
+fn with_gaps(load: &Load, stride: u64, bytes: u64) -> u64 {
+    let size = load.sizes.smallest();
+    match bytes % stride {
+        rest if rest > 0 && rest < size => bytes / stride * size,
+        _ => bytes,
+    }
+}
+
 /// When it ends: by time alone, or by the bytes of each job, at the latest by time.
 fn end(
     settings: &Settings<'_>,
@@ -302,6 +311,7 @@ fn end(
     let counted = settings.number("number_ios").filter(|count| *count > 0);
     let counted = counted.map(|count| (count as f64 * load.sizes.mean()) as u64);
     let each = transferred.or(lengths.pass);
+    let each = each.map(|each| load.stride.map_or(each, |stride| with_gaps(load, stride, each)));
     let each = counted.map_or(each, |counted| Some(each.map_or(counted, |each| each.min(counted))));
     match runtime {
         Some(runtime) => out.flag("runtime", &time_word(runtime)),

@@ -1,5 +1,6 @@
 //! Engine, depth, the caches on the way, and what the threads of a job get.
 
+use crate::area::file_names;
 use crate::job::Words;
 use crate::settings::Settings;
 use crate::values::number;
@@ -96,6 +97,15 @@ fn depth(settings: &Settings<'_>, out: &mut Words, (name, engine): (&str, &str))
     if matches!(engine, "sync" | "mmap") && depth > 1 {
         out.note(format!("iodepth: {name} has one request in flight, in fio too"));
         depth = 1;
+    }
+    let named = settings.text("filename").map_or(0, |names| file_names(names).len() as u64);
+    let files = named.max(settings.number("nrfiles").unwrap_or(1));
+    if name == "posixaio" && depth > files {
+        out.note(
+            "iodepth: the C library makes the requests on one file one after the other; in fio the others wait in \
+             its queue, and their latency counts from there",
+        );
+        depth = files.max(1);
     }
     if depth > 1 && settings.has("thinktime") {
         out.note(

@@ -12,6 +12,8 @@ pub(crate) struct Load {
     pub(crate) writes: bool,
     pub(crate) trims: bool,
     pub(crate) sizes: Sizes,
+    /// Distance between the starts of requests that leave a gap behind each.
+    pub(crate) stride: Option<u64>,
     /// Whether fio keeps a map of the blocks that it has used: each comes once before any comes again.
     pub(crate) by_map: bool,
 }
@@ -57,6 +59,7 @@ pub(crate) fn load(settings: &Settings<'_>, out: &mut Words, kb_base: u64) -> Lo
     }
     mix(settings, out, mixed);
     let plain = order(settings, out, sequential, &sizes);
+    let mut stride = None;
     if let Some(step) = step {
         match step_of(step, sequential, (kb_base, sizes.only())) {
             Ok(Step::Back(stride)) => {
@@ -66,11 +69,13 @@ pub(crate) fn load(settings: &Settings<'_>, out: &mut Words, kb_base: u64) -> Lo
             }
             Ok(Step::Gap(gap)) => match sizes.only() {
                 Some(bytes) => {
+                    stride = Some(bytes + gap);
                     out.flag("pattern", &"strided");
                     out.flag("stride", &size_word(bytes + gap));
                 }
                 None => {
-                    settings.refuse("rw", "a gap behind requests of several sizes is not supported")
+                    settings
+                        .refuse("rw", "a gap behind requests of several sizes is not supported");
                 }
             },
             Ok(Step::Row(row)) => {
@@ -85,7 +90,7 @@ pub(crate) fn load(settings: &Settings<'_>, out: &mut Words, kb_base: u64) -> Lo
     }
     let map = !settings.on("norandommap");
     let by_map = map && !sequential && plain && aligned && step.is_none();
-    Load { sequential, reads, writes, trims, sizes, by_map }
+    Load { sequential, reads, writes, trims, sizes, stride, by_map }
 }
 
 fn step_of(

@@ -44,9 +44,10 @@ pub(crate) fn run(mut asked: FioWords, stop: &StopFlag) -> anyhow::Result<Verdic
     let mut verdict = Verdict::Clean;
     let mut done: Vec<(String, Trial)> = Vec::new();
     let mut failed = None;
-    for planned in &all {
+    let logs = all.iter().map(|planned| LogFile::claim_all(&planned.jobs));
+    let logs: Vec<Vec<LogFile>> = logs.collect::<anyhow::Result<_>>()?;
+    for (planned, logs) in all.iter().zip(logs) {
         planned.say();
-        let logs = LogFile::claim_all(&planned.jobs)?;
         let mut trials = Vec::new();
         let keep = Keep { trials: &mut trials, print: !as_json };
         let found = run::run_into(&planned.arguments, stop, Some(keep));

@@ -4,7 +4,7 @@
 
 use fio::{FileKind, FioError, Run, Wait, looks_like_job_file, read_file, read_words, run_of};
 
-fn lines(errors: Vec<FioError>) -> String {
+fn lines(errors: &[FioError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -14,7 +14,7 @@ fn sections(text: &str) -> Result<Vec<fio::Section>, String> {
         _ => Err("no such file".to_owned()),
     };
     let environment = |name: &str| (name == "SIZE").then(|| "64m".to_owned());
-    read_file("jobs.fio", text, &[], &include, &environment).map_err(lines)
+    read_file("jobs.fio", text, &[], &include, &environment).map_err(|errors| lines(&errors))
 }
 
 fn kind(name: &str) -> FileKind {
@@ -26,7 +26,7 @@ fn kind(name: &str) -> FileKind {
 }
 
 fn runs(text: &str) -> Result<Vec<Run>, String> {
-    let of = |section| run_of(section, &kind).map_err(lines);
+    let of = |section| run_of(section, &kind).map_err(|errors| lines(&errors));
     sections(text)?.iter().map(of).collect()
 }
 
@@ -135,6 +135,8 @@ fn sequential_jobs_begin_where_fio_begins_them() {
     assert!(of("rw=read\nnumjobs=4").contains("--offset-increment 0 --from-start"));
     assert!(of("rw=read\nnumjobs=4\noffset_increment=16m").contains("--offset-increment 16m"));
     assert!(of("rw=read:64k").contains("--pattern strided --stride 128k"));
+    // A request at the end that does not fit ends the job.
+    assert!(of("rw=read:96k\nsize=8m").contains("--io-size 3264k"), "{}", of("rw=read:96k"));
     assert!(of("rw=read:-128k").contains("--pattern strided --stride 64k --backwards"));
     assert!(of("rw=randread:4").contains("--seq-share 75%"));
     assert!(refused("filename=old\nrw=read:-4k").contains("go back by at least one"));
@@ -205,6 +207,8 @@ fn depth_sizes_mixes_and_distributions_follow_fio() {
     let psync = run("filename=old\niodepth=16");
     assert!(psync.words.join(" ").contains("--ioengine sync --iodepth 1"));
     assert!(psync.notes.iter().any(|note| note.starts_with("iodepth: psync has one")), "{psync:?}");
+    // The C library has one request in flight on each file.
+    assert!(of("ioengine=posixaio\niodepth=8").contains("--ioengine threads --iodepth 1"));
     // A pause waits for all that is in flight.
     assert!(of("ioengine=libaio\niodepth=8\nthinktime=500").contains("--iodepth 1"));
 }
@@ -366,7 +370,7 @@ fn a_command_line_is_the_same_jobs_with_one_dash_or_two() {
     assert!(second.contains("--bs 16k") && second.contains("--cache device"), "{second}");
     assert_eq!((&one.waits, &two.waits), (&Wait::No, &Wait::All));
     let wrong: Vec<String> = vec!["old".to_owned()];
-    assert!(lines(read_words(&wrong).unwrap_err()).starts_with("old: no option of fio"));
+    assert!(lines(&read_words(&wrong).unwrap_err()).starts_with("old: no option of fio"));
 }
 
 #[test]

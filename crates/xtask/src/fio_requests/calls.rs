@@ -209,7 +209,9 @@ impl Calls {
         let files = of_both(&|calls| calls.by_file.len() as f64);
         same("files", files, 0.0);
         let depth = of_both(&Self::depth);
-        same("requests in flight at most", depth, 0.0);
+        if !paced {
+            same("requests in flight at most", depth, 0.0);
+        }
         let flushes = of_both(&|calls| calls.flushes as f64);
         same("flushes", flushes, (flushes.0 * SAME).max(1.0));
         if paced {
