@@ -13,6 +13,7 @@ use ::record::{Trial, shell_word};
 use anyhow::Context;
 use fio::{FileKind, FileNames, FioError, Log, LogKind, Run, Section, Setting, Wait};
 use session::StopFlag;
+use std::cell::Cell;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use target::OutputFile;
@@ -390,17 +391,21 @@ fn jobs_of_file(
     file: &str,
     global: &[Setting],
 ) -> anyhow::Result<Result<Vec<Section>, Vec<FioError>>> {
-    let cannot = |error: std::io::Error| {
-        usage(format!("cannot read the job file {}: {error}", ::record::quoted(file)))
+    let room = Cell::new(input::JOB_FILE.bytes_max());
+    let read = |path: &Path| {
+        let text = input::text(path, input::JOB_FILE).map_err(|error| error.reason.to_string())?;
+        let left = room.get().checked_sub(text.len() as u64);
+        room.set(left.ok_or("the job file and all that it includes are larger than 1 MiB")?);
+        Ok::<_, String>(text)
     };
-    let bytes = std::fs::read(file).map_err(cannot)?;
-    let text = String::from_utf8_lossy(&bytes);
+    let text = read(file.as_ref()).map_err(|why| {
+        usage(format!("cannot read the job file {}: {why}", ::record::quoted(file)))
+    })?;
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     // As fio looks for it: from where it runs, then beside the file.
-    let include = |name: &str| {
-        let here = std::fs::read_to_string(name);
-        let text = here.or_else(|_| std::fs::read_to_string(folder.join(name)));
-        text.map_err(|error| error.to_string())
+    let include = |name: &str| match Path::new(name) {
+        here if here.is_file() => read(here),
+        _ => read(&folder.join(name)),
     };
     let environment = |name: &str| std::env::var(name).ok();
     Ok(fio::read_file(file, &text, global, &include, &environment))

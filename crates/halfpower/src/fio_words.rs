@@ -12,15 +12,12 @@ use clap::{Args, Command};
 use fio::OptionKind;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::Read;
 use std::path::Path;
 
 /// Options that fio and `run` have, of which `run`'s is meant.
 const OURS: [&str; 2] = ["output", "overwrite"];
 /// Flags that allow jobs to write.
 const ALLOW: [&str; 2] = ["overwrite", "destroy-data-on"];
-/// Longest file that is looked at: job files are shorter.
-const LOOKED_AT_BYTES: u64 = 1 << 20;
 
 /// What was asked for in fio's language.
 #[derive(Debug, Default)]
@@ -242,10 +239,8 @@ pub(crate) fn refuse_as_targets<'a>(
 /// The bytes of a file that is short enough for a job file.
 fn looked_at(path: &Path) -> Option<Vec<u8>> {
     let facts = std::fs::metadata(path).ok()?;
-    if !facts.is_file() || facts.len() > LOOKED_AT_BYTES {
+    if !facts.is_file() || facts.len() > input::JOB_FILE.bytes_max() {
         return None;
     }
-    let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(LOOKED_AT_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    input::bytes(path, input::JOB_FILE).ok()
 }

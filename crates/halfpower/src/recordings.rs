@@ -7,10 +7,8 @@
 
 use crate::failure::usage;
 use crate::store_args::StoreArgs;
-use anyhow::Context;
+use import::{Format, detect};
 use record::Observation;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use store::LAST;
 
@@ -34,7 +32,7 @@ pub(crate) fn named(
     match words {
         _ if all(Named::Device) => Ok(None),
         _ if all(Named::File) => {
-            let read = import::read_recordings(&files(words)?);
+            let read = import::read_recordings(&files(words, None)?);
             read.map(Some).map_err(|error| usage(error.to_string()))
         }
         [id] => Ok(Some(vec![keeping.existing()?.document(id)?])),
@@ -50,18 +48,21 @@ pub(crate) fn named(
 const COUNTER_LOG: &str = "blg";
 
 /// Files with their names; `-` is standard input, and what only the system can read comes as text.
-pub(crate) fn files(paths: &[impl AsRef<Path>]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+/// Of a file without a form that is known, where none is `given`, the first bytes alone are read.
+pub(crate) fn files(
+    paths: &[impl AsRef<Path>],
+    given: Option<Format>,
+) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+    let is_known = |head: &[u8]| {
+        let is_fio = || String::from_utf8_lossy(head).contains("fio version");
+        given.is_some() || detect(head).is_ok() || is_fio()
+    };
     let named = |path: &Path| {
-        let (name, mut bytes) = (path.display().to_string(), Vec::new());
+        let name = path.display().to_string();
         if path.extension().is_some_and(|end| end.eq_ignore_ascii_case(COUNTER_LOG)) {
             return Ok((name, kernel::counter_log(path).map_err(usage)?.into_bytes()));
         }
-        let read = match path.as_os_str() == "-" {
-            true => std::io::stdin().lock().read_to_end(&mut bytes),
-            false => File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
-        };
-        read.with_context(|| format!("cannot read {name}"))?;
-        Ok((name, bytes))
+        Ok((name, input::bytes_if_known(path, input::RECORDING, is_known)?))
     };
     paths.iter().map(|path| named(path.as_ref())).collect()
 }

@@ -4,8 +4,7 @@ use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
-use crate::store_args::NOT_SAVED;
-use anyhow::Context;
+use crate::store_args::warn_not_saved;
 use plan::{PlannedTrial, Saved, TrialList};
 use record::{Redundancy, Trial, Workload};
 use session::{Beside, CacheState, Driver, End, StopFlag, Targets};
@@ -124,15 +123,15 @@ pub(crate) fn run_into(
     if keep.as_ref().is_none_or(|keep| keep.print) {
         let page = |_: &Driver<'_>| output::page_of(report::trial(&trial), saved);
         arguments.results.save.show(&mut driver, &trial, &[], page)?;
-    } else {
-        driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
+    } else if let Some(error) = driver.unsaved() {
+        warn_not_saved(&error);
     }
     if let Some(keep) = keep {
         keep.trials.push(trial);
     }
     written?;
     if end == End::Interrupted {
-        let saved = if saved { "saved" } else { "not saved (--no-save)" };
+        let saved = if saved { "saved" } else { "not saved" };
         return Err(interrupted(format!("the numbers are of what was measured by then, {saved}")));
     }
     Ok(Verdict::of(clean))

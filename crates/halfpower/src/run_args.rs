@@ -416,7 +416,8 @@ pub(crate) struct ReplayArgs {
 }
 
 pub(crate) fn recording(path: &str) -> Result<Replay, String> {
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let bytes = input::bytes_if_known(path.as_ref(), input::REQUESTS, replay::is_known)
+        .map_err(|error| error.reason.to_string())?;
     let text = String::from_utf8_lossy(&bytes);
     let replay = replay::read(&text).map_err(|error| error.to_string())?;
     Ok(Replay { source: path.to_owned(), ..replay })

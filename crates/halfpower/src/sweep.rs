@@ -17,7 +17,7 @@ use crate::store_args::{ResultArgs, SaveArgs};
 use ::workload::{Design, PRESETS, preset};
 use anyhow::Context;
 use clap::Args;
-use record::{Experiment, Trial, quoted};
+use record::{Experiment, Trial};
 use session::experiment::{
     Line, Maxima, OpenedDesign, ReadLine, ReadyLine, rounding_findings, set_rates,
 };
@@ -123,8 +123,7 @@ fn list_presets() -> anyhow::Result<Verdict> {
 fn design(arguments: &SweepArgs) -> anyhow::Result<Design> {
     let name = arguments.design.as_deref().unwrap_or_default();
     let mut design = if name.ends_with(".toml") || name.contains(std::path::is_separator) {
-        let text = std::fs::read_to_string(name)
-            .with_context(|| format!("cannot read the design {}", quoted(name)))?;
+        let text = input::text(name.as_ref(), input::DESIGN).context("the design")?;
         Design::parse(name, &text)?
     } else {
         preset(name)?
@@ -307,7 +306,7 @@ fn run(
                 let resume = format!("halfpower sweep --resume {}", experiment.id);
                 format!("`{}` runs the rest", output::saved_by(&resume))
             }
-            None => "they are not saved (--no-save)".to_owned(),
+            None => "they are not saved, so --resume cannot run the rest".to_owned(),
         };
         return Err(interrupted(format!("{done} of {total} trials had finished, {kept}")));
     }

@@ -12,7 +12,6 @@ use crate::run_args::{RunArgs, SafetyArgs, first_given};
 use crate::store_args::SaveArgs;
 use crate::values::{cache, engine};
 use ::diagnose::observed_load;
-use anyhow::Context;
 use clap::Args;
 use model::CountedLoad;
 use plan::{PlannedTrial, TrialList};
@@ -138,7 +137,7 @@ fn recorded(arguments: &TwinArgs) -> anyhow::Result<Option<Replay>> {
     if !path.is_file() {
         return Ok(None);
     }
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = input::bytes_if_known(path, input::REQUESTS, replay::is_known)?;
     let known = |why: ReplayError| match why {
         // Another tool's counters, perhaps.
         ReplayError::Unknown(_) => Ok(None),

@@ -32,7 +32,7 @@ pub use error::TargetError;
 pub use handle::{Access, Area, TargetHandle};
 pub use in_use::InUse;
 pub use line_file::LineFile;
-pub use output_file::{OutputFile, OutputKind, WrittenFile, first_line};
+pub use output_file::{OutputFile, OutputKind, WrittenFile};
 pub use platform::capabilities::capabilities;
 pub use platform::descriptor::{direct_alignment, drop_clean_pages, reopen};
 pub use platform::drop_cache::{drop_cache, resident_bytes, unwritten_bytes};

@@ -7,7 +7,7 @@
 
 use crate::error::TargetError;
 use crate::in_use::{InUse, real_place};
-use crate::output_file::{first_line, refusal, refuse_in_use};
+use crate::output_file::{refusal, refuse_in_use};
 use record::quoted;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Result, Seek, SeekFrom, Write};
@@ -42,7 +42,8 @@ impl LineFile {
         }
         let file = Self { flag, path: place };
         if existed {
-            let line = first_line(path).map_err(|cause| file.cannot(&cause))?;
+            let line = input::first_line(path, input::DOCUMENT)
+                .map_err(|error| TargetError::Output(format!("{flag}: {error}")))?;
             if let Some(why) = (!line.is_empty()).then(|| wrong(&line)).flatten() {
                 return Err(refusal(flag, path, &why));
             }

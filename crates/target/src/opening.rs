@@ -11,7 +11,6 @@ use kernel::Roots;
 use kernel::filesystem::locate_filesystem;
 use record::{Bytes, DeviceFacts, FilesystemFacts, Target, TargetKind, quoted};
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// What is asked of a path.
@@ -118,7 +117,7 @@ impl Opening<'_> {
 fn is_database(file: File) -> std::io::Result<bool> {
     const MARK_AT: usize = 68;
     let mut head = Vec::new();
-    file.take(MARK_AT as u64 + 4).read_to_end(&mut head)?;
+    input::at_most(file, MARK_AT as u64 + 4, &mut head)?;
     let mark = head.get(MARK_AT..).unwrap_or_default();
     Ok(head.starts_with(b"SQLite format 3\0") && mark == record::DATABASE_MARK.as_slice())
 }

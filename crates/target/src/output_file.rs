@@ -8,11 +8,9 @@ use crate::in_use::{InUse, real_place, same_file};
 use crate::platform::files::{identity, is_block_device, is_stream};
 use record::quoted;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Longest first line that is looked at to tell what a file is.
-const FIRST_LINE_BYTES: u64 = 4_096;
 /// Names that are tried for a result that is not complete.
 const ATTEMPTS: u32 = 100;
 
@@ -190,15 +188,4 @@ pub(crate) fn refuse_in_use(flag: &str, path: &Path, in_use: &[InUse]) -> Result
 /// A refusal to write a result to a place, and the way out.
 pub(crate) fn refusal(flag: &str, path: &Path, why: &str) -> TargetError {
     TargetError::refused(format!("{flag} {}", quoted(path)), why, "name another file")
-}
-
-/// The first line of a file, as far as it can belong to a text; empty for an empty file.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn first_line(path: &Path) -> std::io::Result<String> {
-    let mut line = Vec::new();
-    let file = File::open(path)?.take(FIRST_LINE_BYTES);
-    BufReader::new(file).read_until(b'\n', &mut line)?;
-    Ok(String::from_utf8_lossy(&line).into_owned())
 }

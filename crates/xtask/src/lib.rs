@@ -33,12 +33,14 @@ mod kills;
 mod lab;
 pub mod pairs;
 mod place;
+mod sanitize;
 mod screenshots;
 mod shared;
 pub mod tidy;
 mod validate;
 mod ward;
 mod wine;
+mod write_safety;
 
 use anyhow::{Result, bail};
 use arguments::Arguments;
@@ -93,8 +95,13 @@ usage: cargo xtask VERB [flags]
                           Prometheus and Alertmanager
   kills [--kills N] [--first SEED] [--binary BINARY]
                           what the program leaves behind when it is killed at random moments
+  write-safety [--cases N] [--seed N] [--stack NUMBER] [--smoke] [--verbose] [--binary BINARY]
+                          drawn stacks of files, loop devices, file systems and processes: does the
+                          program write where data could be lost? as root
   fuzz [--only READER] [--seconds N] [--first SEED] [--keep] [--binary B]
                           whatever comes from outside, twisted at random
+  sanitize [--keep]       tests of engines, arrays, tracer and trials under AddressSanitizer, after a
+                          planted overflow was found; --keep leaves what was built
   screenshots [--short] [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
                           every kind of page in a browser, against rules and references
   twins                   the program for Linux and that for Windows give the same bytes
@@ -114,7 +121,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 26] =
+const VERBS: [Verb; 28] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -141,7 +148,9 @@ const VERBS: [Verb; 26] =
         ("wine", &[arguments::ANY], &[], wine::run),
         ("clients", &clients::SWITCHES, &clients::VALUES, clients::run),
         ("shared", &shared::SWITCHES, &shared::VALUES, shared::run),
+        ("write-safety", &write_safety::SWITCHES, &write_safety::VALUES, write_safety::run),
         ("kills", &[], &kills::VALUES, kills::run),
+        ("sanitize", &sanitize::SWITCHES, &[], sanitize::run),
         ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
     ];

@@ -202,3 +202,16 @@ fn what_lies_under_the_name_of_an_incomplete_result_is_left_as_it_is() {
     assert_eq!(fs::read_to_string(&precious).unwrap(), "kept");
     assert!(fs::metadata(folder.path().join("out.json")).unwrap().is_file());
 }
+
+#[test]
+fn a_folder_that_is_no_control_group_keeps_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["tasks", "cgroup.threads"] {
+        let file = folder.path().join(name);
+        fs::write(&file, "buy milk").unwrap();
+        let words = format!("run . --size 1m --no-save --cgroup {}", folder.path().display());
+        halfpower_in(folder.path(), &words).refuses(4, &["it is no directory of a control group"]);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "buy milk");
+        fs::remove_file(&file).unwrap();
+    }
+}

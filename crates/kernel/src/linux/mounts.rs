@@ -42,7 +42,7 @@ pub fn read_mounts(roots: &Roots) -> Vec<Mount> {
 
 /// All mounts that a process sees, which can live in another mount namespace than ours.
 pub fn mounts_of_process(roots: &Roots, process: &str) -> Vec<Mount> {
-    let text = std::fs::read(roots.proc.join(process).join("mountinfo")).unwrap_or_default();
+    let text = input::kernel_bytes(&roots.proc.join(process).join("mountinfo")).unwrap_or_default();
     text.split(|byte| *byte == b'\n').filter_map(parse_mount).collect()
 }
 

@@ -4,7 +4,7 @@
 //! and loop devices, leases, and counting pages by cachestat and mincore. Rejected: a crate for FIEMAP,
 //! which would bring a second errno type and its own reading of the flags.
 
-use kernel::checked;
+use kernel::{checked, require_block_device};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, Updater, ioctl};
@@ -102,6 +102,7 @@ const LOOP_GET_STATUS64: Opcode = 0x4C05;
 
 /// What a loop device is on.
 pub(crate) fn loop_status(device: impl AsFd) -> Result<LoopStatus, Errno> {
+    require_block_device(&device)?;
     // SAFETY: the kernel writes a whole `struct loop_info64`, which is as long as ours; every bit
     // pattern is valid in its integers.
     unsafe { ioctl(device, Getter::<LOOP_GET_STATUS64, LoopStatus>::new()) }
