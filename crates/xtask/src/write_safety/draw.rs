@@ -128,7 +128,7 @@ fn on_image(stack: &mut Stack, kind: &str, bytes: u64, make: &str) -> Result<Gro
 fn on_two_images(stack: &mut Stack) -> Result<Ground> {
     let devices = [image(stack, "image-a", 64 * MIB)?, image(stack, "image-b", 64 * MIB)?];
     let paths = devices.map(|device| stack.nodes[device].user_names[0].display().to_string());
-    stack.shell(&format!("mkfs.btrfs -q -f -M -d raid0 -m raid1 {}", paths.join(" ")))?;
+    stack.shell(&format!("mkfs.btrfs -q -f -M -d raid1 -m raid1 {}", paths.join(" ")))?;
     stack.used(devices[0], Use::Mounted);
     stack.used(devices[1], Use::FilesystemMember);
     for device in devices {
@@ -341,7 +341,7 @@ fn content(stack: &mut Stack, rng: &mut Rng) -> Result<()> {
         stack.used(node, Use::Signature);
         anyhow::Ok(())
     };
-    match rng.below(10) {
+    match rng.below(9) {
         0..=2 => {
             sign(stack, format!("{make} {path}"))?;
             let how = pick(rng, &["noatime,noinit_itable", "ro"]);
@@ -360,17 +360,6 @@ fn content(stack: &mut Stack, rng: &mut Rng) -> Result<()> {
                 place.display()
             );
             stack.hold(&["unshare", "--mount", "sh", "-c", &line].map(str::to_owned))?;
-            stack.used(node, Use::MountedElsewhere);
-        }
-        9 => {
-            // In a namespace that no process is in.
-            sign(stack, format!("{make} {path}"))?;
-            let (place, space) = (stack.make_folder("unseen")?, stack.path("namespace"));
-            let (place, shown) = (place.display(), space.display());
-            let mount = format!("mount -t ext4 -o ro,noload {path} {place}");
-            stack.shell(&format!("touch {shown} && unshare --mount={shown} {mount}"))?;
-            stack.mounted(&space);
-            stack.not_to_sync(&space);
             stack.used(node, Use::MountedElsewhere);
         }
         5 => {

@@ -210,7 +210,11 @@ impl Bench {
             let names = &stack.nodes[node].names;
             let name = &names[rng.below(names.len() as u64) as usize];
             let target = target(stack, node, &name.path)?;
-            let attempt = verbs::draw(&self.kit, &target, rng)?;
+            let mut attempt = verbs::draw(&self.kit, &target, rng)?;
+            // A writer of the other name is shown for that name alone.
+            attempt.contained &= stack.note.is_empty();
+            // Devices over the file of a lower layer are read-only.
+            attempt.must &= !stack.note.contains("lower layer");
             let found = judge::attempt(&self.kit, stack, &mut state, node, &attempt)?;
             let broken = found.findings.iter().any(|finding| finding.fault == judge::Fault::Hole);
             if options.verbose {

@@ -155,13 +155,13 @@ pub(super) fn may_write(nodes: &[Node], target: usize) -> Verdict {
 }
 
 /// The same for a program in a process namespace of its own, where it sees no process outside: the kernel
-/// still shows a writer of the target itself, but not whether a file below a loop device has a second one.
+/// still shows a writer of a file, but not of a device, nor a second one of a file below a loop device.
 pub(super) fn may_write_contained(nodes: &[Node], target: usize) -> Verdict {
     let verdict = may_write(nodes, target);
     let mut seen = nodes.to_vec();
     for (at, node) in seen.iter_mut().enumerate() {
-        let hidden =
-            |it: &Use| at != target && matches!(it, Use::OpenForWriting | Use::MappedForWriting);
+        let shown = at == target && node.kind == Kind::File;
+        let hidden = |it: &Use| !shown && matches!(it, Use::OpenForWriting | Use::MappedForWriting);
         node.uses.retain(|it| !hidden(it));
     }
     match (&verdict, may_write(&seen, target)) {

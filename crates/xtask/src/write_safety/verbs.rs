@@ -256,7 +256,8 @@ pub(super) fn draw(kit: &Kit, target: &Target<'_>, rng: &mut Rng) -> Result<Atte
         at -= entry.3;
     };
     let mut drawn = attempt(kit, target, verb, *class, *must, &build(kit, target, rng))?;
-    drawn.contained = rng.unit() < CONTAINED;
+    // The number of a process outside names nothing in there.
+    drawn.contained = rng.unit() < CONTAINED && !target.path.starts_with("/proc");
     Ok(drawn)
 }
 
