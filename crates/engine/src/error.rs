@@ -106,6 +106,9 @@ pub enum EngineError {
         /// What the system said.
         errno: SystemError,
     },
+    /// A thread could not be bound to processors.
+    #[error("--processors was refused ({0}); name processors that this program may use")]
+    Processors(String),
     /// A thread could not be put into a control group.
     #[error("--cgroup {group} cannot be used: {why}")]
     ControlGroup {

@@ -1,4 +1,4 @@
-//! Job files and command lines as sections of settings.
+//! Job files as sections of settings.
 
 use crate::FioError;
 
@@ -19,25 +19,31 @@ pub struct Setting {
 /// A job: what is set for it, in order, with what holds for all jobs in front.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Its name.
+    /// Its name: that of the section, or what `name` says.
     pub name: String,
     /// Where it begins.
     pub place: String,
-    /// Of two settings of an option the later one counts.
+    /// The later of two settings of an option counts.
     pub settings: Vec<Setting>,
 }
 
 /// What is read so far.
 #[derive(Default)]
-struct Reading {
+pub(crate) struct Reading {
     global: Vec<Setting>,
     jobs: Vec<Section>,
     /// Whether settings are of the last job or of all that follow.
     in_job: Option<bool>,
+    faults: Vec<FioError>,
 }
 
 impl Reading {
-    fn begin(&mut self, name: &str, place: String) {
+    /// With settings for all jobs, which those of the file replace.
+    pub(crate) fn after(global: &[Setting]) -> Self {
+        Self { global: global.to_vec(), ..Self::default() }
+    }
+
+    pub(crate) fn begin(&mut self, name: &str, place: String) {
         let job = name != "global";
         self.in_job = Some(job);
         if job {
@@ -46,40 +52,62 @@ impl Reading {
         }
     }
 
-    fn set(&mut self, setting: Setting) -> Result<(), FioError> {
+    /// What follows is for all jobs, where no section has begun.
+    pub(crate) fn begin_global(&mut self) {
+        self.in_job.get_or_insert(false);
+    }
+
+    pub(crate) fn set(&mut self, setting: Setting) {
         match (self.in_job, self.jobs.last_mut()) {
             (Some(true), Some(job)) => job.settings.push(setting),
             (Some(_), _) => self.global.push(setting),
             (None, _) => {
                 let what = "an option before the first [section]; begin with [global] or [NAME]";
-                return Err(FioError::new(setting.place, what));
+                self.fault(setting.place, what);
             }
         }
-        Ok(())
     }
 
-    fn finish(self, place: &str) -> Result<Vec<Section>, FioError> {
-        if self.jobs.is_empty() {
-            return Err(FioError::new(place, "no job in it; add a [NAME] with what it does"));
+    pub(crate) fn fault(&mut self, place: impl Into<String>, what: impl Into<String>) {
+        self.faults.push(FioError::new(place, what));
+    }
+
+    /// The settings for all jobs.
+    pub(crate) fn global(&self) -> &[Setting] {
+        &self.global
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Vec<Section>, Vec<FioError>> {
+        for job in &mut self.jobs {
+            let renamed = job.settings.iter().rfind(|setting| setting.name == "name");
+            if let Some(name) = renamed.and_then(|setting| setting.value.clone()) {
+                job.name = name;
+            }
+            job.settings.retain(|setting| setting.name != "name");
         }
-        Ok(self.jobs)
+        if self.faults.is_empty() { Ok(self.jobs) } else { Err(self.faults) }
     }
 }
 
-/// Reads a job file. `include` gives the text of a file that it names, `environment` the value of a
-/// variable.
+/// Reads a job file. `defaults` are settings that the file's own replace, `include` gives the text of a file
+/// that it names, `environment` the value of a variable.
 ///
 /// # Errors
-/// The first line that means nothing, with its place.
+/// All lines that mean nothing, with their places.
 pub fn read_file(
     name: &str,
     text: &str,
+    defaults: &[Setting],
     include: &dyn Fn(&str) -> Result<String, String>,
     environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<Vec<Section>, FioError> {
-    let mut reading = Reading::default();
-    read_into(&mut reading, name, text, &Around { include, environment }, 0)?;
-    reading.finish(name)
+) -> Result<Vec<Section>, Vec<FioError>> {
+    let mut reading = Reading::after(defaults);
+    let around = Around { include, environment };
+    read_into(&mut reading, name, text.trim_start_matches('\u{feff}'), &around, 0);
+    if reading.jobs.is_empty() && reading.faults.is_empty() {
+        reading.fault(name, "no job in it; add a [NAME] with what it does");
+    }
+    reading.finish()
 }
 
 struct Around<'a> {
@@ -87,98 +115,67 @@ struct Around<'a> {
     environment: &'a dyn Fn(&str) -> Option<String>,
 }
 
-fn read_into(
-    reading: &mut Reading,
-    name: &str,
-    text: &str,
-    around: &Around<'_>,
-    depth: usize,
-) -> Result<(), FioError> {
+fn read_into(reading: &mut Reading, name: &str, text: &str, around: &Around<'_>, depth: usize) {
     for (number, line) in (1..).zip(text.lines()) {
         // A comment ends a line anywhere in it, as fio has it.
-        let told = line.split([';', '#']).next().unwrap_or_default();
-        let column = told.len() - told.trim_start().len() + 1;
+        let code = line.split([';', '#']).next().unwrap_or_default();
+        let column = code.len() - code.trim_start().len() + 1;
         let place = format!("{name}:{number}:{column}");
-        let told = told.trim();
-        if told.is_empty() {
+        let code = code.trim();
+        if code.is_empty() {
             continue;
         }
-        if let Some(rest) = told.strip_prefix('[') {
-            let section = rest.strip_suffix(']').filter(|section| !section.trim().is_empty());
-            let section = section.ok_or_else(|| {
-                FioError::new(&place, format!("{told:?} is no section; write [NAME]"))
-            })?;
-            reading.begin(section.trim(), place);
+        if let Some(rest) = code.strip_prefix('[') {
+            match rest.strip_suffix(']').filter(|section| !section.trim().is_empty()) {
+                Some(section) => reading.begin(section.trim(), place),
+                None => reading.fault(place, format!("{code:?} is no section; write [NAME]")),
+            }
             continue;
         }
-        if let Some(file) = told.strip_prefix("include ") {
+        if let Some(file) = code.strip_prefix("include ") {
             let file = file.trim();
             if depth == INCLUDED_MAX {
-                return Err(FioError::new(place, "files include each other without an end"));
+                reading.fault(place, "files include each other without an end");
+                return;
             }
-            let text = (around.include)(file)
-                .map_err(|why| FioError::new(&place, format!("cannot include {file}: {why}")))?;
-            read_into(reading, file, &text, around, depth + 1)?;
+            match (around.include)(file) {
+                Ok(text) => read_into(reading, file, &text, around, depth + 1),
+                Err(why) => reading.fault(place, format!("cannot include {file}: {why}")),
+            }
             continue;
         }
-        let (option, value) = match told.split_once('=') {
-            Some((option, value)) => (option.trim(), Some(filled(value.trim(), around, &place)?)),
-            None => (told, None),
-        };
-        let word = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
-        if option.is_empty() || !option.chars().all(word) {
-            return Err(FioError::new(place, format!("{told:?} is no option; write NAME=VALUE")));
+        match setting(code, around, &place) {
+            Ok(setting) => reading.set(setting),
+            Err(what) => reading.fault(place, what),
         }
-        reading.set(Setting { name: option.to_owned(), value, place })?;
     }
-    Ok(())
+}
+
+fn setting(code: &str, around: &Around<'_>, place: &str) -> Result<Setting, String> {
+    let (option, value) = match code.split_once('=') {
+        Some((option, value)) => (option.trim(), Some(filled(value.trim(), around)?)),
+        None => (code, None),
+    };
+    let word = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    if option.is_empty() || !option.chars().all(word) {
+        return Err(format!("{code:?} is no option; write NAME=VALUE"));
+    }
+    Ok(Setting { name: option.to_owned(), value, place: place.to_owned() })
 }
 
 /// A value with the variables of the environment in it.
-fn filled(value: &str, around: &Around<'_>, place: &str) -> Result<String, FioError> {
+fn filled(value: &str, around: &Around<'_>) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = value;
     while let Some((before, after)) = rest.split_once("${") {
-        let (variable, behind) = after
-            .split_once('}')
-            .ok_or_else(|| FioError::new(place, format!("{value:?} has a ${{ without its }}")))?;
+        let (variable, behind) =
+            after.split_once('}').ok_or_else(|| format!("{value:?} has a ${{ without its }}"))?;
         let found = (around.environment)(variable)
-            .ok_or_else(|| FioError::new(place, format!("the variable {variable} is not set")))?;
+            .ok_or_else(|| format!("the variable {variable} is not set"))?;
         text.push_str(before);
         text.push_str(&found);
         rest = behind;
     }
     text.push_str(rest);
     Ok(text)
-}
-
-/// Reads a command line of fio: its options, of which `--name` begins a job.
-///
-/// # Errors
-/// A word that is no option, or an option before the first `--name`.
-pub fn read_words(words: &[String]) -> Result<Vec<Section>, FioError> {
-    let mut reading = Reading::default();
-    let mut left = words.iter().peekable();
-    while let Some(word) = left.next() {
-        let Some(option) = word.strip_prefix("--").filter(|option| !option.is_empty()) else {
-            return Err(FioError::new(word, "no option of fio; its options begin with --"));
-        };
-        let (name, value) = match option.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            // A value may stand in a word of its own.
-            None => (option, left.next_if(|next| !next.starts_with("--")).cloned()),
-        };
-        if name == "name" {
-            let job = value.filter(|value| !value.is_empty());
-            let job = job.ok_or_else(|| FioError::new(word, "a job needs a name: --name=NAME"))?;
-            reading.begin(&job, word.clone());
-            continue;
-        }
-        if reading.in_job.is_none() {
-            // What stands in front of the first job holds for all.
-            reading.in_job = Some(false);
-        }
-        reading.set(Setting { name: name.to_owned(), value, place: word.clone() })?;
-    }
-    reading.finish("the command line")
 }

@@ -2,18 +2,33 @@
 //!
 //! Every option is one of three: it becomes a flag; it changes nothing that is measured here or is done
 //! anyway, and a note says so; or it is refused by its name, with its place in the file, and nothing runs.
-//! None is left out silently. Pure: what a file name stands for is asked of the caller. What fio means by
-//! an option is from its HOWTO and from what `fio --showcmd` and runs of it show. Rejected: a second
-//! reader of values beside the flags of `run`, which check the words that come of this.
+//! All obstacles of a job are found in one pass, so that a reader mends a file once. Pure: the caller says what a
+//! file name stands for. What fio means by an option is from its HOWTO, its source, and from what runs of it show.
+//! Rejected: a second reader of values beside the flags of `run`, which check the words that come of this.
 #![forbid(unsafe_code)]
 
+mod area;
+mod data;
+mod device;
 mod file;
 mod job;
-mod notes;
+mod load;
+mod logs;
+mod options;
+mod pace;
+mod recognise;
+mod replayed;
+mod settings;
+mod sizes;
 mod values;
+mod words;
 
-pub use file::{Section, Setting, read_file, read_words};
-pub use job::{FileKind, Run, run_of};
+pub use file::{Section, Setting, read_file};
+pub use job::{FileKind, FileNames, Run, Wait, run_of};
+pub use logs::{Log, LogKind};
+pub use options::{OptionKind, option_kind, without_load};
+pub use recognise::looks_like_job_file;
+pub use words::read_words;
 
 /// What is wrong with a job file or command line, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +41,7 @@ pub struct FioError {
 }
 
 impl FioError {
-    fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
+    pub(crate) fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
         Self { place: place.into(), what: what.into() }
     }
 }

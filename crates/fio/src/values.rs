@@ -1,11 +1,11 @@
 //! Values as fio reads them, which is not always as other programs do.
 
-/// fio's two meanings of a kilo; which one a plain `k` has, `kb_base` says.
+/// fio's two meanings of a kilo; which one a `k` has, `kb_base` says.
 const BINARY: u64 = 1024;
 const DECIMAL: u64 = 1000;
 
-/// Bytes. With fio's default base of 1024 a `k` is 1024 and a `Ki` 1000: the other way round than the
-/// standards say, and than what people mean who write it.
+/// Bytes, or another number with a suffix. A `k` and a `Ki` are the same to fio: 1024 unless `kb_base` is 1000,
+/// whatever its manual says (fio 3.33, `bs=4Ki` reads 4,096 bytes).
 pub(crate) fn size(text: &str, kb_base: u64) -> Result<u64, String> {
     let wrong =
         || format!("{text:?} is no size here; use whole bytes, or a number with k, m, g or t");
@@ -20,10 +20,7 @@ pub(crate) fn size(text: &str, kb_base: u64) -> Result<u64, String> {
     let radix = if hex.is_some() { 16 } else { 10 };
     let number = u64::from_str_radix(number, radix).map_err(|_| wrong())?;
     let letters = suffix.strip_suffix('b').unwrap_or(suffix);
-    let (letters, base) = match letters.strip_suffix('i') {
-        Some(letters) => (letters, BINARY + DECIMAL - kb_base),
-        None => (letters, kb_base),
-    };
+    let letters = letters.strip_suffix('i').filter(|rest| !rest.is_empty()).unwrap_or(letters);
     let power = match letters {
         "" => 0,
         "k" => 1,
@@ -33,14 +30,49 @@ pub(crate) fn size(text: &str, kb_base: u64) -> Result<u64, String> {
         "p" => 5,
         _ => return Err(wrong()),
     };
+    let base = if kb_base == DECIMAL { DECIMAL } else { BINARY };
     base.checked_pow(power).and_then(|factor| number.checked_mul(factor)).ok_or_else(wrong)
 }
 
-/// Whether a size is written with `Ki` and the like.
-pub(crate) fn has_binary_prefix(text: &str) -> bool {
-    let lower = text.trim().to_ascii_lowercase();
-    let letters = lower.strip_suffix('b').unwrap_or(&lower);
-    letters.ends_with('i')
+/// A length in bytes, or as a share of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    Bytes(u64),
+    Percent(u64),
+}
+
+impl Length {
+    /// In bytes, of a file of this length where that is known.
+    pub(crate) fn of(self, whole: Option<u64>) -> Option<u64> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Percent(percent) => Some((u128::from(whole?) * u128::from(percent) / 100) as u64),
+        }
+    }
+}
+
+/// Bytes, or percents from 0 to 100.
+pub(crate) fn length(text: &str, kb_base: u64) -> Result<Length, String> {
+    match text.trim().strip_suffix('%') {
+        Some(percent) => match number(percent)? {
+            percent @ 0..=100 => Ok(Length::Percent(percent)),
+            _ => Err(format!("{text:?} is more than all")),
+        },
+        None => size(text, kb_base).map(Length::Bytes),
+    }
+}
+
+/// Values of reads, writes and trims, separated by commas: one is for all, of two the second is for trims too. A value
+/// that is left out is `None`.
+pub(crate) fn by_direction(text: &str) -> Result<[Option<&str>; 3], String> {
+    let parts: Vec<Option<&str>> =
+        text.split(',').map(|part| Some(part.trim()).filter(|part| !part.is_empty())).collect();
+    match parts[..] {
+        [all] => Ok([all; 3]),
+        [reads, others] => Ok([reads, others, others]),
+        [reads, writes, trims] => Ok([reads, writes, trims]),
+        _ => Err("use at most three values, of reads, writes and trims".to_owned()),
+    }
 }
 
 /// Nanoseconds; `unit_ns` is what a plain number counts.
@@ -88,8 +120,8 @@ pub(crate) fn time_word(ns: u64) -> String {
 /// A switch; one without a value is on.
 pub(crate) fn switch(text: Option<&str>) -> Result<bool, String> {
     match text.map(str::trim) {
-        None | Some("1" | "true" | "yes") => Ok(true),
-        Some("0" | "false" | "no") => Ok(false),
+        None | Some("" | "1" | "true" | "yes" | "on") => Ok(true),
+        Some("0" | "false" | "no" | "off") => Ok(false),
         Some(other) => Err(format!("{other:?} is no switch; use 0 or 1")),
     }
 }
@@ -104,15 +136,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plain_k_is_1024_and_ki_1000_unless_the_base_says_otherwise() {
+    fn a_k_and_a_ki_are_1024_unless_the_base_is_1000() {
         let of = |text| size(text, 1024).unwrap();
-        assert_eq!([of("4k"), of("4K"), of("4kb"), of("4KiB")], [4_096, 4_096, 4_096, 4_000]);
+        assert_eq!([of("4k"), of("4K"), of("4kb"), of("4KiB")], [4_096; 4]);
         assert_eq!([of("0x1000"), of("512"), of("2g"), of("1t")], [4_096, 512, 2 << 30, 1 << 40]);
-        assert_eq!([size("4k", 1000), size("4Ki", 1000)], [Ok(4_000), Ok(4_096)]);
-        for wrong in ["", "k", "4q", "4kk", "1.5g", "-1", "99999999p", "20%"] {
+        assert_eq!([size("4k", 1000), size("4Ki", 1000)], [Ok(4_000), Ok(4_000)]);
+        for wrong in ["", "k", "4q", "4kk", "1.5g", "-1", "99999999p", "20%", "4i"] {
             assert!(size(wrong, 1024).is_err(), "{wrong}");
         }
-        assert!(has_binary_prefix("4KiB") && has_binary_prefix("4mi") && !has_binary_prefix("4k"));
+    }
+
+    #[test]
+    fn a_length_in_percents_needs_a_file_of_known_length() {
+        let of = |text, whole| length(text, 1024).unwrap().of(whole);
+        assert_eq!([of("50%", Some(10_000)), of("50%", None)], [Some(5_000), None]);
+        assert_eq!(of("8k", None), Some(8_192));
+        assert!(length("101%", 1024).is_err());
+    }
+
+    #[test]
+    fn one_value_is_for_all_directions_and_the_second_of_two_for_trims_too() {
+        assert_eq!(by_direction("1"), Ok([Some("1"); 3]));
+        assert_eq!(by_direction("1,2"), Ok([Some("1"), Some("2"), Some("2")]));
+        assert_eq!(by_direction(",2,3"), Ok([None, Some("2"), Some("3")]));
+        assert!(by_direction("1,2,3,4").is_err());
     }
 
     #[test]

@@ -113,7 +113,7 @@ fn trace(name: &str) -> anyhow::Result<Option<Source>> {
         return Ok(None);
     }
     let head = input::text_if_known(path, input::DOCUMENT, |_| false)?;
-    if head.trim_start().starts_with(['{', '[']) || fio_results::trials(&head).is_some() {
+    if head.trim_start().starts_with(['{', '[']) || fio_results::is_in(&head) {
         return Ok(None);
     }
     let text = input::text(path, input::TRIAL_LINES)?;

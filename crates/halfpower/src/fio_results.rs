@@ -1,13 +1,15 @@
 //! Results of fio, from its JSON, as trials: to be kept, compared and shown like ours.
 //!
-//! A job's options become a workload on the same way as a job file does, so that what cannot be run here
-//! cannot be told of a result either. What fio does not tell (counters of the device, limits of the
-//! generator, the course of the run) is not measured. Its percentiles keep our rule: one with fewer than
+//! Measured numbers are read from any version since 2.1, wherever in a text the JSON stands, and from each of several
+//! documents. A job's options become a workload on the same way as a job file does; one that has no counterpart is
+//! said and left out, because what was measured stays measured. What fio does not tell (counters of the device, limits
+//! of the generator, the course of the run) is not measured. Its percentiles keep our rule: one with fewer than
 //! ten requests beyond it is none. The interval of a rate is from fio's own samples of it.
 
+use crate::output;
 use crate::run_args::RunArgs;
 use ::record::{
-    DirectionResult, ErrorCount, Estimate, HistogramSnapshot, Measured, Nanos, TRIAL_SCHEMA,
+    Bytes, DirectionResult, ErrorCount, Estimate, HistogramSnapshot, Measured, Nanos, TRIAL_SCHEMA,
     Target, TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index, hex_digest,
 };
 use fio::{FileKind, Section, Setting};
@@ -22,40 +24,86 @@ const BEYOND_MIN: f64 = 10.0;
 /// Samples of the rate from which on their spread says anything.
 const SAMPLES_MIN: f64 = 4.0;
 
-/// The trials of a text that is fio's JSON, which may stand behind lines of fio's own; `None` for any
-/// other.
+/// A size that nothing tells; the area of such a trial has no length.
+const UNKNOWN: Bytes = Bytes(0);
+/// An area that holds any request, where that of the job is unknown.
+const LARGEST: Bytes = Bytes(1 << 60);
+/// How far behind its begin a document tells whose it is.
+const HEAD_BYTES: usize = 400;
+
+/// Whether a text has fio's JSON in it, which may stand among lines of fio's own.
+pub(crate) fn is_in(text: &str) -> bool {
+    begin(text).is_some()
+}
+
+/// The begin of the first document of fio.
+fn begin(text: &str) -> Option<usize> {
+    let own_line =
+        |at: &usize| text[..*at].rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
+    let mut starts = text.match_indices('{').map(|(at, _)| at).filter(own_line);
+    starts.find(|at| {
+        let mut end = text.len().min(at + HEAD_BYTES);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text[*at..end].contains("\"fio version\"")
+    })
+}
+
+/// The trials of a text with fio's JSON in it; `None` for any other.
 pub(crate) fn trials(text: &str) -> Option<Result<Vec<Trial>, String>> {
-    let begin = match text.starts_with('{') {
-        true => 0,
-        false => text.find("\n{")? + 1,
-    };
-    // Not every JSON is parsed: ours can be large.
-    text[begin..]
-        .get(..200)
-        .or(Some(&text[begin..]))
-        .filter(|head| head.contains("fio version"))?;
-    let document: Value = match serde_json::from_str(&text[begin..]) {
-        Ok(document) => document,
-        Err(error) => return Some(Err(format!("it is no whole JSON of fio: {error}"))),
-    };
-    document.get("fio version")?;
-    let jobs = document["jobs"].as_array().cloned().unwrap_or_default();
-    let all = jobs.iter().enumerate().map(|(index, job)| {
+    begin(text)?;
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(at) = begin(rest) {
+        let mut documents = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Value>();
+        let document = match documents.next() {
+            Some(Ok(document)) => document,
+            Some(Err(error)) => return Some(Err(format!("it is no whole JSON of fio: {error}"))),
+            None => break,
+        };
+        match of_document(&document, &hex_digest(&rest[at..at + documents.byte_offset()])) {
+            Ok(trials) => found.extend(trials),
+            Err(why) => return Some(Err(why)),
+        }
+        rest = &rest[at + documents.byte_offset()..];
+    }
+    Some(Ok(found))
+}
+
+/// The jobs of a document, or of the clients of a server.
+fn of_document(document: &Value, digest: &str) -> Result<Vec<Trial>, String> {
+    let jobs = [&document["jobs"], &document["client_stats"]].into_iter();
+    let jobs: Vec<&Value> = jobs
+        .filter_map(Value::as_array)
+        .flatten()
+        .filter(|job| job["jobname"] != "All clients")
+        .collect();
+    let idle = |job: &&Value| run_seconds(job).is_none();
+    // A job that did nothing beside others that did has no result.
+    let all_idle = jobs.iter().all(idle);
+    let counted = jobs.iter().enumerate().filter(|(_, job)| all_idle || !idle(job));
+    let trials = counted.map(|(index, job)| {
         let name = job["jobname"].as_str().unwrap_or_default();
-        let same = |other: &&Value| other["jobname"] == job["jobname"];
+        let same = |other: &&&Value| other["jobname"] == job["jobname"];
         let alone = jobs.iter().filter(same).count() == 1;
-        let id = hex_digest(&format!("{index} {text}"));
-        trial(&document, job, (id, alone)).map_err(|why| format!("the job {name:?} of fio: {why}"))
+        let id = hex_digest(&format!("{index} {digest}"));
+        trial(document, job, (id, alone)).map_err(|why| format!("the job {name:?} of fio: {why}"))
     });
-    Some(all.collect())
+    trials.collect()
 }
 
 fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<Trial, String> {
-    let (path, mut workload) = workload(document, job)?;
-    if workload.numjobs > 1 && !alone {
-        return Err("it has several results; run fio with --group_reporting".to_owned());
-    }
     let seconds = run_seconds(job).ok_or("nothing completed")?;
+    if job["mixed"].is_object() && !job["read"].is_object() {
+        return Err("reads and writes are summed up (unified_rw_reporting); run fio without that"
+            .to_owned());
+    }
+    let (path, mut workload) = workload(document, job)?;
+    if !alone {
+        // Without group_reporting each job of fio has a result of its own.
+        (workload.numjobs, workload.depth) = (1, workload.iodepth);
+    }
     workload.runtime_ns = Nanos((seconds * 1e9) as u64);
     let errno = job["error"].as_i64().unwrap_or(0) as i32;
     let side = |name: &str| -> Option<DirectionResult> {
@@ -110,7 +158,7 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
     })
 }
 
-/// The workload that the options ask for, and the target that they name.
+/// The workload that the options ask for, as far as they have a counterpart, and the target that they name.
 fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String> {
     let mut options: BTreeMap<String, String> = BTreeMap::new();
     for of in [&document["global options"], &job["job options"]] {
@@ -119,48 +167,96 @@ fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String>
             (key.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         }));
     }
-    let size = options.get("size").or(options.get("filesize")).cloned();
-    let settings =
-        options.iter().filter(|(name, _)| *name != "name").map(|(name, value)| Setting {
-            name: name.clone(),
-            // A switch stands in the options without a value.
-            value: Some(if value.is_empty() { "1".to_owned() } else { value.clone() }),
-            place: "its options".to_owned(),
-        });
-    let section = Section {
+    let settings = options.iter().map(|(name, value)| Setting {
+        name: name.clone(),
+        // A switch stands in the options without a value.
+        value: Some(if value.is_empty() { "1".to_owned() } else { value.clone() }),
+        place: name.clone(),
+    });
+    let mut section = Section {
         name: job["jobname"].as_str().unwrap_or_default().to_owned(),
-        settings: settings.collect(),
-        place: "its options".to_owned(),
+        settings: settings.filter(|setting| setting.name != "name").collect(),
+        place: String::new(),
     };
-    let run = fio::run_of(&section, &|_| FileKind::File).map_err(|error| error.to_string())?;
-    let words = run.words.iter().map(String::as_str);
-    let arguments = RunArgs::read(words)?;
+    let (arguments, left_out) = honoured(&mut section)?;
+    if !left_out.is_empty() {
+        let left_out = left_out.join(", ");
+        output::remark(&format!(
+            "the job {:?} of fio: without a counterpart here, and so unknown: {left_out}",
+            section.name
+        ));
+    }
     let mut spec = arguments.spec();
-    let size = spec.size.ok_or_else(|| match size {
-        Some(size) => format!("its size {size:?} is no number of bytes"),
-        None => "its options tell no size".to_owned(),
-    })?;
+    let size = spec.size;
     spec.asked.stop.cut_warm_up = false;
-    let target = record::Bytes(size.0.saturating_add(spec.asked.offset_bytes.0));
-    let workload = spec.build(target).map_err(|error| error.to_string())?;
-    Ok((arguments.targets.join(", "), workload))
+    let target = size.unwrap_or(LARGEST).0.saturating_add(spec.asked.offset_bytes.0);
+    let workload = spec.build(Bytes(target)).map_err(|error| error.to_string())?;
+    let size_bytes = size.unwrap_or(UNKNOWN);
+    Ok((arguments.targets.join(", "), Workload { size_bytes, ..workload }))
+}
+
+/// The flags of a job without the options that have no counterpart, and these.
+fn honoured(section: &mut Section) -> Result<(RunArgs, Vec<String>), String> {
+    let mut left_out = Vec::new();
+    loop {
+        let faults: Vec<String> =
+            match fio::run_of(section, &|_: &str| FileKind::File { bytes: None }) {
+                Ok(run) => {
+                    let words = run.targets.iter().chain(&run.words).map(String::as_str);
+                    return Ok((RunArgs::read(words)?, left_out));
+                }
+                Err(errors) => errors.into_iter().map(|error| error.place).collect(),
+            };
+        let before = section.settings.len();
+        let (kept, refused): (Vec<Setting>, Vec<Setting>) =
+            section.settings.drain(..).partition(|setting| !faults.contains(&setting.place));
+        left_out.extend(
+            refused
+                .into_iter()
+                .map(|setting| format!("{}={}", setting.name, setting.value.unwrap_or_default())),
+        );
+        section.settings = kept;
+        if section.settings.len() == before {
+            // Nothing more to leave out: what is missing is a size, of a file of unknown length.
+            let any = Setting {
+                name: "filename".to_owned(),
+                value: Some("unknown".to_owned()),
+                place: String::new(),
+            };
+            section
+                .settings
+                .retain(|setting| setting.name != "directory" && setting.name != "nrfiles");
+            if section.settings.iter().any(|setting| setting.name == "filename") {
+                return Err("its options do not hold together".to_owned());
+            }
+            section.settings.push(any);
+        }
+    }
 }
 
 /// How long it ran, in seconds.
 fn run_seconds(job: &Value) -> Option<f64> {
     let of = |side: &str| job[side]["runtime"].as_f64();
-    let longest = ["read", "write", "trim"].into_iter().filter_map(of).fold(0.0, f64::max);
+    let longest = ["read", "write", "trim", "mixed"].into_iter().filter_map(of).fold(0.0, f64::max);
     (longest > 0.0).then_some(longest / 1e3)
 }
 
 fn direction(side: &Value, errno: i32) -> DirectionResult {
     let number = |name: &str| side[name].as_f64().unwrap_or(0.0);
-    let ios = side["total_ios"].as_u64().unwrap_or(0);
+    // Versions before 2.2 count no requests, those before 3 have KiB and microseconds.
+    let counted = (number("iops") * number("runtime") / 1e3).round() as u64;
+    let ios = side["total_ios"].as_u64().unwrap_or(counted);
+    let old = side["io_kbytes"].is_null() && side["lat_ns"].is_null();
+    let kib = if old { 1_024 } else { 1 };
+    let bytes_per_s = side["bw_bytes"].as_f64().unwrap_or(number("bw") * 1_024.0);
     let samples = number("iops_samples");
     let se = number("iops_stddev") / samples.sqrt();
     let spread = Estimate::from_se(number("iops_mean"), se, samples as u32).relative_half_width();
     // Of all latencies fio keeps bins of one kind, the same as its percentiles.
-    let (latency, completion) = (&side["lat_ns"], &side["clat_ns"]);
+    let (latency, completion, unit_ns) = match old {
+        false => (&side["lat_ns"], &side["clat_ns"], 1.0),
+        true => (&side["lat"], &side["clat"], 1e3),
+    };
     let binned = if latency["bins"].is_object() { latency } else { completion };
     let errors: Vec<ErrorCount> = (errno != 0)
         .then(|| {
@@ -171,27 +267,31 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
         .collect();
     DirectionResult {
         ios,
-        bytes: side["io_bytes"].as_u64().unwrap_or(0),
+        bytes: side["io_bytes"].as_u64().unwrap_or(0).saturating_mul(kib),
         iops: number("iops"),
-        bytes_per_s: number("bw_bytes"),
+        bytes_per_s,
         iops_ci95_rel: (samples >= SAMPLES_MIN).then_some(spread).filter(|it| it.is_finite()),
         errors: errors.len() as u64,
         error_kinds: errors,
         short: side["short_ios"].as_u64().unwrap_or(0),
-        latency_ns: times(latency, binned, ios),
-        completion_ns: times(completion, completion, ios),
+        latency_ns: times(latency, binned, (ios, unit_ns)),
+        completion_ns: times(completion, completion, (ios, unit_ns)),
         offered_iops: None,
-        histogram: bins(binned["bins"].as_object()),
+        // The bins of old versions are numbered in another way.
+        histogram: bins(binned["bins"].as_object().filter(|_| !old)),
     }
 }
 
-/// Times of fio, with percentiles from where they stand.
-fn times(of: &Value, percentiles: &Value, ios: u64) -> Option<TimeSummary> {
-    of["N"].as_f64().filter(|count| *count > 0.0)?;
-    let number = |name: &str| of[name].as_f64().unwrap_or(0.0);
+/// Times of fio in units of so many nanoseconds, with percentiles from where they stand.
+fn times(of: &Value, percentiles: &Value, (ios, unit_ns): (u64, f64)) -> Option<TimeSummary> {
+    let number = |name: &str| of[name].as_f64().unwrap_or(0.0) * unit_ns;
+    if of["N"].as_u64() == Some(0) || number("max") <= 0.0 {
+        return None;
+    }
     let percentile = |percent: f64| {
         let borne = ios as f64 * (1.0 - percent / 100.0) >= BEYOND_MIN;
-        percentiles["percentile"][format!("{percent:.6}")].as_f64().filter(|_| borne)
+        let at = &percentiles["percentile"][format!("{percent:.6}")];
+        at.as_f64().map(|time| time * unit_ns).filter(|_| borne)
     };
     Some(TimeSummary {
         mean: number("mean"),

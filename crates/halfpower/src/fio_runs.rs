@@ -5,106 +5,24 @@
 
 use crate::extent;
 use crate::failure::usage;
+use crate::fio_words::{self, FioWords};
 use crate::output::{self, Verdict};
-use crate::run;
+use crate::run::{self, Keep};
 use crate::run_args::RunArgs;
-use ::record::{Trial, quoted, shell_word};
+use ::record::{Trial, shell_word};
 use anyhow::Context;
-use fio::{FileKind, FioError, Run, Section, Setting};
+use fio::{FileKind, FileNames, FioError, Log, LogKind, Run, Section, Setting, Wait};
 use session::StopFlag;
 use std::cell::Cell;
-use std::ffi::OsString;
+use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use target::OutputFile;
 
-/// Flags of `run` beside fio's command line, and whether a value follows.
-const OURS: &[(&str, bool)] = &[
-    ("json", false),
-    ("verbose", false),
-    ("quiet", false),
-    ("no-save", false),
-    ("db", true),
-    ("output", true),
-    ("interval", true),
-    ("csv", true),
-    ("sqlio-csv", true),
-    ("comment", true),
-    ("io-timeout", true),
-    ("keep-warm-up", false),
-    ("precondition", false),
-    ("cpu-upper", false),
-];
-/// The same that allow jobs to write.
-const ALLOW: &[(&str, bool)] = &[("overwrite", false), ("destroy-data-on", true)];
-/// The job of a file that is run alone, as in fio.
-const SECTION: &str = "section";
-
-/// fio's word for the form of the results.
-const FORMAT: &str = "output-format";
 const OUTPUT: &str = "--output";
-
-/// What was asked for in fio's language.
-#[derive(Debug, Default)]
-pub(crate) struct Asked {
-    format: Option<String>,
-    files: Vec<String>,
-    /// Options of fio.
-    options: Vec<String>,
-    /// Names of jobs of which no other is run.
-    only: Vec<String>,
-    /// Flags of `run`.
-    ours: Vec<String>,
-    /// The same for those that write.
-    allow: Vec<String>,
-}
-
-/// The words behind `halfpower`, where they are a `run` in fio's language: they name a job file
-/// (`*.fio`), or a job by `--name`.
-pub(crate) fn asked(words: impl Iterator<Item = OsString>) -> Option<Asked> {
-    let words: Vec<String> = words.map(|word| word.into_string().ok()).collect::<Option<_>>()?;
-    let (verb, words) = words.split_first()?;
-    let is_file = |word: &String| !word.starts_with('-') && word.ends_with(".fio");
-    let by_name = words.iter().any(|word| word == "--name" || word.starts_with("--name="));
-    if verb != "run" || !(by_name || words.iter().any(is_file)) {
-        return None;
-    }
-    let mut asked = Asked::default();
-    let mut left = words.iter().peekable();
-    while let Some(word) = left.next() {
-        let option = word.strip_prefix("--");
-        let (name, has_value) = match option.and_then(|option| option.split_once('=')) {
-            Some((name, _)) => (name, true),
-            None => (option.unwrap_or_default(), false),
-        };
-        let is = |(own, takes): &&(&str, bool)| *own == name && (*takes || !has_value);
-        let (own, allow) = (OURS.iter().find(is), ALLOW.iter().find(is));
-        if is_file(word) {
-            asked.files.push(word.clone());
-        } else if name == SECTION || name == FORMAT {
-            let value = word.split_once('=').map(|(_, value)| value.to_owned());
-            let value = value.or_else(|| left.next().cloned());
-            if name == SECTION {
-                asked.only.extend(value);
-            } else {
-                asked.format = value;
-            }
-        } else if let Some((_, takes)) = own.or(allow) {
-            let flags = if own.is_some() { &mut asked.ours } else { &mut asked.allow };
-            flags.push(word.clone());
-            flags.extend(left.next_if(|_| *takes && !has_value).cloned());
-        } else if by_name {
-            asked.options.push(word.clone());
-        } else {
-            // The parser of `run` says what is wrong with it.
-            asked.ours.push(word.clone());
-        }
-    }
-    Some(asked)
-}
 
 /// Jobs that run at the same time, and the run that they are.
 struct Planned {
-    jobs: Vec<Run>,
+    jobs: Vec<(Run, u64)>,
     words: Vec<String>,
     arguments: RunArgs,
 }
@@ -113,36 +31,31 @@ struct Planned {
 ///
 /// # Errors
 /// Before anything runs, if any of them cannot be run as it is asked for; else as a run.
-pub(crate) fn run(mut asked: Asked, stop: &StopFlag) -> anyhow::Result<Verdict> {
-    let as_json = match asked.format.as_deref() {
-        None | Some("normal") => false,
-        Some("json" | "json+") => true,
-        Some(_) => return Err(usage("--output-format: use normal, json or json+")),
-    };
+pub(crate) fn run(mut asked: FioWords, stop: &StopFlag) -> anyhow::Result<Verdict> {
+    let as_json = as_json(asked.format.as_deref())?;
     let whole = as_json || asked.ours.iter().any(|word| word == "--json");
     extent::take(&mut asked.ours, whole)?;
     let file = if as_json { take_output(&mut asked.ours) } else { None };
     let file = OutputFile::claim(&output::FIO_JSON, file.as_deref(), &mut Vec::new())?;
     let all = planned(&asked)?;
+    if asked.parse_only {
+        all.iter().for_each(Planned::say);
+        return Ok(Verdict::Clean);
+    }
     let mut verdict = Verdict::Clean;
     let mut done: Vec<(String, Trial)> = Vec::new();
     let mut failed = None;
-    for Planned { jobs, words, arguments } in &all {
-        let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
-        let names = names.join(", ");
-        let word = if jobs.len() > 1 { "jobs" } else { "job" };
-        let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
-        if !output::is_quiet() {
-            output::remark(&format!("{word} {names}: halfpower run {}", words.join(" ")));
-        }
-        for job in jobs {
-            let of = if jobs.len() > 1 { format!("{}: ", job.name) } else { String::new() };
-            job.notes.iter().for_each(|note| output::remark(&format!("  {of}{note}")));
-        }
+    let logs = all.iter().map(|planned| LogFile::claim_all(&planned.jobs));
+    let logs: Vec<Vec<LogFile>> = logs.collect::<anyhow::Result<_>>()?;
+    for (planned, logs) in all.iter().zip(logs) {
+        planned.say();
         let mut trials = Vec::new();
-        let found = run::run_into(arguments, stop, as_json.then_some(&mut trials));
+        let keep = Keep { trials: &mut trials, print: !as_json };
+        let found = run::run_into(&planned.arguments, stop, Some(keep));
+        let written = trials.first().map(|trial| LogFile::finish_all(logs, trial));
+        let names = planned.names();
         done.extend(trials.into_iter().map(|trial| (names.clone(), trial)));
-        match found.with_context(|| format!("the {word} {names}")) {
+        match found.with_context(|| planned.title()) {
             Ok(Verdict::NotClean) => verdict = Verdict::NotClean,
             Ok(Verdict::Clean) => {}
             Err(error) => {
@@ -150,6 +63,7 @@ pub(crate) fn run(mut asked: Asked, stop: &StopFlag) -> anyhow::Result<Verdict> 
                 break;
             }
         }
+        written.transpose()?;
     }
     // Also of the jobs before one that failed.
     if as_json && !done.is_empty() {
@@ -163,6 +77,96 @@ pub(crate) fn run(mut asked: Asked, stop: &StopFlag) -> anyhow::Result<Verdict> 
     failed.map_or(Ok(verdict), Err)
 }
 
+/// Whether the results are wanted as fio's JSON. Terse lines are left out with a word.
+fn as_json(format: Option<&str>) -> anyhow::Result<bool> {
+    let mut json = false;
+    for format in format.into_iter().flat_map(|formats| formats.split(',')) {
+        match format {
+            "json" | "json+" => json = true,
+            "normal" => {}
+            "terse" => output::remark(
+                "--output-format: fio's terse lines are not written; json has the same numbers",
+            ),
+            _ => return Err(usage("--output-format: use normal, json or json+")),
+        }
+    }
+    Ok(json)
+}
+
+impl Planned {
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.jobs.iter().map(|(job, _)| job.name.as_str()).collect();
+        names.join(", ")
+    }
+
+    fn title(&self) -> String {
+        format!("the {} {}", if self.jobs.len() > 1 { "jobs" } else { "job" }, self.names())
+    }
+
+    /// Prints the run in our words, and what a reader should know of it.
+    fn say(&self) {
+        let word = if self.jobs.len() > 1 { "jobs" } else { "job" };
+        let words: Vec<String> = self.words.iter().map(|word| shell_word(word)).collect();
+        if !output::is_quiet() {
+            output::remark(&format!("{word} {}: halfpower run {}", self.names(), words.join(" ")));
+        }
+        for (job, _) in &self.jobs {
+            let of = if self.jobs.len() > 1 { format!("{}: ", job.name) } else { String::new() };
+            job.notes.iter().for_each(|note| output::remark(&format!("  {of}{note}")));
+        }
+    }
+}
+
+/// A log of a job over time, as fio writes it.
+struct LogFile {
+    /// Which job of those at the same time.
+    job: usize,
+    kind: LogKind,
+    file: OutputFile,
+}
+
+impl LogFile {
+    /// The files of all logs, which can be made.
+    fn claim_all(jobs: &[(Run, u64)]) -> anyhow::Result<Vec<Self>> {
+        let mut claimed = Vec::new();
+        let mut in_use = Vec::new();
+        for (job, (run, number)) in jobs.iter().enumerate() {
+            for log in &run.logs {
+                for path in log_paths(log, run, *number) {
+                    let file = OutputFile::claim(&output::FIO_LOG, Some(&path), &mut in_use)?;
+                    claimed.extend(file.map(|file| Self { job, kind: log.kind, file }));
+                }
+            }
+        }
+        Ok(claimed)
+    }
+
+    fn finish_all(logs: Vec<Self>, trial: &Trial) -> anyhow::Result<()> {
+        for log in logs {
+            let Some(job) = trial.job(log.job) else { continue };
+            let column = match log.kind {
+                LogKind::Bandwidth => report::FioLogColumn::KibPerSecond,
+                LogKind::Latency => report::FioLogColumn::LatencyNs,
+                LogKind::Iops => report::FioLogColumn::Iops,
+            };
+            log.file.finish(report::fio_log(&job, column))?;
+        }
+        Ok(())
+    }
+}
+
+/// fio's names of a log: of latencies there are two.
+fn log_paths(log: &Log, run: &Run, number: u64) -> Vec<PathBuf> {
+    let prefix = log.prefix.as_deref().unwrap_or(&run.name);
+    let kinds: &[&str] = match log.kind {
+        LogKind::Bandwidth => &["bw"],
+        LogKind::Latency => &["lat", "clat"],
+        LogKind::Iops => &["iops"],
+    };
+    let number = if log.numbered { format!(".{number}") } else { String::new() };
+    kinds.iter().map(|kind| PathBuf::from(format!("{prefix}_{kind}{number}.log"))).collect()
+}
+
 /// Takes the file of the results out of our flags.
 fn take_output(ours: &mut Vec<String>) -> Option<PathBuf> {
     let at = ours.iter().position(|word| word == OUTPUT || word.starts_with("--output="))?;
@@ -171,48 +175,129 @@ fn take_output(ours: &mut Vec<String>) -> Option<PathBuf> {
     value.or_else(|| (at < ours.len()).then(|| ours.remove(at))).map(PathBuf::from)
 }
 
+/// A section with its run and the number of its first job, from 1, as fio counts them.
+type Job = (Section, Run, u64);
+
 /// All jobs as runs, none of which has begun.
-fn planned(asked: &Asked) -> anyhow::Result<Vec<Planned>> {
-    let mut groups: Vec<Vec<(Section, Run)>> = Vec::new();
+fn planned(asked: &FioWords) -> anyhow::Result<Vec<Planned>> {
+    let names = Names { dry: asked.parse_only };
+    let mut faults = Vec::new();
+    let mut groups: Vec<Vec<Job>> = Vec::new();
+    let mut number = 1;
     for section in sections(asked)? {
-        let job = fio::run_of(&section, &kind_of).map_err(|error| usage(error.to_string()))?;
-        match groups.last_mut().filter(|_| !job.waits) {
-            Some(group) => group.push((section, job)),
-            None => groups.push(vec![(section, job)]),
+        let mut job = match fio::run_of(&section, &names) {
+            Ok(job) => job,
+            Err(found) => {
+                faults.extend(found);
+                continue;
+            }
+        };
+        // What is wrong with the words themselves is told with the place of the job.
+        if let Err(why) = RunArgs::read(typed(&job).iter().map(String::as_str)) {
+            let what = format!("the job {:?}: {why}", section.name);
+            faults.push(FioError { place: section.place.clone(), what });
+        }
+        let waits = waits(&mut job, &groups);
+        let first = number;
+        number += job.jobs;
+        match groups.last_mut().filter(|_| !waits) {
+            Some(group) => group.push((section, job, first)),
+            None => groups.push(vec![(section, job, first)]),
         }
     }
-    let writes = groups.iter().flatten().any(|(_, job)| job.writes);
+    refused(asked, &faults)?;
+    let jobs = || groups.iter().flatten();
+    let writes = jobs().any(|(_, job, _)| job.writes);
     if let Some(flag) = asked.allow.first().filter(|_| !writes) {
         return Err(usage(format!("{flag} allows writing, and no job writes; leave it out")));
+    }
+    if let Some((section, ..)) = jobs().find(|(_, job, _)| job.writes && asked.readonly) {
+        return Err(usage(format!("--readonly: the job {:?} writes; leave one out", section.name)));
     }
     groups.into_iter().map(|group| together(asked, group)).collect()
 }
 
+/// Tells all obstacles, each on its line.
+fn refused(asked: &FioWords, faults: &[FioError]) -> anyhow::Result<()> {
+    let mut told: Vec<String> = Vec::new();
+    for fault in faults {
+        let line = fault.to_string();
+        // An option of [global] is an obstacle once, not once for each job.
+        if !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    let what = match asked.files.as_slice() {
+        [] => "a command line of fio".to_owned(),
+        [file] => format!("{file}, a job file of fio"),
+        files => format!("{}, job files of fio", files.join(", ")),
+    };
+    match told.as_slice() {
+        [] => Ok(()),
+        [only] => Err(usage(format!("{only} ({what}; nothing has run)"))),
+        several => {
+            several.iter().for_each(|line| output::remark(line));
+            Err(usage(format!("{} obstacles in {what}; nothing has run", several.len())))
+        }
+    }
+}
+
+/// Whether a job begins after all before it have ended.
+fn waits(job: &mut Run, groups: &[Vec<Job>]) -> bool {
+    let name = match &job.waits {
+        Wait::No => return false,
+        Wait::All => return true,
+        Wait::For(name) => name.clone(),
+    };
+    let group = groups.last().map_or(&[][..], Vec::as_slice);
+    let among = group.iter().any(|(section, ..)| section.name == name);
+    if among && group.len() > 1 {
+        job.notes.push("wait_for: it waits for all jobs before it".to_owned());
+    }
+    among
+}
+
+/// A job as it would be typed alone.
+fn typed(job: &Run) -> Vec<String> {
+    job.targets.iter().chain(&job.words).cloned().collect()
+}
+
 /// Jobs at the same time as one run.
-fn together(asked: &Asked, mut group: Vec<(Section, Run)>) -> anyhow::Result<Planned> {
+fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
     // The first is one that begins first: the others are later than it.
-    group.sort_by_key(|(_, job)| job.delay_ns);
+    group.sort_by_key(|(_, job, _)| job.delay_ns);
     let begin = group[0].1.delay_ns;
     if begin > 0 {
         let note = "startdelay: nothing is waited for before the first job of a run begins";
         group[0].1.notes.push(note.to_owned());
     }
-    let several = group.len() > 1;
-    let named = |job: &Run| -> Vec<String> {
-        let name = ["--job-name".to_owned(), job.name.clone()];
-        job.words.iter().cloned().chain(name.into_iter().filter(|_| several)).collect()
-    };
-    // What is wrong with a job is told with its place.
-    for (section, job) in &group {
-        RunArgs::read(job.words.iter().map(String::as_str))
-            .map_err(|why| usage(format!("{}: the job {:?}: {why}", section.place, job.name)))?;
+    let seed = group.iter().find_map(|(_, job, _)| job.seed);
+    for (_, job, _) in &mut group {
+        if job.seed.is_some() && job.seed != seed {
+            job.notes.push(
+                "randseed: jobs at the same time have one seed, that of the first".to_owned(),
+            );
+        }
     }
-    let writes = group.iter().any(|(_, job)| job.writes);
+    let several = group.len() > 1;
+    let flags = |job: &Run| -> Vec<String> {
+        let name = ["--job-name".to_owned(), job.name.clone()];
+        let mut words = job.words.clone();
+        words.extend(name.into_iter().filter(|_| several));
+        words.extend(intervals(asked, job));
+        words
+    };
+    let writes = group.iter().any(|(_, job, _)| job.writes);
     let allow = asked.allow.iter().filter(|_| writes).cloned();
-    let mut words: Vec<String> =
-        named(&group[0].1).into_iter().chain(asked.ours.iter().cloned()).chain(allow).collect();
-    for (_, job) in &group[1..] {
-        let mut beside = named(job);
+    let (_, first, _) = &group[0];
+    let mut words = first.targets.clone();
+    words.extend(flags(first));
+    words.extend(seed.into_iter().flat_map(|seed| ["--seed".to_owned(), seed.to_string()]));
+    words.extend(asked.ours.iter().cloned().chain(allow));
+    for (_, job, _) in &group[1..] {
+        // Jobs on one file that is not there have the test file of the first.
+        let mut beside = if shares(first, job) { Vec::new() } else { job.targets.clone() };
+        beside.extend(flags(job));
         let delay = job.delay_ns - begin;
         if delay > 0 {
             beside.extend(["--start-delay".to_owned(), format!("{delay}ns")]);
@@ -223,11 +308,35 @@ fn together(asked: &Asked, mut group: Vec<(Section, Run)>) -> anyhow::Result<Pla
         words.extend(["--beside".to_owned(), text]);
     }
     let mut arguments = RunArgs::read(words.iter().map(String::as_str)).map_err(|why| {
-        let (section, job) = &group[0];
+        let (section, job, _) = &group[0];
         usage(format!("{}: the job {:?}: {why}", section.place, job.name))
     })?;
     arguments.inputs = asked.files.iter().map(PathBuf::from).collect();
-    Ok(Planned { jobs: group.into_iter().map(|(_, job)| job).collect(), words, arguments })
+    for (section, job, _) in group.iter().filter(|(_, job, _)| job.writes) {
+        fio_words::refuse_as_targets(&job.targets)
+            .with_context(|| format!("{}: the job {:?}", section.place, job.name))?;
+    }
+    let jobs = group.into_iter().map(|(_, job, number)| (job, number)).collect();
+    Ok(Planned { jobs, words, arguments })
+}
+
+/// Whether a job uses the test file of another one, as both use one file in fio.
+fn shares(first: &Run, job: &Run) -> bool {
+    let area = |run: &Run| {
+        let of = |flag: &str| {
+            let at = run.words.iter().position(|word| word == flag)?;
+            run.words.get(at + 1).cloned()
+        };
+        ["--size", "--raid", "--chunk"].map(of)
+    };
+    !first.stands_for.is_empty() && first.stands_for == job.stands_for && area(first) == area(job)
+}
+
+/// The length of the lines of a job's logs, where the user names no other.
+fn intervals(asked: &FioWords, job: &Run) -> Vec<String> {
+    let named = asked.ours.iter().any(|word| word.starts_with("--interval"));
+    let every = job.logs.iter().map(|log| log.every_ms).min().filter(|_| !named);
+    every.into_iter().flat_map(|ms| ["--interval".to_owned(), format!("{ms}ms")]).collect()
 }
 
 /// Those of our flags that each job has for itself.
@@ -245,48 +354,87 @@ fn of_each_job(ours: &[String]) -> Vec<String> {
 }
 
 /// The jobs of all files and of the command line.
-fn sections(asked: &Asked) -> anyhow::Result<Vec<Section>> {
-    let wrong = |error: FioError| usage(error.to_string());
-    let mut found = Vec::new();
+fn sections(asked: &FioWords) -> anyhow::Result<Vec<Section>> {
+    let mut faults = Vec::new();
+    let mut found: Vec<Section> = Vec::new();
+    // What stands on the line fills in what the files leave out, as in fio.
+    let (global, of_line) = fio::read_words(&asked.options).unwrap_or_else(|errors| {
+        faults.extend(errors);
+        (Vec::new(), Vec::new())
+    });
     for file in &asked.files {
-        let room = Cell::new(input::JOB_FILE.bytes_max());
-        let read = |path: &Path| {
-            let text =
-                input::text(path, input::JOB_FILE).map_err(|error| error.reason.to_string())?;
-            let left = room.get().checked_sub(text.len() as u64);
-            room.set(left.ok_or("the job file and all that it includes are larger than 1 MiB")?);
-            Ok::<_, String>(text)
-        };
-        let text = read(file.as_ref())
-            .map_err(|why| usage(format!("cannot read the job file {}: {why}", quoted(file))))?;
-        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-        let include = |name: &str| read(&folder.join(name));
-        let environment = |name: &str| std::env::var(name).ok();
-        let mut jobs = fio::read_file(file, &text, &include, &environment).map_err(wrong)?;
-        if !found.is_empty() {
-            // The jobs of one file wait for those of the file before.
-            let place = jobs[0].place.clone();
-            let name = "stonewall".to_owned();
-            jobs[0].settings.push(Setting { name, value: None, place });
+        match jobs_of_file(file, &global)? {
+            Ok(mut jobs) => {
+                if !found.is_empty() {
+                    // The jobs of one file wait for those of the file before.
+                    let place = jobs[0].place.clone();
+                    let name = "stonewall".to_owned();
+                    jobs[0].settings.push(Setting { name, value: None, place });
+                }
+                found.extend(jobs);
+            }
+            Err(errors) => faults.extend(errors),
         }
-        found.extend(jobs);
     }
-    if !asked.options.is_empty() {
-        found.extend(fio::read_words(&asked.options).map_err(wrong)?);
-    }
+    refused(asked, &faults)?;
+    found.extend(of_line);
     let names: Vec<String> = found.iter().map(|section| section.name.clone()).collect();
     if let Some(missing) = asked.only.iter().find(|name| !names.contains(name)) {
         let names = names.join(", ");
-        return Err(usage(format!("--{SECTION}: no job {missing:?}; there are {names}")));
+        return Err(usage(format!("--section: no job {missing:?}; there are {names}")));
     }
     found.retain(|section| asked.only.is_empty() || asked.only.contains(&section.name));
     Ok(found)
 }
 
-fn kind_of(name: &str) -> FileKind {
-    match std::fs::metadata(name) {
-        Ok(found) if found.is_dir() => FileKind::Folder,
-        Ok(_) => FileKind::File,
-        Err(_) => FileKind::Missing,
+fn jobs_of_file(
+    file: &str,
+    global: &[Setting],
+) -> anyhow::Result<Result<Vec<Section>, Vec<FioError>>> {
+    let room = Cell::new(input::JOB_FILE.bytes_max());
+    let read = |path: &Path| {
+        let text = input::text(path, input::JOB_FILE).map_err(|error| error.reason.to_string())?;
+        let left = room.get().checked_sub(text.len() as u64);
+        room.set(left.ok_or("the job file and all that it includes are larger than 1 MiB")?);
+        Ok::<_, String>(text)
+    };
+    let text = read(file.as_ref()).map_err(|why| {
+        usage(format!("cannot read the job file {}: {why}", ::record::quoted(file)))
+    })?;
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    // As fio looks for it: from where it runs, then beside the file.
+    let include = |name: &str| match Path::new(name) {
+        here if here.is_file() => read(here),
+        _ => read(&folder.join(name)),
+    };
+    let environment = |name: &str| std::env::var(name).ok();
+    Ok(fio::read_file(file, &text, global, &include, &environment))
+}
+
+/// What is there by the name of a file.
+struct Names {
+    /// Nothing is to run: what is not there may be there later.
+    dry: bool,
+}
+
+impl FileNames for Names {
+    fn kind(&self, name: &str) -> FileKind {
+        match std::fs::metadata(name) {
+            Ok(found) if found.is_dir() => FileKind::Folder,
+            Ok(found) if found.is_file() => FileKind::File { bytes: Some(found.len()) },
+            Ok(_) => FileKind::File { bytes: end_of(name) },
+            Err(_) if self.dry && name.starts_with("/dev/") => FileKind::File { bytes: None },
+            Err(_) => FileKind::Missing,
+        }
     }
+
+    fn is_folder(&self, name: &str) -> bool {
+        self.dry || Path::new(name).is_dir()
+    }
+}
+
+/// The size of a device: where its end is.
+fn end_of(name: &str) -> Option<u64> {
+    let end = std::fs::File::open(name).ok()?.seek(SeekFrom::End(0)).ok()?;
+    Some(end).filter(|end| *end > 0)
 }

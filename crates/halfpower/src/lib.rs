@@ -22,6 +22,7 @@ mod extent;
 mod failure;
 mod fio_results;
 mod fio_runs;
+mod fio_words;
 mod fleet;
 mod fleet_devices;
 mod fleet_profiles;
@@ -58,7 +59,9 @@ mod zones;
 
 use clap::{CommandFactory, FromArgMatches};
 use cli::Verb;
+use fio_words::Language;
 use signals::Signals;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -81,14 +84,15 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
         return ExitCode::from(session::USAGE);
     }
     // Before the command line is read, because some of its values are files.
-    let outcome =
-        Signals::listen().and_then(|signals| match fio_runs::asked(std::env::args_os().skip(1)) {
-            Some(asked) => {
+    let outcome = Signals::listen().and_then(|signals| {
+        match fio_words::language(std::env::args_os().collect())? {
+            Language::Fio(asked) => {
                 undo_left_settings();
                 fio_runs::run(asked, &signals.stop)
             }
-            None => commanded(signals),
-        });
+            Language::Ours(words) => commanded(words, signals),
+        }
+    });
     let code = match outcome {
         Ok(output::Verdict::Clean) => ExitCode::SUCCESS,
         Ok(output::Verdict::NotClean) => ExitCode::from(1),
@@ -110,8 +114,8 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
 }
 
 /// Reads the command line and does what it says.
-fn commanded(signals: Signals) -> anyhow::Result<output::Verdict> {
-    let words = cli::Cli::command().try_get_matches();
+fn commanded(words: Vec<OsString>, signals: Signals) -> anyhow::Result<output::Verdict> {
+    let words = cli::Cli::command().try_get_matches_from(words);
     let read = words.and_then(|words| Ok((cli::Cli::from_arg_matches(&words)?, words)));
     let (arguments, words) = match read {
         Ok(read) => read,

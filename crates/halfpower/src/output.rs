@@ -139,6 +139,13 @@ pub(crate) const OBSERVATION: OutputKind = OutputKind {
 };
 pub(crate) const FIO_JSON: OutputKind =
     OutputKind { flag: "--output", name: "JSON of fio", is_in: is_fio_json };
+pub(crate) const FIO_LOG: OutputKind = OutputKind {
+    flag: "a log of fio's",
+    name: "log as fio writes it",
+    is_in: |path| {
+        input::first_line(path, input::DOCUMENT).is_ok_and(|first| report::is_fio_log_line(&first))
+    },
+};
 pub(crate) const REQUESTS: OutputKind = OutputKind {
     flag: "--trace-io",
     // fio writes the same: whose it is cannot be seen.

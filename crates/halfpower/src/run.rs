@@ -17,11 +17,19 @@ pub(crate) fn run(arguments: &RunArgs, stop: &StopFlag) -> anyhow::Result<Verdic
     run_into(arguments, stop, None)
 }
 
-/// The same; where `kept` is there, it takes the trial, and nothing is printed.
+/// Where a trial goes beside the database.
+pub(crate) struct Keep<'a> {
+    /// Takes the trial.
+    pub(crate) trials: &'a mut Vec<Trial>,
+    /// Whether its page is printed too.
+    pub(crate) print: bool,
+}
+
+/// The same, with a place for the trial.
 pub(crate) fn run_into(
     arguments: &RunArgs,
     stop: &StopFlag,
-    kept: Option<&mut Vec<Trial>>,
+    keep: Option<Keep<'_>>,
 ) -> anyhow::Result<Verdict> {
     if arguments.list_sim {
         return output::print(&simdisk::help_with_keys());
@@ -112,17 +120,14 @@ pub(crate) fn run_into(
     session::something_completed(std::slice::from_ref(&trial))?;
     let clean = trial.clean();
     let saved = driver.store().is_some();
-    match kept {
-        Some(kept) => {
-            kept.push(trial);
-            if let Some(error) = driver.unsaved() {
-                warn_not_saved(&error);
-            }
-        }
-        None => {
-            let page = |_: &Driver<'_>| output::page_of(report::trial(&trial), saved);
-            arguments.results.save.show(&mut driver, &trial, &[], page)?;
-        }
+    if keep.as_ref().is_none_or(|keep| keep.print) {
+        let page = |_: &Driver<'_>| output::page_of(report::trial(&trial), saved);
+        arguments.results.save.show(&mut driver, &trial, &[], page)?;
+    } else if let Some(error) = driver.unsaved() {
+        warn_not_saved(&error);
+    }
+    if let Some(keep) = keep {
+        keep.trials.push(trial);
     }
     written?;
     if end == End::Interrupted {

@@ -6,8 +6,8 @@
 use crate::host_args::HostArgs;
 use crate::store_args::SaveArgs;
 use crate::values::{
-    Mix, Rates, cache, choice, direct, engine, io_priority, mix, one_of, percent, ppm, raid, rates,
-    rebuild_pace, some_bytes, thousandths,
+    Mix, Processors, Rates, Zones, bytes, cache, choice, direct, engine, io_priority, mix, one_of,
+    percent, ppm, processors, raid, rates, rebuild_pace, some_bytes, thousandths, zones,
 };
 use clap::{Arg, Args, Command, FromArgMatches};
 use record::{
@@ -197,6 +197,22 @@ pub(crate) struct LoadArgs {
     /// Share of random requests that continue the one before them of their direction.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) seq_share: Option<u8>,
+    /// Parts of the area, one behind the other, by shares of the random requests and of the area in percent:
+    /// 50/5:30/15:20/80.
+    #[arg(long, value_name = "ZONES", value_parser = zones)]
+    pub(crate) zones: Option<Zones>,
+    /// What random requests begin at multiples of [default: the smallest size].
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes, alias = "blockalign")]
+    pub(crate) align: Option<Bytes>,
+    /// Strided requests from the start go down from the end of the area.
+    #[arg(long)]
+    pub(crate) backwards: bool,
+    /// Sequential and strided requests begin at the start of the area, and not at a drawn place.
+    #[arg(long)]
+    pub(crate) from_start: bool,
+    /// Random requests of one size take each block once before any comes again.
+    #[arg(long)]
+    pub(crate) without_replacement: bool,
     /// Shifts every request by this much.
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) misalign: Bytes,
@@ -251,6 +267,10 @@ pub(crate) struct PlaceArgs {
     /// Start of the area.
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) offset: Bytes,
+    /// How much later in the target each job's area begins than that of the job before, all of one --size;
+    /// with 0 every job works on the same whole area.
+    #[arg(long, value_name = "SIZE", value_parser = bytes, alias = "offset_increment")]
+    pub(crate) offset_increment: Option<Bytes>,
     /// Binds the targets into one area: 0 (chunks in turn), 1 (copies) or 5 (with parity)
     /// [default: 0 with --chunk; else each target has requests of its own].
     #[arg(long, value_name = "LEVEL", value_parser = raid)]
@@ -354,6 +374,9 @@ pub(crate) struct JobsArgs {
     /// How the I/O scheduler is to rank its requests: rt, be or idle, and a level from 0 to 7, as be/0.
     #[arg(long, value_name = "CLASS/LEVEL", value_parser = io_priority)]
     pub(crate) io_priority: Option<IoPriority>,
+    /// Processors that the job's threads are bound to, as 0-3,6.
+    #[arg(long, value_name = "LIST", value_parser = processors, alias = "cpus_allowed")]
+    pub(crate) processors: Option<Processors>,
     /// Puts the job's threads into a control group: its directory, as /sys/fs/cgroup/blkio/slow. Of version 2
     /// it takes a threaded group. With --hosts it is one of each machine.
     #[arg(long, value_name = "DIR")]

@@ -1,7 +1,7 @@
 //! Readers of the values of flags. Each error says what is accepted.
 
 use record::{
-    Bytes, EngineName, IoClass, IoPriority, RaidLevel, RebuildPace, SizeShare, UnitError,
+    AreaZone, Bytes, EngineName, IoClass, IoPriority, RaidLevel, RebuildPace, SizeShare, UnitError,
 };
 use std::str::FromStr;
 
@@ -25,6 +25,51 @@ pub(crate) fn some_bytes(text: &str) -> Result<Bytes, String> {
         size => Ok(size),
     }
 }
+
+/// A size, which may be 0.
+pub(crate) fn bytes(text: &str) -> Result<Bytes, String> {
+    unit(text)
+}
+
+/// Parts of an area with their shares of the requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Zones(pub(crate) Vec<AreaZone>);
+
+/// Zones as `50/5:30/15:20/80`.
+pub(crate) fn zones(text: &str) -> Result<Zones, String> {
+    let wrong = || "use shares of the requests and of the area, as 50/5:30/15:20/80".to_owned();
+    let zone = |part: &str| {
+        let (requests, area) = part.split_once('/').ok_or_else(wrong)?;
+        let share = |text: &str| text.parse::<u8>().ok().filter(|share| (1..=100).contains(share));
+        let (request_percent, area_percent) =
+            (share(requests).ok_or_else(wrong)?, share(area).ok_or_else(wrong)?);
+        Ok(AreaZone { request_percent, area_percent })
+    };
+    text.split(':').map(zone).collect::<Result<_, String>>().map(Zones)
+}
+
+/// Numbers of processors, in ascending order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Processors(pub(crate) Vec<u32>);
+
+/// A list as `0-3,6`.
+pub(crate) fn processors(text: &str) -> Result<Processors, String> {
+    let wrong = || "use numbers and ranges of processors, for example 0-3,6".to_owned();
+    let mut found = std::collections::BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last || last > PROCESSOR_MAX {
+            return Err(wrong());
+        }
+        found.extend(first..=last);
+    }
+    Ok(Processors(found.into_iter().collect()))
+}
+
+/// Largest number of a processor that a thread can be bound to here.
+const PROCESSOR_MAX: u32 = 1_023;
 
 pub(crate) fn raid(text: &str) -> Result<RaidLevel, String> {
     let levels =

@@ -102,6 +102,7 @@ fn commits(trials: &[Trial], simulated: bool) -> Measured<Commits> {
 fn is_plain(workload: &Workload) -> bool {
     workload.arrival == Arrival::Closed
         && workload.blend.is_none()
+        && workload.zones.is_empty()
         && workload.only_op().is_some()
         && workload.bs.len() == 1
 }

@@ -160,7 +160,7 @@ pub use whatif::{
     WhatIf, WhatIfCase,
 };
 pub use workload::{
-    Arrival, Beside, Blend, CacheMode, Data, Discipline, DropCache, EngineName, Flush, FlushKind,
-    HotArea, IoClass, IoPriority, Pattern, Regions, SizeShare, StopRules, Workload,
+    AreaZone, Arrival, Beside, Blend, CacheMode, Data, Discipline, DropCache, EngineName, Flush,
+    FlushKind, HotArea, IoClass, IoPriority, Pattern, Regions, SizeShare, StopRules, Workload,
 };
 pub use zones::{ArrayZones, Band, MemberZones, ZONES_SCHEMA, ZoneMap, ZonePosition};

@@ -69,6 +69,15 @@ pub struct HotArea {
     pub percent: u8,
 }
 
+/// A part of the area behind those before it, with its share of the random requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AreaZone {
+    /// Share of the requests in percent; those of all zones add up to 100.
+    pub request_percent: u8,
+    /// Share of the area in percent, likewise.
+    pub area_percent: u8,
+}
+
 /// Shares of the requests that do not go where the pattern says; the rest does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Blend {
@@ -384,10 +393,26 @@ pub struct Workload {
     /// Shares of a random pattern that are sequential or re-read a small area; absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend: Option<Blend>,
+    /// Parts of the area with a share of the random requests each; empty and absent where all of it is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zones: Vec<AreaZone>,
+    /// What random requests begin at multiples of; absent where that is the smallest request size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub align_bytes: Option<Bytes>,
+    /// Whether strided requests go down from the end; absent where they go up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub backwards: bool,
     /// Whether sequential requests begin at the start of the area, as appending to an empty file does,
     /// and not at a drawn position; absent where not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_start: bool,
+    /// Whether random requests take each position once before any comes again; absent where not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_replacement: bool,
+    /// By how much each job's area begins after that of the job before it, each as long as `size_bytes`; with 0
+    /// every job works on the same whole area. Absent where jobs share or divide one area.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job_distance_bytes: Option<Bytes>,
     /// Added to every offset: how far requests lie from their natural alignment.
     pub misalign_bytes: Bytes,
     /// How sequential and strided jobs share the area.
@@ -460,6 +485,9 @@ pub struct Workload {
     /// How the I/O scheduler is asked to rank its requests; absent where it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_priority: Option<IoPriority>,
+    /// Processors that its threads are bound to; empty and absent where they are not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<u32>,
     /// The directory of the control group that its threads are put into; absent where they stay in that of
     /// the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -520,7 +548,12 @@ impl Default for Workload {
             hot: None,
             stride_bytes: None,
             blend: None,
+            zones: Vec::new(),
+            align_bytes: None,
+            backwards: false,
             from_start: false,
+            without_replacement: false,
+            job_distance_bytes: None,
             misalign_bytes: Bytes(0),
             regions: Regions::PerJob,
             bs: vec![SizeShare { bytes: Bytes(4096), percent: 100 }],
@@ -550,6 +583,7 @@ impl Default for Workload {
             compressible_percent: 0,
             name: None,
             io_priority: None,
+            processors: Vec::new(),
             cgroup: None,
             beside: Vec::new(),
             drop_cache: DropCache::None,
@@ -679,6 +713,22 @@ impl Workload {
             format!(" blend={}/{}", blend.sequential_percent, blend.hit_percent)
         });
         let from_start = if self.from_start { " from-start" } else { "" };
+        let once = if self.without_replacement { " without-replacement" } else { "" };
+        let zones: String = self
+            .zones
+            .iter()
+            .map(|zone| format!(" zone={}/{}", zone.request_percent, zone.area_percent))
+            .collect();
+        let align =
+            self.align_bytes.map_or_else(String::new, |bytes| format!(" align={}", bytes.0));
+        let backwards = if self.backwards { " backwards" } else { "" };
+        let distance = self
+            .job_distance_bytes
+            .map_or_else(String::new, |distance| format!(" offset-increment={}", distance.0));
+        let processors = match self.processors.as_slice() {
+            [] => String::new(),
+            bound => format!(" processors={bound:?}"),
+        };
         let flush = self
             .flush
             .map_or_else(String::new, |flush| format!(" {}={}", flush.kind.name(), flush.every));
@@ -710,6 +760,12 @@ impl Workload {
             &(text
                 + &blend
                 + from_start
+                + once
+                + &zones
+                + &align
+                + backwards
+                + &distance
+                + &processors
                 + &flush
                 + &instead
                 + huge_pages

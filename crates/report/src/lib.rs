@@ -18,6 +18,7 @@ mod diagnosis;
 mod drive;
 mod finding;
 mod fio_json;
+mod fio_log;
 mod fleet;
 mod html;
 mod issuers;
@@ -61,6 +62,7 @@ pub use csv::{DIAGNOSIS_CSV_HEADER, csv, diagnosis_csv, intervals_csv, intervals
 pub use diagnosis::diagnosis;
 pub use drive::drive;
 pub use fio_json::fio_json;
+pub use fio_log::{FioLogColumn, fio_log, is_fio_log_line};
 pub use fleet::fleet;
 pub use html::{HTML_HEAD, report_html};
 pub use limits::limits;

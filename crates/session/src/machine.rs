@@ -16,6 +16,15 @@ pub fn check_machine(asked: &Workload) -> Result<()> {
         let text = format!("{flag} needs io_uring, no other engine has it: {cause}");
         return Err(SessionError::NoResult(text));
     }
+    let usable = kernel::usable_processors().unwrap_or_default();
+    let missing = asked.processors.iter().find(|number| !usable.contains(*number));
+    if let Some(missing) = missing.filter(|_| !usable.is_empty()) {
+        let usable: Vec<String> = usable.iter().map(u32::to_string).collect();
+        let usable = usable.join(", ");
+        return Err(SessionError::NoResult(format!(
+            "--processors: this program may not run on processor {missing}; use some of {usable}"
+        )));
+    }
     if asked.huge_pages
         && let Err(why) = kernel::check_huge_pages(&Roots::default())
     {

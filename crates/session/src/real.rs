@@ -29,6 +29,8 @@ pub struct RealTargets {
     files: BTreeMap<CacheMode, Vec<OwnedFile>>,
     /// Sets of targets for jobs beside the first.
     beside: Vec<Self>,
+    /// Whether nothing will be asked of them, so that test files stay holes.
+    untouched: bool,
     /// Where they are, if that is not here; then there are no handles.
     elsewhere: Option<Elsewhere>,
 }
@@ -61,7 +63,8 @@ impl RealTargets {
             .ok_or_else(|| SessionError::usage("no target is named; name at least one"))?;
         let environment = kernel::environment(&roots, first.facts.device.as_ref());
         let (files, beside) = (BTreeMap::new(), Vec::new());
-        Ok(Self { roots, handles, environment, files, beside, elsewhere: None })
+        let untouched = false;
+        Ok(Self { roots, handles, environment, files, beside, untouched, elsewhere: None })
     }
 
     /// Targets that are open on other machines.
@@ -75,7 +78,8 @@ impl RealTargets {
         let roots = Roots::default();
         let environment = kernel::environment(&roots, None);
         let (handles, files, beside) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Ok(Self { roots, handles, environment, files, beside, elsewhere: Some(targets) })
+        let untouched = false;
+        Ok(Self { roots, handles, environment, files, beside, untouched, elsewhere: Some(targets) })
     }
 
     /// Facts of the first.
@@ -85,6 +89,11 @@ impl RealTargets {
             Some(there) => &there.facts()[0],
             None => &self.handles[0].facts,
         }
+    }
+
+    /// Nothing will be asked of them: the engine completes requests by itself.
+    pub(crate) fn leave_untouched(&mut self) {
+        self.untouched = true;
     }
 
     /// Adds a set of targets for jobs beside the first.
@@ -221,6 +230,9 @@ impl RealTargets {
         stop: &StopFlag,
         display: &mut dyn Display,
     ) -> Result<()> {
+        if self.untouched {
+            return Ok(());
+        }
         let made = |handle: &&mut TargetHandle| handle.facts.kind == TargetKind::Directory;
         let all = || self.sets().flat_map(|set| &set.handles);
         let fresh = all().filter(|handle| handle.facts.kind == TargetKind::Directory);

@@ -80,6 +80,9 @@ pub fn open_for_run(
             let _ = set.open_mode(CacheMode::Device, write);
         }
     }
+    if workload.all().all(|job| job.engine == EngineName::Null) {
+        targets.leave_untouched();
+    }
     targets.try_engines(&workload)?;
     Ok((targets, workload))
 }

@@ -372,6 +372,15 @@ struct Life {
     counters: Arc<JobCounters>,
 }
 
+/// Binds the thread, and those that it starts, to processors.
+fn bind(processors: &[u32]) -> Result<(), EngineError> {
+    if processors.is_empty() {
+        return Ok(());
+    }
+    let set = processors.iter().copied().collect();
+    kernel::bind_to_processors(&set).map_err(|error| EngineError::Processors(error.to_string()))
+}
+
 impl Life {
     fn live<E: Engine>(
         self,
@@ -384,7 +393,8 @@ impl Life {
         let joined = workload.cgroup.as_deref().map_or(Ok(()), engine::join_control_group);
         let priority = workload.io_priority;
         let ranked = joined.and_then(|()| priority.map_or(Ok(()), engine::set_io_priority));
-        let engine = ranked.and_then(|()| open(self.job, &setup_of(&self.plan, self.job)));
+        let bound = ranked.and_then(|()| bind(&workload.processors));
+        let engine = bound.and_then(|()| open(self.job, &setup_of(&self.plan, self.job)));
         // The receiver outlives all threads; were it gone, the gate would still decide.
         let _ = opened.send(engine.is_ok());
         let control = self.gate.recv();

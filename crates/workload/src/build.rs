@@ -98,6 +98,14 @@ impl Spec {
         let region = Region::of(&workload, 0);
         let (largest, unit) = (self.asked.max_bs().0, self.unit());
         let area = region.length * region.parts;
+        // The smallest zone must hold a request too.
+        let narrow = self.asked.zones.iter().map(|zone| u64::from(zone.area_percent)).min();
+        if narrow.is_some_and(|percent| region.length * percent / 100 < largest + unit) {
+            return Err(BuildError::Area(format!(
+                "a zone of {} % of the area is smaller than a request; use a larger --size",
+                narrow.unwrap_or_default()
+            )));
+        }
         // A job's part of the small area must hold a request too.
         let least = largest * region.parts;
         match self.asked.pattern {
@@ -123,7 +131,9 @@ impl Spec {
             Pattern::Strided => {
                 let stride = self.asked.stride_bytes.map_or(0, |stride| stride.0);
                 if region.length >= largest {
-                    in_range("stride", stride, largest, region.length)?;
+                    let room =
+                        if self.asked.backwards { region.length - largest } else { region.length };
+                    in_range("stride", stride, largest, room)?;
                 }
             }
             Pattern::Sequential | Pattern::Random => {}
@@ -169,6 +179,8 @@ impl Spec {
                 target.0
             ))
         };
+        // What the last job's area begins after that of the first.
+        let distance = Region::last_distance(&self.workload(Bytes(0)));
         let size = match (self.asked.stripe_bytes, self.size) {
             // The size is that of each target; offsets are those of the whole.
             (Some(_), Some(size)) if size > smallest => return Err(beyond(size.0, smallest)),
@@ -176,16 +188,20 @@ impl Spec {
                 let leg = size.unwrap_or(smallest);
                 let whole = self.striped(stripe, leg)?;
                 let whole = self.array_on(leg).map_or(whole, |(_, size)| size);
-                whole.0.checked_sub(self.asked.offset_bytes.0).ok_or_else(|| beyond(0, whole))?
+                let rest = whole.0.checked_sub(self.asked.offset_bytes.0.saturating_add(distance));
+                rest.ok_or_else(|| beyond(0, whole))?
             }
             (None, size) => {
-                let rest = smallest.0.checked_sub(self.asked.offset_bytes.0);
+                let from = self.asked.offset_bytes.0.saturating_add(distance);
+                let rest = smallest.0.checked_sub(from);
                 let rest = rest.ok_or_else(|| beyond(0, smallest))?;
                 size.map_or(rest, |size| size.0)
             }
         };
-        if self.asked.stripe_bytes.is_none() && self.asked.offset_bytes.0 + size > smallest.0 {
-            return Err(beyond(size, smallest));
+        let end =
+            [self.asked.offset_bytes.0, distance, size].into_iter().fold(0, u64::saturating_add);
+        if self.asked.stripe_bytes.is_none() && end > smallest.0 {
+            return Err(beyond(size.saturating_add(distance), smallest));
         }
         if size <= self.asked.misalign_bytes.0 && self.asked.misalign_bytes.0 > 0 {
             let most = format!("less than the area of {}", format_bytes(size));

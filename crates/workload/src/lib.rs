@@ -11,6 +11,7 @@ mod build;
 mod design;
 mod error;
 mod mix;
+mod permutation;
 mod place;
 mod recorded;
 mod region;

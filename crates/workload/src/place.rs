@@ -1,17 +1,21 @@
 //! Where the next request goes: one variant per pattern.
 //!
 //! - Sequential: a job starts at a position drawn from the seed, so that repeats do not re-read the same
-//!   first blocks out of some cache; it wraps at the end of its region. In a mix, reads and writes have
-//!   a cursor each, as fio has.
+//!   first blocks out of some cache, or at the start of its region where that is asked for; it wraps at the
+//!   end. In a mix, reads and writes have a cursor each, as fio has.
 //! - Strided: the same at a fixed distance. Each time it wraps it begins one request further on, so that
-//!   it covers the region before any block comes again.
-//! - Random: uniform over all positions of the region aligned to the smallest request size.
+//!   it covers the region before any block comes again. From the start of the region it does not move on,
+//!   as fio does not.
+//! - Random: uniform over all positions of the region aligned to the smallest request size. Without
+//!   replacement each position comes once before any comes again.
 //! - Hit: one sequential pass over the hit area at the region's start, then random within it.
 //! - Hot: uniform in the hot part with its share of the requests, else uniform in the rest.
 //! - Zipf: popularity by rank, ranks scattered over the region.
-//! - Blend: each request is the next of a sequential cursor, somewhere in a small area, or anywhere, by
-//!   its share.
+//! - Zones: a zone by its share of the requests, then uniform in it.
+//! - Blend: each request continues the one before it of its direction, or goes somewhere in a small area, or
+//!   anywhere, by its share.
 
+use crate::permutation::Permutation;
 use crate::region::Region;
 use crate::rng::Rng;
 use crate::zipf::{Scatter, Zipf};
@@ -23,10 +27,33 @@ pub(crate) enum Place {
     Sequential(Walk),
     Strided(Walk),
     Uniform { start: u64, unit: u64, length: u64 },
+    Once { start: u64, unit: u64, length: u64, order: Permutation, count: u64, next: u64 },
+    Zones { start: u64, unit: u64, zones: Vec<Zone> },
     Hit { walk: Walk, first_pass: u64 },
     Hot { start: u64, unit: u64, hot: u64, cold: u64, percent: u64 },
     Zipf { start: u64, unit: u64, length: u64, law: Zipf, scatter: Scatter },
     Blend { walk: Walk, length: u64, hit: u64, sequential_percent: u64, hit_percent: u64 },
+}
+
+/// A zone of the area: shares of the requests of this and all earlier ones, and where it lies in the area.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Zone {
+    percent_below: u64,
+    begin: u64,
+    length: u64,
+}
+
+/// Zones of an area, each of whole positions.
+fn zones(workload: &Workload, length: u64, unit: u64) -> Vec<Zone> {
+    let (mut requests, mut area) = (0, 0);
+    let at = |percent: u64| (u128::from(length) * u128::from(percent) / 100) as u64 / unit * unit;
+    let zones = workload.zones.iter().map(|zone| {
+        let begin = at(area);
+        requests += u64::from(zone.request_percent);
+        area += u64::from(zone.area_percent);
+        Zone { percent_below: requests, begin, length: at(area) - begin }
+    });
+    zones.collect()
 }
 
 /// The small area that the hits of a blend go to: small for any cache.
@@ -62,11 +89,24 @@ impl Place {
                 let stride = workload.stride_bytes.map_or(unit, |bytes| bytes.0);
                 let phase = rng.below(stride / unit);
                 let steps = rng.below(positions(length, largest, stride));
+                if workload.from_start {
+                    let walk = Walk::new(region, unit, stride, Cursor { at: start, phase: 0 });
+                    let backwards = workload.backwards;
+                    return Self::Strided(Walk { phases: 1, backwards, ..walk });
+                }
                 let at = start + phase * unit + steps * stride;
                 Self::Strided(Walk::new(region, unit, stride, Cursor { at, phase }))
             }
             Pattern::Random => {
+                if !workload.zones.is_empty() {
+                    return Self::Zones { start, unit, zones: zones(workload, length, unit) };
+                }
                 let Some(blend) = workload.blend else {
+                    if workload.without_replacement {
+                        let count = positions(length, largest, unit);
+                        let order = Permutation::new(count, rng);
+                        return Self::Once { start, unit, length, order, count, next: 0 };
+                    }
                     return Self::Uniform { start, unit, length };
                 };
                 let at = start + rng.below(positions(length, largest, unit)) * unit;
@@ -102,10 +142,10 @@ impl Place {
     pub(crate) fn positions(&self, bytes: u64) -> Positions {
         let both = |first| Positions { first, rest: first };
         match *self {
-            Self::Sequential(_) | Self::Strided(_) => both(0),
-            Self::Uniform { unit, length, .. } | Self::Zipf { unit, length, .. } => {
-                both(positions(length, bytes, unit))
-            }
+            Self::Sequential(_) | Self::Strided(_) | Self::Zones { .. } => both(0),
+            Self::Uniform { unit, length, .. }
+            | Self::Once { unit, length, .. }
+            | Self::Zipf { unit, length, .. } => both(positions(length, bytes, unit)),
             Self::Hit { ref walk, .. } => both(positions(walk.end - walk.start, bytes, walk.unit)),
             Self::Blend { ref walk, length, hit, .. } => Positions {
                 first: positions(hit, bytes, walk.unit),
@@ -127,6 +167,21 @@ impl Place {
     ) -> u64 {
         match self {
             Self::Uniform { start, unit, .. } => *start + rng.below(positions.first) * *unit,
+            Self::Once { start, unit, order, count, next, .. } => {
+                if *next == *count {
+                    // Another order for each pass.
+                    (*order, *next) = (Permutation::new(*count, rng), 0);
+                }
+                *next += 1;
+                *start + order.of(*next - 1) * *unit
+            }
+            Self::Zones { start, unit, zones } => {
+                let draw = rng.below(100);
+                let at = zones.iter().position(|zone| draw < zone.percent_below);
+                let zone = zones[at.unwrap_or(zones.len() - 1)];
+                let count = self::positions(zone.length, bytes, *unit);
+                *start + zone.begin + rng.below(count) * *unit
+            }
             Self::Sequential(walk) => walk.adjacent(op, bytes),
             Self::Strided(walk) => walk.strided(op, bytes),
             Self::Hit { walk, first_pass } => {
@@ -150,7 +205,9 @@ impl Place {
                 }
                 let hit = draw < *sequential_percent + *hit_percent;
                 let count = if hit { positions.first } else { positions.rest };
-                walk.start + rng.below(count) * walk.unit
+                let offset = walk.start + rng.below(count) * walk.unit;
+                walk.cursors[op as usize].at = offset + bytes;
+                offset
             }
             Self::Zipf { start, unit, law, scatter, .. } => {
                 let position = scatter.position(law.rank(rng) - 1);
@@ -177,6 +234,7 @@ pub(crate) struct Walk {
     stride: u64,
     /// Rows that a stride has room for.
     phases: u64,
+    backwards: bool,
     /// Of reads and of writes.
     cursors: [Cursor; 2],
 }
@@ -185,7 +243,8 @@ impl Walk {
     fn new(region: Region, unit: u64, stride: u64, cursor: Cursor) -> Self {
         let end = region.start + region.length;
         let phases = (stride / unit).max(1);
-        Self { start: region.start, end, unit, stride, phases, cursors: [cursor; 2] }
+        let backwards = false;
+        Self { start: region.start, end, unit, stride, phases, backwards, cursors: [cursor; 2] }
     }
 
     /// The cursor's offset, and the cursor moved past `bytes`.
@@ -204,6 +263,14 @@ impl Walk {
     #[inline]
     fn strided(&mut self, op: OpKind, bytes: u64) -> u64 {
         let cursor = &mut self.cursors[op as usize];
+        if self.backwards {
+            let offset = cursor.at;
+            // From the start it begins again one distance before the last place, as fio does.
+            let last = self.end - bytes - self.stride;
+            let room = offset >= self.start + self.stride;
+            cursor.at = if room { offset - self.stride } else { last };
+            return offset;
+        }
         while cursor.at + bytes > self.end {
             // The row at phase 0 holds at least one request of any size.
             cursor.phase = if cursor.phase + 1 < self.phases { cursor.phase + 1 } else { 0 };

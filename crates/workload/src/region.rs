@@ -19,7 +19,7 @@ impl Region {
     /// The region of a job (0 to `numjobs - 1`).
     #[must_use]
     pub fn of(workload: &Workload, job: u32) -> Self {
-        let unit = smallest(&workload.bs);
+        let unit = unit(workload);
         let misalign = workload.misalign_bytes.0;
         let area = workload.size_bytes.0.saturating_sub(misalign) / unit * unit;
         let (rank, parts) = if has_own_part(workload) {
@@ -29,12 +29,28 @@ impl Region {
         };
         let length = area / parts / unit * unit;
         let start = workload.offset_bytes.0 + misalign + length * rank;
-        Self { start, length, parts }
+        let Some(distance) = workload.job_distance_bytes else {
+            return Self { start, length, parts };
+        };
+        let rank = u64::from(area_and_rank(workload, job).1);
+        let start = workload.offset_bytes.0 + misalign + distance.0 * rank;
+        Self { start, length: area, parts: 1 }
+    }
+
+    /// Bytes by which the last job's area begins after that of the first.
+    pub(crate) fn last_distance(workload: &Workload) -> u64 {
+        let last = u64::from(jobs_per_area(workload).saturating_sub(1));
+        workload.job_distance_bytes.map_or(0, |distance| distance.0.saturating_mul(last))
     }
 }
 
-/// The smallest request size of a mix, in bytes: the distance between positions.
-pub(crate) fn smallest(mix: &[SizeShare]) -> u64 {
+/// The distance between positions, in bytes: what they are multiples of, or the smallest request size.
+pub(crate) fn unit(workload: &Workload) -> u64 {
+    workload.align_bytes.map_or_else(|| smallest(&workload.bs), |bytes| bytes.0.max(1))
+}
+
+/// The smallest request size of a mix, in bytes.
+fn smallest(mix: &[SizeShare]) -> u64 {
     mix.iter().map(|share| share.bytes.0).min().unwrap_or(1).max(1)
 }
 

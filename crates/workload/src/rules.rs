@@ -139,10 +139,38 @@ impl Spec {
             let sum = u64::from(blend.sequential_percent) + u64::from(blend.hit_percent);
             in_range("sequential-share and --hit-share", sum, 0, 100)?;
         }
+        let cursor = is(Pattern::Sequential) || is(Pattern::Strided);
+        let why = "is of sequential and strided requests; leave it out with another --pattern";
+        refuse(self.asked.from_start && !cursor, "from-start", why)?;
+        let plain = is(Pattern::Random) && self.asked.blend.is_none();
+        let why = "is of random requests of one size, without --seq-share; leave it out";
+        let once = self.asked.without_replacement;
+        refuse(once && !(plain && self.asked.bs.len() == 1), "without-replacement", why)?;
+        let why =
+            "is of strided requests from the start; use it with --pattern strided --from-start";
+        let down = is(Pattern::Strided) && self.asked.from_start;
+        refuse(self.asked.backwards && !down, "backwards", why)?;
+        let zones = &self.asked.zones;
+        let why =
+            "are of random requests, without --seq-share and --without-replacement; leave them out";
+        refuse(!zones.is_empty() && (!plain || once), "zones", why)?;
+        let sum = |share: fn(&record::AreaZone) -> u8| -> u32 {
+            zones.iter().map(|zone| u32::from(share(zone))).sum()
+        };
+        let whole = sum(|zone| zone.request_percent) == 100 && sum(|zone| zone.area_percent) == 100;
+        let why = "have shares that do not add up to 100 of the requests and 100 of the area";
+        refuse(!zones.is_empty() && !whole, "zones", why)?;
+        let why = "is of random requests; leave it out with another --pattern";
+        refuse(self.asked.align_bytes.is_some() && !is(Pattern::Random), "align", why)?;
+        let why = "gives each job an area of its own distance; leave --regions out";
+        refuse(
+            self.asked.job_distance_bytes.is_some() && self.regions.is_some(),
+            "offset-increment",
+            why,
+        )?;
         let needs = "strided needs a distance; add for example --stride 64k";
         refuse(is(Pattern::Strided) && self.asked.stride_bytes.is_none(), "pattern", needs)?;
         if self.regions == Some(Regions::Shared) {
-            let cursor = is(Pattern::Sequential) || is(Pattern::Strided);
             let why = "shared is about sequential and strided jobs; with other patterns jobs share \
                        the area anyway: leave it out";
             refuse(!cursor, "regions", why)?;
@@ -274,7 +302,13 @@ impl Spec {
         let shared = tagged && self.regions == Some(Regions::Shared);
         let why = "gives each job a part of the area, so that it knows what it wrote last; leave \
                    --regions shared out";
-        refuse(shared, flag, why)
+        refuse(shared, flag, why)?;
+        let distance = self.asked.job_distance_bytes;
+        let apart = distance.is_none_or(|distance| self.size.is_some_and(|size| distance >= size))
+            || self.asked.numjobs == 1;
+        let why = "gives each job a part of the area, so that it knows what it wrote last; leave \
+                   --offset-increment out";
+        refuse(tagged && !apart, flag, why)
     }
 
     fn check_times(&self) -> Result<(), BuildError> {

@@ -115,8 +115,8 @@ impl Spec {
         self
     }
 
-    /// The smallest request size: the distance between positions.
+    /// The distance between positions.
     pub(crate) fn unit(&self) -> u64 {
-        crate::region::smallest(&self.asked.bs)
+        crate::region::unit(&self.asked)
     }
 }

@@ -9,7 +9,7 @@
 use crate::arrivals::Arrivals;
 use crate::place::{Place, Positions};
 use crate::recorded::RecordedStream;
-use crate::region::{Region, area_and_rank, jobs_per_area, smallest};
+use crate::region::{Region, area_and_rank, jobs_per_area, unit};
 use crate::request::Request;
 use crate::rng::{Rng, derive_seed};
 use record::{Nanos, OpKind, Pattern, Regions, Workload};
@@ -49,7 +49,7 @@ impl RequestStream {
         // A shared sequence is that of the first job on its area.
         let (owner, before) = if shared { area_and_rank(workload, job) } else { (job, 0) };
         let mut rng = Rng::new(derive_seed(seed, u64::from(owner)));
-        let unit = smallest(&workload.bs);
+        let unit = unit(workload);
         let region = Region::of(workload, job);
         let fits = !workload.bs.is_empty() && region.length >= workload.max_bs().0;
         assert!(fits, "a job's region holds at least one request");

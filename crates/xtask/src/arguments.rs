@@ -9,6 +9,9 @@ use std::str::FromStr;
 /// Stands among the switches of a verb whose words are another program's.
 pub(crate) const ANY: &str = "...";
 
+/// Stands among the switches of a verb that takes files and folders.
+pub(crate) const PATHS: &str = "PATH";
+
 pub(crate) struct Arguments {
     given: BTreeMap<String, Option<String>>,
     rest: Vec<String>,
@@ -17,7 +20,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// Reads them, allowing these switches and these flags with a value.
     pub(crate) fn read(words: &[String], switches: &[&str], values: &[&str]) -> Result<Self> {
-        let mut given = BTreeMap::new();
+        let (mut given, mut rest) = (BTreeMap::new(), Vec::new());
         if switches.contains(&ANY) {
             return Ok(Self { given, rest: words.to_vec() });
         }
@@ -28,14 +31,16 @@ impl Arguments {
             } else if values.contains(&word.as_str()) {
                 let value = words.next().with_context(|| format!("{word} needs a value"))?;
                 given.insert(word.clone(), Some(value.clone()));
+            } else if switches.contains(&PATHS) && !word.starts_with('-') {
+                rest.push(word.clone());
             } else {
                 bail!("unknown argument {word:?}\n{USAGE}");
             }
         }
-        Ok(Self { given, rest: Vec::new() })
+        Ok(Self { given, rest })
     }
 
-    /// All words of a verb that passes them on.
+    /// All words of a verb that passes them on, or its files and folders.
     pub(crate) fn rest(&self) -> &[String] {
         &self.rest
     }

@@ -109,12 +109,12 @@ fn fio_problem(rest: &str) -> Option<String> {
     if !options.iter().any(|word| word.starts_with("--name=")) {
         return None;
     }
-    let read = fio::read_words(&options).and_then(|sections| {
-        sections
-            .iter()
-            .try_for_each(|section| fio::run_of(section, &|_| fio::FileKind::File).map(drop))
+    let read = fio::read_words(&options).and_then(|(_, sections)| {
+        sections.iter().try_for_each(|section| {
+            fio::run_of(section, &|_: &str| fio::FileKind::File { bytes: None }).map(drop)
+        })
     });
-    read.err().map(|error| error.to_string())
+    read.err().map(|errors| errors[0].to_string())
 }
 
 fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {

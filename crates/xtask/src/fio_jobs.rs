@@ -202,7 +202,7 @@ mod tests {
         let mut names = Vec::new();
         for line in LINES {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            let sections = fio::read_words(&words).unwrap();
+            let (_, sections) = fio::read_words(&words).unwrap();
             let mut sections = sections.into_iter();
             let mut section = sections.next().unwrap();
             let file = |name: &str| fio::Setting {
@@ -211,7 +211,7 @@ mod tests {
                 place: "test".to_owned(),
             };
             section.settings.extend([file("filename"), file("size")]);
-            let run = fio::run_of(&section, &|_| fio::FileKind::File);
+            let run = fio::run_of(&section, &|_| fio::FileKind::File { bytes: None });
             assert!(run.is_ok(), "{run:?}");
             names.push(name_of(line).unwrap());
         }

@@ -21,7 +21,9 @@ mod databases;
 mod diagnosis_eval;
 mod diagnosis_eval_real;
 mod dist;
+mod files;
 mod fio_jobs;
+mod fio_requests;
 mod fit_papers;
 mod fleet;
 mod fuzz;
@@ -58,6 +60,12 @@ usage: cargo xtask VERB [flags]
   fio-jobs [--pairs N] [--seconds N] [--target disk|loop] [--only JOB] [--no-keep]
            [--binary BINARY]
                           lines of fio, run by fio and by halfpower as they stand
+  files [--list] [--least PERCENT] [--binary BINARY] PATH...
+                          job files and results of fio in these folders: how many run or are read,
+                          with which notes, and why the others are refused
+  fio-requests [--list] [--least N] [--binary BINARY] PATH...
+                          job files, run by fio and by halfpower under strace: whether both make
+                          the same requests
   databases [--pairs N] [--seconds N] [--budget TIME] [--folder FOLDER] [--no-keep]
             [--binary BINARY]
                           commits foretold against those of PostgreSQL and etcd
@@ -113,7 +121,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 26] =
+const VERBS: [Verb; 28] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -121,6 +129,8 @@ const VERBS: [Verb; 26] =
         ("bench", &bench::Options::SWITCHES, &bench::Options::VALUES, bench::run),
         ("peers", &["--smoke"], &contest::peers::Options::VALUES, contest::peers::run),
         ("fio-jobs", &fio_jobs::SWITCHES, &fio_jobs::VALUES, fio_jobs::run),
+        ("files", &files::SWITCHES, &files::VALUES, files::run),
+        ("fio-requests", &fio_requests::SWITCHES, &fio_requests::VALUES, fio_requests::run),
         ("databases", &databases::SWITCHES, &databases::VALUES, databases::run),
         ("validate", &[], &validate::VALUES, validate::run),
         ("fit-papers", &[], &fit_papers::VALUES, fit_papers::run),

@@ -80,9 +80,80 @@ fn what_is_no_whole_result_is_refused_by_its_job() {
         )
     };
     refuses("{\"fio version\": \"fio-3.33\", \"jobs\": [", &["bad.json", "no whole JSON"]);
-    let size = "\"size\": \"1m\", \"filename\": \"data\"";
-    refuses(&job(size, ""), &["\"j\"", "nothing completed"]);
-    let read = "\"runtime\": 5, \"total_ios\": 9";
-    refuses(&job("\"filename\": \"data\"", read), &["\"j\"", "no size"]);
-    refuses(&job(&format!("{size}, \"rw\": \"trimwrite\""), read), &["\"j\"", "rw=trimwrite"]);
+    refuses(&job("\"size\": \"1m\"", ""), &["\"j\"", "nothing completed"]);
+    let mixed = "{\"fio version\": \"fio-3.33\", \"jobs\": [{\"jobname\": \"j\", \"mixed\": {\"runtime\": 5}}]}";
+    refuses(mixed, &["\"j\"", "unified_rw_reporting"]);
+}
+
+/// A result of fio 3 with these options.
+fn result(options: &str) -> String {
+    format!(
+        "{{\n\"fio version\": \"fio-3.33\", \"time\": \"Fri\",\n\"jobs\": [\n{{\"jobname\": \"j\", \"job options\": \
+         {{{options}}}, \"read\": {{\"runtime\": 1000, \"total_ios\": 2000, \"io_bytes\": 8192000, \
+         \"io_kbytes\": 8000, \"bw_bytes\": 8192000, \"iops\": 2000.0, \"lat_ns\": {{\"min\": 5, \"max\": 900, \
+         \"mean\": 70.0, \"stddev\": 3.0, \"N\": 2000}}, \"clat_ns\": {{\"min\": 4, \"max\": 900, \"mean\": 60.0, \
+         \"stddev\": 3.0, \"N\": 2000, \"percentile\": {{\"50.000000\": 55}}}}}}, \"write\": {{}}}}]\n}}\n"
+    )
+}
+
+fn imported_text(text: &str) -> Vec<Trial> {
+    let folder = folder();
+    std::fs::write(folder.path().join("result"), text).unwrap();
+    let outcome = halfpower_in(folder.path(), "import result --json --no-save");
+    assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
+    serde_json::Deserializer::from_str(&outcome.stdout).into_iter().map(Result::unwrap).collect()
+}
+
+#[test]
+fn measured_numbers_are_read_whatever_the_options_are() {
+    for options in [
+        "\"filename\": \"/dev/sdX\", \"direct\": \"1\", \"rw\": \"randread\", \"iodepth\": \"8\", \"ioengine\": \"libaio\"",
+        "\"size\": \"100%\", \"rate\": \"20m\", \"cpus_allowed\": \"0\", \"log_avg_msec\": \"500\"",
+        "\"rw\": \"randread\", \"flow\": \"2\", \"ioengine\": \"rbd\", \"pool\": \"x\"",
+        "\"directory\": \"/mnt\", \"nrfiles\": \"4\", \"no_such_option\": \"1\"",
+        "",
+    ] {
+        let trials = imported_text(&result(options));
+        let [trial] = &trials[..] else { panic!("{options}: {}", trials.len()) };
+        let read = trial.result.read.as_ref().unwrap();
+        assert_eq!((read.ios, read.bytes, read.iops), (2_000, 8_192_000, 2_000.0), "{options}");
+        assert_eq!(read.latency_ns.as_ref().unwrap().mean, 70.0, "{options}");
+    }
+    let raw = &imported_text(&result(
+        "\"filename\": \"/dev/sdX\", \"iodepth\": \"8\", \"ioengine\": \"libaio\"",
+    ))[0];
+    assert_eq!((raw.workload.size_bytes.0, raw.workload.iodepth), (0, 8));
+}
+
+#[test]
+fn each_document_in_a_text_is_read() {
+    let one = result("\"size\": \"1m\"");
+    let text = format!(
+        "fio-3.33\nStarting 1 process\n{one}\nmore {{words}}\n{one}  {{\n  \"other\": 1 }}\n"
+    );
+    assert_eq!(imported_text(&text).len(), 2);
+}
+
+#[test]
+fn versions_before_3_have_kibibytes_and_microseconds() {
+    let text = "{\n  \"fio version\" : \"fio-2.1.3\",\n  \"jobs\" : [ { \"jobname\" : \"old\", \"read\" : { \
+        \"io_bytes\" : 4096, \"bw\" : 2048, \"iops\" : 512, \"runtime\" : 2000, \"lat\" : { \"min\" : 10, \"max\" : 900, \
+        \"mean\" : 70.5, \"stddev\" : 3.0 }, \"clat\" : { \"min\" : 9, \"max\" : 900, \"mean\" : 60.0, \"stddev\" : 3.0, \
+        \"percentile\" : { \"50.000000\" : 55 } } }, \"write\" : { \"io_bytes\" : 0, \"runtime\" : 0, \"iops\" : 0 } } ]\n}\n";
+    let trials = imported_text(text);
+    let read = trials[0].result.read.as_ref().unwrap();
+    assert_eq!((read.ios, read.bytes, read.bytes_per_s), (1_024, 4 << 20, 2_097_152.0));
+    let latency = read.latency_ns.as_ref().unwrap();
+    assert_eq!((latency.mean, latency.p50, latency.max), (70_500.0, Some(55_000.0), 900_000));
+    assert!(trials[0].result.write.is_none());
+}
+
+#[test]
+fn jobs_of_one_name_are_a_result_each() {
+    let one = result("\"numjobs\": \"2\", \"size\": \"1m\"");
+    let job = one[one.find("{\"jobname\"").unwrap()..one.rfind(']').unwrap()].to_owned();
+    let text = one.replace(&job, &format!("{job},\n{job}"));
+    let trials = imported_text(&text);
+    assert_eq!(trials.iter().map(|trial| trial.workload.numjobs).collect::<Vec<_>>(), [1, 1]);
+    assert_ne!(trials[0].id, trials[1].id);
 }

@@ -82,7 +82,7 @@ pub(super) fn doublings_between(one: u64, other: u64) -> u32 {
 
 /// Whether a cell describes the device under loads that bypass the page cache.
 fn describes(workload: &Workload) -> bool {
-    workload.cache == CacheMode::Device && workload.think_ns.0 == 0
+    workload.cache == CacheMode::Device && workload.think_ns.0 == 0 && workload.zones.is_empty()
 }
 
 /// The place of a pattern; `None` for those that models do not know.

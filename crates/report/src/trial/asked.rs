@@ -3,8 +3,8 @@
 use crate::number;
 use crate::story::joined;
 use record::{
-    Arrival, Bytes, Data, Discipline, Flush, HotArea, Instead, Regions, Replay, ReplayPace,
-    SizeShare, Workload, format_bytes,
+    AreaZone, Arrival, Bytes, Data, Discipline, Flush, HotArea, Instead, Regions, Replay,
+    ReplayPace, SizeShare, Workload, format_bytes,
 };
 
 /// `random read of 4 KiB, depth 32 (8 in each of 4 jobs), cache device (H), io_uring`.
@@ -102,6 +102,27 @@ fn place(workload: &Workload) -> String {
     let hot = |hot: HotArea| format!(", {} % of them within {}", hot.percent, bytes(hot.bytes));
     text.extend(workload.hot.map(hot));
     text.extend(workload.stride_bytes.map(|stride| format!(" every {}", bytes(stride))));
+    if !workload.zones.is_empty() {
+        let share = |zone: &AreaZone| {
+            format!("{} % of them in {} % of it", zone.request_percent, zone.area_percent)
+        };
+        text.push_str(&format!(", {}", joined(&workload.zones, ", ", share)));
+    }
+    text.extend(workload.align_bytes.map(|align| format!(", at multiples of {}", bytes(align))));
+    if workload.backwards {
+        text.push_str(", backwards");
+    }
+    if workload.from_start {
+        text.push_str(", from the start");
+    }
+    if workload.without_replacement {
+        text.push_str(", each block once");
+    }
+    text.extend(match workload.job_distance_bytes.filter(|_| workload.numjobs > 1) {
+        None => None,
+        Some(Bytes(0)) => Some(", each job over the whole area".to_owned()),
+        Some(distance) => Some(format!(", each job {} after the one before", bytes(distance))),
+    });
     let misalign = Some(workload.misalign_bytes).filter(|misalign| misalign.0 > 0);
     text.extend(misalign.map(|misalign| format!(", {} off alignment", bytes(misalign))));
     text.extend(match workload.regions {

@@ -6,8 +6,8 @@
 
 use crate::story::joined;
 use record::{
-    Arrival, Bytes, CacheMode, Data, Discipline, DropCache, FlushKind, Nanos, Pattern, RebuildPace,
-    Regions, ReplayPace, Target, TargetKind, Trial, Workload, mix_word, shell_word,
+    AreaZone, Arrival, Bytes, CacheMode, Data, Discipline, DropCache, FlushKind, Nanos, Pattern,
+    RebuildPace, Regions, ReplayPace, Target, TargetKind, Trial, Workload, mix_word, shell_word,
 };
 
 /// A flag with its value, which is empty for a switch; `None` where it is not written.
@@ -110,6 +110,11 @@ fn what(workload: &Workload) -> Vec<Flag> {
         ("hot-share", workload.hot.map(|hot| format!("{}%", hot.percent))),
         ("stride", workload.stride_bytes.map(|stride| stride.0.to_string())),
         ("seq-share", workload.blend.map(|it| format!("{}%", it.sequential_percent))),
+        ("zones", unless(workload.zones.is_empty(), zones(&workload.zones))),
+        ("align", workload.align_bytes.map(|align| align.0.to_string())),
+        ("backwards", switch(workload.backwards)),
+        ("from-start", switch(workload.from_start)),
+        ("without-replacement", switch(workload.without_replacement)),
         ("misalign", unless(misalign == 0, misalign)),
         ("regions", unless(workload.regions == Regions::PerJob, regions)),
     ]
@@ -137,6 +142,7 @@ fn place(workload: &Workload, trial: &Trial) -> Vec<Flag> {
         ("rebuild", array.and_then(|array| array.rebuild).map(rebuild_word)),
         ("offset", unless(offset == 0, offset)),
         ("size", array_size.or(unless(size == 0 || workload.stripe_bytes.is_some(), size))),
+        ("offset-increment", workload.job_distance_bytes.map(|it| it.0.to_string())),
         ("drop-cache", unless(usual_drop, workload.drop_cache.name())),
         ("precondition", switch(trial.preconditioning.is_some())),
     ]
@@ -179,9 +185,20 @@ fn course(workload: &Workload) -> Vec<Flag> {
         ("keep-warm-up", switch(!rules.cut_warm_up)),
         ("interval", rules.interval_ns.map(nanos)),
         ("io-priority", workload.io_priority.map(|priority| priority.to_string())),
+        ("processors", unless(workload.processors.is_empty(), list(&workload.processors))),
         ("cgroup", workload.cgroup.as_deref().map(shell_word)),
         ("job-name", workload.name.as_deref().map(shell_word)),
     ]
+}
+
+/// Zones as the flag takes them.
+fn zones(zones: &[AreaZone]) -> String {
+    joined(zones, ":", |zone| format!("{}/{}", zone.request_percent, zone.area_percent))
+}
+
+/// Numbers, separated by commas.
+fn list(numbers: &[u32]) -> String {
+    joined(numbers, ",", ToString::to_string)
 }
 
 /// A time as the flags take it, exactly.

@@ -599,7 +599,8 @@ impl<E: Engine, C: Clock> Worker<E, C> {
         totals.batches.one_by_one = self.way.one_by_one;
         totals.callback_depth = self.calls.then_some(self.callback_depth.max(1));
         if let Some(arrivals) = self.arrivals {
-            totals.open = Some(arrivals.finish(self.control.end()));
+            // A job that is out of bytes ends before the end that was planned.
+            totals.open = Some(arrivals.finish(self.control.end().min(self.now)));
         }
         (totals, self.log.map(|log| *log))
     }

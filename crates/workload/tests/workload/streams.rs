@@ -88,6 +88,107 @@ fn what_begins_at_the_start_of_the_area_goes_up_from_there_whatever_the_seed() {
 }
 
 #[test]
+fn strided_requests_from_the_start_go_up_or_down_and_come_back_to_the_same_places() {
+    let strided = |backwards| {
+        let built = workload(|spec| {
+            spec.asked.pattern = Pattern::Strided;
+            spec.asked.stride_bytes = Some(Bytes(16_384));
+            spec.asked.from_start = true;
+            spec.asked.backwards = backwards;
+        });
+        requests(&built, 3, 0, 130).into_iter().map(|it| it.offset).collect::<Vec<_>>()
+    };
+    let up = strided(false);
+    assert_eq!((up[0], up[1], up[64]), (0, 16_384, 0));
+    let down = strided(true);
+    let last = (1 << 20) - 4_096 - 16_384;
+    assert_eq!((down[0], down[1], down[2]), (0, last, last - 16_384));
+    assert!(down.iter().all(|offset| *offset < 1 << 20));
+}
+
+#[test]
+fn without_replacement_each_block_comes_once_in_each_pass() {
+    let once = workload(|spec| {
+        spec.asked.without_replacement = true;
+        spec.asked.read_percent = 50;
+    });
+    let draws = requests(&once, 7, 0, 512);
+    let (first, second) = draws.split_at(256);
+    for pass in [first, second] {
+        let seen: std::collections::BTreeSet<u64> = pass.iter().map(|it| it.offset).collect();
+        assert_eq!(seen.len(), 256);
+    }
+    assert_ne!(first, second);
+    let in_order = first.windows(2).filter(|pair| pair[1].offset == pair[0].offset + 4_096).count();
+    assert!(in_order < 16, "{in_order} of 255 continue the one before");
+}
+
+#[test]
+fn jobs_at_a_distance_have_areas_that_begin_there() {
+    let apart = |distance| {
+        workload(|spec| {
+            spec.asked.pattern = Pattern::Sequential;
+            spec.asked.from_start = true;
+            spec.asked.numjobs = 3;
+            spec.size = Some(Bytes(1 << 18));
+            spec.asked.job_distance_bytes = Some(Bytes(distance));
+        })
+    };
+    let first = |distance, job| requests(&apart(distance), 1, job, 1)[0].offset;
+    assert_eq!([0, 1, 2].map(|job| first(0, job)), [0, 0, 0]);
+    assert_eq!([0, 1, 2].map(|job| first(1 << 18, job)), [0, 1 << 18, 2 << 18]);
+    let beyond = Spec {
+        size: Some(Bytes(1 << 19)),
+        ..Spec::of(Workload {
+            numjobs: 3,
+            job_distance_bytes: Some(Bytes(1 << 19)),
+            ..Workload::default()
+        })
+    };
+    assert!(beyond.build(Bytes(1 << 20)).is_err());
+}
+
+#[test]
+fn zones_get_their_shares_of_the_requests() {
+    let zoned = workload(|spec| {
+        let zone = |request_percent, area_percent| AreaZone { request_percent, area_percent };
+        spec.asked.zones = vec![zone(50, 5), zone(30, 15), zone(20, 80)];
+    });
+    let draws = requests(&zoned, 9, 0, 100_000);
+    let below = |share: f64| {
+        let end = (share * f64::from(1 << 20)) as u64 / 4_096 * 4_096;
+        draws.iter().filter(|it| it.offset < end).count()
+    };
+    // Four standard deviations of a binomial of 100,000 draws are below 640.
+    assert!(below(0.05).abs_diff(50_000) < 640, "{}", below(0.05));
+    assert!(below(0.2).abs_diff(80_000) < 640, "{}", below(0.2));
+}
+
+#[test]
+fn random_requests_may_begin_at_multiples_of_more_than_their_size() {
+    let aligned = workload(|spec| {
+        spec.asked.bs = vec![
+            SizeShare { bytes: Bytes(512), percent: 50 },
+            SizeShare { bytes: Bytes(4096), percent: 50 },
+        ];
+        spec.asked.align_bytes = Some(Bytes(4096));
+    });
+    assert!(requests(&aligned, 2, 0, 1_000).iter().all(|it| it.offset % 4_096 == 0));
+}
+
+#[test]
+fn as_many_requests_of_a_blend_continue_the_one_before_as_were_asked_for() {
+    let blended = workload(|spec| {
+        spec.asked.blend = Some(Blend { sequential_percent: 50, hit_percent: 0 });
+    });
+    let draws = requests(&blended, 4, 0, 100_000);
+    let adjacent = |pair: &&[Request]| pair[1].offset == pair[0].offset + u64::from(pair[0].bytes);
+    let count = draws.windows(2).filter(adjacent).count();
+    // Random ones fall there too, and the last block has no next: both one in 256.
+    assert!(count.abs_diff(50_000) < 640 + 400, "{count}");
+}
+
+#[test]
 fn mix_shares_come_out_as_asked() {
     let mixed = workload(|spec| {
         spec.asked.read_percent = 70;

@@ -88,20 +88,23 @@ fn job_file(bytes: &[u8], _: &Path) -> Result<String, String> {
     let text = String::from_utf8_lossy(bytes);
     let include = |name: &str| Err(format!("no {name} here"));
     let environment = |name: &str| (name == "SIZE").then(|| "1m".to_owned());
-    let sections = match fio::read_file("jobs", &text, &include, &environment) {
-        Ok(sections) => sections,
-        Err(error) => return Ok(error.what),
+    let whats = |errors: Vec<fio::FioError>| -> String {
+        errors.into_iter().map(|error| error.what).collect()
     };
-    let kind = |name: &str| match name.len() % 3 {
-        0 => fio::FileKind::Missing,
-        1 => fio::FileKind::Folder,
-        _ => fio::FileKind::File,
+    let sections = match fio::read_file("jobs", &text, &[], &include, &environment) {
+        Ok(sections) => sections,
+        Err(errors) => return Ok(whats(errors)),
+    };
+    let kind = |name: &str| match name.len() {
+        length if length % 3 == 0 => fio::FileKind::Missing,
+        length if length % 3 == 1 => fio::FileKind::Folder,
+        length => fio::FileKind::File { bytes: (length % 2 == 0).then_some(1 << 30) },
     };
     let mut behaviour = String::new();
     for section in &sections {
         behaviour += &match fio::run_of(section, &kind) {
             Ok(run) => run.words.into_iter().filter(|word| word.starts_with("--")).collect(),
-            Err(error) => error.what,
+            Err(errors) => whats(errors),
         };
     }
     Ok(behaviour)

@@ -1,0 +1,246 @@
+//! Whether the words behind `halfpower run` are in fio's language, and which of them are ours.
+//!
+//! They are where they name a job file, by its content, or a job (`--name`). Where they name a target
+//! first, options of fio that carry no load do nothing and say so; the parser's guesses would lead from
+//! `--filename` to `--failed`.
+
+use crate::failure::usage;
+use crate::output;
+use crate::run_args::RunArgs;
+use ::record::quoted;
+use clap::{Args, Command};
+use fio::OptionKind;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Options that fio and `run` have, of which `run`'s is meant.
+const OURS: [&str; 2] = ["output", "overwrite"];
+/// Flags that allow jobs to write.
+const ALLOW: [&str; 2] = ["overwrite", "destroy-data-on"];
+
+/// What was asked for in fio's language.
+#[derive(Debug, Default)]
+pub(crate) struct FioWords {
+    /// `output-format`.
+    pub(crate) format: Option<String>,
+    /// Job files.
+    pub(crate) files: Vec<String>,
+    /// Options of fio.
+    pub(crate) options: Vec<String>,
+    /// Names of jobs of which no other is run.
+    pub(crate) only: Vec<String>,
+    /// Flags of `run`.
+    pub(crate) ours: Vec<String>,
+    /// Those that allow jobs to write.
+    pub(crate) allow: Vec<String>,
+    /// What is to be run is printed, and nothing runs.
+    pub(crate) parse_only: bool,
+    /// No job may write.
+    pub(crate) readonly: bool,
+}
+
+/// The language of a command line.
+#[derive(Debug)]
+pub(crate) enum Language {
+    /// fio's.
+    Fio(FioWords),
+    /// Ours: the words to parse.
+    Ours(Vec<OsString>),
+}
+
+/// A word with what it may be.
+struct Word<'a> {
+    /// As it stands.
+    text: &'a str,
+    /// Without dashes and value; empty where it is no option.
+    name: &'a str,
+    has_value: bool,
+}
+
+impl<'a> Word<'a> {
+    fn of(text: &'a str) -> Self {
+        let option = text.strip_prefix("--").or_else(|| text.strip_prefix('-')).unwrap_or_default();
+        let (name, has_value) = option.split_once('=').map_or((option, false), |it| (it.0, true));
+        Self { text, name, has_value }
+    }
+
+    fn value(&self) -> Option<&'a str> {
+        self.text.split_once('=').map(|(_, value)| value)
+    }
+}
+
+/// The flags of `run` by name, and whether a value follows.
+struct Flags(BTreeMap<String, bool>);
+
+impl Flags {
+    fn of_run() -> Self {
+        let command = RunArgs::augment_args(Command::new("run"));
+        let mut flags = BTreeMap::new();
+        for flag in command.get_arguments() {
+            let least = flag.get_num_args().map_or(1, |range| range.min_values());
+            let takes = flag.get_action().takes_values() && least > 0;
+            let names = flag.get_long_and_visible_aliases().unwrap_or_default();
+            let hidden = flag.get_all_aliases().unwrap_or_default();
+            flags.extend(names.into_iter().chain(hidden).map(|name| (name.to_owned(), takes)));
+        }
+        for global in ["verbose", "quiet", "help"] {
+            flags.insert(global.to_owned(), false);
+        }
+        Self(flags)
+    }
+
+    /// Whether a value of the flag is the next word; `None` where there is no such flag.
+    fn takes_next(&self, word: &Word<'_>) -> Option<bool> {
+        // Flags of `run` have two dashes, or one and a letter.
+        match word.text {
+            "-v" | "-q" | "-h" => return Some(false),
+            text if !text.starts_with("--") => return None,
+            _ => {}
+        }
+        self.0.get(word.name).map(|takes| *takes && !word.has_value)
+    }
+}
+
+/// The language of the words of a command line, the program's name first.
+///
+/// # Errors
+/// If an option of fio has no place beside a target.
+pub(crate) fn language(all: Vec<OsString>) -> anyhow::Result<Language> {
+    let texts: Option<Vec<&str>> = all.iter().map(|word| word.to_str()).collect();
+    let Some((["run"], words)) =
+        texts.as_deref().and_then(|words| words.get(1..)?.split_at_checked(1))
+    else {
+        return Ok(Language::Ours(all));
+    };
+    let flags = Flags::of_run();
+    let by_name = words.iter().any(|word| word.starts_with('-') && Word::of(word).name == "name");
+    if by_name || positional(words, &flags).any(is_job_file) {
+        return Ok(Language::Fio(fio_words(words, &flags)));
+    }
+    let mut kept: Vec<OsString> = all[..2].to_vec();
+    let mut left = words.iter().peekable();
+    while let Some(text) = left.next() {
+        let word = Word::of(text);
+        let foreign = flags.takes_next(&word).is_none() && text.len() > 2 && !word.name.is_empty();
+        let kind = fio::option_kind(word.name);
+        if !foreign || kind == OptionKind::Unknown {
+            kept.push(text.into());
+            if flags.takes_next(&word) == Some(true) {
+                kept.extend(left.next().map(OsString::from));
+            }
+            continue;
+        }
+        let (name, mut value) = (word.name, word.value());
+        if kind == OptionKind::WithValue && !word.has_value {
+            value = left.next_if(|next| !next.starts_with('-')).copied();
+        }
+        let note = fio::without_load(name, value)
+            .map_err(|why| usage(format!("{text}: an option of fio: {why}")))?;
+        let note = note.unwrap_or("it changes nothing here");
+        output::remark(&format!("{text}: an option of fio, which does nothing: {note}"));
+    }
+    Ok(Language::Ours(kept))
+}
+
+/// Words that are neither options nor their values.
+fn positional<'a>(words: &'a [&str], flags: &'a Flags) -> impl Iterator<Item = &'a str> {
+    let mut left = words.iter();
+    std::iter::from_fn(move || {
+        while let Some(text) = left.next() {
+            if !text.starts_with('-') {
+                return Some(*text);
+            }
+            let word = Word::of(text);
+            let fios = || fio::option_kind(word.name) == OptionKind::WithValue && !word.has_value;
+            // fio's `--thread file` and our `--overwrite file` end with a target.
+            if flags.takes_next(&word).unwrap_or_else(fios) {
+                left.next();
+            }
+        }
+        None
+    })
+}
+
+/// The words of fio's language: files, options, and flags of ours beside them.
+fn fio_words(words: &[&str], flags: &Flags) -> FioWords {
+    let mut found = FioWords::default();
+    let mut left = words.iter().peekable();
+    while let Some(text) = left.next() {
+        let word = Word::of(text);
+        let kind = fio::option_kind(word.name);
+        let ours = OURS.contains(&word.name) && !(word.name == "overwrite" && word.has_value);
+        let ours = ours || kind == OptionKind::Unknown && flags.takes_next(&word).is_some();
+        match word.name {
+            "" => found.files.push((*text).to_owned()),
+            "section" => {
+                let value = word.value().or_else(|| left.next().copied());
+                found.only.extend(value.map(str::to_owned));
+            }
+            "output-format" => {
+                let value = word.value().or_else(|| left.next().copied());
+                found.format = value.map(str::to_owned);
+            }
+            "parse-only" => found.parse_only = true,
+            "readonly" => found.readonly = true,
+            _ => {
+                let list = match ours {
+                    true if ALLOW.contains(&word.name) => &mut found.allow,
+                    true => &mut found.ours,
+                    false => &mut found.options,
+                };
+                list.push((*text).to_owned());
+                let follows = match ours {
+                    true => flags.takes_next(&word) == Some(true),
+                    false => kind == OptionKind::WithValue && !word.has_value,
+                };
+                if follows {
+                    list.extend(
+                        left.next_if(|next| ours || !next.starts_with('-'))
+                            .map(|it| (*it).to_owned()),
+                    );
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Whether a file is a job file of fio: by its content, or, where there is none, by its name.
+pub(crate) fn is_job_file(path: &str) -> bool {
+    match looked_at(Path::new(path)) {
+        Some(bytes) => fio::looks_like_job_file(&bytes) || path.ends_with(".fio"),
+        None => path.ends_with(".fio") && !Path::new(path).exists(),
+    }
+}
+
+/// Refuses to write to a file that is the text of a job.
+///
+/// # Errors
+/// If one of the targets is.
+pub(crate) fn refuse_as_targets<'a>(
+    targets: impl IntoIterator<Item = &'a String>,
+) -> anyhow::Result<()> {
+    for target in targets {
+        let job =
+            looked_at(Path::new(target)).is_some_and(|bytes| fio::looks_like_job_file(&bytes));
+        if job {
+            return Err(target::TargetError::Refused {
+                what: format!("writing to {}", quoted(target)),
+                why: "it is a job file of fio, which would be lost".to_owned(),
+                remedy: "name another target, or run the file: halfpower run FILE".to_owned(),
+            }
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of a file that is short enough for a job file.
+fn looked_at(path: &Path) -> Option<Vec<u8>> {
+    let facts = std::fs::metadata(path).ok()?;
+    if !facts.is_file() || facts.len() > input::JOB_FILE.bytes_max() {
+        return None;
+    }
+    input::bytes(path, input::JOB_FILE).ok()
+}
