@@ -14,7 +14,8 @@
 //! keeps numbers without their last digit's place, which is the resolution of a figure).
 //!
 //! The crate knows only the record. Reading files, asking servers, naming and keeping documents
-//! is the caller's: ids, times of import and the program's version are left empty here.
+//! is the caller's: times of import and the program's version are left empty here. An id is a hash of the files and
+//! of what the user said of them: the same recording, read again, has the same one.
 #![forbid(unsafe_code)]
 
 mod counters;
@@ -128,6 +129,11 @@ fn read_named(
         let read = read_texts(*format, names, texts, options);
         observations.extend(read.map_err(|cause| failed(names, cause))?);
     }
+    let content = record::hex_digest_of(files.iter().map(|(_, bytes)| bytes));
+    let without_id = observations.iter_mut().enumerate().filter(|(_, it)| it.id.is_empty());
+    for (place, observation) in without_id {
+        observation.id = record::hex_digest(&format!("{place} {options:?} {format:?} {content}"));
+    }
     Ok(observations)
 }
 
@@ -157,29 +163,22 @@ fn read_texts(
     }
 }
 
-/// Reads files that one tool made on one machine, or one file of any number of machines. An
-/// observation without an id gets one that is the same for the same files.
+/// Reads files that one tool made on one machine, or one file of any number of machines.
 ///
 /// # Errors
 /// As [`read_files`]; also if several files hold several recordings.
-pub fn read_recordings(files: &[(String, Vec<u8>)]) -> Result<Vec<Observation>, ImportError> {
-    let mut read = read_files(files, None, &Options::default())?;
+pub fn read_recordings(
+    files: &[(String, Vec<u8>)],
+    options: &Options,
+) -> Result<Vec<Observation>, ImportError> {
+    let read = read_files(files, None, options)?;
     if files.len() > 1 && read.len() > 1 {
         let of = |one: &Observation| {
             format!("{} of {}", one.source, one.host.as_deref().unwrap_or("an unnamed machine"))
         };
-        let (names, count) = (names(files), read.len());
+        let names = files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
         let found = read.iter().map(of).collect::<Vec<_>>().join(", ");
-        return Err(ImportError::SeveralRecordings { names, count, found });
-    }
-    let bytes: Vec<u8> = files.iter().flat_map(|(_, bytes)| bytes).copied().collect();
-    for (place, observation) in read.iter_mut().enumerate().filter(|(_, it)| it.id.is_empty()) {
-        let text = format!("{place} {}", String::from_utf8_lossy(&bytes));
-        observation.id = record::hex_digest(&text);
+        return Err(ImportError::SeveralRecordings { names, count: read.len(), found });
     }
     Ok(read)
-}
-
-fn names(files: &[(String, Vec<u8>)]) -> String {
-    files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
