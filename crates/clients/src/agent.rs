@@ -387,7 +387,7 @@ impl Agent {
 
 /// What of an access this command line does not allow, if it asks for more.
 fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
-    let Access::ReadWrite { overwrite, destroy } = asked else { return None };
+    let Access::ReadWrite { overwrite, destroy, .. } = asked else { return None };
     let (may_overwrite, may_destroy) = match allowed {
         Access::ReadOnly => {
             return Some(
@@ -396,7 +396,7 @@ fn beyond(asked: &Access, allowed: &Access) -> Option<String> {
                     .to_owned(),
             );
         }
-        Access::ReadWrite { overwrite, destroy } => (*overwrite, destroy),
+        Access::ReadWrite { overwrite, destroy, .. } => (*overwrite, destroy),
     };
     let flag = match destroy.iter().find(|name| !may_destroy.contains(name)) {
         Some(name) => format!("--destroy-data-on {name}"),
@@ -490,6 +490,7 @@ mod tests {
         let access = |overwrite: bool, destroy: &[&str]| Access::ReadWrite {
             overwrite,
             destroy: destroy.iter().map(|&name| name.to_owned()).collect(),
+            keep: Vec::new(),
         };
         let refused = |asked: &Access, allowed: &Access| beyond(asked, allowed).is_some();
         assert!(refused(&access(false, &[]), &Access::ReadOnly));

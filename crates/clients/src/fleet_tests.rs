@@ -95,7 +95,7 @@ fn an_agent_that_gives_signs_of_life_and_never_gets_ready_is_a_named_error() {
     });
     let stuck = agent("stuck", |_, _| {});
     let write = Duration::from_millis(100);
-    let deadlines = Deadlines { write, ..Deadlines::with_silence(PATIENCE) };
+    let deadlines = Deadlines { write, ..Deadlines::new(Some(PATIENCE)) };
     let mut agents =
         start(vec![quick, stuck], deadlines, ShownWaits::default()).expect("they are there");
     let request = trial_request(&Workload::default());
@@ -116,8 +116,7 @@ fn people_see_for_whom_is_waited_and_with_what() {
         }
     });
     let quick = agent("quick", |_, _| {});
-    start(vec![quick, slow], Deadlines::with_silence(PATIENCE), told.clone())
-        .expect("they are there");
+    start(vec![quick, slow], Deadlines::new(Some(PATIENCE)), told.clone()).expect("they are there");
     let told = told.0.lock().expect("nobody panics");
     assert!(
         told.iter().all(|it| *it == ("slow".to_owned(), "start agents".to_owned())),
@@ -151,7 +150,7 @@ fn ranks_with_a_barrier_are_told_to_come_once_all_are_ready_and_those_without_jo
     };
     let agents = (0..3).map(rank).collect();
     let mut launch = Launch::joined("a test", 3, Box::new(move |_, _| Ok(agents))).with_barrier();
-    let deadlines = Deadlines::with_silence(PATIENCE);
+    let deadlines = Deadlines::new(Some(PATIENCE));
     let mut agents =
         Agents::start(&mut launch, deadlines, &Arc::default(), Box::new(ShownWaits::default()))
             .expect("they are there");
@@ -195,7 +194,7 @@ fn all_are_told_one_end_once_their_sum_is_known_and_the_lost_one_is_not_waited_f
         })
     };
     let agents = (0..3).map(client).collect();
-    let mut agents = start(agents, Deadlines::with_silence(PATIENCE), ShownWaits::default())
+    let mut agents = start(agents, Deadlines::new(Some(PATIENCE)), ShownWaits::default())
         .expect("they are there");
     let mut asked = Workload::default();
     asked.stop.precision_ppm = Some(1_000);
@@ -260,7 +259,7 @@ fn handed_over(
         }
         _ => {}
     });
-    let mut agents = start(vec![one], Deadlines::with_silence(PATIENCE), ShownWaits::default())
+    let mut agents = start(vec![one], Deadlines::new(Some(PATIENCE)), ShownWaits::default())
         .expect("it is there");
     let mut workload = Workload { runtime_ns: Nanos(asked), ..Workload::default() };
     workload.stop.interval_ns = Some(Nanos(1));

@@ -5,7 +5,7 @@
 //! length, never parsed. A length that is too large or a frame without its line feed ends the stream,
 //! because nothing behind it could be trusted.
 
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, Write};
 
 /// What a frame begins with.
 const MARK: &str = "#halfpower ";
@@ -71,7 +71,7 @@ pub fn read(from: &mut impl BufRead) -> io::Result<Option<Frame>> {
         }
     }
     let mut text = Vec::new();
-    let read = from.by_ref().take(length as u64).read_to_end(&mut text)?;
+    let read = input::at_most(from.by_ref(), length as u64, &mut text)?;
     if read < length {
         return Err(broken("the stream ended within a frame"));
     }
@@ -103,7 +103,7 @@ fn rest_of_line(from: &mut impl BufRead, mut line: Vec<u8>) -> io::Result<String
     loop {
         let room = NOISE_KEPT.saturating_sub(line.len() as u64).max(1);
         let mut piece = Vec::new();
-        let read = from.by_ref().take(room).read_until(b'\n', &mut piece)?;
+        let read = input::line_at_most(from.by_ref(), room, &mut piece)?;
         if (line.len() as u64) < NOISE_KEPT {
             line.extend_from_slice(&piece);
         }

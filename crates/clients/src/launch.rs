@@ -49,9 +49,8 @@ impl Launch {
     pub fn new(hosts: &str, template: &str) -> Result<Self, SessionError> {
         let text = match hosts.strip_prefix('@') {
             None => hosts.to_owned(),
-            Some(file) => std::fs::read_to_string(file).map_err(|error| {
-                SessionError::Usage(format!("--hosts: cannot read {file:?}: {error}"))
-            })?,
+            Some(file) => input::text(file.as_ref(), input::HOST_LIST)
+                .map_err(|error| SessionError::Usage(format!("--hosts: {error}")))?,
         };
         let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
         let names = lines.flat_map(|line| line.split([',', ' ', '\t']));

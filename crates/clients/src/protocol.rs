@@ -140,7 +140,7 @@ impl From<&Access> for Permission {
     fn from(access: &Access) -> Self {
         match access {
             Access::ReadOnly => Self { write: false, overwrite: false, destroy: Vec::new() },
-            Access::ReadWrite { overwrite, destroy } => {
+            Access::ReadWrite { overwrite, destroy, .. } => {
                 Self { write: true, overwrite: *overwrite, destroy: destroy.clone() }
             }
         }
@@ -150,7 +150,12 @@ impl From<&Access> for Permission {
 impl From<Permission> for Access {
     fn from(permission: Permission) -> Self {
         let Permission { write, overwrite, destroy } = permission;
-        if write { Self::ReadWrite { overwrite, destroy } } else { Self::ReadOnly }
+        if write {
+            // The files of the command are on the machine that asks; here a database is known by its content.
+            Self::ReadWrite { overwrite, destroy, keep: Vec::new() }
+        } else {
+            Self::ReadOnly
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::agent::{Terms, serve_as};
 use crate::barrier::Barrier;
 use crate::launch::{JoinedAgent, Launch};
 use crate::waits::{Step, Waiting};
+use record::Nanos;
 use session::{Display, SessionError, StopFlag};
 use std::collections::hash_map::RandomState;
 use std::fs::{File, OpenOptions};
@@ -27,7 +28,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use target::Access;
 
-/// How long ranks wait for each other.
+/// How long ranks wait for each other where the user does not say it.
 const MEETING_TIME: Duration = Duration::from_secs(60);
 /// How often they look.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -62,6 +63,8 @@ pub struct Rank {
     file: PathBuf,
     /// Whether only this machine may connect.
     local: bool,
+    /// How long the others are waited for.
+    patience: Duration,
     barrier: Option<Arc<dyn Barrier>>,
 }
 
@@ -109,7 +112,14 @@ impl Rank {
                 ));
             }
         };
-        Ok(Self { number: rank, of, launcher, file, local, barrier: None })
+        Ok(Self { number: rank, of, launcher, file, local, patience: MEETING_TIME, barrier: None })
+    }
+
+    /// The same rank, which waits for the others so long.
+    #[must_use]
+    pub fn waiting(self, patience: Option<Nanos>) -> Self {
+        let patience = patience.map(|it| Duration::from_nanos(it.0));
+        Self { patience: patience.unwrap_or(self.patience), ..self }
     }
 
     /// The same, which meets the other ranks in a barrier before each trial.
@@ -149,7 +159,7 @@ impl Rank {
     fn find(&self, stop: &StopFlag) -> Result<TcpStream, SessionError> {
         let begin = Instant::now();
         let mut last = format!("{} does not appear", self.file.display());
-        while begin.elapsed() < MEETING_TIME && !stop.load(Ordering::Relaxed) {
+        while begin.elapsed() < self.patience && !stop.load(Ordering::Relaxed) {
             match self.try_find() {
                 Ok(stream) => return Ok(stream),
                 Err(error) => last = error.to_string(),
@@ -165,8 +175,9 @@ impl Rank {
 
     /// One look: a file of an earlier job, or one that is about to be replaced, leads nowhere.
     fn try_find(&self) -> std::io::Result<TcpStream> {
-        let mut text = String::new();
-        open_own(&self.file)?.take(INTRODUCTION_BYTES).read_to_string(&mut text)?;
+        let mut bytes = Vec::new();
+        input::at_most(open_own(&self.file)?, INTRODUCTION_BYTES, &mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
         let wrong = || std::io::Error::other("the file does not say where rank 0 listens");
         let (address, secret) = text.trim().split_once(' ').ok_or_else(wrong)?;
         let mut stream = TcpStream::connect(address)?;
@@ -213,10 +224,10 @@ impl Rank {
             if stop.load(Ordering::Relaxed) {
                 return Err(SessionError::ended("nothing was measured"));
             }
-            if begin.elapsed() > MEETING_TIME {
+            if begin.elapsed() > self.patience {
                 return Err(SessionError::NoResult(format!(
                     "--mpi: within {} s there was nothing of {}; look at the standard error there",
-                    MEETING_TIME.as_secs(),
+                    self.patience.as_secs_f64(),
                     missing.join(", ")
                 )));
             }
@@ -460,6 +471,7 @@ mod tests {
             launcher: "a test",
             file: file.clone(),
             local: true,
+            patience: MEETING_TIME,
             barrier: None,
         };
         let other = rank(1);

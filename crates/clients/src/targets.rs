@@ -50,11 +50,11 @@ impl Clients {
     pub fn start(
         launch: &mut Launch,
         sharing: Option<TargetSharing>,
-        silence: Nanos,
+        silence: Option<Nanos>,
         stop: &StopFlag,
         display: Box<dyn Display>,
     ) -> Result<Self> {
-        let deadlines = Deadlines::with_silence(Duration::from_nanos(silence.0));
+        let deadlines = Deadlines::new(silence.map(|it| Duration::from_nanos(it.0)));
         let agents = Agents::start(launch, deadlines, stop, display)?;
         Ok(Self { agents: Rc::new(RefCell::new(agents)), sharing, sets: Cell::new(0) })
     }

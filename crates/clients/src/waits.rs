@@ -7,6 +7,8 @@
 use session::{Display, Shown};
 use std::time::{Duration, Instant};
 
+/// How long an agent may say nothing where the user does not say it: it gives a sign of life each second.
+const SILENCE: Duration = Duration::from_secs(15);
 /// How long a launcher has to bring up its agent: a login with a slow name service takes many seconds.
 const START_TIME: Duration = Duration::from_secs(60);
 /// How long targets may take to be opened and looked at.
@@ -57,9 +59,15 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    /// The usual ones, with a time for silence.
-    pub(crate) fn with_silence(silence: Duration) -> Self {
-        Self { silence, start: START_TIME, open: OPEN_TIME, write: WRITE_TIME }
+    /// The usual ones. A time for silence that the user set holds from the start of the launcher on: an
+    /// agent that does not come up says nothing either.
+    pub(crate) fn new(silence: Option<Duration>) -> Self {
+        Self {
+            silence: silence.unwrap_or(SILENCE),
+            start: silence.unwrap_or(START_TIME),
+            open: OPEN_TIME,
+            write: WRITE_TIME,
+        }
     }
 
     /// The longest time that an agent may take for a step, or for a part of it that it tells of.
@@ -72,9 +80,9 @@ impl Deadlines {
         }
     }
 
-    /// How long an agent may say nothing meanwhile: one that is being started has no voice yet.
+    /// How long an agent may say nothing meanwhile: one that is being started cannot say anything yet.
     pub(crate) fn silence_in(&self, step: Step) -> Duration {
-        if step == Step::Start { self.silence.max(self.start) } else { self.silence }
+        if step == Step::Start { self.start } else { self.silence }
     }
 }
 
@@ -131,6 +139,20 @@ fn named(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_for_silence_holds_from_the_start_of_the_launcher_on() {
+        let usual = Deadlines::new(None);
+        assert_eq!(usual.silence_in(Step::Start), START_TIME);
+        assert_eq!(usual.silence_in(Step::Open), SILENCE);
+        for seconds in [3, 300].map(Duration::from_secs) {
+            let set = Deadlines::new(Some(seconds));
+            assert_eq!(set.of(Step::Start), seconds);
+            assert_eq!(set.silence_in(Step::Start), seconds);
+            assert_eq!(set.silence_in(Step::Open), seconds);
+            assert_eq!(set.of(Step::Open), OPEN_TIME);
+        }
+    }
 
     #[test]
     fn of_many_hosts_the_first_are_named() {

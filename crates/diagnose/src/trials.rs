@@ -20,6 +20,8 @@ const STEAL_SHARE: f64 = 0.05;
 /// Requests in all visits below which a cell is called thin.
 const FEW_REQUESTS: u64 = 100;
 const CELLS_NAMED: usize = 3;
+/// Share of the cells without a request above which a profile is too incomplete to conclude from.
+const EMPTY_SHARE: f64 = 0.2;
 /// Share of the trials below which what was found in them changes no number of a profile.
 const RARE_SHARE: f64 = 0.01;
 /// Kinds that explain a trial by itself and say nothing of a profile.
@@ -39,7 +41,9 @@ const FACTS: [FindingCode; 3] =
 #[must_use]
 pub fn trial_findings(trials: &[Trial], already: &[Finding]) -> Vec<Finding> {
     let mut findings = rolled_up(trials, already);
-    findings.extend([unsteady(trials), thin_cells(trials), steal(trials)].into_iter().flatten());
+    let cells = requests_of_cells(trials);
+    let judged = [unsteady(trials), empty_cells(&cells), thin_cells(&cells), steal(trials)];
+    findings.extend(judged.into_iter().flatten());
     findings.sort_by_cached_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
     findings
 }
@@ -178,14 +182,50 @@ fn unsteady(trials: &[Trial]) -> Option<Finding> {
     })
 }
 
-fn thin_cells(trials: &[Trial]) -> Option<Finding> {
+/// Requests of all visits of each cell, fewest first.
+fn requests_of_cells(trials: &[Trial]) -> Vec<(u64, &Workload)> {
     let visits = grouped(trials.iter().map(|trial| (&trial.cell, trial)));
-    let mut thin: Vec<(u64, &Workload)> = visits
-        .iter()
-        .map(|(_, trials)| (trials.iter().map(|one| one.completed()).sum(), &trials[0].workload))
-        .filter(|(ios, _)| *ios < FEW_REQUESTS)
-        .collect();
-    thin.sort_by_cached_key(|(ios, _)| *ios);
+    let requests = |trials: &[&Trial]| trials.iter().map(|one| one.completed()).sum();
+    let mut cells: Vec<(u64, &Workload)> =
+        visits.iter().map(|(_, trials)| (requests(trials), &trials[0].workload)).collect();
+    cells.sort_by_key(|(ios, _)| *ios);
+    cells
+}
+
+/// Cells in which no request completed. The numbers of the others hold, unless more than [`EMPTY_SHARE`] of
+/// all cells or every cell of an operation is empty.
+fn empty_cells(cells: &[(u64, &Workload)]) -> Option<Finding> {
+    let empty: Vec<&Workload> =
+        cells.iter().filter(|(ios, _)| *ios == 0).map(|(_, workload)| *workload).collect();
+    let first = empty.first()?;
+    let share = empty.len() as f64 / cells.len() as f64;
+    let lost = empty.iter().find(|lost| {
+        let mut alike = cells.iter().filter(|(_, one)| one.only_op() == lost.only_op());
+        alike.all(|(ios, _)| *ios == 0)
+    });
+    let severity = match lost.is_some() || share > EMPTY_SHARE {
+        true => Severity::Invalid,
+        false => Severity::Warning,
+    };
+    let claim = match empty.len() {
+        1 => format!("Not measured: the cell {} saw no request.", described(first)),
+        count => {
+            let names: Vec<String> = empty.iter().map(|workload| described(workload)).collect();
+            format!(
+                "Not measured: {count} of {} cells saw no request: {}.",
+                cells.len(),
+                names.join(", ")
+            )
+        }
+    };
+    let remedy =
+        "Allow more time with --budget; look at the system's log where requests took that long.";
+    let finding = Finding::new(FindingCode::TooFewRequests, severity, claim, remedy);
+    Some(finding.with("cells without a request", share, "share"))
+}
+
+fn thin_cells(cells: &[(u64, &Workload)]) -> Option<Finding> {
+    let thin: Vec<_> = cells.iter().filter(|(ios, _)| (1..FEW_REQUESTS).contains(ios)).collect();
     let (fewest, _) = thin.first()?;
     let names = thin.iter().take(CELLS_NAMED);
     let mut names: Vec<String> =
@@ -193,16 +233,14 @@ fn thin_cells(trials: &[Trial]) -> Option<Finding> {
     if thin.len() > CELLS_NAMED {
         names.push(format!("{} more", thin.len() - CELLS_NAMED));
     }
-    // Without a single request there is no number at all.
-    let severity = if *fewest == 0 { Severity::Invalid } else { Severity::Warning };
     let claim = format!(
         "{} of {} cells saw fewer than {FEW_REQUESTS} requests in all visits: {}.",
         thin.len(),
-        visits.len(),
+        cells.len(),
         names.join(", ")
     );
-    let remedy = "Allow more time with --budget.";
-    let finding = Finding::new(FindingCode::TooFewRequests, severity, claim, remedy);
+    let finding =
+        Finding::warning(FindingCode::TooFewRequests, claim, "Allow more time with --budget.");
     Some(finding.with("fewest requests", *fewest as f64, ""))
 }
 

@@ -65,8 +65,10 @@ impl Buffers {
         let request = u64::from(setup.max_bytes).max(1).next_multiple_of(PAGE_BYTES);
         let ring = if setup.writes { ring_bytes(request, depth) } else { 0 };
         let read = if setup.reads { request } else { 0 };
-        let stride = ring + read + (setup.work_bytes as u64).next_multiple_of(PAGE_BYTES);
-        let bytes = stride * depth;
+        let work = (setup.work_bytes as u64).checked_next_multiple_of(PAGE_BYTES);
+        let stride = work.unwrap_or(u64::MAX).saturating_add(ring + read);
+        // More than a number can hold is more than any machine has.
+        let bytes = stride.saturating_mul(depth);
         let refused = |errno| EngineError::Memory { what: "buffer memory", bytes, errno };
         let length = usize::try_from(bytes).map_err(|_| refused(platform::OUT_OF_MEMORY))?;
         let base = platform::map_memory(length, setup.huge_pages).map_err(refused)?;
@@ -136,16 +138,22 @@ impl Buffers {
     #[inline]
     fn at(&self, slot: u32, offset: usize) -> *mut u8 {
         let start = slot as usize * self.stride + offset;
-        debug_assert!(offset < self.stride && start < self.length, "slot {slot} is beyond");
-        // SAFETY: engines take slots below the depth (the contract of `Engine`), and offsets are
-        // those of the areas within a stride, so the address lies in the mapping.
+        // The slot is the caller's word.
+        assert!(offset <= self.stride && start <= self.length, "slot {slot} is beyond");
+        // SAFETY: the address lies in the mapping or at its end, as was just checked.
         unsafe { self.base.as_ptr().add(start) }
     }
 
-    /// Where a read of this slot goes.
+    /// Where a read of this slot goes, with room for so many bytes.
+    ///
+    /// # Panics
+    /// If that is more than the largest request, or the slot is beyond the depth: the kernel would write
+    /// to other memory.
     #[inline]
     #[must_use]
-    pub fn read_area(&self, slot: u32) -> *mut u8 {
+    pub fn read_area(&self, slot: u32, bytes: u32) -> *mut u8 {
+        assert!(bytes as usize <= self.read, "a read of {bytes} bytes into {}", self.read);
+        assert!((slot as usize) < self.pieces.len(), "slot {slot} is beyond the depth");
         self.at(slot, self.ring)
     }
 
@@ -163,15 +171,18 @@ impl Buffers {
         }
         // SAFETY: the range lies in the slot's read area and is initialised; the borrow of `self`
         // keeps the engine from submitting into it meanwhile.
-        unsafe { std::slice::from_raw_parts(self.read_area(slot), bytes) }
+        unsafe { std::slice::from_raw_parts(self.read_area(slot, bytes as u32), bytes) }
     }
 
     /// What this slot's next write carries: the request's bytes, of the kind that was asked for
     /// and, but for zeros, unlike all written before. `generation` goes into tags.
+    ///
+    /// # Panics
+    /// As [`Buffers::read_area`].
     #[inline]
     pub fn next_write(&mut self, slot: u32, request: &Request, generation: u64) -> *mut u8 {
         let length = (request.bytes as usize).next_multiple_of(PAGE_BYTES as usize);
-        debug_assert!(length <= self.ring, "a write beyond the largest request");
+        assert!(length <= self.ring, "a write of {length} bytes out of {}", self.ring);
         let piece = &mut self.pieces[slot as usize];
         *piece += length;
         if *piece + length > self.ring {

@@ -6,13 +6,14 @@
 //! that they are given. Rejected: a suite of tests that is copied, which falls behind the contract.
 
 use crate::{
-    AsRawFile, Clock, Completion, DRAIN, EngineError, MonotonicClock, OpenEngine, Setup,
-    Submission, Wait, read_all, write_all,
+    Act, AsRawFile, Clock, Completion, DRAIN, Direct, EngineError, Memory, MonotonicClock,
+    OpenEngine, Setup, Submission, Transfer, Transport, Wait, read_all, write_all,
 };
 use record::{Nanos, OpKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Error;
+use std::marker::PhantomData;
 use workload::{Request, derive_seed};
 
 /// Bytes of a request, and how many of them the file holds.
@@ -241,6 +242,50 @@ pub fn drops_in_flight<E: OpenEngine>(file: &File) -> Result<(), Violation> {
     must(took < DRAIN, || "a drop gave up requests in flight".to_owned())
 }
 
+/// What [`Transport::quiesce`] promises, of the transport of an engine: with transfers that were not handed
+/// over, that were, that the kernel refuses, and that have completed and were not waited for, nothing is in
+/// flight after it said so.
+///
+/// # Errors
+/// [`Violation`].
+pub fn quiesces<T: Transport>(_: PhantomData<Direct<T>>, file: &File) -> Result<(), Violation> {
+    const MOST: u32 = 16;
+    let mut memory = vec![0_u64; (MOST * BLOCK) as usize / 8 + BLOCK as usize];
+    let base = memory.as_mut_ptr().cast::<u8>();
+    let base = base.wrapping_add(base.align_offset(BLOCK as usize));
+    let of_all = Memory { base: base.cast(), bytes: (MOST * BLOCK) as usize };
+    for (refused, handed_over, waited_for) in
+        [(0, false, 0), (0, true, 0), (0, true, 3), (4, true, 0), (4, true, 1), (4, false, 0)]
+    {
+        let mut transport = T::open(&setup(file, MOST, false), MOST, of_all)?;
+        for tag in 0..MOST {
+            // A file takes no discard: the call fails, or the engine knows of none.
+            let act = if tag < refused { Act::Discard } else { Act::Read };
+            let at = tag * BLOCK;
+            let (address, offset) = (base.wrapping_add(at as usize), u64::from(at));
+            transport.push(Transfer { address, offset, bytes: BLOCK, tag, file: 0, act });
+        }
+        if handed_over {
+            transport.hand_over()?;
+        }
+        let mut done = Vec::new();
+        if waited_for > 0 {
+            transport.wait(Wait::new(waited_for, waited_for), &mut done)?;
+        }
+        let case =
+            || format!("{refused} refused, handed over {handed_over}, {waited_for} waited for");
+        if !transport.quiesce() {
+            // The kernel may still write to it.
+            std::mem::forget(memory);
+            return Err(Violation::Wrong(format!("{}: reads of a file never end", case())));
+        }
+        let before = done.len();
+        transport.wait(Wait::new(0, MOST), &mut done)?;
+        must(done.len() == before, || format!("{}: something was still in flight", case()))?;
+    }
+    Ok(())
+}
+
 /// What the first gets, the twentieth gets, on one thread.
 ///
 /// # Errors
@@ -260,4 +305,65 @@ pub fn opens_twenty_times<E: OpenEngine>(file: &File) -> Result<(), Violation> {
 
 fn sixteen() -> Vec<Submission> {
     (0..16).map(|slot| submission(slot, read_at(u64::from(slot * BLOCK)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::threads::Threads;
+    use crate::{OneByOne, PlainCalls};
+
+    /// Says that it is done whatever is in flight.
+    struct Hasty<T>(T);
+
+    impl<T: Transport> Transport for Hasty<T> {
+        fn open(setup: &Setup, most: u32, memory: Memory) -> Result<Self, EngineError> {
+            T::open(setup, most, memory).map(Self)
+        }
+        fn push(&mut self, transfer: Transfer) {
+            self.0.push(transfer);
+        }
+        fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
+            self.0.wait(Wait { min: ask.max, ..ask }, done)
+        }
+        fn quiesce(&mut self) -> bool {
+            true
+        }
+        fn features(&self) -> Vec<String> {
+            self.0.features()
+        }
+    }
+
+    fn filled() -> File {
+        let file = tempfile::tempfile().unwrap();
+        fill(&file).unwrap();
+        file
+    }
+
+    #[test]
+    fn no_transport_has_anything_in_flight_once_it_says_so() {
+        fn kept<T: Transport>(file: &File) {
+            let outcome = quiesces(PhantomData::<Direct<T>>, file);
+            outcome.unwrap_or_else(|it| panic!("{}: {it}", std::any::type_name::<T>()));
+        }
+        let file = filled();
+        kept::<OneByOne<PlainCalls>>(&file);
+        kept::<Threads>(&file);
+        #[cfg(target_os = "linux")]
+        {
+            kept::<OneByOne<crate::Mappings>>(&file);
+            // qemu-user has neither io_uring nor io_submit.
+            if testkit::emulator().is_none() {
+                kept::<crate::Uring<false>>(&file);
+                kept::<crate::linux::Libaio>(&file);
+            }
+        }
+    }
+
+    #[test]
+    fn a_transport_that_says_so_too_early_is_found_out() {
+        let quiet = PhantomData::<Direct<Hasty<OneByOne<PlainCalls>>>>;
+        let violation = quiesces(quiet, &filled()).unwrap_err();
+        assert!(violation.to_string().contains("still in flight"), "{violation}");
+    }
 }

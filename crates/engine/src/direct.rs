@@ -21,6 +21,8 @@ pub struct Direct<T: Transport> {
     trimmed: Vec<u32>,
     /// As [`Setup::work_bytes`].
     work_bytes: usize,
+    /// What the transport said when it was asked whether it is done with the buffers.
+    quiet: Option<bool>,
 }
 
 /// What a setup's writes do to its first file.
@@ -42,7 +44,14 @@ impl<T: Transport> Direct<T> {
         let trimmed =
             vec![0; if setup.instead.is_some() { setup.depth.max(1) as usize } else { 0 }];
         let buffers = ManuallyDrop::new(buffers);
-        Ok(Self { transport, buffers, write_act, trimmed, work_bytes: setup.work_bytes })
+        Ok(Self {
+            transport,
+            buffers,
+            write_act,
+            trimmed,
+            work_bytes: setup.work_bytes,
+            quiet: None,
+        })
     }
 
     /// Where a request reads to or writes from; what it writes is made here.
@@ -54,7 +63,7 @@ impl<T: Transport> Direct<T> {
                 self.buffers.next_write(*slot, request, *generation)
             }
             OpKind::Write => std::ptr::null_mut(),
-            OpKind::Read => self.buffers.read_area(*slot),
+            OpKind::Read => self.buffers.read_area(*slot, request.bytes),
         }
     }
 
@@ -153,16 +162,17 @@ impl<T: Transport> Engine for Direct<T> {
 }
 
 impl<T: Transport> Direct<T> {
-    /// Waits until nothing refers to the buffers any more, or gives up.
-    pub(crate) fn come_home(&mut self) {
-        self.transport.quiesce();
+    /// Waits until nothing refers to the buffers any more: whether that is so. The transport is asked once.
+    pub(crate) fn come_home(&mut self) -> bool {
+        let transport = &mut self.transport;
+        *self.quiet.get_or_insert_with(|| transport.quiesce())
     }
 }
 
 impl<T: Transport> Drop for Direct<T> {
     fn drop(&mut self) {
         // Where something still refers to the buffers, they are left to the end of the process.
-        if self.transport.quiesce() {
+        if self.come_home() {
             // SAFETY: nothing touches them after the drop.
             unsafe { ManuallyDrop::drop(&mut self.buffers) };
         }

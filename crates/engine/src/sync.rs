@@ -47,6 +47,11 @@ impl<C: Carrier> Transport for OneByOne<C> {
         Ok(())
     }
 
+    fn quiesce(&mut self) -> bool {
+        self.queue.clear();
+        true
+    }
+
     fn features(&self) -> Vec<String> {
         self.carrier.features()
     }

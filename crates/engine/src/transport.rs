@@ -126,8 +126,13 @@ pub trait Transport: Sized + 'static {
     /// If the engine itself broke.
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError>;
 
-    /// Called once, before the drop: whether nothing refers to the memory any more. What is still
-    /// in flight is called off, and waited for at most [`DRAIN`].
+    /// Called once, before the drop, after which nothing is pushed: whether nothing refers to the memory any
+    /// more. What was not handed over is dropped. What is in flight is called off as far as the engine can,
+    /// and the rest is waited for at most [`DRAIN`].
+    ///
+    /// After `true` the memory is unmapped, so nothing may be in flight, and a wait brings nothing. After
+    /// `false` the memory stays to the end of the process, and so does whatever the kernel or a thread still
+    /// uses of the engine's own.
     fn quiesce(&mut self) -> bool {
         true
     }

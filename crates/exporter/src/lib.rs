@@ -12,6 +12,7 @@
 
 mod access;
 mod connections;
+mod host_names;
 mod metrics;
 mod patience;
 mod samples;
@@ -21,6 +22,7 @@ mod text;
 mod web_config;
 mod yaml;
 
+pub use host_names::HostNames;
 pub use metrics::{METRICS, Metric};
 pub use samples::Kind;
 pub use server::{Published, Server, ServerError, Serving};

@@ -349,7 +349,7 @@ pub const METRICS: &[Metric] = &[
     }),
     counter(
         "requests_refused",
-        "Requests without a name and password that the web configuration knows.",
+        "Requests by a name that is not this machine's, or without a name and password that the web configuration knows.",
         |reading, out| out.add(&[], reading.own.refused as f64),
     ),
     Metric {

@@ -11,7 +11,7 @@ use crate::patience::{PATIENCE, Patient};
 use crate::snapshot::{OwnFigures, Reading};
 use crate::text::rendered;
 use crate::web_config::Renewing;
-use crate::{Format, Snapshot, WebConfig};
+use crate::{Format, HostNames, Snapshot, WebConfig};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -174,14 +174,14 @@ impl Server {
         self.address
     }
 
-    /// Answers on a thread of its own until the value that comes back is dropped. `remark` is told where a changed
-    /// web configuration cannot be used.
+    /// Answers on a thread of its own until the value that comes back is dropped, requests by these names alone.
+    /// `remark` is told where a changed web configuration cannot be used.
     ///
     /// # Errors
     /// If the thread cannot be started.
     pub fn start(
         self,
-        config: WebConfig,
+        (config, names): (WebConfig, HostNames),
         published: Arc<Published>,
         remark: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Serving, ServerError> {
@@ -194,7 +194,7 @@ impl Server {
         drop(entered);
         let (end, ended) = watch::channel(false);
         let config = Arc::new(Renewing::new(config, Box::new(remark)));
-        let asked = Arc::new(Asked { published, config, hashing: Arc::default() });
+        let asked = Arc::new(Asked { published, config, names, hashing: Arc::default() });
         let work = move || run(runtime, listener, asked, ended);
         let thread = std::thread::Builder::new().name("exporter".to_owned()).spawn(work);
         Ok(Serving { end, thread: Some(thread.map_err(cannot("start a thread"))?) })
@@ -219,6 +219,7 @@ impl Drop for Serving {
 struct Asked {
     published: Arc<Published>,
     config: Arc<Renewing>,
+    names: HostNames,
     /// Held while a password is hashed. Who waits for it waits as a connection, so that who is gone is out of the queue.
     hashing: Arc<Mutex<()>>,
 }
@@ -315,13 +316,21 @@ fn router(asked: Arc<Asked>) -> Router {
         .with_state(asked)
 }
 
-/// Lets through who may ask.
+/// What a request is told that asks for another name.
+const MISDIRECTED: &str = "This exporter does not answer to the name in the Host header. Ask by its address or \
+                           by the machine's own name, or start halfpower watch with --allow-host NAME.\n";
+
+/// Lets through who may ask, by a name of this machine.
 async fn admit(
     State(asked): State<Arc<Asked>>,
     Extension(place): Extension<Arc<Place>>,
     request: Request,
     next: Next,
 ) -> Response {
+    if !asked.names.admit(request.uri(), request.headers()) {
+        asked.published.refused.fetch_add(1, Relaxed);
+        return (StatusCode::MISDIRECTED_REQUEST, MISDIRECTED).into_response();
+    }
     let config = asked.config.latest().await;
     let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let admitted = match (config.access.remembers(header), header) {

@@ -11,6 +11,7 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -21,13 +22,8 @@ use tokio::sync::Mutex as Turn;
 #[non_exhaustive]
 pub enum WebConfigError {
     /// The file cannot be read.
-    #[error("cannot read {}: {cause}", path.display())]
-    Read {
-        /// Its path.
-        path: PathBuf,
-        /// What the system said.
-        cause: std::io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] input::InputError),
     /// A line of the file.
     #[error("{}, line {line}: {what}", path.display())]
     Line {
@@ -59,6 +55,8 @@ pub struct WebConfig {
     files: Vec<(PathBuf, Option<SystemTime>)>,
 }
 
+/// Where the key is among the files: behind the configuration and the certificate.
+const KEY_PLACE: usize = 2;
 /// How long an answer waits for a look at the files.
 const LOOK: Duration = Duration::from_secs(1);
 const SECTIONS: &str = "tls_server_config and basic_auth_users";
@@ -71,9 +69,8 @@ impl WebConfig {
     /// # Errors
     /// If it cannot be read, or anything in it cannot be kept.
     pub fn read(path: &Path) -> Result<Self, WebConfigError> {
-        let failed = |cause| WebConfigError::Read { path: path.to_owned(), cause };
         let mut files = vec![dated(path)];
-        let text = std::fs::read_to_string(path).map_err(failed)?;
+        let text = input::text(path, input::WEB_CONFIG)?;
         let at = |Wrong { line, what }| WebConfigError::Line { path: path.to_owned(), line, what };
         let mut config = Self::default();
         for entry in yaml::read(&text).map_err(at)? {
@@ -104,6 +101,33 @@ impl WebConfig {
         self.access.is_restricted()
     }
 
+    /// What weakens its protection where it is served at this address, each with what to change.
+    #[must_use]
+    pub fn warnings(&self, address: SocketAddr) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let secrets = [
+            (self.files.first().filter(|_| self.asks_for_a_password()), "holds password hashes"),
+            (self.files.get(KEY_PLACE), "is the private key"),
+        ];
+        for (file, what) in secrets {
+            if let Some((path, _)) = file.filter(|(path, _)| all_can_read(path)) {
+                let path = path.display();
+                warnings.push(format!(
+                    "{path} {what} and can be read by every user of this machine: `chmod o-r {path}`"
+                ));
+            }
+        }
+        let beyond = !address.ip().to_canonical().is_loopback();
+        if beyond && self.asks_for_a_password() && !self.speaks_tls() {
+            warnings.push(
+                "names and passwords cross the network unencrypted: add tls_server_config to the web \
+                 configuration, or listen at 127.0.0.1"
+                    .to_owned(),
+            );
+        }
+        warnings
+    }
+
     /// What protects this one and not the next.
     fn gives_up(&self, next: &Self) -> Option<&'static str> {
         let tls = self.speaks_tls() && !next.speaks_tls();
@@ -120,6 +144,20 @@ impl WebConfig {
     #[must_use]
     pub fn speaks_tls(&self) -> bool {
         self.tls.is_some()
+    }
+}
+
+/// Whether every user of the machine may read a file, as far as its own mode says.
+fn all_can_read(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        path.metadata().is_ok_and(|facts| facts.permissions().mode() & 0o004 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
     }
 }
 
@@ -263,13 +301,17 @@ fn server_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, We
         let path = path.to_owned();
         move |why: String| WebConfigError::Pem { path, what, why }
     };
-    let chain = CertificateDer::pem_file_iter(certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+    let pem = |path: &Path, what| {
+        let read = input::bytes(path, input::CERTIFICATE);
+        read.map_err(|error| wrong(path, what)(error.reason.to_string()))
+    };
+    let chain = CertificateDer::pem_slice_iter(&pem(certificate, "cert_file")?)
+        .collect::<Result<Vec<_>, _>>()
         .map_err(|error| wrong(certificate, "cert_file")(format!("{error}; it takes PEM")))?;
     if chain.is_empty() {
         return Err(wrong(certificate, "cert_file")("it holds no certificate in PEM".to_owned()));
     }
-    let private = PrivateKeyDer::from_pem_file(key)
+    let private = PrivateKeyDer::from_pem_slice(&pem(key, "key_file")?)
         .map_err(|error| wrong(key, "key_file")(format!("{error}; it takes PEM")))?;
     let refused = |error: rustls::Error| {
         let why = format!("{error}; do certificate and key belong together?");

@@ -153,7 +153,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
                 let show = format!("halfpower profile show {}", profile.id);
                 format!("saved: `{}`", output::saved_by(&show))
             }
-            None => "not saved (--no-save)".to_owned(),
+            None => "not saved".to_owned(),
         };
         return Err(interrupted(format!(
             "the profile is that of the {count} trials that had finished, {kept}"

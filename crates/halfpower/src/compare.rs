@@ -108,10 +108,15 @@ fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
 
 /// The trace in a file, where it is one: no document begins like it.
 fn trace(name: &str) -> anyhow::Result<Option<Source>> {
-    let Ok(text) = std::fs::read_to_string(name) else { return Ok(None) };
-    if text.trim_start().starts_with(['{', '[']) || fio_results::trials(&text).is_some() {
+    let path = Path::new(name);
+    if !path.is_file() {
         return Ok(None);
     }
+    let head = input::text_if_known(path, input::DOCUMENT, |_| false)?;
+    if head.trim_start().starts_with(['{', '[']) || fio_results::trials(&head).is_some() {
+        return Ok(None);
+    }
+    let text = input::text(path, input::TRIAL_LINES)?;
     let lines = report::read_trace(&text)
         .map_err(|error| usage(format!("{} is no document, and {error}", quoted(name))))?;
     Ok(Some(Source::Trace(name.to_owned(), hex_digest(&text), lines)))

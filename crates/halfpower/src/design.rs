@@ -171,8 +171,7 @@ impl DesignArgs {
 pub(crate) fn design(arguments: &DesignArgs) -> anyhow::Result<Verdict> {
     let need = arguments.need()?;
     let file = arguments.prices.display().to_string();
-    let text = std::fs::read_to_string(&arguments.prices)
-        .with_context(|| format!("cannot read the price list {file}"))?;
+    let text = input::text(&arguments.prices, input::PRICES).context("the price list")?;
     let list = parse(&text).map_err(|error| usage(format!("{file}, {error}")))?;
     let keeping = &arguments.view.keeping;
     let market = Market::new(list, |id| {

@@ -12,7 +12,7 @@ use crate::output::{self, Verdict};
 use crate::recordings;
 use crate::run_args::RunArgs;
 use crate::shared::{self, SharedArgs};
-use crate::store_args::{NOT_SAVED, SaveArgs};
+use crate::store_args::{SaveArgs, warn_not_saved};
 use crate::values::percent;
 use anyhow::Context;
 use clap::Args;
@@ -93,19 +93,23 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let profiles = arguments.save.keeping.profiles_for_devices(arguments.profile.as_deref())?;
     let mut store = arguments.save.store()?;
     let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
-    let (mut observations, interrupted, fresh) = observations(arguments, simulated, stop)?;
+    let (mut observations, interrupted, fresh) =
+        observations(arguments, simulated, store.is_some(), stop)?;
     if let Some(recorded) = &arguments.recorded {
         set_reuse(&mut observations, recorded)?;
     }
     let (mut diagnoses, mut rows) = (Vec::new(), format!("{}\n", report::DIAGNOSIS_CSV_HEADER));
     for observation in &observations {
         let diagnosis = profiles.diagnose(observation, VERSION, false);
-        if let Some(store) = &mut store {
-            // What was recorded is saved already, and what was read is not to be.
-            if simulated {
-                store.add_document(observation).context(NOT_SAVED)?;
-            }
-            store.add_document(&diagnosis).context(NOT_SAVED)?;
+        // What was recorded is saved already, and what was read is not to be.
+        let made_here = simulated.then_some(observation);
+        if let Some(open) = &mut store
+            && let Err(error) = made_here
+                .map_or(Ok(()), |observation| open.add_document(observation))
+                .and_then(|()| open.add_document(&diagnosis))
+        {
+            warn_not_saved(&error);
+            store = None;
         }
         let table = report::diagnosis_csv(&diagnosis);
         rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));
@@ -153,6 +157,7 @@ fn set_reuse(observations: &mut [Observation], recorded: &Replay) -> anyhow::Res
 fn observations(
     arguments: &DiagnoseArgs,
     simulated: bool,
+    saves: bool,
     stop: &StopFlag,
 ) -> anyhow::Result<(Vec<Observation>, bool, bool)> {
     arguments.sampling.check_length(arguments.length)?;
@@ -169,7 +174,8 @@ fn observations(
         return Ok((observations, false, false));
     }
     let source = arguments.sampling.source(&arguments.sources, false)?;
-    let recorder = observing::recorder(arguments.save.store()?, source.host());
+    let store = if saves { arguments.save.store()? } else { None };
+    let (recorder, _) = observing::recorder(store, source.host());
     let recorded = arguments.sampling.record(source, recorder, arguments.length, stop)?;
     Ok((vec![recorded.observation], recorded.interrupted, true))
 }

@@ -8,7 +8,6 @@ use model::Demerit;
 use record::{DRIVE_SCHEMA, DriveTruth, OpKind};
 use session::VERSION;
 use simdisk::{SimKind, SimSpec, read_services, serve_again};
-use std::io::Read;
 
 /// Demerit beyond which the simulated drive is not the real one.
 const DEMERIT_MAX: f64 = 0.1;
@@ -36,17 +35,8 @@ pub(crate) fn drive(arguments: &DriveArgs) -> anyhow::Result<Verdict> {
     let SimKind::Extracted(drive) = spec.kind else {
         return Err(usage(format!("{} is no file of parameters (.parv)", arguments.drive)));
     };
-    let mut text = String::new();
-    let read = match arguments.trace.as_str() {
-        "-" => std::io::stdin().lock().read_to_string(&mut text),
-        path => std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text)),
-    };
-    read.with_context(|| {
-        format!(
-            "cannot read {}; one that ends in .gz: zcat FILE | halfpower drive ... -",
-            arguments.trace
-        )
-    })?;
+    let text = input::text(arguments.trace.as_ref(), input::SERVICE_TRACE)
+        .context("the trace; if it ends in .gz, use zcat FILE | halfpower drive ... -")?;
     let wrong = |why: String| usage(format!("{}: {why}", arguments.trace));
     let requests = read_services(&text).map_err(wrong)?;
     if requests.is_empty() {

@@ -1,5 +1,6 @@
 //! From an error to the exit code of the program's contract.
 
+use prometheus::ClientError;
 use report::PngError;
 pub(crate) use session::INTERRUPTED;
 use session::{NO_RESULT, SessionError, USAGE};
@@ -20,12 +21,19 @@ pub(crate) fn interrupted(text: impl Into<String>) -> anyhow::Error {
 
 /// The exit code of an error: 2 usage, 3 refused for safety, 4 no result, 130 interrupted.
 pub(crate) fn exit_code(error: &anyhow::Error) -> u8 {
+    // Whatever has become of the error of the read on its way.
+    if input::was_interrupted() {
+        return INTERRUPTED;
+    }
     for cause in error.chain() {
         if let Some(host) = cause.downcast_ref::<TargetError>() {
             return host.exit_code();
         }
         if let Some(session) = cause.downcast_ref::<SessionError>() {
             return session.exit_code();
+        }
+        if matches!(cause.downcast_ref(), Some(ClientError::Interrupted)) {
+            return INTERRUPTED;
         }
         if cause.is::<BuildError>()
             || cause.is::<SpecError>()

@@ -12,6 +12,7 @@ use ::record::{Trial, quoted, shell_word};
 use anyhow::Context;
 use fio::{FileKind, FioError, Run, Section, Setting};
 use session::StopFlag;
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use target::OutputFile;
@@ -221,10 +222,11 @@ fn together(asked: &Asked, mut group: Vec<(Section, Run)>) -> anyhow::Result<Pla
             .map_err(|_| usage("a word of a job has a NUL in it; leave that out"))?;
         words.extend(["--beside".to_owned(), text]);
     }
-    let arguments = RunArgs::read(words.iter().map(String::as_str)).map_err(|why| {
+    let mut arguments = RunArgs::read(words.iter().map(String::as_str)).map_err(|why| {
         let (section, job) = &group[0];
         usage(format!("{}: the job {:?}: {why}", section.place, job.name))
     })?;
+    arguments.inputs = asked.files.iter().map(PathBuf::from).collect();
     Ok(Planned { jobs: group.into_iter().map(|(_, job)| job).collect(), words, arguments })
 }
 
@@ -247,13 +249,18 @@ fn sections(asked: &Asked) -> anyhow::Result<Vec<Section>> {
     let wrong = |error: FioError| usage(error.to_string());
     let mut found = Vec::new();
     for file in &asked.files {
-        let text = std::fs::read_to_string(file).map_err(|error| {
-            usage(format!("cannot read the job file {}: {error}", quoted(file)))
-        })?;
-        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-        let include = |name: &str| {
-            std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string())
+        let room = Cell::new(input::JOB_FILE.bytes_max());
+        let read = |path: &Path| {
+            let text =
+                input::text(path, input::JOB_FILE).map_err(|error| error.reason.to_string())?;
+            let left = room.get().checked_sub(text.len() as u64);
+            room.set(left.ok_or("the job file and all that it includes are larger than 1 MiB")?);
+            Ok::<_, String>(text)
         };
+        let text = read(file.as_ref())
+            .map_err(|why| usage(format!("cannot read the job file {}: {why}", quoted(file))))?;
+        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+        let include = |name: &str| read(&folder.join(name));
         let environment = |name: &str| std::env::var(name).ok();
         let mut jobs = fio::read_file(file, &text, &include, &environment).map_err(wrong)?;
         if !found.is_empty() {

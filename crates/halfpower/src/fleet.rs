@@ -4,7 +4,7 @@
 //! The devices are asked for first, then their counters window by window as the server stores them, so
 //! that memory holds one window of samples whatever the range.
 
-use crate::failure::{interrupted, usage};
+use crate::failure::usage;
 use crate::fleet_devices::{Devices, Span};
 use crate::fleet_profiles;
 use crate::fleet_reader::Reader;
@@ -98,7 +98,7 @@ pub(crate) fn diagnose(
     stop: &StopFlag,
 ) -> anyhow::Result<Verdict> {
     let address = asked.prometheus.as_deref().unwrap_or_default();
-    let client = asked.server.client(address)?;
+    let client = asked.server.client(address, stop)?;
     let span = asked.span()?;
     let profiles = save.keeping.profiles_for_devices(None)?;
     let mut devices = Devices::ask(&client, span)?;
@@ -130,13 +130,11 @@ pub(crate) fn diagnose(
             what: &format!("window {} of {}", window + 1, span.windows),
             waits_for: "",
         });
-        let whole = reader.read(&client, span, window, stop);
-        if !matches!(whole, Ok(true)) {
+        let read = reader.read(&client, span, window);
+        if read.is_err() {
             progress.clear();
         }
-        if !whole? {
-            return Err(interrupted("a fleet is judged when all of its windows are read"));
-        }
+        read?;
         fleet.close(&mut reader.tallies)?;
     }
     progress.clear();
@@ -144,9 +142,7 @@ pub(crate) fn diagnose(
     VERSION.clone_into(&mut found.halfpower_version);
     address.clone_into(&mut found.source);
     let others = fleet_profiles::Asked { client: &client, span, step_s: asked.query_range.step_s };
-    let Some(own) = others.diagnoses(&devices.disks, &profiles, &found.slow, stop)? else {
-        return Err(interrupted("disks were being held against their profiles"));
-    };
+    let own = others.diagnoses(&devices.disks, &profiles, &found.slow)?;
     found.by_profile = own.found;
     let reasons = [
         (

@@ -8,7 +8,7 @@ use prometheus::Client;
 use record::{
     DeviceDiagnosis, Episode, FleetByProfile, FleetDevice, FleetLeftOut, MatchedBy, MatchedProfile,
 };
-use session::{StopFlag, VERSION};
+use session::VERSION;
 
 /// The server that is asked once more, for all counters of these disks.
 pub(crate) struct Asked<'a> {
@@ -25,15 +25,14 @@ pub(crate) struct ByProfile {
 }
 
 impl Asked<'_> {
-    /// Diagnoses every disk whose serial number a profile has; `None` if `stop` was set meanwhile. `slow`
-    /// are those that are slower than their peers.
+    /// Diagnoses every disk whose serial number a profile has. `slow` are those that are slower than
+    /// their peers.
     pub(crate) fn diagnoses(
         &self,
         disks: &[Disk],
         profiles: &ProfileSet,
         slow: &[FleetDevice],
-        stop: &StopFlag,
-    ) -> anyhow::Result<Option<ByProfile>> {
+    ) -> anyhow::Result<ByProfile> {
         let mut all = ByProfile::default();
         for disk in disks {
             let serial = disk.labels.get("serial").map_or("", |serial| serial.trim());
@@ -47,7 +46,7 @@ impl Asked<'_> {
                 step_s: self.step_s,
                 instance: Some(disk.key.instance.clone()),
             };
-            let Some(answers) = self.client.answers(&query, stop)? else { return Ok(None) };
+            let answers = self.client.answers(&query)?;
             match diagnosis(&answers, disk, profiles) {
                 Ok((profile, episode)) => all.found.push(FleetByProfile {
                     labels: disk.labels.clone(),
@@ -65,7 +64,7 @@ impl Asked<'_> {
                 }
             }
         }
-        Ok(Some(all))
+        Ok(all)
     }
 
     /// From the first window in which a disk stood there to the last.

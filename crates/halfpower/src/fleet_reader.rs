@@ -3,9 +3,7 @@
 use crate::fleet_devices::{Disk, Key, Span};
 use ::fleet::{COUNTERS, Scrape, Tally, fold};
 use prometheus::{Client, RawQuery, RawSeries};
-use session::StopFlag;
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 
 /// Reads windows of samples, and folds them as they come.
 pub(crate) struct Reader<'a> {
@@ -41,14 +39,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads one window; whether it was not stopped.
-    pub(crate) fn read(
-        &mut self,
-        client: &Client,
-        span: Span,
-        window: u64,
-        stop: &StopFlag,
-    ) -> anyhow::Result<bool> {
+    /// Reads one window.
+    pub(crate) fn read(&mut self, client: &Client, span: Span, window: u64) -> anyhow::Result<()> {
         self.samples.iter_mut().flatten().for_each(Vec::clear);
         let query = RawQuery {
             begin_ms: i64::try_from(span.window_begin_s(window) * 1000)?,
@@ -64,7 +56,7 @@ impl<'a> Reader<'a> {
             if let (Some(counter), Some(place)) = (counter, place) {
                 samples[place][counter].extend(series.samples);
             }
-            !stop.load(Ordering::Relaxed)
+            true
         })?;
         let unsorted = self.samples.iter_mut().flatten();
         // Of replicas each sends its own part.
@@ -82,6 +74,6 @@ impl<'a> Reader<'a> {
                 tally.clear();
             }
         }
-        Ok(!stop.load(Ordering::Relaxed))
+        Ok(())
     }
 }

@@ -14,8 +14,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use target::Access;
 
-/// How long an agent may be silent where nobody says it: it gives a sign of life each second.
-const AGENT_TIMEOUT: Nanos = Nanos(15_000_000_000);
+/// The shortest time for silence: an agent gives a sign of life each second.
+const AGENT_TIMEOUT_MIN: Nanos = Nanos(2_000_000_000);
 
 /// How long a rank waits in a barrier of MPI: all are told to come at the same time.
 const MEETING_TIME: Duration = Duration::from_secs(10);
@@ -36,7 +36,8 @@ pub(crate) struct HostArgs {
     /// and the machines tell].
     #[arg(long, value_name = "shared|own", value_parser = sharing, help_heading = "Several machines")]
     targets_are: Option<TargetSharing>,
-    /// How long an agent may say nothing before it is given up [default: 15s].
+    /// How long an agent may say nothing before it is given up, from its start on [default: 60s to come up,
+    /// then 15s].
     #[arg(long, value_name = "TIME", help_heading = "Several machines")]
     agent_timeout: Option<Nanos>,
     /// The processes that mpirun or srun started with this command make the load together; number 0
@@ -90,8 +91,8 @@ impl HostArgs {
                 };
             }
         };
-        let silence = self.agent_timeout.unwrap_or(AGENT_TIMEOUT);
-        if silence < Nanos(2_000_000_000) {
+        let silence = self.agent_timeout;
+        if silence.is_some_and(|silence| silence < AGENT_TIMEOUT_MIN) {
             return Err(usage(
                 "--agent-timeout must be at least 2s: a sign of life comes each second",
             ));
@@ -120,7 +121,7 @@ impl HostArgs {
 
     /// The place of this process among those of a launcher, with the barrier of MPI where that is built in.
     fn rank(&self) -> anyhow::Result<Rank> {
-        let rank = Rank::of_environment(self.rendezvous.as_deref())?;
+        let rank = Rank::of_environment(self.rendezvous.as_deref())?.waiting(self.agent_timeout);
         let joined = mpi::join().map_err(|why| SessionError::NoResult(format!("--mpi: {why}")))?;
         let Some(world) = joined else { return Ok(rank) };
         if (world.number, world.of) != (rank.number, rank.of) {

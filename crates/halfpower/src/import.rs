@@ -4,12 +4,12 @@
 //! no files; a Prometheus server is asked here and its answers go the same way. An observation is
 //! kept and printed in short; what it means is `diagnose`'s to say.
 
-use crate::failure::{interrupted, usage};
+use crate::failure::usage;
 use crate::fio_results;
 use crate::output::{self, Verdict};
 use crate::recordings;
 use crate::server_args::ServerArgs;
-use crate::store_args::{NOT_SAVED, SaveArgs};
+use crate::store_args::{SaveArgs, warn_not_saved};
 use crate::values::{one_of, unit};
 use ::import::{Format, Options, RangeQuery, parse_moment, parse_utc_offset};
 use anyhow::Context;
@@ -63,7 +63,7 @@ pub(crate) struct ImportArgs {
 }
 
 pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
-    let files = recordings::files(&arguments.files)?;
+    let files = recordings::files(&arguments.files, arguments.format)?;
     if let Some(trials) = of_fio(&files)? {
         return keep_trials(&trials, arguments);
     }
@@ -87,7 +87,9 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<
         observations.iter().try_for_each(|observation| store.add_document(observation))
     });
     output::print(&text)?;
-    saved.context(NOT_SAVED)?;
+    if let Err(error) = saved {
+        warn_not_saved(&error);
+    }
     Ok(Verdict::of(observations.iter().all(|it| Finding::none_invalid(&it.findings))))
 }
 
@@ -111,7 +113,9 @@ fn keep_trials(trials: &[Trial], arguments: &ImportArgs) -> anyhow::Result<Verdi
     let keep = |trial| store.as_mut().map_or(Ok(()), |store| store.add_document(trial));
     let saved = trials.iter().try_for_each(keep);
     output::print(&text)?;
-    saved.context(NOT_SAVED)?;
+    if let Err(error) = saved {
+        warn_not_saved(&error);
+    }
     Ok(Verdict::of(trials.iter().all(Trial::clean)))
 }
 
@@ -130,11 +134,9 @@ fn from_server(
     arguments: &ImportArgs,
     stop: &StopFlag,
 ) -> anyhow::Result<Vec<Observation>> {
-    let client = arguments.server.client(address)?;
+    let client = arguments.server.client(address, stop)?;
     let query = RangeQuery { instance: arguments.instance.clone(), ..range.clone() };
-    let Some(answers) = client.answers(&query, stop)? else {
-        return Err(interrupted("nothing of it is kept"));
-    };
+    let answers = client.answers(&query)?;
     let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
     let read = ::import::read(&answers, Some(Format::Prometheus), &options(arguments));
     read.with_context(|| format!("cannot import from {address}"))

@@ -58,6 +58,7 @@ mod zones;
 
 use clap::{CommandFactory, FromArgMatches};
 use cli::Verb;
+use signals::Signals;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -79,25 +80,20 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
         output::remark(&problem);
         return ExitCode::from(session::USAGE);
     }
-    let outcome = match fio_runs::asked(std::env::args_os().skip(1)) {
-        Some(asked) => {
-            undo_left_settings();
-            signals::stop_flag(true).and_then(|stop| fio_runs::run(asked, &stop))
-        }
-        None => {
-            let words = cli::Cli::command().get_matches();
-            let arguments = cli::Cli::from_arg_matches(&words).unwrap_or_else(|error| error.exit());
-            if let Ok(Some(file)) = extent::innermost(&words).1.try_get_one::<PathBuf>("db") {
-                output::set_database(file);
+    // Before the command line is read, because some of its values are files.
+    let outcome =
+        Signals::listen().and_then(|signals| match fio_runs::asked(std::env::args_os().skip(1)) {
+            Some(asked) => {
+                undo_left_settings();
+                fio_runs::run(asked, &signals.stop)
             }
-            arguments.extent.set(&words).and_then(|()| outcome(&arguments))
-        }
-    };
+            None => commanded(signals),
+        });
     let code = match outcome {
         Ok(output::Verdict::Clean) => ExitCode::SUCCESS,
         Ok(output::Verdict::NotClean) => ExitCode::from(1),
         Err(error) => {
-            output::remark(&format!("{error:#}"));
+            output::remark(&documents::bounded_message(&format!("{error:#}")));
             ExitCode::from(failure::exit_code(&error))
         }
     };
@@ -113,6 +109,23 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
     code
 }
 
+/// Reads the command line and does what it says.
+fn commanded(signals: Signals) -> anyhow::Result<output::Verdict> {
+    let words = cli::Cli::command().try_get_matches();
+    let read = words.and_then(|words| Ok((cli::Cli::from_arg_matches(&words)?, words)));
+    let (arguments, words) = match read {
+        Ok(read) => read,
+        Err(_) if input::was_interrupted() => {
+            return Err(failure::interrupted("a file of the command line was not read to its end"));
+        }
+        Err(error) => output::end_at_usage(&error),
+    };
+    if let Ok(Some(file)) = extent::innermost(&words).1.try_get_one::<PathBuf>("db") {
+        output::set_database(file);
+    }
+    arguments.extent.set(&words).and_then(|()| outcome(&arguments, signals))
+}
+
 /// The table of commands and flags, from which `--help`, manual pages and completions are made.
 #[must_use]
 pub fn command() -> clap::Command {
@@ -120,11 +133,14 @@ pub fn command() -> clap::Command {
 }
 
 /// What comes of a verb.
-fn outcome(arguments: &cli::Cli) -> anyhow::Result<output::Verdict> {
+fn outcome(arguments: &cli::Cli, signals: Signals) -> anyhow::Result<output::Verdict> {
     undo_left_settings();
     // A screen gives the terminal back first.
-    let second_ends = !matches!(arguments.verb, Verb::Watch(_));
-    signals::stop_flag(second_ends).and_then(|stop| match &arguments.verb {
+    let stop = match arguments.verb {
+        Verb::Watch(_) => signals.with_none_that_ends(),
+        _ => signals.stop,
+    };
+    match &arguments.verb {
         Verb::Check(check) => check::check(check, &stop),
         Verb::Run(run) => run::run(run, &stop),
         Verb::Agent(arguments) => agent::agent(arguments, &stop),
@@ -148,7 +164,7 @@ fn outcome(arguments: &cli::Cli) -> anyhow::Result<output::Verdict> {
         Verb::Twin(arguments) => twin::twin(arguments, &stop),
         Verb::Record(arguments) => record::record(arguments, &stop),
         Verb::Papers(papers) => papers::papers(papers, &stop),
-    })
+    }
 }
 
 /// Puts back the settings that a killed run of this program left changed, and says so.

@@ -2,6 +2,7 @@
 
 use crate::failure::{interrupted, usage};
 use crate::progress::Progress;
+use crate::store_args::warn_not_saved;
 use clap::{Args, builder::BoolishValueParser};
 use kernel::Roots;
 use kernel::live::Selection;
@@ -9,6 +10,8 @@ use observe::{Depth, Recorded, Schedule, Source};
 use record::Nanos;
 use session::{Display, Shown, StopFlag, VERSION};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use store::Store;
 
 /// The shortest interval: below it, times in whole milliseconds say nothing.
@@ -110,9 +113,23 @@ impl SamplingArgs {
     }
 }
 
-/// A recorder that keeps what it records in the database, where there is one.
-pub(crate) fn recorder(mut store: Option<Store>, host: Option<String>) -> Recorder {
-    Recorder::new(VERSION, host, move |observation| {
-        store.as_mut().map_or(Ok(()), |store| Ok(store.add_document(observation)?))
-    })
+/// A recorder that keeps what it records in the database, where there is one, and whether it still does. A
+/// database that takes no more costs what would be saved: a warning says so, and the recording goes on.
+pub(crate) fn recorder(
+    mut store: Option<Store>,
+    host: Option<String>,
+) -> (Recorder, Arc<AtomicBool>) {
+    let kept = Arc::new(AtomicBool::new(store.is_some()));
+    let keeps = Arc::clone(&kept);
+    let recorder = Recorder::new(VERSION, host, move |observation| {
+        if let Some(open) = &mut store
+            && let Err(error) = open.add_document(observation)
+        {
+            warn_not_saved(&error);
+            keeps.store(false, Ordering::Relaxed);
+            store = None;
+        }
+        Ok(())
+    });
+    (recorder, kept)
 }

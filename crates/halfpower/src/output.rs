@@ -6,7 +6,7 @@ use record::Trial;
 use report::{Extent, Story, Style};
 use serde::Serialize;
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, IsTerminal, Read, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 use target::{InUse, LineFile, OutputKind};
@@ -115,6 +115,18 @@ pub(crate) fn remark(text: &str) {
     say(&format!("halfpower: {}", report::escape(text)));
 }
 
+/// Ends the program where the command line cannot be read, or asks for help.
+pub(crate) fn end_at_usage(error: &clap::Error) -> ! {
+    let text = error.to_string();
+    let bounded = ::record::bounded_message(&text);
+    // What is printed on request is printed whole, and in colour on a terminal.
+    if !error.use_stderr() || bounded.len() == text.len() {
+        error.exit();
+    }
+    say(bounded.trim_end());
+    std::process::exit(error.exit_code())
+}
+
 pub(crate) const DOCUMENT: OutputKind =
     OutputKind { flag: "--output", name: "halfpower document", is_in: is_document };
 pub(crate) const FIO_JSON: OutputKind =
@@ -173,7 +185,7 @@ pub(crate) fn append(file: &LineFile, trial: &Trial, comment: &str) -> anyhow::R
 }
 
 fn begins(path: &Path, line: impl AsRef<str>) -> bool {
-    target::first_line(path).is_ok_and(|first| first.trim_end() == line.as_ref())
+    input::first_line(path, input::DOCUMENT).is_ok_and(|first| first.trim_end() == line.as_ref())
 }
 
 /// Whether a file holds a JSON document of this program, whole.
@@ -197,12 +209,8 @@ fn is_fio_json(path: &Path) -> bool {
 /// The JSON object that a file holds.
 fn json_in(path: &Path) -> Option<serde_json::Value> {
     // Whatever is no JSON may be too large to be read.
-    let bytes = |file| BufReader::new(file).bytes().map_while(Result::ok);
-    let first = |file| bytes(file).find(|byte| !byte.is_ascii_whitespace());
-    if File::open(path).ok().and_then(first) != Some(b'{') {
-        return None;
-    }
-    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
+    let begins = |head: &[u8]| input::may_start_with(head, b"{");
+    serde_json::from_slice(&input::bytes_if_known(path, input::DOCUMENT, begins).ok()?).ok()
 }
 
 /// Prints a document: as JSON where that was asked for, as the page of `text` otherwise.

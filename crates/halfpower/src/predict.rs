@@ -165,8 +165,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
             ));
         }
         (Some(file), _) => {
-            let text = std::fs::read_to_string(file)
-                .with_context(|| format!("cannot read the data sheet {}", file.display()))?;
+            let text = input::text(file, input::DATA_SHEET).context("the data sheet")?;
             let (name, sheet) = ::limits::data_sheet::parse(&text)
                 .map_err(|error| usage(format!("{}: {error}", file.display())))?;
             question.by_sheet(name, &sheet)

@@ -12,6 +12,7 @@ use clap::Args;
 use record::Nanos;
 use session::StopFlag;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use target::{InUse, OutputFile};
 
 #[derive(Debug, Args)]
@@ -63,16 +64,17 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
     let source = arguments.observing.source()?;
     let mut in_use = Vec::new();
     if !arguments.save.no_save {
-        in_use.push(InUse::new(arguments.save.keeping.file()?, "the database of results"));
+        let database = arguments.save.keeping.file().ok();
+        in_use.extend(database.map(|file| InUse::new(file, "the database of results")));
     }
     let output = OutputFile::claim(&output::DOCUMENT, arguments.output.as_deref(), &mut in_use)?;
-    let recorder = observing::recorder(arguments.save.store()?, source.host());
+    let (recorder, kept) = observing::recorder(arguments.save.store()?, source.host());
     let recorded = sampling.record(source, recorder, arguments.length, stop)?;
     let observation = &recorded.observation;
     if let Some(output) = output {
         output.finish(&output::json(observation)?)?;
     }
-    let (json, saved) = (arguments.save.json, !arguments.save.no_save);
+    let (json, saved) = (arguments.save.json, kept.load(Ordering::Relaxed));
     output::document(json, observation, || output::page(&report::observation(observation)))?;
     if saved && !json && !output::is_quiet() {
         let next = output::saved_by(&format!("halfpower diagnose {}", observation.id));

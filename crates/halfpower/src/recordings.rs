@@ -7,10 +7,8 @@
 
 use crate::failure::usage;
 use crate::store_args::StoreArgs;
-use anyhow::Context;
+use import::{Format, detect};
 use record::Observation;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use store::LAST;
 
@@ -34,7 +32,7 @@ pub(crate) fn named(
     match words {
         _ if all(Named::Device) => Ok(None),
         _ if all(Named::File) => {
-            let read = import::read_recordings(&files(words)?);
+            let read = import::read_recordings(&files(words, None)?);
             read.map(Some).map_err(|error| usage(error.to_string()))
         }
         [id] => Ok(Some(vec![keeping.existing()?.document(id)?])),
@@ -46,29 +44,46 @@ pub(crate) fn named(
     }
 }
 
+/// The word for standard input.
+const STANDARD_INPUT: &str = "-";
+
 /// How names of Windows' counter logs end.
 const COUNTER_LOG: &str = "blg";
 
 /// Files with their names; `-` is standard input, and what only the system can read comes as text.
-pub(crate) fn files(paths: &[impl AsRef<Path>]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+/// Of what cannot be a recording, where no form is `given`, the first bytes alone are read.
+pub(crate) fn files(
+    paths: &[impl AsRef<Path>],
+    given: Option<Format>,
+) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let named = |path: &Path| {
-        let (name, mut bytes) = (path.display().to_string(), Vec::new());
+        let is_known = |head: &[u8]| given.is_some() || may_be_recording(head, path.is_file());
+        let name = path.display().to_string();
         if path.extension().is_some_and(|end| end.eq_ignore_ascii_case(COUNTER_LOG)) {
             return Ok((name, kernel::counter_log(path).map_err(usage)?.into_bytes()));
         }
-        let read = match path.as_os_str() == "-" {
-            true => std::io::stdin().lock().read_to_end(&mut bytes),
-            false => File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
-        };
-        read.with_context(|| format!("cannot read {name}"))?;
-        Ok((name, bytes))
+        Ok((name, input::bytes_if_known(path, input::RECORDING, is_known)?))
     };
     paths.iter().map(|path| named(path.as_ref())).collect()
+}
+
+/// Words of texts whose disks may come late: a scrape, a log of several tools, a result behind other lines.
+const LATE: [&str; 5] = ["# HELP", "# TYPE", "avg-cpu", "Linux ", "fio version"];
+
+/// Whether first bytes may be those of a recording. A text that is a file is read as a whole, because the form
+/// shows anywhere in it; a pipe, which may have no end, must have a known word in them.
+fn may_be_recording(head: &[u8], is_file: bool) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let is_late = || LATE.iter().any(|word| text.contains(word));
+    detect(head).is_ok() || is_late() || (is_file && import::is_text(head))
 }
 
 /// Whether a word is a file, an id in the database, or anything else, which only a device can be.
 fn kind(word: &str) -> anyhow::Result<Named> {
     let path = Path::new(word);
+    if word == STANDARD_INPUT {
+        return Ok(Named::File);
+    }
     if let Ok(facts) = path.metadata() {
         let is_file = facts.is_file() || target::is_pipe(&facts);
         return Ok(if is_file { Named::File } else { Named::Device });

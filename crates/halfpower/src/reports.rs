@@ -21,8 +21,6 @@ use target::{InUse, OutputFile, OutputKind};
 
 /// The page where nothing else is asked for.
 const DEFAULT_PAGE: &str = "report.html";
-/// The word for documents that another command prints.
-const STANDARD_INPUT: &str = "-";
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -95,13 +93,7 @@ fn documents(arguments: &ReportArgs) -> anyhow::Result<Vec<SavedDocument>> {
     let mut found = Vec::new();
     for word in &arguments.what {
         found.extend(match word.as_str() {
-            STANDARD_INPUT => {
-                let text = std::io::read_to_string(std::io::stdin());
-                library.text(
-                    Path::new("standard input"),
-                    &text.context("cannot read standard input")?,
-                )?
-            }
+            input::STANDARD_INPUT => library.file(Path::new(word))?,
             word => library.named(word, &kinds)?,
         });
     }

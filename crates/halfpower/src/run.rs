@@ -4,8 +4,7 @@ use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
-use crate::store_args::NOT_SAVED;
-use anyhow::Context;
+use crate::store_args::warn_not_saved;
 use plan::{PlannedTrial, Saved, TrialList};
 use record::{Redundancy, Trial, Workload};
 use session::{Beside, CacheState, Driver, End, StopFlag, Targets};
@@ -116,7 +115,9 @@ pub(crate) fn run_into(
     match kept {
         Some(kept) => {
             kept.push(trial);
-            driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
+            if let Some(error) = driver.unsaved() {
+                warn_not_saved(&error);
+            }
         }
         None => {
             let page = |_: &Driver<'_>| output::page_of(report::trial(&trial), saved);
@@ -125,7 +126,7 @@ pub(crate) fn run_into(
     }
     written?;
     if end == End::Interrupted {
-        let saved = if saved { "saved" } else { "not saved (--no-save)" };
+        let saved = if saved { "saved" } else { "not saved" };
         return Err(interrupted(format!("the numbers are of what was measured by then, {saved}")));
     }
     Ok(Verdict::of(clean))

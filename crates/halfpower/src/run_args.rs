@@ -16,7 +16,7 @@ use record::{
 };
 use std::path::PathBuf;
 use std::sync::Arc;
-use target::Access;
+use target::{Access, InUse};
 
 /// Direction and order of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,9 @@ pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     Sizes: k m g are powers of 1024, kB MB GB powers of 1000, KiB MiB GiB powers of\n\
     1024. Times: ns us ms s m h d."))]
 pub(crate) struct RunArgs {
+    /// Files that the command line comes from, such as fio's job files.
+    #[arg(skip)]
+    pub(crate) inputs: Vec<PathBuf>,
     /// Directory (a temporary test file in it), file, block device, or sim:NAME. Several: jobs are
     /// spread over them.
     #[arg(required_unless_present_any = ["list_sim", "show_sim"], value_name = "TARGET")]
@@ -390,7 +393,8 @@ pub(crate) struct ReplayArgs {
 }
 
 pub(crate) fn recording(path: &str) -> Result<Replay, String> {
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let bytes = input::bytes_if_known(path.as_ref(), input::REQUESTS, replay::is_known)
+        .map_err(|error| error.reason.to_string())?;
     let text = String::from_utf8_lossy(&bytes);
     let replay = replay::read(&text).map_err(|error| error.to_string())?;
     Ok(Replay { source: path.to_owned(), ..replay })
@@ -437,8 +441,8 @@ pub(crate) struct SafetyArgs {
 }
 
 impl SafetyArgs {
-    /// What may be done to targets that are written.
-    pub(crate) fn access(&self) -> Access {
-        Access::ReadWrite { overwrite: self.overwrite, destroy: self.destroy_data_on.clone() }
+    /// What may be done to targets that are written; `keep` are files of the command itself.
+    pub(crate) fn access(&self, keep: Vec<InUse>) -> Access {
+        Access::ReadWrite { overwrite: self.overwrite, destroy: self.destroy_data_on.clone(), keep }
     }
 }

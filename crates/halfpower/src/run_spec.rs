@@ -9,7 +9,7 @@ use record::{
 };
 use session::TargetSet;
 use std::path::Path;
-use target::Access;
+use target::{Access, InUse};
 use workload::{Spec, SpecBeside};
 
 /// The most that are in flight in an open loop where the user sets no limit: enough for any
@@ -90,7 +90,7 @@ impl RunArgs {
                 let of_set = self.jobs.beside.iter().zip(&sets.of_beside);
                 let mut of_set = of_set.filter(|(_, set)| **set == number).map(|(job, _)| &job.0);
                 let written = number == 0 && self.writes() || of_set.any(|job| job.writes());
-                (list, if written { self.safety.access() } else { Access::ReadOnly })
+                (list, if written { self.safety.access(self.keep()) } else { Access::ReadOnly })
             })
             .collect()
     }
@@ -220,7 +220,19 @@ impl RunArgs {
     /// Whether anything is written, also before the measured run.
     /// What may be done to targets that the first job writes, or that they are only read.
     pub(crate) fn access(&self) -> Access {
-        if self.writes() { self.safety.access() } else { Access::ReadOnly }
+        if self.writes() { self.safety.access(self.keep()) } else { Access::ReadOnly }
+    }
+
+    /// Files of the command itself, which it must not write as a target.
+    fn keep(&self) -> Vec<InUse> {
+        let jobs = std::iter::once(self).chain(self.jobs.beside.iter().map(|job| &*job.0));
+        let replays = jobs.filter_map(|job| job.replay.replay.as_ref());
+        let replays =
+            replays.map(|replay| InUse::new(&replay.source, "the recording that is replayed"));
+        let inputs =
+            self.inputs.iter().map(|file| InUse::new(file, "the file that describes the load"));
+        let save = &self.results.save.keeping;
+        save.kept().into_iter().chain(replays).chain(inputs).collect()
     }
 
     fn writes(&self) -> bool {

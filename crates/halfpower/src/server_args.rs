@@ -4,7 +4,9 @@ use crate::failure::usage;
 use anyhow::Context;
 use clap::Args;
 use prometheus::Client;
+use session::StopFlag;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServerArgs {
@@ -18,13 +20,14 @@ pub(crate) struct ServerArgs {
 
 impl ServerArgs {
     /// A client of the server at this address.
-    pub(crate) fn client(&self, address: &str) -> anyhow::Result<Client> {
-        let token = self.token_file.as_ref().map(|path| {
-            std::fs::read_to_string(path)
-                .with_context(|| format!("cannot read --token-file {}", path.display()))
-        });
+    pub(crate) fn client(&self, address: &str, stop: &StopFlag) -> anyhow::Result<Client> {
+        let token = self
+            .token_file
+            .as_ref()
+            .map(|path| input::text(path, input::TOKEN).context("--token-file"));
         let token = token.transpose()?;
         Client::new(address, token.as_deref(), &self.header)
+            .map(|client| client.stopping_at(Arc::clone(stop)))
             .map_err(|error| usage(error.to_string()))
     }
 }

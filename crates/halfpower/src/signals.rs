@@ -1,23 +1,43 @@
-//! Ctrl-C and SIGTERM end the trial in progress; a second one ends the program at once.
+//! Ctrl-C and SIGTERM end the trial or the read in progress; a second one ends the program at once.
 
 use anyhow::Context;
 use session::StopFlag;
+use signal_hook::SigId;
 use signal_hook::flag::{register, register_conditional_shutdown};
 use std::sync::Arc;
 
 const CANNOT: &str = "cannot listen for signals";
 
-/// A flag that the first signal sets; where `second_ends`, the next one ends the program at once.
-/// The test file goes with its last handle, so that such an end leaves nothing behind either.
-pub(crate) fn stop_flag(second_ends: bool) -> anyhow::Result<StopFlag> {
-    let stop = StopFlag::default();
-    for signal in kernel::ENDING_SIGNALS {
-        let code = i32::from(crate::failure::INTERRUPTED);
-        if second_ends {
+/// What signals do from now on.
+pub(crate) struct Signals {
+    /// The flag that the first one sets.
+    pub(crate) stop: StopFlag,
+    /// What ends the program at the next one.
+    second: Vec<SigId>,
+}
+
+impl Signals {
+    /// Signals end the program's reads and trials, and a second one the program at once. The test file goes with its
+    /// last handle, so that such an end leaves nothing behind either.
+    pub(crate) fn listen() -> anyhow::Result<Self> {
+        let mut signals = Self { stop: StopFlag::default(), second: Vec::new() };
+        for signal in kernel::ENDING_SIGNALS {
+            let code = i32::from(crate::failure::INTERRUPTED);
+            let stop = || Arc::clone(&signals.stop);
             // It must be registered first, to see the flag as the last signal left it.
-            register_conditional_shutdown(signal, code, Arc::clone(&stop)).context(CANNOT)?;
+            let second = register_conditional_shutdown(signal, code, stop()).context(CANNOT)?;
+            register(signal, stop()).context(CANNOT)?;
+            signals.second.push(second);
         }
-        register(signal, Arc::clone(&stop)).context(CANNOT)?;
+        input::stop_at(Arc::clone(&signals.stop));
+        Ok(signals)
     }
-    Ok(stop)
+
+    /// The flag alone: no further signal ends the program.
+    pub(crate) fn with_none_that_ends(self) -> StopFlag {
+        for second in self.second {
+            signal_hook::low_level::unregister(second);
+        }
+        self.stop
+    }
 }

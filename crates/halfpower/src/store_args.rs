@@ -10,6 +10,7 @@ use serde::Serialize;
 use session::Driver;
 use std::path::{Path, PathBuf};
 use store::{Document, DocumentRow, Store, StoreError};
+use target::InUse;
 
 /// Names the database where `--db` does not.
 const DB_VARIABLE: &str = "HALFPOWER_DB";
@@ -17,9 +18,6 @@ const DB_VARIABLE: &str = "HALFPOWER_DB";
 /// Latest profiles that are looked at for one that fits: reading thousands of them takes longer than
 /// an answer may.
 const LATEST_PROFILES: usize = 200;
-
-/// What is said, with the reason, where the page is shown but the database takes no more.
-pub(crate) const NOT_SAVED: &str = "the result was printed, but not saved";
 
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
@@ -38,10 +36,16 @@ impl StoreArgs {
         named.map_or_else(Store::default_path, Ok)
     }
 
+    /// The files of the database, as ones that nothing else may write.
+    pub(crate) fn kept(&self) -> Vec<InUse> {
+        let files = self.file().map(|path| Store::files_at(&path)).into_iter().flatten();
+        files.map(|path| InUse::new(path, "the database of results")).collect()
+    }
+
     /// The database, made where it is missing.
     pub(crate) fn open(&self) -> anyhow::Result<Store> {
         let opened = self.file().and_then(|path| Store::open(&path));
-        opened.context("results cannot be saved (--no-save goes without)")
+        opened.context("cannot save results")
     }
 
     /// The database, which must exist.
@@ -55,14 +59,20 @@ impl StoreArgs {
     }
 
     /// The profiles that devices are compared with: the one of the id, which stands for every device,
-    /// else the latest ones of the database, where there is one.
+    /// else the latest ones of the database, where there is one that can be read.
     pub(crate) fn profiles_for_devices(&self, id: Option<&str>) -> anyhow::Result<ProfileSet> {
         if let Some(id) = id {
             return Ok(ProfileSet::chosen(self.profile(id)?));
         }
         match self.file() {
             Err(StoreError::NoDefaultPath) => Ok(ProfileSet::default()),
-            file => Ok(ProfileSet::saved(latest_profiles(&file?)?)),
+            file => match latest_profiles(&file?) {
+                Err(error) if !error.is_wrong_file() => {
+                    output::remark(&format!("no saved profile is compared with: {error}"));
+                    Ok(ProfileSet::default())
+                }
+                profiles => Ok(ProfileSet::saved(profiles?)),
+            },
         }
     }
 
@@ -107,6 +117,11 @@ impl ViewArgs {
     }
 }
 
+/// Says on standard error that a result is not in the database, why, and what to do.
+pub(crate) fn warn_not_saved(error: &StoreError) {
+    output::remark(&format!("not saved: {error}"));
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct SaveArgs {
     /// Print the document as JSON.
@@ -129,13 +144,26 @@ pub(crate) struct ResultArgs {
 }
 
 impl SaveArgs {
-    /// The database, unless nothing is to be saved.
+    /// The database, unless nothing is to be saved. Where it cannot be opened, a warning says so before
+    /// anything is measured, and the result is printed only.
+    ///
+    /// # Errors
+    /// If the file is of another kind or version: the command names the wrong one.
     pub(crate) fn store(&self) -> anyhow::Result<Option<Store>> {
-        (!self.no_save).then(|| self.keeping.open()).transpose()
+        if self.no_save {
+            return Ok(None);
+        }
+        match self.keeping.file().and_then(|path| Store::open(&path)) {
+            Err(error) if !error.is_wrong_file() => {
+                warn_not_saved(&error);
+                Ok(None)
+            }
+            opened => Ok(Some(opened.context("cannot save results (--no-save goes without)")?)),
+        }
     }
 
-    /// Prints a document that was given to the driver's store. What was measured is shown in any
-    /// case, also where it could not be saved.
+    /// Prints a document that was given to the driver's store. A result that could not be saved is as
+    /// good as one that was: a warning says so, and the exit code is that of the result.
     pub(crate) fn show(
         &self,
         driver: &mut Driver<'_>,
@@ -144,7 +172,9 @@ impl SaveArgs {
         page: impl FnOnce(&Driver<'_>) -> String,
     ) -> anyhow::Result<Verdict> {
         output::document(self.json, document, || page(driver))?;
-        driver.unsaved().map_or(Ok(()), Err).context(NOT_SAVED)?;
+        if let Some(error) = driver.unsaved() {
+            warn_not_saved(&error);
+        }
         Ok(Verdict::of(Finding::none_invalid(findings)))
     }
 }

@@ -17,11 +17,12 @@ use crate::store_args::{ResultArgs, SaveArgs};
 use ::workload::{Design, PRESETS, preset};
 use anyhow::Context;
 use clap::Args;
-use record::{Experiment, Trial, quoted};
+use record::{Experiment, Trial};
 use session::experiment::{
     Line, Maxima, OpenedDesign, ReadLine, ReadyLine, rounding_findings, set_rates,
 };
 use session::{Driver, End, Opener, StopFlag, Targets};
+use target::{Access, InUse};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -87,6 +88,15 @@ pub(crate) struct SweepArgs {
     safety: SafetyArgs,
 }
 
+impl SweepArgs {
+    /// What may be done to targets that are written.
+    fn access(&self) -> Access {
+        let mut keep = self.results.save.keeping.kept();
+        keep.extend(self.design.iter().map(|design| InUse::new(design, "the design")));
+        self.safety.access(keep)
+    }
+}
+
 pub(crate) fn sweep(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     if arguments.list {
         return list_presets();
@@ -95,7 +105,7 @@ pub(crate) fn sweep(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Ve
         let save = &arguments.results.save;
         return save.keeping.print_all(save.json, report::experiment_list_text);
     }
-    if let Some(verdict) = arguments.hosts.take_part(stop, arguments.safety.access())? {
+    if let Some(verdict) = arguments.hosts.take_part(stop, arguments.access())? {
         return Ok(verdict);
     }
     match &arguments.resume {
@@ -113,8 +123,7 @@ fn list_presets() -> anyhow::Result<Verdict> {
 fn design(arguments: &SweepArgs) -> anyhow::Result<Design> {
     let name = arguments.design.as_deref().unwrap_or_default();
     let mut design = if name.ends_with(".toml") || name.contains(std::path::is_separator) {
-        let text = std::fs::read_to_string(name)
-            .with_context(|| format!("cannot read the design {}", quoted(name)))?;
+        let text = input::text(name.as_ref(), input::DESIGN).context("the design")?;
         Design::parse(name, &text)?
     } else {
         preset(name)?
@@ -201,7 +210,7 @@ fn open(
             "nothing is written first: a simulated drive has its state by its key preconditioned=",
         );
     }
-    Ok(OpenedDesign::open(design, targets, &arguments.safety.access(), &read_line, opener)?)
+    Ok(OpenedDesign::open(design, targets, &arguments.access(), &read_line, opener)?)
 }
 
 /// A line of a design, read by the parser of `run`.
@@ -297,7 +306,7 @@ fn run(
                 let resume = format!("halfpower sweep --resume {}", experiment.id);
                 format!("`{}` runs the rest", output::saved_by(&resume))
             }
-            None => "they are not saved (--no-save)".to_owned(),
+            None => "they are not saved, so --resume cannot run the rest".to_owned(),
         };
         return Err(interrupted(format!("{done} of {total} trials had finished, {kept}")));
     }

@@ -12,7 +12,6 @@ use crate::run_args::{RunArgs, SafetyArgs, first_given};
 use crate::store_args::SaveArgs;
 use crate::values::{cache, engine};
 use ::diagnose::observed_load;
-use anyhow::Context;
 use clap::Args;
 use model::CountedLoad;
 use plan::{PlannedTrial, TrialList};
@@ -23,6 +22,7 @@ use replay::ReplayError;
 use session::{Beside, Driver, End, StopFlag, Targets, ThisMachine, VERSION};
 use std::path::Path;
 use std::sync::Arc;
+use target::InUse;
 use workload::Spec;
 
 #[derive(Debug, Args)]
@@ -67,6 +67,15 @@ pub(crate) struct TwinArgs {
     save: SaveArgs,
     #[command(flatten, next_help_heading = "Safety")]
     safety: SafetyArgs,
+}
+
+impl TwinArgs {
+    /// Files of the command itself, which it must not write as a target.
+    fn keep(&self) -> Vec<InUse> {
+        let mut keep = self.save.keeping.kept();
+        keep.push(InUse::new(&self.source, "the recording that its twin is compared with"));
+        keep
+    }
 }
 
 pub(crate) fn twin(arguments: &TwinArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
@@ -128,7 +137,7 @@ fn recorded(arguments: &TwinArgs) -> anyhow::Result<Option<Replay>> {
     if !path.is_file() {
         return Ok(None);
     }
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = input::bytes_if_known(path, input::REQUESTS, replay::is_known)?;
     let known = |why: ReplayError| match why {
         // Another tool's counters, perhaps.
         ReplayError::Unknown(_) => Ok(None),
@@ -233,7 +242,11 @@ fn run(
         }
         None => {
             let writes = first.all().any(|(_, job)| job.asked.writes());
-            let access = if writes { arguments.safety.access() } else { target::Access::ReadOnly };
+            let access = if writes {
+                arguments.safety.access(arguments.keep())
+            } else {
+                target::Access::ReadOnly
+            };
             let sets = [(vec![target.to_owned()], access)];
             let (targets, workload) =
                 session::open_for_run(first, &sets, Beside::default(), &ThisMachine)?;

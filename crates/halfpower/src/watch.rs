@@ -5,18 +5,18 @@
 
 use crate::failure::{interrupted, usage};
 use crate::followed_profiles::FollowedProfiles;
-use crate::observing::{ObservingArgs, recorder};
+use crate::observing::{ObservingArgs, Recorder};
 use crate::output::{self, Verdict};
 use crate::store_args::StoreArgs;
 use crate::values::one_of;
 use clap::Args;
-use exporter::{Published, Server, Snapshot, WebConfig};
+use exporter::{HostNames, Published, Server, Snapshot, WebConfig};
 use live::{Judge, Lines, Screen};
 use observe::{Pace, Source};
 use report::SortBy;
 use session::{SessionError, StopFlag, VERSION};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -66,6 +66,10 @@ pub(crate) struct ExportingArgs {
     /// Listen at an address that other machines can reach, too.
     #[arg(long, requires = "listen", help_heading = "As an exporter")]
     pub(crate) listen_beyond_loopback: bool,
+    /// Answer requests for this name too; once for each. Addresses, localhost and the machine's own names are
+    /// always answered.
+    #[arg(long, value_name = "NAME", requires = "listen", help_heading = "As an exporter")]
+    pub(crate) allow_host: Vec<String>,
     /// Certificate and passwords: a web configuration file of Prometheus.
     #[arg(long, value_name = "FILE", requires = "listen", help_heading = "As an exporter")]
     pub(crate) web_config: Option<PathBuf>,
@@ -101,7 +105,11 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Ve
     if lines || !live::terminal_is_there() {
         return print_lines(arguments, source, judge, stop);
     }
-    let record = |host| Ok(recorder(Some(arguments.keeping.open()?), host));
+    // A recording from the screen is for the database alone: where it takes no more, the recording ends.
+    let record = |host| {
+        let mut store = arguments.keeping.open()?;
+        Ok(Recorder::new(VERSION, host, move |it| Ok(store.add_document(it)?)))
+    };
     let screen = Screen::new(
         judge,
         source,
@@ -167,6 +175,13 @@ impl ExportingArgs {
         };
         Ok(Some((Server::listen(address)?, config)))
     }
+
+    /// By which names this machine may be asked.
+    fn names(&self) -> HostNames {
+        let text = |path: &str| kernel::read::text(Path::new(path)).unwrap_or_default();
+        let (hosts, resolver) = (text("/etc/hosts"), text("/etc/resolv.conf"));
+        HostNames::new(&kernel::host_name(), &hosts, &resolver, &self.allow_host)
+    }
 }
 
 /// Samples, and serves the figures, until a signal comes.
@@ -180,6 +195,9 @@ fn serve(
     let interval = arguments.observing.sampling.interval;
     let scheme = if config.speaks_tls() { "https" } else { "http" };
     let open = arguments.exporting.listen_beyond_loopback && !config.asks_for_a_password();
+    for warning in config.warnings(server.address()) {
+        output::remark(&format!("warning: {warning}"));
+    }
     if !output::is_quiet() {
         output::remark(&format!("metrics at {scheme}://{}/metrics", server.address()));
         if open {
@@ -187,7 +205,11 @@ fn serve(
         }
     }
     let published = Arc::new(Published::new(VERSION, interval));
-    let _serving = server.start(config, Arc::clone(&published), output::remark)?;
+    let _serving = server.start(
+        (config, arguments.exporting.names()),
+        Arc::clone(&published),
+        output::remark,
+    )?;
     let mut pace = Pace::new(interval);
     while pace.wait(stop) {
         if let Some(profiles) = followed.as_ref().and_then(FollowedProfiles::changed) {

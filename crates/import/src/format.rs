@@ -147,6 +147,14 @@ pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
     detect_text(&decode::text(bytes))
 }
 
+/// Whether these first bytes are of a text, in any encoding that is read.
+#[must_use]
+pub fn is_text(head: &[u8]) -> bool {
+    let text = decode::text(head);
+    let odd = |letter: char| letter.is_control() && !letter.is_whitespace() && letter != '\u{1b}';
+    !text.is_empty() && !text.contains(odd)
+}
+
 /// What a text is.
 pub(crate) fn detect_text(text: &str) -> Result<Format, ImportError> {
     let has = |word: &str| text.contains(word);

@@ -49,7 +49,7 @@ mod sysstat_json;
 mod table;
 
 pub use error::ImportError;
-pub use format::{Format, detect};
+pub use format::{Format, detect, is_text};
 pub use moment::{parse_moment, parse_utc_offset};
 pub use prometheus::{RangeQuery, matcher, range_target};
 
@@ -167,11 +167,8 @@ fn read_texts(
 ///
 /// # Errors
 /// As [`read_files`]; also if several files hold several recordings.
-pub fn read_recordings(
-    files: &[(String, Vec<u8>)],
-    options: &Options,
-) -> Result<Vec<Observation>, ImportError> {
-    let read = read_files(files, None, options)?;
+pub fn read_recordings(files: &[(String, Vec<u8>)]) -> Result<Vec<Observation>, ImportError> {
+    let read = read_files(files, None, &Options::default())?;
     if files.len() > 1 && read.len() > 1 {
         let of = |one: &Observation| {
             format!("{} of {}", one.source, one.host.as_deref().unwrap_or("an unnamed machine"))

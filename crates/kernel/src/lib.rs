@@ -35,7 +35,9 @@ pub use activity::{Activity, device_in_flight_activity};
 pub use capabilities::capabilities;
 pub use error::{KernelError, system_words};
 #[cfg(target_os = "linux")]
-pub use linux::unsafe_calls::{PerfEventAttributes, checked, own_descriptor, perf_event_open};
+pub use linux::unsafe_calls::{
+    PerfEventAttributes, checked, own_descriptor, perf_event_open, require_block_device,
+};
 #[cfg(target_os = "linux")]
 pub use linux::{mounts, process};
 pub use platform::capabilities::disk_of;

@@ -59,7 +59,7 @@ impl Roots {
 
 /// The trimmed text of a small file; `None` where it is missing, unreadable or empty.
 pub fn text(path: &Path) -> Option<String> {
-    let bytes = fs::read(path).ok()?;
+    let bytes = input::kernel_bytes(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let trimmed = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!trimmed.is_empty()).then(|| trimmed.to_owned())

@@ -71,6 +71,9 @@ fn chunk(column: &Column, written: &Written) -> Struct {
     Struct::default().i64(2, at).inner(3, facts)
 }
 
+/// Largest footer that is read: of thousands of row groups, and no more than the memory of any machine.
+const FOOTER_BYTES_MAX: u64 = 64 << 20;
+
 /// The footer of a file with these row groups, in its own bytes.
 pub(crate) fn footer(
     columns: &[Column],
@@ -112,7 +115,8 @@ pub fn read_footer(file: &mut (impl Read + Seek)) -> Result<Vec<u8>> {
     file.read_exact(&mut tail)?;
     let ([a, b, c, d], magic) = ([tail[0], tail[1], tail[2], tail[3]], &tail[4..]);
     let bytes = u64::from(u32::from_le_bytes([a, b, c, d]));
-    let at = tail_at.checked_sub(bytes).filter(|_| magic == MAGIC).ok_or_else(no_parquet)?;
+    let at = tail_at.checked_sub(bytes).filter(|_| magic == MAGIC && bytes <= FOOTER_BYTES_MAX);
+    let at = at.ok_or_else(no_parquet)?;
     file.seek(SeekFrom::Start(at))?;
     let mut footer = vec![0; bytes as usize];
     file.read_exact(&mut footer)?;

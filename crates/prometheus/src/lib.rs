@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod crc32c;
+mod exchange;
 mod range;
 mod remote_read;
 
@@ -13,19 +14,26 @@ pub use crc32c::crc32c;
 pub use range::parse_range;
 pub use remote_read::{RawQuery, RawSeries};
 
+use exchange::{End, Parts};
 use import::RangeQuery;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use ureq::Body;
 use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
-use ureq::http::{HeaderName, HeaderValue, Uri};
+use ureq::http::{HeaderName, HeaderValue, Response, Uri};
 use ureq::tls::{RootCerts, TlsConfig};
 
 /// How long a server may take to be reached.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long it may be silent: Prometheus itself gives a query two minutes.
 const SILENCE: Duration = Duration::from_secs(130);
-/// Largest answer that is read.
-const BODY_BYTES: u64 = 1 << 30;
+/// How long an answer may take as a whole.
+const ANSWER: Duration = Duration::from_secs(5 * 60);
+/// The same of a stream of samples, which are those of a whole fleet.
+const STREAM: Duration = Duration::from_secs(60 * 60);
+/// Largest answer that is read. A server gives 11,000 points of a series, of some 30 bytes each.
+const BODY_BYTES: u64 = 96 << 20;
 
 /// Why a server could not be asked.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +45,9 @@ pub enum ClientError {
     /// A header or a token cannot be sent.
     #[error("{0}")]
     Header(String),
+    /// It was asked to stop while it waited.
+    #[error("interrupted: the server's answer was not awaited, nothing of it is kept")]
+    Interrupted,
     /// The server did not answer as a Prometheus server does.
     #[error("cannot fetch {path} from {authority}: {why}")]
     Fetch {
@@ -57,6 +68,8 @@ pub struct Client {
     /// What stands before the path of every resource.
     prefix: String,
     headers: Vec<(HeaderName, HeaderValue)>,
+    /// Ends every wait.
+    stop: Arc<AtomicBool>,
 }
 
 impl Client {
@@ -109,46 +122,36 @@ impl Client {
             authority: authority.to_string(),
             prefix: uri.path().trim_end_matches('/').to_owned(),
             headers: sent,
+            stop: Arc::default(),
         })
     }
 
-    /// The answers to a query; `None` if `stop` was set meanwhile.
+    /// The same, which waits no longer once this flag is set.
+    #[must_use]
+    pub fn stopping_at(self, stop: Arc<AtomicBool>) -> Self {
+        Self { stop, ..self }
+    }
+
+    /// The answers to a query.
     ///
     /// # Errors
-    /// If one of them cannot be fetched.
-    pub fn answers(
-        &self,
-        query: &RangeQuery,
-        stop: &AtomicBool,
-    ) -> Result<Option<Vec<Vec<u8>>>, ClientError> {
-        let mut answers = Vec::new();
-        for target in query.targets() {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(None);
-            }
-            answers.push(self.get(&target)?);
-        }
-        Ok(Some(answers))
+    /// As [`Self::get`] of the first that fails.
+    pub fn answers(&self, query: &RangeQuery) -> Result<Vec<Vec<u8>>, ClientError> {
+        query.targets().iter().map(|target| self.get(target)).collect()
     }
 
     /// Reads samples as the server stores them, series by series and each in parts; ends early where
     /// `each` says so by `false`.
     ///
     /// # Errors
-    /// If the server cannot do that, or its answer is none.
+    /// If the server cannot do that, its answer is none, or the flag was set.
     pub fn raw(
         &self,
         query: &RawQuery,
         each: impl FnMut(RawSeries) -> bool,
     ) -> Result<(), ClientError> {
         let path = "/api/v1/read";
-        let failed = |why: String| ClientError::Fetch {
-            path: format!("{}{path}", self.prefix),
-            authority: self.authority.clone(),
-            why,
-        };
-        let url = format!("{}://{}{}{path}", self.scheme, self.authority, self.prefix);
-        let mut request = self.agent.post(url);
+        let mut request = self.agent.post(self.url(path));
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
@@ -156,66 +159,103 @@ impl Client {
             .header(CONTENT_TYPE, "application/x-protobuf")
             .header("Content-Encoding", "snappy")
             .header("X-Prometheus-Remote-Read-Version", "0.1.0");
-        let mut response = request
-            .send(remote_read::request(query).as_slice())
-            .map_err(|error| failed(explained(&error)))?;
-        let status = response.status().as_u16();
-        if status != 200 {
-            let hint = match status {
-                401 | 403 => "; it wants to know who asks: --token-file or --header",
-                404 | 405 | 501 => {
-                    "; a fleet is read by Prometheus' remote read, which this server does not have"
-                }
-                _ => "",
-            };
-            return Err(failed(format!("the server answered with status {status}{hint}")));
-        }
-        let streamed = response
-            .headers()
-            .get(CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok())
-            .is_some_and(|kind| kind.contains("x-streamed-protobuf"));
-        if !streamed {
-            return Err(failed(
-                "the server does not stream chunks: Prometheus does from 2.13 on".to_owned(),
-            ));
-        }
-        let body = response.body_mut().with_config().limit(u64::MAX).reader();
-        remote_read::read_frames(query, body, each).map_err(failed)
+        let query = query.clone();
+        let read = move |parts: &Parts<RawSeries>| {
+            let response = request.send(remote_read::request(&query).as_slice());
+            let mut response = response.map_err(|error| explained(&error))?;
+            refuse_other_than_streams(&response)?;
+            let body = response.body_mut().with_config().limit(u64::MAX).reader();
+            remote_read::read_frames(&query, body, |series| parts.put(series))
+        };
+        self.exchange(path, read, each, STREAM)
     }
 
     /// Fetches a resource. A refusal in JSON is an answer: its reader knows why.
     ///
     /// # Errors
-    /// If there is no such answer.
+    /// If there is no such answer, or the flag was set.
     pub fn get(&self, target: &str) -> Result<Vec<u8>, ClientError> {
-        let path = target.split_once('?').map_or(target, |(path, _)| path);
-        let failed = |why: String| ClientError::Fetch {
-            path: format!("{}{path}", self.prefix),
-            authority: self.authority.clone(),
-            why,
-        };
-        let url = format!("{}://{}{}{target}", self.scheme, self.authority, self.prefix);
-        let mut request = self.agent.get(url);
+        let mut request = self.agent.get(self.url(target));
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let mut response = request.call().map_err(|error| failed(explained(&error)))?;
-        let status = response.status().as_u16();
-        let of = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let is_json = of(CONTENT_TYPE).is_some_and(|kind| kind.contains("json"));
-        if status != 200 && !((400..600).contains(&status) && is_json) {
-            let to = of(LOCATION).map_or(String::new(), |place| format!(" to {place}"));
-            let hint = match status {
-                401 | 403 => "; it wants to know who asks: --token-file or --header",
-                404 => "; is it a Prometheus server, and is a path missing from the address?",
-                _ => "",
-            };
-            return Err(failed(format!("the server answered with status {status}{to}{hint}")));
-        }
-        let body = response.body_mut().with_config().limit(BODY_BYTES).read_to_vec();
-        body.map_err(|error| failed(format!("the answer stopped: {}", explained(&error))))
+        let fetch = move |parts: &Parts<Vec<u8>>| {
+            let mut response = request.call().map_err(|error| explained(&error))?;
+            refuse_other_than_answers(&response)?;
+            let body = response.body_mut().with_config().limit(BODY_BYTES).read_to_vec();
+            parts.put(body.map_err(|error| format!("the answer stopped: {}", explained(&error)))?);
+            Ok(())
+        };
+        let mut answer = Vec::new();
+        let take = |body| {
+            answer = body;
+            false
+        };
+        let path = target.split_once('?').map_or(target, |(path, _)| path);
+        self.exchange(path, fetch, take, ANSWER)?;
+        Ok(answer)
     }
+
+    fn exchange<T: Send + 'static>(
+        &self,
+        path: &str,
+        exchange: impl FnOnce(&Parts<T>) -> Result<(), String> + Send + 'static,
+        take: impl FnMut(T) -> bool,
+        longest: Duration,
+    ) -> Result<(), ClientError> {
+        match exchange::run(exchange, take, longest, &self.stop) {
+            Ok(End::Done) => Ok(()),
+            Ok(End::Stopped) => Err(ClientError::Interrupted),
+            Err(why) => Err(ClientError::Fetch {
+                path: format!("{}{path}", self.prefix),
+                authority: self.authority.clone(),
+                why,
+            }),
+        }
+    }
+
+    fn url(&self, target: &str) -> String {
+        format!("{}://{}{}{target}", self.scheme, self.authority, self.prefix)
+    }
+}
+
+/// The text of a header; `None` where there is none.
+fn of(response: &Response<Body>, name: HeaderName) -> Option<&str> {
+    response.headers().get(name).and_then(|value| value.to_str().ok())
+}
+
+fn refuse_other_than_streams(response: &Response<Body>) -> Result<(), String> {
+    let status = response.status().as_u16();
+    if status != 200 {
+        let hint = match status {
+            401 | 403 => "; it wants to know who asks: --token-file or --header",
+            404 | 405 | 501 => {
+                "; a fleet is read by Prometheus' remote read, which this server does not have"
+            }
+            _ => "",
+        };
+        return Err(format!("the server answered with status {status}{hint}"));
+    }
+    if !of(response, CONTENT_TYPE).is_some_and(|kind| kind.contains("x-streamed-protobuf")) {
+        return Err("the server does not stream chunks: Prometheus does from 2.13 on".to_owned());
+    }
+    Ok(())
+}
+
+fn refuse_other_than_answers(response: &Response<Body>) -> Result<(), String> {
+    let status = response.status().as_u16();
+    let is_json = of(response, CONTENT_TYPE).is_some_and(|kind| kind.contains("json"));
+    if status == 200 || (400..600).contains(&status) && is_json {
+        return Ok(());
+    }
+    let to = of(response, LOCATION);
+    let to = to.map_or(String::new(), |place| format!(" to {}", record::excerpt(place)));
+    let hint = match status {
+        401 | 403 => "; it wants to know who asks: --token-file or --header",
+        404 => "; is it a Prometheus server, and is a path missing from the address?",
+        _ => "",
+    };
+    Err(format!("the server answered with status {status}{to}{hint}"))
 }
 
 /// Reads `NAME: VALUE`. The message holds no value, which may be a secret.

@@ -21,6 +21,7 @@ mod digest;
 mod doubt;
 mod drive;
 mod estimate;
+mod excerpt;
 mod experiment;
 mod facts;
 mod finding;
@@ -75,6 +76,7 @@ pub use digest::{hex_digest, hex_digest_of};
 pub use doubt::Doubt;
 pub use drive::{DRIVE_SCHEMA, DriveRank, DriveRow, DriveTruth};
 pub use estimate::{Estimate, Measured, NORMAL_95};
+pub use excerpt::{bounded_message, excerpt};
 pub use experiment::{
     DoneTrial, EXPERIMENT_SCHEMA, EffectMeasure, Experiment, ExperimentCell, ExperimentEffect,
     PlannedTrial, ReachedSizes,
@@ -136,7 +138,7 @@ pub use requests::{
     CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, SideBySideRuns, Spacing, TwinRow,
     enough_cache, read_hit_share,
 };
-pub use saved::{DocumentKind, SavedDocument};
+pub use saved::{DATABASE_MARK, DocumentKind, SavedDocument};
 pub use schema::document_schema;
 pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
 pub use shared::{SHARED_SCHEMA, SharedDiagnosis, SharedHost};

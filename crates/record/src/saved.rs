@@ -10,6 +10,9 @@ use crate::{
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+/// What SQLite's `application_id` of a database of results is, which tells one from all other files.
+pub const DATABASE_MARK: [u8; 4] = *b"hpow";
+
 /// A kind of document that a database keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentKind {

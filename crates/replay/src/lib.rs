@@ -31,10 +31,17 @@ use record::{Bytes, CachePoint, OpKind, REQUESTS_SCHEMA, Replay, RequestsSummary
 /// # Errors
 /// With the line and column of what cannot be read, or where the form is none that is known.
 pub fn read(text: &str) -> Result<Replay, ReplayError> {
+    form_of(text)?(Lines::new(text))
+}
+
+/// What reads a form.
+type FormReader = fn(Lines<'_>) -> Result<Replay, ReplayError>;
+
+/// What reads the form of a text, which its first line tells.
+fn form_of(text: &str) -> Result<FormReader, ReplayError> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let lines = Lines::new(text);
     if first.starts_with("fio version") {
-        return iolog::read(lines);
+        return Ok(iolog::read);
     }
     let words: Vec<&str> = first.split_whitespace().collect();
     let is_device = |word: &str| {
@@ -44,12 +51,18 @@ pub fn read(text: &str) -> Result<Replay, ReplayError> {
         })
     };
     if words.first().is_some_and(|word| is_device(word)) {
-        return blkparse::read(lines);
+        return Ok(blkparse::read);
     }
     if words.len() == 5 && words.iter().all(|word| word.parse::<f64>().is_ok() || is_hex(word)) {
-        return disksim::read(lines);
+        return Ok(disksim::read);
     }
     Err(ReplayError::unknown(first))
+}
+
+/// Whether a file that begins so may be a recording of requests.
+#[must_use]
+pub fn is_known(head: &[u8]) -> bool {
+    form_of(&String::from_utf8_lossy(head)).is_ok()
 }
 
 /// What requests come to, and the load that does the same; `lost` are those that are missing, where that is

@@ -42,7 +42,7 @@ pub fn warning() -> Option<String> {
 fn stuck_in(tasks: &Path) -> Vec<StuckThread> {
     let Ok(entries) = std::fs::read_dir(tasks) else { return Vec::new() };
     let stuck = |task: &Path| -> Option<StuckThread> {
-        let stat = std::fs::read_to_string(task.join("stat")).ok()?;
+        let stat = input::kernel_text(&task.join("stat")).ok()?;
         // The name stands in brackets and may hold any character.
         let (before, after) = stat.rsplit_once(") ")?;
         let (_, name) = before.split_once('(')?;

@@ -10,15 +10,13 @@ use crate::machine::Machine;
 use crate::queue::QueueDevice;
 use crate::show::shown;
 use crate::toml_text::Fault;
-use record::{Bytes, format_bytes, hex_digest, hex_digest_of};
+use record::{Bytes, hex_digest, hex_digest_of};
 use std::path::Path;
 
 /// How the name of a file of parameters ends.
 const PARAMETERS: &str = ".parv";
 /// How the name of a file ends that describes a device.
 const DESCRIPTION: &str = ".toml";
-/// Largest such file: all parts of a machine take four KiB.
-const LARGEST_FILE: u64 = 1 << 20;
 
 /// A simulated target.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,11 +134,7 @@ impl SimSpec {
 
 /// What a file holds, or why it cannot be read.
 fn file_text(path: &Path) -> Result<String, String> {
-    let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > LARGEST_FILE {
-        return Err(format!("has {}, which no description of a device has", format_bytes(size)));
-    }
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
+    input::text(path, input::MACHINE).map_err(|error| error.reason.to_string())
 }
 
 /// What `NAME,key=value,...` says, and the hash of the file if the name is one.

@@ -87,6 +87,9 @@ pub enum StoreError {
     /// A word that can only be a file, and there is none.
     #[error("{} is no file; name a JSON document or an id", .0.display())]
     NoFile(PathBuf),
+    /// A file of documents that cannot be read.
+    #[error(transparent)]
+    Input(#[from] input::InputError),
     /// A file of documents that cannot be used: what is wrong with it.
     #[error("cannot read {}: {}; name a JSON document or an id", .0.display(), .1)]
     File(PathBuf, String),
@@ -140,6 +143,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the file is of another kind or version: the wrong one was named, and no other moment makes
+    /// it ours.
+    #[must_use]
+    pub fn is_wrong_file(&self) -> bool {
+        matches!(self, Self::NotADatabase(..) | Self::NewerSchema { .. })
+    }
+
     /// The variant that fits what SQLite said about `path`.
     pub(crate) fn from_sqlite(path: &Path, cause: rusqlite::Error) -> Self {
         let rusqlite::Error::SqliteFailure(failure, ref words) = cause else {

@@ -52,8 +52,14 @@ impl Store {
     /// (<https://www.sqlite.org/wal.html>). The last two come and go.
     #[must_use]
     pub fn files(&self) -> [PathBuf; 3] {
+        Self::files_at(&self.path)
+    }
+
+    /// The files of a database at this path.
+    #[must_use]
+    pub fn files_at(path: &Path) -> [PathBuf; 3] {
         ["", "-wal", "-shm"].map(|suffix| {
-            let mut name = self.path.clone().into_os_string();
+            let mut name = path.to_owned().into_os_string();
             name.push(suffix);
             name.into()
         })

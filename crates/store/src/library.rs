@@ -71,9 +71,12 @@ impl Library {
     /// # Errors
     /// If it holds anything else.
     pub fn file(&self, path: &Path) -> Result<Vec<SavedDocument>, StoreError> {
-        let text = std::fs::read_to_string(path);
-        let text = text.map_err(|error| StoreError::File(path.to_owned(), error.to_string()))?;
-        self.text(path, &text)
+        let text = input::text_if_known(path, input::DOCUMENT, is_results)?;
+        let name = match path.as_os_str() == input::STANDARD_INPUT {
+            true => Path::new("standard input"),
+            false => path,
+        };
+        self.text(name, &text)
     }
 
     /// The same of a text, which errors call by this name.
@@ -113,4 +116,9 @@ impl Library {
         }
         Ok(found)
     }
+}
+
+/// Whether a file may hold documents, or what fio prints, which may stand behind other lines.
+fn is_results(head: &[u8]) -> bool {
+    input::may_start_with(head, b"{[") || String::from_utf8_lossy(head).contains("fio version")
 }

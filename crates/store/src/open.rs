@@ -9,6 +9,8 @@
 use crate::{Store, StoreError, schema};
 use rusqlite::{Connection, OpenFlags};
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -96,8 +98,39 @@ fn cannot_open(path: &Path, cause: &impl ToString) -> StoreError {
     StoreError::CannotOpen(path.to_owned(), cause.to_string())
 }
 
+/// How files begin that SQLite keeps beside a database (its fileformat2.html, walformat.html and pager.c): the log,
+/// the index of the log, and the journal, whose head is zeros while it is written. It deletes and overwrites what has
+/// these names without a look at what is in it.
+const BESIDE: [(&str, &[&[u8]]); 3] = [
+    ("-wal", &[&[0x37, 0x7f, 0x06, 0x82], &[0x37, 0x7f, 0x06, 0x83]]),
+    ("-shm", &[&3_007_000_u32.to_ne_bytes(), &[0; 4]]),
+    ("-journal", &[&[0xd9, 0xd5, 0x05, 0xf9], &[0; 4]]),
+];
+
+/// Refuses a database beside which lies a file of the user's own under a name that SQLite uses. The index is looked
+/// at where there is no database yet: to close it would take the locks that this process may have on it.
+fn refuse_others_beside(path: &Path) -> Result<(), StoreError> {
+    let is_new = std::fs::metadata(path).map_or(true, |facts| facts.len() == 0);
+    for (suffix, heads) in BESIDE.into_iter().filter(|(suffix, _)| is_new || *suffix != "-shm") {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        let Ok(facts) = std::fs::metadata(&name) else { continue };
+        let is_other = || {
+            let mut head = [0; 4];
+            let read = File::open(&name).and_then(|mut file| file.read(&mut head));
+            read.is_ok_and(|bytes| bytes > 0) && !heads.contains(&head.as_slice())
+        };
+        if !facts.is_file() || is_other() {
+            let why = "SQLite would delete it as a log of the database, and it is none";
+            return Err(StoreError::NotADatabase(name.into(), why));
+        }
+    }
+    Ok(())
+}
+
 /// Opens the file, makes sure that it is ours, and brings it to the present schema.
 fn connect(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
+    refuse_others_beside(path)?;
     let failed = |cause| StoreError::from_sqlite(path, cause);
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;

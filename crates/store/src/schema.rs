@@ -14,7 +14,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
 
 /// SQLite's `application_id` of our files: the letters `hpow`.
-pub const APPLICATION_ID: i32 = i32::from_be_bytes(*b"hpow");
+pub const APPLICATION_ID: i32 = i32::from_be_bytes(record::DATABASE_MARK);
 
 /// The steps, oldest first.
 ///

@@ -1,5 +1,6 @@
 //! An open target: its file, what was learnt about it, and what may be done to it.
 
+use crate::in_use::InUse;
 use engine::OwnedFile;
 use record::{Bytes, Finding, Target};
 
@@ -14,6 +15,8 @@ pub enum Access {
         overwrite: bool,
         /// Stable names of the block devices whose data the user said may be destroyed.
         destroy: Vec<String>,
+        /// Files of the command itself (its database, its inputs), which are never a target.
+        keep: Vec<InUse>,
     },
 }
 

@@ -9,6 +9,7 @@ mod destruction;
 mod error;
 mod findings;
 mod handle;
+mod in_use;
 mod line_file;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -29,8 +30,9 @@ pub use default_size::default_test_size;
 pub use destruction::destruction;
 pub use error::TargetError;
 pub use handle::{Access, Area, TargetHandle};
+pub use in_use::InUse;
 pub use line_file::LineFile;
-pub use output_file::{InUse, OutputFile, OutputKind, WrittenFile, first_line};
+pub use output_file::{OutputFile, OutputKind, WrittenFile};
 pub use platform::capabilities::capabilities;
 pub use platform::descriptor::{direct_alignment, drop_clean_pages, reopen};
 pub use platform::drop_cache::{drop_cache, resident_bytes, unwritten_bytes};

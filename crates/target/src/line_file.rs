@@ -5,8 +5,9 @@
 //! beside each other do not mix theirs. A file that is not there is made when there is a line to put
 //! into it; then it begins with the names of the fields.
 
+use crate::error::TargetError;
+use crate::in_use::{InUse, real_place};
 use crate::output_file::{refusal, refuse_in_use};
-use crate::{InUse, TargetError, first_line};
 use record::quoted;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Result, Seek, SeekFrom, Write};
@@ -32,21 +33,25 @@ impl LineFile {
         wrong: impl FnOnce(&str) -> Option<String>,
     ) -> std::result::Result<Self, TargetError> {
         refuse_in_use(flag, path, in_use)?;
-        let file = Self { flag, path: path.to_owned() };
-        let existed = path.exists();
+        // A link stays one: lines are added to what it points to.
+        let place = real_place(path);
+        let existed = place.exists();
         if existed && !path.is_file() {
             let text = format!("{flag} {} is no regular file; name one", quoted(path));
             return Err(TargetError::Output(text));
         }
+        let file = Self { flag, path: place };
         if existed {
-            let line = first_line(path).map_err(|cause| file.cannot(&cause))?;
+            let line = input::first_line(path, input::DOCUMENT)
+                .map_err(|error| TargetError::Output(format!("{flag}: {error}")))?;
             if let Some(why) = (!line.is_empty()).then(|| wrong(&line)).flatten() {
                 return Err(refusal(flag, path, &why));
             }
         }
         // To see that it can be written; one that this makes is taken away again.
-        let opened = OpenOptions::new().append(true).create(true).open(path);
-        let tried = opened.and_then(|_| if existed { Ok(()) } else { std::fs::remove_file(path) });
+        let opened = OpenOptions::new().append(true).create(true).open(&file.path);
+        let tried =
+            opened.and_then(|_| if existed { Ok(()) } else { std::fs::remove_file(&file.path) });
         tried.map_err(|cause| file.cannot(&cause))?;
         Ok(file)
     }

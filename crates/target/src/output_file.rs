@@ -4,31 +4,15 @@
 //! a slip of the shell's completion would then cost a file, and another name costs nothing.
 
 use crate::TargetError;
-use crate::platform::files::{identity, is_block_device};
+use crate::in_use::{InUse, real_place, same_file};
+use crate::platform::files::{identity, is_block_device, is_stream};
 use record::quoted;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Longest first line that is looked at to tell what a file is.
-const FIRST_LINE_BYTES: u64 = 4_096;
-
-/// A file that a command uses for something else.
-#[derive(Clone, Debug)]
-pub struct InUse {
-    /// Where it is, or will be.
-    pub path: PathBuf,
-    /// What it is to the command.
-    pub role: String,
-}
-
-impl InUse {
-    /// A file and its role.
-    #[must_use]
-    pub fn new(path: impl Into<PathBuf>, role: &str) -> Self {
-        Self { path: path.into(), role: role.to_owned() }
-    }
-}
+/// Names that are tried for a result that is not complete.
+const ATTEMPTS: u32 = 100;
 
 /// A kind of result.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +52,7 @@ impl OutputFile {
             );
             TargetError::Output(text)
         };
-        // A link stays one: what it points to is replaced.
+        // A link stays one: what it points to is made or replaced.
         let place = real_place(path);
         refuse_in_use(flag, path, in_use)?;
         if let Ok(facts) = fs::metadata(path) {
@@ -80,6 +64,10 @@ impl OutputFile {
                 return Err(refusal(flag, path, why));
             }
             if !facts.is_file() {
+                if !is_stream(&facts) {
+                    let why = "it is a device, and what it does with a result nobody can know";
+                    return Err(refusal(flag, path, why));
+                }
                 let file = File::options().write(true).open(path).map_err(cannot)?;
                 return Ok(Self { flag, path: path.to_owned(), open: Some(file) });
             }
@@ -89,8 +77,8 @@ impl OutputFile {
             }
         }
         let output = Self { flag, path: place, open: None };
-        let partial = output.partial();
-        File::create(&partial).and_then(|_| fs::remove_file(&partial)).map_err(cannot)?;
+        let (partial, _) = output.create_partial().map_err(cannot)?;
+        fs::remove_file(partial).map_err(cannot)?;
         Ok(output)
     }
 
@@ -126,12 +114,10 @@ impl OutputFile {
         let mut written = WrittenFile { partial: None, output: self };
         let done = match written.output.open.as_ref() {
             Some(mut file) => file.write_all(content.as_ref()),
-            None => {
-                let partial = written.partial.insert(written.output.partial());
-                File::create(partial).and_then(|mut file| {
-                    file.write_all(content.as_ref()).and_then(|()| file.sync_all())
-                })
-            }
+            None => written.output.create_partial().and_then(|(partial, mut file)| {
+                written.partial = Some(partial);
+                file.write_all(content.as_ref()).and_then(|()| file.sync_all())
+            }),
         };
         done.map_err(|cause| written.output.cannot_write(&cause)).map(|()| written)
     }
@@ -141,10 +127,22 @@ impl OutputFile {
         TargetError::Output(format!("cannot write the file of {flag} {path}: {cause}"))
     }
 
-    /// A temporary name next to the file's own.
-    fn partial(&self) -> PathBuf {
+    /// A new file next to the file's own, under a name that nothing has: what lies there under a name that can be
+    /// guessed, in a folder that all may write, is perhaps a link to something else.
+    fn create_partial(&self) -> std::io::Result<(PathBuf, File)> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        self.path.with_file_name(format!(".{name}.{}.partial", std::process::id()))
+        let mut attempt = 0;
+        loop {
+            let partial = format!(".{name}.{}-{attempt}.partial", std::process::id());
+            let partial = self.path.with_file_name(partial);
+            match File::create_new(&partial) {
+                Ok(file) => return Ok((partial, file)),
+                Err(cause) if cause.kind() == ErrorKind::AlreadyExists && attempt < ATTEMPTS => {
+                    attempt += 1;
+                }
+                Err(cause) => return Err(cause),
+            }
+        }
     }
 }
 
@@ -180,7 +178,7 @@ impl Drop for WrittenFile {
 
 /// Refuses a place that the command uses for something else.
 pub(crate) fn refuse_in_use(flag: &str, path: &Path, in_use: &[InUse]) -> Result<(), TargetError> {
-    let other = in_use.iter().find(|other| same_file(path, &other.path));
+    let other = in_use.iter().find(|other| same_file(identity, path, &other.path));
     other.map_or(Ok(()), |other| {
         let why = format!("it is {}, which the result would destroy", other.role);
         Err(refusal(flag, path, &why))
@@ -190,34 +188,4 @@ pub(crate) fn refuse_in_use(flag: &str, path: &Path, in_use: &[InUse]) -> Result
 /// A refusal to write a result to a place, and the way out.
 pub(crate) fn refusal(flag: &str, path: &Path, why: &str) -> TargetError {
     TargetError::refused(format!("{flag} {}", quoted(path)), why, "name another file")
-}
-
-/// The first line of a file, as far as it can belong to a text; empty for an empty file.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn first_line(path: &Path) -> std::io::Result<String> {
-    let mut line = Vec::new();
-    let file = File::open(path)?.take(FIRST_LINE_BYTES);
-    BufReader::new(file).read_until(b'\n', &mut line)?;
-    Ok(String::from_utf8_lossy(&line).into_owned())
-}
-
-/// The path behind all links; of a file that is not there yet, in its real folder.
-fn real_place(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")));
-        match (folder, path.file_name()) {
-            (Ok(folder), Some(name)) => folder.join(name),
-            _ => path.to_owned(),
-        }
-    })
-}
-
-/// Whether two paths are one file, by whatever name. A log of the database may not be there yet, so
-/// that names count too.
-fn same_file(one: &Path, other: &Path) -> bool {
-    identity(one).is_some_and(|one| Some(one) == identity(other))
-        || real_place(one) == real_place(other)
 }

@@ -1,13 +1,14 @@
 //! `cargo xtask fuzz`: whatever comes from outside, twisted at random, for as long as one likes.
 //!
 //! Each reader of the program's own process is called in a child of this one, with a limit of memory
-//! and of time for each input; a panic, an abort or a hang is a fault, and its input is kept. The
+//! and of time for each input; a panic, an abort, a hang, or 256 MiB more memory is a fault, and its input is kept. The
 //! command line is tried on the program itself, without rights, in an empty folder. An input that
 //! makes a reader behave as none before it, by its words without their numbers, joins the corpus:
 //! that guides the search without a compiler's help. `--keep` adds the shorter ones to those that are
 //! committed (`crates/xtask/corpus`), with which every search begins. Rejected: cargo-fuzz, which needs a
 //! nightly compiler.
 
+mod growth;
 mod mutations;
 mod readers;
 
@@ -153,6 +154,7 @@ fn child(reader: &Reader, binary: &Path, seed: u64, length: Duration) -> Result<
     std::panic::set_hook(Box::new(|_| {}));
     let mut mutator = Mutator::new(seed, &corpus);
     let (mut known, mut panics) = (BTreeSet::new(), BTreeSet::new());
+    let mut most_grown = 0;
     let (begin, mut tried, seeds) = (Instant::now(), 0_usize, corpus.len());
     while tried < seeds || begin.elapsed() < length {
         let input = match corpus.get(tried).filter(|_| tried < seeds) {
@@ -161,8 +163,15 @@ fn child(reader: &Reader, binary: &Path, seed: u64, length: Duration) -> Result<
         };
         std::fs::write(current(reader), &input)?;
         nix::unistd::alarm::set(HANG_S);
+        let resident = growth::begin()?;
         let outcome = catch_unwind(AssertUnwindSafe(|| (reader.read)(&input, binary)));
         nix::unistd::alarm::cancel();
+        let grown = growth::since(resident)?;
+        most_grown = most_grown.max(grown);
+        if grown > growth::MOST_BYTES {
+            let fault = format!("grew by {} MiB", grown >> 20);
+            keep(reader, &input, &fault, &mut panics)?;
+        }
         tried += 1;
         match outcome {
             Ok(Ok(behaviour)) => {
@@ -184,11 +193,12 @@ fn child(reader: &Reader, binary: &Path, seed: u64, length: Duration) -> Result<
         }
     }
     println!(
-        "{}: {tried} inputs in {:.0} s, {} behaviours, {} kinds of faults",
+        "{}: {tried} inputs in {:.0} s, {} behaviours, {} kinds of faults, largest growth {} MiB",
         reader.name,
         begin.elapsed().as_secs_f64(),
         known.len(),
-        panics.len()
+        panics.len(),
+        most_grown.max(growth::of_children()?) >> 20
     );
     Ok(panics.is_empty())
 }

@@ -31,6 +31,7 @@ mod kills;
 mod lab;
 pub mod pairs;
 mod place;
+mod sanitize;
 mod screenshots;
 mod shared;
 pub mod tidy;
@@ -87,6 +88,8 @@ usage: cargo xtask VERB [flags]
                           what the program leaves behind when it is killed at random moments
   fuzz [--only READER] [--seconds N] [--first SEED] [--keep] [--binary B]
                           whatever comes from outside, twisted at random
+  sanitize [--keep]       tests of engines, arrays, tracer and trials under AddressSanitizer, after a
+                          planted overflow was found; --keep leaves what was built
   screenshots [--short] [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
                           every kind of page in a browser, against rules and references
   twins                   the program for Linux and that for Windows give the same bytes
@@ -106,7 +109,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 24] =
+const VERBS: [Verb; 25] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -132,6 +135,7 @@ const VERBS: [Verb; 24] =
         ("clients", &clients::SWITCHES, &clients::VALUES, clients::run),
         ("shared", &shared::SWITCHES, &shared::VALUES, shared::run),
         ("kills", &[], &kills::VALUES, kills::run),
+        ("sanitize", &sanitize::SWITCHES, &[], sanitize::run),
         ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
         ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
     ];

@@ -137,10 +137,42 @@ fn requests_are_counted_over_all_visits_of_a_cell_and_thin_cells_are_named() {
     assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
     let claim = &found[0].claim;
     assert!(claim.starts_with("1 of 2 cells") && claim.contains("depth 2 (60)"), "{claim}");
-    let mut none = trial(&random_read(4), 1.0);
-    none.result.read.as_mut().unwrap().ios = 0;
-    trials.push(none);
-    assert_eq!(trial_findings(&trials, &[])[0].severity, Severity::Invalid);
+}
+
+/// Trials of random reads at so many depths, of which some saw no request, and of writes, likewise.
+fn cells(reads: u32, empty_reads: u32, writes: u32, empty_writes: u32) -> Vec<Trial> {
+    let of = |op, count: u32, empty: u32| {
+        (0..count).map(move |at| {
+            let mut one = trial(&workload(op, Pattern::Random, 4096, at + 1), 1000.0);
+            let result = &mut one.result;
+            for direction in result.read.iter_mut().chain(&mut result.write).filter(|_| at < empty)
+            {
+                direction.ios = 0;
+            }
+            one
+        })
+    };
+    of(OpKind::Read, reads, empty_reads).chain(of(OpKind::Write, writes, empty_writes)).collect()
+}
+
+#[test]
+fn an_empty_cell_is_named_and_the_profile_stays_valid() {
+    let found = trial_findings(&cells(81, 1, 1, 0), &[]);
+    assert_eq!((found.len(), found[0].severity), (1, Severity::Warning), "{found:?}");
+    let claim = &found[0].claim;
+    assert_eq!(claim, "Not measured: the cell random 4 KiB reads at depth 1 saw no request.");
+    let fifth = trial_findings(&cells(10, 2, 0, 0), &[]);
+    assert_eq!(fifth[0].severity, Severity::Warning);
+    let claim = &fifth[0].claim;
+    assert!(claim.contains("2 of 10 cells") && claim.contains("at depth 2"), "{claim}");
+}
+
+#[test]
+fn too_many_empty_cells_or_all_of_an_operation_make_a_profile_not_valid() {
+    assert_eq!(trial_findings(&cells(10, 3, 0, 0), &[])[0].severity, Severity::Invalid);
+    assert_eq!(trial_findings(&cells(80, 0, 2, 2), &[])[0].severity, Severity::Invalid);
+    assert_eq!(trial_findings(&cells(80, 0, 2, 1), &[])[0].severity, Severity::Warning);
+    assert_eq!(trial_findings(&cells(1, 1, 0, 0), &[])[0].severity, Severity::Invalid);
 }
 
 #[test]

@@ -28,6 +28,6 @@ const CLOCK_SOURCE: &str = "arch_sys_counter";
 
 /// Whether the kernel itself tells the time by the processor's counter.
 pub(crate) fn counter_is_the_kernels() -> bool {
-    std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    input::kernel_text("/sys/devices/system/clocksource/clocksource0/current_clocksource".as_ref())
         .is_ok_and(|source| source.trim() == CLOCK_SOURCE)
 }

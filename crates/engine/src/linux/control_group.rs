@@ -1,10 +1,14 @@
 //! How the requests of a thread come under the limits of a control group.
 
 use crate::EngineError;
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 
 /// Files that take threads: of version 1, and of a threaded group of version 2.
 const FILES: [&str; 2] = ["tasks", "cgroup.threads"];
+/// What statfs(2) says of both versions (linux/magic.h). A folder of the user's own may hold a file of such a name.
+const CONTROL_GROUPS: [u64; 2] = [0x27_e0eb, 0x6367_7270];
 
 /// Puts the calling thread, and those that it will start, into a control group.
 ///
@@ -12,13 +16,17 @@ const FILES: [&str; 2] = ["tasks", "cgroup.threads"];
 /// If there is no such group, or it does not take single threads.
 pub fn join_control_group(group: &str) -> Result<(), EngineError> {
     let folder = Path::new(group);
+    let is_group = rustix::fs::statfs(folder)
+        .is_ok_and(|facts| CONTROL_GROUPS.contains(&(facts.f_type as u64 & u64::from(u32::MAX))));
     let file = FILES.into_iter().map(|name| folder.join(name)).find(|file| file.exists());
+    let file = file.filter(|_| is_group);
     let wrong = |why: String| EngineError::ControlGroup { group: group.to_owned(), why };
     let file = file.ok_or_else(|| {
         wrong("it is no directory of a control group, as /sys/fs/cgroup/blkio/slow".to_owned())
     })?;
     let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
-    std::fs::write(file, thread).map_err(|error| {
+    let written = File::options().write(true).open(file);
+    written.and_then(|mut file| file.write_all(thread.as_bytes())).map_err(|error| {
         let whole = error.raw_os_error() == Some(libc::EOPNOTSUPP);
         let then = if whole {
             "; of version 2 it takes whole processes: start halfpower itself in it"

@@ -55,7 +55,8 @@ const OPCODES: [u16; ACTS] = [0, 1, 2, 3, u16::MAX, u16::MAX, u16::MAX];
 pub struct Libaio {
     context: usize,
     files: Vec<RawFd>,
-    /// By tag.
+    /// By tag. Accessed only through pointers from one `as_mut_ptr`: a reference to all of them would
+    /// invalidate the pointers that the kernel holds.
     controls: Vec<Control>,
     /// Addresses of those that were pushed and not taken by the kernel.
     pending: Vec<*mut Control>,
@@ -71,7 +72,7 @@ pub struct Libaio {
 
 /// Why the kernel gives no context, and what to do.
 fn refusal(errno: Errno, most: u32) -> EngineError {
-    let limit = std::fs::read_to_string("/proc/sys/fs/aio-max-nr").unwrap_or_default();
+    let limit = input::kernel_text("/proc/sys/fs/aio-max-nr".as_ref()).unwrap_or_default();
     let (cause, remedy) = match errno {
         Errno::AGAIN => (
             format!(
@@ -116,8 +117,9 @@ impl Transport for Libaio {
 
     #[inline]
     fn push(&mut self, transfer: Transfer) {
-        let control = &mut self.controls[transfer.tag as usize];
-        *control = Control {
+        let tag = transfer.tag as usize;
+        assert!(tag < self.controls.len(), "tag {tag} of {}", self.controls.len());
+        let block = Control {
             data: u64::from(transfer.tag),
             opcode: OPCODES[transfer.act as usize],
             file: self.files[transfer.file as usize] as u32,
@@ -125,6 +127,13 @@ impl Transport for Libaio {
             bytes: u64::from(transfer.bytes),
             offset: transfer.offset as i64,
             ..Control::default()
+        };
+        // SAFETY: the tag is one of the blocks, as was just checked, and the kernel has none with it: no two
+        // transfers in flight have the same. `as_mut_ptr` makes no reference to the blocks.
+        let control = unsafe {
+            let control = self.controls.as_mut_ptr().add(tag);
+            control.write(block);
+            control
         };
         self.pending.push(control);
     }
@@ -155,6 +164,8 @@ impl Transport for Libaio {
 
     fn quiesce(&mut self) -> bool {
         self.pending.clear();
+        // They are over: counted among those that are waited for, they would stand for ones that are not.
+        self.refused.clear();
         let in_kernel = self.in_kernel;
         self.abandoned = !transport::drained(self, in_kernel, MonotonicClock.now());
         !self.abandoned

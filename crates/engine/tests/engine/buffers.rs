@@ -130,3 +130,22 @@ fn slots_that_take_turns_repeat_nothing_within_the_window_of_any_compressor() {
         assert!(returned > 0, "the rings come round at depth {depth}");
     }
 }
+
+#[test]
+#[should_panic(expected = "a read of 8193 bytes into 8192")]
+fn a_read_beyond_the_largest_request_is_refused_before_the_kernel_writes_elsewhere() {
+    let _ = buffers(8_192, |_| ()).read_area(0, 8_193);
+}
+
+#[test]
+#[should_panic(expected = "slot 2 is beyond")]
+fn a_slot_beyond_the_depth_is_refused() {
+    let _ = buffers(8_192, |_| ()).read_area(2, 1);
+}
+
+#[test]
+#[should_panic(expected = "a write of 12288 bytes out of")]
+fn a_write_beyond_the_largest_request_is_refused() {
+    let mut small = buffers(4_096, |setup| setup.depth = 64);
+    let _ = small.next_write(0, &Request { offset: 0, bytes: 8_193, op: OpKind::Write }, 0);
+}

@@ -469,3 +469,13 @@ fn a_client_whose_paced_agent_is_slower_straggles_and_the_shares_are_unequal() {
     let found = trial::validity::findings(&slow);
     assert!(found.iter().any(|finding| finding.code == FindingCode::ClientsDiffer), "{found:?}");
 }
+
+#[test]
+fn an_agent_that_does_not_come_up_is_given_up_after_its_time() {
+    requires!(Disk);
+    let stage = Stage::new();
+    // Without the flag it would be waited for until this ends: then the message is another one.
+    stage.script("a", "exec sleep 20");
+    let outcome = stage.run("--hosts a --agent-timeout 2s --runtime 1s");
+    outcome.refuses(4, &["a: ", "it said nothing for 2 s"]);
+}

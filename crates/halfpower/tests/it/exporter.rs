@@ -26,13 +26,13 @@ const RULES: &str = "docs/exporter/halfpower.rules.yml";
 const DASHBOARD: &str = "docs/exporter/halfpower.dashboard.json";
 
 /// A machine of two disks that do something whenever their counters are looked at after a `turn`.
-struct Disks {
+pub(crate) struct Disks {
     fake: Fake,
     turn: u64,
 }
 
 impl Disks {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let fake = Fake::new();
         fake.block("pci/block/sda", "8:0", 2_000_000);
         fake.sys("devices/pci/block/sda/device/model", "Disk \"A\" \\ 5\n");
@@ -73,13 +73,13 @@ impl Disks {
         std::fs::rename(path.with_extension("next"), path).unwrap();
     }
 
-    fn roots(&self) -> String {
+    pub(crate) fn roots(&self) -> String {
         let path = |name: &str| self.fake.path(name).display().to_string();
         format!("--procfs {} --sysfs {}", path("proc"), path("sys"))
     }
 
     /// The exporter of this machine, and where it listens.
-    fn exported(&self, words: &str) -> (Running, String) {
+    pub(crate) fn exported(&self, words: &str) -> (Running, String) {
         let words = format!("watch --listen 127.0.0.1:0 {} {words}", self.roots());
         started(program(), &words)
     }
@@ -113,7 +113,7 @@ impl Drop for Turning {
     }
 }
 
-fn started(mut command: Command, words: &str) -> (Running, String) {
+pub(crate) fn started(mut command: Command, words: &str) -> (Running, String) {
     command.args(words.split_whitespace());
     let mut running = Running::start(command);
     running.wait_for("/metrics\n");
@@ -123,7 +123,7 @@ fn started(mut command: Command, words: &str) -> (Running, String) {
 }
 
 /// The value of a series, by all that stands before it.
-fn value(text: &str, series: &str) -> Option<f64> {
+pub(crate) fn value(text: &str, series: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     line.map(|value| value.parse().unwrap())
 }

@@ -1,6 +1,6 @@
 //! Each trap of a trial, provoked on a target, and its opposite that differs in one condition.
 
-use crate::program::{Running, found, halfpower_in, program, program_under, run, trial};
+use crate::program::{Running, found, halfpower, halfpower_in, program, program_under, run, trial};
 use record::{EngineName, FindingCode, Severity, Trial};
 use std::fs::File;
 use testkit::{LoopDevice, Mounted, disk_folder, requires};
@@ -163,4 +163,21 @@ fn a_file_system_in_memory_is_told_to_be_no_device_and_is_measured_all_the_same(
     assert!(ram.result.read.unwrap().ios > 0);
     let disk = on_disk(0, "--cache all");
     assert!(!found(&disk.findings, FindingCode::NoDevice), "{:?}", disk.findings);
+}
+
+#[test]
+fn a_cell_without_a_request_is_named_and_leaves_the_profile_valid() {
+    // 1 MiB takes half a second, which is longer than a visit.
+    let words = "check sim:md1,service=1ms,rate=2MB/s --budget 5s --no-write --no-save --json";
+    let profile = halfpower(words).expect(0).profile();
+    let claims: Vec<&str> = profile
+        .findings
+        .iter()
+        .filter(|finding| finding.code == FindingCode::TooFewRequests)
+        .map(|finding| finding.claim.as_str())
+        .collect();
+    let empty = "Not measured: the cell sequential 1 MiB reads at depth 1 saw no request.";
+    assert!(claims.contains(&empty), "{claims:?}");
+    let is_named = |cell: &record::Cell| cell.workload.max_bs() == record::Bytes(1 << 20);
+    assert!(!profile.cells.iter().any(is_named), "a cell without a number is none");
 }

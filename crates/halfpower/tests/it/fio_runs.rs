@@ -202,8 +202,8 @@ fn what_fio_does_not_understand_is_refused_and_what_it_does_is_run_or_refused_by
             .current_dir(folder.path())
             .output()
             .unwrap();
-        // Nothing runs: there is no place for the database.
-        let words = "run one.fio --db /proc/none/kept.db";
+        // Nothing runs: that is no database.
+        let words = "run one.fio --db /dev/null";
         let ours = halfpower_in(folder.path(), words);
         let refused = ours.stderr.contains("one.fio:") || ours.code == Some(3);
         let expected = !parsed.status.success() || REFUSED_HERE.contains(&lines);

@@ -4,7 +4,7 @@ use record::{Finding, FindingCode, Profile, Trial};
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use testkit::install_program;
@@ -125,6 +125,11 @@ impl Running {
         let file = |name: &str| File::create(streams.path().join(name)).unwrap();
         command.stdout(file("stdout")).stderr(file("stderr"));
         Self { child: command.spawn().unwrap(), streams }
+    }
+
+    /// What can be written to its standard input, where that is a pipe.
+    pub(crate) fn input(&mut self) -> ChildStdin {
+        self.child.stdin.take().unwrap()
     }
 
     /// Starts it with streams that the caller has set.

@@ -262,7 +262,10 @@ fn a_read_only_device_is_refused() {
         let _state = read_only(device.path()).unwrap();
         device_is_refused(device.path(), &["is read-only", "--setrw"]);
     }
-    let attached = LoopDevice::over(&device.backing_file(), &["--read-only"]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image");
+    std::fs::write(&image, vec![0; 8 << 20]).unwrap();
+    let attached = LoopDevice::over(&image, &["--read-only"]).unwrap();
     device_is_refused(attached.path(), &["is read-only"]);
 }
 

@@ -152,7 +152,7 @@ fn mistakes_in_designs_are_usage_errors_that_name_the_place() {
     with("[axes]\nrw = [\"read\"]\n[constants]\nrwmixread = 5\n", "sim:md1")
         .refuses(2, &["--rwmixread needs a mix"]);
     halfpower("sweep riedl sim:md1").refuses(2, &["there is no preset \"riedl\"; use one of"]);
-    halfpower("sweep /no/such.toml sim:md1").refuses(4, &["cannot read the design"]);
+    halfpower("sweep /no/such.toml sim:md1").refuses(4, &["the design: cannot read"]);
     let missing = folder.path().join("x.db");
     let words = format!("sweep --resume last --db {}", missing.display());
     halfpower(&words).refuses(4, &["no database at"]);

@@ -167,10 +167,11 @@ fn a_run_finds_all_four_faults_of_a_device_that_lies_to_it() {
 
 /// Waits until blocks have had their second write and damages four of them, one in each way.
 fn damage_four(path: &Path) -> Vec<(usize, BlockFault)> {
-    let file = File::options().read(true).write(true).open(path).unwrap();
+    // For reading: a file that another program has open for writing is refused as a target.
+    let seen_file = File::open(path).unwrap();
     let read = || {
         let mut content = vec![0; BLOCKS * BLOCK];
-        file.read_exact_at(&mut content, 0).unwrap();
+        seen_file.read_exact_at(&mut content, 0).unwrap();
         content
     };
     let untouched = read();
@@ -196,6 +197,7 @@ fn damage_four(path: &Path) -> Vec<(usize, BlockFault)> {
         }
     }
     let old = |number: usize| first[number].clone().unwrap();
+    let file = File::options().write(true).open(path).unwrap();
     let put = |content: &[u8], number: usize| {
         file.write_all_at(content, (number * BLOCK) as u64).unwrap();
     };

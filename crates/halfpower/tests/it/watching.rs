@@ -4,9 +4,11 @@ use crate::machine::{Machine, disk};
 use crate::program::{Running, found, halfpower, names, program, run};
 use record::{FindingCode, Observation};
 use serde_json::Value;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+use testkit::{requires, skip};
 
 #[test]
 fn one_interval_is_one_line_per_device_with_stable_columns() {
@@ -128,7 +130,7 @@ fn counters_that_are_off_or_in_doubt_are_findings_of_the_recording() {
     let link = |from: &str| {
         let from = machine.path(from);
         std::fs::create_dir_all(from.parent().unwrap()).unwrap();
-        std::os::unix::fs::symlink(machine.path("sys/devices/sda"), from).unwrap();
+        symlink(machine.path("sys/devices/sda"), from).unwrap();
     };
     link("sys/class/block/sda");
     link("sys/dev/block/8:0");
@@ -206,4 +208,38 @@ fn a_profile_of_the_disk_adds_what_it_expects() {
     let line: Value = serde_json::from_str(&run(program(), &words).expect(0).stdout).unwrap();
     assert_eq!((&line["profile_id"], &line["calibrated"]), (&Value::Null, &Value::Null));
     assert!(Path::new(&database).exists());
+}
+
+/// A folder that is /sys but for the processors that are possible, of which it knows one.
+fn with_one_processor(folder: &Path) {
+    let levels = ["", "devices", "system", "cpu"];
+    let mut at = Path::new("/sys").to_owned();
+    let mut here = folder.to_owned();
+    for (level, next) in levels.iter().zip(levels.iter().skip(1).chain([&"possible"])) {
+        (at, here) = (at.join(level), here.join(level));
+        std::fs::create_dir_all(&here).unwrap();
+        for entry in std::fs::read_dir(&at).unwrap().map(Result::unwrap) {
+            if entry.file_name() != **next {
+                symlink(entry.path(), here.join(entry.file_name())).unwrap();
+            }
+        }
+    }
+    std::fs::write(here.join("possible"), "0\n").unwrap();
+}
+
+#[test]
+fn the_tracer_needs_as_much_memory_as_the_running_kernel_writes_whatever_a_folder_says() {
+    requires!(Root);
+    let folder = tempfile::tempdir().unwrap();
+    with_one_processor(folder.path());
+    let words = "watch --trace=yes --count 4 --interval 50ms --json --db /proc/none/x";
+    let plain = halfpower(words);
+    if plain.code != Some(0) {
+        skip("watching: the tracer and a folder for /sys", &plain.stderr);
+        return;
+    }
+    let ended = halfpower(&format!("{words} --sysfs {}", folder.path().display())).expect(0);
+    assert_eq!(ended.stderr, plain.stderr);
+    // An interval is traced, or the look-up that wrote beyond its memory was not made.
+    assert!(ended.stdout.contains("\"traced\""), "{ended:?}");
 }

@@ -49,7 +49,7 @@ impl ChangedSetting {
             let path = path.to_owned();
             move |error: std::io::Error| KernelError::io(action, &path, &error)
         };
-        let before = fs::read_to_string(&path).map_err(failed("read the setting", &path))?;
+        let before = input::kernel_text(&path).map_err(failed("read the setting", &path))?;
         let before = before.trim().to_owned();
         let process = std::process::id();
         let entry = folder.join(format!("{process}-{device}-{name}"));

@@ -316,7 +316,7 @@ fn chosen(list: &str) -> String {
 /// The serial number of a SCSI disk: vital product data page 0x80, four bytes of header first
 /// (SPC-4, 7.8.18).
 fn scsi_serial(disk: &Path) -> Option<String> {
-    let page = fs::read(disk.join("device/vpd_pg80")).ok()?;
+    let page = input::kernel_bytes(&disk.join("device/vpd_pg80")).ok()?;
     let serial = String::from_utf8_lossy(page.get(4..)?).trim().to_owned();
     (!serial.is_empty() && !serial.contains(char::is_control)).then_some(serial)
 }

@@ -161,7 +161,7 @@ pub(crate) fn read_lines(
     devices: &[String],
 ) -> Result<Vec<DiskstatsLine>, KernelError> {
     let path = roots.proc.join("diskstats");
-    let text = std::fs::read_to_string(&path)
+    let text = input::kernel_text(&path)
         .map_err(|error| KernelError::io("read the counters in", &path, &error))?;
     let line_of = |device: &String| {
         let is = |line: &str| line.split_ascii_whitespace().nth(2) == Some(device.as_str());

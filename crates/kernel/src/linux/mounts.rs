@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 /// One mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
+    /// Its number, which `mnt_id` of a descriptor's facts names.
+    pub id: u32,
     /// Device numbers of its files.
     pub device: (u32, u32),
     /// Which directory of the file system is mounted.
@@ -40,7 +42,7 @@ pub fn read_mounts(roots: &Roots) -> Vec<Mount> {
 
 /// All mounts that a process sees, which can live in another mount namespace than ours.
 pub fn mounts_of_process(roots: &Roots, process: &str) -> Vec<Mount> {
-    let text = std::fs::read(roots.proc.join(process).join("mountinfo")).unwrap_or_default();
+    let text = input::kernel_bytes(&roots.proc.join(process).join("mountinfo")).unwrap_or_default();
     text.split(|byte| *byte == b'\n').filter_map(parse_mount).collect()
 }
 
@@ -64,7 +66,8 @@ pub fn mount_of<'a>(
 /// One line: `36 35 98:0 /root /point options optional... - type source super-options`.
 fn parse_mount(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ');
-    let device = parse_numbers(&lossy(fields.nth(2)?))?;
+    let id = lossy(fields.next()?).parse().ok()?;
+    let device = parse_numbers(&lossy(fields.nth(1)?))?;
     let root = PathBuf::from(unescape(fields.next()?));
     let point = PathBuf::from(unescape(fields.next()?));
     let mount_options = lossy(fields.next()?);
@@ -74,7 +77,7 @@ fn parse_mount(line: &[u8]) -> Option<Mount> {
     let source = lossy(fields.next()?);
     let super_options = lossy(fields.next().unwrap_or_default());
     let options = merge_options(&mount_options, &super_options);
-    Some(Mount { device, root, point, options, kind, source })
+    Some(Mount { id, device, root, point, options, kind, source })
 }
 
 fn lossy(field: &[u8]) -> String {

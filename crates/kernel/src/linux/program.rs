@@ -22,7 +22,7 @@ pub fn host_name() -> String {
 /// each start.
 #[must_use]
 pub fn boot_identity() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let text = input::kernel_text("/proc/sys/kernel/random/boot_id".as_ref()).ok()?;
     Some(text.trim().to_owned())
 }
 

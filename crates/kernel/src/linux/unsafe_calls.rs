@@ -4,6 +4,7 @@
 //! drive, a log page of an NVMe device, `getrusage`, the idle policy and perf events.
 
 use rustix::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
+use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl};
 use rustix::thread::Pid;
@@ -14,8 +15,16 @@ pub(crate) const ATA_WORDS: usize = 256;
 /// The ioctl of include/uapi/linux/hdreg.h.
 const HDIO_GET_IDENTITY: Opcode = 0x030D;
 
+/// Makes sure that a descriptor is of a block device. The number of an old ioctl holds no length: to a driver
+/// of another kind, to which a folder in place of /sys may lead, it may mean another call that writes more.
+pub fn require_block_device(device: impl AsFd) -> Result<(), Errno> {
+    let kind = FileType::from_raw_mode(fstat(device)?.st_mode);
+    if kind.is_block_device() { Ok(()) } else { Err(Errno::NOTBLK) }
+}
+
 /// What an ATA drive says of itself (ATA/ATAPI Command Set, IDENTIFY DEVICE).
 pub(crate) fn ata_identity(device: impl AsFd) -> Result<[u16; ATA_WORDS], Errno> {
+    require_block_device(&device)?;
     let mut words = [0; ATA_WORDS];
     // SAFETY: the kernel writes 512 bytes at most, to a live, exclusive array of that size; every
     // bit pattern is valid in it.

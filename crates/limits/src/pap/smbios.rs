@@ -43,7 +43,7 @@ pub fn memory_peak(roots: &Roots) -> Measured<Advertised> {
         .collect();
     folders.sort();
     let raw: Vec<Option<Vec<u8>>> =
-        folders.iter().map(|folder| std::fs::read(folder.join("raw")).ok()).collect();
+        folders.iter().map(|folder| input::kernel_bytes(&folder.join("raw")).ok()).collect();
     if !raw.is_empty() && raw.iter().all(Option::is_none) {
         return Measured::not("only root may read the firmware's list of memory modules");
     }

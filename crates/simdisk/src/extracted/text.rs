@@ -68,6 +68,10 @@ pub(crate) type Files<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 /// Files within files beyond which something is wrong.
 const DEPTH_MAX: u32 = 8;
 
+/// Blocks and lists within each other beyond which something is wrong: they are read by recursion, and the stack has
+/// an end. Those of DiskSim's own files are below ten.
+const NESTING_MAX: u32 = 100;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
     Word(String),
@@ -78,13 +82,15 @@ struct Reader<'a> {
     tokens: VecDeque<(Place, Token)>,
     files: Files<'a>,
     depth: u32,
+    nesting: u32,
     last: Place,
 }
 
 /// All blocks of a file, as entries of one.
 pub(crate) fn read(name: &str, text: &str, files: Files<'_>) -> Result<Block, String> {
     let place = Place { file: name.to_owned(), line: 1 };
-    let mut reader = Reader { tokens: tokens(name, text), files, depth: 0, last: place.clone() };
+    let tokens = tokens(name, text);
+    let mut reader = Reader { tokens, files, depth: 0, nesting: 0, last: place.clone() };
     let entries = reader.entries(false)?;
     Ok(Block { kind: String::new(), place, entries })
 }
@@ -170,7 +176,7 @@ impl Reader<'_> {
 
     fn block(&mut self, words: &[String]) -> Result<Block, String> {
         let (kind, place) = (words.first().cloned().unwrap_or_default(), self.last.clone());
-        Ok(Block { kind, place, entries: self.entries(true)? })
+        self.nested(|reader| Ok(Block { kind, place, entries: reader.entries(true)? }))
     }
 
     fn value(&mut self) -> Result<Value, String> {
@@ -200,7 +206,27 @@ impl Reader<'_> {
         }
     }
 
+    /// Reads what stands within something else.
+    fn nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, String>,
+    ) -> Result<T, String> {
+        if self.nesting == NESTING_MAX {
+            return Err(
+                self.wrong(&format!("more than {NESTING_MAX} blocks and lists lie in each other"))
+            );
+        }
+        self.nesting += 1;
+        let read = read(self);
+        self.nesting -= 1;
+        read
+    }
+
     fn list(&mut self) -> Result<Vec<(Place, Value)>, String> {
+        self.nested(Self::list_values)
+    }
+
+    fn list_values(&mut self) -> Result<Vec<(Place, Value)>, String> {
         let mut values = Vec::new();
         loop {
             match self.tokens.front().map(|(_, token)| token.clone()) {

@@ -131,3 +131,25 @@ fn a_full_file_system_is_called_full_and_keeps_what_was_saved() {
     check_message(&full, &path);
     assert_eq!(store.document::<Trial>("0000").unwrap(), trial("0000"));
 }
+
+#[test]
+fn a_file_of_the_users_own_under_the_name_of_a_log_is_refused_and_left_as_it_is() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    for name in ["x.db-wal", "x.db-shm", "x.db-journal"] {
+        let beside = folder.path().join(name);
+        std::fs::write(&beside, "my notes").unwrap();
+        let refused = Store::open(&path).unwrap_err();
+        assert!(matches!(refused, StoreError::NotADatabase(..)), "{refused:?}");
+        check_message(&refused, &beside);
+        assert_eq!(std::fs::read_to_string(&beside).unwrap(), "my notes");
+        assert!(!path.exists());
+        std::fs::remove_file(&beside).unwrap();
+    }
+    let kept = Store::open(&path).unwrap();
+    // A second connection beside the first, with the first one's logs there.
+    Store::open(&path).unwrap();
+    drop(kept);
+    std::fs::write(folder.path().join("x.db-wal"), "my notes").unwrap();
+    assert!(Store::open(&path).is_err() && Store::open_existing(&path).is_err());
+}

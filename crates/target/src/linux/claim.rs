@@ -2,18 +2,17 @@
 //!
 //! A device in use is refused before it is opened. Then it is opened with O_EXCL, and everything
 //! else is decided on that descriptor, which stays open as long as the run: the kernel lets nobody
-//! mount it meanwhile. Refused, whatever the flags say, is a device that is mounted (or a part of
-//! it), swap, held by a driver or a loop device, open for writing by another program, read-only, or
-//! that bears a signature; to clear one is the owner's own step. A blank partition may be written,
-//! unless its whole disk is in use or bears more than a table of partitions. Rejected: a flag that
+//! mount it meanwhile. Refused, whatever the flags say, is a device that is in use, or shares bytes with
+//! something that is (`holders`), that is read-only, or that bears a signature; to clear one is the owner's own
+//! step. A blank partition may be written, unless its whole disk is in use or bears more than a table of
+//! partitions. Rejected: a flag that
 //! overrides all this, and asking on the terminal (scripts answer yes).
 
 use crate::error::TargetError;
-use crate::linux::in_use::{Node, Use, device_use};
+use crate::linux::holders::{Moment, Node, Question, Use};
 use crate::linux::stable_name::{is_one_of, stable_names};
 use crate::linux::unsafe_calls::is_read_only;
 use crate::signature::{Looked, Signature, find};
-use kernel::Roots;
 use kernel::device::{numbers, partitions};
 use kernel::read::base_name;
 use record::shell_word;
@@ -27,11 +26,12 @@ use std::path::Path;
 /// Opens a block device for writing, if it is named by one of `typed` and nobody can need what is
 /// on it. `stat` is that of the path.
 pub(crate) fn claim(
-    roots: &Roots,
+    question: &Question<'_>,
     path: &Path,
     stat: &Stat,
     typed: &[String],
 ) -> Result<OwnedFd, TargetError> {
+    let roots = question.roots;
     let refused = |why: String, remedy: String| {
         TargetError::refused(format!("writing to the block device {path:?}"), &why, &remedy)
     };
@@ -44,7 +44,7 @@ pub(crate) fn claim(
         ));
     };
     // Before it is opened: a device in use is in use also for a user who may not open it.
-    if let Some(found) = device_use(roots, &node) {
+    if let Some(found) = question.device(&node, Moment::Before) {
         return Err(used(found));
     }
     let stable = stable_names(roots, &node.directory);
@@ -85,7 +85,7 @@ pub(crate) fn claim(
         return Err(read_only());
     }
     // Again: from here on the kernel keeps others away.
-    if let Some(found) = device_use(roots, &node) {
+    if let Some(found) = question.device(&node, Moment::InHand) {
         return Err(used(found));
     }
     let borne = |signature: Signature, by: &str| {

@@ -47,6 +47,19 @@ pub(crate) fn is_block_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|facts| facts.file_type().is_block_device())
 }
 
+/// Major numbers of devices that take a result as a stream: terminals (4, 5, pts from 136 to 143).
+const TERMINALS: [u32; 10] = [4, 5, 136, 137, 138, 139, 140, 141, 142, 143];
+/// /dev/null, /dev/zero, /dev/full.
+const SINKS: [(u32, u32); 3] = [(1, 3), (1, 5), (1, 7)];
+
+/// Whether what is no regular file takes a result and loses nothing by it: a pipe, a terminal, /dev/null. Other
+/// devices act on what is written to them (flash memory, a tape, a watchdog).
+pub(crate) fn is_stream(facts: &Metadata) -> bool {
+    let numbers = kernel::device::numbers(facts.rdev());
+    let is_device = facts.file_type().is_char_device();
+    !is_device || SINKS.contains(&numbers) || TERMINALS.contains(&numbers.0)
+}
+
 /// Whether something is a pipe with a name.
 #[must_use]
 pub fn is_pipe(facts: &Metadata) -> bool {

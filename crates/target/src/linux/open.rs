@@ -8,15 +8,19 @@
 
 use crate::error::TargetError;
 use crate::handle::{Access, TargetHandle};
+use crate::in_use::InUse;
 use crate::linux::claim::claim;
 use crate::linux::descriptor::{create_nameless, direct_alignment};
-use crate::linux::in_use::{Use, file_use};
+use crate::linux::files::{duplicate, identity};
+use crate::linux::holders::{Moment, Question, Use};
 use crate::opening::Opening;
-use kernel::Roots;
 use kernel::device::{device_of, numbers};
 use kernel::filesystem::locate_filesystem;
+use kernel::{KernelError, Roots};
 use record::{Bytes, TargetKind};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{FileType, Mode, OFlags, SeekFrom, Stat};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Opens what a path stands for: a directory (a nameless test file in it, not yet written), a
@@ -61,21 +65,11 @@ pub fn open_target(
 impl Opening<'_> {
     fn file(&self) -> Result<TargetHandle, TargetError> {
         let path = self.path;
-        let writable = matches!(self.access, Access::ReadWrite { overwrite: true, .. });
-        let mode = if writable { OFlags::RDWR } else { OFlags::RDONLY };
-        let file = rustix::fs::open(path, mode | OFlags::CLOEXEC, Mode::empty())
-            .map_err(TargetError::failing("open", path))?;
-        let stat = rustix::fs::fstat(&file).map_err(TargetError::failing("examine", path))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(TargetError::NotATarget { path: path.to_owned(), kind: "changing target" });
-        }
-        // The danger before the flag: who types the flag would only be refused again.
-        if *self.access != Access::ReadOnly
-            && let Some(Use { why, remedy }) = file_use(self.roots, &stat, path)
-        {
-            return Err(TargetError::Refused { what: self.writing(), why, remedy });
-        }
-        self.check_overwrite()?;
+        let (file, stat) = match self.access {
+            Access::ReadOnly => self.open_file(OFlags::RDONLY)?,
+            Access::ReadWrite { keep, .. } => self.claim_file(keep)?,
+        };
+        let writable = *self.access != Access::ReadOnly;
         let size = Bytes(u64::try_from(stat.st_size).unwrap_or(0));
         let (filesystem, device) = locate_filesystem(self.roots, path, &file)?;
         let mut handle =
@@ -84,12 +78,73 @@ impl Opening<'_> {
         Ok(handle)
     }
 
+    fn open_file(&self, flags: OFlags) -> Result<(OwnedFd, Stat), TargetError> {
+        let path = self.path;
+        let file = rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty())
+            .map_err(TargetError::failing("open", path))?;
+        let stat = rustix::fs::fstat(&file).map_err(TargetError::failing("examine", path))?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok((file, stat)),
+            _ => Err(TargetError::NotATarget { path: path.to_owned(), kind: "changing target" }),
+        }
+    }
+
+    /// A regular file for writing, if nothing needs what is in it. It is judged on a descriptor for reading; the
+    /// one for writing is made from that, so that both are one file, and then the tables are asked again.
+    fn claim_file(&self, keep: &[InUse]) -> Result<(OwnedFd, Stat), TargetError> {
+        let path = self.path;
+        let refused = |why: String, remedy: &str| TargetError::Refused {
+            what: self.writing(),
+            why,
+            remedy: remedy.to_owned(),
+        };
+        let used = |found: Use| refused(found.why, &found.remedy);
+        // Before it is opened: closing it would take the locks of the database that this program has open.
+        self.refuse_kept(keep, identity)?;
+        if let Some(kind) = pseudo_file_system(path)? {
+            let why =
+                format!("it is no file on a disk but a part of {kind}, which changes this system");
+            return Err(refused(why, "name a file on a disk"));
+        }
+        let leased = |cause: TargetError| match &cause {
+            TargetError::Kernel(KernelError::System { cause, .. })
+                if cause.kind() == ErrorKind::WouldBlock =>
+            {
+                let why = "another program holds a lease on it".to_owned();
+                refused(why, "end that program first (/proc/locks names it)")
+            }
+            _ => cause,
+        };
+        let (file, stat) = self.open_file(OFlags::RDONLY | OFlags::NONBLOCK).map_err(leased)?;
+        let question = Question { roots: self.roots, keep };
+        if let Some(found) = question.file(file.as_fd(), &stat, path, Moment::Before) {
+            return Err(used(found));
+        }
+        let copy = duplicate(&file).map_err(TargetError::failing("examine", path))?;
+        self.refuse_database(copy)?;
+        // The danger before the flag: who types the flag would only be refused again.
+        self.check_overwrite()?;
+        let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let written = rustix::fs::open(&link, flags, Mode::empty())
+            .map_err(TargetError::failing("open", path))
+            .map_err(leased)?;
+        if let Some(found) = question.file(written.as_fd(), &stat, path, Moment::InHand) {
+            return Err(used(found));
+        }
+        rustix::fs::fcntl_setfl(&written, OFlags::empty())
+            .map_err(TargetError::failing("open", path))?;
+        Ok((written, stat))
+    }
+
     fn device(&self, stat: &Stat) -> Result<TargetHandle, TargetError> {
         let (path, flags) = (self.path, OFlags::RDONLY | OFlags::CLOEXEC);
         let file = match self.access {
             Access::ReadOnly => rustix::fs::open(path, flags, Mode::empty())
                 .map_err(TargetError::failing("open", path))?,
-            Access::ReadWrite { destroy, .. } => claim(self.roots, path, stat, destroy)?,
+            Access::ReadWrite { destroy, keep, .. } => {
+                claim(&Question { roots: self.roots, keep }, path, stat, destroy)?
+            }
         };
         let writable = *self.access != Access::ReadOnly;
         let stat = rustix::fs::fstat(&file).map_err(TargetError::failing("examine", path))?;
@@ -99,4 +154,31 @@ impl Opening<'_> {
         let device = device_of(self.roots, numbers(stat.st_rdev));
         self.handle(TargetKind::BlockDevice, file, Bytes(size), device, None, writable)
     }
+}
+
+/// File systems whose files are settings and states of the kernel or the firmware, by the number that statfs(2)
+/// gives (linux/magic.h): to write to one acts on the machine and not on a disk.
+const PSEUDO: [(u64, &str); 16] = [
+    (0x9fa0, "/proc"),
+    (0x6265_6572, "/sys"),
+    (0x6462_6720, "debugfs"),
+    (0x7472_6163, "tracefs"),
+    (0x7363_6673, "securityfs"),
+    (0xde5e_81e4, "the variables of the firmware"),
+    (0x27_e0eb, "control groups"),
+    (0x6367_7270, "control groups"),
+    (0xcafe_4a11, "bpf"),
+    (0x6265_6570, "configfs"),
+    (0xf97c_ff8c, "selinuxfs"),
+    (0x4341_5d53, "smackfs"),
+    (0x6165_676c, "pstore"),
+    (0x4249_4e4d, "binfmt_misc"),
+    (0x6573_5543, "fusectl"),
+    (0x6e73_6673, "namespaces"),
+];
+
+fn pseudo_file_system(path: &Path) -> Result<Option<&'static str>, TargetError> {
+    let facts = rustix::fs::statfs(path).map_err(TargetError::failing("examine", path))?;
+    let kind = facts.f_type as u64 & u64::from(u32::MAX);
+    Ok(PSEUDO.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name))
 }

@@ -1,10 +1,10 @@
 //! Every call of this crate that the compiler cannot check, wrapped so that its callers are safe.
 //!
 //! rustix gives safe forms of nearly all that is needed. What is left: FIEMAP, two ioctls of block
-//! and loop devices, and counting pages by cachestat and mincore. Rejected: a crate for FIEMAP,
+//! and loop devices, leases, and counting pages by cachestat and mincore. Rejected: a crate for FIEMAP,
 //! which would bring a second errno type and its own reading of the flags.
 
-use kernel::checked;
+use kernel::{checked, require_block_device};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, Updater, ioctl};
@@ -102,9 +102,34 @@ const LOOP_GET_STATUS64: Opcode = 0x4C05;
 
 /// What a loop device is on.
 pub(crate) fn loop_status(device: impl AsFd) -> Result<LoopStatus, Errno> {
+    require_block_device(&device)?;
     // SAFETY: the kernel writes a whole `struct loop_info64`, which is as long as ours; every bit
     // pattern is valid in its integers.
     unsafe { ioctl(device, Getter::<LOOP_GET_STATUS64, LoopStatus>::new()) }
+}
+
+/// `F_SETSIG` of include/uapi/asm-generic/fcntl.h.
+const F_SETSIG: libc::c_int = 10;
+
+/// Whether anything has a regular file open for writing, by asking for a lease for reading (fcntl(2)), which is
+/// given back at once. `file` is open for reading alone. `None` where the file system has no leases, or the file
+/// is another user's.
+pub(crate) fn has_writers(file: impl AsFd) -> Option<bool> {
+    let descriptor = file.as_fd().as_raw_fd();
+    // Should a program open the file for writing in between, the kernel's message must not end us: its usual signal would.
+    // SAFETY: these commands of fcntl take an integer and touch no memory of ours.
+    checked(unsafe { libc::fcntl(descriptor, F_SETSIG, libc::SIGURG) }).ok()?;
+    // SAFETY: as above.
+    let taken = checked(unsafe { libc::fcntl(descriptor, libc::F_SETLEASE, libc::F_RDLCK) });
+    match taken {
+        Ok(_) => {
+            // SAFETY: as above.
+            let _ = checked(unsafe { libc::fcntl(descriptor, libc::F_SETLEASE, libc::F_UNLCK) });
+            Some(false)
+        }
+        Err(Errno::AGAIN) => Some(true),
+        Err(_) => None,
+    }
 }
 
 /// `struct cachestat` of include/uapi/linux/mman.h, in pages.

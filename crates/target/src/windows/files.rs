@@ -73,6 +73,12 @@ pub(crate) fn is_device_path(path: &Path) -> Option<String> {
     is_device.then(|| device_named(text.trim_end_matches(['\\', '/']))).flatten()
 }
 
+/// Whether what is no regular file takes a result and loses nothing by it: what Windows opens by a bare name
+/// (`CON`, `NUL`) does.
+pub(crate) fn is_stream(_facts: &Metadata) -> bool {
+    true
+}
+
 /// Whether something is a pipe with a name, which Windows keeps elsewhere.
 #[must_use]
 pub fn is_pipe(_facts: &Metadata) -> bool {

@@ -9,7 +9,7 @@ use crate::handle::{Access, TargetHandle};
 use crate::opening::Opening;
 use crate::windows::claim::claim;
 use crate::windows::descriptor::{create_nameless, direct_alignment};
-use crate::windows::files::is_device_path;
+use crate::windows::files::{identity, is_device_path};
 use crate::windows::unsafe_calls::create_file;
 use engine::OwnedFile;
 use kernel::Roots;
@@ -61,6 +61,12 @@ impl Opening<'_> {
     fn file(&self, length: u64) -> Result<TargetHandle, TargetError> {
         let path = self.path;
         let writable = matches!(self.access, Access::ReadWrite { overwrite: true, .. });
+        if let Access::ReadWrite { keep, .. } = self.access {
+            self.refuse_kept(keep, identity)?;
+            let read = create_file(path, GENERIC_READ, OPEN_EXISTING, 0)
+                .map_err(TargetError::failing("open", path))?;
+            self.refuse_database(read.into())?;
+        }
         self.check_overwrite()?;
         let access = if writable { GENERIC_READ | GENERIC_WRITE } else { GENERIC_READ };
         let file = create_file(path, access, OPEN_EXISTING, 0)

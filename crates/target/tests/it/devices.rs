@@ -117,7 +117,7 @@ fn a_loop_device_and_its_partition_are_read_only_targets_with_their_facts() {
     assert!(device.virtual_disk && !device.rotational_trusted);
     assert!(device.layers[0].contains("/image"), "{:?}", device.layers);
 
-    let write = Access::ReadWrite { overwrite: true, destroy: Vec::new() };
+    let write = Access::ReadWrite { overwrite: true, destroy: Vec::new(), keep: Vec::new() };
     let refused = open_target(&Roots::default(), &attached.node, &write, None, BLOCK).unwrap_err();
     assert_eq!(refused.exit_code(), 3);
 
@@ -333,7 +333,7 @@ fn dropping_clean_pages_takes_a_written_file_out_of_the_page_cache() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("file");
     fs::write(&path, vec![1u8; 4 * MIB as usize]).unwrap();
-    let overwrite = Access::ReadWrite { overwrite: true, destroy: Vec::new() };
+    let overwrite = Access::ReadWrite { overwrite: true, destroy: Vec::new(), keep: Vec::new() };
     let handle = open_target(&Roots::default(), &path, &overwrite, None, BLOCK).unwrap();
     let Some(disk) = handle.facts.device.clone() else {
         return skip("dropping pages", "no block device under the temporary directory");

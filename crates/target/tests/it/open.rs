@@ -21,7 +21,7 @@ fn open(path: &Path, access: &Access) -> Result<TargetHandle, TargetError> {
 
 fn writing(overwrite: bool, destroy: &[&str]) -> Access {
     let destroy = destroy.iter().map(|&name| name.to_owned()).collect();
-    Access::ReadWrite { overwrite, destroy }
+    Access::ReadWrite { overwrite, destroy, keep: Vec::new() }
 }
 
 fn file_of(directory: &TempDir, bytes: usize) -> PathBuf {
@@ -221,9 +221,10 @@ fn a_file_below_a_loop_device_and_a_swap_file_are_in_use() {
         opened.err().map(|error| error.to_string()).unwrap_or_default()
     };
     assert_eq!(refusal(), "");
-    fake.sys("block/loop3/loop/backing_file", &format!("{}\n", path.display()));
+    fake.block("virtual/loop3", "7:3", 8);
+    fake.sys("devices/virtual/loop3/loop/backing_file", &format!("{}\n", path.display()));
     assert!(refusal().contains(": it is in use as the loop device loop3;"), "{}", refusal());
-    fs::remove_dir_all(roots.sys.join("block/loop3")).unwrap();
+    fs::remove_dir_all(roots.sys.join("devices/virtual/loop3/loop")).unwrap();
     // Swap is known by the file, also where the kernel printed another of its names.
     let other = fake.path("other name");
     fs::hard_link(&path, &other).unwrap();

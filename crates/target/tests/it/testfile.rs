@@ -44,7 +44,7 @@ fn a_file_that_existed_is_never_filled() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("mine");
     std::fs::write(&path, [1u8; 8192]).unwrap();
-    let access = Access::ReadWrite { overwrite: true, destroy: Vec::new() };
+    let access = Access::ReadWrite { overwrite: true, destroy: Vec::new(), keep: Vec::new() };
     let mut handle = open_target(&Roots::default(), &path, &access, None, Bytes(4096)).unwrap();
     let outcome = write_test_file(&mut handle, Bytes(8192), 3, &mut |_, _| {}, &|| false);
     assert!(matches!(outcome, Err(TargetError::Refused { .. })));

@@ -65,7 +65,7 @@ impl Events {
 
     pub(super) fn format(&self, group: &str, event: &str) -> Result<Format, String> {
         let path = self.directory.join(group).join(event).join("format");
-        let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+        let text = input::kernel_text(&path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => "this kernel has none".to_owned(),
             _ => error.to_string(),
         })?;

@@ -21,7 +21,7 @@ use super::events::{Attached, Events};
 use super::format::Format;
 use super::programs::{Devices, address, look_up, update};
 use super::syscalls::{Map, MapKind};
-use super::tracer::{DeviceNumber, TracerError, possible_processors, slot_numbers};
+use super::tracer::{DeviceNumber, TracerError, slot_numbers};
 use Register::{R0, R1, R2, R3, R6, R7, R8, R10};
 use kernel::Roots;
 use kernel::process::{ProcessFacts, outstanding, process_facts};
@@ -91,13 +91,12 @@ impl Issuers {
         if disks.is_empty() {
             return Err(TracerError::NoDevices);
         }
-        let processors = possible_processors(roots);
         let numbers = slot_numbers(roots, disks)?;
         let events = Events::find(roots)?;
         let failed = |cause| TracerError::of("making a BPF map", cause);
-        let devices = Devices::new(numbers, processors).map_err(failed)?;
-        let requests = CountMap::new(processors).map_err(failed)?;
-        let fsyncs = CountMap::new(processors).map_err(failed)?;
+        let devices = Devices::new(numbers).map_err(failed)?;
+        let requests = CountMap::new().map_err(failed)?;
+        let fsyncs = CountMap::new().map_err(failed)?;
         let starts = |event: &'static str| {
             events.attach("block", event, |format| request_program(&devices, &requests.map, format))
         };
@@ -258,9 +257,8 @@ struct CountMap {
 }
 
 impl CountMap {
-    fn new(processors: usize) -> Result<Self, Errno> {
-        let kind = MapKind::ForgettingHash;
-        let map = Map::new(kind, KEY_BYTES, ENTRY_BYTES, PROCESSES, processors)?;
+    fn new() -> Result<Self, Errno> {
+        let map = Map::new(MapKind::ForgettingHash, KEY_BYTES, ENTRY_BYTES, PROCESSES)?;
         Ok(Self { map, last: HashMap::new() })
     }
 

@@ -138,8 +138,8 @@ pub(super) struct Devices {
 }
 
 impl Devices {
-    pub(super) fn new(numbers: Vec<(u32, u32)>, processors: usize) -> Result<Self, Errno> {
-        let slots = Map::new(MapKind::Hash, 4, 4, numbers.len(), processors)?;
+    pub(super) fn new(numbers: Vec<(u32, u32)>) -> Result<Self, Errno> {
+        let slots = Map::new(MapKind::Hash, 4, 4, numbers.len())?;
         for (number, slot) in &numbers {
             slots.set(&number.to_ne_bytes(), &slot.to_ne_bytes())?;
         }

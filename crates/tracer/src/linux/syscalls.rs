@@ -3,13 +3,15 @@
 //!
 //! Every argument block is a live structure of ours, laid out as in include/uapi/linux/bpf.h; keys
 //! and values are checked against the sizes that their map was made with, since the kernel takes
-//! the length from there.
+//! the length from there. How many copies of a value it writes is measured ([`value_copies`]). No file
+//! is asked, because the folder that a caller takes for /sys may be that of another machine.
 
 use kernel::{PerfEventAttributes, checked, own_descriptor as own, perf_event_open};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::mem::size_of;
+use std::sync::OnceLock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -25,10 +27,11 @@ pub(super) enum MapKind {
 #[derive(Debug)]
 pub(super) struct Map {
     descriptor: OwnedFd,
+    kind: MapKind,
     key_bytes: usize,
     value_bytes: usize,
-    /// What a look-up writes: a value for each possible processor where it has copies.
-    answer_bytes: usize,
+    /// Values that a look-up writes: one for each possible processor where the map has copies.
+    copies: usize,
 }
 
 #[repr(C)]
@@ -124,13 +127,23 @@ unsafe fn bpf<T>(command: libc::c_int, attributes: &mut T) -> Result<libc::c_lon
 }
 
 impl Map {
-    /// Makes one of so many entries; `processors` is how many are possible.
+    /// Makes a map with room for so many entries.
     pub(super) fn new(
         kind: MapKind,
         key_bytes: usize,
         value_bytes: usize,
         entries: usize,
-        processors: usize,
+    ) -> Result<Self, Errno> {
+        let copies = if kind == MapKind::ProcessorArray { value_copies()? } else { 1 };
+        Self::with_copies(kind, key_bytes, value_bytes, entries, copies)
+    }
+
+    fn with_copies(
+        kind: MapKind,
+        key_bytes: usize,
+        value_bytes: usize,
+        entries: usize,
+        copies: usize,
     ) -> Result<Self, Errno> {
         let mut attributes = MapCreate {
             kind: kind as u32,
@@ -141,9 +154,7 @@ impl Map {
         };
         // SAFETY: the command reads numbers only, and returns a new descriptor.
         let descriptor = unsafe { own(bpf(MAP_CREATE, &mut attributes)?) }?;
-        let copies = if kind == MapKind::ProcessorArray { processors } else { 1 };
-        let answer_bytes = value_bytes.next_multiple_of(8) * copies;
-        Ok(Self { descriptor, key_bytes, value_bytes, answer_bytes })
+        Ok(Self { descriptor, kind, key_bytes, value_bytes, copies })
     }
 
     /// What programs name it by.
@@ -162,9 +173,7 @@ impl Map {
 
     /// Sets an entry; not for maps with copies.
     pub(super) fn set(&self, key: &[u8], value: &[u8]) -> Result<(), Errno> {
-        if value.len() != self.value_bytes
-            || self.answer_bytes != self.value_bytes.next_multiple_of(8)
-        {
+        if value.len() != self.value_bytes || self.kind == MapKind::ProcessorArray {
             return Err(Errno::INVAL);
         }
         let mut attributes = self.element(Some(key), value.as_ptr() as u64)?;
@@ -175,10 +184,11 @@ impl Map {
     /// Reads an entry, all copies of it, into words.
     pub(super) fn get(&self, key: &[u8], words: &mut Vec<u64>) -> Result<(), Errno> {
         words.clear();
-        words.resize(self.answer_bytes.div_ceil(8), 0);
+        words.resize(self.value_bytes.div_ceil(8) * self.copies, UNWRITTEN);
         let mut attributes = self.element(Some(key), words.as_mut_ptr() as u64)?;
         // SAFETY: the key is as long as the map's, and there is room for all that the kernel
-        // writes: the value, rounded up to words, for each possible processor.
+        // writes: the value, rounded up to words, as many times as `value_copies` measured, or as no
+        // kernel has processors.
         unsafe { bpf(MAP_LOOKUP, &mut attributes) }.map(drop)
     }
 
@@ -193,6 +203,31 @@ impl Map {
             Err(cause) => Err(cause),
         }
     }
+}
+
+/// What stands in a buffer before the kernel writes to it; a new map's values are zeros.
+const UNWRITTEN: u64 = u64::MAX;
+/// Processors that the largest kernel can be built for, several times over (CONFIG_NR_CPUS is at most
+/// 8,192).
+const PROCESSORS_MAX: usize = 1 << 16;
+
+/// How many copies of a value this kernel keeps in a [`MapKind::ProcessorArray`]: one for each possible
+/// processor. It is measured once, by a look-up in a map of one word with room for more processors than
+/// any kernel has. The number does not change while a kernel runs.
+pub(super) fn value_copies() -> Result<usize, Errno> {
+    static COPIES: OnceLock<usize> = OnceLock::new();
+    if let Some(&copies) = COPIES.get() {
+        return Ok(copies);
+    }
+    let probe = Map::with_copies(MapKind::ProcessorArray, 4, 8, 1, PROCESSORS_MAX)?;
+    let mut words = Vec::new();
+    probe.get(&[0; 4], &mut words)?;
+    let copies = words.iter().take_while(|&&word| word != UNWRITTEN).count();
+    // None or all: the kernel did something else than it is known for.
+    if copies == 0 || copies == PROCESSORS_MAX {
+        return Err(Errno::RANGE);
+    }
+    Ok(*COPIES.get_or_init(|| copies))
 }
 
 /// Loads a program for an event. An error comes with what the verifier said.
@@ -402,4 +437,29 @@ pub(super) fn private_tracefs() -> Result<OwnedFd, Errno> {
     checked(unsafe { libc::syscall(SYS_fsconfig, number, FSCONFIG_CMD_CREATE, none, none, 0) })?;
     // SAFETY: numbers only; the call returns a new descriptor.
     unsafe { own(libc::syscall(SYS_fsmount, number, FSMOUNT_CLOEXEC, 0)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::read::{cpu_list, text};
+    use testkit::requires;
+
+    #[test]
+    fn the_kernel_writes_a_copy_for_each_possible_processor_and_no_more() {
+        requires!(Root);
+        let copies = match value_copies() {
+            Err(cause) => return testkit::skip("value_copies", &format!("bpf(2): {cause}")),
+            Ok(copies) => copies,
+        };
+        let list = text(std::path::Path::new("/sys/devices/system/cpu/possible")).unwrap();
+        assert_eq!(copies, cpu_list(&list).len());
+        // Of a value that is no whole number of words, too.
+        let map = Map::with_copies(MapKind::ProcessorArray, 4, 20, 1, 4 * copies).unwrap();
+        let mut words = Vec::new();
+        map.get(&[0; 4], &mut words).unwrap();
+        let written = words.iter().take_while(|&&word| word != UNWRITTEN).count();
+        assert_eq!(written, 3 * copies);
+        assert!(words[written..].iter().all(|&word| word == UNWRITTEN));
+    }
 }

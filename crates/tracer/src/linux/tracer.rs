@@ -2,12 +2,12 @@
 
 use super::events::{Attached, attach};
 use super::programs::{Devices, Event, Fields, Maps, Plan};
-use super::syscalls::{AttachTo, Map, MapKind};
+use super::syscalls::{AttachTo, Map, MapKind, value_copies};
 use super::types::KernelTypes;
 use super::{layout, programs};
 use kernel::Roots;
 use kernel::device::partitions;
-use kernel::read::{cpu_list, device_numbers, link_name, names, number, text};
+use kernel::read::{device_numbers, link_name, names, number, text};
 use record::Traced;
 use rustix::io::Errno;
 
@@ -135,10 +135,10 @@ impl Tracer {
         if devices.is_empty() {
             return Err(TracerError::NoDevices);
         }
-        let processors = possible_processors(roots);
+        let copies = value_copies().map_err(|cause| TracerError::of("making a BPF map", cause))?;
         let tags: Vec<Tags> = devices.iter().map(|&number| tags_of(roots, number)).collect();
         let bytes = |tags: &Tags| {
-            layout::WORDS * 8 * processors + tags.queues * tags.each * programs::ENTRY_BYTES
+            layout::WORDS * 8 * copies + tags.queues * tags.each * programs::ENTRY_BYTES
         };
         let mut left = BYTES_MAX;
         let fits = |tags: &&Tags| {
@@ -158,8 +158,8 @@ impl Tracer {
             why: format!("the kernel's type information has no usable {field}"),
         })?;
         let failed = |cause| TracerError::of("making a BPF map", cause);
-        let devices_of = Devices::new(numbers, processors).map_err(failed)?;
-        let maps = make_maps(&tags, processors).map_err(failed)?;
+        let devices_of = Devices::new(numbers).map_err(failed)?;
+        let maps = make_maps(&tags).map_err(failed)?;
         let plan = Plan { maps, devices: devices_of, fields };
         fill(&plan, &tags).map_err(failed)?;
         let mut tracer = Self {
@@ -272,16 +272,16 @@ fn tags_of(roots: &Roots, (major, minor): DeviceNumber) -> Tags {
     Tags { queues: queues.len().max(1), each: (each as usize).max(1) }
 }
 
-fn make_maps(tags: &[Tags], processors: usize) -> Result<Maps, Errno> {
+fn make_maps(tags: &[Tags]) -> Result<Maps, Errno> {
     use programs::{BIOS, ENDS_BYTES, ENTRY_BYTES};
-    let array = |value, entries| Map::new(MapKind::Array, 4, value, entries, processors);
+    let array = |value, entries| Map::new(MapKind::Array, 4, value, entries);
     let requests = tags.iter().map(|tags| tags.queues * tags.each).sum();
     Ok(Maps {
         bios: array(ENTRY_BYTES, BIOS)?,
         tags: array(ENTRY_BYTES, tags.len())?,
         requests: array(ENTRY_BYTES, requests)?,
         ends: array(ENDS_BYTES, tags.len())?,
-        counts: Map::new(MapKind::ProcessorArray, 4, layout::WORDS * 8, tags.len(), processors)?,
+        counts: Map::new(MapKind::ProcessorArray, 4, layout::WORDS * 8, tags.len())?,
     })
 }
 
@@ -339,12 +339,6 @@ fn in_flight(roots: &Roots, (major, minor): DeviceNumber) -> u64 {
     line.split_ascii_whitespace().filter_map(|count| count.parse::<u64>().ok()).sum()
 }
 
-/// Processors that the kernel reserves memory for: `0-7`, or `0,2-3`.
-pub(super) fn possible_processors(roots: &Roots) -> usize {
-    let line = text(&roots.sys.join("devices/system/cpu/possible")).unwrap_or_default();
-    cpu_list(&line).last().map_or(1, |&last| last as usize + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,10 +351,9 @@ mod tests {
         fake.sys("dev/block/8:0/sda1/partition", "1\n");
         fake.sys("dev/block/8:0/sda1/dev", "8:1\n");
         fake.sys("dev/block/8:0/inflight", "       3        4\n");
-        fake.sys("devices/system/cpu/possible", "0,2-7\n");
         let roots = Roots::below(fake.root());
         assert_eq!(numbers_of(&roots, (8, 0)), Ok(vec![8 << 20, 8 << 20 | 1]));
-        assert_eq!((in_flight(&roots, (8, 0)), possible_processors(&roots)), (7, 8));
+        assert_eq!(in_flight(&roots, (8, 0)), 7);
     }
 
     #[test]

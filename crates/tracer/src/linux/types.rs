@@ -63,7 +63,7 @@ pub(super) struct KernelTypes {
 impl KernelTypes {
     pub(super) fn read(roots: &Roots) -> Result<Self, TracerError> {
         let missing = TracerError::NoSupport("type information in /sys/kernel/btf/vmlinux");
-        let bytes = std::fs::read(roots.sys.join("kernel/btf/vmlinux"));
+        let bytes = input::kernel_bytes(&roots.sys.join("kernel/btf/vmlinux"));
         Self::parse(bytes.map_err(|_| missing.clone())?).ok_or(missing)
     }
 

@@ -1,5 +1,6 @@
 //! What is tried: each reader with the inputs to begin with, and what it does with one.
 
+use super::growth;
 use crate::place;
 use anyhow::{Context, Result, ensure};
 use record::{Diagnosis, Experiment, LimitsRun, Observation, Profile, Trial};
@@ -294,6 +295,11 @@ fn command(bytes: &[u8], binary: &Path) -> Result<String, String> {
         }
         std::thread::sleep(POLL);
     };
+    // The peak of all commands so far; one that was too large is the only one to be found.
+    let peak = growth::of_children().map_err(|error| error.to_string())?;
+    if peak > growth::MOST_BYTES {
+        return Err(format!("grew to {} MiB", peak >> 20));
+    }
     let said = std::fs::read(folder.path().join("errors")).map_err(failed)?;
     let said = String::from_utf8_lossy(&said);
     if let Some(line) = said.lines().find(|line| line.contains("panicked at")) {

@@ -8,6 +8,7 @@
 mod code;
 mod files;
 mod links;
+mod reads;
 mod source;
 mod structure;
 mod text;
@@ -47,6 +48,7 @@ pub fn check(root: &Path) -> Result<Vec<Problem>> {
         text::check(file, &mut problems);
         if file.path.ends_with(".rs") {
             source::check(file, &mut problems);
+            reads::check(file, &mut problems);
         }
         if file.path.ends_with(".md") {
             links::check(root, file, &mut problems);

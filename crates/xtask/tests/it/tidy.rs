@@ -127,6 +127,31 @@ fn faults_of_sources_are_found_where_they_stand() {
 }
 
 #[test]
+fn readers_without_a_limit_are_found_in_code_and_not_in_tests() {
+    for code in [
+        "fn f(mut file: File) { file.read_to_end(&mut Vec::new()); }",
+        "fn f() { std::io::read_to_string(std::io::stdin()); }",
+        "fn f() { std::fs::read(\"x\"); }",
+        "fn f() { lines.read_line(&mut text); }",
+        "fn f() { lines.read_until(b' ', &mut text); }",
+        "#[cfg(test)]\nfn g() {}\nfn f() { fs::read_to_string(\"x\"); }",
+    ] {
+        let found = only(code);
+        assert!(found.contains("has no limit"), "{code:?}: {found}");
+    }
+    let code = "fn read_line() {}\nfn f() { port.read(&mut one); }\n#[cfg(test)]\nmod tests {\n\
+                fn f() { std::fs::read(\"x\"); } }\n";
+    let files = [
+        ("crates/a/src/lib.rs", format!("{ESSAY}{code}")),
+        ("crates/a/src/b_tests.rs", format!("{ESSAY}fn f() {{ std::fs::read(\"x\"); }}\n")),
+        ("crates/a/tests/it.rs", "fn f() { std::fs::read(\"x\"); }\n".to_owned()),
+    ];
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    assert_eq!(problems(&files), [""; 0]);
+}
+
+#[test]
 fn circles_of_modules_are_found_and_what_tests_name_makes_none() {
     let essay = |code: &str| format!("{ESSAY}{code}");
     let files = [

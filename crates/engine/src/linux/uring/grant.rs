@@ -38,7 +38,7 @@ pub(super) fn preferences(options: Options) -> Vec<IoringSetupFlags> {
 
 /// Why the kernel refuses a ring, and what to do.
 pub(super) fn refusal(errno: Errno, options: Options) -> EngineError {
-    let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled");
+    let disabled = input::kernel_text("/proc/sys/kernel/io_uring_disabled".as_ref());
     told(errno, options, disabled.as_deref().map_or("0", str::trim))
 }
 

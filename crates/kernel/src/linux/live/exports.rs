@@ -123,6 +123,7 @@ device old:/export mounted on /mnt with fstype nfs
 
     fn mount(point: &str, minor: u32) -> Mount {
         Mount {
+            id: minor,
             device: (0, minor),
             root: "/".into(),
             point: point.into(),

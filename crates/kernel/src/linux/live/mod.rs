@@ -37,9 +37,6 @@ use context::ContextReader;
 use record::{Context, Finding, Interval, ObservedDevice, ObservedPath, WakeUp};
 use rustix::time::ClockId;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 use std::sync::Arc;
 use step::{Reading, Span};
 
@@ -232,13 +229,13 @@ impl Sampler {
     fn read(&mut self) -> Result<Moment, KernelError> {
         let now = Moment::now();
         let path = self.roots.proc.join("diskstats");
-        read_into(&mut self.buffer, &path)
+        input::kernel_bytes_into(&path, &mut self.buffer)
             .map_err(|error| KernelError::io("read the counters in", &path, &error))?;
         // A kernel without NFS or SMB may have no such file, and then has no such mount.
         for (buffer, file) in
             [(&mut self.mounts, "self/mountstats"), (&mut self.shares, "fs/cifs/Stats")]
         {
-            if read_into(buffer, &self.roots.proc.join(file)).is_err() {
+            if input::kernel_bytes_into(&self.roots.proc.join(file), buffer).is_err() {
                 buffer.clear();
             }
         }
@@ -367,12 +364,6 @@ impl Sampler {
             }
         }
     }
-}
-
-/// Opened anew each time: a descriptor would stay with what the path meant at the start.
-fn read_into(buffer: &mut Vec<u8>, path: &Path) -> std::io::Result<()> {
-    buffer.clear();
-    File::open(path).and_then(|mut file| file.read_to_end(buffer)).map(|_| ())
 }
 
 struct Round {

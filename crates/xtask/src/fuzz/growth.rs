@@ -1,0 +1,49 @@
+//! How much memory one input takes: the peak of the process's resident memory, which the kernel keeps and forgets on
+//! request (proc(5), `/proc/self/clear_refs`, 5).
+
+use anyhow::{Context, Result, ensure};
+use nix::sys::resource::{UsageWho, getrusage};
+use std::path::Path;
+
+/// More than this, beyond what there was before, is a fault.
+pub(super) const MOST_BYTES: u64 = 256 << 20;
+
+/// Forgets the peak so far; the memory that is resident now, bytes.
+pub(super) fn begin() -> Result<u64> {
+    std::fs::write("/proc/self/clear_refs", "5").context("/proc/self/clear_refs")?;
+    resident("VmRSS")
+}
+
+/// The growth since then, bytes.
+pub(super) fn since(before: u64) -> Result<u64> {
+    Ok(resident("VmHWM")?.saturating_sub(before))
+}
+
+fn resident(key: &str) -> Result<u64> {
+    let status = kernel::read::text(Path::new("/proc/self/status")).context("/proc/self/status")?;
+    kernel::read::memory_field(&status, key).with_context(|| format!("/proc/self/status: {key}"))
+}
+
+/// The largest peak of all processes that this one has started and waited for, bytes; it never falls.
+pub(super) fn of_children() -> Result<u64> {
+    let kib = getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss();
+    ensure!(kib >= 0, "a negative size");
+    Ok(kib.unsigned_abs() * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_was_taken_and_given_back_counts() {
+        const BYTES: usize = 64 << 20;
+        let before = begin().unwrap();
+        drop(std::hint::black_box(vec![1_u8; BYTES]));
+        let growth = since(before).unwrap();
+        assert!(growth >= BYTES as u64 / 2, "{growth}");
+        // Other tests of this process take memory too, and none of them so much.
+        let before = begin().unwrap();
+        assert!(since(before).unwrap() < BYTES as u64 / 2);
+    }
+}
