@@ -209,7 +209,7 @@ impl<'h> Reader<'h> {
         let (interval, discarded) = table.columns.interval(name, |index| fields[index]);
         let known = self.run.last_disks().find(|it| it.device == name);
         match known {
-            Some(known) => merge(known, interval),
+            Some(known) => merge(known, &interval),
             None => {
                 let together = interval.all.per_s.is_some();
                 self.run.add(interval, together && may_include_discards(discarded));
@@ -227,7 +227,7 @@ fn is_cut(words: &[&str]) -> bool {
 }
 
 /// Adds the figures of another table of the same report.
-fn merge(into: &mut Interval, from: Interval) {
+fn merge(into: &mut Interval, from: &Interval) {
     let op = |into: &mut OpInterval, from: OpInterval| {
         into.per_s = into.per_s.or(from.per_s);
         into.bytes_per_s = into.bytes_per_s.or(from.bytes_per_s);

@@ -79,7 +79,7 @@ pub(crate) fn stamp_of_name(name: &str) -> Option<Stamp> {
     Stamp::parse(&text)
 }
 
-/// The first line of a tool of sysstat: `Linux 6.1.0 (oak) 	06/01/20 	_x86_64_	(2 CPU)`.
+/// The first line of a tool of sysstat: `Linux 6.1.0 (oak) 06/01/20 _x86_64_ (2 CPU)`.
 pub(crate) struct FirstLine<'a> {
     pub(crate) host: Option<&'a str>,
     pub(crate) release: &'a str,

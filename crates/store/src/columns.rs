@@ -192,10 +192,10 @@ impl Writer {
                 section.factor = Some(factor);
                 bytes.extend(values);
             }
-            None => bytes.extend(double_planes(some.iter().map(|it| it.value))),
+            None => bytes.extend(double_planes(&some.iter().map(|it| it.value))),
         }
         if !same {
-            bytes.extend(double_planes(some.iter().map(|it| it.resolution)));
+            bytes.extend(double_planes(&some.iter().map(|it| it.resolution)));
         }
         self.section(section, &bytes)
     }
@@ -230,7 +230,7 @@ fn planes(values: &[i64]) -> (usize, Vec<u8>) {
     (width, bytes)
 }
 
-fn double_planes(values: impl Iterator<Item = f64> + Clone) -> Vec<u8> {
+fn double_planes(values: &(impl Iterator<Item = f64> + Clone)) -> Vec<u8> {
     (0..8).flat_map(|plane| values.clone().map(move |value| value.to_le_bytes()[plane])).collect()
 }
 
