@@ -108,10 +108,9 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
     findings
 }
 
-/// Requests in flight beyond which a count that never changes is compared with the weighted time.
-const STUCK_SHARE: f64 = 0.5;
-/// Intervals without which a count is not called stuck.
-const STUCK_INTERVALS: usize = 3;
+/// Chance below which a count that never falls below some number is called stuck. With a mean of L
+/// requests in flight, at least n of them are there at a moment with a chance of L/n at most (Markov).
+const STUCK_CHANCE: f64 = 1e-3;
 
 /// Takes the count of requests in flight away from devices where it never falls below some number while
 /// the weighted time says that fewer were in flight and requests completed: some drivers lose the end of a
@@ -123,13 +122,13 @@ pub(crate) fn without_stuck_counts(observation: &mut Observation) -> Vec<Finding
         let of_device = || observation.intervals.iter().filter(|it| it.device == device.name);
         let counts: Vec<f64> = of_device().filter_map(|it| Some(it.in_flight?.value)).collect();
         let least = counts.iter().copied().fold(f64::INFINITY, f64::min);
-        if counts.len() < STUCK_INTERVALS || least < 1.0 {
+        if counts.is_empty() || least < 1.0 {
             continue;
         }
         let most = of_device().filter_map(|it| Some(it.concurrency?.value)).fold(0.0, f64::max);
         let completed = of_device().any(|it| it.all.per_s.is_some_and(|rate| rate.value > 0.0));
         let known = of_device().all(|it| it.concurrency.is_some());
-        if !known || !completed || most >= STUCK_SHARE * least {
+        if !known || !completed || (most / least).powi(counts.len() as i32) >= STUCK_CHANCE {
             continue;
         }
         let claim = format!(
