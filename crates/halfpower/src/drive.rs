@@ -35,6 +35,9 @@ pub(crate) fn drive(arguments: &DriveArgs) -> anyhow::Result<Verdict> {
     let SimKind::Extracted(drive) = spec.kind else {
         return Err(usage(format!("{} is no file of parameters (.parv)", arguments.drive)));
     };
+    for note in &drive.notes {
+        eprintln!("note: {}", report::escape(note));
+    }
     let text = input::text(arguments.trace.as_ref(), input::SERVICE_TRACE)
         .context("the trace; if it ends in .gz, use zcat FILE | halfpower drive ... -")?;
     let wrong = |why: String| usage(format!("{}: {why}", arguments.trace));

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     iostat -o JSON -x -t 1 60 > night.json; halfpower import night.json\n  \
+    halfpower import ticket.txt                  tables of iostat or sar that were pasted\n  \
     sadf -j /var/log/sysstat/sa12 -- -d | halfpower import -\n  \
     halfpower import first.prom second.prom      two scrapes of node_exporter\n  \
     halfpower import disks.csv                   typeperf, relog or perfmon\n  \
@@ -33,8 +34,8 @@ pub(crate) struct ImportArgs {
     /// Files; - is standard input.
     #[arg(required_unless_present = "prometheus", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// What the files are: iostat, sadf-json, sadf-lines, node-exporter, prometheus, windows or
-    /// observation [default: found out by their content].
+    /// What the files are: iostat (JSON), iostat-text, sadf-json, sadf-lines, sadf-pairs, sadf-xml, sar,
+    /// diskstats, node-exporter, prometheus, windows or observation [default: by their content].
     #[arg(long, value_name = "FORM", value_parser = one_of(&Format::ALL, Format::name))]
     format: Option<Format>,
     /// Zone of times that name none, such as +02:00 [default: UTC].
@@ -74,12 +75,11 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<
             ::import::read_files(&files, arguments.format, &options(arguments))?
         }
     };
-    // A document of ours keeps what it is; others get the time of their import, and an id that is a hash of
-    // what was read: the same recording, imported again, takes the place of the earlier one.
-    for observation in observations.iter_mut().filter(|it| it.id.is_empty()) {
-        let id = ::record::hex_digest(&serde_json::to_string(&*observation)?);
+    drop(files);
+    // A document of ours keeps what it is; others get the time of their import. The same recording, imported
+    // again, has the same id and takes the place of the earlier one.
+    for observation in observations.iter_mut().filter(|it| it.halfpower_version.is_empty()) {
         observation.time = session::identity(None).1;
-        observation.id = id;
         observation.halfpower_version = VERSION.to_owned();
     }
     let text = output::documents(arguments.save.json, &observations, report::observation)?;

@@ -44,20 +44,20 @@ pub(crate) fn named(
     }
 }
 
+/// The word for standard input.
+const STANDARD_INPUT: &str = "-";
+
 /// How names of Windows' counter logs end.
 const COUNTER_LOG: &str = "blg";
 
 /// Files with their names; `-` is standard input, and what only the system can read comes as text.
-/// Of a file without a form that is known, where none is `given`, the first bytes alone are read.
+/// Of what cannot be a recording, where no form is `given`, the first bytes alone are read.
 pub(crate) fn files(
     paths: &[impl AsRef<Path>],
     given: Option<Format>,
 ) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
-    let is_known = |head: &[u8]| {
-        let is_fio = || String::from_utf8_lossy(head).contains("fio version");
-        given.is_some() || detect(head).is_ok() || is_fio()
-    };
     let named = |path: &Path| {
+        let is_known = |head: &[u8]| given.is_some() || may_be_recording(head, path.is_file());
         let name = path.display().to_string();
         if path.extension().is_some_and(|end| end.eq_ignore_ascii_case(COUNTER_LOG)) {
             return Ok((name, kernel::counter_log(path).map_err(usage)?.into_bytes()));
@@ -67,9 +67,23 @@ pub(crate) fn files(
     paths.iter().map(|path| named(path.as_ref())).collect()
 }
 
+/// Words of texts whose disks may come late: a scrape, a log of several tools, a result behind other lines.
+const LATE: [&str; 5] = ["# HELP", "# TYPE", "avg-cpu", "Linux ", "fio version"];
+
+/// Whether first bytes may be those of a recording. A text that is a file is read as a whole, because the form
+/// shows anywhere in it; a pipe, which may have no end, must have a known word in them.
+fn may_be_recording(head: &[u8], is_file: bool) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let is_late = || LATE.iter().any(|word| text.contains(word));
+    detect(head).is_ok() || is_late() || (is_file && import::is_text(head))
+}
+
 /// Whether a word is a file, an id in the database, or anything else, which only a device can be.
 fn kind(word: &str) -> anyhow::Result<Named> {
     let path = Path::new(word);
+    if word == STANDARD_INPUT {
+        return Ok(Named::File);
+    }
     if let Ok(facts) = path.metadata() {
         let is_file = facts.is_file() || target::is_pipe(&facts);
         return Ok(if is_file { Named::File } else { Named::Device });

@@ -34,11 +34,40 @@ const WEIGHTED: usize = 9;
 const DISCARDS: usize = 10;
 const FLUSHES: usize = 11;
 const IN_FLIGHT: usize = 12;
+/// Requests in flight that are believed where a counter wrapped.
+const MOST_IN_FLIGHT: f64 = 1_024.0;
 /// The kernel's times are whole milliseconds.
 const TIME_STEP_S: f64 = 1e-3;
 
 /// What is known of a device at one moment, in the order of [`NAMES`].
-type Values = [Option<f64>; NAMES.len()];
+pub(crate) type Values = [Option<f64>; NAMES.len()];
+
+/// The values that a source has, by their names.
+pub(crate) fn values(of: impl Fn(&str) -> Option<f64>) -> Values {
+    NAMES.map(of)
+}
+
+/// Counts of 32 bits, and what they count: requests, bytes by sectors, seconds by milliseconds.
+const WRAP: f64 = 4_294_967_296.0;
+
+/// By how much a counter grows when it wraps at 32 bits.
+fn wrap(place: usize) -> f64 {
+    match NAMES[place] {
+        name if name.contains("bytes") => WRAP * SECTOR_BYTES,
+        name if name.contains("seconds") => WRAP * TIME_STEP_S,
+        _ => WRAP,
+    }
+}
+
+/// What a counter can grow by in a second, generously.
+fn most_per_s(place: usize) -> f64 {
+    match NAMES[place] {
+        name if name.contains("bytes") => record::MOST_BYTES_PER_S,
+        "io_time_seconds_total" => 1.5,
+        name if name.contains("seconds") => MOST_IN_FLIGHT,
+        _ => record::MOST_PER_S,
+    }
+}
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct System {
@@ -152,16 +181,36 @@ pub(crate) fn add_intervals(builder: &mut ObservationBuilder, scrapes: &BTreeMap
     }
 }
 
-/// What happened between two moments; `None` where a counter went back.
+/// By how much each counter grew; `None` where one went back and no wrap explains it.
+///
+/// The kernel keeps times in 32 bits of milliseconds, and on 32-bit machines everything else in 32 bits. A
+/// restart takes all counters back; a wrap takes back those that were near their end, by an amount
+/// that leaves a possible growth, while others go on.
+fn growth(before: &Values, after: &Values, seconds: f64) -> Option<Values> {
+    let mut growth = [None; NAMES.len()];
+    let (mut wrapped, mut went_on) = (false, false);
+    for (at, growth) in growth.iter_mut().enumerate() {
+        let Some((after, before)) = after[at].zip(before[at]) else { continue };
+        let mut grown = after - before;
+        if at != IN_FLIGHT && grown < 0.0 {
+            grown += wrap(at);
+            let explained = before < wrap(at) && (0.0..=most_per_s(at) * seconds).contains(&grown);
+            if !explained || before < wrap(at) / 2.0 {
+                return None;
+            }
+            wrapped = true;
+        } else {
+            went_on |= at != IN_FLIGHT && before > 0.0;
+        }
+        *growth = Some(grown);
+    }
+    (went_on || !wrapped).then_some(growth)
+}
+
+/// What happened between two moments; `None` where the counters began anew.
 fn interval(device: &str, before: &Values, after: &Values, length: i128) -> Option<Interval> {
     let seconds = length as f64 / SECOND_NS as f64;
-    let mut growth = [None; NAMES.len()];
-    for (at, growth) in growth.iter_mut().enumerate() {
-        *growth = after[at].zip(before[at]).map(|(after, before)| after - before);
-        if at != IN_FLIGHT && growth.is_some_and(|growth| growth < 0.0) {
-            return None;
-        }
-    }
+    let growth = growth(before, after, seconds)?;
     let rate = |at: usize, step: f64| {
         growth[at].map(|growth| Figure::measured(growth / seconds, step / seconds))
     };

@@ -5,8 +5,13 @@
 //! as the western code page of Windows, in which every byte is a character. Nothing is refused here:
 //! a name with a wrong accent is still a name, and counter names are compared without accents.
 
+use std::borrow::Cow;
+
 /// How much of the beginning is searched for zero bytes.
 const SAMPLE_BYTES: usize = 512;
+
+/// What begins a colour.
+const ESCAPE: char = '\u{1b}';
 
 /// What stands at 0x80 to 0x9f of the western code page of Windows, as browsers read it: where the code page
 /// has nothing stands the control character of that number.
@@ -25,7 +30,7 @@ enum Encoding {
 }
 
 /// The text of a file. A character that was cut off at its end is dropped.
-pub(crate) fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     let (encoding, bytes) = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => (Encoding::Utf8, rest),
         [0xff, 0xfe, rest @ ..] => (Encoding::Utf16(u16::from_le_bytes), rest),
@@ -33,14 +38,34 @@ pub(crate) fn text(bytes: &[u8]) -> String {
         _ => (unmarked(bytes), bytes),
     };
     let text = match encoding {
-        Encoding::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
+        Encoding::Utf8 => String::from_utf8_lossy(bytes),
         Encoding::Utf16(unit) => {
             let units = bytes.as_chunks().0.iter().map(|pair| unit(*pair));
-            char::decode_utf16(units).map(|it| it.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+            let letters = char::decode_utf16(units);
+            let letters = letters.map(|it| it.unwrap_or(char::REPLACEMENT_CHARACTER));
+            Cow::Owned(letters.collect())
         }
-        Encoding::Western => bytes.iter().map(|byte| western(*byte)).collect(),
+        Encoding::Western => Cow::Owned(bytes.iter().map(|byte| western(*byte)).collect()),
     };
-    text.trim_end_matches(char::REPLACEMENT_CHARACTER).to_owned()
+    let text = if text.contains(ESCAPE) { Cow::Owned(without_colours(&text)) } else { text };
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim_end_matches(char::REPLACEMENT_CHARACTER)),
+        Cow::Owned(mut text) => {
+            text.truncate(text.trim_end_matches(char::REPLACEMENT_CHARACTER).len());
+            Cow::Owned(text)
+        }
+    }
+}
+
+/// The text without what colours it on a terminal (`S_COLORS=always`): `ESC [ numbers m`.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split(ESCAPE);
+    let first = parts.next().unwrap_or_default();
+    let rest = parts.map(|part| {
+        let end = part.find(|letter: char| letter.is_ascii_alphabetic());
+        end.filter(|_| part.starts_with('[')).map_or(part, |end| &part[end + 1..])
+    });
+    std::iter::once(first).chain(rest).collect()
 }
 
 fn western(byte: u8) -> char {

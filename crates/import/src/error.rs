@@ -9,8 +9,9 @@
 pub enum ImportError {
     /// Nothing in the content tells what it is.
     #[error(
-        "it is of no known form ({0}); known are iostat -o JSON, sadf -j and -d, node_exporter's \
-         text, answers of Prometheus, Windows CSV of PhysicalDisk and LogicalDisk, and this program's observations"
+        "it is of no known form ({0}); known are iostat as text and JSON, sar -d, sadf -j, -d, -p \
+         and -x, /proc/diskstats, node_exporter's text, answers of Prometheus, Windows CSV of \
+         PhysicalDisk and LogicalDisk, and this program's observations"
     )]
     UnknownForm(&'static str),
     /// A known relative of a form that is read.

@@ -10,7 +10,7 @@ use crate::counters::{self, Labels, Scrape};
 use crate::moment::Stamp;
 use crate::number::Reading;
 use crate::observation_builder::ObservationBuilder;
-use crate::{ImportError, Options};
+use crate::{ImportError, Options, Text};
 use record::Observation;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ struct Dated {
     clock_s: Option<f64>,
 }
 
-pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, ImportError> {
+pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Observation, ImportError> {
     let mut builder = ObservationBuilder::new("node_exporter");
     let mut dated = Vec::new();
     for text in texts {

@@ -1,13 +1,12 @@
 //! The forms that are read, and how their content tells them apart.
 //!
 //! Names of files say nothing: people save `out.txt`. So the content decides, by words that each
-//! form must have near its beginning. Forms that hold too little are known as well, so that the
-//! message can say what to record instead.
+//! form must have. The whole file is looked at: a scrape of a machine with many processors has its disks behind
+//! the first 64 KiB, and a log of several tools has iostat wherever it was started. Forms that hold
+//! too little are known as well, so that the message can say what to record instead.
 
-use crate::{ImportError, decode};
+use crate::{ImportError, decode, diskstats, iostat_text, sadf_pairs, sar};
 
-/// How much of a file is looked at.
-const HEAD_BYTES: usize = 65_536;
 /// How to record what is read.
 const RECORD: &str = "record the disk with: iostat -o JSON -x -t 1";
 
@@ -16,10 +15,20 @@ const RECORD: &str = "record the disk with: iostat -o JSON -x -t 1";
 pub enum Format {
     /// `iostat -o JSON`.
     Iostat,
+    /// The tables of iostat for people.
+    IostatText,
     /// `sadf -j`.
     SadfJson,
     /// `sadf -d`.
     SadfLines,
+    /// `sadf -p`.
+    SadfPairs,
+    /// `sadf -x`.
+    SadfXml,
+    /// The table of `sar -d` for people.
+    Sar,
+    /// Dumps of /proc/diskstats.
+    Diskstats,
     /// The text that node_exporter serves, once or several times.
     NodeExporter,
     /// Answers of a Prometheus server to range queries.
@@ -32,10 +41,15 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 12] = [
         Self::Iostat,
+        Self::IostatText,
         Self::SadfJson,
         Self::SadfLines,
+        Self::SadfPairs,
+        Self::SadfXml,
+        Self::Sar,
+        Self::Diskstats,
         Self::NodeExporter,
         Self::Prometheus,
         Self::Perfmon,
@@ -47,8 +61,13 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Self::Iostat => "iostat",
+            Self::IostatText => "iostat-text",
             Self::SadfJson => "sadf-json",
             Self::SadfLines => "sadf-lines",
+            Self::SadfPairs => "sadf-pairs",
+            Self::SadfXml => "sadf-xml",
+            Self::Sar => "sar",
+            Self::Diskstats => "diskstats",
             Self::NodeExporter => "node-exporter",
             Self::Prometheus => "prometheus",
             Self::Perfmon => "windows",
@@ -70,23 +89,16 @@ const BINARY: [(&[u8], &str, &str); 8] = [
 ];
 
 /// Words that a text of a known relative has, what it is, and what to do.
-const RELATIVES: [(&[&str], &str, &str); 11] = [
+const RELATIVES: [(&[&str], &str, &str); 8] = [
     (&["\"fio version\""], "a result of fio, which counts its own requests only", RECORD),
-    (&["avg-cpu:"], "the table of iostat for people", RECORD),
-    (&["Device", "%util"], "the table of iostat for people", RECORD),
-    (&["Device", "tps"], "the table of iostat for people", RECORD),
+    (&["avg-cpu:"], "a log of iostat without disks", RECORD),
     (
         &["# hostname;interval;timestamp"],
         "sadf without disks",
         "use: sadf -d FILE -- -d, or sadf -j FILE -- -d",
     ),
-    (
-        &["DEV", "tps"],
-        "the table of sar for people",
-        "use what sar keeps in /var/log/sysstat: sadf -j FILE -- -d",
-    ),
     (&["PID", "kB_rd/s"], "the table of pidstat, which counts processes and no disks", RECORD),
-    (&["procs", "swpd"], "the table of vmstat, which tells no latencies", RECORD),
+    (&["procs", "swpd"], "the table of vmstat, which has no latencies", RECORD),
     (&["Total DISK READ"], "the table of iotop, which counts processes and no disks", RECORD),
     (
         &["# HELP"],
@@ -100,6 +112,29 @@ const RELATIVES: [(&[&str], &str, &str); 11] = [
     ),
 ];
 
+/// Words of JSON, the form that has them, and whether the text must begin as JSON.
+const JSON_WORDS: [(&str, Format, bool); 7] = [
+    ("halfpower/observation/", Format::Observation, true),
+    ("\"disk_device\"", Format::Iostat, false),
+    ("\"sysdata-version\"", Format::SadfJson, false),
+    ("\"disk-device\"", Format::SadfJson, false),
+    ("\"resultType\"", Format::Prometheus, true),
+    ("\"errorType\"", Format::Prometheus, true),
+    // A beginning without disks; a later report may have some.
+    ("\"sysstat\"", Format::Iostat, true),
+];
+
+/// Whether a line belongs to a form.
+type LineTest = fn(&str) -> bool;
+
+/// What a line says of the whole, in order of how surely.
+const LINES: [(LineTest, Format); 4] = [
+    (iostat_text::is_header, Format::IostatText),
+    (sar::is_header, Format::Sar),
+    (sadf_pairs::is_line, Format::SadfPairs),
+    (diskstats::is_line, Format::Diskstats),
+];
+
 /// What a file is.
 ///
 /// # Errors
@@ -109,31 +144,28 @@ pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
     if let Some(&(_, what, instead)) = BINARY.iter().find(magic) {
         return Err(ImportError::WrongForm { what, instead });
     }
-    let head = decode::text(&bytes[..bytes.len().min(HEAD_BYTES)]);
-    let has = |word: &str| head.contains(word);
-    let json = head.trim_start().starts_with(['{', '[', ',']);
-    if has("(PDH-CSV") || has("(PDH-TSV") {
-        return Ok(Format::Perfmon);
+    detect_text(&decode::text(bytes))
+}
+
+/// Whether these first bytes are of a text, in any encoding that is read.
+#[must_use]
+pub fn is_text(head: &[u8]) -> bool {
+    let text = decode::text(head);
+    let odd = |letter: char| letter.is_control() && !letter.is_whitespace() && letter != '\u{1b}';
+    !text.is_empty() && !text.contains(odd)
+}
+
+/// What a text is.
+pub(crate) fn detect_text(text: &str) -> Result<Format, ImportError> {
+    let has = |word: &str| text.contains(word);
+    let begin = text.trim_start();
+    let json = begin.starts_with(['{', '[', ',']);
+    let of_json = JSON_WORDS.iter().find(|(word, _, begins)| (json || !begins) && has(word));
+    if let Some((_, format, _)) = of_json {
+        return Ok(*format);
     }
-    for (word, format) in [
-        ("halfpower/observation/", Format::Observation),
-        ("\"disk_device\"", Format::Iostat),
-        ("\"sysdata-version\"", Format::SadfJson),
-        ("\"disk-device\"", Format::SadfJson),
-        ("\"resultType\"", Format::Prometheus),
-        ("\"errorType\"", Format::Prometheus),
-        // A beginning without disks; a later report may have some.
-        ("\"sysstat\"", Format::Iostat),
-    ] {
-        if json && has(word) {
-            return Ok(format);
-        }
-    }
-    if !json && has("node_disk_") {
-        return Ok(Format::NodeExporter);
-    }
-    if !json && (has(";DEV;") || (has("# hostname;interval;timestamp") && has("DEV"))) {
-        return Ok(Format::SadfLines);
+    if !json && let Some(format) = of_lines(text) {
+        return Ok(format);
     }
     if json && has("halfpower/") {
         return Err(ImportError::OwnDocument("it is no observation".to_owned()));
@@ -142,10 +174,29 @@ pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
     if let Some(&(_, what, instead)) = RELATIVES.iter().find(known) {
         return Err(ImportError::WrongForm { what, instead });
     }
-    let why = match (json, head.trim().is_empty()) {
+    let why = match (json, begin.is_empty()) {
         (true, _) => "it is JSON without disks",
         (_, true) => "it is empty",
         _ => "it has none of their words",
     };
     Err(ImportError::UnknownForm(why))
+}
+
+/// The form of a text that is no JSON.
+fn of_lines(text: &str) -> Option<Format> {
+    let has = |word: &str| text.contains(word);
+    if has("(PDH-CSV") || has("(PDH-TSV") {
+        return Some(Format::Perfmon);
+    }
+    if text.trim_start().starts_with('<') && has("<disk-device") {
+        return Some(Format::SadfXml);
+    }
+    if has("node_disk_") {
+        return Some(Format::NodeExporter);
+    }
+    if has(";DEV;") || (has("# hostname;interval;timestamp") && has("DEV")) {
+        return Some(Format::SadfLines);
+    }
+    text.lines()
+        .find_map(|line| LINES.iter().find(|(test, _)| test(line)).map(|(_, format)| *format))
 }

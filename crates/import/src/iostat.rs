@@ -1,115 +1,141 @@
-//! `iostat -o JSON`: figures per device and report, times only with `-t`, lengths never.
+//! iostat, as JSON or as the table for people: figures per device and report, times only with `-t`,
+//! lengths never.
 //!
 //! The length of an interval is the difference between its time and the time before, which iostat
 //! prints to the second. Its intervals are whole seconds, so a difference that is off by one is
 //! rounding: the usual length is taken, and only a longer pause (a suspended machine, a stopped
-//! iostat) is believed as it stands.
+//! iostat) is believed as it stands. Without times the length is what the user or the command line in
+//! the text says, or what the rates imply (`since_boot`).
 
 use crate::json::Json;
 use crate::moment::{SECOND_NS, Stamp};
-use crate::number::Reading;
 use crate::observation_builder::ObservationBuilder;
-use crate::since_boot::{First, judge};
-use crate::sysstat::{self, COUNTS, Host, Run, find, share};
-use crate::{ImportError, Options};
+use crate::printed::DAY_NS;
+use crate::runs::{Hosts, Report, Run, Span};
+use crate::since_boot::{self, First};
+use crate::sysstat::{self, find};
+use crate::sysstat_json::{self, Frame};
+use crate::{ImportError, Options, Text};
 use record::{Context, Observation};
 
-/// Begin and length of a report, where they can be known.
-type Span = Option<(i128, i128)>;
+/// Length that is taken where nothing says one.
+const ASSUMED_NS: i128 = SECOND_NS;
 
-pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observation>, ImportError> {
-    let without_boot: Vec<Vec<bool>> = texts.iter().map(|text| without_boot(text)).collect();
-    let fill = |host: &Host<'_>, builder: &mut ObservationBuilder| {
-        for run in &host.runs {
-            let flags = run.start.and_then(|(file, start)| without_boot[file].get(start));
-            add_run(run, flags.copied().unwrap_or(false), builder, options);
-        }
+/// The short form has no column of discards, and includes them.
+pub(crate) const FRAME: Frame =
+    Frame { is_report: "disk", name: "disk_device", report, mixed: may_include_discards };
+
+/// Whether means over all requests may include discards: the short form has no column of them.
+pub(crate) fn may_include_discards(discarded: Option<f64>) -> bool {
+    discarded.is_none_or(|rate| rate > 0.0)
+}
+
+pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observation>, ImportError> {
+    observations("iostat -o JSON", sysstat_json::hosts(texts, &FRAME), options)
+}
+
+/// The observations of what iostat printed in any form.
+pub(crate) fn observations(
+    source: &'static str,
+    hosts: Hosts,
+    options: &Options,
+) -> Result<Vec<Observation>, ImportError> {
+    let fill = |runs: &mut [Run], builder: &mut ObservationBuilder| {
+        let only_first = only_first(runs);
+        runs.iter_mut().for_each(|run| add_run(run, only_first, builder, options));
     };
-    sysstat::observations("iostat -o JSON", texts, "disk", fill, finish)
+    hosts.observations(source, fill, finish)
+}
+
+fn report(report: &Json<'_>) -> Report {
+    let processors = report.get("avg-cpu").filter(|processors| processors.is_whole());
+    let of = |key: &str| find(processors?, &[(key, 1.0)]);
+    Report {
+        stamp: report.get("timestamp").and_then(|stamp| Stamp::parse(stamp.text()?)),
+        context: Context {
+            steal_share: sysstat::share(of("steal")),
+            idle_share: sysstat::idle_share(of),
+            ..Context::default()
+        },
+        ..Report::default()
+    }
 }
 
 fn finish(builder: ObservationBuilder) -> Result<Observation, ImportError> {
-    let (why, remedy) = match (builder.counts.since_boot, builder.counts.no_length) {
-        (1.., 0) => (
-            "there are only averages since boot",
-            "record with an interval: iostat -o JSON -x -t 1",
-        ),
-        (_, 1..) => (
-            "the length of the intervals is unknown",
-            "record with times (iostat -t), or say --interval",
-        ),
-        (0, 0) => ("no report has a disk", "record with: iostat -o JSON -x -t 1"),
-    };
-    builder.finish(why, remedy)
+    builder.finish("no report has a disk", "record with: iostat -x -t 1")
 }
 
-/// Of every start of iostat, whether `-y` was given: iostat 12 then leaves an empty line where the
-/// report since boot would be.
-fn without_boot(text: &str) -> Vec<bool> {
-    let blank_line = |behind: &str| {
-        let blank = behind.len() - behind.trim_start().len();
-        behind[..blank].matches('\n').count() > 1
-    };
-    text.split("\"statistics\": [").skip(1).map(blank_line).collect()
+/// Whether a host has nothing but one report of each start of iostat.
+fn only_first(runs: &[Run]) -> bool {
+    runs.iter().all(|run| run.disk_reports() < 2)
 }
 
-fn add_run(run: &Run<'_>, without_boot: bool, builder: &mut ObservationBuilder, options: &Options) {
+fn add_run(run: &mut Run, only_first: bool, builder: &mut ObservationBuilder, options: &Options) {
     let spans = spans(run, builder, options);
-    for (index, (report, span)) in run.reports.iter().zip(&spans).enumerate() {
-        if index == 0 && !without_boot {
-            let first = first(report, &spans, options);
-            if first != First::Interval {
-                builder.counts.since_boot += 1;
-                builder.counts.since_boot_unsure += u64::from(first == First::Unsure);
-                continue;
-            }
+    let mut since_boot = false;
+    if !run.without_boot && run.disks(0).next().is_some() {
+        let given = options.interval_ns.map(i128::from).or(run.interval);
+        let usual = || spans.iter().flatten().map(|span| span.1).min();
+        let first = run.first_is(given.or_else(usual));
+        since_boot = first != First::Interval;
+        // Where there is nothing else, the averages are what there is.
+        if since_boot && only_first {
+            (since_boot, builder.only_since_boot) = (false, true);
         }
-        let Some((begin, length)) = *span else {
-            builder.counts.no_length += 1;
-            continue;
-        };
-        // The short form has no column of discards, and includes them.
-        let mixed = |discarded: Option<f64>| discarded.is_none_or(|rate| rate > 0.0);
-        sysstat::add_disks(builder, report, (begin, length), "disk_device", mixed);
-        let processors = report.get("avg-cpu").filter(|processors| processors.is_whole());
-        let steal_share = share(processors, "steal");
-        let idle_share = sysstat::idle_share(processors);
-        let context = Context { steal_share, idle_share, ..Context::default() };
-        builder.add_context(context, begin, length);
+        builder.counts.since_boot += u64::from(since_boot);
+        builder.counts.since_boot_unsure += u64::from(since_boot && first == First::Unsure);
     }
+    run.hand_over(&spans, |report| since_boot && report == 0, builder);
 }
 
-/// Whether the first report is of an interval. The length that the others have is the one that the
-/// user gives, or the usual distance of times.
-fn first(report: &Json<'_>, spans: &[Span], options: &Options) -> First {
+fn spans(run: &Run, builder: &mut ObservationBuilder, options: &Options) -> Vec<Span> {
     let given = options.interval_ns.map(i128::from);
-    let Some(length) = given.or_else(|| spans.iter().flatten().map(|span| span.1).min()) else {
-        return First::Unsure;
-    };
-    let disks = report.get("disk").map_or(&[][..], Json::elements);
-    let rates: Vec<Reading> =
-        disks.iter().flat_map(|disk| COUNTS.iter().filter_map(|keys| find(disk, keys))).collect();
-    judge(&rates, length as f64 / SECOND_NS as f64)
-}
-
-fn spans(run: &Run<'_>, builder: &mut ObservationBuilder, options: &Options) -> Vec<Span> {
-    let stamp = |report: &&Json<'_>| Stamp::parse(report.get("timestamp")?.text()?);
-    let stamps: Vec<Option<Stamp>> = run.reports.iter().map(stamp).collect();
-    let given = options.interval_ns.map(i128::from);
-    if stamps.iter().any(Option::is_some) {
+    if run.reports.iter().any(|report| report.stamp.is_some()) {
+        let stamps: Vec<Option<Stamp>> = run.reports.iter().map(|it| it.stamp.clone()).collect();
         let times = builder.times(&stamps, options.utc_offset_s, false);
-        return spans_between(&times, given, &mut builder.counts.backwards);
+        let given = given.or(run.interval);
+        let of_day = |stamp: &Stamp| matches!(stamp, Stamp::Counted(ns) if *ns < 1_000 * DAY_NS);
+        builder.begin_assumed |= stamps.iter().flatten().all(of_day);
+        let backwards = &mut builder.counts.backwards;
+        let spans = spans_between(&times, given, backwards);
+        if spans.iter().any(Option::is_some) {
+            return spans;
+        }
+        // One report with a time, whose length its rates may imply.
+        let implied = since_boot::implied(run).unwrap_or(ASSUMED_NS);
+        return spans_between(&times, Some(implied), backwards);
     }
     // Reports without times follow one another from the date on.
-    let midnight = run.date.and_then(|date| Stamp::parse(&format!("{date} 00:00:00")));
-    let begin = given.and_then(|_| builder.times(&[midnight], options.utc_offset_s, false)[0]);
-    let Some((begin, length)) = begin.zip(given) else { return vec![None; run.reports.len()] };
-    (builder.lengths_given, builder.begin_assumed) = (true, true);
+    let midnight = run.date.as_ref().and_then(|date| Stamp::parse(&format!("{date} 00:00:00")));
+    let begin = match midnight {
+        Some(midnight) => builder.times(&[Some(midnight)], options.utc_offset_s, false)[0],
+        None => None,
+    };
+    let begin = builder.following(begin.unwrap_or(0));
+    let length = match (given, run.interval) {
+        (Some(length), _) => {
+            builder.lengths_given = true;
+            length
+        }
+        (None, Some(length)) => {
+            builder.length_in_text = Some(length);
+            length
+        }
+        (None, None) => match since_boot::implied(run) {
+            Some(length) => *builder.length_implied.insert(length),
+            None => *builder.length_assumed.insert(ASSUMED_NS),
+        },
+    };
+    builder.begin_assumed = true;
     (0i128..).take(run.reports.len()).map(|at| Some((begin + at * length, length))).collect()
 }
 
 /// Spans that end at these times. `given` is the length of all, where the user says it.
-fn spans_between(times: &[Option<i128>], given: Option<i128>, backwards: &mut u64) -> Vec<Span> {
+pub(crate) fn spans_between(
+    times: &[Option<i128>],
+    given: Option<i128>,
+    backwards: &mut u64,
+) -> Vec<Span> {
     let known: Vec<i128> = times.iter().flatten().copied().collect();
     let mut steps: Vec<i128> =
         known.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0).collect();

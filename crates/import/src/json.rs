@@ -5,8 +5,11 @@
 //! objects and arrays that were not closed, and says how many faults there were. A number that ends
 //! with the text may have lost digits and is dropped. After a fault in the middle it goes on with
 //! the next object that begins with a given key, so that one bad byte costs one report and not a
-//! night. Numbers stay text, because their decimals tell their resolution. Rejected: repairing the
-//! text and handing it to a strict parser (where to cut is what has to be found out by parsing).
+//! night. Numbers stay text, because their decimals tell their resolution. The elements of one list are
+//! handed on as they are read, so that a day of reports is never held as a tree. Rejected: repairing
+//! the text and handing it to a strict parser (where to cut is what has to be found out by parsing).
+
+use std::borrow::Cow;
 
 /// Deepest nesting; the formats here need twelve.
 const MOST_LEVELS: usize = 32;
@@ -17,10 +20,25 @@ pub(crate) enum Json<'a> {
     Word,
     /// A number as it was written.
     Number(&'a str),
-    Text(String),
+    Text(Cow<'a, str>),
     Array(Vec<Json<'a>>),
     /// An object in the order of its keys, and whether it was closed.
-    Object(Vec<(String, Json<'a>)>, bool),
+    Object(Vec<(Cow<'a, str>, Json<'a>)>, bool),
+    /// A list whose elements were handed on.
+    Taken {
+        /// How many.
+        elements: usize,
+        /// Whether an empty line stood before the first.
+        blank_line: bool,
+    },
+}
+
+/// What is read, in the order of the text.
+pub(crate) enum Part<'a> {
+    /// An element of the list that is handed on.
+    Element(Json<'a>),
+    /// A value at the top, without those elements; after a fault also an object from inside one.
+    Value(Json<'a>),
 }
 
 impl<'a> Json<'a> {
@@ -57,18 +75,34 @@ impl<'a> Json<'a> {
     }
 }
 
-/// All top-level values, after a fault also objects from inside one; and the number of faults: places
-/// where something else was expected, the end of the text included. After a fault it goes on at the
-/// next object whose first key is `restart`.
+/// All top-level values, after a fault also objects from inside one; and the number of faults.
 pub(crate) fn values<'a>(text: &'a str, restart: &str) -> (Vec<Json<'a>>, u64) {
-    let mut reader = Reader { text, at: 0 };
-    let (mut values, mut faults) = (Vec::new(), 0);
+    let mut values = Vec::new();
+    let faults = each(text, restart, "", &mut |part| {
+        if let Part::Value(value) = part {
+            values.push(value);
+        }
+    });
+    (values, faults)
+}
+
+/// Hands on the elements of lists of the key `list` and all top-level values, and returns the number of
+/// faults: places where something else was expected, the end of the text included. After a fault it
+/// goes on at the next object whose first key is `restart`.
+pub(crate) fn each<'a>(
+    text: &'a str,
+    restart: &str,
+    list: &str,
+    take: &mut dyn FnMut(Part<'a>),
+) -> u64 {
+    let mut reader = Reader { text, at: 0, list, take };
+    let mut faults = 0;
     let key = format!("\"{restart}\"");
     loop {
         // Closing brackets are what is left of a document that was entered after a fault.
         reader.skip(|byte| byte.is_ascii_whitespace() || b",]}\0".contains(&byte));
         if reader.at >= text.len() {
-            return (values, faults);
+            return faults;
         }
         let begin = reader.at;
         let outcome = match reader.peek() {
@@ -76,12 +110,12 @@ pub(crate) fn values<'a>(text: &'a str, restart: &str) -> (Vec<Json<'a>>, u64) {
             _ => Outcome::Broken(None),
         };
         match outcome {
-            Outcome::Whole(value) => values.push(value),
+            Outcome::Whole(value) => (reader.take)(Part::Value(value)),
             Outcome::Broken(value) => {
-                values.extend(value);
+                value.map(Part::Value).into_iter().for_each(&mut reader.take);
                 faults += 1;
                 let from = reader.at.max(begin + 1);
-                let Some(next) = object_with(text, from, &key) else { return (values, faults) };
+                let Some(next) = object_with(text, from, &key) else { return faults };
                 reader.at = next;
             }
         }
@@ -103,12 +137,15 @@ enum Outcome<'a> {
     Broken(Option<Json<'a>>),
 }
 
-struct Reader<'a> {
+struct Reader<'a, 't> {
     text: &'a str,
     at: usize,
+    /// The key of the lists whose elements are handed on.
+    list: &'t str,
+    take: &'t mut dyn FnMut(Part<'a>),
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -152,12 +189,42 @@ impl<'a> Reader<'a> {
                 return Outcome::Broken(Some(Json::Object(members, false)));
             };
             self.at += 1;
-            match self.value(level + 1) {
+            self.blanks();
+            let handed_on = key == self.list && self.peek() == Some(b'[') && level < MOST_LEVELS;
+            let value = if handed_on { self.taken(level) } else { self.value(level + 1) };
+            match value {
                 Outcome::Whole(value) => members.push((key, value)),
                 Outcome::Broken(value) => {
                     members.extend(value.map(|value| (key, value)));
                     return Outcome::Broken(Some(Json::Object(members, false)));
                 }
+            }
+        }
+    }
+
+    /// An array whose elements are handed on, as far as they go.
+    fn taken(&mut self, level: usize) -> Outcome<'a> {
+        self.at += 1;
+        let begin = self.at;
+        self.blanks();
+        let blank_line = self.text[begin..self.at].matches('\n').count() > 1;
+        let mut elements = 0;
+        loop {
+            self.skip(|byte| byte.is_ascii_whitespace() || byte == b',');
+            if self.peek() == Some(b']') {
+                self.at += 1;
+                return Outcome::Whole(Json::Taken { elements, blank_line });
+            }
+            let (element, whole) = match self.value(level + 1) {
+                Outcome::Whole(value) => (Some(value), true),
+                Outcome::Broken(value) => (value, false),
+            };
+            if let Some(element) = element {
+                elements += 1;
+                (self.take)(Part::Element(element));
+            }
+            if !whole {
+                return Outcome::Broken(Some(Json::Taken { elements, blank_line }));
             }
         }
     }
@@ -194,21 +261,23 @@ impl<'a> Reader<'a> {
     }
 
     /// A string from its opening quote; `None` where it is not closed.
-    fn string(&mut self) -> Option<String> {
+    fn string(&mut self) -> Option<Cow<'a, str>> {
         self.at += 1;
-        let mut text = String::new();
+        let mut text = Cow::Borrowed("");
         let mut from = self.at;
         loop {
             match self.peek()? {
                 b'"' => {
-                    text.push_str(&self.text[from..self.at]);
+                    // Most have no escapes and are borrowed: adding to an empty text borrows.
+                    text += &self.text[from..self.at];
                     self.at += 1;
                     return Some(text);
                 }
                 b'\\' => {
-                    text.push_str(&self.text[from..self.at]);
+                    text += &self.text[from..self.at];
                     self.at += 1;
-                    text.push(self.escaped()?);
+                    let letter = self.escaped()?;
+                    text.to_mut().push(letter);
                     from = self.at;
                 }
                 // No string of these formats holds one: its closing quote was lost.

@@ -108,6 +108,48 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
     findings
 }
 
+/// Chance below which a count that never falls below some number is called stuck. With a mean of L
+/// requests in flight, at least n of them are there at a moment with a chance of L/n at most (Markov).
+const STUCK_CHANCE: f64 = 1e-3;
+
+/// Takes the count of requests in flight away from devices where it never falls below some number while
+/// the weighted time says that fewer were in flight and requests completed: some drivers lose the end of a
+/// request, and the count stays up until the next start. Without any completed request the count
+/// stays, because then the requests may really hang.
+pub(crate) fn without_stuck_counts(observation: &mut Observation) -> Vec<Finding> {
+    let (mut findings, mut stuck) = (Vec::new(), Vec::new());
+    for device in &observation.devices {
+        let of_device = || observation.intervals.iter().filter(|it| it.device == device.name);
+        let counts: Vec<f64> = of_device().filter_map(|it| Some(it.in_flight?.value)).collect();
+        let least = counts.iter().copied().fold(f64::INFINITY, f64::min);
+        if counts.is_empty() || least < 1.0 {
+            continue;
+        }
+        let most = of_device().filter_map(|it| Some(it.concurrency?.value)).fold(0.0, f64::max);
+        let completed = of_device().any(|it| it.all.per_s.is_some_and(|rate| rate.value > 0.0));
+        let known = of_device().all(|it| it.concurrency.is_some());
+        if !known || !completed || (most / least).powi(counts.len() as i32) >= STUCK_CHANCE {
+            continue;
+        }
+        let claim = format!(
+            "the count of requests in flight of {} is stuck: it never falls below {least}, while the \
+             weighted time says {most:.2} at most and requests completed; the count is left out",
+            device.name
+        );
+        let remedy =
+            "requests that really hang show in dmesg, and in halfpower watch on the machine";
+        stuck.push(device.name.clone());
+        findings.push(
+            Finding::warning(FindingCode::ImpossibleFigures, claim, remedy)
+                .with("requests in flight at least", least, "")
+                .with("by the weighted time at most", most, ""),
+        );
+    }
+    let is_stuck = |it: &&mut Interval| stuck.contains(&it.device);
+    observation.intervals.iter_mut().filter(is_stuck).for_each(|it| it.in_flight = None);
+    findings
+}
+
 /// Devices that the kernel builds of others, of which the source does not say so.
 fn stacked(observation: &Observation) -> Option<Finding> {
     let is_built = |name: &&str| {

@@ -14,15 +14,18 @@
 //! keeps numbers without their last digit's place, which is the resolution of a figure).
 //!
 //! The crate knows only the record. Reading files, asking servers, naming and keeping documents
-//! is the caller's: ids, times of import and the program's version are left empty here.
+//! is the caller's: times of import and the program's version are left empty here. An id is a hash of the files and
+//! of what the user said of them: the same recording, read again, has the same one.
 #![forbid(unsafe_code)]
 
 mod counters;
 mod decode;
+mod diskstats;
 mod error;
 mod exposition;
 mod format;
 mod iostat;
+mod iostat_text;
 mod json;
 mod kernel;
 mod lacks;
@@ -32,19 +35,26 @@ mod observation_builder;
 mod own;
 mod perfmon;
 mod perfmon_names;
+mod printed;
 mod prometheus;
+mod runs;
 mod sadf_json;
 mod sadf_lines;
+mod sadf_pairs;
+mod sadf_xml;
+mod sar;
 mod since_boot;
 mod sysstat;
+mod sysstat_json;
 mod table;
 
 pub use error::ImportError;
-pub use format::{Format, detect};
+pub use format::{Format, detect, is_text};
 pub use moment::{parse_moment, parse_utc_offset};
 pub use prometheus::{RangeQuery, matcher, range_target};
 
 use record::Observation;
+use std::borrow::Cow;
 
 /// What a user knows and a file does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,6 +69,9 @@ pub struct Options {
     pub instance: Option<String>,
 }
 
+/// A decoded file.
+pub(crate) type Text<'a> = Cow<'a, str>;
+
 /// Reads files: one observation for each machine in the files of a form.
 ///
 /// # Errors
@@ -68,30 +81,11 @@ pub fn read(
     format: Option<Format>,
     options: &Options,
 ) -> Result<Vec<Observation>, ImportError> {
-    let mut forms: Vec<(Format, Vec<String>)> = Vec::new();
-    for bytes in files {
-        let format = format.map_or_else(|| detect(bytes), Ok)?;
-        let text = decode::text(bytes);
-        match forms.iter_mut().find(|(known, _)| *known == format) {
-            Some((_, texts)) => texts.push(text),
-            None => forms.push((format, vec![text])),
-        }
-    }
-    let mut observations = Vec::new();
-    for (format, texts) in &forms {
-        observations.extend(match format {
-            Format::Iostat => iostat::read(texts, options)?,
-            Format::SadfJson => sadf_json::read(texts, options)?,
-            Format::SadfLines => sadf_lines::read(texts, options)?,
-            Format::Perfmon => perfmon::read(texts, options)?,
-            Format::NodeExporter => vec![exposition::read(texts, options)?],
-            Format::Prometheus => vec![prometheus::read(texts, options)?],
-            Format::Observation => {
-                texts.iter().map(|text| own::read(text)).collect::<Result<_, _>>()?
-            }
-        });
-    }
-    Ok(observations)
+    let unnamed: Vec<(&str, &[u8])> = files.iter().map(|bytes| ("", *bytes)).collect();
+    read_named(&unnamed, format, options).map_err(|error| match error {
+        ImportError::Files { cause, .. } => *cause,
+        other => other,
+    })
 }
 
 /// Reads files, each with its name, as [`read`] does.
@@ -103,38 +97,85 @@ pub fn read_files(
     format: Option<Format>,
     options: &Options,
 ) -> Result<Vec<Observation>, ImportError> {
-    let failed =
-        |names: String, cause: ImportError| ImportError::Files { names, cause: Box::new(cause) };
-    for (name, bytes) in files.iter().filter(|_| format.is_none()) {
-        detect(bytes).map_err(|cause| failed(name.clone(), cause))?;
-    }
-    let bytes: Vec<&[u8]> = files.iter().map(|(_, bytes)| bytes.as_slice()).collect();
-    read(&bytes, format, options).map_err(|cause| failed(names(files), cause))
+    let named: Vec<(&str, &[u8])> =
+        files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    read_named(&named, format, options)
 }
 
-/// Reads files that one tool made on one machine, or one file of any number of machines. An
-/// observation without an id gets one that is the same for the same files.
+fn read_named(
+    files: &[(&str, &[u8])],
+    format: Option<Format>,
+    options: &Options,
+) -> Result<Vec<Observation>, ImportError> {
+    let failed = |names: &[&str], cause: ImportError| ImportError::Files {
+        names: names.join(", "),
+        cause: Box::new(cause),
+    };
+    let mut forms: Vec<(Format, Vec<&str>, Vec<Text>)> = Vec::new();
+    for (name, bytes) in files {
+        let found = format.map_or_else(|| detect(bytes), Ok);
+        let found = found.map_err(|cause| failed(&[name], cause))?;
+        let text = decode::text(bytes);
+        match forms.iter_mut().find(|(known, ..)| *known == found) {
+            Some((_, names, texts)) => {
+                names.push(name);
+                texts.push(text);
+            }
+            None => forms.push((found, vec![name], vec![text])),
+        }
+    }
+    let mut observations = Vec::new();
+    for (format, names, texts) in &forms {
+        let read = read_texts(*format, names, texts, options);
+        observations.extend(read.map_err(|cause| failed(names, cause))?);
+    }
+    let content = record::hex_digest_of(files.iter().map(|(_, bytes)| bytes));
+    let without_id = observations.iter_mut().enumerate().filter(|(_, it)| it.id.is_empty());
+    for (place, observation) in without_id {
+        observation.id = record::hex_digest(&format!("{place} {options:?} {format:?} {content}"));
+    }
+    Ok(observations)
+}
+
+fn read_texts(
+    format: Format,
+    names: &[&str],
+    texts: &[Text<'_>],
+    options: &Options,
+) -> Result<Vec<Observation>, ImportError> {
+    match format {
+        Format::Iostat => iostat::read(texts, options),
+        Format::IostatText => iostat_text::read(texts, options),
+        Format::SadfJson => sadf_json::read(texts, options),
+        Format::SadfLines => sadf_lines::read(texts, options),
+        Format::SadfPairs => sadf_pairs::read(texts, options),
+        Format::SadfXml => sadf_xml::read(texts, options),
+        Format::Sar => sar::read(texts, options),
+        Format::Diskstats => {
+            let named: Vec<(&str, &str)> =
+                names.iter().copied().zip(texts.iter().map(|text| &**text)).collect();
+            Ok(vec![diskstats::read(&named, options)?])
+        }
+        Format::Perfmon => perfmon::read(texts, options),
+        Format::NodeExporter => Ok(vec![exposition::read(texts, options)?]),
+        Format::Prometheus => Ok(vec![prometheus::read(texts, options)?]),
+        Format::Observation => texts.iter().map(|text| own::read(text)).collect(),
+    }
+}
+
+/// Reads files that one tool made on one machine, or one file of any number of machines.
 ///
 /// # Errors
 /// As [`read_files`]; also if several files hold several recordings.
 pub fn read_recordings(files: &[(String, Vec<u8>)]) -> Result<Vec<Observation>, ImportError> {
-    let mut read = read_files(files, None, &Options::default())?;
+    let read = read_files(files, None, &Options::default())?;
     if files.len() > 1 && read.len() > 1 {
         let of = |one: &Observation| {
             format!("{} of {}", one.source, one.host.as_deref().unwrap_or("an unnamed machine"))
         };
-        let (names, count) = (names(files), read.len());
+        let names = files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
         let found = read.iter().map(of).collect::<Vec<_>>().join(", ");
-        return Err(ImportError::SeveralRecordings { names, count, found });
-    }
-    let bytes: Vec<u8> = files.iter().flat_map(|(_, bytes)| bytes).copied().collect();
-    for (place, observation) in read.iter_mut().enumerate().filter(|(_, it)| it.id.is_empty()) {
-        let text = format!("{place} {}", String::from_utf8_lossy(&bytes));
-        observation.id = record::hex_digest(&text);
+        return Err(ImportError::SeveralRecordings { names, count: read.len(), found });
     }
     Ok(read)
-}
-
-fn names(files: &[(String, Vec<u8>)]) -> String {
-    files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }

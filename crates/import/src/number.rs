@@ -4,6 +4,7 @@
 //! figures must know that. So a number is kept with the step between two neighbours of its form.
 
 use record::Figure;
+use std::borrow::Cow;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reading {
@@ -28,11 +29,14 @@ impl Reading {
             return None;
         }
         // One decimal comma; with more of them they part thousands, which no tool here prints.
-        let text = text.replacen(',', ".", 1);
+        let text = match text.contains(',') {
+            true => Cow::Owned(text.replacen(',', ".", 1)),
+            false => Cow::Borrowed(text),
+        };
         let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
-            None => (text.as_str(), 0),
+            None => (&*text, 0),
         };
         let decimals = mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         // Beyond 17 digits nothing is told by a double.

@@ -5,7 +5,7 @@
 //! law, intervals are put in order of time, and everything that was left out or assumed becomes a
 //! finding.
 
-use crate::moment::{self, Assumed, Stamp};
+use crate::moment::{self, Assumed, SECOND_NS, Stamp};
 use crate::{ImportError, lacks};
 use record::{
     Context, DeviceFacts, Figure, Finding, FindingCode, ImpossibleFigures, Interval,
@@ -55,13 +55,23 @@ pub(crate) struct ObservationBuilder {
     contexts: Vec<Context>,
     /// What the source says of each device.
     pub(crate) facts: BTreeMap<String, DeviceFacts>,
-    /// Device and beginning of each interval.
-    seen: BTreeSet<(String, u64)>,
+    /// Of each device the beginnings of its intervals.
+    seen: BTreeMap<String, BTreeSet<u64>>,
     impossible: ImpossibleFigures,
     pub(crate) counts: Counts,
     assumed: Assumed,
     /// Whether the user gave the lengths of intervals.
     pub(crate) lengths_given: bool,
+    /// Length of the intervals by the command in the text, in nanoseconds.
+    pub(crate) length_in_text: Option<i128>,
+    /// Length of the intervals that their figures imply.
+    pub(crate) length_implied: Option<i128>,
+    /// Length that was assumed, because neither text, user nor figures say it.
+    pub(crate) length_assumed: Option<i128>,
+    /// Whether averages since boot are all that there is.
+    pub(crate) only_since_boot: bool,
+    /// Whether sums over all disks are all that there is.
+    pub(crate) totals_only: bool,
     /// Whether the beginning was assumed.
     pub(crate) begin_assumed: bool,
     /// Whether the steps of a query stand for the times of scrapes.
@@ -90,17 +100,49 @@ impl ObservationBuilder {
     /// Adds an interval, completed by what follows from its figures. Begin and length are in
     /// nanoseconds.
     pub(crate) fn add(&mut self, mut interval: Interval, begin: i128, length: i128) {
+        if self.admit(&mut interval, begin, length) {
+            self.intervals.push(interval);
+        }
+    }
+
+    /// Whether an interval is to be kept; it is complete then.
+    fn admit(&mut self, interval: &mut Interval, begin: i128, length: i128) -> bool {
         let length = u64::try_from(length).ok().filter(|ns| (1..=LONGEST_NS).contains(ns));
         let Some((begin_ns, duration_ns)) = u64::try_from(begin).ok().zip(length) else {
             self.counts.no_length += 1;
-            return;
+            return false;
         };
-        if !self.seen.insert((interval.device.clone(), begin_ns)) {
+        let times = match self.seen.get_mut(&interval.device) {
+            Some(times) => times,
+            None => self.seen.entry(interval.device.clone()).or_default(),
+        };
+        if !times.insert(begin_ns) {
             self.counts.twice += 1;
-        } else if self.impossible.admits(&mut interval) {
-            (interval.begin_ns, interval.duration_ns) = (begin_ns, duration_ns);
-            complete(&mut interval);
-            self.intervals.push(interval);
+            return false;
+        }
+        if !self.impossible.admits(interval) {
+            return false;
+        }
+        (interval.begin_ns, interval.duration_ns) = (begin_ns, duration_ns);
+        complete(interval);
+        true
+    }
+
+    /// Adds intervals at the places that `place` finds for them: begin and length. Those without one
+    /// were left out and counted by the caller. Nothing is copied where they are the first, because they can be many.
+    pub(crate) fn add_all(
+        &mut self,
+        mut intervals: Vec<Interval>,
+        place: impl Fn(&Interval) -> Option<(i128, i128)>,
+    ) {
+        let first = self.intervals.is_empty();
+        intervals.retain_mut(|interval| {
+            let Some((begin, length)) = place(interval) else { return false };
+            self.admit(interval, begin, length)
+        });
+        match first {
+            true => self.intervals = intervals,
+            false => self.intervals.extend(intervals),
         }
     }
 
@@ -142,7 +184,9 @@ impl ObservationBuilder {
             })
             .collect();
         let assumed_times = self.assumed_times();
-        self.intervals.sort_by_cached_key(|interval| interval.begin_ns);
+        if !self.intervals.is_sorted_by_key(|interval| interval.begin_ns) {
+            self.intervals.sort_by_cached_key(|interval| interval.begin_ns);
+        }
         self.contexts.sort_by_cached_key(|context| context.begin_ns);
         let mut observation = Observation {
             schema: OBSERVATION_SCHEMA.to_owned(),
@@ -156,19 +200,43 @@ impl ObservationBuilder {
         };
         let mut findings = Vec::new();
         findings.extend(left_out(&self.counts));
+        findings.extend(self.only_since_boot.then(averages_only));
+        findings.extend(self.totals_only.then(totals_only));
         findings.extend(self.impossible.finding());
         findings.extend(resets(self.counts.resets));
         findings.extend(doubt.map(|doubt| busy_doubtful(&doubt, observation.devices.len())));
         findings.extend(damage(&self.counts));
         findings.extend(assumed_times);
         findings.extend(lacks::findings(&observation, self.counts.discards_mixed));
+        findings.extend(lacks::without_stuck_counts(&mut observation));
         observation.findings = findings;
         record::doubt_busy_counters(&mut observation);
         Ok(observation)
     }
 
+    /// Where the intervals of a run without times begin that would begin here: behind those before it.
+    pub(crate) fn following(&self, begin: i128) -> i128 {
+        let ends = self.intervals.iter().map(|it| i128::from(it.begin_ns + it.duration_ns));
+        ends.fold(begin, i128::max)
+    }
+
     /// What was assumed about times, and what would make it known.
     fn assumed_times(&self) -> Option<Finding> {
+        let seconds = |length: Option<i128>| {
+            length.map_or(String::new(), |ns| format!("{} s", ns as f64 / SECOND_NS as f64))
+        };
+        let in_text = format!(
+            "intervals are {} long, by the command in the text",
+            seconds(self.length_in_text)
+        );
+        let implied = format!(
+            "intervals are {} long, because all rates are whole counts over that",
+            seconds(self.length_implied)
+        );
+        let assumed = format!(
+            "the length of the intervals is unknown and taken as {}; rates and latencies do not depend on it",
+            seconds(self.length_assumed)
+        );
         let rows = [
             (self.assumed.zone, "times without a zone are taken as UTC", "say --utc-offset +HH:MM"),
             (
@@ -181,6 +249,9 @@ impl ObservationBuilder {
                 "the source has no times: intervals are as long as --interval says",
                 "record times as well: iostat -t",
             ),
+            (self.length_in_text.is_some(), &in_text, "say --interval if they are not"),
+            (self.length_implied.is_some(), &implied, "say --interval if they are not"),
+            (self.length_assumed.is_some(), &assumed, "say --interval; record times: iostat -t"),
             (
                 self.begin_assumed,
                 "the time of day is unknown: intervals are counted on from the date, or 1970",
@@ -196,6 +267,7 @@ impl ObservationBuilder {
         let (claims, mut remedies): (Vec<&str>, Vec<&str>) =
             rows.map(|(_, claim, remedy)| (claim, remedy)).unzip();
         remedies.retain(|remedy| !remedy.is_empty());
+        remedies.dedup();
         let (claim, remedy) = (claims.join("; "), remedies.join("; "));
         (!claims.is_empty()).then(|| Finding::note(FindingCode::TimesAssumed, claim, remedy))
     }
@@ -305,6 +377,22 @@ fn left_out(counts: &Counts) -> Option<Finding> {
     let counts =
         [("since boot", since_boot), ("restarts", restarts), ("unknown length", no_length)];
     Some(with_counts(Finding::new(FindingCode::IntervalsLeftOut, severity, claim, remedy), &counts))
+}
+
+/// Averages since boot, where nothing else is there.
+fn averages_only() -> Finding {
+    let claim = "the only report averages all time since boot: its figures are means of that time, and \
+                 a slow hour does not show in them";
+    let remedy = "record with an interval while the disk is slow: iostat -x -t 1";
+    Finding::warning(FindingCode::IntervalsLeftOut, claim, remedy)
+}
+
+/// Sums over all disks, where nothing else is there.
+fn totals_only() -> Finding {
+    let claim = "only _Total is there, which is the sum or mean of all disks: one slow disk among several \
+                 does not show, and shares and latencies are those of no single disk";
+    let remedy = "record each disk: typeperf \"\\PhysicalDisk(*)\\*\" -si 1 -f CSV -o FILE";
+    Finding::warning(FindingCode::FiguresMixed, claim, remedy)
 }
 
 /// Counters that went back between two moments.

@@ -6,13 +6,14 @@
 //! A row holds what happened since the row before, at a time of the machine's clock in the order of
 //! American dates whatever its language; relog and perfmon name the zone and its distance to UTC
 //! in the header, typeperf does not. The first row has no row before it: its rates are blank or of
-//! unknown length, and it gives no interval. `_Total` is the sum of the others and is skipped.
+//! unknown length, and it gives no interval. `_Total` is the sum of the others and is skipped, unless it is
+//! all there is.
 
 use crate::moment::Stamp;
 use crate::number::Reading;
 use crate::observation_builder::{ObservationBuilder, distinct};
 use crate::perfmon_names::{self, Counter, Layer};
-use crate::{ImportError, Options, table};
+use crate::{ImportError, Options, Text, table};
 use record::{Figure, Interval, Observation, OpInterval};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,14 +50,14 @@ struct Others {
     objects: BTreeSet<String>,
     foreign: Option<&'static str>,
     unknown: BTreeSet<String>,
+    /// Whether there are sums over all disks.
+    totals: bool,
 }
 
-pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observation>, ImportError> {
-    let mut builder = ObservationBuilder::new(PHYSICAL);
-    let mut others = Others::default();
-    let mut blocks = Vec::new();
-    for text in texts {
-        blocks.extend(take_blocks(text, &mut builder, &mut others));
+pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observation>, ImportError> {
+    let (mut builder, mut others, mut blocks) = take_all(texts, false);
+    if blocks.iter().all(|block| block.columns.is_empty()) && others.totals {
+        (builder, others, blocks) = take_all(texts, true);
     }
     let columns = || blocks.iter().flat_map(|block| &block.columns);
     let layers: BTreeSet<Layer> = columns().map(|column| column.layer).collect();
@@ -83,6 +84,18 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observatio
         Ok(observation)
     };
     hosts.iter().map(observation).collect()
+}
+
+/// The headers and rows of all files, with sums over all disks or without them.
+fn take_all(texts: &[Text<'_>], totals: bool) -> (ObservationBuilder, Others, Vec<Block>) {
+    let mut builder = ObservationBuilder::new(PHYSICAL);
+    builder.totals_only = totals;
+    let mut others = Others::default();
+    let mut blocks = Vec::new();
+    for text in texts {
+        blocks.extend(take_blocks(text, &mut builder, &mut others));
+    }
+    (builder, others, blocks)
 }
 
 /// Says of which disks a volume repeats the requests. The instance of a disk is its number and the letters of
@@ -173,7 +186,10 @@ fn header(fields: &[String], builder: &mut ObservationBuilder, others: &mut Othe
             continue;
         };
         if TOTALS.contains(&instance.to_lowercase().as_str()) {
-            continue;
+            others.totals = true;
+            if !builder.totals_only {
+                continue;
+            }
         }
         // A volume is never called as a disk is; were it, the two would count as one.
         let same = |it: &Column| (&*it.host, &*it.device, it.counter) == (host, instance, counter);

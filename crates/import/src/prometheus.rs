@@ -12,9 +12,10 @@ use crate::json::{self, Json};
 use crate::moment::SECOND_NS;
 use crate::number::Reading;
 use crate::observation_builder::ObservationBuilder;
-use crate::{ImportError, Options};
+use crate::{ImportError, Options, Text};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use record::Observation;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Steps that are asked for at once: far below the server's own limit of 11,000, so that an answer
@@ -91,7 +92,7 @@ struct Series {
     values: Vec<(i128, f64)>,
 }
 
-pub(crate) fn read(texts: &[String], options: &Options) -> Result<Observation, ImportError> {
+pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Observation, ImportError> {
     let mut builder = ObservationBuilder::new("prometheus");
     let mut all = Vec::new();
     for text in texts {
@@ -143,8 +144,10 @@ fn series(text: &str, builder: &mut ObservationBuilder) -> Result<Vec<Series>, I
 
 fn one_series(series: &Json<'_>) -> Option<Series> {
     let Json::Object(members, _) = series.get("metric")? else { return None };
-    let text = |(key, value): &(String, Json<'_>)| Some((key.clone(), value.text()?.to_owned()));
-    let labels = members.iter().filter_map(text).collect();
+    let label = |(key, value): &(Cow<'_, str>, Json<'_>)| {
+        Some((key.clone().into_owned(), value.text()?.to_owned()))
+    };
+    let labels = members.iter().filter_map(label).collect();
     let pair = |pair: &Json<'_>| {
         let [time, value] = pair.elements() else { return None };
         let time = Reading::parse(time.text()?)?.value;

@@ -3,34 +3,60 @@
 use crate::json::Json;
 use crate::moment::{SECOND_NS, Stamp};
 use crate::observation_builder::{KIB, ObservationBuilder};
-use crate::sysstat::{self, Host, find, share};
-use crate::{ImportError, Options};
+use crate::runs::{Hosts, Report, Run, Span};
+use crate::sysstat::{self, find};
+use crate::sysstat_json::{self, Frame};
+use crate::{ImportError, Options, Text};
 use record::{Context, Observation};
 
-pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observation>, ImportError> {
+/// Old versions count no discards at all.
+const FRAME: Frame =
+    Frame { is_report: "timestamp", name: "disk-device", report, mixed: includes_discards };
+
+/// Whether there were discards in the means over all requests.
+pub(crate) fn includes_discards(discarded: Option<f64>) -> bool {
+    discarded.is_some_and(|rate| rate > 0.0)
+}
+
+pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observation>, ImportError> {
+    observations("sadf -j", sysstat_json::hosts(texts, &FRAME), options)
+}
+
+/// The observations of reports that say when they ended and how long they were.
+pub(crate) fn observations(
+    source: &'static str,
+    hosts: Hosts,
+    options: &Options,
+) -> Result<Vec<Observation>, ImportError> {
+    let of_run = |run: &mut Run, builder: &mut ObservationBuilder| {
+        let stamps: Vec<Option<Stamp>> = run.reports.iter().map(|it| it.stamp.clone()).collect();
+        let times = builder.times(&stamps, options.utc_offset_s, false);
+        let lengths = run.reports.iter().map(|it| it.length);
+        let spans: Vec<Span> = times
+            .iter()
+            .zip(lengths)
+            .map(|(time, length)| Some((((*time)? - length?), length?)))
+            .collect();
+        // A report without disks is of another activity.
+        let disks: Vec<bool> = (0..spans.len()).map(|it| run.disks(it).next().is_some()).collect();
+        run.hand_over(&spans, |report| !disks[report] && spans[report].is_none(), builder);
+    };
+    let fill = |runs: &mut [Run], builder: &mut ObservationBuilder| {
+        runs.iter_mut().for_each(|run| of_run(run, builder));
+    };
     let finish = |builder: ObservationBuilder| {
         builder.finish("no report has a disk", "make it with: sadf -j FILE -- -d")
     };
-    let fill = |host: &Host<'_>, builder: &mut ObservationBuilder| fill(host, builder, options);
-    sysstat::observations("sadf -j", texts, "timestamp", fill, finish)
+    hosts.observations(source, fill, finish)
 }
 
-fn fill(host: &Host<'_>, builder: &mut ObservationBuilder, options: &Options) {
-    let reports: Vec<&Json> = host.runs.iter().flat_map(|run| &run.reports).copied().collect();
-    let stamps: Vec<Option<Stamp>> = reports.iter().map(|report| stamp(report)).collect();
-    let times = builder.times(&stamps, options.utc_offset_s, false);
-    for (report, time) in reports.iter().zip(times) {
-        let timestamp = report.get("timestamp");
-        let length = timestamp.and_then(|stamp| find(stamp, &[("interval", SECOND_NS as f64)]));
-        let length = length.map(|ns| ns.value as i128).filter(|length| *length > 0);
-        let (Some(time), Some(length)) = (time, length) else {
-            builder.counts.no_length += u64::from(report.get("disk").is_some());
-            continue;
-        };
-        // Old versions count no discards at all.
-        let mixed = |discarded: Option<f64>| discarded.is_some_and(|rate| rate > 0.0);
-        sysstat::add_disks(builder, report, (time - length, length), "disk-device", mixed);
-        builder.add_context(context(report), time - length, length);
+fn report(report: &Json<'_>) -> Report {
+    let length = report.get("timestamp").and_then(|it| find(it, &[("interval", SECOND_NS as f64)]));
+    Report {
+        stamp: stamp(report),
+        length: length.map(|ns| ns.value as i128).filter(|length| *length > 0),
+        context: context(report),
+        mixed: 0,
     }
 }
 
@@ -50,16 +76,18 @@ fn stamp(report: &Json<'_>) -> Option<Stamp> {
 fn context(report: &Json<'_>) -> Context {
     let processors = report.get("cpu-load").map_or(&[][..], Json::elements);
     let all = processors.iter().find(|cpu| cpu.get("cpu").and_then(Json::text) == Some("all"));
+    let of_all = |key: &str| find(all?, &[(key, 1.0)]);
     let pressure = report.get("psi").and_then(|psi| psi.get("psi-io"));
+    let pressure = |key: &str| sysstat::share(find(pressure?, &[(key, 1.0)]));
     let memory = |key: &str| {
         let bytes = find(report.get("memory")?, &[(key, KIB)])?.value;
         (0.0..1e18).contains(&bytes).then_some(bytes as u64)
     };
     Context {
-        io_some_share: share(pressure, "some_avg"),
-        io_full_share: share(pressure, "full_avg"),
-        steal_share: share(all, "steal"),
-        idle_share: sysstat::idle_share(all),
+        io_some_share: pressure("some_avg"),
+        io_full_share: pressure("full_avg"),
+        steal_share: sysstat::share(of_all("steal")),
+        idle_share: sysstat::idle_share(of_all),
         memory_available_bytes: memory("avail"),
         memory_cached_bytes: memory("cached"),
         dirty_bytes: memory("dirty"),

@@ -4,8 +4,8 @@
 use crate::moment::{SECOND_NS, Stamp};
 use crate::number::Reading;
 use crate::observation_builder::{ObservationBuilder, distinct};
-use crate::sysstat::{self, Keys};
-use crate::{ImportError, Options, table};
+use crate::sysstat::{Columns, Field};
+use crate::{ImportError, Options, Text, table};
 use record::Observation;
 
 /// End of a header whose device columns come again.
@@ -16,7 +16,7 @@ const LEADING: usize = 3;
 /// A header that has devices.
 struct Header {
     /// Columns of one device, from `DEV` on.
-    columns: Vec<String>,
+    columns: Columns,
     repeated: bool,
 }
 
@@ -30,7 +30,7 @@ struct Row {
     header: usize,
 }
 
-pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observation>, ImportError> {
+pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observation>, ImportError> {
     let mut first = ObservationBuilder::new("sadf -d");
     let (mut headers, mut rows) = (Vec::new(), Vec::new());
     for text in texts {
@@ -50,14 +50,8 @@ pub(crate) fn read(texts: &[String], options: &Options) -> Result<Vec<Observatio
             };
             builder.counts.backwards += u64::from(last.is_some_and(|last| time < last));
             last = Some(time);
-            let columns = &headers[row.header].columns;
-            let find = |keys: Keys| {
-                keys.iter().find_map(|(name, factor)| {
-                    let column = columns.iter().position(|column| column == name)?;
-                    Reading::parse(&row.fields[column]).map(|reading| reading.times(*factor))
-                })
-            };
-            let (interval, discarded) = sysstat::interval(&row.fields[0], find);
+            let field = |index: usize| Field::parse(&row.fields[index]);
+            let (interval, discarded) = headers[row.header].columns.interval(&row.fields[0], field);
             builder.counts.discards_mixed += u64::from(discarded.is_some_and(|rate| rate > 0.0));
             builder.add(interval, time - row.length, row.length);
         }
@@ -105,14 +99,14 @@ fn header(names: &str) -> Option<Header> {
     let last = columns.last_mut()?;
     let repeated = last.ends_with(REPEATED);
     *last = last.trim_end_matches(REPEATED).to_owned();
-    Some(Header { columns, repeated })
+    Some(Header { columns: Columns::new(columns), repeated })
 }
 
 /// The rows of a line; `None` where it does not fit its header.
 fn row(line: &str, header: &Header, index: usize) -> Option<Vec<Row>> {
     let fields = table::fields(line, ';')?;
     let [host, interval, stamp, devices @ ..] = fields.as_slice() else { return None };
-    let width = header.columns.len();
+    let width = header.columns.names().len();
     let fits = if header.repeated { devices.len() % width == 0 } else { devices.len() == width };
     let length = Reading::parse(interval).filter(|seconds| seconds.value > 0.0)?;
     if !fits || devices.is_empty() {

@@ -1,4 +1,5 @@
-//! Whether a first report of iostat covers an interval, or averages all time since boot.
+//! What the rates of a report say of its length: whether a first report of iostat covers an interval or
+//! averages all time since boot, and how long intervals without times are.
 //!
 //! iostat begins with averages since boot unless `-y` is given, and the file does not say which.
 //! The figures do: over an interval of a few seconds every rate is a whole number of requests
@@ -7,7 +8,9 @@
 //! chance, it is an interval. Rejected: dropping the first report always (it loses all of a
 //! recording of one report), and a size rule on its figures (a disk may be as busy as its average).
 
+use crate::moment::SECOND_NS;
 use crate::number::Reading;
+use crate::runs::Run;
 
 /// Chance below which a fit is not taken for chance.
 const CHANCE: f64 = 0.01;
@@ -22,8 +25,41 @@ pub(crate) enum First {
     Unsure,
 }
 
+/// Lengths that people give, in seconds.
+const USUAL_S: [u32; 17] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 45, 60, 120, 300, 600];
+/// Reports that must fit a length, of those with requests; the rest are damaged.
+const FITTING: f64 = 0.9;
+
+/// The shortest usual length that the rates of a run fit, in nanoseconds; `None` where they fit none, or
+/// where that could be chance.
+pub(crate) fn implied(run: &Run) -> Option<i128> {
+    // The first report may be since boot, unless it is the only one.
+    let skip = usize::from(run.reports.len() > 1);
+    let reports: Vec<Vec<Reading>> = (skip..run.reports.len())
+        .map(|report| run.disks(report).flat_map(crate::sysstat::counts).collect())
+        .collect();
+    let fits = |seconds: &&u32| {
+        let fits: Vec<(bool, f64)> =
+            reports.iter().map(|rates| fit(rates, f64::from(**seconds))).collect();
+        let fitting = fits.iter().filter(|(fits, _)| *fits);
+        let chance: f64 = fitting.clone().map(|(_, chance)| chance.min(1.0)).product();
+        chance < CHANCE && fitting.count() as f64 >= FITTING * fits.len() as f64
+    };
+    USUAL_S.iter().find(fits).map(|seconds| i128::from(*seconds) * SECOND_NS)
+}
+
 /// Judges a first report by its rates, given the length of the other intervals in seconds.
 pub(crate) fn judge(rates: &[Reading], interval_s: f64) -> First {
+    let (fits, chance) = fit(rates, interval_s);
+    match (fits, chance < CHANCE) {
+        (true, true) => First::Interval,
+        (false, _) => First::SinceBoot,
+        (true, false) => First::Unsure,
+    }
+}
+
+/// Whether all rates are whole counts over a length, and how probable that is of any rates.
+fn fit(rates: &[Reading], interval_s: f64) -> (bool, f64) {
     let some: Vec<&Reading> = rates.iter().filter(|rate| rate.value > 0.0).collect();
     let mut fits = false;
     let mut chance = 0.0;
@@ -38,11 +74,7 @@ pub(crate) fn judge(rates: &[Reading], interval_s: f64) -> First {
         fits |= some.iter().all(is_count);
         chance += some.iter().map(|rate| (2.0 * margin(rate)).min(1.0)).product::<f64>();
     }
-    match (fits, chance < CHANCE) {
-        (true, true) => First::Interval,
-        (false, _) => First::SinceBoot,
-        (true, false) => First::Unsure,
-    }
+    (fits, chance)
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! What the tools of sysstat share: names of columns, the figures of a disk, the frame of the JSON.
+//! What the tools of sysstat share: names of columns and the figures of a disk.
 //!
-//! iostat and sadf print the same figures under names that depend on tool, version and flags. A key
-//! tells its unit, so one table serves all of them. Where reads and writes have rates of their own,
-//! the means over all requests are left out: those of sysstat include discards.
+//! iostat, sar and sadf print the same figures under names that depend on tool, version and flags. A
+//! name implies its unit, so one table serves all of them. Where reads and writes have rates of their
+//! own, the means over all requests are left out: those of sysstat include discards. Names are looked
+//! up once per header, because a day of records repeats the same ones a million times.
 
-use crate::ImportError;
-use crate::json::{self, Json};
+use crate::json::Json;
 use crate::number::Reading;
-use crate::observation_builder::{KIB, MS, ObservationBuilder, SECTOR_BYTES};
-use record::{Figure, Interval, Observation, OpInterval};
+use crate::observation_builder::{KIB, MS, SECTOR_BYTES};
+use record::{Figure, Interval, OpInterval};
 
 /// Binary megabyte, sysstat's `MB`.
 const MIB: f64 = 1_048_576.0;
@@ -94,39 +94,144 @@ const DISCARDED: Keys = &[
     ("dkB", 1.0),
     ("dc_sec", 1.0),
 ];
-/// Rates that are counts over an interval, by which a report since boot is known.
-pub(crate) const COUNTS: [Keys; 7] =
-    [READ.per_s, WRITE.per_s, DISCARDS, FLUSHES, READ.merged_per_s, WRITE.merged_per_s, ALL.per_s];
 
-/// The interval of a disk, from a look-up of keys, and the rate of discarded data where the means
-/// over all requests would include it.
-pub(crate) fn interval(
-    device: &str,
-    find: impl Fn(Keys) -> Option<Reading>,
-) -> (Interval, Option<f64>) {
-    let figure = |keys: Keys| find(keys).map(Figure::from);
-    let operation = |keys: &OpKeys| OpInterval {
-        per_s: figure(keys.per_s),
-        bytes_per_s: figure(keys.bytes_per_s),
-        request_bytes: figure(keys.request_bytes),
-        merged_per_s: figure(keys.merged_per_s),
-        latency_ns: figure(keys.latency_ns),
-    };
-    let (read, write) = (operation(&READ), operation(&WRITE));
-    let apart = read.per_s.is_some() && write.per_s.is_some();
-    let interval = Interval {
-        device: device.to_owned(),
-        read,
-        write,
-        all: if apart { OpInterval::default() } else { operation(&ALL) },
-        discards_per_s: figure(DISCARDS),
-        flushes_per_s: figure(FLUSHES),
-        busy_share: figure(BUSY),
-        concurrency: figure(CONCURRENCY),
-        ..Interval::default()
-    };
-    let discarded = if apart { Some(0.0) } else { find(DISCARDED).map(|it| it.value) };
-    (interval, discarded)
+/// Where a figure is among the columns, and the factor to our unit.
+type Place = Option<(usize, f64)>;
+
+#[derive(Default)]
+struct OpPlaces {
+    per_s: Place,
+    bytes_per_s: Place,
+    request_bytes: Place,
+    merged_per_s: Place,
+    latency_ns: Place,
+}
+
+impl OpPlaces {
+    fn new(keys: &OpKeys, place: impl Fn(Keys) -> Place) -> Self {
+        Self {
+            per_s: place(keys.per_s),
+            bytes_per_s: place(keys.bytes_per_s),
+            request_bytes: place(keys.request_bytes),
+            merged_per_s: place(keys.merged_per_s),
+            latency_ns: place(keys.latency_ns),
+        }
+    }
+
+    fn read(&self, figure: impl Fn(Place) -> Option<Figure>) -> OpInterval {
+        OpInterval {
+            per_s: figure(self.per_s),
+            bytes_per_s: figure(self.bytes_per_s),
+            request_bytes: figure(self.request_bytes),
+            merged_per_s: figure(self.merged_per_s),
+            latency_ns: figure(self.latency_ns),
+        }
+    }
+}
+
+/// The columns of a table, or the keys of an object, and where each figure is among them.
+#[derive(Default)]
+pub(crate) struct Columns {
+    names: Vec<String>,
+    read: OpPlaces,
+    write: OpPlaces,
+    all: OpPlaces,
+    others: [Place; 5],
+}
+
+impl Columns {
+    pub(crate) fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        let place = |keys: Keys| -> Place {
+            keys.iter().find_map(|(key, factor)| {
+                Some((names.iter().position(|name| name == key)?, *factor))
+            })
+        };
+        let [read, write, all] = [&READ, &WRITE, &ALL].map(|keys| OpPlaces::new(keys, place));
+        let others = [DISCARDS, FLUSHES, CONCURRENCY, BUSY, DISCARDED].map(place);
+        Self { names, read, write, all, others }
+    }
+
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Means over all requests where reads and writes have rates of their own: until version 10 the
+    /// latency had no directions, and no discards in it.
+    fn without_directions(&self, figure: impl Fn(Place) -> Option<Figure>) -> OpInterval {
+        let none = self.read.latency_ns.is_none() && self.write.latency_ns.is_none();
+        let latency_ns = if none { figure(self.all.latency_ns) } else { None };
+        OpInterval { latency_ns, ..OpInterval::default() }
+    }
+
+    /// The interval of a disk from the fields of its row, and the rate of discarded data where the
+    /// means over all requests would include it.
+    pub(crate) fn interval(
+        &self,
+        device: &str,
+        field: impl Fn(usize) -> Option<Field>,
+    ) -> (Interval, Option<f64>) {
+        let reading = |place: Place| {
+            let (index, factor) = place?;
+            let Field { reading, unit } = field(index)?;
+            Some(reading.times(unit.unwrap_or(factor)))
+        };
+        let figure = |place: Place| reading(place).map(Figure::from);
+        let (read, write) = (self.read.read(figure), self.write.read(figure));
+        let apart = read.per_s.is_some() && write.per_s.is_some();
+        let [discards, flushes, concurrency, busy, discarded] = self.others;
+        let interval = Interval {
+            device: device.to_owned(),
+            read,
+            write,
+            all: if apart { self.without_directions(figure) } else { self.all.read(figure) },
+            discards_per_s: figure(discards),
+            flushes_per_s: figure(flushes),
+            busy_share: figure(busy),
+            concurrency: figure(concurrency),
+            ..Interval::default()
+        };
+        let discarded = if apart { Some(0.0) } else { reading(discarded).map(|it| it.value) };
+        (interval, discarded)
+    }
+}
+
+/// A field of a row: the number, and the unit that is printed behind it, in bytes or as a share.
+#[derive(Clone, Copy)]
+pub(crate) struct Field {
+    pub(crate) reading: Reading,
+    pub(crate) unit: Option<f64>,
+}
+
+impl Field {
+    /// Reads `12.50`, `12,50`, `4.8M`, `11.6%`.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let unit = UNITS.iter().find(|(mark, _)| text.ends_with(*mark));
+        let Some((mark, unit)) = unit else {
+            return Some(Self { reading: Reading::parse(text)?, unit: None });
+        };
+        Some(Self { reading: Reading::parse(text.strip_suffix(*mark)?)?, unit: Some(*unit) })
+    }
+}
+
+/// What `-h` prints behind a number.
+const UNITS: [(char, f64); 8] = [
+    ('%', PERCENT),
+    ('s', SECTOR_BYTES),
+    ('B', 1.0),
+    ('k', KIB),
+    ('M', MIB),
+    ('G', MIB * KIB),
+    ('T', MIB * MIB),
+    ('P', MIB * MIB * KIB),
+];
+
+/// The rates of an interval that are whole counts divided by its length.
+pub(crate) fn counts(interval: &Interval) -> impl Iterator<Item = Reading> {
+    let Interval { read, write, all, discards_per_s, flushes_per_s, .. } = interval;
+    let of_ops = [read, write, all].into_iter().flat_map(|op| [op.per_s, op.merged_per_s]);
+    let figures = of_ops.chain([*discards_per_s, *flushes_per_s]).flatten();
+    figures.map(|figure| Reading { value: figure.value, step: figure.resolution })
 }
 
 /// The first of these keys that the object has as a number, in our unit.
@@ -137,129 +242,13 @@ pub(crate) fn find(object: &Json<'_>, keys: &[(&str, f64)]) -> Option<Reading> {
     })
 }
 
-/// A share of the processors' time of an object, in per cent there.
-pub(crate) fn share(object: Option<&Json<'_>>, key: &str) -> Option<f64> {
-    let share = find(object?, &[(key, PERCENT)])?.value;
+/// A share of the processors' time, in per cent there.
+pub(crate) fn share(percent: Option<Reading>) -> Option<f64> {
+    let share = percent?.value * PERCENT;
     (-0.5..=1.5).contains(&share).then(|| share.clamp(0.0, 1.0))
 }
 
 /// Share of the processors' time that was idle or waited for I/O.
-pub(crate) fn idle_share(object: Option<&Json<'_>>) -> Option<f64> {
-    Some((share(object, "idle")? + share(object, "iowait")?).min(1.0))
-}
-
-/// Adds the disks of a report; `name` is the key of their names, `mixed` says whether means over all
-/// requests include others than reads and writes, given the rate of discarded data.
-pub(crate) fn add_disks(
-    builder: &mut ObservationBuilder,
-    report: &Json<'_>,
-    (begin, length): (i128, i128),
-    name: &str,
-    mixed: fn(Option<f64>) -> bool,
-) {
-    let disks = report.get("disk").map_or(&[][..], Json::elements);
-    for disk in disks.iter().filter(|disk| disk.is_whole()) {
-        let Some(name) = disk.get(name).and_then(Json::text) else {
-            builder.counts.faults += 1;
-            continue;
-        };
-        let (interval, discarded) = interval(name, |keys| find(disk, keys));
-        builder.counts.discards_mixed += u64::from(mixed(discarded));
-        builder.add(interval, begin, length);
-    }
-}
-
-/// One start of a tool.
-#[derive(Default)]
-pub(crate) struct Run<'a> {
-    pub(crate) date: Option<&'a str>,
-    /// Place among the starts in its file; `None` for reports whose start was lost.
-    pub(crate) start: Option<(usize, usize)>,
-    pub(crate) restarts: u64,
-    pub(crate) reports: Vec<&'a Json<'a>>,
-}
-
-/// A machine with everything that was recorded of it.
-#[derive(Default)]
-pub(crate) struct Host<'a> {
-    name: Option<&'a str>,
-    release: Option<&'a str>,
-    pub(crate) runs: Vec<Run<'a>>,
-}
-
-/// The observations in these texts, one for each machine, made by `fill` and ended by `finish`.
-///
-/// `is_report` is the key that tells a report that lost its frame.
-pub(crate) fn observations(
-    source: &'static str,
-    texts: &[String],
-    is_report: &str,
-    fill: impl Fn(&Host<'_>, &mut ObservationBuilder),
-    finish: impl Fn(ObservationBuilder) -> Result<Observation, ImportError>,
-) -> Result<Vec<Observation>, ImportError> {
-    let (parsed, faults): (Vec<Vec<Json>>, Vec<u64>) =
-        texts.iter().map(|text| json::values(text, "timestamp")).unzip();
-    let mut hosts: Vec<Host> = Vec::new();
-    for (file, values) in parsed.iter().enumerate() {
-        let mut start = 0;
-        // A report behind a fault belongs to the machine before it in its file.
-        let mut current = None;
-        for value in values {
-            if let Some(sysstat) = value.get("sysstat") {
-                for host in sysstat.get("hosts").map_or(&[][..], Json::elements) {
-                    current = Some(take_host(host, (file, start), &mut hosts));
-                    start += 1;
-                }
-            } else if value.get(is_report).is_some() {
-                let place = *current.get_or_insert_with(|| place_of(None, &mut hosts));
-                let runs = &mut hosts[place].runs;
-                if runs.is_empty() {
-                    runs.push(Run::default());
-                }
-                runs.last_mut().into_iter().for_each(|run| run.reports.push(value));
-            }
-        }
-    }
-    let (mut observations, mut last_error) = (Vec::new(), None);
-    if hosts.is_empty() {
-        hosts.push(Host::default());
-    }
-    for host in &hosts {
-        let mut builder = ObservationBuilder::new(source);
-        builder.host = host.name.map(str::to_owned);
-        builder.release = host.release.map(str::to_owned);
-        builder.counts.faults = faults.iter().sum();
-        builder.counts.restarts = host.runs.iter().map(|run| run.restarts).sum();
-        fill(host, &mut builder);
-        match finish(builder) {
-            Ok(observation) => observations.push(observation),
-            Err(error) => last_error = Some(error),
-        }
-    }
-    match last_error {
-        Some(error) if observations.is_empty() => Err(error),
-        _ => Ok(observations),
-    }
-}
-
-fn place_of<'a>(name: Option<&'a str>, hosts: &mut Vec<Host<'a>>) -> usize {
-    hosts.iter().position(|host| host.name == name).unwrap_or_else(|| {
-        hosts.push(Host { name, ..Host::default() });
-        hosts.len() - 1
-    })
-}
-
-fn take_host<'a>(host: &'a Json<'a>, start: (usize, usize), hosts: &mut Vec<Host<'a>>) -> usize {
-    let word = |key: &str| host.get(key).and_then(Json::text);
-    let list = |key: &str| host.get(key).map_or(&[][..], Json::elements);
-    let place = place_of(word("nodename"), hosts);
-    let known = &mut hosts[place];
-    known.release = known.release.or(word("release"));
-    known.runs.push(Run {
-        date: word("date"),
-        start: Some(start),
-        restarts: list("restarts").len() as u64,
-        reports: list("statistics").iter().collect(),
-    });
-    place
+pub(crate) fn idle_share(of: impl Fn(&str) -> Option<Reading>) -> Option<f64> {
+    Some((share(of("idle"))? + share(of("iowait"))?).min(1.0))
 }

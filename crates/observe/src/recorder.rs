@@ -207,6 +207,6 @@ fn is_idle(interval: &Interval) -> bool {
         && none(interval.in_flight)
         && none(interval.discards_per_s)
         && none(interval.flushes_per_s)
-        && interval.traced.as_ref().is_none_or(|traced| *traced == Traced::default())
+        && interval.traced.as_deref().is_none_or(|traced| *traced == Traced::default())
         && interval.processes.as_ref().is_none_or(Vec::is_empty)
 }

@@ -128,7 +128,7 @@ impl Source {
             Some(Ok(traced)) => {
                 for (number, traced) in traced {
                     if let Some(interval) = of_device(&mut intervals, self.traced.get(&number)) {
-                        interval.traced = Some(traced);
+                        interval.traced = Some(Box::new(traced));
                     }
                 }
             }

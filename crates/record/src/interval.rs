@@ -124,7 +124,7 @@ pub struct Interval {
     /// Requests that were split in two or more, per second.
     pub splits_per_s: Option<Figure>,
     /// What the tracer saw; null where none ran.
-    pub traced: Option<Traced>,
+    pub traced: Option<Box<Traced>>,
     /// How long more was asked for than the provider lets through, by the volume's own log; null of
     /// volumes without one, and where it was read less than a second before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,6 +132,107 @@ pub struct Interval {
     /// Who asked for what, the busiest first; null where that was not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<Vec<ProcessIo>>,
+}
+
+impl Interval {
+    /// The paths of all figures in the JSON of an interval, in the order of [`Interval::figures`].
+    pub const FIGURES: [&'static str; 22] = [
+        "read.per_s",
+        "read.bytes_per_s",
+        "read.request_bytes",
+        "read.merged_per_s",
+        "read.latency_ns",
+        "write.per_s",
+        "write.bytes_per_s",
+        "write.request_bytes",
+        "write.merged_per_s",
+        "write.latency_ns",
+        "all.per_s",
+        "all.bytes_per_s",
+        "all.request_bytes",
+        "all.merged_per_s",
+        "all.latency_ns",
+        "discards_per_s",
+        "flushes_per_s",
+        "flush_latency_ns",
+        "busy_share",
+        "concurrency",
+        "in_flight",
+        "splits_per_s",
+    ];
+
+    /// All figures, in the order of [`Interval::FIGURES`].
+    #[must_use]
+    pub fn figures(&self) -> [&Option<Figure>; Self::FIGURES.len()] {
+        let ([r0, r1, r2, r3, r4], [w0, w1, w2, w3, w4], [a0, a1, a2, a3, a4]) =
+            (self.read.figures(), self.write.figures(), self.all.figures());
+        [
+            r0,
+            r1,
+            r2,
+            r3,
+            r4,
+            w0,
+            w1,
+            w2,
+            w3,
+            w4,
+            a0,
+            a1,
+            a2,
+            a3,
+            a4,
+            &self.discards_per_s,
+            &self.flushes_per_s,
+            &self.flush_latency_ns,
+            &self.busy_share,
+            &self.concurrency,
+            &self.in_flight,
+            &self.splits_per_s,
+        ]
+    }
+
+    /// The same, to be changed.
+    pub fn figures_mut(&mut self) -> [&mut Option<Figure>; Self::FIGURES.len()] {
+        let ([r0, r1, r2, r3, r4], [w0, w1, w2, w3, w4], [a0, a1, a2, a3, a4]) =
+            (self.read.figures_mut(), self.write.figures_mut(), self.all.figures_mut());
+        [
+            r0,
+            r1,
+            r2,
+            r3,
+            r4,
+            w0,
+            w1,
+            w2,
+            w3,
+            w4,
+            a0,
+            a1,
+            a2,
+            a3,
+            a4,
+            &mut self.discards_per_s,
+            &mut self.flushes_per_s,
+            &mut self.flush_latency_ns,
+            &mut self.busy_share,
+            &mut self.concurrency,
+            &mut self.in_flight,
+            &mut self.splits_per_s,
+        ]
+    }
+}
+
+impl OpInterval {
+    fn figures(&self) -> [&Option<Figure>; 5] {
+        let Self { per_s, bytes_per_s, request_bytes, merged_per_s, latency_ns } = self;
+        [per_s, bytes_per_s, request_bytes, merged_per_s, latency_ns]
+    }
+
+    fn figures_mut(&mut self) -> [&mut Option<Figure>; 5] {
+        let Self { per_s, bytes_per_s, request_bytes, merged_per_s, latency_ns } = self;
+        [per_s, bytes_per_s, request_bytes, merged_per_s, latency_ns]
+    }
 }
 
 /// Shares of an interval, 0 to 1, in which more was asked for than a limit of the provider lets

@@ -42,6 +42,9 @@ pub fn observation(observation: &Observation) -> Story {
         Some((requests, name)) if *requests > 0.0 => {
             format!("The busiest device is {name} with {}.", counted(requests.round(), "request"))
         }
+        _ if observation.intervals.iter().all(|it| it.all.per_s.is_none()) => {
+            "The number of requests is unknown: the source has no rate of them.".to_owned()
+        }
         _ => "No requests were seen.".to_owned(),
     };
     story.fact("span", span(observation));

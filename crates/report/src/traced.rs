@@ -52,7 +52,7 @@ pub(crate) fn traced(story: &mut Story, observation: &Observation) {
     for device in &observation.devices {
         let of_device = |interval: &&Interval| interval.device == device.name;
         let own = observation.intervals.iter().filter(of_device);
-        let own: Vec<&Traced> = own.filter_map(|interval| interval.traced.as_ref()).collect();
+        let own: Vec<&Traced> = own.filter_map(|interval| interval.traced.as_deref()).collect();
         lost += own.iter().map(|traced| traced.lost).sum::<u64>();
         waits = own.iter().fold(waits, |sum, next| sum.merged(&next.before_start_ns));
         let mut name = device.name.as_str();

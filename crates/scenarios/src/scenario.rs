@@ -506,7 +506,7 @@ impl<'a> ScenarioRun<'a> {
             busy_share: Some(Figure::measured(busy.min(1.0), 0.0)),
             concurrency: Some(Figure::derived(both.2 / length.0 as f64, 0.0)),
             in_flight: Some(Figure::measured(f64::from(in_flight), 1.0)),
-            traced,
+            traced: traced.map(Box::new),
             processes,
             ..Interval::default()
         });

@@ -81,7 +81,14 @@ pub trait Document: Serialize + DeserializeOwned {
         serde_json::to_string(self)
     }
 
-    /// Fills in what other tables know of it.
+    /// What is kept in columns instead of the text, where there is any; an error where it could not be
+    /// read back.
+    #[doc(hidden)]
+    fn compact(&self) -> serde_json::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    /// Fills in what other tables and columns know of it.
     #[doc(hidden)]
     fn read_beside(&mut self, _store: &Store) -> Result<(), StoreError> {
         Ok(())
@@ -172,6 +179,51 @@ impl Document for Observation {
         let row = DocumentRow::new(&self.id, self.time.as_deref(), [], false);
         DocumentRow { target: self.source.clone(), ..row }
     }
+    /// Without its intervals and contexts, which are kept by columns.
+    fn text(&self) -> serde_json::Result<String> {
+        let Self {
+            schema,
+            halfpower_version,
+            id,
+            time,
+            source,
+            host,
+            kernel,
+            devices,
+            paths,
+            intervals: _,
+            contexts: _,
+            wake_ups,
+            findings,
+        } = self;
+        serde_json::to_string(&Self {
+            schema: schema.clone(),
+            halfpower_version: halfpower_version.clone(),
+            id: id.clone(),
+            time: time.clone(),
+            source: source.clone(),
+            host: host.clone(),
+            kernel: kernel.clone(),
+            devices: devices.clone(),
+            paths: paths.clone(),
+            intervals: Vec::new(),
+            contexts: Vec::new(),
+            wake_ups: wake_ups.clone(),
+            findings: findings.clone(),
+        })
+    }
+    fn compact(&self) -> serde_json::Result<Option<Vec<u8>>> {
+        crate::columns::write(&self.intervals, &self.contexts).map(Some)
+    }
+    fn read_beside(&mut self, store: &Store) -> Result<(), StoreError> {
+        // A document of before has them in its text.
+        if let Some(columns) = store.kept_columns(&self.id)? {
+            let read = crate::columns::read(&columns);
+            (self.intervals, self.contexts) =
+                read.map_err(|cause| store.bad_document::<Self>(&self.id, cause))?;
+        }
+        Ok(())
+    }
 }
 
 /// The id is a hash of observation and profiles: drawn again, perhaps by a later version of the
@@ -204,6 +256,7 @@ pub(crate) fn write<D: Document>(
     document: &D,
     connection: &Connection,
     text: &str,
+    compact: Option<Vec<u8>>,
 ) -> rusqlite::Result<()> {
     let (table, row) = (table(D::KIND), document.row());
     let mut columns: Vec<(&str, Value)> = document.columns();
@@ -217,9 +270,10 @@ pub(crate) fn write<D: Document>(
         ("simulated", row.simulated.into()),
         ("document", text.to_owned().into()),
     ]);
+    columns.extend(compact.map(|bytes| ("columns", bytes.into())));
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let key = if table == D::KIND { "id" } else { "kind, id" };
-    let changed: Vec<String> = ["clean", "document"]
+    let changed: Vec<String> = ["clean", "document", "columns"]
         .iter()
         .filter(|name| names.contains(name))
         .map(|name| format!("{name} = excluded.{name}"))
@@ -246,10 +300,16 @@ impl Store {
     /// cannot be written as JSON (an infinite number).
     pub fn add_document<D: Document>(&mut self, document: &D) -> Result<(), StoreError> {
         let text = self.text(document)?;
-        if !self.wanted(document, &text)? {
+        let bad = |cause| self.bad_document::<D>(&document.row().id, cause);
+        let compact = document.compact().map_err(bad)?;
+        let same = match &compact {
+            Some(bytes) => self.kept_columns(&document.row().id)?.is_some_and(|it| it == *bytes),
+            None => true,
+        };
+        if !self.wanted(document, &text)? && same {
             return Ok(());
         }
-        write(document, &self.connection, &text).map_err(|cause| self.failed(cause))
+        write(document, &self.connection, &text, compact).map_err(|cause| self.failed(cause))
     }
 
     /// The document with this id, the only one of its kind whose id begins so, or the newest.
@@ -343,6 +403,17 @@ impl Store {
             .query_row(&sql, [id], |row| row.get(0))
             .optional()
             .map_err(|cause| self.failed(cause))
+    }
+
+    /// The columns kept under exactly this id of an observation.
+    pub(crate) fn kept_columns(&self, id: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let sql = format!("SELECT columns FROM {} AND id = ?1", place(Observation::KIND));
+        let found: Option<Option<Vec<u8>>> = self
+            .connection
+            .query_row(&sql, [id], |row| row.get(0))
+            .optional()
+            .map_err(|cause| self.failed(cause))?;
+        Ok(found.flatten())
     }
 
     /// Kind and id of the only document of these kinds whose id begins with `prefix`, or of the

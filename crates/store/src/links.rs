@@ -29,7 +29,7 @@ impl Store {
             }
         }
         self.transaction(|open| {
-            write(profile, open, &text)?;
+            write(profile, open, &text, None)?;
             open.execute("DELETE FROM profile_trial WHERE profile_id = ?1", [&profile.id])?;
             let mut insert = open.prepare(
                 "INSERT INTO profile_trial (profile_id, position, trial_id) VALUES (?1, ?2, ?3)",
@@ -87,7 +87,7 @@ impl Store {
     pub fn start_experiment(&mut self, experiment: &Experiment) -> Result<(), StoreError> {
         let text = self.text(experiment)?;
         self.transaction(|open| {
-            write(experiment, open, &text)?;
+            write(experiment, open, &text, None)?;
             let sql = "DELETE FROM experiment_trial WHERE experiment_id = ?1";
             open.execute(sql, [&experiment.id]).map(drop)
         })
@@ -115,7 +115,7 @@ impl Store {
         serde_json::from_str::<BTreeMap<String, f64>>(&extras_text).map_err(bad)?;
         self.transaction(|open| {
             if wanted {
-                write(trial, open, &text)?;
+                write(trial, open, &text, None)?;
             }
             open.execute(
                 "INSERT INTO experiment_trial (experiment_id, position, trial_id, extras)

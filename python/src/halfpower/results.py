@@ -11,14 +11,16 @@ import sqlite3
 import urllib.parse
 import warnings
 import weakref
+import zlib
 
 from . import tables
+from .columns import read_columns
 from .errors import HalfpowerError, UnknownSchemaError
 
 #: SQLite's application id of the program's databases: the letters `hpow`.
 _APPLICATION_ID = int.from_bytes(b"hpow", "big")
 #: The newest schema of a database that this package knows.
-_NEWEST_DATABASE = 2
+_NEWEST_DATABASE = 3
 #: The versions of documents that this package knows, by kind.
 _KNOWN = {
     "trial": 1,
@@ -251,15 +253,22 @@ class _Database:
         if table not in self._tables:
             return
         condition = "1" if table == kind else f"kind = '{kind}'"
-        sql = f"SELECT id, document FROM {table} WHERE {condition} ORDER BY rowid"
-        for id, text in self._all(sql):
+        # Files of before have the intervals of an observation in its text.
+        columns = "columns" if kind == "observation" and self._has_columns() else "NULL"
+        sql = f"SELECT id, document, {columns} FROM {table} WHERE {condition} ORDER BY rowid"
+        for id, text, packed in self._all(sql):
             try:
                 document = json.loads(text)
-            except json.JSONDecodeError as error:
+                if packed is not None:
+                    document["intervals"], document["contexts"] = read_columns(packed)
+            except (ValueError, KeyError, IndexError, zlib.error) as error:
                 raise HalfpowerError(f"{self._path}: {kind} {id} is damaged: {error}") from error
             if kind == "experiment":
                 document["done"] = self._done(id)
             yield document
+
+    def _has_columns(self):
+        return any(row[1] == "columns" for row in self._all("PRAGMA table_info(document)"))
 
     def _done(self, id):
         sql = (

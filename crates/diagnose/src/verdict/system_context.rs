@@ -200,7 +200,7 @@ fn most_stopped(overlaps: &[(&Context, f64)]) -> Option<CpuStops> {
 impl TracedSums {
     fn of(intervals: &[&Interval]) -> Option<Self> {
         let traced: Vec<&Traced> =
-            intervals.iter().filter_map(|interval| interval.traced.as_ref()).collect();
+            intervals.iter().filter_map(|interval| interval.traced.as_deref()).collect();
         traced.first()?;
         let told = intervals.iter().filter(|interval| interval.traced.is_some());
         let seconds = told.map(|interval| interval.duration_ns as f64 / 1e9).sum();

@@ -39,7 +39,7 @@ pub(super) fn tail(
 ) -> Option<Tail> {
     let each: Vec<HistogramSnapshot> = intervals
         .iter()
-        .filter_map(|interval| interval.traced.as_ref())
+        .filter_map(|interval| interval.traced.as_deref())
         .map(|traced| traced.read.device_ns.merged(&traced.write.device_ns))
         .collect();
     let all = each.iter().fold(HistogramSnapshot::default(), |sum, next| sum.merged(next));

@@ -47,7 +47,7 @@ fn traced(mut observation: Observation, queue_ns: u64, device_ns: u64) -> Observ
             device_ns: times(count, device_ns),
             ..TracedOp::default()
         };
-        interval.traced = Some(Traced { read, ..Traced::default() });
+        interval.traced = Some(Box::new(Traced { read, ..Traced::default() }));
     }
     observation
 }

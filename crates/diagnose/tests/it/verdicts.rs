@@ -443,7 +443,7 @@ fn a_rate_above_the_largest_of_a_profile_that_hardly_knows_it_is_the_largest() {
     for interval in &mut seen.intervals {
         // The tracer knows that none were sequential, so that no other mix explains the rate.
         let read = record::TracedOp { sequential_share: Some(0.0), ..Default::default() };
-        interval.traced = Some(record::Traced { read, ..Default::default() });
+        interval.traced = Some(Box::new(record::Traced { read, ..Default::default() }));
     }
     let verdict = |error| longest(&diagnosed(&seen, Some(&with_error(error)))).verdict;
     assert_eq!(verdict(0.4), Verdict::Overloaded);

@@ -111,10 +111,12 @@ fn the_short_form_of_iostat_has_one_figure_for_all_and_says_what_is_lost() {
 }
 
 #[test]
-fn iostat_without_times_needs_to_be_told_their_distance() {
+fn iostat_without_times_has_a_length_that_is_given_or_implied_and_reported() {
     let name = "iostat-basic-no-times.json";
-    let error = imported(&[&sample(name)], None, &Options::default()).unwrap_err();
-    assert!(error.to_string().contains("--interval"), "{error}");
+    let read = plain(Format::Iostat, name);
+    let assumed = found(&read, FindingCode::TimesAssumed).unwrap();
+    assert!(assumed.claim.contains("intervals are 1 s long, because all rates"), "{assumed:?}");
+    assert!(assumed.remedy.contains("--interval"), "{assumed:?}");
     let options = Options { interval_ns: Some(SECOND_NS), ..Options::default() };
     let read = observation(Format::Iostat, &[name], &options);
     assert_eq!(of(&read, "sda").len(), 5);

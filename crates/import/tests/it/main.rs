@@ -3,5 +3,6 @@
 
 mod damage;
 mod forms;
+mod texts;
 mod tools;
 mod values;

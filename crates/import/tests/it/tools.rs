@@ -101,6 +101,21 @@ fn what_sar_collected_is_the_same_as_json_and_as_lines() {
         assert_eq!(lines.intervals.len(), json.intervals.len(), "{words}");
         assert!(as_json.iter().all(|(one, other)| one == other), "{words}: {as_json:?}");
     }
+    for (words, format) in
+        [("-p FILE -- -d", Format::SadfPairs), ("-x FILE -- -d", Format::SadfXml)]
+    {
+        let other = observation(&sadf(words), format);
+        assert_eq!(other.intervals, json.intervals, "{words}");
+    }
+    let mut sar = Command::new("sar");
+    let table = observation(
+        &output(sar.args(["-d", "-f"]).arg(&file).env("S_TIME_FORMAT", "ISO")),
+        Format::Sar,
+    );
+    let figures = |of: &Observation| -> Vec<_> {
+        of.intervals.iter().map(|it| (it.device.clone(), it.all, it.read, it.concurrency)).collect()
+    };
+    assert_eq!(figures(&table), figures(&json));
     let everything = observation(&sadf("-j FILE -- -A"), Format::SadfJson);
     assert!(everything.contexts.iter().all(|it| it.idle_share.is_some()), "{everything:?}");
     assert!(everything.contexts.iter().all(|it| it.memory_available_bytes.is_some()));

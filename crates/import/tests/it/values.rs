@@ -185,7 +185,12 @@ fn the_same_text_comes_out_of_every_encoding() {
     let big: Vec<u8> = units().flat_map(u16::to_be_bytes).collect();
     let latin: Vec<u8> = original.chars().map(|letter| letter as u8).collect();
     let marked = |mark: &[u8], bytes: &[u8]| [mark, bytes].concat();
-    let expected = only(original.as_bytes(), &Options::default());
+    // The id is a hash of the bytes.
+    let content = |bytes: &[u8]| {
+        let read = only(bytes, &Options::default());
+        Observation { id: String::new(), ..read }
+    };
+    let expected = content(original.as_bytes());
     assert_eq!(expected.devices[0].name, "Datenträger");
     for bytes in [
         marked(b"\xef\xbb\xbf", original.as_bytes()),
@@ -195,15 +200,15 @@ fn the_same_text_comes_out_of_every_encoding() {
         big,
         latin,
     ] {
-        assert_eq!(only(&bytes, &Options::default()), expected, "{bytes:?}");
+        assert_eq!(content(&bytes), expected, "{bytes:?}");
     }
     // What the code page of Windows has where Latin-1 has control characters.
     let euro = original.replace("träger", "träger€");
     let euro: Vec<u8> = euro.chars().map(|it| if it == '€' { 0x80 } else { it as u8 }).collect();
-    assert_eq!(only(&euro, &Options::default()).devices[0].name, "Datenträger€");
+    assert_eq!(content(&euro).devices[0].name, "Datenträger€");
     // A character that was cut off at the end of a file is dropped.
     let cut = [original.as_bytes(), &"ä".as_bytes()[..1]].concat();
-    assert_eq!(only(&cut, &Options::default()), expected);
+    assert_eq!(content(&cut), expected);
     assert!(detect(b"").unwrap_err().to_string().contains("empty"));
 }
 

@@ -46,7 +46,8 @@ pub(super) fn pane(area: Rect, data: &WatchData, view: &WatchView, row: &WatchRo
         if let Some(interval) = &row.interval {
             users(pane, row, interval);
         }
-        if let Some(traced) = row.interval.as_ref().and_then(|interval| interval.traced.as_ref()) {
+        if let Some(traced) = row.interval.as_ref().and_then(|interval| interval.traced.as_deref())
+        {
             pane.blank();
             tracer(pane, traced);
         }

@@ -239,7 +239,7 @@ fn what_a_tracer_saw_is_shown_with_its_distribution_and_the_processes() {
     };
     let traced = Traced { read: traced, lost: 3, ..Traced::default() };
     let interval = data.rows[0].interval.as_mut().unwrap();
-    interval.traced = Some(traced);
+    interval.traced = Some(Box::new(traced));
     interval.processes = Some(vec![common::process(4711, "mysqld\x1b[2J", 900)]);
     let text = screen(&data, &WatchView { detail: true, ..plain() }, (100, 60));
     assert_snapshot("watch_traced_100x60", &text);

@@ -5,6 +5,7 @@
 //! far it got by then.
 
 use super::SECTOR_BYTES;
+use super::layout::Track;
 use super::mechanism::Mechanism;
 use super::spec::{BufferSpec, ExtractedSpec, Overheads, ReadAhead};
 use crate::device::{Arrival, Device, Ended, component};
@@ -54,6 +55,9 @@ pub struct ExtractedDrive {
     after_write: bool,
     /// The track of the last read that went to the platter.
     last_track: Option<u64>,
+    /// The block behind the last read, and whether the present one began there.
+    last_read_end: Option<u64>,
+    continues: bool,
     free_ns: f64,
     busy_ns: f64,
     ends: EventQueue<(u32, i32)>,
@@ -73,6 +77,8 @@ impl ExtractedDrive {
             background: Background::Rest,
             after_write: false,
             last_track: None,
+            last_read_end: None,
+            continues: false,
             free_ns: 0.0,
             busy_ns: 0.0,
             ends: EventQueue::default(),
@@ -155,6 +161,7 @@ impl ExtractedDrive {
         let after = usize::from(self.after_write);
         let times = self.times;
         let begin = begin + times.request;
+        self.continues = self.last_read_end.replace(end) == Some(first);
         let hit = self.holding(first, begin);
         if let Some((segment, known)) = hit
             && known >= end
@@ -263,11 +270,24 @@ impl ExtractedDrive {
             }
             ReadAhead::Track | ReadAhead::NextTrack => on_track,
         };
+        let limit = if self.waits_for_a_stream(&last) { end } else { limit };
         let limit = limit.min(end + self.buffer.ahead_most).max(end + self.buffer.ahead_least);
         let limit = limit.min(self.size / SECTOR_BYTES);
         if self.buffer.caching && limit > end {
             self.background = Background::Ahead { next: end, from_ns: at_ns, limit, segment };
         }
+    }
+
+    /// Whether a read alone makes the drive read no further. Reading ahead to the end of the track needs a segment
+    /// that holds a track. Where one is smaller, what would be kept of a track is its end, which the next
+    /// block is hardly ever in, and the drive reads ahead only behind a read that continues the one before. So does
+    /// the Atlas III, the one measured drive of this kind: the block behind a lone read is in its buffer in 8 % of
+    /// cases, behind two in a row in 99 %; of drives whose segments hold a track, in 93 to 99 % of either.
+    fn waits_for_a_stream(&self, track: &Track) -> bool {
+        let whole = track.before + track.blocks;
+        self.buffer.read_ahead == ReadAhead::NextTrack
+            && self.buffer.segment_blocks < whole
+            && !self.continues
     }
 
     /// The same behind a request that the buffer served.

@@ -23,6 +23,8 @@ pub struct ExtractedSpec {
     pub(crate) revolution_ns: f64,
     pub(crate) buffer: BufferSpec,
     pub(crate) overheads: Overheads,
+    /// Values outside what the manual allows, with file, line and field, and what is taken for them.
+    pub notes: Vec<String>,
 }
 
 /// Where the next track of a cylinder lies.
@@ -180,6 +182,33 @@ impl Keys<'_> {
         Ok(number)
     }
 
+    /// A time that published files have below 0 and DiskSim takes: no time then, with a note.
+    fn ms_or_none(&self, key: &str, notes: &mut Vec<String>) -> Result<f64, String> {
+        let (place, number) = (self.text(key)?.0, self.number(key)?);
+        if number < 0.0 {
+            notes.push(self.wrong(&place, key, &format!("is {number}, below 0; taken as 0")));
+        }
+        Ok(number.max(0.0) * MS)
+    }
+
+    /// A count that published files have above the most that there is, and DiskSim takes: the most then, with a
+    /// note.
+    fn count_or_most(
+        &self,
+        key: &str,
+        least: u64,
+        most: u64,
+        notes: &mut Vec<String>,
+    ) -> Result<u64, String> {
+        let (place, number) = (self.text(key)?.0, self.number(key)?);
+        if number.fract() == 0.0 && number > most as f64 {
+            let why = format!("is {number}, above {most}; taken as {most}");
+            notes.push(self.wrong(&place, key, &why));
+            return Ok(most.max(least));
+        }
+        self.count(key, least, most)
+    }
+
     fn ms(&self, key: &str) -> Result<f64, String> {
         Ok(self.positive(key)? * MS)
     }
@@ -243,7 +272,8 @@ impl ExtractedSpec {
         let (keys, disk) = (Keys(model), Keys(disk));
         let surfaces = keys.count("Number of data surfaces", 1, 64)?;
         let cylinders = keys.count("Number of cylinders", 1, 1 << 24)?;
-        let (order, zones) = zones(layout, surfaces, cylinders)?;
+        let mut notes = Vec::new();
+        let (order, zones) = zones(layout, surfaces, cylinders, &mut notes)?;
         let moving = Keys(mechanism);
         let access = moving.text("Access time type")?;
         moving.refuse(
@@ -260,10 +290,11 @@ impl ExtractedSpec {
             order,
             seek: seek(&moving, cylinders, &mut *files)?,
             head_switch_ns: moving.ms("Head switch time")?,
-            write_settle_ns: moving.ms("Add. write settling delay")?,
+            write_settle_ns: moving.ms_or_none("Add. write settling delay", &mut notes)?,
             revolution_ns: 60e9 / rpm as f64,
             buffer: buffer(&disk)?,
             overheads: overheads(&disk)?,
+            notes,
         };
         slowest_bus(&all, &mut spec.overheads.sector)?;
         let room =
@@ -353,6 +384,7 @@ fn zones(
     layout: &Block,
     surfaces: u64,
     cylinders: u64,
+    notes: &mut Vec<String>,
 ) -> Result<(TrackOrder, Vec<ZoneSpec>), String> {
     let keys = Keys(layout);
     let order = match keys.count("LBN-to-PBN mapping scheme", 0, 2)? {
@@ -378,7 +410,7 @@ fn zones(
             let value = keys.number_or(key, 0.0)?;
             Ok(if in_revolutions { value * sectors as f64 } else { value })
         };
-        let last = keys.count("Last cylinder number", first, cylinders - 1)?;
+        let last = keys.count_or_most("Last cylinder number", first, cylinders - 1, notes)?;
         // With spare tracks the lists name tracks: each of their sectors is meant.
         let unit = if scheme == 1 { sectors } else { 1 };
         let each = |number: f64| {

@@ -1,0 +1,182 @@
+//! Reports of sysstat's tools in the order in which they were printed, and how they become an
+//! observation.
+//!
+//! A reader of any form (JSON, tables, XML) fills in runs: one for each start of a tool. The times of
+//! a run are understood together, at its end, because the order of day and month, the usual distance
+//! and a first report since boot show only there. Until then intervals carry the number of their
+//! report in place of a time, in one list, so that a day of eight disks is held once.
+
+use crate::moment::Stamp;
+use crate::observation_builder::ObservationBuilder;
+use crate::{ImportError, since_boot};
+use record::{Context, Interval, Observation};
+use std::collections::VecDeque;
+
+/// Begin and length of a report, where they can be known.
+pub(crate) type Span = Option<(i128, i128)>;
+
+/// What was printed for one moment, but for its disks.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) stamp: Option<Stamp>,
+    /// Its length, where the source says it.
+    pub(crate) length: Option<i128>,
+    pub(crate) context: Context,
+    /// Disks whose means may include discards.
+    pub(crate) mixed: u64,
+}
+
+/// One start of a tool.
+#[derive(Debug, Default)]
+pub(crate) struct Run {
+    /// The date in its first line.
+    pub(crate) date: Option<String>,
+    /// Whether the averages since boot were left out by the user (`-y`).
+    pub(crate) without_boot: bool,
+    /// Length of its intervals in nanoseconds, where the text says it.
+    pub(crate) interval: Option<i128>,
+    pub(crate) restarts: u64,
+    pub(crate) reports: Vec<Report>,
+    /// In the order of the reports; `begin_ns` is the place of the report.
+    pub(crate) intervals: Vec<Interval>,
+}
+
+impl Run {
+    /// Adds a disk to the last report.
+    pub(crate) fn add(&mut self, mut interval: Interval, mixed: bool) {
+        if self.reports.is_empty() {
+            self.reports.push(Report::default());
+        }
+        interval.begin_ns = self.reports.len() as u64 - 1;
+        if let Some(report) = self.reports.last_mut() {
+            report.mixed += u64::from(mixed);
+        }
+        self.intervals.push(interval);
+    }
+
+    /// The disks of one report.
+    pub(crate) fn disks(&self, report: usize) -> impl Iterator<Item = &Interval> {
+        let begin = self.intervals.partition_point(|it| it.begin_ns < report as u64);
+        self.intervals[begin..].iter().take_while(move |it| it.begin_ns == report as u64)
+    }
+
+    /// How many reports have disks.
+    pub(crate) fn disk_reports(&self) -> usize {
+        self.intervals.chunk_by(|one, next| one.begin_ns == next.begin_ns).count()
+    }
+
+    /// The disks of the last report.
+    pub(crate) fn last_disks(&mut self) -> impl Iterator<Item = &mut Interval> {
+        let report = (self.reports.len() as u64).saturating_sub(1);
+        let begin = self.intervals.partition_point(|it| it.begin_ns < report);
+        self.intervals[begin..].iter_mut()
+    }
+
+    /// The first so many reports as a run of their own.
+    pub(crate) fn split(&mut self, count: usize) -> Self {
+        let rest = self.reports.split_off(count.min(self.reports.len()));
+        let reports = std::mem::replace(&mut self.reports, rest);
+        let end = self.intervals.partition_point(|it| it.begin_ns < reports.len() as u64);
+        let rest = self.intervals.split_off(end);
+        let intervals = std::mem::replace(&mut self.intervals, rest);
+        let taken = reports.len() as u64;
+        self.intervals.iter_mut().for_each(|it| it.begin_ns -= taken);
+        Self { reports, intervals, ..Self::default() }
+    }
+
+    /// The reports of another run behind those of this one.
+    pub(crate) fn append(&mut self, other: Self) {
+        let before = self.reports.len() as u64;
+        self.reports.extend(other.reports);
+        let moved = other.intervals.into_iter();
+        self.intervals.extend(moved.map(|it| Interval { begin_ns: it.begin_ns + before, ..it }));
+    }
+
+    /// Hands all reports on, at their times; one without is of unknown length. `left_out` says which
+    /// are no intervals.
+    pub(crate) fn hand_over(
+        &mut self,
+        spans: &[Span],
+        left_out: impl Fn(usize) -> bool,
+        builder: &mut ObservationBuilder,
+    ) {
+        for (index, (report, span)) in self.reports.iter_mut().zip(spans).enumerate() {
+            match span {
+                _ if left_out(index) => {}
+                Some((begin, length)) => {
+                    builder.counts.discards_mixed += report.mixed;
+                    builder.add_context(std::mem::take(&mut report.context), *begin, *length);
+                }
+                None => builder.counts.no_length += 1,
+            }
+        }
+        let place = |interval: &Interval| {
+            let report = interval.begin_ns as usize;
+            spans.get(report).copied().flatten().filter(|_| !left_out(report))
+        };
+        builder.add_all(std::mem::take(&mut self.intervals), place);
+    }
+
+    /// Whether the first report averages all time since boot, given the length of the others.
+    pub(crate) fn first_is(&self, length: Option<i128>) -> since_boot::First {
+        let Some(length) = length else { return since_boot::First::Unsure };
+        let rates: Vec<_> = self.disks(0).flat_map(crate::sysstat::counts).collect();
+        since_boot::judge(&rates, length as f64 / crate::moment::SECOND_NS as f64)
+    }
+}
+
+/// A machine with everything that was recorded of it.
+#[derive(Debug, Default)]
+pub(crate) struct Host {
+    pub(crate) name: Option<String>,
+    pub(crate) release: Option<String>,
+    pub(crate) runs: Vec<Run>,
+}
+
+/// The machines of several files, and the places that could not be read.
+#[derive(Debug, Default)]
+pub(crate) struct Hosts {
+    pub(crate) hosts: VecDeque<Host>,
+    pub(crate) faults: u64,
+}
+
+impl Hosts {
+    /// The machine of this name.
+    pub(crate) fn named(&mut self, name: Option<&str>) -> &mut Host {
+        let known = self.hosts.iter().position(|host| host.name.as_deref() == name);
+        let place = known.unwrap_or(self.hosts.len());
+        if known.is_none() {
+            self.hosts.push_back(Host { name: name.map(str::to_owned), ..Host::default() });
+        }
+        &mut self.hosts[place]
+    }
+
+    /// One observation for each machine, made by `fill` and ended by `finish`. A machine without
+    /// any interval is an error where all are.
+    pub(crate) fn observations(
+        mut self,
+        source: &'static str,
+        fill: impl Fn(&mut [Run], &mut ObservationBuilder),
+        finish: impl Fn(ObservationBuilder) -> Result<Observation, ImportError>,
+    ) -> Result<Vec<Observation>, ImportError> {
+        let (mut observations, mut last_error) = (Vec::new(), None);
+        if self.hosts.is_empty() {
+            self.hosts.push_back(Host::default());
+        }
+        while let Some(mut host) = self.hosts.pop_front() {
+            let mut builder = ObservationBuilder::new(source);
+            (builder.host, builder.release) = (host.name.take(), host.release.take());
+            builder.counts.faults = self.faults;
+            builder.counts.restarts = host.runs.iter().map(|run| run.restarts).sum();
+            fill(&mut host.runs, &mut builder);
+            match finish(builder) {
+                Ok(observation) => observations.push(observation),
+                Err(error) => last_error = Some(error),
+            }
+        }
+        match last_error {
+            Some(error) if observations.is_empty() => Err(error),
+            _ => Ok(observations),
+        }
+    }
+}
