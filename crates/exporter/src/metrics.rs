@@ -238,7 +238,7 @@ pub const METRICS: &[Metric] = &[
          profile.",
         |reading, out| {
             verdicts(reading, out, |row, verdict| {
-                let found = row.verdict.as_ref()?;
+                let found = row.verdict.as_ref().filter(|_| row.profile.is_some())?;
                 Some(f64::from(found.verdict == verdict))
             })
         },
@@ -251,7 +251,8 @@ pub const METRICS: &[Metric] = &[
          to 1.",
         |reading, out| {
             verdicts(reading, out, |row, verdict| {
-                let all = &row.verdict.as_ref()?.probabilities;
+                let found = row.verdict.as_ref().filter(|_| row.profile.is_some())?;
+                let all = &found.probabilities;
                 let found = all.iter().find(|one| one.verdict == verdict);
                 Some(found.map_or(0.0, |one| one.probability))
             })

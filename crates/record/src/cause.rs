@@ -37,6 +37,8 @@ pub enum CauseCode {
     PinnedRate,
     /// Requests wait before any disk counter starts.
     WaitsAbove,
+    /// All of the few requests that the kernel gives the device at once are in use, and more wait above.
+    TagsInUse,
     /// Requests wait in the I/O scheduler, which the disk counters hold, while the device has time
     /// left.
     SchedulerHolds,

@@ -10,7 +10,7 @@
 use crate::schema::word;
 use crate::{
     CauseCode, Change, ComparedCondition, Confidence, DeviceFacts, Doubt, Estimate, Evidence,
-    Finding, IoGroup, Measured, Mix, Offered, OpKind, PathMap,
+    Finding, IoGroup, LayerKind, Measured, Mix, Offered, OpKind, PathMap,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -202,11 +202,62 @@ pub enum Activity {
     Busy,
 }
 
+/// A hypothesis of the diagnosis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HypothesisName {
+    /// What it claims, in a few words.
+    pub name: String,
+    /// The layer of the path that it is about; null of something that is in no list.
+    pub layer: Option<LayerKind>,
+}
+
+/// Where what is expected of a device comes from, the best first.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Rung {
+    /// A profile of this device.
+    Profile,
+    /// What the observation itself shows of lone requests, and what a device of its kind does.
+    Observation,
+    /// What a device of its kind does, alone.
+    Class,
+}
+
+/// What a verdict is measured against.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Baseline {
+    /// Which rung of the ladder.
+    pub rung: Rung,
+    /// What it says, a sentence.
+    pub says: String,
+    /// Why no better one serves, and what one would add; absent of the best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<String>,
+}
+
+/// Whether programs get what they ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Demand {
+    /// It was looked for, and nobody waits for more than the device does.
+    Met,
+    /// Somebody waits for what the device does not do, or has not got.
+    Unmet,
+    /// This source does not show it.
+    #[default]
+    Unknown,
+}
+
 /// Another explanation that the evidence does not exclude.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Alternative {
     /// What it would make of the device.
     pub verdict: Verdict,
+    /// The hypothesis that speaks for it most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hypothesis: Option<HypothesisName>,
     /// What leaves it open: the first reason, where there are several.
     pub doubt: Doubt,
     /// How probable it is, 0 to 1, beside the verdict and the other alternatives.
@@ -258,6 +309,9 @@ pub struct Episode {
     /// How probable the verdict is, 0 to 1: its share among scenarios drawn at random in which the
     /// evidence leaves the same alternatives open.
     pub probability: f64,
+    /// The hypothesis that speaks for it most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hypothesis: Option<HypothesisName>,
     /// The verdict in a sentence, with its numbers.
     pub claim: String,
     /// What it rests on.
@@ -291,6 +345,12 @@ pub struct Episode {
     pub groups: Vec<IoGroup>,
     /// What the profile did not measure and the expectation therefore extrapolated.
     pub extrapolated: Vec<String>,
+    /// What the verdict is measured against; null where nothing is expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Baseline>,
+    /// Whether programs get what they ask for.
+    #[serde(default)]
+    pub demand: Demand,
     /// The load that advice is about; null without a profile that fits.
     pub load: Option<EpisodeLoad>,
 }
@@ -487,6 +547,8 @@ pub enum Strategy {
     Alignment,
     /// A higher cap.
     RaiseCap,
+    /// More requests that the kernel gives the device at once.
+    MoreTags,
     /// A neighbour moved or limited.
     MoveNeighbour,
     /// The device brought back to what it did when it was profiled.

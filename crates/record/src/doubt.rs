@@ -30,6 +30,10 @@ pub enum Doubt {
     ConstantRateBelowMaximum,
     /// The same, while tasks wait for no more than the device does.
     ConstantRateUnpressed,
+    /// The same, where the source does not show whether somebody waits for more.
+    ConstantRateUnseen,
+    /// The same, behind a queue that never empties.
+    ConstantRateQueued,
     /// The same, while tasks wait for what the device does not do: for another device, perhaps.
     ConstantRatePressed,
     /// The largest rate itself is the same in every interval.
@@ -119,6 +123,16 @@ pub enum Doubt {
     FullTags,
     /// A scheduler has to queue what comes in bursts.
     BurstsInScheduler,
+    /// Requests that follow a rest take longer than those of a profile, one behind the other.
+    AfterRest,
+    /// Too few requests, or figures too coarse.
+    TooLittle,
+    /// No profile says what this device should take.
+    NoProfile,
+    /// How many requests it serves side by side is not known.
+    SideUnknown,
+    /// Something that is in no list.
+    Unlisted,
 }
 
 impl Doubt {

@@ -68,9 +68,10 @@ pub use comparison::{
 };
 pub use cost_fit::{COST_FIT_SCHEMA, CostFit, CostLine, CostModel, CostPoint};
 pub use diagnosis::{
-    Activity, Alternative, Calibrated, Cause, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Effect,
-    Episode, EpisodeLoad, Excluded, MatchedBy, MatchedProfile, Misleading, Moment, Note, NoteCode,
-    Numbers, OperationVerdict, Remedy, Strategy, Tail, UtilizationLaw, Verdict, VerdictShare,
+    Activity, Alternative, Baseline, Calibrated, Cause, DIAGNOSIS_SCHEMA, Demand, DeviceDiagnosis,
+    Diagnosis, Effect, Episode, EpisodeLoad, Excluded, HypothesisName, MatchedBy, MatchedProfile,
+    Misleading, Moment, Note, NoteCode, Numbers, OperationVerdict, Remedy, Rung, Strategy, Tail,
+    UtilizationLaw, Verdict, VerdictShare,
 };
 pub use digest::{hex_digest, hex_digest_of};
 pub use doubt::Doubt;

@@ -6,7 +6,7 @@
 //! who is well is folded. Both splits of the latency are shown for the worst episode (without one, for
 //! the longest) with the sentence that says which of them holds on this device; the counters that
 //! mislead are shown once, each with the reason not to use it. Both are folded. Where nothing is wrong
-//! the page says so: "leave it alone" is an answer. What happened second by second is in the CSV and in
+//! the page says so; "leave it alone" takes a profile and proof that nobody waits. What happened second by second is in the CSV and in
 //! the document.
 
 mod advice;
@@ -23,8 +23,8 @@ use advice::{advice, answers};
 use handover::{commands, handover};
 use overview::{NO_INTERVAL, is_idle, matters, overview, rank};
 use record::{
-    Activity, DeviceDiagnosis, Diagnosis, Episode, MatchedBy, Moment, OperationVerdict, Tail, Unit,
-    Verdict,
+    Activity, DeviceDiagnosis, Diagnosis, Episode, MatchedBy, Moment, OperationVerdict, Rung, Tail,
+    Unit, Verdict,
 };
 use stats::Ordered;
 
@@ -112,6 +112,10 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
         let share = number::percent(split.sequential_share);
         let how = if split.sequential_traced { "traced" } else { "fits best; not traced" };
         section.row("sequential", format!("{share} of the requests ({how})"));
+    }
+    if let Some(baseline) = main.baseline.as_ref().filter(|one| one.rung != Rung::Profile) {
+        section.row("expected by", &baseline.says);
+        baseline.better.iter().for_each(|better| section.row("better", better));
     }
     for cause in &main.causes {
         section.row("cause", format!("{} [{}]", cause.claim, cause.code.name()));

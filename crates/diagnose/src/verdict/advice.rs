@@ -7,8 +7,8 @@
 //! New disks then come first nearly always, because near saturation everything gains nearly
 //! everything.)
 
+use super::facts::Judged;
 use super::fitted_profile::FittedProfile;
-use super::judge::Judged;
 use super::remedies::{Case, Fixes, ROWS, Row};
 use model::PredictError;
 use model::whatif::{Setup, WhatIfError, words};
@@ -17,6 +17,7 @@ use record::{Cause, Change, Effect, Measured, Remedy, Verdict};
 /// A cause that lasted less than this share of the time of the one that lasted longest comes last.
 const PASSING: f64 = 0.2;
 const GAIN_MIN: f64 = 0.05;
+const NO_PROFILE: &str = "no profile fits this load";
 
 /// A remedy with its place in the order.
 struct Ranked {
@@ -73,6 +74,7 @@ impl Case<'_> {
         }
         let (action, change) = (row.propose)(self)?;
         let (effect, gain) = match change.map(|change| self.effect(change, row.by_rate)) {
+            None if row.unpredicted.is_empty() => (Measured::not(NO_PROFILE), None),
             None => (Measured::not(row.unpredicted), None),
             Some(Ok((effect, gain))) => (Measured::Value(effect), Some(gain)),
             Some(Err(
@@ -107,7 +109,7 @@ impl Case<'_> {
     /// The effect of a change, and the share of the time per byte that it saves: of the latency, or of
     /// the time between completions where the rate is what grows.
     fn effect(&self, change: Change, by_rate: bool) -> Result<(Effect, f64), WhatIfError> {
-        let none = || WhatIfError::NotMeasured("no profile fits this load".to_owned());
+        let none = || WhatIfError::NotMeasured(NO_PROFILE.to_owned());
         let (load, reference) = self.load.as_ref().zip(self.reference).ok_or_else(none)?;
         let predictor = reference.predictor();
         let state = Setup::from(load).with(change, predictor)?.state(predictor)?;

@@ -8,8 +8,8 @@
 //! and in order, and lie among others.
 
 use super::Subject;
+use super::facts::Judged;
 use super::interval_totals::IntervalTotals;
-use super::judge::Judged;
 use super::judgement::{Number, numbers};
 use super::members::leaf;
 use record::{ArrayState, Cause, CauseCode, Observation, counted, format_bytes};

@@ -3,8 +3,8 @@
 
 use super::constant_rate::{ConstantRate, pinned};
 use super::expected::Expectation;
+use super::facts::{REQUESTS_MIN, Segment};
 use super::interval_totals::{IntervalTotals, latency_error};
-use super::judge::{REQUESTS_MIN, Segment};
 use super::judgement::{Judgement, RestsOn};
 use crate::words::times;
 use record::{OpKind, OperationVerdict, Verdict, format_nanos};

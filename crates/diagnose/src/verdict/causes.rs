@@ -2,8 +2,9 @@
 //! may hold at once. What only a tracer sees is silent without one.
 
 use super::by_operation::{OPERATION_SLOW, apart};
+use super::elsewhere::{Elsewhere, Sibling};
 use super::expected::Expectation;
-use super::judge::{IN_SCHEDULER, STEAL_MATTERS, Segment};
+use super::facts::{IN_SCHEDULER, STEAL_MATTERS, Segment};
 use super::judgement::{Judgement, Number, RestsOn, numbers};
 use super::layout::{compression, files};
 use super::neighbours::NeighbourBy;
@@ -44,7 +45,25 @@ fn cause(code: CauseCode, claim: String, evidence: &[Number]) -> Cause {
 }
 
 /// All causes of a segment. `spare` names other devices that have much to spare.
-pub(crate) fn causes(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) -> Vec<Cause> {
+pub(crate) fn causes(
+    segment: &Segment<'_>,
+    judgement: &Judgement,
+    elsewhere: &Elsewhere,
+    spare: &[String],
+) -> Vec<Cause> {
+    let mut found = by_verdict(segment, judgement, spare);
+    if elsewhere.sibling.is_some() && segment.is_unprofiled() {
+        // Its siblings say it better than a class of devices.
+        found.retain(|cause| cause.code != CauseCode::ServiceSlower);
+    }
+    if let Some(Sibling::Slowest(slowest)) = &elsewhere.sibling {
+        let claim = slowest.claim.clone();
+        found.insert(0, cause(CauseCode::SlowestMember, claim, &slowest.numbers()));
+    }
+    found
+}
+
+fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) -> Vec<Cause> {
     let verdict = judgement.verdict;
     if verdict == Verdict::Capped {
         return vec![capped(segment, judgement)];
@@ -107,6 +126,10 @@ fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
     }
     if let Some(held) = in_scheduler(segment).filter(|_| judgement.rests_on == RestsOn::Scheduler) {
         return held;
+    }
+    if let RestsOn::Tags(tags) = judgement.rests_on {
+        let claim = format!("The device is given {tags} requests at once (nr_requests={tags}).");
+        return cause(CauseCode::TagsInUse, claim, &[("tags", tags as f64, "")]);
     }
     if let RestsOn::IdleWaits(beyond) = judgement.rests_on {
         let share = percent(beyond);
@@ -229,7 +252,11 @@ fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
     } else if alone(reads, writes) {
         (CauseCode::ReadsSlower, "Reads take longer than expected, writes do not.")
     } else {
-        (CauseCode::ServiceSlower, "Requests take longer than the profile says.")
+        let what = match look.own {
+            Some(_) => "Requests take longer than they usually do on a device of this kind.",
+            None => "Requests take longer than the profile says.",
+        };
+        (CauseCode::ServiceSlower, what)
     };
     let mut numbers = vec![("latency over the expected", over, "")];
     numbers.extend(reads.map(|ratio| ("reads, over the expected", ratio, "")));

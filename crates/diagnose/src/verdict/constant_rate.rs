@@ -63,6 +63,17 @@ pub(crate) fn variation(series: &[IntervalTotals]) -> Option<f64> {
     moves(&rates(inner(series)?.0))
 }
 
+/// How much the rate, or the throughput, varies over how much chance would make it vary; `None` of too few.
+pub(crate) fn regularity(series: &[IntervalTotals], bytes: bool) -> Option<f64> {
+    let (inner, mean_count) = inner(series)?;
+    let values = if bytes {
+        inner.iter().map(IntervalTotals::bytes_per_s).collect::<Option<Vec<f64>>>()?
+    } else {
+        rates(inner)
+    };
+    Some(moves(&values)? * mean_count.sqrt())
+}
+
 /// What the rate or the throughput of these intervals is pinned to.
 pub(crate) fn pinned(series: &[IntervalTotals]) -> Option<ConstantRate> {
     let (inner, mean_count) = inner(series)?;

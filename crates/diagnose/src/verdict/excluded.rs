@@ -5,7 +5,7 @@
 
 use super::causes;
 use super::constant_rate::{VARIATION_MAX, variation};
-use super::judge::{
+use super::facts::{
     HARDLY_SLOW, HARDLY_WAITS, NEAR_MAXIMUM, OVER_AT_ALL, PRESSURE_BEYOND, SLOW_FROM, Segment,
     WAITS_FROM,
 };
@@ -13,6 +13,9 @@ use super::judgement::Judgement;
 use super::tails::held_against;
 use crate::words::{percent, times};
 use record::{Excluded, Verdict, format_nanos};
+
+/// Without a profile a queue of this probability is ruled out.
+const UNLIKELY: f64 = 0.05;
 
 /// The verdicts that the figures of a segment rule out.
 pub(super) fn excluded(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Excluded> {
@@ -42,7 +45,7 @@ pub(super) fn excluded(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Excl
 }
 
 fn not_slow(segment: &Segment<'_>) -> Option<String> {
-    let (look, latency) = segment.best_look()?;
+    let (look, latency) = segment.best_look().filter(|(look, _)| look.own.is_none())?;
     let expected = look.expected_ns(segment.by_rate());
     let ratio = latency / expected.max(1.0);
     let mean = (ratio < HARDLY_SLOW).then(|| {
@@ -68,6 +71,9 @@ fn not_slow(segment: &Segment<'_>) -> Option<String> {
 
 fn not_overloaded(segment: &Segment<'_>) -> Option<String> {
     let (look, latency) = segment.best_look()?;
+    if let Some(own) = look.own {
+        return (own.overloaded < UNLIKELY).then(|| own.hardly_waits(segment));
+    }
     let slower = (latency / look.expected_ns(segment.by_rate()).max(1.0)).max(1.0);
     // A device that is slower does less: of what it can do now.
     let (waits, of_now) = (look.wait_ratio(), segment.tally.iops() / look.max_iops * slower);

@@ -13,6 +13,7 @@
 use super::fitted_profile::FittedProfile;
 use super::interval_totals::{IntervalTotals, ratio_error};
 use super::outstanding::Outstanding;
+use super::own::Posterior;
 use model::PredictError;
 use record::{Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
 use stats::weighted_mean;
@@ -59,9 +60,35 @@ pub(crate) struct Expectation {
     /// its scatter over the intervals; `None` of fewer than three.
     pub(crate) scatter_rel: Option<f64>,
     pub(crate) extrapolated: Vec<String>,
+    /// What is concluded where no profile says it.
+    pub(crate) own: Option<Posterior>,
 }
 
 impl Expectation {
+    /// One without a profile: a lone request, one at the concurrency that was seen, and the largest rate.
+    pub(crate) fn by_observation(
+        mix: Mix,
+        (unloaded_ns, at_concurrency): (f64, Estimate),
+        max_iops: f64,
+        own: Posterior,
+    ) -> Self {
+        Self {
+            sequential_share: 0.0,
+            mix,
+            unloaded_ns,
+            at_concurrency,
+            by_op: [None; 2],
+            at_rate: None,
+            bend: 1.0,
+            max_iops,
+            max_iops_high: max_iops,
+            quickest_ns: None,
+            scatter_rel: None,
+            extrapolated: Vec::new(),
+            own: Some(own),
+        }
+    }
+
     /// The longest latency that is still as expected, before any tolerance.
     pub(crate) fn expected_ns(&self, by_rate: bool) -> f64 {
         let bent = self.at_concurrency.value * self.bend;
@@ -261,6 +288,7 @@ impl FittedProfile {
             max_iops_high: closed.max_iops.high,
             extrapolated: closed.extrapolated,
             mix,
+            own: None,
         })
     }
 
@@ -358,6 +386,11 @@ impl FittedProfile {
     fn widened(&self, estimate: &Estimate) -> Estimate {
         estimate.with_error(self.predictor().level_se_rel())
     }
+}
+
+/// The mix of random requests that counters stand for; `None` without sizes.
+pub(crate) fn mixes_of(tally: &IntervalTotals) -> Option<Mix> {
+    mixes(tally, 0.0).into_iter().next()
 }
 
 /// The mixes that counters stand for at a share of sequential requests: one, or one of reads and

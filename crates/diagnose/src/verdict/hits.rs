@@ -3,8 +3,8 @@
 //! hardly wait, on a device whose re-reads are quicker than its random reads. Without a tracer,
 //! sequential reads look the same as hits.
 
+use super::facts::Judged;
 use super::fitted_profile::FittedProfile;
-use super::judge::Judged;
 use record::{Estimate, Locality, Measured, Mix, NORMAL_95, OpKind};
 
 /// Requests take at most this many times what a lone one takes.

@@ -10,10 +10,6 @@
 //! which some odd ones bend.
 
 use super::interval_totals::IntervalTotals;
-use super::judge::Segment;
-use super::judgement::{Judgement, RestsOn};
-use crate::words::percent;
-use record::{Doubt, Verdict};
 
 /// Intervals on either side, at least.
 const SIDE_MIN: usize = 3;
@@ -29,10 +25,10 @@ const ALIKE: f64 = 1.4;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct IdleWaits {
     /// Busy, and waited.
-    quiet: (f64, f64),
-    busy: (f64, f64),
+    pub(super) quiet: (f64, f64),
+    pub(super) busy: (f64, f64),
     /// How long tasks wait, over all intervals, beyond what they do for the device.
-    beyond: f64,
+    pub(super) beyond: f64,
 }
 
 /// An interval: busy and waited as shares of it, latency, requests in progress while busy.
@@ -72,36 +68,6 @@ impl IdleWaits {
         let beyond: f64 = rows.iter().map(|row| row[1] - for_device * row[0]).sum();
         let beyond = (beyond / rows.len() as f64).max(0.0);
         Some(Self { quiet: (low[0], low[1]), busy: (high[0], high[1]), beyond })
-    }
-}
-
-impl Segment<'_> {
-    /// Calls a device capped that is as profiled, where its load is held by something else.
-    pub(super) fn held_while_idle(&self, judgement: &mut Judgement) {
-        let fine = judgement.verdict.is_fine();
-        let waits = IdleWaits::of(self.series, &self.around.io_some_each);
-        let Some(IdleWaits { quiet, busy, beyond }) = waits.filter(|_| fine && self.known.busy)
-        else {
-            return;
-        };
-        let claim = format!(
-            "Requests take what they should, and something above the device holds them back now and \
-             then: where it was busy {}, tasks waited for I/O {} of the time; where it was busy only \
-             {}, under the same kind of load, they waited {}.",
-            percent(busy.0),
-            percent(busy.1),
-            percent(quiet.0),
-            percent(quiet.1)
-        );
-        judgement.replaced(
-            Verdict::Capped,
-            claim,
-            Doubt::IdleWaits,
-            "The tasks may wait for another device or a network file system meanwhile.",
-            "The same devices watched together (`watch` without a name); limits of the control groups of \
-             the processes that wait.",
-        );
-        judgement.rests_on = RestsOn::IdleWaits(beyond);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::constant_rate::ConstantRate;
 use super::odds;
-use record::{Alternative, CgroupLimit, Confidence, Doubt, Evidence, Verdict};
+use record::{Alternative, CgroupLimit, Confidence, Doubt, Evidence, HypothesisName, Verdict};
 
 /// A verdict with what it rests on.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub(crate) struct Judgement {
     /// What else is possible.
     pub(crate) open: Vec<Open>,
     pub(crate) rests_on: RestsOn,
+    /// The row that explains it best.
+    pub(crate) hypothesis: Option<HypothesisName>,
     pub(crate) pin: Option<ConstantRate>,
 }
 
@@ -20,11 +22,12 @@ pub(crate) struct Judgement {
 #[derive(Clone, Debug)]
 pub(crate) struct Open {
     pub(crate) verdict: Verdict,
-    doubt: Doubt,
+    pub(crate) hypothesis: HypothesisName,
+    pub(crate) doubt: Doubt,
     /// How much the evidence speaks for it, over the verdict.
-    odds: f64,
-    because: String,
-    decided_by: String,
+    pub(crate) odds: f64,
+    pub(crate) because: String,
+    pub(crate) decided_by: String,
 }
 
 /// What a verdict follows from.
@@ -32,8 +35,14 @@ pub(crate) struct Open {
 pub(crate) enum RestsOn {
     /// Means of the counters, or waits above them.
     Means,
+    /// What the device does beside what is expected of it.
+    State,
     /// A limit that is reached.
     Limit(CgroupLimit),
+    /// A published limit that is the largest rate of the profile.
+    Published,
+    /// So many tags, all of which are in use.
+    Tags(u64),
     /// The wait in the I/O scheduler.
     Scheduler,
     /// What the volume says of its provider's limits.
@@ -57,87 +66,16 @@ pub(crate) fn numbers(numbers: &[Number]) -> Vec<Evidence> {
 }
 
 impl Judgement {
-    pub(super) fn new(verdict: Verdict, claim: String) -> Self {
+    pub(crate) fn new(verdict: Verdict, claim: String) -> Self {
         Self {
             verdict,
             claim,
             evidence: Vec::new(),
             open: Vec::new(),
             rests_on: RestsOn::Means,
+            hypothesis: None,
             pin: None,
         }
-    }
-
-    pub(crate) fn with(mut self, what: &'static str, value: f64, unit: &'static str) -> Self {
-        self.evidence.extend(numbers(&[(what, value, unit)]));
-        self
-    }
-
-    /// Adds an alternative. To one of that verdict that is there already its odds are added, and the
-    /// stronger reason is told.
-    pub(crate) fn against(
-        &mut self,
-        verdict: Verdict,
-        doubt: Doubt,
-        because: impl Into<String>,
-        decided_by: &str,
-    ) {
-        self.weighed(verdict, (doubt, odds::of(doubt)), because, decided_by);
-    }
-
-    /// The same with odds from a measurement. What is all but excluded is not named.
-    pub(crate) fn weighed(
-        &mut self,
-        verdict: Verdict,
-        (doubt, odds): (Doubt, f64),
-        because: impl Into<String>,
-        decided_by: &str,
-    ) {
-        if odds < odds::NAMED || verdict == self.verdict {
-            return;
-        }
-        let (because, decided_by) = (because.into(), decided_by.to_owned());
-        let next = Open { verdict, doubt, odds, because, decided_by };
-        match self.open.iter_mut().find(|known| known.verdict == verdict) {
-            None => self.open.push(next),
-            Some(known) => {
-                let sum = known.odds + odds;
-                if odds > known.odds {
-                    *known = next;
-                }
-                known.odds = sum;
-            }
-        }
-    }
-
-    /// Adds an alternative, or what else speaks for it where it is there already.
-    pub(crate) fn also_against(
-        &mut self,
-        verdict: Verdict,
-        doubt: Doubt,
-        because: String,
-        decided_by: &str,
-    ) {
-        if let Some(known) = self.open.iter_mut().find(|known| known.verdict == verdict) {
-            known.because = format!("{} {because}", known.because);
-        }
-        self.against(verdict, doubt, because, decided_by);
-    }
-
-    /// Another verdict in place of this one, which stays an alternative.
-    pub(crate) fn replaced(
-        &mut self,
-        verdict: Verdict,
-        claim: String,
-        doubt: Doubt,
-        because: &str,
-        decided_by: &str,
-    ) {
-        let before = std::mem::replace(&mut self.verdict, verdict);
-        self.claim = claim;
-        self.rests_on = RestsOn::Means;
-        self.open.retain(|open| open.verdict != verdict);
-        self.against(before, doubt, because, decided_by);
     }
 
     /// Verdicts that the evidence does not exclude, without those that nothing was measured of.
@@ -161,6 +99,7 @@ impl Judgement {
         open.sort_by(|one, other| other.odds.total_cmp(&one.odds));
         let alternative = |open: &Open| Alternative {
             verdict: open.verdict,
+            hypothesis: Some(open.hypothesis.clone()),
             doubt: open.doubt,
             probability: open.odds * probability,
             because: open.because.clone(),

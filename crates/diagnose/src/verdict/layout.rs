@@ -1,10 +1,9 @@
 //! How files lie on a device: compression and fragments are below the program and above the device, and no
 //! counter of either shows them.
 
-use super::judge::Segment;
-use super::judgement::Judgement;
+use super::facts::Segment;
 use crate::words::percent;
-use record::{Doubt, FileLayout, Verdict, format_bytes};
+use record::{FileLayout, format_bytes};
 
 /// From this share of the bytes on, compression is what the files are.
 const MOSTLY: f64 = 0.5;
@@ -29,20 +28,6 @@ impl Segment<'_> {
         let many = layout.extents >= PIECES_MIN * u64::from(layout.files);
         (many && piece < PIECES_BELOW && bytes >= AS_LARGE * piece)
             .then_some((layout, piece, bytes))
-    }
-
-    /// Compressed files keep processors busy, and the device does other requests than the program asked for.
-    pub(super) fn alternatives_of_compression(&self, judgement: &mut Judgement) {
-        let Some(layout) = self.compressed() else { return };
-        if judgement.verdict == Verdict::NotTheDisk {
-            return;
-        }
-        judgement.also_against(
-            Verdict::NotTheDisk,
-            Doubt::CompressedFiles,
-            format!("{} Programs may wait for that, and not for the device.", compression(layout)),
-            "The same with a copy that is not compressed; the processor time of the kernel's workers.",
-        );
     }
 }
 

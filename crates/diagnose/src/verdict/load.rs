@@ -2,8 +2,8 @@
 //! in flight, else a rate; the other is an alternative where the counters do not exclude it. A
 //! device that is slower than its profile is the profiled one on a slower clock.
 
+use super::facts::{Judged, SLOW_FROM};
 use super::fitted_profile::FittedProfile;
-use super::judge::{Judged, SLOW_FROM};
 use super::judgement::RestsOn;
 use super::outstanding::{Outstanding, constant_depth, kept_up, partly_kept_up};
 use record::{EpisodeLoad, Offered, Verdict};

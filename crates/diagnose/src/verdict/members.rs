@@ -4,22 +4,16 @@
 //! wait as well, which then have nothing to answer for. Rejected: the array's own counters, which hold
 //! the wait for all members, and the first member alone.
 
-use super::causes::pinned_rate;
+use super::elsewhere::{Elsewhere, Sibling, Slowest};
+use super::facts::{Judged, REQUESTS_MIN};
 use super::interval_totals::IntervalTotals;
-use super::judge::{Judged, REQUESTS_MIN};
-use super::judgement::{Number, numbers};
 use super::{Subject, alike::same_kind};
-use crate::words::times;
-use record::{
-    Cause, CauseCode, Doubt, Observation, Verdict, VolumeKind, format_iops, format_nanos,
-};
+use record::{Observation, Verdict, VolumeKind, format_iops, format_nanos};
 use stats::Ordered;
 use std::ops::Range;
 
 /// A member is the slowest from this many times the latency of its siblings on.
 const FAR: f64 = 2.0;
-/// From here on no other place of the requests explains it.
-const CLEAR: f64 = 4.0;
 /// At the same rate or a lower one, as far as chance goes.
 const NO_HIGHER: f64 = 1.25;
 
@@ -75,30 +69,20 @@ pub(super) fn leaf<'o>(observation: &'o Observation, name: &str) -> Option<&'o s
     }
 }
 
-/// What a member is to be told after all were compared.
+/// A member, its segment, and what that is told.
+type Told = (usize, usize, Remark);
+
 enum Remark {
-    /// It is far slower than its siblings.
-    Slowest(Slowest),
-    /// It is capped, and its siblings are not.
-    Capped { with: String },
-    /// It has done nothing wrong: another one is waited for.
-    Waits { wanted: String },
+    Sibling(Sibling),
+    Sentence(String),
 }
 
-struct Slowest {
-    sibling: String,
-    own_ns: f64,
-    sibling_ns: f64,
-    own_iops: f64,
-    sibling_iops: f64,
-    present: f64,
-}
-
-/// Says of slow loop devices that what their files lie on is held back or slow itself.
+/// Tells slow loop devices that what their files lie on is held back or slow itself.
 pub(super) fn below_files(
     observation: &Observation,
     subjects: &[Subject<'_>],
-    judged: &mut [Vec<Judged<'_>>],
+    judged: &[Vec<Judged<'_>>],
+    elsewhere: &mut [Vec<Elsewhere>],
 ) {
     let place = |name: &str| {
         let leaf = leaf(observation, name)?;
@@ -108,43 +92,47 @@ pub(super) fn below_files(
     for volume in volumes.filter(|volume| volume.kind == VolumeKind::Loop) {
         let Some(above) = place(&volume.name) else { continue };
         for below in volume.members.iter().filter_map(|member| place(member)) {
-            for segment in 0..judged[above].len() {
-                let one = &judged[above][segment];
+            for (one, told) in judged[above].iter().zip(&mut elsewhere[above]) {
                 let cause = judged[below].iter().find(|other| {
                     let verdict = other.judgement.verdict;
                     (verdict.is_slow() || verdict == Verdict::Capped)
                         && covers(&other.segment.time, &one.segment.time)
                 });
-                let Some(cause) = cause.filter(|_| one.judgement.verdict.is_slow()) else {
+                let slowest = matches!(told.sibling, Some(Sibling::Slowest(_)));
+                let slow = one.judgement.verdict.is_slow() || slowest;
+                let Some(cause) = cause.filter(|_| slow) else {
                     continue;
                 };
                 let what = if cause.judgement.verdict.is_slow() { "slow" } else { "capped" };
-                let words =
-                    format!(" Its file lies on {}, which is {what}.", subjects[below].device.name);
-                judged[above][segment].judgement.claim.push_str(&words);
+                let name = &subjects[below].device.name;
+                told.sentences.push(format!(" Its file lies on {name}, which is {what}."));
             }
         }
     }
 }
 
 /// Compares the members of each built device in each of their segments.
-pub(super) fn compare(subjects: &[Subject<'_>], judged: &mut [Vec<Judged<'_>>], built: &[Built]) {
+pub(super) fn compare(
+    subjects: &[Subject<'_>],
+    judged: &[Vec<Judged<'_>>],
+    built: &[Built],
+    elsewhere: &mut [Vec<Elsewhere>],
+) {
     for built in built {
-        let mut remarks = held_up(subjects, judged, built);
-        remarks.extend(waiting(subjects, judged, built, &remarks));
-        for (member, segment, remark) in remarks {
-            let name = &subjects[member].device.name;
-            judged[member][segment].hear(name, &built.words, &remark);
+        let mut told = held_up(subjects, judged, built);
+        told.extend(waiting(subjects, judged, built, &told));
+        for (member, segment, remark) in told {
+            let one = &mut elsewhere[member][segment];
+            match remark {
+                Remark::Sibling(sibling) => one.sibling = Some(sibling),
+                Remark::Sentence(text) => one.sentences.push(text),
+            }
         }
     }
 }
 
 /// Members that their siblings wait for, with the segment in which they do.
-fn held_up(
-    subjects: &[Subject<'_>],
-    judged: &[Vec<Judged<'_>>],
-    built: &Built,
-) -> Vec<(usize, usize, Remark)> {
+fn held_up(subjects: &[Subject<'_>], judged: &[Vec<Judged<'_>>], built: &Built) -> Vec<Told> {
     let mut found = Vec::new();
     for &member in &built.members {
         for (place, one) in judged[member].iter().enumerate() {
@@ -174,10 +162,15 @@ fn held_up(
             if one.judgement.verdict == Verdict::Capped {
                 if !siblings.iter().any(|&(other, _)| capped(other)) {
                     let with = subjects[siblings[0].0].device.name.clone();
-                    found.push((member, place, Remark::Capped { with }));
+                    let (name, built) = (&subjects[member].device.name, &built.words);
+                    let wait = format!(
+                        " {with} does as much and could do more: {built} waits for {name}."
+                    );
+                    found.push((member, place, Remark::Sentence(wait)));
                 }
-            } else if let Some(slowest) = slowest(subjects, one, &siblings) {
-                found.push((member, place, Remark::Slowest(slowest)));
+            } else if let Some(slowest) = slowest(subjects, (member, one), &siblings, &built.words)
+            {
+                found.push((member, place, Remark::Sibling(Sibling::Slowest(slowest))));
             }
         }
     }
@@ -189,13 +182,13 @@ fn waiting(
     subjects: &[Subject<'_>],
     judged: &[Vec<Judged<'_>>],
     built: &Built,
-    held_up: &[(usize, usize, Remark)],
-) -> Vec<(usize, usize, Remark)> {
+    held_up: &[Told],
+) -> Vec<Told> {
     let mut found = Vec::new();
     for &member in &built.members {
         for (place, one) in judged[member].iter().enumerate() {
-            let open = one.judgement.verdict == Verdict::NotEnoughEvidence
-                && one.segment.looks.is_err()
+            let open = one.segment.is_unprofiled()
+                && one.judgement.verdict != Verdict::Capped
                 && one.segment.tally.all.count() >= REQUESTS_MIN;
             let by = held_up.iter().find(|(other, segment, _)| {
                 *other != member
@@ -204,7 +197,9 @@ fn waiting(
             let itself = held_up.iter().any(|known| (known.0, known.1) == (member, place));
             if let Some((other, ..)) = by.filter(|_| open && !itself) {
                 let wanted = subjects[*other].device.name.clone();
-                found.push((member, place, Remark::Waits { wanted }));
+                let (own, built) = (subjects[member].device.name.clone(), built.words.clone());
+                let sibling = Sibling::Waits { own, built, wanted };
+                found.push((member, place, Remark::Sibling(sibling)));
             }
         }
     }
@@ -227,8 +222,9 @@ fn comparable(own: &IntervalTotals, sibling: &IntervalTotals) -> bool {
 /// What shows that a member is far slower than the middle one of its siblings.
 fn slowest(
     subjects: &[Subject<'_>],
-    one: &Judged<'_>,
+    (member, one): (usize, &Judged<'_>),
     siblings: &[(usize, IntervalTotals)],
+    built: &str,
 ) -> Option<Slowest> {
     let own_ns = one.segment.tally.latency_ns()?;
     let mut others: Vec<(f64, usize, f64)> = siblings
@@ -239,94 +235,15 @@ fn slowest(
     let &(sibling_ns, sibling, sibling_iops) = others.get(others.len() / 2)?;
     let error = one.segment.latency_error().unwrap_or(0.0).min(0.9);
     let far = own_ns * (1.0 - error) >= FAR * sibling_ns && sibling_ns > 0.0;
-    far.then(|| Slowest {
-        sibling: subjects[sibling].device.name.clone(),
-        own_ns,
-        sibling_ns,
-        own_iops: one.segment.tally.iops(),
-        sibling_iops,
-        present: one.segment.tally.concurrency().unwrap_or(0.0),
-    })
-}
-
-impl Judged<'_> {
-    fn hear(&mut self, name: &str, built: &str, remark: &Remark) {
-        match remark {
-            Remark::Slowest(slowest) => self.is_slowest(name, built, slowest),
-            Remark::Capped { with } => {
-                let wait =
-                    format!(" {with} does as much and could do more: {built} waits for {name}.");
-                self.judgement.claim.push_str(&wait);
-            }
-            Remark::Waits { wanted } => self.waits(name, built, wanted),
-        }
-    }
-
-    fn is_slowest(&mut self, name: &str, built: &str, found: &Slowest) {
-        let claim = format!(
-            "{name} takes {} where {} takes {}, at {} and {}: {built} waits for its slowest member.",
-            format_nanos(found.own_ns),
-            found.sibling,
-            format_nanos(found.sibling_ns),
-            format_iops(found.own_iops),
-            format_iops(found.sibling_iops)
-        );
-        let ratio = found.own_ns / found.sibling_ns;
-        let evidence: [Number; 4] = [
-            ("latency", found.own_ns, "ns"),
-            ("latency of its sibling", found.sibling_ns, "ns"),
-            ("latency over that of its sibling", ratio, ""),
-            ("requests in flight", found.present, ""),
-        ];
-        let judgement = &mut self.judgement;
-        let by_siblings = judgement.verdict == Verdict::NotEnoughEvidence;
-        if by_siblings {
-            (judgement.verdict, judgement.claim) = (Verdict::Slow, claim.clone());
-            judgement.evidence = numbers(&evidence);
-            if ratio < CLEAR {
-                judgement.against(
-                    Verdict::NotTheDisk,
-                    Doubt::PlaceOnMember,
-                    format!(
-                        "{} what its sibling takes can be due to where its requests lie.",
-                        times(ratio)
-                    ),
-                    "The tracer's share of sequential requests (as root), or a trial on each member.",
-                );
-            }
-            if let Some(pin) = judgement.pin {
-                judgement.against(
-                    Verdict::Capped,
-                    Doubt::ConstantRateSlow,
-                    format!(
-                        "The {} of {name} is the same in every interval ({}), as behind a cap.",
-                        pin.what(),
-                        pin.text()
-                    ),
-                    "A limit of the provider or of a control group at that rate, or a trial on this \
-                     member alone at another rate.",
-                );
-                self.causes.extend(pinned_rate(&self.judgement));
-            }
-        }
-        if by_siblings {
-            self.segment.alternatives_out_of_sight(&mut self.judgement);
-        }
-        let code = CauseCode::SlowestMember;
-        self.causes.insert(0, Cause { code, claim, evidence: numbers(&evidence) });
-    }
-
-    fn waits(&mut self, name: &str, built: &str, other: &str) {
-        let Some(latency) = self.segment.tally.latency_ns() else { return };
-        let takes = format_nanos(latency);
-        let judgement = &mut self.judgement;
-        judgement.claim = format!("Requests take {takes} at {name}; {built} waits for {other}.");
-        judgement.verdict = Verdict::NotTheDisk;
-        judgement.against(
-            Verdict::Slow,
-            Doubt::MemberUnknown,
-            format!("Without a profile it is unknown whether {takes} is what {name} should take."),
-            "A profile of this member.",
-        );
-    }
+    let claim = format!(
+        "{} takes {} where {} takes {}, at {} and {}: {built} waits for its slowest member.",
+        subjects[member].device.name,
+        format_nanos(own_ns),
+        subjects[sibling].device.name,
+        format_nanos(sibling_ns),
+        format_iops(one.segment.tally.iops()),
+        format_iops(sibling_iops)
+    );
+    let present = one.segment.tally.concurrency().unwrap_or(0.0);
+    far.then_some(Slowest { claim, own_ns, sibling_ns, present })
 }

@@ -2,32 +2,34 @@
 //! alternatives, its causes, and what to do.
 //!
 //! Per device: the series is cut where its use changes ([`segment`]); each segment is summed up
-//! ([`interval_totals`]), put beside what was known of the system ([`system_context`]), held
-//! against the profile ([`expected`]) and judged ([`judge`]); then the segments are looked at
-//! together ([`cross_segment`]); causes follow ([`causes`]); members of an array are compared with
-//! each other ([`members`]); advice follows from the causes,
-//! and a map shows in which layer of the path they lie ([`path_map`])
-//! ([`advice`]). What looks like trouble and is none is named beside ([`notes`]). Rejected: one
-//! verdict per observation (an average over a night), a score over many weak signs, thresholds in
-//! milliseconds.
+//! ([`interval_totals`]) and put beside what was known of the system ([`system_context`]) and what is
+//! expected of the device: by its profile ([`expected`]), else by what the observation itself shows and by what
+//! a device of its class does ([`own`]). These are the facts ([`facts`]). The engine weighs the hypotheses
+//! ([`hypotheses`]) on them, once for each segment by itself and once more with what the first run found at other
+//! hours and at sibling devices ([`elsewhere`]). Causes follow ([`causes`]), then advice ([`advice`]), and a map
+//! shows in which layer of the path they lie ([`path_map`]). What looks like trouble and is none is named beside
+//! ([`notes`]). Rejected: one verdict per observation (an average over a night), a score over many weak signs,
+//! thresholds in milliseconds.
 
 mod advice;
 mod alike;
-mod alternatives;
 mod arrays;
 mod busy_time_test;
 mod by_operation;
 mod causes;
+mod classes;
 mod constant_rate;
-mod cross_segment;
+mod device_states;
+mod elsewhere;
+mod engine;
 mod excluded;
 mod expected;
+mod facts;
 mod fitted_profile;
-mod held;
 mod hits;
+mod hypotheses;
 mod idle_waits;
 mod interval_totals;
-mod judge;
 mod judgement;
 mod layout;
 mod load;
@@ -37,6 +39,7 @@ mod neighbours;
 mod notes;
 mod odds;
 mod outstanding;
+mod own;
 mod path_map;
 mod profile_set;
 mod remedies;
@@ -53,14 +56,15 @@ pub use matching::{Fit, fit};
 pub use profile_set::ProfileSet;
 
 use alike::{IDLE_IOPS, alike, same_load};
+use elsewhere::Elsewhere;
 use expected::{Answers, SegmentFacts, nearest};
+use facts::{Judged, SLOW_FROM, Segment};
 use interval_totals::{IntervalTotals, OpTally};
-use judge::{Judged, SLOW_FROM, Segment};
-use outstanding::ExcessQueue;
+use outstanding::{ExcessQueue, Outstanding};
 use record::{
-    Activity, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Doubt, Episode, Finding, Interval,
-    MatchedBy, MatchedProfile, Measured, Moment, Note, Observation, ObservedDevice, Verdict,
-    VerdictShare, hex_digest,
+    Activity, Baseline, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Doubt, Episode, Finding,
+    Interval, MatchedBy, MatchedProfile, Measured, Moment, Note, Observation, ObservedDevice, Rung,
+    Verdict, VerdictShare, hex_digest,
 };
 use stats::{Ordered, grouped};
 use std::ops::Range;
@@ -121,13 +125,17 @@ pub fn diagnose<'p>(
     let spare = segmented.iter().map(|segments| segments.iter().map(much_to_spare).collect());
     let names = subjects.iter().map(|subject| subject.device.name.as_str());
     let spare: Vec<(&str, Vec<Spare>)> = names.zip(spare).collect();
+    let first: Vec<Vec<Judged<'_>>> = segmented.into_iter().map(judged_alone).collect();
+    let mut told: Vec<Vec<Elsewhere>> =
+        first.iter().map(|segments| elsewhere::at_other_times(segments)).collect();
+    members::compare(&subjects, &first, &members::built(observation, &subjects), &mut told);
+    members::below_files(observation, &subjects, &first, &mut told);
     let mut judged: Vec<Vec<Judged<'_>>> = subjects
         .iter()
-        .zip(segmented)
-        .map(|(subject, segments)| subject.judged(segments, &spare))
+        .zip(first)
+        .zip(&told)
+        .map(|((subject, segments), told)| subject.judged(segments, told, &spare))
         .collect();
-    members::compare(&subjects, &mut judged, &members::built(observation, &subjects));
-    members::below_files(observation, &subjects, &mut judged);
     volumes::above(observation, &subjects, &mut judged);
     arrays::of_their_own(observation, &subjects, &mut judged);
     let devices: Vec<DeviceDiagnosis> = subjects
@@ -163,6 +171,7 @@ struct Subject<'a> {
     reads_alone: bool,
     observation: &'a Observation,
     profile: Measured<MatchedProfile>,
+    doubts: Vec<(Doubt, String)>,
     reference: Option<&'a FittedProfile>,
     begins: Vec<usize>,
 }
@@ -213,6 +222,7 @@ impl<'a> Subject<'a> {
             reads_alone,
             observation,
             reference,
+            doubts: doubts_of(&matched),
             profile: matched,
         };
         subject.join_alike();
@@ -244,6 +254,11 @@ impl<'a> Subject<'a> {
             busy: self.device.busy_doubt.is_none() || outstanding::never_idle(series),
             constant: outstanding::constant_depth(series),
         };
+        let by_observation = |known: SegmentFacts| {
+            let loop_kind = (known.busy, known.constant);
+            let own = own::expectation(series, &self.series, self.device.facts.as_ref(), loop_kind);
+            own.map(|one| vec![one])
+        };
         let look = |known: SegmentFacts| match self.reference {
             Some(reference) => reference.looks(series, known),
             None => Err(self.profile.reason().unwrap_or("no profile fits").to_owned()),
@@ -271,23 +286,47 @@ impl<'a> Subject<'a> {
                 .find_map(|path| path.layout.as_ref()),
             reuse: &self.device.reuse,
             changed: self.profile.value().map_or(&[], |profile| &profile.differences),
+            constant: constant_rate::pinned(series),
+            profile_doubts: &self.doubts,
+            simulated: self.observation.source == "simulated",
+            reads_alone: self.reads_alone,
+            unserved: None,
         };
+        let too_quick = segment.best_look().filter(|_| device_states::profile_is_slower(&segment));
+        let too_quick = too_quick.filter(|(look, ns)| !device_states::served_by_a_cache(look, *ns));
+        let why = match (&segment.looks, too_quick) {
+            (Err(why), _) => Some(why.clone()),
+            (_, Some((look, latency))) => {
+                let saturation = segment.tally.iops() / look.max_iops;
+                Some(hypotheses::too_quick_for(look, latency, saturation))
+            }
+            _ => None,
+        };
+        if let Some(why) = why {
+            segment.looks = by_observation(known);
+            segment.unserved = Some(why);
+        }
         let woken = wakeup_latency::woken(segment.facts);
         let each_ns = wakeup_latency::added_ns(&self.observation.wake_ups, &segment.tally);
         segment.waking_ns = woken * each_ns;
         segment.deep = self.deep(&segment);
         if segment.deep.is_some_and(|deep| deep.is_kept()) && !known.constant {
             known.constant = true;
-            (segment.looks, segment.known) = (look(known), known);
+            segment.known = known;
+            segment.looks =
+                if segment.unserved.is_some() { by_observation(known) } else { look(known) };
         }
         segment
     }
 
     /// The queue of a segment, where it is deeper than the device can use.
     fn deep(&self, segment: &Segment<'_>) -> Option<ExcessQueue> {
-        let (reference, (look, _)) = (self.reference?, segment.best_look()?);
+        let (look, _) = segment.best_look()?;
         let seen_per_s = segment.tally.iops();
-        let enough = |present| reference.deep_enough(look, seen_per_s, present);
+        let enough = |present: Outstanding| match look.own {
+            Some(own) => own.enough(present.value()),
+            None => self.reference?.deep_enough(look, seen_per_s, present),
+        };
         let around = &segment.around;
         let (waited_for, late) = (&around.waited_for, around.processors_full());
         let deep = outstanding::deep(segment.series, waited_for, late, enough);
@@ -346,50 +385,20 @@ impl<'a> Subject<'a> {
         self.ranges().into_iter().map(with_tail).collect()
     }
 
+    /// Once more, with what the first run found elsewhere.
     fn judged<'s>(
         &self,
-        segments: Vec<Segment<'s>>,
+        segments: Vec<Judged<'s>>,
+        told: &[Elsewhere],
         spare: &[(&str, Vec<Spare>)],
     ) -> Vec<Judged<'s>> {
-        let judge = |segment: Segment<'s>| Judged {
-            judgement: segment.judge(),
-            segment,
-            causes: Vec::new(),
+        let judge = |(Judged { segment, .. }, told): (Judged<'s>, &Elsewhere)| {
+            let judgement = engine::weigh(&segment, told);
+            let spare = self.spare_elsewhere(&segment.time, spare);
+            let causes = causes::causes(&segment, &judgement, told, &spare);
+            Judged { segment, judgement, causes }
         };
-        let mut judged: Vec<Judged<'_>> = segments.into_iter().map(judge).collect();
-        cross_segment::together(&mut judged);
-        let profile = self.profile.value();
-        let of_another = profile.and_then(|profile| profile.doubt.as_ref()).map(|doubt| {
-            (Doubt::ProfileMatch, format!("The profile may be of another device: {doubt}."))
-        });
-        let invalid = profile
-            .and_then(|profile| profile.invalid.as_ref())
-            .map(|invalid| (Doubt::ProfileInvalid, format!("The profile is not valid: {invalid}")));
-        let doubts: Vec<(Doubt, String)> = of_another.into_iter().chain(invalid).collect();
-        for one in &mut judged {
-            if one.judgement.verdict != Verdict::Capped {
-                for (doubt, claim) in &doubts {
-                    one.judgement.against(
-                        Verdict::NotEnoughEvidence,
-                        *doubt,
-                        claim.clone(),
-                        "A new profile of this device.",
-                    );
-                }
-            }
-            let verdict = one.judgement.verdict;
-            if self.reads_alone && (verdict.is_slow() || verdict == Verdict::Overloaded) {
-                one.judgement.against(
-                    Verdict::NotEnoughEvidence,
-                    Doubt::WritesUnknown,
-                    "What reads take beside writes, the profile does not know: it measured none.",
-                    "A profile with writes: `check DIRECTORY` on this device.",
-                );
-            }
-            let spare = self.spare_elsewhere(&one.segment.time, spare);
-            one.causes = causes::causes(&one.segment, &one.judgement, &spare);
-        }
-        judged
+        segments.into_iter().zip(told).map(judge).collect()
     }
 
     /// Other devices that had much to spare during all of a time.
@@ -436,8 +445,10 @@ impl<'a> Subject<'a> {
     fn episode(&self, one: &Judged<'_>, seconds: f64, busiest: f64) -> Episode {
         let (segment, judgement) = (&one.segment, &one.judgement);
         let (time, tally, best) = (&segment.time, &segment.tally, segment.best_look());
-        let calibrated =
-            best.map(|(look, latency)| segment.calibrated(look, latency, tally.iops()));
+        // Without a profile the curve is known too little to be printed as one.
+        let calibrated = best
+            .filter(|(look, _)| look.own.is_none())
+            .map(|(look, latency)| segment.calibrated(look, latency, tally.iops()));
         let seen = IntervalTotals::over(self.intervals[self.body(&segment.range)].iter().copied());
         let duration_ns = time.end.saturating_sub(time.start);
         let share = match &calibrated {
@@ -458,6 +469,7 @@ impl<'a> Subject<'a> {
             verdict: judgement.verdict,
             confidence: judgement.confidence(),
             probability: judgement.probability(),
+            hypothesis: judgement.hypothesis.clone(),
             claim: judgement.claim.clone(),
             evidence: judgement.evidence.clone(),
             alternatives: judgement.alternatives(),
@@ -479,8 +491,27 @@ impl<'a> Subject<'a> {
                 .cloned()
                 .collect(),
             extrapolated: best.map(|(look, _)| look.extrapolated.clone()).unwrap_or_default(),
+            baseline: self.baseline(segment),
+            demand: segment.demand(),
             load: load::load(one, self.reference),
         }
+    }
+
+    /// What a segment is measured against, and what a better rung of the ladder would add.
+    fn baseline(&self, segment: &Segment<'_>) -> Option<Baseline> {
+        let (look, _) = segment.best_look()?;
+        let Some(own) = look.own else {
+            let says = "A profile of this device.".to_owned();
+            return Some(Baseline { rung: Rung::Profile, says, better: None });
+        };
+        let rung = if own.lone_intervals > 0 { Rung::Observation } else { Rung::Class };
+        let why = segment.unserved.as_deref().unwrap_or("no profile fits");
+        let better = format!(
+            "No profile serves: {}. It would say what this device itself takes, and what a change gives: `halfpower check` on it \
+             while it is quiet.",
+            why.trim_end_matches('.')
+        );
+        Some(Baseline { rung, says: own.says(segment), better: Some(better) })
     }
 
     fn moments(&self, judged: &[Judged<'_>]) -> Vec<Moment> {
@@ -510,6 +541,27 @@ impl<'a> Subject<'a> {
         }
         moments
     }
+}
+
+/// Each segment by itself.
+fn judged_alone<'s>(segments: Vec<Segment<'s>>) -> Vec<Judged<'s>> {
+    let judge = |segment: Segment<'s>| {
+        let judgement = engine::weigh(&segment, &Elsewhere::default());
+        Judged { judgement, segment, causes: Vec::new() }
+    };
+    segments.into_iter().map(judge).collect()
+}
+
+/// What leaves open whether a profile is one of the device.
+fn doubts_of(profile: &Measured<MatchedProfile>) -> Vec<(Doubt, String)> {
+    let profile = profile.value();
+    let of_another = profile.and_then(|profile| profile.doubt.as_ref()).map(|doubt| {
+        (Doubt::ProfileMatch, format!("The profile may be of another device: {doubt}."))
+    });
+    let invalid = profile
+        .and_then(|profile| profile.invalid.as_ref())
+        .map(|invalid| (Doubt::ProfileInvalid, format!("The profile is not valid: {invalid}")));
+    of_another.into_iter().chain(invalid).collect()
 }
 
 /// Whether there are writes, and so few that reads can be judged alone.

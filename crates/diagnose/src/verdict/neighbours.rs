@@ -7,7 +7,7 @@
 //! meanwhile, and that wait is in no counter of reads and writes. The threads of the kernel write for
 //! others and are nobody's neighbour. Rejected: the share of one process (eight writers share it).
 
-use super::judge::{REQUESTS_MIN, Segment};
+use super::facts::{REQUESTS_MIN, Segment};
 use record::{Interval, IoGroup, ProcessIo, format_count, format_nanos, io_groups};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,8 +4,8 @@
 //! it is silent here.
 
 use super::causes::SPLITS_SHARE;
+use super::facts::{Judged, REQUESTS_MIN, STEAL_MATTERS, Segment};
 use super::interval_totals::IntervalTotals;
-use super::judge::{Judged, REQUESTS_MIN, STEAL_MATTERS};
 use super::judgement::{Number, numbers};
 use super::tails::MEANS_HIDE;
 use crate::words::{changed, percent, times};
@@ -148,13 +148,13 @@ fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
 
 /// Whether a segment is the page cache's own writing: what the system has under write-back covers
 /// what is in progress here, and is not that of another disk beside a program's own writes.
-pub(crate) fn is_write_back(judged: &Judged<'_>) -> bool {
-    let tally = &judged.segment.tally;
+pub(crate) fn is_write_back(segment: &Segment<'_>) -> bool {
+    let tally = &segment.tally;
     let writes_only = tally.read_share().is_some_and(|share| share <= 1.0 - ALL_WRITES);
     let in_progress = tally.concurrency().zip(tally.write.request_bytes());
     let written = in_progress.map_or(0.0, |(present, bytes)| present * bytes);
     let covers = |bytes: f64| bytes > 0.0 && bytes >= WRITE_BACK_COVERS * written;
-    writes_only && judged.segment.around.writeback_bytes.is_some_and(covers)
+    writes_only && segment.around.writeback_bytes.is_some_and(covers)
 }
 
 fn write_back(judged: &Judged<'_>) -> Option<Note> {
@@ -166,7 +166,7 @@ fn write_back(judged: &Judged<'_>) -> Option<Note> {
         format_bytes(bytes as u64)
     );
     let numbers = [("under write-back on average", bytes, "B")];
-    let waits = is_write_back(judged) && look.wait_ratio() >= 2.0;
+    let waits = is_write_back(&judged.segment) && look.wait_ratio() >= 2.0;
     waits.then(|| note(NoteCode::WriteBackBursts, claim, &numbers))
 }
 

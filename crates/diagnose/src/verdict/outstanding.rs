@@ -396,6 +396,12 @@ pub(crate) fn kept_up(series: &[IntervalTotals]) -> bool {
     moves_of_busy(series).is_some_and(|(_, share)| share < KEPT_UP_CHANCE)
 }
 
+/// How much the means of the number in progress vary over how much chance would make them vary, of a device that
+/// was busy all the time.
+pub(crate) fn chance_of_busy(series: &[IntervalTotals]) -> Option<f64> {
+    moves_of_busy(series).map(|(_, share)| share)
+}
+
 /// How much the number in progress varies, of a device that was busy all the time, where that is known:
 /// as a share of it and of what it would with Poisson arrivals. Their mean over a time T varies by about
 /// sqrt(2 R / (L T)), R being how long requests are remembered. What a program keeps up varies by less,

@@ -4,9 +4,9 @@
 //! layer seen takes the blame for all below it.
 
 use super::Subject;
-use super::alternatives::shares_text;
 use super::arrays::{state_of, state_text};
-use super::judge::is_hosted;
+use super::facts::is_hosted;
+use super::hypotheses::shares_text;
 use super::layout::files;
 use super::system_context::{SystemContext, each_once};
 use crate::words::percent;
@@ -100,6 +100,7 @@ fn layer_of(code: CauseCode, leaf: &Leaf<'_>) -> LayerKind {
         CauseCode::VolumeHolds | CauseCode::ArrayRebuilds | CauseCode::ArrayDegraded => {
             LayerKind::Volume
         }
+        CauseCode::TagsInUse => LayerKind::Queue,
         CauseCode::MemoryShort => LayerKind::PageCache,
         CauseCode::DepthBeyondKnee
         | CauseCode::Bursts

@@ -4,8 +4,8 @@
 //! effect is not predicted.
 
 use super::expected::Expectation;
+use super::facts::Judged;
 use super::fitted_profile::FittedProfile;
-use super::judge::Judged;
 use super::judgement::RestsOn;
 use super::load::load;
 use super::neighbours::{NeighbourBy, NeighbourGroup};
@@ -107,7 +107,7 @@ const fn row(
     Row { strategy, causes, fixes, by_rate: false, propose, unpredicted: "", words: ["", "", ""] }
 }
 
-pub(super) static ROWS: [Row; 29] = [
+pub(super) static ROWS: [Row; 30] = [
     row(
         Strategy::Restore,
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
@@ -217,6 +217,12 @@ pub(super) static ROWS: [Row; 29] = [
         })
     },
     Row {
+        unpredicted: "the profile was made behind the same limit",
+        words: [
+            "programs ask for more than the limit lets through",
+            "a larger or faster volume costs more",
+            "the rate rises above the limit",
+        ],
         by_rate: true,
         ..row(
             Strategy::RaiseCap,
@@ -244,9 +250,28 @@ pub(super) static ROWS: [Row; 29] = [
                     _ => "Find the cap (control group, provider's volume type, hypervisor) and raise it."
                         .to_owned(),
                 };
-                Some((action, Some(Change::Uncapped)))
+                // A profile that was made behind the same limit does not say what lies beyond it.
+                let beyond = case.judged.judgement.rests_on != RestsOn::Published;
+                Some((action, beyond.then_some(Change::Uncapped)))
             },
         )
+    },
+    Row {
+        unpredicted: "what the device does with more at once was not measured under this load",
+        words: [
+            "the device serves more requests side by side than it is given",
+            "requests wait in the device, where the scheduler can no longer order them",
+            "the rate rises, and the programs wait less for the same number outstanding",
+        ],
+        ..row(Strategy::MoreTags, &[CauseCode::TagsInUse], Fixes::Device, |case| {
+            let device = case.judged.segment.facts?;
+            let RestsOn::Tags(tags) = case.judged.judgement.rests_on else { return None };
+            let action = format!(
+                "Give the device more requests at once: echo 256 > /sys/block/{}/queue/nr_requests (now {tags}).",
+                device.disk
+            );
+            Some((action, None))
+        })
     },
     Row {
         unpredicted: "what others then do to these requests is not known",
@@ -287,11 +312,15 @@ pub(super) static ROWS: [Row; 29] = [
         })
     },
     row(Strategy::ShallowerQueue, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
-        let (reference, look) = (case.reference?, case.look?);
         let queue = case.judged.segment.deep?;
         if matches!(queue.upkeep, LoopKind::BeyondTags(_)) {
             return None;
         }
+        let look = case.look?;
+        if look.own.is_some() {
+            return Some((half_as_many(queue.present.value()), None));
+        }
+        let reference = case.reference?;
         let (present, enough) = (queue.present, queue.enough.depth);
         let kept = |counted: f64| reference.in_programs(&look.mix, present.with(counted));
         let depth = kept(enough).round();
@@ -315,7 +344,7 @@ pub(super) static ROWS: [Row; 29] = [
     Row {
         by_rate: true,
         ..row(Strategy::DeeperQueue, &[CauseCode::OneAtATime], Fixes::Load, |case| {
-            let (reference, look) = (case.reference?, case.look?);
+            let (reference, look) = (case.reference?, case.look.filter(|look| look.own.is_none())?);
             let iops = case.judged.segment.tally.iops();
             let enough = reference
                 .deep_enough(look, iops, Outstanding::AtDevice(DEEPER_MAX))?
@@ -512,6 +541,15 @@ pub(super) static ROWS: [Row; 29] = [
         Some((action, Some(Change::HostCache(CACHED))))
     }),
 ];
+
+/// What to try without a profile: the rate stays, and the latency falls with the number.
+fn half_as_many(present: f64) -> String {
+    format!(
+        "Keep half as many requests outstanding in the program as now ({}): where the queue is what they wait in, \
+         the rate stays and each takes half as long. Halve again until the rate falls.",
+        format_count(present)
+    )
+}
 
 /// More memory, by the reuse of requests that were recorded; nothing where hardly any is read again.
 fn reused(enough: &CachePoint) -> Option<(String, Option<Change>)> {

@@ -6,9 +6,8 @@
 //! waiting to each second. So the waits are summed that are far beyond the usual one. Seen by the tracer
 //! alone; the counters hold these waits as the device's own.
 
-use super::judge::Segment;
-use super::judgement::{Judgement, RestsOn};
-use record::{Doubt, HistogramSnapshot, Traced, Verdict, bucket_mid, format_count, format_nanos};
+use super::facts::Segment;
+use record::{HistogramSnapshot, Traced, bucket_mid, format_count, format_nanos};
 
 /// A wait this long and so many times the median one is far beyond the usual.
 const LONG_NS: f64 = 1e6;
@@ -59,20 +58,6 @@ impl Segment<'_> {
     pub(crate) fn starved(&self) -> Option<(Starved, &str)> {
         let scheduler = self.scheduler_by_share()?;
         Some((self.around.traced.as_ref()?.starved?, scheduler))
-    }
-
-    /// Calls a device capped that is as profiled, where the scheduler starves somebody.
-    pub(super) fn starved_in_the_scheduler(&self, judgement: &mut Judgement) {
-        let Some((starved, scheduler)) = self.starved() else { return };
-        let claim = sentence(&starved, scheduler);
-        let decided_by = "The class and weight of the program that waits (ionice, io.bfq.weight).";
-        if judgement.verdict.is_fine() {
-            let because = "All others are served as the profile says.";
-            judgement.replaced(Verdict::Capped, claim, Doubt::Starved, because, decided_by);
-            judgement.rests_on = RestsOn::Scheduler;
-        } else {
-            judgement.also_against(Verdict::Capped, Doubt::Starved, claim, decided_by);
-        }
     }
 }
 

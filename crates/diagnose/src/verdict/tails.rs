@@ -11,13 +11,10 @@
 //! these, exponential times stand for them, and no tail rules the device out.
 
 use super::expected::Expectation;
+use super::facts::Segment;
 use super::fitted_profile::FittedProfile;
-use super::judge::Segment;
-use super::judgement::{Judgement, RestsOn};
 use crate::words::{percent, times};
-use record::{
-    Doubt, HistogramSnapshot, Interval, Offered, Tail, Verdict, bucket_mid, format_nanos,
-};
+use record::{HistogramSnapshot, Interval, Offered, Tail, bucket_mid, format_nanos};
 
 /// Shares of the requests that are quicker than the slowest ones, the preferred first.
 const SHARES: [f64; 2] = [0.999, 0.99];
@@ -99,7 +96,7 @@ impl Segment<'_> {
     }
 
     /// The tail, where it is longer than what it is held against.
-    fn perhaps_long_tail(&self) -> Option<&Tail> {
+    pub(crate) fn perhaps_long_tail(&self) -> Option<&Tail> {
         self.tail.as_ref().filter(|tail| tail.is_long() && tail.intervals >= INTERVALS_MIN)
     }
 
@@ -107,59 +104,6 @@ impl Segment<'_> {
     pub(crate) fn tail_is_told(&self) -> bool {
         let told = |tail: &Tail| tail.share >= SHARES[0] && tail.expected_share.is_some();
         self.tail.as_ref().is_some_and(told)
-    }
-
-    /// A mean that is as expected, with requests among it that are not.
-    pub(crate) fn alternatives_of_the_tail(&self, judgement: &mut Judgement) {
-        let fine = judgement.verdict.is_fine();
-        if fine && !self.tail_is_told() {
-            let decided_by = "Live and as root, the tracer times each request.";
-            for hidden in [Verdict::Slow, Verdict::Capped] {
-                judgement.against(hidden, Doubt::TailUnseen, MEANS_HIDE, decided_by);
-            }
-        }
-        let Some(tail) = self.perhaps_long_tail() else { return };
-        if judgement.verdict.is_slow() || judgement.verdict == Verdict::Capped {
-            return;
-        }
-        let because = sentence(tail);
-        const DECIDED_BY: &str = "The device's own log, or a trial of our own at this load, whose \
-                                  slowest requests lie side by side in time.";
-        if !tail.is_alike() {
-            let because =
-                format!("{because} The profile has too few requests to tell what is usual.");
-            judgement.against(
-                Verdict::Slow,
-                Doubt::TailUnknown,
-                because,
-                "A profile with longer trials (`check --budget`), or the device's own log.",
-            );
-        } else if fine && self.known.constant {
-            let claim = format!(
-                "{because} The mean is as expected, and the program keeps its queue constant: the \
-                 device stands still now and then."
-            );
-            judgement.replaced(
-                Verdict::Slow,
-                claim,
-                Doubt::MeanAsExpected,
-                "The mean latency is as expected; who asks for nothing more is served well.",
-                "What the program can bear.",
-            );
-            judgement.rests_on = RestsOn::Tail;
-        } else {
-            let because = format!(
-                "{because} The device may stand still now and then; bursts of the program do the \
-                 same."
-            );
-            judgement.against(Verdict::Slow, Doubt::Tail, because, DECIDED_BY);
-        }
-        judgement.against(
-            Verdict::Capped,
-            Doubt::TailByCredit,
-            "A limit with credit, which holds requests back when that is used up, makes such a tail.",
-            "A limit of the provider or of a control group; the tail at half of the rate.",
-        );
     }
 }
 

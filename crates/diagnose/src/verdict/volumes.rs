@@ -10,8 +10,8 @@
 //! A volume that took as much of the latency when the profile was made of it does what it is there for.
 
 use super::Subject;
+use super::facts::{Judged, REQUESTS_MIN};
 use super::interval_totals::{IntervalTotals, OpTally};
-use super::judge::{Judged, REQUESTS_MIN};
 use super::judgement::numbers;
 use super::members::leaf;
 use record::{Cause, CauseCode, Observation, ObservedDevice, OpKind, Profile, format_nanos};

@@ -5,7 +5,7 @@ use crate::staged::{
     seen,
 };
 use diagnose::FittedProfile;
-use record::{Confidence, Observation, Strategy, Verdict};
+use record::{Confidence, Figure, Observation, Strategy, Verdict};
 use std::sync::LazyLock;
 
 /// One server of 8 ms.
@@ -77,6 +77,11 @@ fn where_the_same_load_was_slow_before_a_fine_hour_is_not_certain() {
 fn a_rate_that_stands_still_by_chance_is_no_cap_where_it_was_as_slow_while_it_moved() {
     let capped = |still_from: usize| {
         let mut observation = slow_between(0, 60);
+        // Somebody waits always: else no limit holds anything.
+        observation
+            .intervals
+            .iter_mut()
+            .for_each(|one| one.busy_share = Some(Figure::measured(1.0, 0.0)));
         // The first half has another rate, which cuts the stretches.
         for interval in observation.intervals.iter_mut().skip(still_from) {
             for op in [&mut interval.read, &mut interval.all] {

@@ -22,6 +22,7 @@ mod staged;
 mod synthetic;
 mod tails;
 mod trials;
+mod unprofiled;
 mod verdicts;
 
 use record::{Nanos, Profile, Target, Trial};

@@ -4,7 +4,7 @@ use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use plan::{CheckPlan, CheckSettings, DiagnosisPlan, Plan};
 use record::{
     Bytes, CauseCode, DeviceDiagnosis, Doubt, EngineName, Episode, Nanos, NoteCode, Observation,
-    Strategy, Target, TargetKind, Verdict,
+    Rung, Strategy, Target, TargetKind, Verdict,
 };
 use scenarios::{Scenario, ScenarioLoad, observe};
 use simdisk::SimSpec;
@@ -149,6 +149,11 @@ pub(crate) fn has_cause(episode: &Episode, code: CauseCode) -> bool {
 /// Whether a verdict is an alternative that a page tells.
 pub(crate) fn may_be(episode: &Episode, verdict: Verdict) -> bool {
     episode.told().any(|alternative| alternative.verdict == verdict)
+}
+
+/// Whether no profile served, so that the observation and the class of the device did.
+pub(crate) fn by_no_profile(episode: &Episode) -> bool {
+    episode.baseline.as_ref().is_some_and(|baseline| baseline.rung != Rung::Profile)
 }
 
 /// Whether an alternative is left open by this.

@@ -1,8 +1,8 @@
 //! Staged cases, each with an opposite that differs in one condition and has its own verdict.
 
 use crate::staged::{
-    EIGHT, EIGHT_PROFILE, at, closed, diagnosed, first_advice, has_cause, load, longest, may_be,
-    profiled, reads, seen,
+    EIGHT, EIGHT_PROFILE, at, by_no_profile, closed, diagnosed, first_advice, has_cause, load,
+    longest, may_be, profiled, reads, seen,
 };
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
 use record::{
@@ -187,7 +187,9 @@ fn a_cap_inside_the_device_is_slow_or_capped_until_it_was_seen_to_be_fast_below(
     let found = diagnosed(&seen(capped, vec![closed(0, 60, 64)], false), Some(&free));
     let episode = longest(&found);
     assert_eq!(episode.confidence, Confidence::Possible, "{episode:#?}");
-    assert!(may_be(episode, Verdict::Capped));
+    let named = |verdict: Verdict| episode.verdict == verdict || may_be(episode, verdict);
+    assert!(named(Verdict::Capped), "{episode:#?}");
+    assert!(named(Verdict::Slow) || named(Verdict::SlowAndOverloaded), "{episode:#?}");
     let loads = vec![reads(0, 30, 1_500), closed(30, 60, 64)];
     let found = diagnosed(&seen(capped, loads, false), Some(&free));
     let episode = at(&found, 45);
@@ -207,23 +209,22 @@ fn one_request_at_a_time_is_the_program_and_not_the_disk() {
 }
 
 #[test]
-fn too_little_io_and_no_profile_are_not_enough_evidence() {
+fn too_little_io_is_not_enough_evidence_and_without_a_profile_no_gain_is_predicted() {
     let rare = load(0, 30, |spec| spec.asked.rate_iops = Some(1));
     let found = diagnosed(&seen(EIGHT, vec![rare], false), Some(&EIGHT_PROFILE));
     assert_eq!(longest(&found).verdict, Verdict::NotEnoughEvidence);
     let busy = seen(EIGHT, vec![closed(0, 60, 64)], false);
     let found = diagnosed(&busy, None);
     let episode = longest(&found);
-    assert_eq!(episode.verdict, Verdict::NotEnoughEvidence);
-    assert!(episode.utilization_law.is_some() && episode.calibrated.is_none());
-    assert!(found.advice.is_empty() && found.profile.reason().is_some());
+    assert!(by_no_profile(episode) && episode.utilization_law.is_some());
+    assert!(found.advice.iter().all(|one| one.gain.is_none()) && found.profile.reason().is_some());
 }
 
 #[test]
 fn a_device_faster_than_its_profile_allows_is_no_match() {
     let fast = "mmc,servers=8,service=300us";
     let found = diagnosed(&seen(fast, vec![reads(0, 60, 1_000)], false), Some(&EIGHT_PROFILE));
-    assert_eq!(longest(&found).verdict, Verdict::NotEnoughEvidence);
+    assert!(by_no_profile(longest(&found)), "{:#?}", longest(&found));
 }
 
 #[test]
@@ -445,7 +446,7 @@ fn a_rate_above_the_largest_of_a_profile_that_hardly_knows_it_is_the_largest() {
         let read = record::TracedOp { sequential_share: Some(0.0), ..Default::default() };
         interval.traced = Some(Box::new(record::Traced { read, ..Default::default() }));
     }
-    let verdict = |error| longest(&diagnosed(&seen, Some(&with_error(error)))).verdict;
-    assert_eq!(verdict(0.4), Verdict::Overloaded);
-    assert_eq!(verdict(0.02), Verdict::NotEnoughEvidence);
+    let found = |error| longest(&diagnosed(&seen, Some(&with_error(error)))).clone();
+    assert_eq!(found(0.4).verdict, Verdict::Overloaded);
+    assert!(!by_no_profile(&found(0.4)) && by_no_profile(&found(0.02)));
 }

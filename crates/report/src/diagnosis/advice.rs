@@ -1,8 +1,9 @@
 //! What to do about a device: the first thing in a few words beside the verdict, and all of it.
 
+use super::told;
 use crate::number;
 use crate::story::{Action, Story};
-use record::{Cause, DeviceDiagnosis, Effect, Episode, Remedy, Strategy, Verdict};
+use record::{Cause, Demand, DeviceDiagnosis, Effect, Episode, Remedy, Rung, Strategy, Verdict};
 
 /// Advice with all its details; of the rest what it is and what it gives.
 const IN_FULL: usize = 3;
@@ -15,22 +16,44 @@ pub(super) fn answers(device: &DeviceDiagnosis, main: &Episode) -> Vec<(String, 
     let cause = first.and_then(|remedy| answered(device, remedy)).or_else(|| main.causes.first());
     let alone = || without_remedy(device, main);
     let action = first.map_or_else(alone, |remedy| remedy.action.clone());
+    let baseline = main.baseline.as_ref().filter(|baseline| baseline.rung != Rung::Profile);
+    let unproven = baseline.is_some();
+    let who = main.groups.first().filter(|_| unproven);
+    let ruled_out = main.excluded.iter().map(|one| told(one.verdict).0).collect::<Vec<_>>();
     let rows = [
+        ("who", who.map(|group| format!("{}: {}", group.label(), group.figures(&main.groups)))),
         ("cause", cause.map(|cause| first_sentence(&cause.claim).to_owned())),
+        ("excluded", Some(ruled_out.join(", ")).filter(|text| unproven && !text.is_empty())),
         ("do first", Some(first_sentence(&action).to_owned())),
         ("predicted", first.map(in_short)),
+        ("rests on", baseline.map(|baseline| first_sentence(&baseline.says).to_owned())),
+        ("to settle it", unproven.then(|| settles(device))),
     ];
     rows.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))).collect()
+}
+
+/// The one command that would decide a verdict without a profile.
+fn settles(device: &DeviceDiagnosis) -> String {
+    let name = &device.device;
+    let place = if name.starts_with("sim:") || name.starts_with('/') {
+        name.clone()
+    } else {
+        format!("/dev/{name}")
+    };
+    format!("halfpower check {place}, while it is quiet, and the same observation again")
 }
 
 /// The first thing to do in as few words as a column has.
 pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String {
     match (device.advice.first(), main.verdict) {
         (Some(remedy), _) => {
-            let gain = remedy.gain.map(|gain| format!(", saves {}", number::percent(gain)));
+            let gain = gained(remedy).map(|gain| format!(", {gain}"));
             format!("{}{}", strategy_words(remedy.strategy), gain.unwrap_or_default())
         }
-        (None, Verdict::Healthy | Verdict::NotTheDisk) => "leave it alone".to_owned(),
+        (None, Verdict::Healthy | Verdict::NotTheDisk) if gets_what_it_asks_for(main) => {
+            "leave it alone".to_owned()
+        }
+        (None, Verdict::Healthy | Verdict::NotTheDisk) => "nothing points at it".to_owned(),
         (None, Verdict::NotEnoughEvidence) => "collect evidence".to_owned(),
         (None, _) => "measure more".to_owned(),
     }
@@ -50,19 +73,30 @@ fn first_sentence(text: &str) -> &str {
 pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String {
     let elsewhere = main.causes.iter().filter(|cause| cause.code.is_elsewhere());
     let elsewhere: Vec<&str> = elsewhere.map(|cause| cause.claim.as_str()).collect();
+    let profiled = device.profile.value().is_some();
     let text = match main.verdict {
+        Verdict::Healthy | Verdict::NotTheDisk if main.demand == Demand::Unmet => {
+            "The disk does what it should, and programs wait for more than it does: look at what is between \
+             them (limits, locks, the network, another disk)."
+        }
+        Verdict::Healthy | Verdict::NotTheDisk if !gets_what_it_asks_for(main) => {
+            "Nothing points at this disk. Whether programs wait for more than they get, this source does not \
+             show: `halfpower diagnose` on the machine itself, as root, does."
+        }
         Verdict::Healthy | Verdict::NotTheDisk if elsewhere.is_empty() => {
             "Leave the disk alone: it does what it should. If a program waits, it waits for \
              something that was not seen: a lock, the network, another machine, or what this \
              source does not tell."
         }
         Verdict::Healthy | Verdict::NotTheDisk => "Leave the disk alone: it does what it should.",
-        Verdict::NotEnoughEvidence if device.profile.value().is_some() => {
-            "Watch for longer, or while there is more to do."
-        }
+        Verdict::NotEnoughEvidence if profiled => "Watch for longer, or while there is more to do.",
         Verdict::NotEnoughEvidence => {
             "Make a profile with `halfpower check` while the disk is quiet. Then watch again, \
              for longer or while there is more to do."
+        }
+        _ if !profiled => {
+            "Settle first whether it is the disk or the load: `halfpower check` on it while it is quiet, and the \
+             same observation again."
         }
         _ => {
             "No change was found whose gain this profile can predict. `halfpower check \
@@ -79,9 +113,10 @@ pub(super) fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode
     }
     for (index, remedy) in device.advice.iter().enumerate() {
         let what = format!("{}: {}", strategy_words(remedy.strategy), remedy.action);
-        let gained = match remedy.gain {
-            Some(gain) => format!("saves {} of the time per request", number::percent(gain)),
-            None => "gain not predicted".to_owned(),
+        let gained = match (gained(remedy), remedy.gain) {
+            (Some(gain), _) => gain,
+            (None, Some(_)) => "a higher rate".to_owned(),
+            (None, None) => "gain not predicted".to_owned(),
         };
         let effect = match remedy.effect.known() {
             Ok(effect) => format!("{}, {}; {gained}", latency(effect), rate(effect)),
@@ -109,18 +144,39 @@ pub(super) fn in_short(remedy: &Remedy) -> String {
         Ok(effect) => effect,
         Err(reason) => return format!("unknown: {reason}"),
     };
-    let gain = remedy.gain.map(|gain| format!("saves {}: ", number::percent(gain)));
+    let gain = gained(remedy).map(|gain| format!("{gain}: "));
     // What changes the most comes first.
     let faster = effect.iops_after.value / effect.iops_before.max(1e-9);
     let sooner = effect.latency_before_ns / effect.latency_after_ns.value.max(1e-9);
     let both = if same_rate(effect) {
         latency(effect)
+    } else if sooner < 1.0 {
+        // A latency that rises is the price of the rate, and no gain.
+        format!("{}, at {}", rate(effect), number::time(effect.latency_after_ns.value))
     } else if faster > sooner {
         format!("{}, {}", rate(effect), latency(effect))
     } else {
         format!("{}, {}", latency(effect), rate(effect))
     };
     gain.unwrap_or_default() + &both
+}
+
+/// What a remedy saves of the latency, or adds to the rate, in words; `None` where neither is predicted.
+fn gained(remedy: &Remedy) -> Option<String> {
+    let (effect, gain) = (remedy.effect.known().ok()?, remedy.gain?);
+    let sooner = effect.latency_before_ns / effect.latency_after_ns.value.max(1e-9);
+    let faster = effect.iops_after.value / effect.iops_before.max(1e-9);
+    if sooner >= faster.max(1.0) || sooner >= 1.0 && same_rate(effect) {
+        return Some(format!("saves {}", number::percent(gain)));
+    }
+    (faster > 1.0).then(|| format!("{} times the rate", number::digits(faster)))
+}
+
+/// Whether a program that waits was looked for, and the disk compared with its profile: else it is not known
+/// whether all is well.
+fn gets_what_it_asks_for(main: &Episode) -> bool {
+    let by_profile = main.baseline.as_ref().is_none_or(|baseline| baseline.rung == Rung::Profile);
+    by_profile && main.demand == Demand::Met
 }
 
 fn same_rate(effect: &Effect) -> bool {
@@ -160,6 +216,7 @@ fn strategy_words(strategy: Strategy) -> &'static str {
         Strategy::Uncompressed => "without compression",
         Strategy::Alignment => "alignment",
         Strategy::RaiseCap => "raise the cap",
+        Strategy::MoreTags => "more tags",
         Strategy::MoveNeighbour => "move the neighbour",
         Strategy::Restore => "find what changed",
     }

@@ -1,0 +1,199 @@
+//! What a device of a kind takes for a lone request, where nothing better is known of this one: the last rung of
+//! the ladder of expectations. Errors are wide, because a class holds fast and slow devices; they are wider below,
+//! where caches and sequential requests lie, than above.
+
+use super::facts::is_hosted;
+use record::DeviceFacts;
+
+/// A kind of device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Class {
+    /// `a rotating disk`.
+    pub(crate) name: &'static str,
+    /// A lone small random request, nanoseconds.
+    lone_ns: f64,
+    /// Standard deviations of its logarithm, below and above.
+    pub(crate) below: f64,
+    pub(crate) above: f64,
+    /// Bytes per second of one request.
+    bytes_per_s: f64,
+    /// Requests served side by side: the middle, and the standard deviation in doublings.
+    pub(crate) side: f64,
+    pub(crate) side_doublings: f64,
+    /// Whether limits that the kernel does not see are usual.
+    pub(crate) may_be_capped: bool,
+    /// Where the figures are from.
+    pub(crate) source: &'static str,
+}
+
+const fn class(
+    name: &'static str,
+    (lone_us, below, above): (f64, f64, f64),
+    mb_per_s: f64,
+    (side, side_doublings): (f64, f64),
+    may_be_capped: bool,
+    source: &'static str,
+) -> Class {
+    let (lone_ns, bytes_per_s) = (lone_us * 1e3, mb_per_s * 1e6);
+    Class { name, lone_ns, below, above, bytes_per_s, side, side_doublings, may_be_capped, source }
+}
+
+const ROTATING: Class = class(
+    "a rotating disk",
+    (9_000.0, 0.7, 0.4),
+    120.0,
+    (1.2, 0.6),
+    false,
+    "seek and half a turn at 5,400 to 15,000 per minute, by data sheets",
+);
+const SATA_FLASH: Class = class(
+    "a SATA flash drive",
+    (110.0, 0.7, 0.6),
+    450.0,
+    (8.0, 1.2),
+    false,
+    "data sheets of SATA drives: 8,000 to 12,000 random reads per second at depth 1",
+);
+const NVME_FLASH: Class = class(
+    "an NVMe flash drive",
+    (85.0, 0.9, 0.6),
+    2_000.0,
+    (48.0, 1.5),
+    false,
+    "data sheets of NVMe drives: 60 to 110 µs for a lone random read, 10 to 20 µs for a write",
+);
+const USB: Class = class(
+    "a USB or card device",
+    (900.0, 1.0, 1.2),
+    60.0,
+    (1.5, 0.8),
+    false,
+    "SD specification A1 and A2: 1,500 to 4,000 random reads per second at least",
+);
+const AWS: Class = class(
+    "an Amazon EBS volume",
+    (700.0, 0.5, 0.6),
+    500.0,
+    (32.0, 1.5),
+    true,
+    "Amazon's pages on EBS: single-digit milliseconds, mostly below one",
+);
+const VIRTUAL: Class = class(
+    "a virtual disk",
+    (700.0, 1.3, 1.0),
+    400.0,
+    (12.0, 1.5),
+    true,
+    "published latencies of cloud volumes: 0.1 ms (local) to 5 ms (standard)",
+);
+const EXPORT: Class = class(
+    "the export of a file server",
+    (1_000.0, 1.2, 1.2),
+    200.0,
+    (16.0, 1.5),
+    true,
+    "round trips within a data centre beside a disk or a cache",
+);
+const IN_MEMORY: Class = class(
+    "a device of this kernel",
+    (60.0, 1.5, 2.0),
+    2_000.0,
+    (2.0, 1.5),
+    false,
+    "memory, or the disk below a file",
+);
+/// Standard deviation of the logarithm of what writes take above a lone read.
+const WRITES: f64 = 1.0;
+const UNKNOWN: Class = class(
+    "a device of unknown kind",
+    (1_000.0, 1.8, 1.6),
+    300.0,
+    (6.0, 1.8),
+    true,
+    "disks from memory to rotating ones",
+);
+
+impl Class {
+    /// That of a device.
+    pub(crate) fn of(facts: Option<&DeviceFacts>) -> Self {
+        let Some(facts) = facts else { return UNKNOWN };
+        let has = |text: &Option<String>, word: &str| {
+            text.as_ref().is_some_and(|text| text.to_lowercase().contains(word))
+        };
+        if facts.is_export() {
+            EXPORT
+        } else if has(&facts.model, "elastic block store") {
+            AWS
+        } else if is_hosted(facts) {
+            VIRTUAL
+        } else if facts.virtual_disk {
+            IN_MEMORY
+        } else if has(&facts.link, "usb") || has(&facts.link, "mmc") || has(&facts.driver, "mmc") {
+            USB
+        } else if facts.rotational == Some(true) && facts.rotational_trusted {
+            ROTATING
+        } else if has(&facts.link, "nvme") || has(&facts.driver, "nvme") {
+            NVME_FLASH
+        } else if facts.rotational == Some(false) {
+            SATA_FLASH
+        } else {
+            UNKNOWN
+        }
+    }
+
+    /// The same of writes, which parity, shingles and caches that are full make far slower than reads.
+    pub(crate) fn for_writes(self) -> Self {
+        Self { above: self.above.max(WRITES), ..self }
+    }
+
+    /// Whether nothing says what kind it is.
+    pub(crate) fn is_unknown(&self) -> bool {
+        *self == UNKNOWN
+    }
+
+    /// A lone request of a size.
+    pub(crate) fn lone_ns(&self, bytes: f64) -> f64 {
+        self.lone_ns + bytes / self.bytes_per_s * 1e9
+    }
+
+    /// Logarithm of the density of a lone latency of this class, but for a constant.
+    pub(crate) fn log_density(&self, lone_ns: f64, bytes: f64) -> f64 {
+        let off = libm::log(lone_ns / self.lone_ns(bytes));
+        let sd = if off < 0.0 { self.below } else { self.above };
+        -0.5 * (off / sd).powi(2)
+    }
+
+    /// The same of a number of requests that are served side by side.
+    pub(crate) fn log_density_of_side(&self, side: f64) -> f64 {
+        -0.5 * (libm::log2(side / self.side) / self.side_doublings).powi(2)
+    }
+}
+
+/// Rates at which providers cap volumes, with what has them: requests per second, or bytes per second.
+const PUBLISHED: [(f64, bool, &str); 14] = [
+    (3_000.0, false, "an Amazon gp3 volume by default, or a gp2 volume in a burst"),
+    (16_000.0, false, "the most of an Amazon gp2 or gp3 volume"),
+    (100.0, false, "the smallest Amazon gp2 volume"),
+    (131_072_000.0, true, "125 MiB/s, an Amazon gp3 volume by default"),
+    (262_144_000.0, true, "250 MiB/s, the most of an Amazon gp2 volume"),
+    (120.0, false, "an Azure P4 disk"),
+    (240.0, false, "an Azure P6 disk"),
+    (500.0, false, "an Azure P10 disk, or a standard one"),
+    (1_100.0, false, "an Azure P15 disk"),
+    (2_300.0, false, "an Azure P20 disk"),
+    (5_000.0, false, "an Azure P30 disk"),
+    (7_500.0, false, "an Azure P40 disk"),
+    (15_000.0, false, "a Google balanced or SSD disk on a small machine"),
+    (20_000.0, false, "an Azure P80 disk"),
+];
+/// How near a rate lies to a published one that is that.
+const NEAR: f64 = 0.012;
+
+/// What has a published cap at this rate.
+pub(crate) fn published(per_s: f64, bytes: bool) -> Option<&'static str> {
+    let near = |figure: f64| (per_s / figure - 1.0).abs() <= NEAR;
+    PUBLISHED
+        .iter()
+        .find(|(figure, of_bytes, _)| *of_bytes == bytes && near(*figure))
+        .map(|one| one.2)
+}

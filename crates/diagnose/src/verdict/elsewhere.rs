@@ -1,0 +1,132 @@
+//! What a segment is told of other hours of its device and of other devices: facts for the second run of the
+//! engine, made of what the first one found.
+
+use super::alike::{alike_in_time, same_load};
+use super::constant_rate::ConstantRate;
+use super::facts::{Judged, SLOW_FROM, Segment};
+use super::judgement::Number;
+use record::Verdict;
+
+/// A pinned rate that other segments stay below by this share, being fast there.
+const BELOW_PIN: f64 = 0.8;
+/// No segment may lie above a pinned rate by more than this.
+const ABOVE_PIN: f64 = 1.05;
+
+/// What is known beside a segment; nothing in the first run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Elsewhere {
+    /// The device was as slow under the same load while its rate moved: no cap is needed to explain either.
+    pub(crate) rate_moves_too: bool,
+    /// Under the same load it was slow at another time.
+    pub(crate) slow_at_another_time: Option<Verdict>,
+    /// The constant rate of this segment, below which the device was fast.
+    pub(crate) fast_below: Option<ConstantRate>,
+    /// A cap that another segment shows, and that explains the waits of this one.
+    pub(crate) below_cap: Option<ConstantRate>,
+    pub(crate) sibling: Option<Sibling>,
+    /// What belongs behind the verdict.
+    pub(crate) sentences: Vec<String>,
+}
+
+/// How a member of a built device stands to the others.
+#[derive(Clone, Debug)]
+pub(crate) enum Sibling {
+    /// It is far slower than they are.
+    Slowest(Slowest),
+    /// It has done nothing wrong: another one is waited for.
+    Waits { own: String, built: String, wanted: String },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Slowest {
+    pub(crate) claim: String,
+    pub(crate) own_ns: f64,
+    pub(crate) sibling_ns: f64,
+    pub(crate) present: f64,
+}
+
+impl Slowest {
+    pub(crate) fn numbers(&self) -> [Number; 4] {
+        [
+            ("latency", self.own_ns, "ns"),
+            ("latency of its sibling", self.sibling_ns, "ns"),
+            ("latency over that of its sibling", self.own_ns / self.sibling_ns, ""),
+            ("requests in flight", self.present, ""),
+        ]
+    }
+}
+
+/// What each segment of a device is told of the others.
+pub(crate) fn at_other_times(judged: &[Judged<'_>]) -> Vec<Elsewhere> {
+    let mut all: Vec<Elsewhere> = judged.iter().map(|one| told(one, judged)).collect();
+    for (at, one) in judged.iter().enumerate() {
+        let Some(pin) = one.judgement.pin.filter(|_| !all[at].rate_moves_too) else { continue };
+        let Some(below) = fast_below(one, &pin, judged) else { continue };
+        all[at].fast_below = Some(pin);
+        below.into_iter().for_each(|at| all[at].below_cap = Some(pin));
+    }
+    all
+}
+
+fn told(one: &Judged<'_>, judged: &[Judged<'_>]) -> Elsewhere {
+    let slow = one.judgement.verdict.is_slow();
+    let rate_moves_too = one.judgement.pin.is_some()
+        && slow
+        && judged.iter().any(|other| {
+            other.judgement.verdict.is_slow()
+                && other.judgement.pin.is_none()
+                && other.segment.series.len() >= one.segment.series.len()
+                && alike_in_time(&one.segment, &other.segment)
+        });
+    let unharmed =
+        !slow && !matches!(one.judgement.verdict, Verdict::NotEnoughEvidence | Verdict::Capped);
+    let slow_then = judged.iter().find(|other| {
+        unharmed
+            && other.judgement.verdict.is_slow()
+            && same_load(&one.segment.tally, &other.segment.tally)
+    });
+    Elsewhere {
+        rate_moves_too,
+        slow_at_another_time: slow_then.map(|other| other.judgement.verdict),
+        ..Elsewhere::default()
+    }
+}
+
+fn rate(segment: &Segment<'_>, pin: &ConstantRate) -> f64 {
+    if pin.bytes { segment.tally.bytes_per_s().unwrap_or(0.0) } else { segment.tally.iops() }
+}
+
+/// The segments below the constant rate of a harmed one, in which the device was fast; `None` where there are
+/// none, or where more was done at another time.
+fn fast_below(one: &Judged<'_>, pin: &ConstantRate, judged: &[Judged<'_>]) -> Option<Vec<usize>> {
+    let harmed = one.judgement.verdict.is_slow() && !one.segment.is_unprofiled();
+    if !harmed || !one.segment.never_empties() {
+        return None;
+    }
+    let share = |other: &Judged<'_>| rate(&other.segment, pin) / pin.per_s;
+    let below: Vec<usize> = (0..judged.len())
+        .filter(|&at| {
+            share(&judged[at]) <= BELOW_PIN && as_behind_a_cap(&judged[at], share(&judged[at]))
+        })
+        .collect();
+    let above = judged.iter().any(|other| share(other) > ABOVE_PIN);
+    (!below.is_empty() && !above).then_some(below)
+}
+
+/// Whether a segment at this share of a pinned rate is as fast as a device that is as profiled would
+/// be behind a cap: a bucket that lets requests through at equal distances makes them wait as one
+/// server of constant service time does (Kleinrock 1975, section 5.7), and a slower device would
+/// make the lone request slower.
+fn as_behind_a_cap(judged: &Judged<'_>, share: f64) -> bool {
+    match judged.judgement.verdict {
+        Verdict::Healthy | Verdict::NotTheDisk => return true,
+        Verdict::Slow | Verdict::SlowAndOverloaded => {}
+        _ => return false,
+    }
+    let (Some((look, latency)), true) = (judged.segment.best_look(), share < 1.0) else {
+        return false;
+    };
+    let distance_ns = share * 1e9 / judged.segment.tally.iops().max(1e-9);
+    let waits_ns = distance_ns * share / (2.0 * (1.0 - share));
+    latency <= SLOW_FROM * (look.unloaded_ns.max(look.expected_ns(false)) + waits_ns)
+}

@@ -1,0 +1,297 @@
+//! The facts of one segment of time of a device: what the counters, the tracer, the system and an expectation
+//! say of it, and the questions that more than one hypothesis asks about them. Thresholds are shares, never
+//! times: a device is slow against what is expected of it.
+
+use super::constant_rate::ConstantRate;
+use super::expected::{Expectation, SegmentFacts, nearest};
+use super::interval_totals::{IntervalTotals, latency_error};
+use super::judgement::Judgement;
+use super::outstanding::{ExcessQueue, Outstanding};
+use super::system_context::{SystemContext, TracedSums};
+use record::{
+    CachePoint, Calibrated, Cause, ComparedCondition, Demand, DeviceFacts, Doubt, FileLayout, Tail,
+};
+use std::ops::Range;
+
+/// Fewest requests of a verdict on latencies: their mean is then known to some 15 % even where
+/// single times vary as much as their mean.
+pub(crate) const REQUESTS_MIN: f64 = 50.0;
+/// Coarsest step of a latency, as a share of it.
+pub(crate) const STEP_MAX_REL: f64 = 0.25;
+/// Slow from this many times the expectation on.
+pub(crate) const SLOW_FROM: f64 = 1.2;
+/// Below this a latency is as expected.
+pub(crate) const HARDLY_SLOW: f64 = 1.12;
+/// Faster than this share of all expectations: it is another device, or a cache.
+pub(crate) const FIT_FROM: f64 = 0.67;
+/// A device that does fewer than this at once gains nothing from a second request.
+pub(crate) const ONE_AT_A_TIME: f64 = 1.25;
+/// Overloaded where a request takes this many times what a lone one takes.
+pub(crate) const WAITS_FROM: f64 = 3.0;
+/// Below this one hardly waits.
+pub(crate) const HARDLY_WAITS: f64 = 2.0;
+/// Or where the rate reaches this share of the largest.
+pub(crate) const NEAR_MAXIMUM: f64 = 0.9;
+/// Below this share of the largest rate there is no load worth the name.
+pub(crate) const MUCH_TO_SPARE: f64 = 0.2;
+/// Share of time that tasks wait for I/O beyond the device's busy time: something else holds them.
+pub(crate) const PRESSURE_BEYOND: f64 = 0.2;
+/// From which on that leaves a limit open, and from which on no other sign is needed.
+pub(crate) const PRESSURE_AT_ALL: f64 = 0.1;
+pub(crate) const PRESSURE_ALONE: f64 = 0.5;
+/// Share of requests that wait before any counter starts, and how long against the latency.
+const HELD_SHARE: f64 = 0.1;
+pub(crate) const HELD_TIMES: f64 = 0.5;
+/// How long requests wait there.
+pub(crate) const IN_SCHEDULER: &str = "wait in the scheduler";
+/// Schedulers that divide a device by weight or class.
+const BY_SHARE: [&str; 2] = ["bfq", "cfq"];
+/// Expectations this far apart depend on whether requests were sequential.
+pub(crate) const PLACE_MATTERS: f64 = 1.25;
+/// Share of the time over a provider's limit below which that does not matter.
+pub(crate) const OVER_AT_ALL: f64 = 0.01;
+/// Waking up for an interrupt takes at most so many times as long as for a timer.
+pub(crate) const WAKING_TIMES: f64 = 4.0;
+/// Share of the time from which on a device has a request always.
+pub(crate) const NEVER_IDLE: f64 = 0.95;
+/// Steal that can explain slowness.
+pub(crate) const STEAL_MATTERS: f64 = 0.05;
+
+/// Share of a device's tags in use on average from which on requests wait for one: whoever waits has to
+/// wake up before it uses the next, which leaves some free.
+const TAGS_FULL: f64 = 0.75;
+/// A wait in the scheduler, or above the device, of a smaller share of the latency is none that matters.
+const WAITS_LEAST: f64 = 0.1;
+/// A program waits longer than the device takes from this many times on.
+pub(crate) const LONGER: f64 = 1.5;
+/// Moments of which what programs keep outstanding is averaged, at least.
+const MOMENTS_MIN: usize = 5;
+
+/// What programs wait for a request, beside what the device takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waited {
+    pub(crate) times: f64,
+    pub(crate) device_ns: f64,
+    pub(crate) program_ns: f64,
+}
+
+/// A segment of time of one device, with all that is known of it.
+#[derive(Debug)]
+pub(crate) struct Segment<'a> {
+    /// Its place in the device's series.
+    pub(crate) range: Range<usize>,
+    /// From its beginning to its end, in nanoseconds.
+    pub(crate) time: Range<u64>,
+    pub(crate) tally: IntervalTotals,
+    pub(crate) series: &'a [IntervalTotals],
+    pub(crate) around: SystemContext,
+    /// What the profile expects, or why it expects nothing.
+    pub(crate) looks: Result<Vec<Expectation>, String>,
+    pub(crate) known: SegmentFacts,
+    pub(crate) facts: Option<&'a DeviceFacts>,
+    /// Whether the source tells nothing of the device, which is no simulated one.
+    pub(crate) unknown: bool,
+    /// Its queue, where that is deeper than the device can use.
+    pub(crate) deep: Option<ExcessQueue>,
+    /// What processors that sleep between requests add to a latency at most.
+    pub(crate) waking_ns: f64,
+    /// How files lie on the device, where the user named a path to them.
+    pub(crate) layout: Option<&'a FileLayout>,
+    /// What a page cache of each size would serve; empty where no requests were recorded.
+    pub(crate) reuse: &'a [CachePoint],
+    /// Conditions that are others than when the profile was made.
+    pub(crate) changed: &'a [ComparedCondition],
+    /// Its slowest requests beside those of the profile, where single ones were timed.
+    pub(crate) tail: Option<Tail>,
+    /// What its rate or throughput stays at, whoever holds it.
+    pub(crate) constant: Option<ConstantRate>,
+    /// The profile that stands for the device, as far as it may not.
+    pub(crate) profile_doubts: &'a [(Doubt, String)],
+    /// Whether the device is simulated, in a time in which nothing sleeps.
+    pub(crate) simulated: bool,
+    /// Whether writes are left out because the profile knows none.
+    pub(crate) reads_alone: bool,
+    /// Why a profile that fits the device does not serve here.
+    pub(crate) unserved: Option<String>,
+}
+
+/// Whether anybody waits for requests that the device has not got, or not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiter {
+    /// Somebody does: tasks, a queue that never empties, requests that are held.
+    Seen,
+    /// It was looked for, and nobody does.
+    Nobody,
+    /// This source does not show who waits above the device.
+    OutOfSight,
+}
+
+#[derive(Debug)]
+pub(crate) struct Judged<'a> {
+    pub(crate) segment: Segment<'a>,
+    pub(crate) judgement: Judgement,
+    pub(crate) causes: Vec<Cause>,
+}
+
+impl Segment<'_> {
+    /// The latency and the look that explains it best.
+    pub(crate) fn best_look(&self) -> Option<(&Expectation, f64)> {
+        let latency = self.tally.latency_ns()?;
+        let looks = self.looks.as_ref().ok()?;
+        Some((nearest(looks, latency, self.by_rate())?, latency))
+    }
+
+    /// What whoever asks waits for a request, where it is told: by Little's law on what the programs keep
+    /// outstanding, else what the device's counters say.
+    pub(crate) fn latency_of_load_ns(&self) -> Option<f64> {
+        match self.deep.map(|deep| deep.present) {
+            Some(Outstanding::InPrograms(kept)) if self.tally.iops() > 0.0 => {
+                Some(kept / self.tally.iops() * 1e9)
+            }
+            _ => self.tally.latency_ns(),
+        }
+    }
+
+    /// Share of time with a request in flight, where the counter of that can be believed.
+    pub(crate) fn busy(&self) -> Option<f64> {
+        self.tally.utilization().filter(|_| self.known.busy)
+    }
+
+    /// Whether expectations at the rate count: without a busy counter to believe, bursts and rest
+    /// cannot be told apart.
+    pub(crate) fn by_rate(&self) -> bool {
+        self.busy().is_none()
+    }
+
+    /// The calibrated split of a latency at a rate, of all of it or of an interval.
+    pub(crate) fn calibrated(&self, look: &Expectation, latency_ns: f64, iops: f64) -> Calibrated {
+        Calibrated {
+            unloaded_ns: look.unloaded_ns,
+            expected_ns: look.at_concurrency,
+            expected_at_rate_ns: look.at_rate,
+            queue_ns: (latency_ns - look.unloaded_ns).max(0.0),
+            latency_ratio: latency_ns / look.expected_ns(self.by_rate()).max(1.0),
+            saturation: iops / look.max_iops,
+            max_iops: look.max_iops,
+            sequential_share: look.sequential_share,
+            sequential_traced: self.known.sequential.is_some(),
+        }
+    }
+
+    /// Half-width of the 95 % interval of the latency as a share of it.
+    pub(crate) fn latency_error(&self) -> Option<f64> {
+        latency_error(self.series)
+    }
+
+    /// A latency over an expectation, without what processors take to wake up: what takes longer than
+    /// expected may take as much longer as that.
+    pub(crate) fn over(&self, latency_ns: f64, expected_ns: f64) -> f64 {
+        let expected_ns = expected_ns.max(1.0);
+        (latency_ns - self.waking_ns).max(expected_ns.min(latency_ns)) / expected_ns
+    }
+
+    /// Share of time that tasks wait for I/O beyond the time that the device is busy.
+    pub(crate) fn pressure_beyond(&self) -> Option<f64> {
+        let (some, busy) = self.around.io_some.zip(self.tally.utilization())?;
+        Some(some - busy)
+    }
+
+    /// Whether the tracer saw that requests were held before they were started.
+    pub(crate) fn waits_before(&self) -> bool {
+        let (Some(traced), Some(latency)) = (&self.around.traced, self.tally.latency_ns()) else {
+            return false;
+        };
+        let requests = traced.requests.max(self.tally.all.count());
+        traced.held.0 >= HELD_SHARE * requests && traced.held.1 >= HELD_TIMES * latency
+    }
+
+    /// Whether no profile serves here, so that another rung of the ladder does.
+    pub(crate) fn is_unprofiled(&self) -> bool {
+        self.best_look().is_none_or(|(look, _)| look.own.is_some())
+    }
+
+    /// Requests at the device, where they have all of its tags.
+    pub(crate) fn full_tags(&self) -> Option<f64> {
+        let tags = self.facts?.nr_requests? as f64;
+        let present = self.tally.concurrency().filter(|present| *present >= TAGS_FULL * tags)?;
+        // Each hardware queue of several has so many.
+        Some(present.max(tags))
+    }
+
+    /// Requests that wait above the device on average, by what the programs keep outstanding or by the tracer.
+    pub(crate) fn waiting_above(&self) -> Option<f64> {
+        let at_device = self.tally.concurrency()?;
+        let kept = &self.around.waited_for;
+        let by_programs =
+            (kept.len() >= MOMENTS_MIN).then(|| (stats::mean(kept) - at_device).max(0.0));
+        let by_tracer = self.around.traced.as_ref().map(|traced| traced.waiting);
+        by_programs.into_iter().chain(by_tracer).reduce(f64::max)
+    }
+
+    /// How much longer programs wait for a request than the device takes, by Little's law on what they keep
+    /// outstanding.
+    pub(crate) fn waited_beyond(&self) -> Option<Waited> {
+        let (waiting, at_device) = (self.waiting_above()?, self.tally.concurrency()?);
+        let device_ns = self.tally.latency_ns().filter(|_| at_device > 0.0)?;
+        let times = (waiting + at_device) / at_device;
+        Some(Waited { times, device_ns, program_ns: times * device_ns })
+    }
+
+    /// Whether requests may wait somewhere: where the tracer sees that they do not, they do not.
+    pub(crate) fn may_wait(&self, waited_ns: fn(&TracedSums) -> f64) -> bool {
+        let waited = self.around.traced.as_ref().map(waited_ns);
+        waited
+            .zip(self.tally.latency_ns())
+            .is_none_or(|(waited, latency)| waited >= WAITS_LEAST * latency)
+    }
+
+    /// What the rate stays at; a provider's limit that the volume's own log does not count is none.
+    pub(crate) fn pin(&self) -> Option<ConstantRate> {
+        let counted = self.around.over_limit.is_none_or(|over| over.largest().1 >= OVER_AT_ALL);
+        self.constant.filter(|_| counted)
+    }
+
+    /// Whether the device always has a request: what a limit inside it lets through is then all that it does.
+    pub(crate) fn never_empties(&self) -> bool {
+        self.busy().is_none_or(|busy| busy >= NEVER_IDLE)
+    }
+
+    /// Whether somebody waits above the device.
+    pub(crate) fn waiter_above(&self) -> Waiter {
+        let by_log = self.around.over_limit.is_some_and(|over| over.largest().1 >= OVER_AT_ALL);
+        match self.pressure_beyond() {
+            Some(beyond) if beyond > PRESSURE_BEYOND => Waiter::Seen,
+            _ if by_log || self.waits_before() => Waiter::Seen,
+            Some(_) => Waiter::Nobody,
+            None => Waiter::OutOfSight,
+        }
+    }
+
+    /// Whether programs get what they ask for.
+    pub(crate) fn demand(&self) -> Demand {
+        let longer = self.waited_beyond().is_some_and(|waited| waited.times >= LONGER);
+        match self.waiter_above() {
+            Waiter::Seen => Demand::Unmet,
+            _ if longer => Demand::Unmet,
+            Waiter::Nobody => Demand::Met,
+            Waiter::OutOfSight => Demand::Unknown,
+        }
+    }
+
+    /// The I/O scheduler that orders requests, where there is one.
+    pub(crate) fn scheduler(&self) -> Option<&str> {
+        self.facts?.scheduler.as_deref().filter(|scheduler| *scheduler != "none")
+    }
+
+    /// The same where it serves by class and weight.
+    pub(crate) fn scheduler_by_share(&self) -> Option<&str> {
+        self.scheduler().filter(|scheduler| BY_SHARE.contains(scheduler))
+    }
+}
+
+/// Whether a host and what it has lie below a device, out of sight of this kernel. Of a loop device
+/// and of disks in memory the kernel itself is what lies below.
+pub(crate) fn is_hosted(facts: &DeviceFacts) -> bool {
+    const OWN: [&str; 4] = ["loop", "zram", "brd", "null_blk"];
+    facts.virtual_disk && facts.driver.as_deref().is_none_or(|driver| !OWN.contains(&driver))
+}

@@ -1,0 +1,139 @@
+//! A rate that stays the same: a cap, if somebody waits for more; else the program's own pace.
+
+use crate::verdict::classes::{Class, published};
+use crate::verdict::constant_rate::ConstantRate;
+use crate::verdict::engine::{Explanation, Facts};
+use crate::verdict::facts::{NEAR_MAXIMUM, PRESSURE_ALONE, Waiter, is_hosted};
+use crate::verdict::judgement::RestsOn;
+use crate::verdict::{by_operation, odds, own};
+use crate::words::percent;
+use record::{Doubt, Verdict};
+
+/// A device whose largest rate is a published limit is held by that, rather than by what it is made of.
+const PUBLISHED: f64 = 5.0;
+const DECIDED_BY: &str = "A limit of the provider or of a control group at that rate, pressure stall information, or a trial of \
+     our own at another rate.";
+
+fn same(pin: &ConstantRate) -> String {
+    format!("The {} is the same in every interval ({})", pin.what(), pin.text())
+}
+
+/// A device that is slow, never without a request, and at the same rate all the time.
+pub(super) fn of_a_slow_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let Some(pin) = pin(facts).filter(|_| facts.segment.never_empties()) else { return };
+    if facts.states.measure.as_ref().is_none_or(|measure| !measure.is_slow()) {
+        return;
+    }
+    let because = format!("{}, as behind a cap inside the device: slow or capped.", same(&pin));
+    let (doubt, slow) = (Doubt::ConstantRateSlow, facts.states.slow());
+    found.push(Explanation::beside(Verdict::Capped, doubt, slow, because, DECIDED_BY));
+}
+
+/// A device that is not slow, at the same rate all the time.
+pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
+    let Some(pin) = pin(facts).filter(|_| !measure.is_slow()) else { return };
+    let not_slow = facts.states.all() - facts.states.slow();
+    let own = segment.best_look().and_then(|(look, _)| look.own);
+    if measure.saturation >= NEAR_MAXIMUM || own.is_some_and(|own| own.overloaded >= 0.5) {
+        let may_be = Class::of(segment.facts).may_be_capped && segment.never_empties();
+        if let Some(what) = published(pin.per_s, pin.bytes).filter(|_| own.is_none() && may_be) {
+            let claim = format!(
+                "{}, and so is the largest of the profile: the limit of {what}.",
+                same(&pin)
+            );
+            let weight = PUBLISHED * facts.states.overloaded();
+            let doubt = Doubt::ConstantRateAtMaximum;
+            found.push(
+                Explanation::weighed(Verdict::Capped, doubt, weight, claim, DECIDED_BY)
+                    .resting_on(RestsOn::Published),
+            );
+        } else if own.is_none() && segment.facts.is_some_and(is_hosted) {
+            let because = format!(
+                "{}, and so is the largest of the profile: the device's limit may be a cap.",
+                same(&pin)
+            );
+            let doubt = Doubt::ConstantRateAtMaximum;
+            found.push(Explanation::beside(Verdict::Capped, doubt, not_slow, because, DECIDED_BY));
+        }
+        return;
+    }
+    let pressed = segment.pressure_beyond().filter(|beyond| *beyond > PRESSURE_ALONE);
+    if let Some(beyond) = pressed {
+        let claim = format!(
+            "{}, and tasks wait {} of the time for I/O that this device does not do: a limit above it lets no \
+             more through.",
+            same(&pin),
+            percent(beyond)
+        );
+        let rival = (
+            "The tasks may wait for another device or a network file system, and the program that uses this \
+             one paces itself.",
+            "Limits of the control groups and of the machine above; the tracer's waits before a request is \
+             started (as root).",
+        );
+        let doubt = Doubt::ConstantRatePressed;
+        found.push(Explanation::instead(Verdict::Capped, doubt, not_slow, claim, rival));
+        return;
+    }
+    let (doubt, means) = match segment.waiter_above() {
+        Waiter::Seen => (
+            Doubt::ConstantRateBelowMaximum,
+            "capped above the counters, or paced by the application",
+        ),
+        Waiter::Nobody => (
+            Doubt::ConstantRateUnpressed,
+            "paced by the application; a limit for asynchronous I/O would make nobody wait either",
+        ),
+        Waiter::OutOfSight => (
+            Doubt::ConstantRateUnseen,
+            "paced by the application; whether somebody waits for more, this source does not show",
+        ),
+    };
+    let because = format!("{}: {means}.", same(&pin));
+    found.push(Explanation::beside(Verdict::Capped, doubt, not_slow, because, DECIDED_BY));
+}
+
+/// Without a profile: a device that many wait for, at the same rate all the time.
+pub(super) fn behind_a_queue(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some(pin) = pin(facts).filter(|_| segment.never_empties()) else { return };
+    let Some((look, _)) = segment.best_look().filter(|(look, _)| look.own.is_some()) else {
+        return;
+    };
+    let Some(cap) = own::cap(segment, look, &pin) else { return };
+    let claim = format!(
+        "{} while {:.0} requests wait or are served at any time: {}.",
+        same(&pin),
+        segment.tally.concurrency().unwrap_or(0.0),
+        cap.because
+    );
+    let waits = facts.states.harmed();
+    let (doubt, weight) = (Doubt::ConstantRateQueued, cap.odds * waits);
+    found.push(Explanation::weighed(Verdict::Capped, doubt, weight, claim, DECIDED_BY));
+}
+
+fn pin(facts: &Facts<'_, '_>) -> Option<ConstantRate> {
+    facts.segment.pin().filter(|_| !facts.elsewhere.rate_moves_too)
+}
+
+/// What happens to reads or to writes alone.
+pub(super) fn of_one_operation(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let Some([reads, writes]) = by_operation::apart(facts.segment) else { return };
+    let (one, other) = if reads.slow { (reads, writes) } else { (writes, reads) };
+    if !one.slow || other.slow {
+        return;
+    }
+    if one.constant.is_some() && other.constant.is_none() && facts.segment.never_empties() {
+        let because = format!("{} A limit on them alone does that.", one.because());
+        let decided_by = "A limit of the provider or of a control group on that operation, or a trial of our \
+                          own at another rate.";
+        let (doubt, all) = (Doubt::OneOperationConstant, facts.states.all());
+        found.push(Explanation::beside(Verdict::Capped, doubt, all, because, decided_by));
+    }
+    let because = format!("{} The mean over both hides that.", one.because());
+    let weight = odds::of(Doubt::OneOperation) * (facts.states.all() - facts.states.slow());
+    let decided_by = "A trial of that operation alone, beside the profile's.";
+    let doubt = Doubt::OneOperation;
+    found.push(Explanation::weighed(Verdict::Slow, doubt, weight, because, decided_by));
+}

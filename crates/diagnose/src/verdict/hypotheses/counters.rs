@@ -1,0 +1,31 @@
+//! What the counters hold beside the requests of the device, or do not tell.
+
+use crate::verdict::engine::{Explanation, Facts};
+use record::{Doubt, Verdict};
+
+/// Discards from this share of the requests on.
+const DISCARDS: f64 = 0.05;
+
+/// Without a busy counter to believe, bursts look like slowness.
+pub(super) fn no_busy_time(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    if !facts.segment.by_rate() {
+        return;
+    }
+    let because = "Without a busy counter to believe, bursts look like slowness.";
+    let decided_by = "A source with busy time, or shorter intervals.";
+    let (doubt, slow) = (Doubt::NoBusyTime, facts.states.slow());
+    found.push(Explanation::beside(Verdict::Overloaded, doubt, slow, because, decided_by));
+}
+
+/// Times that hold those of discards.
+pub(super) fn discards(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let tally = &facts.segment.tally;
+    let many = tally.discards.unwrap_or(0.0) > DISCARDS * tally.all.count();
+    if !(tally.times_may_hold_discards && many) {
+        return;
+    }
+    let because = "The source's latencies hold those of discards.";
+    let decided_by = "A source that keeps them apart (iostat -x, node_exporter).";
+    let slow = facts.states.slow();
+    found.push(Explanation::beside(Verdict::Healthy, Doubt::Discards, slow, because, decided_by));
+}

@@ -1,0 +1,257 @@
+//! The device itself: fine, slow, overloaded, or both, by what is expected of it.
+
+use crate::verdict::device_states::{Measure, profile_is_slower, served_by_a_cache};
+use crate::verdict::engine::{Explanation, Facts};
+use crate::verdict::expected::Expectation;
+use crate::verdict::facts::{
+    HARDLY_SLOW, MUCH_TO_SPARE, NEAR_MAXIMUM, ONE_AT_A_TIME, SLOW_FROM, Segment, WAITS_FROM,
+};
+use crate::verdict::judgement::RestsOn;
+use crate::verdict::{odds, own};
+use crate::words::{percent, times};
+use record::{Doubt, Verdict, format_nanos};
+
+const STATES: [Verdict; 5] = [
+    Verdict::Slow,
+    Verdict::SlowAndOverloaded,
+    Verdict::Overloaded,
+    Verdict::Healthy,
+    Verdict::NotTheDisk,
+];
+
+/// Every state of the device, by the expectation that there is.
+pub(super) fn states(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let (Some(measure), Some((look, _)), Some(likeliest)) =
+        (&facts.states.measure, facts.segment.best_look(), facts.states.likeliest())
+    else {
+        return;
+    };
+    let text = Text { segment: facts.segment, look, measure, likeliest };
+    for verdict in STATES {
+        let (doubt, because, decided_by) = text.as_alternative(verdict);
+        let weight = facts.states.weight(verdict);
+        let claim = Some(text.claim(verdict));
+        let mut state = Explanation {
+            claim,
+            rests_on: RestsOn::State,
+            ..Explanation::weighed(verdict, doubt, weight, because, decided_by)
+        };
+        state = state.with(&[
+            ("latency", measure.latency, "ns"),
+            ("expected at this concurrency", look.at_concurrency.value, "ns"),
+            ("expected at QD 1", look.unloaded_ns, "ns"),
+            ("rate over the largest of this mix", measure.saturation, "share"),
+        ]);
+        if let Some(held) = measure.held.filter(|_| verdict.is_slow() && measure.is_slow()) {
+            state = state.with(&[("busy, over what requests at QD 1 make", held.times, "")]);
+        }
+        if !verdict.is_slow() && measure.over < HARDLY_SLOW && measure.asleep >= SLOW_FROM {
+            let waking_ns = facts.segment.waking_ns;
+            state = state.with(&[("what waking processors add at most", waking_ns, "ns")]);
+        }
+        found.push(state);
+    }
+}
+
+/// Requests that are quicker than the profile expects of any place: read-ahead or a cache, as far as the profile
+/// holds requests that were as quick.
+pub(super) fn quicker(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some((look, latency)) = segment.best_look() else { return };
+    if !profile_is_slower(segment) || !served_by_a_cache(look, latency) {
+        return;
+    }
+    found.push(Explanation::beside(
+        Verdict::NotEnoughEvidence,
+        Doubt::Quicker,
+        facts.states.fine(),
+        "The profile may be of another, slower device.",
+        "A new profile.",
+    ));
+}
+
+/// What is said of a profile that knows no requests as quick as these.
+pub(crate) fn too_quick_for(look: &Expectation, latency: f64, saturation: f64) -> String {
+    let takes = format_nanos(latency);
+    let least = percent(latency / look.expected_ns(false).max(1.0));
+    // Its closed loops met a limit at depth 1, and no open load of it says what lies below that.
+    let limited = look.side_by_side() < ONE_AT_A_TIME && saturation < NEAR_MAXIMUM;
+    let why = if limited {
+        "its largest rate is that of lone requests, which a limit may have held"
+    } else {
+        "a cache serves them, or it is of another device"
+    };
+    format!("requests take {takes}, {least} of the least that it expects: {why}")
+}
+
+struct Text<'a, 's> {
+    segment: &'a Segment<'s>,
+    look: &'a Expectation,
+    measure: &'a Measure,
+    likeliest: Verdict,
+}
+
+impl Text<'_, '_> {
+    fn claim(&self, verdict: Verdict) -> String {
+        if let Some(posterior) = self.look.own {
+            return own::claim(verdict, self.segment, self.look, &posterior);
+        }
+        let (look, measure) = (self.look, self.measure);
+        let slow = verdict.is_slow();
+        if let Some(held) = measure.held.filter(|_| slow && measure.by_busy > measure.by_time) {
+            return held.sentence();
+        }
+        let takes = format_nanos(measure.latency);
+        let expected = format_nanos(look.expected_ns(self.segment.by_rate()));
+        let alone = format_nanos(look.unloaded_ns);
+        let share = percent(measure.saturation);
+        let waits = times(look.wait_ratio());
+        let waiting = if verdict == Verdict::SlowAndOverloaded {
+            format!(", and that is {waits} the {alone} of a lone request")
+        } else {
+            String::new()
+        };
+        match verdict {
+            Verdict::Slow | Verdict::SlowAndOverloaded => format!(
+                "Requests take {takes}, {} the {expected} that the profile expects at this \
+                 concurrency{waiting}.",
+                times(measure.slower())
+            ),
+            Verdict::Overloaded if look.wait_ratio() >= WAITS_FROM => format!(
+                "Requests take {takes}, as expected with so many in progress; a lone one takes \
+                 {alone}. The rate is {share} of the largest."
+            ),
+            Verdict::Overloaded => format!(
+                "The rate is {share} of the largest of this mix; requests take {takes}, as \
+                 expected."
+            ),
+            _ if profile_is_slower(self.segment) => self.as_quick_as_a_cache(),
+            Verdict::NotTheDisk => format!(
+                "Requests take {takes}, as expected, and the rate is only {share} of the largest."
+            ),
+            _ => format!("Requests take {takes}, as expected; the rate is {share} of the largest."),
+        }
+    }
+
+    fn as_quick_as_a_cache(&self) -> String {
+        let (look, measure) = (self.look, self.measure);
+        let open = look.at_rate.filter(|open| measure.latency >= 0.67 * open.value);
+        let why = match open {
+            Some(open) => format!(
+                "at this rate its open loads took {}. A limit of the rate holds only who asks for more",
+                format_nanos(open.value)
+            ),
+            None => "read-ahead or a cache of the device serves them".to_owned(),
+        };
+        format!(
+            "Requests take {}, {} of what the profile expects of requests one behind the other: \
+             {why}. The rate is {} of the largest.",
+            format_nanos(measure.latency),
+            percent(measure.most),
+            percent(measure.saturation)
+        )
+    }
+
+    /// Why a state is possible beside the likeliest one, and what decides it.
+    fn as_alternative(&self, verdict: Verdict) -> (Doubt, String, &'static str) {
+        let (look, measure) = (self.look, self.measure);
+        if let Some(posterior) = look.own {
+            return own::alternative(verdict, self.likeliest, look, &posterior);
+        }
+        if verdict.is_slow() != self.likeliest.is_slow() {
+            return if verdict.is_slow() { self.may_be_slow() } else { self.may_be_as_expected() };
+        }
+        let fine = |verdict: Verdict| verdict.is_fine();
+        if fine(verdict) && fine(self.likeliest) {
+            let because = format!(
+                "The rate is {} of the largest; below {} the device has much to spare.",
+                percent(measure.saturation),
+                percent(MUCH_TO_SPARE)
+            );
+            return (Doubt::NearSpare, because, "What the device could do for another load.");
+        }
+        let slower = if verdict.is_slow() { measure.slower().max(1.0) } else { 1.0 };
+        let because = format!(
+            "A request takes {} what a lone one takes, and the rate is {} of the largest; from \
+             {WAITS_FROM:.0} times or {} on that is called overloaded.",
+            times(look.wait_ratio()),
+            percent(measure.saturation * slower),
+            percent(NEAR_MAXIMUM)
+        );
+        (Doubt::NearOverloaded, because, "What the program can bear.")
+    }
+
+    fn may_be_as_expected(&self) -> (Doubt, String, &'static str) {
+        let because = format!(
+            "{} what is expected is near what still counts as such, or known too little.",
+            times(self.measure.slower())
+        );
+        (Doubt::NearSlow, because, "A longer observation, or a new profile.")
+    }
+
+    /// Why requests that take no longer than expected may do so all the same.
+    fn may_be_slow(&self) -> (Doubt, String, &'static str) {
+        let Measure { over, asleep, error, held, by_busy, by_time, .. } = *self.measure;
+        if over < HARDLY_SLOW && asleep >= SLOW_FROM {
+            let because = format!(
+                "Requests take {} what is expected of processors that are awake; here they sleep \
+                 between requests, and waking up takes {} at most.",
+                times(asleep),
+                format_nanos(self.segment.waking_ns)
+            );
+            return (Doubt::WakeUps, because, "The same while a processor is kept awake.");
+        }
+        if let Some(held) = held.filter(|_| by_busy > by_time) {
+            return (Doubt::BusyTime, held.sentence(), "A longer observation.");
+        }
+        if over >= HARDLY_SLOW {
+            let over = times(over);
+            let because = format!(
+                "Requests take {over} what is expected, which is near what counts as slow."
+            );
+            let decided_by = "A longer observation, or a profile with narrower intervals.";
+            return (Doubt::NearSlow, because, decided_by);
+        }
+        let because = if self.look.error_rel() >= 0.5 * error {
+            format!(
+                "The profile knows this time only to {} to {}.",
+                format_nanos(self.look.at_concurrency.low.max(0.0)),
+                format_nanos(self.look.at_concurrency.high)
+            )
+        } else {
+            format!("The latency varies: its mean is known to ±{} only.", percent(error))
+        };
+        (
+            Doubt::NearSlow,
+            because,
+            "A new profile, or a longer observation, while nothing else runs.",
+        )
+    }
+}
+
+/// Whether requests were sequential is not told by counters.
+pub(super) fn more_sequential(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
+    let Some((look, _)) = segment.best_look().filter(|(look, _)| look.own.is_none()) else {
+        return;
+    };
+    let spread = measure.most / measure.least.max(1e-9);
+    // At the slow end the random requests explain the time by themselves: a slower device whose
+    // requests were sequential would have to hit that time by chance.
+    let between = measure.least < 0.87;
+    let matters = spread >= crate::verdict::facts::PLACE_MATTERS && measure.most >= SLOW_FROM;
+    if segment.known.sequential.is_some() || !matters || !between {
+        return;
+    }
+    let because = format!(
+        "The time fits {} sequential requests; were there more of them, it would be up to {} what is \
+         expected.",
+        percent(look.sequential_share),
+        times(measure.most)
+    );
+    let not_slow = facts.states.all() - facts.states.slow();
+    let odds = odds::of(Doubt::SequentialUnknown) * not_slow;
+    let decided_by = "The tracer's share of sequential requests (watch as root).";
+    let doubt = Doubt::SequentialUnknown;
+    found.push(Explanation::weighed(Verdict::Slow, doubt, odds, because, decided_by));
+}

@@ -1,0 +1,60 @@
+//! Who shares the device, and what flushes and compression take beside it.
+
+use crate::verdict::engine::{Explanation, Facts};
+use crate::verdict::layout::compression;
+use crate::verdict::neighbours::NeighbourBy;
+use crate::words::times;
+use record::{Doubt, Verdict};
+
+/// As many in progress are expected to take that long, and a program that would be alone without the others sees
+/// a slower disk all the same.
+pub(super) fn neighbour(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let (Some(neighbour), Some((look, latency))) = (segment.neighbour(), segment.best_look())
+    else {
+        return;
+    };
+    let told = segment.told(neighbour.group);
+    let decided_by = "The same while that program is stopped, or limited (io.max).";
+    if segment.waits_beside() && !segment.is_unprofiled() {
+        let because = format!(
+            "Requests take {} what a lone one takes, beside {told}.",
+            times(latency / look.unloaded_ns.max(1.0))
+        );
+        let (doubt, fine) = (Doubt::Neighbour, facts.states.fine());
+        found.push(Explanation::beside(Verdict::Overloaded, doubt, fine, because, decided_by));
+    }
+    if neighbour.by == NeighbourBy::Flushes {
+        let because =
+            format!("Requests wait while the device flushes, which no profile holds: {told}.");
+        let (doubt, slow) = (Doubt::NeighbourFlushes, facts.states.slow());
+        found.push(Explanation::beside(Verdict::Overloaded, doubt, slow, because, decided_by));
+    }
+}
+
+/// Whoever waits for a flush, or for the journal behind it, waits above the device.
+pub(super) fn many(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some(flushes) = segment.many_flushes() else { return };
+    let because = format!(
+        "Programs may wait for the file system's journal or for a flush, which the latency \
+         of reads and writes does not hold: {}. {}",
+        flushes.sentence(),
+        segment.who_flushes()
+    );
+    let decided_by = "Latency of fsync, and of reads, in the program; the same with the flushing program on \
+                      another file system.";
+    let (doubt, all) = (Doubt::Flushes, facts.states.all());
+    found.push(Explanation::beside(Verdict::NotTheDisk, doubt, all, because, decided_by));
+}
+
+/// Compressed files keep processors busy, and the device does other requests than the program asked for.
+pub(super) fn compressed(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let Some(layout) = facts.segment.compressed() else { return };
+    let because =
+        format!("{} Programs may wait for that, and not for the device.", compression(layout));
+    let decided_by =
+        "The same with a copy that is not compressed; the processor time of the kernel's workers.";
+    let (doubt, all) = (Doubt::CompressedFiles, facts.states.all());
+    found.push(Explanation::beside(Verdict::NotTheDisk, doubt, all, because, decided_by));
+}

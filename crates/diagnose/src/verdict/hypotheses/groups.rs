@@ -1,0 +1,41 @@
+//! Control groups that share the device: the kernel holds requests of some back for others, above every counter
+//! of the device.
+
+use crate::verdict::engine::{Explanation, Facts};
+use record::{CgroupShare, Doubt, ShareKind, Verdict};
+
+pub(super) fn shares(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let Some(device) = facts.segment.facts else { return };
+    let shares = facts.segment.around.shares_of(device);
+    let rules = shares.iter().map(|share| share.kind);
+    let above = |kind: &ShareKind| matches!(kind, ShareKind::Cost | ShareKind::LatencyTarget);
+    let Some(rule) = rules.filter(above).max() else { return };
+    if !facts.segment.may_wait(|traced| traced.waited_ns) {
+        return;
+    }
+    let what = match rule {
+        ShareKind::Cost => "divides it among control groups by weight",
+        _ => "promises a control group a latency",
+    };
+    let because = format!(
+        "{} {what} ({}): requests of the others may wait before any counter of the device starts.",
+        rule.file(),
+        shares_text(&shares)
+    );
+    let decided_by =
+        "`cost.wait` in io.stat of the group, or the tracer's waits before a request is started.";
+    let all = facts.states.all();
+    found.push(Explanation::beside(Verdict::Capped, Doubt::GroupShares, all, because, decided_by));
+}
+
+/// `io.weight=10 of /light`, some of them.
+pub(crate) fn shares_text(shares: &[&CgroupShare]) -> String {
+    const MOST: usize = 3;
+    let text = |share: &&CgroupShare| match share.kind {
+        ShareKind::Cost => format!("{} on", share.kind.file()),
+        kind => format!("{}={} of {}", kind.file(), share.value, share.group),
+    };
+    let texts: Vec<String> = shares.iter().take(MOST).map(text).collect();
+    let more = if shares.len() > MOST { ", ..." } else { "" };
+    format!("{}{more}", texts.join(", "))
+}

@@ -1,0 +1,86 @@
+//! What lies below a virtual disk, or around a device of which only the name is known, takes its time within that
+//! of the device.
+
+use crate::verdict::constant_rate;
+use crate::verdict::engine::{Explanation, Facts};
+use crate::verdict::facts::is_hosted;
+use record::{Doubt, Verdict};
+
+/// A rate that varies by more than this is seldom a limit.
+const MOVES: f64 = 0.05;
+const UNLIKELY: f64 = 0.2;
+/// How often a limit is what many wait for on a device that may have one.
+const CAPPED_BELOW: f64 = 0.15;
+
+pub(super) fn unknown_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    if !facts.segment.unknown {
+        return;
+    }
+    let because = "The source tells no more of the device than its name: a host below it, a limit or a scheduler \
+                   above it is out of sight and looks the same.";
+    let decided_by = "The same observed live on its machine, with `halfpower diagnose`.";
+    let slow = facts.states.slow();
+    found.push(Explanation::beside(
+        Verdict::Capped,
+        Doubt::DeviceUnknown,
+        slow,
+        because,
+        decided_by,
+    ));
+}
+
+/// Without a profile a limit below a device that many wait for looks like the device's own, unless the rate moves.
+pub(super) fn capped_below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let own = segment.best_look().and_then(|(look, _)| look.own);
+    let Some(own) = own.filter(|own| own.class.may_be_capped && segment.never_empties()) else {
+        return;
+    };
+    let moves = constant_rate::variation(segment.series).is_some_and(|moves| moves > MOVES);
+    if segment.around.over_limit.is_some() {
+        return;
+    }
+    let because = format!(
+        "The provider of {} may hold it to a rate: without a profile that looks like the limit of the device.",
+        own.class.name
+    );
+    let weight = facts.states.harmed() * if moves { UNLIKELY } else { 1.0 };
+    let decided_by =
+        "The size and kind of the volume in the provider's console, and its published limits.";
+    let doubt = Doubt::OutOfSight;
+    let weight = CAPPED_BELOW * weight;
+    found.push(Explanation::weighed(Verdict::Capped, doubt, weight, because, decided_by));
+}
+
+pub(super) fn below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    below_of(facts, facts.states.slow(), found);
+}
+
+/// The same beside whatever weighs so much that calls the device slow.
+pub(super) fn below_of(facts: &Facts<'_, '_>, slow: f64, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some(device) = segment.facts.filter(|device| is_hosted(device)) else { return };
+    let (because, decided_by) = if device.is_export() {
+        (
+            format!(
+                "{} is the export of a file server: the network, a limit or other clients of the \
+                 server are out of sight and look the same.",
+                device.disk
+            ),
+            "The same on the server; of NFS also `nfsiostat` (round trip against the whole call).",
+        )
+    } else {
+        // What the volume's own log rules out is no cap.
+        let cap = if segment.around.over_limit.is_some() { "" } else { "a cap of the provider, " };
+        (
+            format!(
+                "{} is a virtual disk: {cap}a neighbour on the host or a network below it is out \
+                 of sight and looks the same.",
+                device.disk
+            ),
+            "The provider's or the host's own figures of this volume.",
+        )
+    };
+    let doubt = Doubt::OutOfSight;
+    found.push(Explanation::beside(Verdict::Capped, doubt, slow, because, decided_by));
+}

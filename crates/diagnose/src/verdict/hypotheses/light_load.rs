@@ -1,0 +1,96 @@
+//! A light load as such. A request that follows a rest takes longer than one in a closed loop, of which profiles
+//! are made: processors sleep, a host puts the virtual machine aside, a drive saves power. None of that is a
+//! fault of the device, and the program that rests between its requests waits for nobody.
+
+use crate::verdict::engine::{Explanation, Facts};
+use crate::verdict::facts::{MUCH_TO_SPARE, SLOW_FROM, WAKING_TIMES, Waiter};
+use crate::verdict::odds;
+use crate::words::{percent, times};
+use record::{Doubt, format_nanos};
+
+/// Waking up the way to a device adds this much on average, and twice as much seldom. (Measured on one virtual
+/// machine: 80 µs at 2,800 and 150 µs at 300 requests per second, one at a time.)
+const REST_NS: f64 = 120e3;
+/// Rests are shorter than this where the device has a request this share of the time.
+const RESTS_BELOW: f64 = 0.8;
+/// How much more often a light load is late by its rests than slow by the device, before the excess is looked at.
+const MORE_OFTEN: f64 = 6.0;
+
+/// Requests that are late by what waking up takes.
+pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
+    let Some((look, latency)) = segment.best_look().filter(|(look, _)| look.own.is_none()) else {
+        return;
+    };
+    let rests = segment.busy().is_some_and(|busy| busy < RESTS_BELOW);
+    if !rests
+        || segment.simulated
+        || segment.waiter_above() == Waiter::Seen
+        || measure.held.is_some()
+    {
+        return;
+    }
+    let excess_ns = (latency - look.expected_ns(segment.by_rate()) - segment.waking_ns).max(0.0);
+    let odds = MORE_OFTEN * libm::exp(-excess_ns / REST_NS);
+    let fine = facts.states.name_of_fine();
+    let claim = format!(
+        "Requests take {}, {} the {} of requests one behind the other: they come after a rest, and waking \
+         up takes longer. The device is busy {} of the time, and no program was seen to wait for more.",
+        format_nanos(latency),
+        times(measure.asleep),
+        format_nanos(look.expected_ns(segment.by_rate())),
+        percent(segment.busy().unwrap_or(0.0))
+    );
+    let decided_by =
+        "The same while a program keeps the device awake, or a check that measures lone requests.";
+    if measure.is_slow() && odds >= 0.02 {
+        found.push(Explanation::weighed(
+            fine,
+            Doubt::AfterRest,
+            odds * facts.states.slow(),
+            claim,
+            decided_by,
+        ));
+    }
+}
+
+/// What a processor takes to wake up is measured by its timer; for an interrupt it is longer on some machines.
+pub(super) fn slow_to_wake(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
+    let Some((look, latency)) = segment.best_look() else { return };
+    let excess = (latency - look.expected_ns(segment.by_rate())) / segment.waking_ns.max(1.0);
+    if !measure.is_slow() || excess > WAKING_TIMES || measure.asleep < SLOW_FROM {
+        return;
+    }
+    let because = format!(
+        "Processors sleep between requests, and waking up takes them {} by their timer: what is missing is \
+         no more than some of these.",
+        format_nanos(segment.waking_ns)
+    );
+    let fine = facts.states.name_of_fine();
+    let decided_by = "The same while a processor is kept awake.";
+    let slow = facts.states.slow();
+    found.push(Explanation::beside(fine, Doubt::SlowToWake, slow, because, decided_by));
+}
+
+/// The other way round: what seems to be wake-ups may be the device.
+pub(super) fn wake_ups(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
+    let late = measure.over < crate::verdict::facts::HARDLY_SLOW && measure.asleep >= SLOW_FROM;
+    if !late || measure.is_slow() {
+        return;
+    }
+    let because = format!(
+        "Requests take {} what is expected of processors that are awake; here they sleep between requests, \
+         and waking up takes {} at most.",
+        times(measure.asleep),
+        format_nanos(segment.waking_ns)
+    );
+    let weight = odds::of(Doubt::WakeUps) * (facts.states.all() - facts.states.slow());
+    let slow = match measure.saturation >= MUCH_TO_SPARE && facts.states.overloaded() > 0.5 {
+        true => record::Verdict::SlowAndOverloaded,
+        false => record::Verdict::Slow,
+    };
+    let decided_by = "The same while a processor is kept awake.";
+    found.push(Explanation::weighed(slow, Doubt::WakeUps, weight, because, decided_by));
+}

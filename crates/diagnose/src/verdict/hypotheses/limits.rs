@@ -1,0 +1,188 @@
+//! A limit of a control group that is reached, and a provider's limit by the volume's own log.
+
+use crate::verdict::constant_rate::ConstantRate;
+use crate::verdict::engine::{Explanation, Facts, PROOF};
+use crate::verdict::facts::{OVER_AT_ALL, PRESSURE_ALONE, PRESSURE_BEYOND, Segment};
+use crate::verdict::interval_totals::IntervalTotals;
+use crate::verdict::judgement::RestsOn;
+use crate::verdict::odds;
+use crate::words::percent;
+use record::{CgroupLimit, Doubt, IoGroup, LimitedIo, OpKind, Verdict};
+
+/// A limit that is reached outweighs whatever else is proven of the device below it.
+const LIMIT: f64 = 1e3 * PROOF;
+/// A rate within these shares of a limit has reached it.
+const AT_LIMIT: (f64, f64) = (0.93, 1.05);
+/// Share of the time over a provider's limit from which on that is what holds requests, and from which
+/// on nothing else matters.
+const OVER_MOST: f64 = 0.2;
+const OVER_NEARLY_ALWAYS: f64 = 0.5;
+
+/// What a rate is of a limit.
+fn of_limit(limit: &CgroupLimit, per_s: f64) -> f64 {
+    per_s / limit.limit_per_s.max(1) as f64
+}
+
+/// How far a share lies off one.
+fn off(share: f64) -> f64 {
+    libm::fabs(libm::log(share))
+}
+
+/// A control group's limit that is reached, by somebody who waits for more.
+pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some((limit, share)) = limit_reached(segment) else { return };
+    let Some(total) = rate(&segment.tally, limit.limited).map(|rate| of_limit(limit, rate)) else {
+        return;
+    };
+    let (beyond, beside) = (segment.pressure_beyond(), total > AT_LIMIT.1);
+    if beyond.is_some_and(|beyond| beyond <= PRESSURE_BEYOND)
+        && segment.constant.is_none()
+        && !beside
+    {
+        // Nobody waits longer than the device works: the load happens to be that large.
+        return;
+    }
+    let waited = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) || segment.waits_before();
+    let done = if beside && group_at(segment, limit).is_some() {
+        ", and that is what one of the programs does"
+    } else if beside {
+        ", and tasks wait for what the device does not do"
+    } else {
+        ", and that is what is done"
+    };
+    let (per_s, bytes) = (limit.limit_per_s as f64, limit.limited.is_bytes());
+    let allowed = ConstantRate { per_s, bytes }.text();
+    let (group, key) = (&limit.group, limit.limited.key());
+    let claim = format!("The control group {group:?} may do {allowed} ({key}){done}.");
+    let decided_by = "The group's own counters (io.stat), or its io.pressure.";
+    let beyond =
+        beyond.map(|beyond| ("waiting for I/O beyond the device's busy time", beyond, "share"));
+    let numbers: Vec<_> =
+        [("rate over the limit", share, "share")].into_iter().chain(beyond).collect();
+    found.push(
+        Explanation::weighed(Verdict::Capped, Doubt::NoMoreAsked, LIMIT, claim, decided_by)
+            .resting_on(RestsOn::Limit(limit.clone()))
+            .with(&numbers),
+    );
+    let users = segment.around.users.as_ref();
+    let told = users.is_some_and(|users| users.within(&limit.group, |_| 0.0).is_some());
+    let fine = facts.states.name_of_fine();
+    if beside && !told {
+        let because =
+            "Others do requests beside the group; how much of the rate is the group's is not told.";
+        found.push(Explanation::beside(fine, Doubt::OthersBesideGroup, LIMIT, because, decided_by));
+    }
+    if !waited {
+        let because = "The program may ask for no more than that by itself.";
+        let decided_by =
+            "Pressure stall information, or the tracer's waits before a request is started.";
+        found.push(Explanation::beside(fine, Doubt::NoMoreAsked, LIMIT, because, decided_by));
+    }
+}
+
+/// The limit on this device that is reached, by all of its requests or by one group's, with what is done of it.
+fn limit_reached<'a>(segment: &'a Segment<'_>) -> Option<(&'a CgroupLimit, f64)> {
+    let ours = |limit: &&CgroupLimit| {
+        segment.facts.is_none_or(|facts| facts.major_minor == limit.major_minor)
+    };
+    let limits = || segment.around.limits.iter().filter(ours);
+    let nearest =
+        |found: Vec<(_, f64)>| found.into_iter().min_by(|a, b| off(a.1).total_cmp(&off(b.1)));
+    let by_all = limits().filter_map(|limit| Some((limit, all_at(segment, limit)?)));
+    let by_group =
+        || nearest(limits().filter_map(|it| Some((it, group_at(segment, it)?))).collect());
+    nearest(by_all.collect())
+        .filter(|(_, share)| *share <= AT_LIMIT.1 || by_group().is_none())
+        .or_else(by_group)
+}
+
+/// What all requests are of a limit, where they have reached it.
+fn all_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
+    let beyond = segment.pressure_beyond();
+    let share = of_limit(limit, rate(&segment.tally, limit.limited)?);
+    if share < AT_LIMIT.0 && beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) {
+        // A machine that stalls now and then is at its limit between: half of the time counts.
+        let each = segment.series.iter().map(|one| rate(one, limit.limited));
+        let mut rates = each.collect::<Option<Vec<f64>>>()?;
+        rates.sort_by(f64::total_cmp);
+        let usual = of_limit(limit, *rates.get(rates.len() / 2)?);
+        return (AT_LIMIT.0..=AT_LIMIT.1).contains(&usual).then_some(usual);
+    }
+    // Where tasks wait most of the time for what the device does not do, others may do more
+    // beside a group that is at its limit.
+    let others = beyond.is_some_and(|beyond| beyond > PRESSURE_ALONE);
+    let most = if others { f64::INFINITY } else { AT_LIMIT.1 };
+    (AT_LIMIT.0..=most).contains(&share).then_some(share)
+}
+
+/// What a program or group does over a limit, where that is about the whole of it.
+fn group_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
+    let op = limit.limited.op();
+    let per_s = |group: &IoGroup| match limit.limited.is_bytes() {
+        true => group.op_bytes_per_s(op),
+        false => group.per_s(op),
+    };
+    let users = segment.around.users.as_ref()?;
+    let reached = |share: &f64| (AT_LIMIT.0..=AT_LIMIT.1).contains(share);
+    // What the kernel writes for a group later counts for the group's limit, and not as its.
+    let all_seen = op == OpKind::Read || !users.written_for_others();
+    let own = users.within(&limit.group, per_s).filter(|_| all_seen);
+    if let Some(own) = own.map(|own| of_limit(limit, own)) {
+        return Some(own).filter(reached);
+    }
+    let shares = users.groups.iter().map(|group| of_limit(limit, per_s(group)));
+    shares.filter(reached).min_by(|a, b| off(*a).total_cmp(&off(*b)))
+}
+
+/// What a limit counts, per second.
+fn rate(tally: &IntervalTotals, limited: LimitedIo) -> Option<f64> {
+    let op = tally.op(limited.op());
+    let sum = if limited.is_bytes() { op.bytes } else { op.requests };
+    sum.map(|sum| sum / tally.seconds.max(1e-9))
+}
+
+/// The volume's own log of how long more was asked for than its provider lets through.
+pub(super) fn provider(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let Some(over) = facts.segment.around.over_limit else { return };
+    let (what, share) = over.largest();
+    if share < OVER_AT_ALL {
+        return;
+    }
+    let decided_by = "The log second by second (record), beside the latency.";
+    if share < OVER_MOST {
+        let because = format!(
+            "By the volume's own log more was asked for than the provider lets through {} of the time \
+             ({what}): bursts wait for that.",
+            percent(share)
+        );
+        let weight = odds::of(Doubt::ProviderLog) * facts.states.all();
+        let doubt = Doubt::ProviderLog;
+        found.push(Explanation::weighed(Verdict::Capped, doubt, weight, because, decided_by));
+        return;
+    }
+    let claim = format!(
+        "More was asked for than the provider lets through {} of the time ({what}), by the volume's own \
+         log.",
+        percent(share)
+    );
+    let numbers = over.each().map(|(what, share)| (what, share, "share of the time over it"));
+    found.push(
+        Explanation::weighed(Verdict::Capped, Doubt::ProviderLog, LIMIT / 10.0, claim, decided_by)
+            .resting_on(RestsOn::VolumeLog)
+            .with(&numbers),
+    );
+    if share < OVER_NEARLY_ALWAYS {
+        let because =
+            "The rest of the time the limit was not reached, and requests may wait for the device.";
+        let decided_by = "The latency in the seconds in which the log counts nothing.";
+        let doubt = Doubt::LimitPartOfTime;
+        found.push(Explanation::beside(
+            Verdict::Overloaded,
+            doubt,
+            LIMIT / 10.0,
+            because,
+            decided_by,
+        ));
+    }
+}

@@ -1,0 +1,91 @@
+//! The table of hypotheses. Each file holds one, or a close family; a row that is left out changes no other.
+
+mod changes;
+mod constant_rate;
+mod counters;
+mod device;
+mod flushes;
+mod groups;
+mod hidden;
+mod light_load;
+mod limits;
+mod other_times;
+mod processors;
+mod scheduler;
+mod siblings;
+mod tags;
+mod tail;
+mod too_little;
+mod unlisted;
+mod waits_above;
+mod write_back;
+
+pub(super) use device::too_quick_for;
+pub(super) use groups::shares_text;
+pub(super) use unlisted::unlisted;
+
+use super::engine::{Explanation, Facts, Hypothesis};
+use record::LayerKind::{self, Below, Device, File, PageCache, Program, Queue, Scheduler, Volume};
+
+const fn row(
+    name: &'static str,
+    layer: LayerKind,
+    weigh: fn(&Facts<'_, '_>, &mut Vec<Explanation>),
+) -> Hypothesis {
+    Hypothesis { name, layer, weigh }
+}
+
+/// All of them. Of two that weigh the same the first wins.
+pub(super) static ROWS: [Hypothesis; 37] = [
+    row("a control group's limit is reached", Program, limits::control_group),
+    row("a provider's limit is reached, by the volume's own log", Below, limits::provider),
+    row("requests wait before any counter of the device", Queue, waits_above::before_the_counters),
+    row("too little was seen", Device, too_little::too_little),
+    row("the device is fine, slow or overloaded", Device, device::states),
+    row("a cache serves the requests", Device, device::quicker),
+    row("more requests were sequential", Device, device::more_sequential),
+    row("requests follow a rest", Device, light_load::after_a_rest),
+    row("processors wake up slowly", Program, light_load::slow_to_wake),
+    row("wake-ups hide a slow device", Device, light_load::wake_ups),
+    row("the scheduler holds requests", Scheduler, scheduler::holds),
+    row("the scheduler starves somebody", Scheduler, scheduler::starves),
+    row("the scheduler may hold requests", Scheduler, scheduler::may_hold),
+    row("all tags are in use", Queue, tags::all_in_use),
+    row("something holds requests while the device idles", Queue, waits_above::while_idle),
+    row("tasks wait for what the device does not do", Queue, waits_above::pressure),
+    row("a slow device is capped", Below, constant_rate::of_a_slow_device),
+    row("the rate is held above the device", Queue, constant_rate::of_a_fine_device),
+    row("a queued device is capped", Below, constant_rate::behind_a_queue),
+    row("one operation is capped or slow", Below, constant_rate::of_one_operation),
+    row("control groups share the device", Program, groups::shares),
+    row("the busy time is unknown", Device, counters::no_busy_time),
+    row("times hold those of discards", Device, counters::discards),
+    row("the host took processor time", Below, processors::steal),
+    row("the processors are full", Program, processors::full),
+    row("programs ask late and for much at once", Program, processors::late),
+    row("a few requests stand still", Device, tail::long),
+    row("a few requests may stand still", Device, tail::unseen),
+    row("the page cache writes back", PageCache, write_back::for_nobody),
+    row("a neighbour uses the device", Program, flushes::neighbour),
+    row("programs wait for flushes", PageCache, flushes::many),
+    row("files are compressed", File, flushes::compressed),
+    row("the profile is of other settings", Device, changes::settings),
+    row("the profile is of another device, or does not count", Device, changes::another_profile),
+    row("the profile knows no writes", Device, changes::writes_unknown),
+    row("another hour or a sibling tells", Volume, elsewhere),
+    row("what lies below is out of sight", Below, hidden_layers),
+];
+
+fn elsewhere(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    other_times::comes_and_goes(facts, found);
+    other_times::capped_inside(facts, found);
+    other_times::below_a_cap(facts, found);
+    siblings::slowest(facts, found);
+    siblings::waits(facts, found);
+}
+
+fn hidden_layers(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    hidden::unknown_device(facts, found);
+    hidden::below(facts, found);
+    hidden::capped_below(facts, found);
+}

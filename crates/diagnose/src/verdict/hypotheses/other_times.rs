@@ -1,0 +1,53 @@
+//! What other hours of the same device tell: a cap would have held at each of them, and a fault that comes and
+//! goes was there before.
+
+use crate::verdict::engine::{Explanation, Facts};
+use record::{Doubt, Verdict};
+
+/// Under the same load the device was slow at another time.
+pub(super) fn comes_and_goes(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let Some(verdict) = facts.elsewhere.slow_at_another_time else { return };
+    let because = "Under the same load the device was slow at another time: what makes it so may come and go.";
+    let decided_by = "The system's log and SMART of that time, and a longer observation.";
+    let not_slow = facts.states.all() - facts.states.slow();
+    found.push(Explanation::beside(verdict, Doubt::ComesAndGoes, not_slow, because, decided_by));
+}
+
+/// A rate pinned inside the device, which was as fast as its profile whenever less was asked of it.
+pub(super) fn capped_inside(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let Some(pin) = facts.elsewhere.fast_below else { return };
+    let claim = format!(
+        "The {} stays at {} however many requests wait, and below it the device is as fast as \
+         its profile says: a cap inside or below it.",
+        pin.what(),
+        pin.text()
+    );
+    let rival = (
+        "The device may be slower only where many requests wait.",
+        "The provider's limit for this volume, or a trial of our own at that depth.",
+    );
+    let (doubt, looks_like) = (Doubt::SlowWhenDeep, facts.states.harmed());
+    found.push(Explanation::instead(Verdict::Capped, doubt, looks_like, claim, rival).with(&[(
+        "pinned at",
+        pin.per_s,
+        pin.unit(),
+    )]));
+}
+
+/// Below a cap that another segment shows, requests wait no longer than it makes them.
+pub(super) fn below_a_cap(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let Some(pin) = facts.elsewhere.below_cap else { return };
+    let claim = format!(
+        "Requests wait as a cap of {} lets them through, and no longer: the device itself is as fast \
+         as its profile says.",
+        pin.text()
+    );
+    let rival =
+        ("The device may be slower at this load as well.", "A trial of our own at depth 1.");
+    let slow = facts.states.slow();
+    found.push(Explanation::instead(Verdict::Healthy, Doubt::SlowBelowCap, slow, claim, rival));
+    let because = "The cap costs time before it is reached.";
+    let (doubt, weight) = (Doubt::CapBelow, slow / crate::verdict::odds::of(Doubt::SlowBelowCap));
+    let decided_by = "The provider's limit for this volume.";
+    found.push(Explanation::beside(Verdict::Capped, doubt, weight, because, decided_by));
+}

@@ -1,0 +1,114 @@
+//! The I/O scheduler: requests that wait in it lie within the disk counters, so that only the tracer tells them
+//! from a slow device.
+
+use crate::verdict::engine::{Explanation, Facts};
+use crate::verdict::facts::{HARDLY_WAITS, HELD_TIMES, IN_SCHEDULER, NEAR_MAXIMUM, REQUESTS_MIN};
+use crate::verdict::judgement::RestsOn;
+use crate::verdict::starved;
+use crate::words::percent;
+use record::{Doubt, Verdict, format_nanos};
+
+/// What is seen of single requests outweighs the states, which hold their waits.
+const SEEN: f64 = 50.0;
+
+/// Most of a request's time passes before the device gets it, and the device has time left: the
+/// scheduler keeps it idle for somebody else, or serves others first.
+pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let (Some(scheduler), Some(traced), Some((look, latency))) =
+        (segment.scheduler(), segment.around.traced.as_ref(), segment.best_look())
+    else {
+        return;
+    };
+    let saturation = segment.tally.iops() / look.max_iops;
+    let device_fine = traced.device_ns < HARDLY_WAITS * look.unloaded_ns;
+    let held = traced.queue_ns >= HELD_TIMES * latency && saturation < NEAR_MAXIMUM;
+    if traced.requests < REQUESTS_MIN || !held || !device_fine {
+        return;
+    }
+    let claim = format!(
+        "Requests wait {} in the I/O scheduler ({scheduler}) and take {} at the device, where a \
+         lone one takes {}; the rate is {} of the largest. The scheduler holds them, not the \
+         device.",
+        format_nanos(traced.queue_ns),
+        format_nanos(traced.device_ns),
+        format_nanos(look.unloaded_ns),
+        percent(saturation)
+    );
+    let decided_by = "The same with the scheduler none, or shorter intervals.";
+    let doubt = Doubt::BurstsInScheduler;
+    found.push(
+        Explanation::weighed(Verdict::Capped, doubt, SEEN, claim, decided_by)
+            .resting_on(RestsOn::Scheduler)
+            .with(&[
+                (IN_SCHEDULER, traced.queue_ns, "ns"),
+                ("time at the device", traced.device_ns, "ns"),
+                ("rate over the largest of this mix", saturation, "share"),
+            ]),
+    );
+    let because = "They may come in bursts, which any scheduler has to queue.";
+    found.push(Explanation::beside(Verdict::Overloaded, doubt, SEEN, because, decided_by));
+}
+
+/// Requests that it keeps for long while it lets the others pass.
+pub(super) fn starves(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let Some((starved, scheduler)) = facts.segment.starved() else { return };
+    let claim = starved::sentence(&starved, scheduler);
+    let rival = (
+        "All others are served as the profile says.",
+        "The class and weight of the program that waits (ionice, io.bfq.weight).",
+    );
+    let fine = facts.states.fine();
+    found.push(
+        Explanation::instead(Verdict::Capped, Doubt::Starved, fine, claim.clone(), rival)
+            .resting_on(RestsOn::Scheduler),
+    );
+    let harmed = facts.states.harmed();
+    found.push(Explanation::beside(Verdict::Capped, Doubt::Starved, harmed, claim, rival.1));
+}
+
+/// A scheduler that serves by weight or class, or that the profile was made without: the wait in it looks like
+/// a slow or a full device.
+pub(super) fn may_hold(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some(scheduler) = segment.scheduler() else { return };
+    let was = segment.changed.iter().find(|changed| changed.what == model::SCHEDULER);
+    let was = was.and_then(|was| was.a.as_ref());
+    let harmed = facts.states.harmed();
+    if !segment.may_wait(|traced| traced.queue_ns) {
+        if let Some(was) = was {
+            let because = format!(
+                "The I/O scheduler is {scheduler} and was {was} when the profile was made: it passes \
+                 requests on by a thread, whose time is in these counters."
+            );
+            let decided_by = "The same with the scheduler of the profile.";
+            let (fine, doubt) = (facts.states.name_of_fine(), Doubt::SchedulerChanged);
+            found.push(Explanation::beside(fine, doubt, harmed, because, decided_by));
+        }
+        return;
+    }
+    let (doubt, because) = match was {
+        Some(was) => (
+            Doubt::SchedulerChanged,
+            format!(
+                "The I/O scheduler is {scheduler} and was {was} when the profile was made: \
+                 requests may wait in it for others, within these counters."
+            ),
+        ),
+        None if segment.scheduler_by_share().is_some() => (
+            Doubt::SchedulerByShare,
+            format!(
+                "The I/O scheduler {scheduler} serves by weight and class: requests of one \
+                 program may wait in it for those of another, within these counters."
+            ),
+        ),
+        None => return,
+    };
+    let decided_by = if segment.around.traced.is_some() {
+        "The same with the scheduler of the profile."
+    } else {
+        "The tracer's time before the issue to the device (as root), or the same with the \
+         scheduler of the profile."
+    };
+    found.push(Explanation::beside(Verdict::Capped, doubt, harmed, because, decided_by));
+}

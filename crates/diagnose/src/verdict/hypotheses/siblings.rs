@@ -1,0 +1,73 @@
+//! Members of a built device side by side: the one that the others wait for, and those that wait.
+
+use crate::verdict::elsewhere::Sibling;
+use crate::verdict::engine::{Explanation, Facts, PROOF};
+use crate::words::times;
+use record::{Doubt, Verdict, format_nanos};
+
+/// From here on no other place of the requests explains how much slower a member is.
+const CLEAR: f64 = 4.0;
+/// Siblings outweigh what a device of its class should do, and not a profile of this one.
+const SIBLINGS: f64 = 200.0;
+
+/// A member that takes far longer than its siblings.
+pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let Some(Sibling::Slowest(slowest)) = &facts.elsewhere.sibling else { return };
+    if !facts.segment.is_unprofiled() {
+        return;
+    }
+    let ratio = slowest.own_ns / slowest.sibling_ns;
+    let weight = SIBLINGS * if ratio < CLEAR { 1.0 } else { PROOF };
+    let decided_by =
+        "The tracer's share of sequential requests (as root), or a trial on each member.";
+    found.push(
+        Explanation::weighed(
+            Verdict::Slow,
+            Doubt::PlaceOnMember,
+            weight,
+            slowest.claim.clone(),
+            decided_by,
+        )
+        .with(&slowest.numbers()),
+    );
+    if ratio < CLEAR {
+        let because = format!(
+            "{} what its sibling takes can be due to where its requests lie.",
+            times(ratio)
+        );
+        let doubt = Doubt::PlaceOnMember;
+        found.push(Explanation::beside(Verdict::NotTheDisk, doubt, weight, because, decided_by));
+    }
+    super::hidden::below_of(facts, weight, found);
+    if let Some(pin) = facts.segment.pin() {
+        let because = format!(
+            "The {} is the same in every interval ({}), as behind a cap.",
+            pin.what(),
+            pin.text()
+        );
+        let decided_by = "A limit of the provider or of a control group at that rate, or a trial on this member \
+                          alone at another rate.";
+        let doubt = Doubt::ConstantRateSlow;
+        found.push(Explanation::beside(Verdict::Capped, doubt, weight, because, decided_by));
+    }
+}
+
+/// A member that did nothing wrong while another one is waited for.
+pub(super) fn waits(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let (Some(Sibling::Waits { own, built, wanted }), Some(latency)) =
+        (&facts.elsewhere.sibling, facts.segment.tally.latency_ns())
+    else {
+        return;
+    };
+    if !facts.segment.is_unprofiled() {
+        return;
+    }
+    let takes = format_nanos(latency);
+    let claim = format!("Requests take {takes} at {own}; {built} waits for {wanted}.");
+    let decided_by = "A profile of this member.";
+    let doubt = Doubt::MemberUnknown;
+    found.push(Explanation::weighed(Verdict::NotTheDisk, doubt, SIBLINGS, claim, decided_by));
+    let because =
+        format!("Without a profile it is unknown whether {takes} is what {own} should take.");
+    found.push(Explanation::beside(Verdict::Slow, doubt, SIBLINGS, because, decided_by));
+}

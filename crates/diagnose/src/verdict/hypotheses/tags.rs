@@ -1,0 +1,51 @@
+//! Programs that keep more outstanding than the device is given: its tags are all in use, and the rest waits
+//! above every counter. The device takes what so few at once should take, and is not what the programs wait for.
+
+use crate::verdict::engine::{Explanation, Facts};
+use crate::verdict::facts::NEVER_IDLE;
+use crate::verdict::judgement::RestsOn;
+use record::{Doubt, Verdict, format_count, format_nanos};
+
+/// A device that is given so many tags at least is not held by their number.
+const PLENTY: u64 = 32;
+/// The waiting requests are worth a word from this many times those at the device on.
+const WAITING_TIMES: f64 = 1.0;
+/// More tags pay where the rate with them is this many times that of now, by the profile.
+const PAYS: f64 = 1.2;
+
+pub(super) fn all_in_use(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some(tags) = segment.facts.and_then(|facts| facts.nr_requests) else { return };
+    let Some(present) = segment.full_tags().filter(|_| segment.never_empties()) else { return };
+    let at_device = segment.tally.concurrency().unwrap_or(0.0);
+    let by_program = segment.waiting_above();
+    let pays = facts.states.measure.as_ref().is_none_or(|measure| measure.saturation * PAYS < 1.0);
+    let Some(waiting) = by_program.filter(|waiting| *waiting >= WAITING_TIMES * at_device) else {
+        return;
+    };
+    if tags > PLENTY || !pays {
+        return;
+    }
+    let program_ns = segment.tally.iops().max(1e-9).recip() * (waiting + at_device) * 1e9;
+    let claim = format!(
+        "All {tags} tags of the device are in use (nr_requests), and {} more requests wait above it: a program \
+         waits {} for a request that the device does in {}.",
+        format_count(waiting),
+        format_nanos(program_ns),
+        format_nanos(segment.tally.latency_ns().unwrap_or(0.0))
+    );
+    let rival = (
+        "The device may do no more with more at once.",
+        "The rate with a larger nr_requests (echo 256 > /sys/block/.../queue/nr_requests).",
+    );
+    let looks_like = facts.states.all();
+    found.push(
+        Explanation::instead(Verdict::Capped, Doubt::FullTags, looks_like, claim, rival)
+            .resting_on(RestsOn::Tags(tags))
+            .with(&[
+                ("requests at the device", present, ""),
+                ("requests that wait above it", waiting, ""),
+                ("busy", segment.tally.utilization().unwrap_or(NEVER_IDLE), "share"),
+            ]),
+    );
+}

@@ -1,0 +1,65 @@
+//! A device that stands still for moments, which its mean hides.
+
+use crate::verdict::engine::{Explanation, Facts};
+use crate::verdict::judgement::RestsOn;
+use crate::verdict::tails::{MEANS_HIDE, sentence};
+use record::{Doubt, Verdict};
+
+/// Nobody timed single requests, or too few.
+pub(super) fn unseen(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    if facts.segment.tail_is_told() {
+        return;
+    }
+    let decided_by = "Live and as root, the tracer times each request.";
+    for hidden in [Verdict::Slow, Verdict::Capped] {
+        let (doubt, fine) = (Doubt::TailUnseen, facts.states.fine());
+        found.push(Explanation::beside(hidden, doubt, fine, MEANS_HIDE, decided_by));
+    }
+}
+
+/// Requests among them that take far longer than the profile's slowest.
+pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    const DECIDED_BY: &str = "The device's own log, or a trial of our own at this load, whose slowest requests lie side by side in \
+                              time.";
+    let Some(tail) = facts.segment.perhaps_long_tail() else { return };
+    let because = sentence(tail);
+    let fine = facts.states.fine();
+    let not_slow = facts.states.all() - facts.states.slow();
+    if !tail.is_alike() {
+        let because = format!("{because} The profile has too few requests to tell what is usual.");
+        let decided_by =
+            "A profile with longer trials (`check --budget`), or the device's own log.";
+        let doubt = Doubt::TailUnknown;
+        found.push(Explanation::beside(Verdict::Slow, doubt, not_slow, because, decided_by));
+    } else if facts.segment.known.constant {
+        let claim = format!(
+            "{because} The mean is as expected, and the program keeps its queue constant: the \
+             device stands still now and then."
+        );
+        let rival = (
+            "The mean latency is as expected; who asks for nothing more is served well.",
+            "What the program can bear.",
+        );
+        found.push(
+            Explanation::instead(Verdict::Slow, Doubt::MeanAsExpected, fine, claim, rival)
+                .resting_on(RestsOn::Tail),
+        );
+    } else {
+        let because = format!(
+            "{because} The device may stand still now and then; bursts of the program do the same."
+        );
+        let doubt = Doubt::Tail;
+        found.push(Explanation::beside(Verdict::Slow, doubt, not_slow, because, DECIDED_BY));
+    }
+    let of_credit =
+        "A limit with credit, which holds requests back when that is used up, makes such a tail.";
+    let decided_by = "A limit of the provider or of a control group; the tail at half of the rate.";
+    // Where the tail is the verdict, it weighs as much more than the fine device as that does here.
+    let looks_like = if tail.is_alike() && facts.segment.known.constant {
+        fine / crate::verdict::odds::of(Doubt::MeanAsExpected)
+    } else {
+        not_slow
+    };
+    let doubt = Doubt::TailByCredit;
+    found.push(Explanation::beside(Verdict::Capped, doubt, looks_like, of_credit, decided_by));
+}

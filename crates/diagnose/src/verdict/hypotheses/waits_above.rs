@@ -1,0 +1,99 @@
+//! What holds requests back above every counter of the device.
+
+use crate::verdict::engine::{Explanation, Facts, PROOF};
+use crate::verdict::facts::{PRESSURE_ALONE, PRESSURE_AT_ALL};
+use crate::verdict::idle_waits::IdleWaits;
+use crate::verdict::judgement::RestsOn;
+use crate::verdict::odds;
+use crate::words::percent;
+use record::{Doubt, Verdict, format_nanos};
+
+/// Waits before the counters start that full tags do not explain.
+pub(super) fn before_the_counters(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some(traced) = segment.around.traced.as_ref().filter(|_| segment.waits_before()) else {
+        return;
+    };
+    if segment.full_tags().is_some() {
+        return;
+    }
+    let by_share = segment.scheduler_by_share();
+    let holder = by_share.map_or("something above the device holds them".to_owned(), |name| {
+        format!(
+            "the I/O scheduler {name}, which lets each program have a part of the device's tags"
+        )
+    });
+    let claim = format!(
+        "Requests wait {} on average before the disk's counters start: {holder}.",
+        format_nanos(traced.held.1)
+    );
+    let weight = 10.0 * PROOF;
+    let decided_by = "The device's tags in use (nr_requests and queue/nr_hw_queues).";
+    let rests_on = if by_share.is_some() { RestsOn::Scheduler } else { RestsOn::Means };
+    found.push(
+        Explanation::weighed(Verdict::Capped, Doubt::FullTags, weight, claim, decided_by)
+            .resting_on(rests_on)
+            .with(&[
+                ("wait before the start", traced.held.1, "ns"),
+                ("requests that waited", traced.held.0, ""),
+            ]),
+    );
+    let because = "The device may have refused more requests at once than the counters show.";
+    let doubt = Doubt::FullTags;
+    found.push(Explanation::beside(Verdict::Overloaded, doubt, weight, because, decided_by));
+}
+
+/// Tasks that wait for I/O just when a device that is fine has less to do.
+pub(super) fn while_idle(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let waits = IdleWaits::of(segment.series, &segment.around.io_some_each);
+    let Some(IdleWaits { quiet, busy, beyond }) = waits.filter(|_| segment.known.busy) else {
+        return;
+    };
+    let claim = format!(
+        "Requests take what they should, and something above the device holds them back now and \
+         then: where it was busy {}, tasks waited for I/O {} of the time; where it was busy only \
+         {}, under the same kind of load, they waited {}.",
+        percent(busy.0),
+        percent(busy.1),
+        percent(quiet.0),
+        percent(quiet.1)
+    );
+    let rival = (
+        "The tasks may wait for another device or a network file system meanwhile.",
+        "The same devices watched together (`watch` without a name); limits of the control groups of \
+         the processes that wait.",
+    );
+    let fine = facts.states.fine();
+    found.push(
+        Explanation::instead(Verdict::Capped, Doubt::IdleWaits, fine, claim, rival)
+            .resting_on(RestsOn::IdleWaits(beyond)),
+    );
+}
+
+/// Tasks that wait for I/O longer than the device works.
+pub(super) fn pressure(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some(beyond) = segment.pressure_beyond().filter(|beyond| *beyond > PRESSURE_AT_ALL) else {
+        return;
+    };
+    // A device that is in use itself explains most of what tasks wait for.
+    let busy = facts.states.measure.as_ref().is_some_and(|measure| measure.saturation >= 0.5);
+    let odds =
+        odds::of(Doubt::IoPressure) * (beyond / PRESSURE_ALONE).min(if busy { 0.4 } else { 1.0 });
+    let because = format!(
+        "Tasks waited for I/O {} of the time, and this device was busy {}: a throttle above it, or another \
+         device or network file system.",
+        percent(segment.around.io_some.unwrap_or(0.0)),
+        percent(segment.tally.utilization().unwrap_or(0.0))
+    );
+    let weight = odds * (facts.states.all() - facts.states.slow());
+    let decided_by = "Limits of the control groups of the processes that wait.";
+    found.push(Explanation::weighed(
+        Verdict::Capped,
+        Doubt::IoPressure,
+        weight,
+        because,
+        decided_by,
+    ));
+}

@@ -1,0 +1,435 @@
+//! What the observation itself says of a device without a profile.
+//!
+//! Two numbers describe it well enough: what a lone request takes, and how many are served side by side. Both are
+//! weighed on a grid. Before anything is seen, the class of the device says what they may be ([`super::classes`]).
+//! What is seen then: latency against requests in progress, over all intervals with the same kind of requests,
+//! which separates what grows with the queue from what does not; the largest rate, which the device can do at
+//! least; and under work that comes by itself how often the device is empty, and how the number in progress
+//! scatters: both tell a queue from requests that are served side by side. Rejected: the latency against a
+//! threshold of the class, which calls every deep queue a slow disk.
+
+use super::alike::same_kind;
+use super::classes::{Class, published};
+use super::constant_rate::{ConstantRate, regularity};
+use super::expected::{Expectation, SufficientDepth, mixes_of};
+use super::facts::Segment;
+use super::interval_totals::IntervalTotals;
+use super::outstanding::{chance_of_busy, constant_depth, kept_up};
+use crate::words::{percent, times};
+use record::{DeviceFacts, Doubt, Estimate, NORMAL_95, Verdict, format_count, format_nanos};
+
+/// What is concluded without a profile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Posterior {
+    /// Probabilities that the device is slower than it should be; that requests wait far longer than they are
+    /// served, or the rate is nearly all that it can do; and that it has much to spare.
+    pub(crate) slow: f64,
+    pub(crate) overloaded: f64,
+    pub(crate) spare: f64,
+    /// Served side by side.
+    pub(crate) side: f64,
+    /// Requests in progress while it is busy.
+    pub(crate) depth: f64,
+    pub(crate) class: Class,
+    /// Intervals that lone requests were seen in.
+    pub(crate) lone_intervals: usize,
+}
+
+/// Before anything is measured: the share of devices that are slow, of those that somebody asks about without a
+/// profile; and by which factors.
+const SLOW_SHARE: f64 = 0.15;
+const SLOW_FACTORS: [f64; 8] = [1.3, 1.6, 2.0, 2.6, 3.4, 4.5, 6.0, 9.0];
+/// The grid: steps of the logarithm of the lone latency, and of the side in half doublings.
+const LONE_STEP: f64 = 0.1;
+const LONE_STEPS: i32 = 56;
+const SIDES: u32 = 17;
+/// What the form of the curve may be off.
+const FORM_SD: f64 = 0.15;
+/// Requests of lone intervals: at most this many in progress while busy.
+const LONE_DEPTH: f64 = 1.3;
+/// Overloaded as by a profile; the rate counts where requests meet at all.
+const WAITS_FROM: f64 = 3.0;
+const NEAR_MAXIMUM: f64 = 0.9;
+const MEET: f64 = 1.6;
+const MUCH_TO_SPARE: f64 = 0.2;
+/// A class of devices proves of none of them that it is slow.
+const SLOW_AT_MOST: f64 = 0.93;
+/// Odds of a queue that is too long over one that is not, before either was looked at.
+const HEALTHY_FIRST: f64 = 0.3;
+
+/// Requests in progress while busy.
+fn depth_of(tally: &IntervalTotals, busy: bool) -> Option<f64> {
+    let present = tally.concurrency()?;
+    let share = tally.utilization().filter(|share| busy && *share > 0.0).unwrap_or(1.0);
+    Some((present / share).max(1.0))
+}
+
+/// How much longer than a lone one a request takes with so many in progress.
+fn wait_of(depth: f64, side: f64) -> f64 {
+    (1.0 + (depth / side).powi(8)).powf(0.125)
+}
+
+/// Of M/M/c with `offered` requests served on average: the chance that it is empty, and how the number in
+/// progress scatters, variance over mean (e.g. Kleinrock 1975, section 3.5).
+fn empty_and_scatter(offered: f64, side: f64) -> Option<(f64, f64)> {
+    let servers = libm::round(side).max(1.0);
+    let load = offered / servers;
+    if load >= 0.999 {
+        return None;
+    }
+    let (mut term, mut sum) = (1.0, 1.0);
+    for busy in 1..servers as u32 {
+        term *= offered / f64::from(busy);
+        sum += term;
+    }
+    let waiting = term * offered / servers / (1.0 - load);
+    let empty = 1.0 / (sum + waiting);
+    Some((empty, 1.0 + waiting * empty / (1.0 - load)))
+}
+
+/// A likelihood that one odd figure does not decide.
+fn robust(log_off: f64, sd: f64, floor: f64) -> f64 {
+    libm::log(floor + libm::exp(-0.5 * (log_off / sd).powi(2)))
+}
+
+/// What was seen of a device in a segment.
+struct Seen {
+    rate: f64,
+    latency: f64,
+    depth: f64,
+    bytes: f64,
+    /// Latency at other depths, under requests of the same kind.
+    elsewhere: Vec<(f64, f64)>,
+    lone_intervals: usize,
+    largest_rate: f64,
+    /// -ln of the share of time without requests, where that says something.
+    empty: Option<f64>,
+    /// Variance over mean of the number in progress, and how sure that is.
+    scatter: Option<(f64, f64)>,
+}
+
+impl Seen {
+    fn of(
+        series: &[IntervalTotals],
+        whole: &[IntervalTotals],
+        busy: bool,
+        closed: bool,
+    ) -> Option<Self> {
+        let total = IntervalTotals::sum(series);
+        let same: Vec<&IntervalTotals> =
+            whole.iter().filter(|one| one.all.count() >= 5.0 && same_kind(one, &total)).collect();
+        let depth = depth_of(&total, busy)?;
+        let mut bins: std::collections::BTreeMap<i64, Vec<&IntervalTotals>> = Default::default();
+        for one in &same {
+            if let Some(depth) = depth_of(one, busy) {
+                bins.entry(libm::round(2.0 * libm::log2(depth)) as i64).or_default().push(one);
+            }
+        }
+        let own_bin = libm::round(2.0 * libm::log2(depth)) as i64;
+        let others = bins.iter().filter(|(bin, ones)| **bin != own_bin && ones.len() >= 2);
+        let elsewhere = others.filter_map(|(_, ones)| {
+            let sum = IntervalTotals::sum(ones.iter().copied());
+            Some((depth_of(&sum, busy)?, sum.latency_ns()?))
+        });
+        let elsewhere: Vec<(f64, f64)> = elsewhere.collect();
+        let lone =
+            |one: &&&IntervalTotals| depth_of(one, busy).is_some_and(|depth| depth <= LONE_DEPTH);
+        let mut rates: Vec<f64> = same.iter().map(|one| one.iops()).collect();
+        rates.sort_by(f64::total_cmp);
+        let open = !closed;
+        let used = total.utilization().filter(|used| busy && open && (0.02..0.97).contains(used));
+        Some(Self {
+            rate: total.iops(),
+            latency: total.latency_ns().filter(|ns| *ns > 0.0)?,
+            depth,
+            bytes: total.all.request_bytes().unwrap_or(4096.0),
+            lone_intervals: same.iter().filter(lone).count(),
+            largest_rate: rates.get(rates.len() * 9 / 10).copied().unwrap_or(0.0).max(total.iops()),
+            elsewhere,
+            empty: used.map(|used| -libm::log1p(-used)),
+            scatter: scatter(series, &total, open),
+        })
+    }
+}
+
+/// Variance over mean of the number in progress of work that comes by itself: at moments, or by how its means
+/// over intervals move.
+fn scatter(series: &[IntervalTotals], total: &IntervalTotals, open: bool) -> Option<(f64, f64)> {
+    if !open || total.concurrency()? < 1.0 {
+        return None;
+    }
+    let moments: Vec<f64> = series.iter().filter_map(|one| one.in_flight).collect();
+    if moments.len() >= 15 {
+        let mean = stats::mean(&moments);
+        let squares: f64 = moments.iter().map(|one| (one - mean).powi(2)).sum();
+        let over = squares / (moments.len() - 1) as f64 / mean.max(1e-9);
+        return (over > 0.05).then_some((over, 0.4));
+    }
+    let share = chance_of_busy(series)?;
+    (share > 0.3).then_some((share.max(0.8), 0.6))
+}
+
+/// What is expected of a segment without a profile, from the device's whole series.
+///
+/// # Errors
+/// Why nothing is expected.
+pub(crate) fn expectation(
+    series: &[IntervalTotals],
+    whole: &[IntervalTotals],
+    facts: Option<&DeviceFacts>,
+    (busy, closed): (bool, bool),
+) -> Result<Expectation, String> {
+    let closed = closed || constant_depth(series);
+    let seen = Seen::of(series, whole, busy, closed).ok_or("the source tells no latencies")?;
+    let mostly_writes = IntervalTotals::sum(series).read_share().is_some_and(|reads| reads < 0.5);
+    let class = if mostly_writes { Class::of(facts).for_writes() } else { Class::of(facts) };
+    let mut grid: Vec<(f64, f64, f64)> = Vec::new();
+    for step in 0..LONE_STEPS {
+        let lone = seen.latency * libm::exp(0.25 - LONE_STEP * f64::from(step));
+        for half in 0..SIDES {
+            let side = libm::exp2(f64::from(half) / 2.0);
+            grid.push((lone, side, log_weight(&seen, &class, lone, side)));
+        }
+    }
+    let most = grid.iter().map(|one| one.2).fold(f64::NEG_INFINITY, f64::max);
+    grid.iter_mut().for_each(|one| one.2 = libm::exp(one.2 - most));
+    let all: f64 = grid.iter().map(|one| one.2).sum();
+    let mean = |of: &dyn Fn(f64, f64) -> f64| {
+        grid.iter().map(|&(lone, side, weight)| weight * of(lone, side)).sum::<f64>() / all
+    };
+    let log_lone = mean(&|lone, _| libm::log(lone));
+    let spread = mean(&|lone, _| (libm::log(lone) - log_lone).powi(2)).sqrt().max(0.05);
+    let overloaded = |lone: f64, side: f64| {
+        let waits = seen.latency / lone >= WAITS_FROM;
+        let full = seen.rate * lone / 1e9 / side >= NEAR_MAXIMUM && seen.depth >= MEET;
+        if waits || full { 1.0 } else { 0.0 }
+    };
+    let spare = |lone: f64, side: f64| {
+        if seen.rate * lone / 1e9 / side < MUCH_TO_SPARE { 1.0 } else { 0.0 }
+    };
+    let posterior = Posterior {
+        slow: mean(&|lone, _| slow_share(&class, lone, seen.bytes)).min(SLOW_AT_MOST),
+        overloaded: doubted(mean(&overloaded)),
+        // How much is to spare is not told apart finer than that.
+        spare: if mean(&spare) >= 0.5 { 0.999 } else { 0.001 },
+        side: libm::exp(mean(&|_, side| libm::log(side))),
+        depth: seen.depth,
+        class,
+        lone_intervals: seen.lone_intervals,
+    };
+    let unloaded_ns = libm::exp(log_lone);
+    let value = unloaded_ns * wait_of(seen.depth, posterior.side);
+    let half = NORMAL_95 * spread;
+    let at_concurrency = Estimate {
+        value,
+        low: value * libm::exp(-half),
+        high: value * libm::exp(half),
+        se: value * spread,
+        n: 1,
+    };
+    let max_iops =
+        libm::exp(mean(&|lone, side| libm::log(side * 1e9 / lone))).max(seen.largest_rate);
+    let mix =
+        mixes_of(&IntervalTotals::sum(series)).ok_or("the sizes of the requests are not known")?;
+    Ok(Expectation::by_observation(mix, (unloaded_ns, at_concurrency), max_iops, posterior))
+}
+
+/// A queue that only a class speaks for is called one with reserve: most loads that somebody looks at are healthy.
+fn doubted(share: f64) -> f64 {
+    let odds = HEALTHY_FIRST * share / (1.0 - share).max(1e-9);
+    (odds / (1.0 + odds)).clamp(0.001, 0.999)
+}
+
+fn log_weight(seen: &Seen, class: &Class, lone: f64, side: f64) -> f64 {
+    let fit = |depth: f64, latency: f64, sd: f64| {
+        -0.5 * (libm::log(latency / (lone * wait_of(depth, side))) / sd).powi(2)
+    };
+    let mut log = libm::log(density(class, lone, seen.bytes)) + class.log_density_of_side(side);
+    log += fit(seen.depth, seen.latency, FORM_SD);
+    for (depth, latency) in &seen.elsewhere {
+        log += fit(*depth, *latency, 2.0 * FORM_SD);
+    }
+    // It can do at least what it was seen to do.
+    let beyond = libm::log(seen.largest_rate.max(1e-9) * lone / 1e9 / side) - 0.1;
+    if beyond > 0.0 {
+        log -= 0.5 * (beyond / 0.1).powi(2);
+    }
+    if let Some((empty, over)) = empty_and_scatter(seen.rate * lone / 1e9, side) {
+        log += seen.empty.map_or(0.0, |seen| robust(libm::log(seen / -libm::log(empty)), 0.2, 0.1));
+        let off = |(seen, sd): (f64, f64)| robust(libm::log(seen / over), sd, 0.1);
+        log += seen.scatter.map_or(0.0, off);
+    } else if seen.empty.is_some() {
+        log += libm::log(0.1);
+    }
+    log
+}
+
+/// Density of a lone latency over devices that are as they should be and those that are slow.
+fn density(class: &Class, lone: f64, bytes: f64) -> f64 {
+    let (fine, slow) = parts(class, lone, bytes);
+    (fine + slow).max(1e-30)
+}
+
+fn parts(class: &Class, lone: f64, bytes: f64) -> (f64, f64) {
+    let of = |lone: f64| libm::exp(class.log_density(lone, bytes));
+    let slow: f64 = SLOW_FACTORS.iter().map(|factor| of(lone / factor)).sum();
+    ((1.0 - SLOW_SHARE) * of(lone), SLOW_SHARE * slow / SLOW_FACTORS.len() as f64)
+}
+
+fn slow_share(class: &Class, lone: f64, bytes: f64) -> f64 {
+    let (fine, slow) = parts(class, lone, bytes);
+    if fine + slow > 0.0 { slow / (fine + slow) } else { 1.0 }
+}
+
+impl Posterior {
+    /// How many outstanding are enough, of at most so many.
+    pub(crate) fn enough(&self, at_most: f64) -> Option<SufficientDepth> {
+        let depth = libm::round(self.side).clamp(1.0, at_most);
+        Some(SufficientDepth { depth, rate_share: 0.9, growth: 0.0 })
+    }
+
+    /// That the queue is short.
+    pub(crate) fn hardly_waits(&self, segment: &Segment<'_>) -> String {
+        format!(
+            "{} requests are in progress while the device is busy, and take {}: they hardly wait for each other.",
+            whole(self.depth),
+            format_nanos(segment.tally.latency_ns().unwrap_or(0.0))
+        )
+    }
+
+    /// What is expected, and by what.
+    pub(crate) fn says(&self, segment: &Segment<'_>) -> String {
+        let seen = match self.lone_intervals {
+            0 => "no lone request was seen".to_owned(),
+            some => {
+                format!("lone requests were seen in {}", record::counted(some as f64, "interval"))
+            }
+        };
+        format!(
+            "The observation itself ({seen}) and what {} does: {} for a lone request ({}).",
+            self.class.name,
+            self.range(bytes_of(segment)),
+            self.class.source
+        )
+    }
+
+    fn range(&self, bytes: f64) -> String {
+        let lone = self.class.lone_ns(bytes);
+        format!(
+            "{} to {}",
+            format_nanos(lone * libm::exp(-self.class.below)),
+            format_nanos(lone * libm::exp(self.class.above))
+        )
+    }
+}
+
+/// A number in progress, without digits that say nothing.
+fn whole(depth: f64) -> String {
+    if depth >= 9.5 { format!("{depth:.0}") } else { format_count(depth) }
+}
+
+fn bytes_of(segment: &Segment<'_>) -> f64 {
+    segment.tally.all.request_bytes().unwrap_or(4096.0)
+}
+
+/// A state of the device in a sentence.
+pub(crate) fn claim(
+    verdict: Verdict,
+    segment: &Segment<'_>,
+    look: &Expectation,
+    posterior: &Posterior,
+) -> String {
+    let latency = segment.tally.latency_ns().unwrap_or(0.0);
+    let (takes, depth) = (format_nanos(latency), whole(posterior.depth));
+    let (name, range) = (posterior.class.name, posterior.range(bytes_of(segment)));
+    let queue = percent((1.0 - look.unloaded_ns / latency.max(1.0)).clamp(0.0, 1.0));
+    let rate = record::format_iops(segment.tally.iops());
+    match verdict {
+        Verdict::Overloaded => format!(
+            "{depth} requests are outstanding while the device is busy, and it completes {rate}: each takes {takes} \
+             (Little's law), about {queue} of it in the queue. A lone request takes {range} on {name}."
+        ),
+        Verdict::SlowAndOverloaded => format!(
+            "{depth} requests are outstanding while the device is busy and take {takes}; a lone one would take about \
+             {}, where {range} is usual of {name}.",
+            format_nanos(look.unloaded_ns)
+        ),
+        Verdict::Slow => format!(
+            "Requests take {takes} with {depth} outstanding while the device is busy; a lone one takes {range} on \
+             {name}."
+        ),
+        Verdict::NotTheDisk => format!(
+            "Requests take {takes}, no longer than is usual of {name} ({range} for a lone one), and hardly wait for each other: \
+             {depth} outstanding while the device is busy, at {rate}."
+        ),
+        _ => format!(
+            "Requests take {takes} with {depth} outstanding while the device is busy; {range} for a lone one is usual \
+             of {name}, and the queue is short."
+        ),
+    }
+}
+
+/// Why a state is possible beside the likeliest one.
+pub(crate) fn alternative(
+    verdict: Verdict,
+    likeliest: Verdict,
+    look: &Expectation,
+    posterior: &Posterior,
+) -> (Doubt, String, &'static str) {
+    let name = posterior.class.name;
+    if verdict.is_slow() != likeliest.is_slow() {
+        let because = format!(
+            "Without a profile of this device it is unknown whether its lone requests should take {}: of {name} only \
+             the usual range is known.",
+            format_nanos(look.unloaded_ns)
+        );
+        let decided_by =
+            "`halfpower check` on it while it is quiet, and the same observation again.";
+        return (Doubt::NoProfile, because, decided_by);
+    }
+    let because = format!(
+        "Whether {} requests at once wait for each other on {name} depends on how many it serves side by side.",
+        whole(posterior.depth)
+    );
+    (
+        Doubt::SideUnknown,
+        because,
+        "`halfpower check`, or the latency with half as many outstanding.",
+    )
+}
+
+/// A cap inside or below a device without a profile.
+pub(crate) struct Cap {
+    pub(crate) odds: f64,
+    pub(crate) because: String,
+}
+
+/// How well a cap explains a constant rate behind a queue that never empties, over the device's own limit.
+pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate) -> Option<Cap> {
+    let posterior = look.own?;
+    // What a program sends at its own pace keeps no queue full; what waits for a limiter does.
+    let kept = kept_up(segment.series) || segment.deep.is_some_and(|deep| deep.is_kept());
+    if posterior.depth < MEET || !kept {
+        return None;
+    }
+    let figure = published(pin.per_s, pin.bytes).filter(|_| posterior.class.may_be_capped);
+    let even = regularity(segment.series, pin.bytes)?;
+    let of_class = match (posterior.class.may_be_capped, posterior.class.is_unknown()) {
+        (true, false) => 1.0,
+        (_, true) => 0.3,
+        (false, false) => 0.08,
+    };
+    let (odds, because) = match figure {
+        Some(what) => (12.0, format!("that is the limit of {what}")),
+        None if even <= 0.15 => (
+            5.0,
+            format!(
+                "as a limiter lets requests through, and evener than a disk completes them ({} what chance makes of \
+                 it)",
+                times(even)
+            ),
+        ),
+        None => (0.3, "a cap of the provider does that, and so may the device itself".to_owned()),
+    };
+    Some(Cap { odds: odds * of_class, because })
+}
