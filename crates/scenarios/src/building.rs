@@ -3,6 +3,7 @@
 use crate::case::{Case, Disk, Expect, Kind, Load};
 use crate::devices::Device;
 use crate::dice::Dice;
+use crate::sources::Source;
 use record::Strategy::{self, CachedDisks, DiskArray, FasterDisks, MoreDisks, Restore, Scheduler};
 use record::Verdict::{self, Healthy, NotTheDisk, Slow};
 use record::{Arrival, Bytes, EngineName, Workload};
@@ -81,6 +82,7 @@ pub(crate) fn one(
         traced: dice.flip(),
         bare: false,
         limits_unseen: false,
+        source: Source::Live,
         expects: vec![expect(0, 0, seconds, verdicts)],
         advice: advice.to_vec(),
         may_be_silent: false,
@@ -100,7 +102,14 @@ pub(crate) fn well(
 }
 
 pub(crate) fn expect(disk: usize, from_s: u64, to_s: u64, verdicts: &[Verdict]) -> Expect {
-    Expect { disk, from_s, to_s, verdicts: verdicts.to_vec(), undecided: Vec::new() }
+    Expect {
+        disk,
+        from_s,
+        to_s,
+        verdicts: verdicts.to_vec(),
+        undecided: Vec::new(),
+        hidden: Vec::new(),
+    }
 }
 
 /// Verdicts on a rate that a fine device bears.

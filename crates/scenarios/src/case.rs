@@ -2,6 +2,7 @@
 
 use crate::devices::Device;
 use crate::scenario::{Array, GroupLimit};
+use crate::sources::Source;
 use record::{DeviceFacts, NoteCode, Strategy, Verdict};
 use workload::Spec;
 
@@ -71,6 +72,9 @@ pub enum Kind {
     /// A program that asks for just what its limit lets through. Opposite: one that asks for more, and
     /// whose waits no pressure counts.
     JustAllowed,
+    /// A healthy device under a program that asks for less than it can do: at equal distances, by chance, or one
+    /// at a time with rests. Opposite: one that asks for more than it can do.
+    Paced,
 }
 
 /// A load, before it is built.
@@ -132,6 +136,9 @@ pub struct Expect {
     /// Verdicts that are right where one of the right ones is named as their alternative, with the
     /// confidence "possible": the evidence does not decide.
     pub undecided: Vec<Verdict>,
+    /// Verdicts that are right where one of the right ones is named beside them, called likely at most: no
+    /// figure of the case shows the truth.
+    pub hidden: Vec<Verdict>,
 }
 
 /// A case with its truth.
@@ -155,6 +162,8 @@ pub struct Case {
     pub bare: bool,
     /// Whether the limits of control groups are out of sight.
     pub limits_unseen: bool,
+    /// What tells of it.
+    pub source: Source,
     /// Right verdicts.
     pub expects: Vec<Expect>,
     /// Right first advice; empty where none has to be given.

@@ -4,7 +4,7 @@
 //! plain run of random reads of 4 KiB gave; loads are chosen as shares of these. There are few
 //! devices and many cases, so that each profile serves many of them.
 
-use record::Nanos;
+use record::{DeviceFacts, Nanos};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -129,6 +129,30 @@ impl Device {
             text.push_str(&format!(",rate={rate_mb}MB/s"));
         }
         text
+    }
+
+    /// What a machine would say of the real device that this one stands for: a rotating disk, a flash drive, or a
+    /// volume in a virtual machine.
+    pub(crate) fn facts(&self) -> DeviceFacts {
+        let rotating = self.largest_per_s < 1_200.0 && self.side <= 5;
+        let flash = matches!(self.made_of, MadeOf::Known { .. }) && !rotating;
+        let word = |text: &str| Some(text.to_owned());
+        let (driver, link) = match (rotating, flash) {
+            (true, _) => (word("sd"), word("sas")),
+            (_, true) => (word("sd"), word("sata")),
+            _ => (word("virtio_blk"), word("virtio")),
+        };
+        DeviceFacts {
+            disk: "sdx".to_owned(),
+            major_minor: "0:0".to_owned(),
+            rotational: Some(rotating),
+            rotational_trusted: rotating || flash,
+            virtual_disk: !(rotating || flash),
+            scheduler: word("none"),
+            driver,
+            link,
+            ..DeviceFacts::default()
+        }
     }
 
     /// The largest rate of a queue at a size.

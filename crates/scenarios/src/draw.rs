@@ -35,7 +35,7 @@ const ASIDE: [Strategy; 4] = [ShallowerQueue, MoveNeighbour, Scheduler, DirectIo
 type Draw = fn(&mut Dice, bool) -> Case;
 
 /// The kinds by name on the command line.
-const KINDS: [(Kind, &str, Draw); 29] = [
+const KINDS: [(Kind, &str, Draw); 30] = [
     (Kind::Healthy, "healthy", healthy),
     (Kind::Slower, "slower", slower),
     (Kind::OneWriter, "one-writer", one_writer),
@@ -65,6 +65,7 @@ const KINDS: [(Kind, &str, Draw); 29] = [
     (Kind::Hosted, "hosted", unclear::hosted),
     (Kind::UnseenLimit, "unseen-limit", unclear::unseen_limit),
     (Kind::JustAllowed, "just-allowed", unclear::just_allowed),
+    (Kind::Paced, "paced", paced),
 ];
 
 impl Kind {
@@ -112,6 +113,35 @@ fn healthy(dice: &mut Dice, opposite: bool) -> Case {
         (case.disks[0].loads[0].to_s, case.expects[0].to_s) = (end, end);
     }
     case
+}
+
+/// A program that asks for a share of what the device can do, and waits for nobody.
+fn paced(dice: &mut Dice, opposite: bool) -> Case {
+    let device = dice.pick(&ALL);
+    let share = dice.between(0.01, 0.6);
+    if opposite {
+        let device = dice.pick(&QUEUES);
+        let rate = dice.between(1.1, 1.5) * device.largest_per_s;
+        let percent = reads(dice, device);
+        let mut program = open(device, "program", rate, percent);
+        program.spec.asked.iodepth = (device.side * 8).max(24);
+        let advice = [room(percent), vec![ShallowerQueue]].concat();
+        return well(dice, device, vec![program], &[Overloaded], &advice);
+    }
+    let rate = (share * device.ease_per_s()).max(3.0);
+    let percent = reads(dice, device);
+    let mut program = open(device, "program", rate, percent);
+    match dice.whole(0, 2) {
+        0 => {}
+        1 => program.spec.arrival = Some(record::Arrival::Constant),
+        _ => {
+            // One at a time, with a rest between.
+            program = closed(device, "program", 1, percent);
+            let think = (1.0 / share.min(0.9) - 1.0).max(0.1);
+            program.spec.asked.think_ns = Nanos((think * 1e9 / device.lone_per_s) as u64);
+        }
+    }
+    well(dice, device, vec![program], &FINE, &[])
 }
 
 fn slower(dice: &mut Dice, opposite: bool) -> Case {
@@ -494,7 +524,8 @@ fn no_profile(dice: &mut Dice, opposite: bool) -> Case {
     } else {
         case.disks[0].profiled = false;
     }
-    case.expects[0].verdicts = vec![NotEnoughEvidence];
+    case.disks[0].facts = Some(Box::new([device.facts(), device.facts()]));
+    case.expects[0].verdicts = FINE.to_vec();
     case
 }
 

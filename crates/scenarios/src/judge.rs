@@ -145,7 +145,10 @@ fn is_right(expect: &Expect, episode: &Episode) -> bool {
     let undecided = expect.undecided.contains(&episode.verdict)
         && episode.confidence == Confidence::Possible
         && names_a_right_one(expect, episode);
-    undecided || expect.verdicts.contains(&episode.verdict)
+    let hidden = expect.hidden.contains(&episode.verdict)
+        && matches!(episode.confidence, Confidence::Likely | Confidence::Possible)
+        && names_a_right_one(expect, episode);
+    undecided || hidden || expect.verdicts.contains(&episode.verdict)
 }
 
 fn leaves_truth_unnamed(expect: &Expect, episode: &Episode) -> bool {

@@ -27,8 +27,10 @@ mod load_words;
 mod profiles;
 mod scenario;
 mod scores;
+mod sources;
 mod stage;
 mod unclear;
+mod unprofiled;
 mod whatif;
 mod worth;
 
@@ -46,7 +48,9 @@ pub use load_words::LoadWords;
 pub use profiles::Profiles;
 pub use scenario::{Array, GroupLimit, Scenario, ScenarioLoad, observe};
 pub use scores::{Drawn, Scores, on_all_processors, run};
+pub use sources::Source;
 pub use stage::{Staged, stage};
+pub use unprofiled::{without_profile, without_profile_by};
 pub use whatif::Simulation;
 pub use worth::{EvidenceKind, worth, worth_text};
 

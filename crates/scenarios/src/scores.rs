@@ -2,7 +2,7 @@
 
 use crate::ScenarioError;
 use crate::carry_out::{Outcome, carry_out};
-use crate::case::{Case, Kind};
+use crate::case::{Case, Expect, Kind};
 use crate::judge::{Called, Score, judge};
 use crate::profiles::Profiles;
 use crate::stage::{name, staged};
@@ -119,6 +119,9 @@ pub struct Scores {
     pub inside: usize,
     /// Draws with an expected note, and those in which it was there.
     pub expected_notes: (usize, usize),
+    /// Draws in which nothing is wrong, those of them with another verdict than that, and of these those whose
+    /// verdict is called more than possible.
+    pub alarms: [usize; 3],
     /// How sure each verdict was.
     pub called: Vec<Called>,
     verdicts: BTreeMap<Verdict, usize>,
@@ -152,6 +155,17 @@ impl Scores {
         self.with_evidence += usize::from(!unknown);
         self.carried_out += usize::from(outcome.is_some());
         self.inside += usize::from(outcome.as_ref().is_some_and(|outcome| outcome.inside));
+        let fine = |expect: &Expect| expect.verdicts.iter().all(|verdict| verdict.is_fine());
+        if case.expects.iter().all(fine) {
+            let alarm = score
+                .verdict
+                .is_some_and(|verdict| !verdict.is_fine() && verdict != Verdict::NotEnoughEvidence);
+            let sure =
+                score.called.first().is_some_and(|one| one.confidence != Confidence::Possible);
+            self.alarms[0] += 1;
+            self.alarms[1] += usize::from(alarm);
+            self.alarms[2] += usize::from(alarm && sure);
+        }
         self.expected_notes.0 += usize::from(expected);
         self.expected_notes.1 += usize::from(expected && score.expected_note_named);
         self.called.extend(score.called.iter().cloned());
@@ -226,6 +240,8 @@ impl Scores {
             ("not enough evidence, though there is", self.gave_up, self.with_evidence, "10"),
             ("advice that came within its interval", self.inside, self.carried_out, "90"),
             ("expected notes that were there", noted, notes, ""),
+            ("false alarms where nothing is wrong", self.alarms[1], self.alarms[0], "2"),
+            ("false alarms called more than possible", self.alarms[2], self.alarms[0], "0"),
             ("right of the verdicts called certain", certain.0, certain.1, "99.5"),
             ("right of the verdicts called almost certain", almost.0, almost.1, ""),
             ("right of the verdicts called likely", likely.0, likely.1, "85 to 95"),

@@ -78,6 +78,7 @@ pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged, Scenari
     if case.limits_unseen {
         observation.contexts.iter_mut().for_each(|context| context.cgroup_limits.clear());
     }
+    case.source.tells(&mut observation);
     Ok(Staged { observation, profiles: fitting })
 }
 

@@ -189,10 +189,15 @@ pub(crate) fn unseen_limit(dice: &mut Dice, opposite: bool) -> Case {
     let is_fine = fine(device, rate);
     let mut case = well(dice, device, vec![program], is_fine, &[RaiseCap]);
     (case.bare, case.limits_unseen, case.may_be_silent) = (bare, true, true);
-    match capped {
+    let mut case = match capped {
         true => undecided(case, &[Capped], &FINE),
         false => undecided(case, is_fine, &[Capped]),
+    };
+    if capped && (bare || uncounted) {
+        // Nobody is seen to wait.
+        case.expects[0].hidden = FINE.to_vec();
     }
+    case
 }
 
 pub(crate) fn just_allowed(dice: &mut Dice, opposite: bool) -> Case {

@@ -8,14 +8,15 @@ use crate::judge::Tally;
 use crate::{arguments::Arguments, diagnosis_eval_real};
 use anyhow::{Context, Result};
 use scenarios::{
-    Case, Drawn, Kind, Load, Profiles, Scores, draw, draw_of, stage, worth, worth_text,
+    Case, Drawn, Kind, Load, Profiles, Scores, draw, draw_of, stage, without_profile, worth,
+    worth_text,
 };
 use serde_json::json;
 
 /// Draws, unless told otherwise.
 const DRAWS: u64 = 500;
 
-pub(crate) const SWITCHES: [&str; 4] = ["--json", "--real", "--on-disk", "--worth"];
+pub(crate) const SWITCHES: [&str; 5] = ["--json", "--real", "--on-disk", "--worth", "--unprofiled"];
 pub(crate) const VALUES: [&str; 5] = ["--draws", "--first", "--kind", "--seed", "--binary"];
 
 /// Draws, judges and prints; whether the goals are reached.
@@ -28,7 +29,11 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         Kind::named(&name).with_context(|| format!("no kind {name:?}; known are {}", known()))
     };
     let kind = flags.value("--kind")?.map(named).transpose()?;
-    let case = |seed| kind.map_or_else(|| draw(seed), |kind| draw_of(kind, seed));
+    let unprofiled = flags.has("--unprofiled");
+    let case = |seed| {
+        let case = kind.map_or_else(|| draw(seed), |kind| draw_of(kind, seed));
+        if unprofiled { without_profile(case) } else { case }
+    };
     let mut profiles = Profiles::default();
     if let Some(seed) = flags.value("--seed")? {
         return show(&case(seed), flags.has("--json"), &mut profiles);
@@ -58,9 +63,26 @@ fn print(drawn: &[Drawn]) -> Scores {
     scores
 }
 
-/// Draws of all kinds by turns, printed and counted.
-pub(crate) fn tally(draws: u64, first: u64) -> Result<Tally> {
-    let cases: Vec<Case> = (first..first + draws).map(draw).collect();
+/// Which simulated cases a part of the ward draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// All kinds by turns, with a profile of when the device was well.
+    Profiled,
+    /// The same without one, live or from a recording.
+    Unprofiled,
+    /// Programs that ask for less than the device can do, every other one without a profile.
+    Paced,
+}
+
+/// Draws of a part, printed and counted.
+pub(crate) fn tally(part: Part, draws: u64, first: u64) -> Result<Tally> {
+    let case = |seed: u64| match part {
+        Part::Profiled => draw(seed),
+        Part::Unprofiled => without_profile(draw(seed)),
+        Part::Paced if seed % 2 == 0 => draw_of(Kind::Paced, seed),
+        Part::Paced => without_profile(draw_of(Kind::Paced, seed)),
+    };
+    let cases: Vec<Case> = (first..first + draws).map(case).collect();
     let drawn = scenarios::run(&cases, &mut Profiles::default())?;
     let scores = print(&drawn);
     Ok(Tally {

@@ -1,6 +1,7 @@
 //! The whole ward in one command: drawn and simulated cases, real devices of this machine, and layers of
 //! guest machines, each judged alike, and one table of it that is kept.
 
+use crate::diagnosis_eval::Part;
 use crate::judge::Tally;
 use crate::{arguments::Arguments, diagnosis_eval, diagnosis_eval_real, kept, lab, place};
 use anyhow::Result;
@@ -23,7 +24,11 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let binary: Option<PathBuf> = flags.value("--binary")?;
     let binary = place::binary(binary, false)?;
     println!("simulated: {draws} draws from seed {first}");
-    let simulated = diagnosis_eval::tally(draws, first)?;
+    let simulated = diagnosis_eval::tally(Part::Profiled, draws, first)?;
+    println!("\nsimulated, without a profile: {draws} draws");
+    let unprofiled = diagnosis_eval::tally(Part::Unprofiled, draws, first)?;
+    println!("\nsimulated, paced: {draws} draws");
+    let paced = diagnosis_eval::tally(Part::Paced, draws, first)?;
     println!("\nreal: {rounds} rounds from seed {first}");
     let real = diagnosis_eval_real::tally(Some(binary.clone()), false, rounds, first, None)?;
     println!("\nlab");
@@ -33,6 +38,11 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         vec![("first_seed", json!(first)), ("simulated", simulated.json())];
     println!("\n{}\n{}", Tally::heads(), simulated.line("simulated"));
     let mut reached = simulated.reached();
+    for (name, tally) in [("unprofiled", &unprofiled), ("paced", &paced)] {
+        println!("{}", tally.line(name));
+        parts.push((name, tally.json()));
+        reached &= tally.reached();
+    }
     let staged = lab.as_ref().map(|lab| lab.tally).map_err(Clone::clone);
     for (name, tally) in [("real", &real), ("lab", &staged)] {
         match tally {

@@ -6,7 +6,7 @@ mod counters;
 use record::{Bytes, Change, EngineName, Nanos, RaidLevel, Verdict, Workload};
 use scenarios::{
     Array, Case, Kind, Profiles, Scenario, ScenarioLoad, Scores, draw, draw_of, judge, observe,
-    run, stage,
+    run, stage, without_profile,
 };
 use simdisk::SimSpec;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ fn a_few_draws_of_each_kind_are_judged_as_well_as_the_goals_ask() {
     let text = scores.text();
     // The most failures of so many draws where failures have the share of the goal, 5 and 10 %:
     // beyond them lie less than 3 % of such draws (binomial, cumulated).
-    let (draws, at_5, at_10) = testkit::draws((29, 4, 6), (174, 14, 25));
+    let (draws, at_5, at_10) = testkit::draws((30, 4, 6), (180, 15, 26));
     assert_eq!(scores.draws, draws, "the limits are those of so many draws");
     assert!(scores.draws - scores.right <= at_5, "{text}");
     assert_eq!(scores.truth_unnamed, 0, "{text}");
@@ -37,6 +37,35 @@ fn a_few_draws_of_each_kind_are_judged_as_well_as_the_goals_ask() {
     // Of fewer draws than all, so that the limit is a mild one.
     assert!(scores.carried_out - scores.inside <= at_10 / 2, "{text}");
     assert_eq!(scores.expected_notes.0, scores.expected_notes.1, "{text}");
+}
+
+#[test]
+fn a_few_draws_without_a_profile_are_judged_as_well_as_the_goals_ask() {
+    let cases: Vec<Case> = few().into_iter().map(without_profile).collect();
+    let scores = Scores::of(&run(&cases, &mut Profiles::default()).unwrap());
+    let text = scores.text();
+    // As above, of shares of 15 and 10 %.
+    let (draws, at_15, at_10) = testkit::draws((30, 8, 6), (180, 36, 26));
+    assert_eq!(scores.draws, draws, "the limits are those of so many draws");
+    assert!(scores.draws - scores.verdict_right <= at_15, "{text}");
+    assert_eq!(scores.truth_unnamed, 0, "{text}");
+    assert!(scores.gave_up <= at_10, "{text}");
+    assert_eq!(scores.alarms[2], 0, "no false alarm is called more than possible: {text}");
+}
+
+#[test]
+fn programs_that_ask_for_less_than_a_device_can_do_raise_no_alarm() {
+    let draws = testkit::draws(12, 60);
+    let of = |seed: u64| draw_of(Kind::Paced, seed);
+    for profiled in [true, false] {
+        let cases = (FIRST..FIRST + draws).map(of).filter(|case| !case.opposite);
+        let cases = cases.map(|case| if profiled { case } else { without_profile(case) });
+        let cases: Vec<Case> = cases.collect();
+        let scores = Scores::of(&run(&cases, &mut Profiles::default()).unwrap());
+        assert_eq!(scores.alarms[2], 0, "{}", scores.text());
+        // Two in a hundred, of which one may be among so few.
+        assert!(scores.alarms[1] <= 1, "{}", scores.text());
+    }
 }
 
 #[test]
