@@ -148,7 +148,8 @@ fn without_a_profile_it_says_what_a_profile_would_add() {
     let folder = tempfile::tempdir().unwrap();
     let more = "--no-save --verbose";
     let ended = diagnose(folder.path(), EIGHT, &["iodepth=64"], more).expect(0);
-    assert!(ended.stdout.contains("NOT ENOUGH EVIDENCE"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("OVERLOADED"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("No profile serves"), "{}", ended.stdout);
     assert!(ended.stdout.contains("halfpower check"), "{}", ended.stdout);
     assert!(ended.stdout.contains("utilization law"), "{}", ended.stdout);
 }

@@ -29,6 +29,7 @@ mod exports;
 mod findings;
 mod fio_results;
 mod fio_runs;
+mod first_contact;
 mod flags;
 mod flash_drives;
 mod fleets;
