@@ -211,7 +211,7 @@ mod tests {
                 place: "test".to_owned(),
             };
             section.settings.extend([file("filename"), file("size")]);
-            let run = fio::run_of(&section, &|_| fio::FileKind::File { bytes: None });
+            let run = fio::run_of(&section, &|_: &str| fio::FileKind::File { bytes: None });
             assert!(run.is_ok(), "{run:?}");
             names.push(name_of(line).unwrap());
         }

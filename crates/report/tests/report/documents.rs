@@ -112,7 +112,7 @@ fn observed(traced: Option<Traced>) -> String {
     let interval = Interval {
         device: "sda".into(),
         duration_ns: 1_000_000_000,
-        traced,
+        traced: traced.map(Box::new),
         processes,
         ..Interval::default()
     };
