@@ -52,7 +52,10 @@ impl HostNames {
     /// Whether this is an address or one of the names, with or without a port.
     fn has(&self, named: &str) -> bool {
         let Ok(authority) = named.parse::<Authority>() else { return false };
-        if authority.as_str().contains('@') {
+        // The parser takes words behind an address in brackets for a part of it.
+        let behind = authority.as_str().rsplit_once(']').map_or("", |(_, behind)| behind);
+        let is_port = |text: &str| text.is_empty() || text.starts_with(':');
+        if authority.as_str().contains('@') || !is_port(behind) {
             return false;
         }
         let host = authority.host();

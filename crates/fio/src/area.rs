@@ -4,8 +4,8 @@
 //! area, in turns of one request: sequential requests then go to the files in turn, as fio's do, and random ones to
 //! each as often as to the others. Rejected: a job for each file, which has the depth once for each.
 
-use crate::job::{FileKind, FileNames, NO_END, Words};
 use crate::load::Load;
+use crate::parts::{FileKind, FileNames, NO_END, Words};
 use crate::settings::Settings;
 use crate::values::{Length, SECOND_NS, length, size_word, time, time_word};
 

@@ -1,7 +1,7 @@
 //! What writes carry, and whether they are read back.
 
-use crate::job::Words;
 use crate::load::Load;
+use crate::parts::Words;
 use crate::settings::Settings;
 
 /// Whether written blocks are verified. Without a load it is a recording, whose requests carry what they may.

@@ -1,7 +1,7 @@
 //! Engine, depth, the caches on the way, and what the threads of a job get.
 
 use crate::area::file_names;
-use crate::job::Words;
+use crate::parts::Words;
 use crate::settings::Settings;
 use crate::values::number;
 

@@ -16,6 +16,7 @@ mod load;
 mod logs;
 mod options;
 mod pace;
+mod parts;
 mod recognise;
 mod replayed;
 mod settings;
@@ -24,9 +25,10 @@ mod values;
 mod words;
 
 pub use file::{Section, Setting, read_file};
-pub use job::{FileKind, FileNames, Run, Wait, run_of};
+pub use job::{Run, Wait, run_of};
 pub use logs::{Log, LogKind};
 pub use options::{OptionKind, option_kind, without_load};
+pub use parts::{FileKind, FileNames};
 pub use recognise::looks_like_job_file;
 pub use words::read_words;
 

@@ -1,6 +1,6 @@
 //! Order, direction and sizes of the requests.
 
-use crate::job::Words;
+use crate::parts::Words;
 use crate::settings::Settings;
 use crate::sizes::{self, Sizes};
 use crate::values::{by_direction, number, size, size_word};

@@ -1,7 +1,9 @@
-//! Rates, pauses and flushes.
+//! Rates, pauses and flushes of a job.
+//!
+//! fio gives each direction a rate of its own; a run has one rate and the share of writes in it.
 
-use crate::job::Words;
 use crate::load::Load;
+use crate::parts::Words;
 use crate::settings::Settings;
 use crate::values::{MICROSECOND_NS, SECOND_NS, by_direction, number, size, time, time_word};
 

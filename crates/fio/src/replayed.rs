@@ -1,7 +1,7 @@
 //! The requests of a recording, in place of drawn ones.
 
 use crate::area::file_names;
-use crate::job::Words;
+use crate::parts::Words;
 use crate::settings::Settings;
 use crate::values::{SECOND_NS, time, time_word};
 

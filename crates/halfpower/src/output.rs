@@ -112,7 +112,7 @@ pub(crate) fn say(line: &str) {
 
 /// Writes a remark of this program to standard error.
 pub(crate) fn remark(text: &str) {
-    say(&format!("halfpower: {}", report::escape(text)));
+    say(&format!("halfpower: {}", report::escape(&::record::bounded_message(text))));
 }
 
 /// Ends the program where the command line cannot be read, or asks for help.

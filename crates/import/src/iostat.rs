@@ -12,7 +12,7 @@ use crate::moment::{SECOND_NS, Stamp};
 use crate::observation_builder::ObservationBuilder;
 use crate::printed::DAY_NS;
 use crate::runs::{Hosts, Report, Run, Span};
-use crate::since_boot::{self, First};
+use crate::since_boot::First;
 use crate::sysstat::{self, find};
 use crate::sysstat_json::{self, Frame};
 use crate::{ImportError, Options, Text};
@@ -102,7 +102,7 @@ fn spans(run: &Run, builder: &mut ObservationBuilder, options: &Options) -> Vec<
             return spans;
         }
         // One report with a time, whose length its rates may imply.
-        let implied = since_boot::implied(run).unwrap_or(ASSUMED_NS);
+        let implied = run.implied_length().unwrap_or(ASSUMED_NS);
         return spans_between(&times, Some(implied), backwards);
     }
     // Reports without times follow one another from the date on.
@@ -121,7 +121,7 @@ fn spans(run: &Run, builder: &mut ObservationBuilder, options: &Options) -> Vec<
             builder.length_in_text = Some(length);
             length
         }
-        (None, None) => match since_boot::implied(run) {
+        (None, None) => match run.implied_length() {
             Some(length) => *builder.length_implied.insert(length),
             None => *builder.length_assumed.insert(ASSUMED_NS),
         },

@@ -118,6 +118,14 @@ impl Run {
     }
 
     /// Whether the first report averages all time since boot, given the length of the others.
+    /// The length of the intervals by their rates alone, in nanoseconds, where they fit one.
+    pub(crate) fn implied_length(&self) -> Option<i128> {
+        // The first report may be since boot, unless it is the only one.
+        let skip = usize::from(self.reports.len() > 1);
+        let rates = |report| self.disks(report).flat_map(crate::sysstat::counts).collect();
+        since_boot::implied(&(skip..self.reports.len()).map(rates).collect::<Vec<_>>())
+    }
+
     pub(crate) fn first_is(&self, length: Option<i128>) -> since_boot::First {
         let Some(length) = length else { return since_boot::First::Unsure };
         let rates: Vec<_> = self.disks(0).flat_map(crate::sysstat::counts).collect();

@@ -10,7 +10,6 @@
 
 use crate::moment::SECOND_NS;
 use crate::number::Reading;
-use crate::runs::Run;
 
 /// Chance below which a fit is not taken for chance.
 const CHANCE: f64 = 0.01;
@@ -30,14 +29,9 @@ const USUAL_S: [u32; 17] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 45, 60, 120
 /// Reports that must fit a length, of those with requests; the rest are damaged.
 const FITTING: f64 = 0.9;
 
-/// The shortest usual length that the rates of a run fit, in nanoseconds; `None` where they fit none, or
+/// The shortest usual length that the rates of reports fit, in nanoseconds; `None` where they fit none, or
 /// where that could be chance.
-pub(crate) fn implied(run: &Run) -> Option<i128> {
-    // The first report may be since boot, unless it is the only one.
-    let skip = usize::from(run.reports.len() > 1);
-    let reports: Vec<Vec<Reading>> = (skip..run.reports.len())
-        .map(|report| run.disks(report).flat_map(crate::sysstat::counts).collect())
-        .collect();
+pub(crate) fn implied(reports: &[Vec<Reading>]) -> Option<i128> {
     let fits = |seconds: &&u32| {
         let fits: Vec<(bool, f64)> =
             reports.iter().map(|rates| fit(rates, f64::from(**seconds))).collect();

@@ -20,7 +20,7 @@ use record::{Context, Figure, Interval, OverLimit, ProcessIo, Quality, Traced};
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 
 type Result<T> = serde_json::Result<T>;
 
@@ -290,16 +290,20 @@ fn bounded(devices: &[String], count: usize) -> usize {
     if devices.is_empty() { 0 } else { count }
 }
 
+/// Longest line before a section: a name and a length.
+const SECTION_LINE_BYTES: u64 = 4_096;
+
 /// The next section and its bytes.
 fn next(input: &mut impl BufRead) -> Result<Option<(Section, Vec<u8>)>> {
-    let mut line = String::new();
-    input.read_line(&mut line).map_err(serde_json::Error::io)?;
+    let mut line = Vec::new();
+    input::line_at_most(&mut *input, SECTION_LINE_BYTES, &mut line)
+        .map_err(serde_json::Error::io)?;
     if line.is_empty() {
         return Ok(None);
     }
-    let section: Section = serde_json::from_str(&line)?;
+    let section: Section = serde_json::from_slice(&line)?;
     let mut bytes = Vec::new();
-    input.by_ref().take(section.bytes).read_to_end(&mut bytes).map_err(serde_json::Error::io)?;
+    input::at_most(&mut *input, section.bytes, &mut bytes).map_err(serde_json::Error::io)?;
     match bytes.len() as u64 == section.bytes {
         true => Ok(Some((section, bytes))),
         false => Err(serde_json::Error::custom(format!("column {:?} is cut", section.name))),

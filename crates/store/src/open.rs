@@ -109,9 +109,10 @@ const BESIDE: [(&str, &[&[u8]]); 3] = [
 ];
 
 /// Refuses a database beside which lies a file of the user's own under a name that SQLite uses. The index is looked
-/// at where this process has no database open: to close it would take the locks that it may have on it.
+/// at where the database is new or this process has none open: to close it would take the locks that it may have on it.
 fn refuse_others_beside(path: &Path) -> Result<(), StoreError> {
-    let none_open = OPEN.load(Ordering::SeqCst) == 0;
+    let is_new = std::fs::metadata(path).map_or(true, |facts| facts.len() == 0);
+    let none_open = is_new || OPEN.load(Ordering::SeqCst) == 0;
     for (suffix, heads) in BESIDE.into_iter().filter(|(suffix, _)| none_open || *suffix != "-shm") {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);

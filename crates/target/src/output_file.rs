@@ -71,7 +71,7 @@ impl OutputFile {
                     return Err(refusal(flag, path, why));
                 }
                 let file = open_stream(&place).map_err(cannot)?;
-                return Ok(Self { flag, path: place, open: Some(file) });
+                return Ok(Self { flag, path: path.to_owned(), open: Some(file) });
             }
             if facts.len() > 0 && !(kind.is_in)(&place) {
                 let why = format!("it exists and is no {}; its content would be lost", kind.name);

@@ -70,7 +70,7 @@ pub(super) fn leaf<'o>(observation: &'o Observation, name: &str) -> Option<&'o s
 }
 
 /// A member, its segment, and what that is told.
-type Told = (usize, usize, Remark);
+type Remarked = (usize, usize, Remark);
 
 enum Remark {
     Sibling(Sibling),
@@ -132,7 +132,7 @@ pub(super) fn compare(
 }
 
 /// Members that their siblings wait for, with the segment in which they do.
-fn held_up(subjects: &[Subject<'_>], judged: &[Vec<Judged<'_>>], built: &Built) -> Vec<Told> {
+fn held_up(subjects: &[Subject<'_>], judged: &[Vec<Judged<'_>>], built: &Built) -> Vec<Remarked> {
     let mut found = Vec::new();
     for &member in &built.members {
         for (place, one) in judged[member].iter().enumerate() {
@@ -182,8 +182,8 @@ fn waiting(
     subjects: &[Subject<'_>],
     judged: &[Vec<Judged<'_>>],
     built: &Built,
-    held_up: &[Told],
-) -> Vec<Told> {
+    held_up: &[Remarked],
+) -> Vec<Remarked> {
     let mut found = Vec::new();
     for &member in &built.members {
         for (place, one) in judged[member].iter().enumerate() {

@@ -22,7 +22,6 @@ const MESSAGE_BYTES: usize = 64 << 10;
 
 /// Every place that reads a file which a user names: words with FILE in it, and the ending of its name.
 const PLACES: &[(&str, &str)] = &[
-    ("run FILE --no-save", "fio"),
     ("run including.fio --no-save", "included"),
     ("import FILE --no-save", "json"),
     ("import FILE --format sadf-json --no-save", "json"),

@@ -78,7 +78,8 @@ fn files_of_several_tools_give_an_observation_each_and_scrapes_one_together() {
     let text = import(0, &format!("{} --json", words.join(" "))).stdout;
     let read = serde_json::Deserializer::from_str(&text).into_iter::<Observation>();
     let sources: Vec<String> = read.map(|it| it.unwrap().source).collect();
-    let expected = ["iostat -o JSON", "sadf -d", "node_exporter", "Windows PhysicalDisk CSV"];
+    let expected =
+        ["iostat as text and JSON", "sadf -d", "node_exporter", "Windows PhysicalDisk CSV"];
     assert_eq!(sources, expected);
 }
 
@@ -137,7 +138,7 @@ fn what_cannot_be_imported_says_why_and_what_to_do() {
         format!("import --no-save {name}")
     };
     for (words, code, said) in [
-        (file("a", "hello"), 4, ["known form", "iostat -o JSON"]),
+        (file("a", "hello"), 4, ["known form", "iostat as text and JSON"]),
         (file("b", "avg-cpu:  %user"), 4, ["iostat", "-o JSON -x -t 1"]),
         (file("c", "node_disk_io_now{device=\"sda\"} 1\n"), 4, ["--timestamp", "two or more"]),
         ("import --no-save none".to_owned(), 4, ["none", "No such file"]),

@@ -42,9 +42,9 @@ const UNREADABLE: [(&str, &str, &[&str]); 6] = [
         "procs -----------memory---------- ---swap--\n r  b   swpd   free\n",
         &["vmstat"],
     ),
-    ("notes.txt", "chapter one\n", &["no known form", "iostat -o JSON"]),
+    ("notes.txt", "chapter one\n", &["no known form", "iostat as text and JSON"]),
     ("empty.json", "", &["empty"]),
-    ("fio.json", "{\"fio version\": \"fio-3.33\"}", &["fio", "iostat -o JSON"]),
+    ("fio.json", "{\"fio version\": \"fio-3.33\"}", &["fio", "iostat as text and JSON"]),
     ("trial.json", "{\"schema\": \"halfpower/trial/1\"}", &["no observation"]),
 ];
 
