@@ -79,7 +79,7 @@ pub(crate) fn tally(part: Part, draws: u64, first: u64) -> Result<Tally> {
     let case = |seed: u64| match part {
         Part::Profiled => draw(seed),
         Part::Unprofiled => without_profile(draw(seed)),
-        Part::Paced if seed % 2 == 0 => draw_of(Kind::Paced, seed),
+        Part::Paced if seed.is_multiple_of(2) => draw_of(Kind::Paced, seed),
         Part::Paced => without_profile(draw_of(Kind::Paced, seed)),
     };
     let cases: Vec<Case> = (first..first + draws).map(case).collect();

@@ -78,8 +78,7 @@ fn files_of_several_tools_give_an_observation_each_and_scrapes_one_together() {
     let text = import(0, &format!("{} --json", words.join(" "))).stdout;
     let read = serde_json::Deserializer::from_str(&text).into_iter::<Observation>();
     let sources: Vec<String> = read.map(|it| it.unwrap().source).collect();
-    let expected =
-        ["iostat as text and JSON", "sadf -d", "node_exporter", "Windows PhysicalDisk CSV"];
+    let expected = ["iostat -o JSON", "sadf -d", "node_exporter", "Windows PhysicalDisk CSV"];
     assert_eq!(sources, expected);
 }
 

@@ -44,7 +44,7 @@ const UNREADABLE: [(&str, &str, &[&str]); 6] = [
     ),
     ("notes.txt", "chapter one\n", &["no known form", "iostat as text and JSON"]),
     ("empty.json", "", &["empty"]),
-    ("fio.json", "{\"fio version\": \"fio-3.33\"}", &["fio", "iostat as text and JSON"]),
+    ("fio.json", "{\"fio version\": \"fio-3.33\"}", &["fio", "iostat -o JSON"]),
     ("trial.json", "{\"schema\": \"halfpower/trial/1\"}", &["no observation"]),
 ];
 

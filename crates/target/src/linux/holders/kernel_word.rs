@@ -16,11 +16,24 @@ use kernel::read::{names, text};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
+use std::time::Duration;
+
+/// How often, and how long apart, a file is asked about that no program has open: two seconds in all.
+const CLOSING_LOOKS: u32 = 40;
+const CLOSING_PAUSE: Duration = Duration::from_millis(50);
 
 /// A file that was opened for reading, as the target.
 pub(super) fn of_file(roots: &Roots, file: BorrowedFd<'_>, reach: &Reach) -> Option<Use> {
     let target = reach.parts.iter().find(|part| part.start)?;
-    let writers = has_writers(file);
+    // The kernel closes the files of a ring some milliseconds after its program has ended.
+    let mut writers = has_writers(file);
+    for _ in 0..CLOSING_LOOKS {
+        if writers != Writers::Some || is_open_in_our_program(roots, target) {
+            break;
+        }
+        std::thread::sleep(CLOSING_PAUSE);
+        writers = has_writers(file);
+    }
     if writers == Writers::Hidden {
         return Some(Use {
             why: target.says(
