@@ -397,7 +397,8 @@ mod tests {
             };
             interval.read.per_s = printed(place * 37, 1.0);
             interval.read.bytes_per_s = printed(place * 4_111, 1_024.0);
-            interval.read.latency_ns = printed(place * 13, 1e6).filter(|_| !place.is_multiple_of(3));
+            interval.read.latency_ns =
+                printed(place * 13, 1e6).filter(|_| !place.is_multiple_of(3));
             interval.busy_share = printed(place * 7 % 10_000, 0.01);
             interval.all.request_bytes =
                 Some(Figure::derived(1e5 / (place as f64 + 0.3), 0.1 * place as f64));
