@@ -312,6 +312,7 @@ mod tests {
     use super::*;
     use crate::threads::Threads;
     use crate::{OneByOne, PlainCalls};
+    use tempfile::NamedTempFile;
 
     /// Says that it is done whatever is in flight.
     struct Hasty<T>(T);
@@ -334,9 +335,10 @@ mod tests {
         }
     }
 
-    fn filled() -> File {
-        let file = tempfile::tempfile().unwrap();
-        fill(&file).unwrap();
+    /// A file with a name: Windows opens one without only once.
+    fn filled() -> NamedTempFile {
+        let file = NamedTempFile::new().unwrap();
+        fill(file.as_file()).unwrap();
         file
     }
 
@@ -346,16 +348,17 @@ mod tests {
             let outcome = quiesces(PhantomData::<Direct<T>>, file);
             outcome.unwrap_or_else(|it| panic!("{}: {it}", std::any::type_name::<T>()));
         }
-        let file = filled();
-        kept::<OneByOne<PlainCalls>>(&file);
-        kept::<Threads>(&file);
+        let named = filled();
+        let file = named.as_file();
+        kept::<OneByOne<PlainCalls>>(file);
+        kept::<Threads>(file);
         #[cfg(target_os = "linux")]
         {
-            kept::<OneByOne<crate::Mappings>>(&file);
+            kept::<OneByOne<crate::Mappings>>(file);
             // qemu-user has neither io_uring nor io_submit.
             if testkit::emulator().is_none() {
-                kept::<crate::Uring<false>>(&file);
-                kept::<crate::linux::Libaio>(&file);
+                kept::<crate::Uring<false>>(file);
+                kept::<crate::linux::Libaio>(file);
             }
         }
     }
@@ -363,7 +366,7 @@ mod tests {
     #[test]
     fn a_transport_that_says_so_too_early_is_found_out() {
         let quiet = PhantomData::<Direct<Hasty<OneByOne<PlainCalls>>>>;
-        let violation = quiesces(quiet, &filled()).unwrap_err();
+        let violation = quiesces(quiet, filled().as_file()).unwrap_err();
         assert!(violation.to_string().contains("still in flight"), "{violation}");
     }
 }
