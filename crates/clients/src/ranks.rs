@@ -19,7 +19,7 @@ use session::{Display, SessionError, StopFlag};
 use std::collections::hash_map::RandomState;
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -197,8 +197,9 @@ impl Rank {
         display: &mut dyn Display,
     ) -> Result<Vec<JoinedAgent>, SessionError> {
         let failed = |error: std::io::Error| {
-            let file = self.file.display();
-            SessionError::NoResult(format!("rank 0 cannot be met at {file}: {error}"))
+            let text = format!("rank 0 cannot be met at {}: {error}", self.file.display());
+            let is_another = error.kind() == ErrorKind::AlreadyExists;
+            if is_another { SessionError::Refused(text) } else { SessionError::NoResult(text) }
         };
         let bind = if self.local { "127.0.0.1:0" } else { "[::]:0" };
         let listener = TcpListener::bind(bind)
@@ -322,7 +323,7 @@ fn introduction(mut stream: &TcpStream, until: Instant) -> std::io::Result<Strin
     while line.len() < INTRODUCTION_BYTES as usize {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(std::io::ErrorKind::TimedOut.into());
+            return Err(ErrorKind::TimedOut.into());
         }
         stream.set_read_timeout(Some(left))?;
         if stream.read(&mut one)? == 0 || one[0] == b'\n' {
@@ -374,7 +375,7 @@ fn open_own(path: &Path) -> std::io::Result<File> {
 #[cfg(unix)]
 fn refused(why: &str) -> std::io::Error {
     let text = format!("{why}, and is not believed; remove it, or name another by --rendezvous");
-    std::io::Error::new(std::io::ErrorKind::PermissionDenied, text)
+    std::io::Error::new(ErrorKind::PermissionDenied, text)
 }
 
 /// A file that goes away again.
@@ -386,7 +387,8 @@ impl<'a> Meeting<'a> {
         if std::fs::symlink_metadata(path).is_ok() {
             if !is_meeting(path) {
                 let why = "it exists and is not what an earlier job left there";
-                return Err(std::io::Error::other(format!("{why}; name another by --rendezvous")));
+                let text = format!("{why}; name another by --rendezvous");
+                return Err(std::io::Error::new(ErrorKind::AlreadyExists, text));
             }
             std::fs::remove_file(path)?;
         }

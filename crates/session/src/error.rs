@@ -1,5 +1,6 @@
 //! Why a target could not be opened or a plan not be carried out, and the exit code for it.
 
+use engine::EngineError;
 use record::{Trial, quoted};
 use simdisk::SpecError;
 use store::StoreError;
@@ -77,6 +78,7 @@ impl SessionError {
         match self {
             Self::Target(error) => error.exit_code(),
             Self::Spec(_) | Self::Build(_) | Self::Usage(_) => USAGE,
+            Self::Trial(TrialError::Engine(EngineError::ControlGroup { .. })) => USAGE,
             Self::Client { exit_code, .. } => *exit_code,
             Self::Refused(_) => REFUSED,
             Self::Interrupted(_) | Self::Trial(TrialError::Interrupted) => INTERRUPTED,

@@ -84,14 +84,28 @@ fn place(
         .map(|data| data.join("halfpower/halfpower.db"))
 }
 
-/// SQLite would wait on a FIFO and treat a device as an empty file.
+/// How every database of SQLite begins (its fileformat2.html).
+const HEAD: &[u8; 16] = b"SQLite format 3\0";
+
+/// SQLite would wait on a FIFO and treat a device as an empty file; of a file of another kind that is locked it would
+/// say that a database is. The head is read where this process has no database open, as that of the index below is.
 fn refuse_other_kinds(path: &Path) -> Result<(), StoreError> {
     let facts = std::fs::metadata(path).map_err(|cause| cannot_open(path, &cause))?;
+    let is_other = || {
+        let mut head = [0; HEAD.len()];
+        let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+        facts.len() > 0 && read.is_ok() && head != *HEAD
+    };
     let kind = facts.file_type();
-    if kind.is_file() {
+    let what = if kind.is_dir() {
+        "it is a directory"
+    } else if !kind.is_file() {
+        "it is not a regular file"
+    } else if OPEN.load(Ordering::SeqCst) == 0 && is_other() {
+        "it is no SQLite file"
+    } else {
         return Ok(());
-    }
-    let what = if kind.is_dir() { "it is a directory" } else { "it is not a regular file" };
+    };
     Err(StoreError::NotADatabase(path.to_owned(), what))
 }
 

@@ -8,6 +8,7 @@
 use crate::error::TargetError;
 use crate::in_use::{InUse, real_place};
 use crate::output_file::{refusal, refuse_in_use};
+use input::Reason;
 use record::quoted;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Result, Seek, SeekFrom, Write};
@@ -41,8 +42,15 @@ impl LineFile {
         }
         let file = Self { flag, path: place };
         if existed {
-            let line = input::first_line(path, input::DOCUMENT)
-                .map_err(|error| TargetError::Output(format!("{flag}: {error}")))?;
+            let line = input::first_line(path, input::DOCUMENT).map_err(|error| {
+                match &error.reason {
+                    // What is no text is something else than a file of results.
+                    Reason::System(_) | Reason::Interrupted => {
+                        TargetError::Output(format!("{flag}: {error}"))
+                    }
+                    reason => refusal(flag, path, &reason.to_string()),
+                }
+            })?;
             if let Some(why) = (!line.is_empty()).then(|| wrong(&line)).flatten() {
                 return Err(refusal(flag, path, &why));
             }

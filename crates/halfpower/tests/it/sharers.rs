@@ -211,7 +211,7 @@ fn a_folder_that_is_no_control_group_keeps_its_files() {
         let file = folder.path().join(name);
         fs::write(&file, "buy milk").unwrap();
         let words = format!("run . --size 1m --no-save --cgroup {}", folder.path().display());
-        halfpower_in(folder.path(), &words).refuses(4, &["it is no directory of a control group"]);
+        halfpower_in(folder.path(), &words).refuses(2, &["it is no directory of a control group"]);
         assert_eq!(fs::read_to_string(&file).unwrap(), "buy milk");
         fs::remove_file(&file).unwrap();
     }

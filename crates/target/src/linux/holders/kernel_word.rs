@@ -18,7 +18,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use std::time::Duration;
 
-/// How often, and how long apart, a file is asked about that no program has open: two seconds in all.
+/// How often, and how long apart, a file is asked about that no program seems to use: two seconds in all.
 const CLOSING_LOOKS: u32 = 40;
 const CLOSING_PAUSE: Duration = Duration::from_millis(50);
 
@@ -88,16 +88,26 @@ pub(super) fn locked_below(reach: &Reach) -> Option<Use> {
 }
 
 fn locked(part: &Part, file: BorrowedFd<'_>) -> Option<Use> {
-    let by_record = is_locked(file);
+    // Another that only looks, as this does, has it for a moment.
+    let stays = (0..CLOSING_LOOKS).all(|look| {
+        if look > 0 {
+            std::thread::sleep(CLOSING_PAUSE);
+        }
+        is_held(file)
+    });
+    stays.then(|| Use {
+        why: part.says("is locked by another program"),
+        remedy: "end that program first (/proc/locks and fuser -v may name it)".to_owned(),
+    })
+}
+
+fn is_held(file: BorrowedFd<'_>) -> bool {
     let whole = flock(file, FlockOperation::NonBlockingLockExclusive);
     if whole.is_ok() {
         // Given back at once: it was only to see whether another has it.
         let _ = flock(file, FlockOperation::Unlock);
     }
-    (by_record || whole == Err(Errno::WOULDBLOCK)).then(|| Use {
-        why: part.says("is locked by another program"),
-        remedy: "end that program first (/proc/locks and fuser -v may name it)".to_owned(),
-    })
+    is_locked(file) || whole == Err(Errno::WOULDBLOCK)
 }
 
 /// Devices below loop devices that the kernel does not give to one user alone.
