@@ -122,7 +122,7 @@ pub use prediction::{
 };
 pub use price::{Fill, PRICE_SCHEMA, PriceDocument, PriceRow};
 pub use profile::{
-    Advice, Cell, DepthCurve, DepthPoint, Expectation, LeftOut, Limits, MedianVisit,
+    Advice, Cell, DepthCurve, DepthPoint, Expectation, LeftOut, Limits, LoneRead, MedianVisit,
     PROFILE_SCHEMA, Profile, SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
 };
 pub use purchase::{

@@ -49,6 +49,10 @@ pub struct Profile {
     /// Cells of mixes and of open loops, for predictions; absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixes: Vec<Cell>,
+    /// Reads that came alone, the most frequent first; absent in a profile of an earlier version, and
+    /// where the budget was too short for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lone_reads: Vec<LoneRead>,
     /// Commits to a log, or why none were measured; a profile of an earlier version has none.
     #[serde(default = "before_commits")]
     pub commits: Measured<Commits>,
@@ -131,6 +135,19 @@ pub struct Cell {
     pub cpu_us_per_io: Measured<Estimate>,
     /// Whether the interval of the rate reached the asked precision.
     pub precise: bool,
+}
+
+/// Reads at a rate so low that each found the device at rest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoneRead {
+    /// Reads per second, evenly spaced.
+    pub rate_per_s: u64,
+    /// Median latency: of so few requests one that met something else would move the mean.
+    pub latency_ns: Estimate,
+    /// Median latency of the same reads one behind the other.
+    pub back_to_back_ns: Estimate,
+    /// What the rest adds; zero where the two medians are not distinguishable.
+    pub added_ns: Estimate,
 }
 
 /// Medians over the visits of their mean latencies.

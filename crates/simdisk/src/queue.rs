@@ -30,6 +30,8 @@ pub struct QueueDevice {
     shape: Shape,
     gate: Gate,
     stalls: Option<Stalls>,
+    /// When the last request ends that has arrived.
+    busy_until: Nanos,
     /// When each server is free, soonest first.
     free_at: BinaryHeap<Reverse<Nanos>>,
     /// Completions to come: token and outcome.
@@ -53,6 +55,7 @@ impl QueueDevice {
             gate: Gate::new(spec.iops, spec.burst, spec.throughput_bytes_per_s),
             stalls: (spec.stall.0 > 0)
                 .then(|| Stalls::new(spec.stall, spec.stall_every, stall_rng)),
+            busy_until: Nanos(0),
             free_at,
             ends: EventQueue::default(),
             cache: vec![0; lines],
@@ -94,7 +97,9 @@ impl QueueDevice {
 impl Device for QueueDevice {
     #[inline]
     fn arrive(&mut self, now: Nanos, arrival: &Arrival) {
-        let service = self.service(now, arrival);
+        let rested = self.spec.wake.0 > 0 && now.since(self.busy_until) > self.spec.wake_after;
+        let wake = if rested { self.spec.wake } else { Nanos(0) };
+        let service = self.service(now, arrival).plus(wake);
         let passed = self.gate.pass(now, arrival.bytes);
         let mut end = passed.plus(service);
         // There is at least one server: the specification says so.
@@ -106,6 +111,7 @@ impl Device for QueueDevice {
             };
             *server = Reverse(end);
         }
+        self.busy_until = self.busy_until.max(end);
         let failed = self.spec.error > 0.0 && self.rng.unit() < self.spec.error;
         self.ends.push(end, (arrival.token, if failed { -EIO } else { arrival.bytes as i32 }));
     }

@@ -89,6 +89,10 @@ pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
         .sets(|it, value| put(&mut it.stall, time_or_none(value))),
     key("stall-every", "1s", "mean time from one such stop to the next, exponential")
         .sets(|it, value| put(&mut it.stall_every, time(value))),
+    key("wake", "none", "what a request takes longer that arrives after a rest")
+        .sets(|it, value| put(&mut it.wake, time_or_none(value))),
+    key("wake-after", "5ms", "time without a request after which the device rests")
+        .sets(|it, value| put(&mut it.wake_after, time(value))),
     key("drift", "0%", "growth of the service time per minute of virtual time")
         .sets(|it, value| put(&mut it.drift_per_min, percentage(value, -1_000.0, 1_000.0))),
     key("error", "0", "probability that a request fails with EIO")
@@ -122,6 +126,10 @@ pub struct QueueSpec {
     pub stall: Nanos,
     /// Mean time between the end of one stall and the begin of the next.
     pub stall_every: Nanos,
+    /// What a request takes longer that arrives after a rest; 0 is nothing.
+    pub wake: Nanos,
+    /// Time without a request after which the device rests.
+    pub wake_after: Nanos,
     /// Growth of the service time per minute, as a share.
     pub drift_per_min: f64,
     /// Probability of an error.

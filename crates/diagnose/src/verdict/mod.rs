@@ -308,7 +308,9 @@ impl<'a> Subject<'a> {
         }
         let woken = wakeup_latency::woken(segment.facts);
         let each_ns = wakeup_latency::added_ns(&self.observation.wake_ups, &segment.tally);
-        segment.waking_ns = woken * each_ns;
+        // What the profile's lone reads show is expected, and no allowance on top of that.
+        let expected_ns = segment.best_look().and_then(|(look, _)| look.rest_ns);
+        segment.waking_ns = (woken * each_ns - expected_ns.unwrap_or(0.0)).max(0.0);
         segment.deep = self.deep(&segment);
         if segment.deep.is_some_and(|deep| deep.is_kept()) && !known.constant {
             known.constant = true;

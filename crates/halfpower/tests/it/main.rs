@@ -37,6 +37,7 @@ mod full_disks;
 mod hostile_inputs;
 mod imports;
 mod interrupts;
+mod light_loads;
 mod limits;
 mod machine;
 mod no_result;

@@ -11,6 +11,7 @@ mod charts;
 mod commits;
 mod curve;
 mod line;
+mod lone;
 mod service;
 
 use crate::page::Tone;
@@ -42,6 +43,7 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
         story.section("What to do", &not_measured(profile, None));
     }
     advice::expectations(&mut story, profile);
+    lone::lone_reads(&mut story, profile);
     commits::commits(&mut story, profile);
     service::service(&mut story, profile);
     curve::depth(&mut story, profile);
