@@ -10,9 +10,9 @@ use clap::Args;
 use diagnose::Omitted;
 use plan::{
     CheckPlan, CheckSettings, CommitsPlan, DiagnosisPlan, LoneReadsPlan, MIN_BUDGET, Plan,
-    SideBySide,
+    SideBySide, SustainedPlan,
 };
-use record::{Bytes, CacheMode, Nanos, Profile, format_nanos};
+use record::{Bytes, CacheMode, Nanos, Profile, Sustained, Trial, format_nanos};
 use session::{Driver, End, Session, StopFlag, Targets};
 use std::path::Path;
 use target::Access;
@@ -51,6 +51,10 @@ pub(crate) struct CheckArgs {
     /// Measure what predictions need as well: depth curves by size, mixes, open loads.
     #[arg(long)]
     for_diagnosis: bool,
+    /// Go on with the loads that ask most until their rate falls, for 10 minutes at most: credit of a
+    /// volume, the fast part of a flash drive. On a simulated target that takes no real time.
+    #[arg(long)]
+    sustained: bool,
     /// Measure the full matrix: 36 cells, 4 to 128 KiB.
     #[arg(long)]
     full: bool,
@@ -72,6 +76,11 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         return Ok(verdict);
     }
     let simulated = session::simulated(&arguments.target)?;
+    if arguments.sustained && arguments.hosts.given() {
+        return Err(usage(
+            "--sustained goes on from one machine; leave out --hosts or --sustained",
+        ));
+    }
     if simulated.is_some() && arguments.hosts.given() {
         return Err(usage("--hosts means nothing for a simulated target"));
     }
@@ -104,7 +113,11 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         target_rel: TARGET_REL,
         seed,
     };
-    let identity = session.identity(&format!("profile {} {settings:?}", arguments.for_diagnosis));
+    let identity = session.identity(&format!(
+        "profile {} {settings:?}{}",
+        arguments.for_diagnosis,
+        if arguments.sustained { " sustained" } else { "" }
+    ));
     let mut plans = beside(&settings, arguments, &session);
     let left = plans.iter().fold(budget, |left, (_, part)| left.since(*part));
     let settings = CheckSettings { budget: left, ..settings };
@@ -127,13 +140,18 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         return Err(interrupted("no trial had finished, nothing is kept"));
     }
     session::something_completed(&finished.trials)?;
+    let sustained = match arguments.sustained && !ended_early {
+        true => go_on(&mut driver, &finished.trials, seed)?,
+        false => Vec::new(),
+    };
     let omitted = Omitted {
         writes: arguments.no_write,
         points: u32::try_from(plan.skipped()).unwrap_or(u32::MAX),
         interrupted: finished.end != End::Completed,
     };
     let precision = (budget, TARGET_REL);
-    let profile = session::profile(&mut driver, identity, precision, &finished.trials, omitted)?;
+    let measured = (finished.trials.as_slice(), sustained);
+    let profile = session::profile(&mut driver, identity, precision, measured, omitted)?;
     let ids: Vec<String> = finished.trials.iter().map(|trial| trial.id.clone()).collect();
     driver.keep(|store| store.add_profile(&profile, &ids));
     let page = |driver: &Driver<'_>| {
@@ -158,6 +176,13 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         )));
     }
     Ok(verdict)
+}
+
+/// The loads that ask most, until their rate falls; an interruption leaves those that had ended.
+fn go_on(driver: &mut Driver<'_>, trials: &[Trial], seed: u64) -> anyhow::Result<Vec<Sustained>> {
+    let Some(mut plan) = SustainedPlan::new(trials, seed) else { return Ok(Vec::new()) };
+    driver.run(&mut plan)?;
+    Ok(plan.sustained())
 }
 
 /// What is measured beside the requests of a profile, each with its part of the budget.

@@ -1,7 +1,7 @@
 //! A profile out of trials, by whatever plan they were made: which cell serves which purpose
 //! follows from its workload alone. Only cells with the file-system cache bypassed and the device's
 //! own cache on (`--cache device`) describe the device; other cache modes stay for the advice,
-//! mixes and open loops are kept apart for predictions. Advice, findings and verdicts on commits are
+//! mixes and open loops are kept apart for predictions. Advice, caps, findings and verdicts on commits are
 //! empty here: `diagnose` fills them.
 
 use crate::{
@@ -81,6 +81,8 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
         cells,
         mixes,
         lone_reads,
+        caps: Vec::new(),
+        sustained: Vec::new(),
         commits: commits(input.trials, input.simulated),
         advice: Vec::new(),
         findings: Vec::new(),

@@ -19,6 +19,7 @@ mod lone;
 mod planned;
 mod precondition;
 mod side_by_side;
+mod sustained;
 mod sweep;
 mod validate;
 mod visits;
@@ -35,6 +36,7 @@ pub use planned::{Plan, PlannedTrial, Preparation, Progress, Saved, TrialList, d
 pub(crate) use precondition::WINDOW_ROUNDS;
 pub use precondition::{PreconditionPlan, goes_past_cache, steady};
 pub use side_by_side::SideBySide;
+pub use sustained::{SUSTAINED_MOST, SustainedPlan};
 pub use sweep::{
     MIN_BLOCKS, SPREAD_MAX_REL, blocks_in_order, conclude, largest_rate_trials, missing,
     missing_trials, trial_seed,

@@ -51,6 +51,7 @@ mod volumes;
 mod wakeup_latency;
 mod whole;
 
+pub(crate) use classes::published as published_limit;
 pub use fitted_profile::FittedProfile;
 pub use matching::{Fit, fit};
 pub use profile_set::ProfileSet;
@@ -287,6 +288,7 @@ impl<'a> Subject<'a> {
             reuse: &self.device.reuse,
             changed: self.profile.value().map_or(&[], |profile| &profile.differences),
             constant: constant_rate::pinned(series),
+            caps: self.reference.map_or(&[], |it| &it.profile().caps),
             profile_doubts: &self.doubts,
             simulated: self.observation.source == "simulated",
             reads_alone: self.reads_alone,

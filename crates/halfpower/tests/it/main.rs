@@ -9,6 +9,7 @@
 mod arrays;
 mod built_devices;
 mod cache_modes;
+mod caps;
 mod clients;
 mod closed_pipes;
 mod commits;
