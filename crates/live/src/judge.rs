@@ -28,6 +28,9 @@ const JUDGED_INTERVALS: usize = 120;
 /// Moments of the past that are kept: no screen is wider.
 const PAST: usize = 400;
 
+/// Alternatives that a live screen has room for.
+const ALTERNATIVES: usize = 2;
+
 /// A busy share of fewer steps of its counter than this is noise, and the split by it would be.
 const STEPS_MIN: f64 = 5.0;
 
@@ -257,11 +260,17 @@ fn verdict(found: &DeviceDiagnosis) -> Option<WatchVerdict> {
     let episode = found.episodes.last()?;
     let place = u32::try_from(found.episodes.len() - 1).ok()?;
     let advice = found.advice.iter().filter(|advice| advice.episode == place);
+    let mut alternatives: Vec<String> = Vec::new();
+    for other in episode.told() {
+        if alternatives.len() < ALTERNATIVES && !alternatives.contains(&other.because) {
+            alternatives.push(other.because.clone());
+        }
+    }
     Some(WatchVerdict {
         verdict: episode.verdict,
         confidence: episode.confidence,
         claim: episode.claim.clone(),
-        alternatives: episode.told().map(|other| other.because.clone()).collect(),
+        alternatives,
         advice: advice.map(|advice| advice.action.clone()).collect(),
         probabilities: probabilities(episode),
     })

@@ -241,9 +241,14 @@ impl Stack {
     fn swapped_out(&self, base: usize, swaps: &str) -> bool {
         let areas = self.nodes.iter().filter(|node| node.span.base == base);
         areas.filter(|node| node.uses.contains(&Use::Swap)).any(|node| {
-            let name = format!("/dev/{}", node.label);
-            let line = swaps.lines().find(|line| line.split_whitespace().next() == Some(&name));
-            line.and_then(|line| line.split_whitespace().nth(3)).is_some_and(|used| used != "0")
+            let device = Path::new("/dev").join(&node.label);
+            let is_area = |name: &str| {
+                let name = Path::new(name);
+                name == device || name == self.bases[base].path
+            };
+            let words = swaps.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            let mut lines = words.filter(|words| words.first().is_some_and(|name| is_area(name)));
+            lines.any(|words| words.get(3).is_some_and(|used| *used != "0"))
         })
     }
 
