@@ -13,7 +13,6 @@ use model::counts;
 use record::{
     Arrival, CacheMode, Cap, Cell, Estimate, OpKind, Pattern, Profile, StepCause, Sustained, Trial,
 };
-use stats::median_interval;
 use std::collections::BTreeSet;
 
 /// Rates this close to a cap are held at it.
@@ -118,11 +117,16 @@ fn ceiling<'a>(cells: &[&'a Cell], trials: &[Trial], bytes: bool) -> Option<Ceil
     }
     let visits = trials.iter().filter(|trial| counts(trial));
     let of_held = visits.filter(|trial| held.iter().any(|cell| cell.cell == trial.cell));
-    let rates = of_held.map(|trial| match bytes {
+    let of_held: Vec<&Trial> = of_held.collect();
+    let rate = |trial: &&Trial| match bytes {
         true => trial.directions().map(|direction| direction.bytes_per_s).sum(),
         false => trial.iops(),
-    });
-    Some(Ceiling { per_s: median_interval(rates.collect())?, cells: held })
+    };
+    let rates: Vec<f64> = of_held.iter().map(rate).collect();
+    // A window cuts off part of a request, whatever the rate.
+    let requests: u64 = of_held.iter().map(|trial| trial.completed()).sum();
+    let counting = of_held.len() as f64 / requests.max(1) as f64;
+    Some(Ceiling { per_s: stats::visits_mean(&rates)?.at_least(counting), cells: held })
 }
 
 /// Whether visits to the same cells vary by less than chance would have it.

@@ -44,7 +44,8 @@ pub(crate) struct CheckArgs {
     /// Directory (a temporary test file in it), file, block device (both read only) or sim:NAME.
     #[arg(default_value = ".")]
     target: String,
-    /// Measuring time, at least 5s; writing the test file comes on top [default: 60s; 10m with
+    /// Measuring time, at least 5s; writing the test file comes on top, and so do lone
+    /// reads of a simulated target [default: 60s; 10m with
     /// --for-diagnosis, on a simulated target as long as it takes].
     #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
@@ -119,6 +120,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         if arguments.sustained { " sustained" } else { "" }
     ));
     let mut plans = beside(&settings, arguments, &session);
+    let mut after = session.is_simulated().then(|| lone_reads_after(&settings)).flatten();
     let left = plans.iter().fold(budget, |left, (_, part)| left.since(*part));
     let settings = CheckSettings { budget: left, ..settings };
     let requests: Option<Box<dyn Plan>> = match arguments.for_diagnosis {
@@ -134,7 +136,12 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     plans.insert(0, (requests, left));
     let mut plan = SideBySide::new(plans);
     let mut driver = Driver::new(Targets::one(session), store, &mut progress);
-    let finished = driver.run(&mut plan)?;
+    let mut finished = driver.run(&mut plan)?;
+    if let (End::Completed, Some(plan)) = (finished.end, &mut after) {
+        let lone = driver.run(plan)?;
+        finished.trials.extend(lone.trials);
+        finished.end = lone.end;
+    }
     let ended_early = finished.end == End::Interrupted;
     if ended_early && finished.trials.is_empty() {
         return Err(interrupted("no trial had finished, nothing is kept"));
@@ -203,11 +210,18 @@ fn beside(
         plans.extend(plan.map(|plan| (Box::new(plan) as _, budget)));
     }
     // Several machines that read in turn leave the device no rest.
-    if !arguments.hosts.given() {
+    if !arguments.hosts.given() && !session.is_simulated() {
         let (settings, budget) = within(LONE_READS_PART, LONE_READS_MOST);
         plans.extend(LoneReadsPlan::new(settings).map(|plan| (Box::new(plan) as _, budget)));
     }
     plans
+}
+
+/// Lone reads of a simulated device: no neighbour moves it meanwhile, and virtual time costs nothing,
+/// so they come last and beside the budget.
+fn lone_reads_after(settings: &CheckSettings) -> Option<LoneReadsPlan> {
+    let budget = Nanos(settings.budget.0 / LONE_READS_PART).min(LONE_READS_MOST);
+    LoneReadsPlan::new(CheckSettings { budget, ..settings.clone() })
 }
 
 /// Opens a real target, prints what it is, and writes the test file.

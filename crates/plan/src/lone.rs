@@ -11,7 +11,7 @@ use crate::visits::{CheckSettings, Visits};
 use crate::{Plan, PlannedTrial, Progress};
 use record::{Arrival, Nanos, Trial, Workload};
 use stats::MIN_VISITS;
-use workload::Spec;
+use workload::{Spec, derive_seed};
 
 /// Reads per second with the number of them that a visit counts, the cheapest first.
 const RATES: [(u64, u64); 4] = [(1_000, 90), (100, 20), (10, 4), (1, 2)];
@@ -19,6 +19,8 @@ const READ_BYTES: u64 = 4 << 10;
 /// Part of a visit that is run before it counts: at the lowest rates it holds the first request, which
 /// comes at once and so after no rest.
 const RAMP_SHARE: u64 = 20;
+/// Of random numbers, apart from those of the other plans.
+const STREAM: u64 = u64::MAX - 4;
 /// Visits without a completion after which a rate is given up.
 const MAX_STALLS: u32 = 2;
 
@@ -39,7 +41,9 @@ impl LoneReadsPlan {
     pub fn new(settings: CheckSettings) -> Option<Self> {
         let CheckSettings { area, engine, alignment, budget, .. } = settings;
         let mut left = budget;
-        let mut visits = Visits::new(settings, u64::MAX - 4);
+        // Plans side by side count their trials apart; no two have the same seed.
+        let seed = derive_seed(settings.seed, STREAM);
+        let mut visits = Visits::new(CheckSettings { seed, ..settings }, STREAM);
         for (rate, reads) in RATES {
             let gap = 1_000_000_000 / rate;
             // Part of a gap behind the last read is time for it to complete.

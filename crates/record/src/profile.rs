@@ -2,7 +2,8 @@
 
 use crate::{
     Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot, Measured, Nanos, OpKind,
-    Pattern, Target, Workload, format_binary_rate, format_whole_iops, with_interval,
+    Pattern, Target, Workload, format_binary_rate, format_whole_iops, with_half_width,
+    with_interval,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -151,7 +152,7 @@ pub struct Cap {
     pub op: Option<OpKind>,
     /// Whether it limits bytes, not requests.
     pub bytes: bool,
-    /// Bytes or requests per second: the median over the visits that were held at it.
+    /// Bytes or requests per second: the mean over the visits that were held at it.
     pub per_s: Estimate,
     /// Cells that were held at it.
     pub cells: u32,
@@ -165,7 +166,14 @@ impl Cap {
     pub fn text(&self) -> String {
         let level = match self.bytes {
             true => with_interval(&self.per_s, format_binary_rate),
-            false => with_interval(&self.per_s, format_whole_iops),
+            false => {
+                // To the last digit that the interval leaves.
+                let unit =
+                    libm::pow(10.0, libm::ceil(libm::log10(self.per_s.half_width().max(1.0))));
+                let rounded = libm::round(self.per_s.value / unit) * unit;
+                let half_width = Some(self.per_s.relative_half_width());
+                with_half_width(format_whole_iops(rounded), half_width)
+            }
         };
         self.op.map_or(level.clone(), |op| format!("{level} of {}", op.plural()))
     }

@@ -17,7 +17,15 @@ fn a_check_names_the_caps_of_a_cloud_volume_and_a_diagnosis_says_when_they_hold(
     let check =
         |device: &str| halfpower(&format!("check {device} --db {database}")).expect(0).stdout;
     let page = check("sim:cloud");
-    assert!(page.contains("Capped at 3,000 IOPS ±") && page.contains("and 125 MiB/s ±"), "{page}");
+    let [requests, bytes] = profile(0, "sim:cloud").caps.try_into().expect("two caps");
+    assert!(
+        page.contains(&format!("Capped at {} and {}.", requests.text(), bytes.text())),
+        "{page}"
+    );
+    assert!(
+        requests.per_s.includes(3_000.0) && bytes.per_s.includes(125.0 * 1_048_576.0),
+        "{page}"
+    );
     assert!(page.contains("[cap_met]") && page.contains("gp3"), "{page}");
     // One that nobody publishes is found all the same.
     let own = "sim:cloud,service=600us,iops=2600,throughput=77MiB/s";

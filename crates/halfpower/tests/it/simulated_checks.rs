@@ -240,7 +240,9 @@ fn the_budget_is_kept_on_fast_and_slow_devices() {
         for budget_s in [10, 60] {
             let profile = profile(0, &format!("{words} --budget {budget_s}s"));
             let (measured, budget) = (profile.measured_ns.0, budget_s * 1_000_000_000);
-            assert!(measured <= budget, "{words}: {measured} ns of {budget_s} s");
+            // Lone reads come on top in virtual time: a sixth, 10 s at most.
+            let on_top = (budget / 6).min(10_000_000_000);
+            assert!(measured <= budget + on_top, "{words}: {measured} ns of {budget_s} s");
             // A device without variance is known after three visits a cell: a fifth of it.
             assert!(measured > budget / 8, "{words}: {measured} ns of {budget_s} s");
             assert_eq!(profile.budget_ns.0, budget);
