@@ -118,15 +118,22 @@ fn ceiling<'a>(cells: &[&'a Cell], trials: &[Trial], bytes: bool) -> Option<Ceil
     let visits = trials.iter().filter(|trial| counts(trial));
     let of_held = visits.filter(|trial| held.iter().any(|cell| cell.cell == trial.cell));
     let of_held: Vec<&Trial> = of_held.collect();
-    let rate = |trial: &&Trial| match bytes {
-        true => trial.directions().map(|direction| direction.bytes_per_s).sum(),
-        false => trial.iops(),
-    };
-    let rates: Vec<f64> = of_held.iter().map(rate).collect();
+    let rates: Vec<f64> = of_held.iter().map(|trial| settled_rate(trial, bytes)).collect();
     // A window cuts off part of a request, whatever the rate.
     let requests: u64 = of_held.iter().map(|trial| trial.completed()).sum();
-    let counting = of_held.len() as f64 / requests.max(1) as f64;
-    Some(Ceiling { per_s: stats::visits_mean(&rates)?.at_least(counting), cells: held })
+    let counting = (of_held.len() as f64).sqrt() / requests.max(1) as f64;
+    Some(Ceiling { per_s: stats::visits_mean(&rates)?.at_least(2.0 * counting), cells: held })
+}
+
+/// Rate or throughput of the second half of a visit: what a cap lets pass at once after a rest is in the
+/// first.
+fn settled_rate(trial: &Trial, bytes: bool) -> f64 {
+    let ios = &trial.result.series.ios;
+    let (all, late): (u64, u64) = (ios.iter().sum(), ios[ios.len() / 2..].iter().sum());
+    let share_of_time = (ios.len() - ios.len() / 2) as f64 / ios.len().max(1) as f64;
+    let gain = if all > 0 { late as f64 / all as f64 / share_of_time } else { 1.0 };
+    let size = if bytes { trial.workload.max_bs().0 as f64 } else { 1.0 };
+    gain * trial.iops() * size
 }
 
 /// Whether visits to the same cells vary by less than chance would have it.
