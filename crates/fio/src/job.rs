@@ -81,7 +81,7 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
     if jobs > 1 {
         out.flag("numjobs", &jobs);
     }
-    processors(&settings, &mut out, jobs);
+    processors(&settings, &mut out, known, jobs);
     priority(&settings, &mut out);
     let waits = match settings.text("wait_for") {
         _ if settings.on("stonewall") => Wait::All,

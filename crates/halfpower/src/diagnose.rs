@@ -160,19 +160,22 @@ fn observations(
     saves: bool,
     stop: &StopFlag,
 ) -> anyhow::Result<(Vec<Observation>, bool, bool)> {
-    arguments.sampling.check_length(arguments.length)?;
     if !simulated && (!arguments.load.is_empty() || arguments.steal > 0) {
         return Err(usage("--load and --steal are for simulated devices (sim:NAME)"));
     }
     if simulated {
+        arguments.sampling.check_length(arguments.length)?;
         let [source] = arguments.sources.as_slice() else {
             return Err(usage("name one simulated device and nothing beside it"));
         };
         return Ok((vec![simulate(source, arguments, stop)?], false, true));
     }
-    if let Some(observations) = recordings::named(&arguments.sources, &arguments.save.keeping)? {
+    let interval = arguments.sampling.named_interval();
+    let recorded = recordings::named(&arguments.sources, &arguments.save.keeping, interval)?;
+    if let Some(observations) = recorded {
         return Ok((observations, false, false));
     }
+    arguments.sampling.check_length(arguments.length)?;
     let source = arguments.sampling.source(&arguments.sources, false)?;
     let store = if saves { arguments.save.store()? } else { None };
     let (recorder, _) = observing::recorder(store, source.host());
@@ -201,7 +204,7 @@ fn simulate(
         array: None,
         loads,
         duration: arguments.length,
-        interval: arguments.sampling.interval,
+        interval: arguments.sampling.interval(),
         seed: arguments.seed,
         traced: arguments.sampling.trace == Some(true),
         steal_share: f64::from(arguments.steal) / 100.0,

@@ -67,6 +67,9 @@ pub(crate) fn import(arguments: &ImportArgs, stop: &StopFlag) -> anyhow::Result<
     if let Some(trials) = of_fio(&files)? {
         return keep_trials(&trials, arguments);
     }
+    if arguments.format.is_none() {
+        recordings::refuse_others(&files)?;
+    }
     let mut store = arguments.save.store()?;
     let mut observations = match (&arguments.prometheus, &arguments.query_range) {
         (Some(address), Some(range)) => from_server(address, range, arguments, stop)?,

@@ -77,7 +77,7 @@ impl Format {
 }
 
 /// First bytes of files that are no text, what they are, and what to do.
-const BINARY: [(&[u8], &str, &str); 8] = [
+const BINARY: [(&[u8], &str, &str); 7] = [
     (&[0x96, 0xd5], "the binary file of sadc", "convert it with: sadf -j FILE -- -d"),
     (&[0xd5, 0x96], "the binary file of sadc", "convert it with: sadf -j FILE -- -d"),
     (&[0x1f, 0x8b], "compressed", "unpack it with: gzip -d FILE"),
@@ -85,12 +85,10 @@ const BINARY: [(&[u8], &str, &str); 8] = [
     (&[0x28, 0xb5, 0x2f, 0xfd], "compressed", "unpack it with: zstd -d FILE"),
     (b"BZh", "compressed", "unpack it with: bzip2 -d FILE"),
     (b"PK\x03\x04", "an archive", "unpack it with: unzip FILE"),
-    (b"SQLite format 3", "a database", "name it with --db, and an observation in it by its id"),
 ];
 
 /// Words that a text of a known relative has, what it is, and what to do.
-const RELATIVES: [(&[&str], &str, &str); 8] = [
-    (&["\"fio version\""], "a result of fio, which counts its own requests only", RECORD),
+const RELATIVES: [(&[&str], &str, &str); 7] = [
     (&["avg-cpu:"], "a log of iostat without disks", RECORD),
     (
         &["# hostname;interval;timestamp"],

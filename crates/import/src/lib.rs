@@ -167,8 +167,11 @@ fn read_texts(
 ///
 /// # Errors
 /// As [`read_files`]; also if several files hold several recordings.
-pub fn read_recordings(files: &[(String, Vec<u8>)]) -> Result<Vec<Observation>, ImportError> {
-    let read = read_files(files, None, &Options::default())?;
+pub fn read_recordings(
+    files: &[(String, Vec<u8>)],
+    options: &Options,
+) -> Result<Vec<Observation>, ImportError> {
+    let read = read_files(files, None, options)?;
     if files.len() > 1 && read.len() > 1 {
         let of = |one: &Observation| {
             format!("{} of {}", one.source, one.host.as_deref().unwrap_or("an unnamed machine"))

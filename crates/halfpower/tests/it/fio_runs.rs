@@ -150,6 +150,12 @@ fn a_job_file_is_run_under_any_name_and_never_written() {
         halfpower_in(folder.path(), &words).refuses(2, &["no job writes"]);
         let words = format!("run --name=a --filename={name} --rw=write --overwrite --no-save");
         halfpower_in(folder.path(), &words).refuses(3, &[name, "a job file of fio"]);
+        for words in [
+            format!("run data --beside '{name} --rw write' --overwrite --no-save --runtime 1s"),
+            format!("sweep wal {name} --overwrite --no-save"),
+        ] {
+            halfpower_in(folder.path(), &words).refuses(3, &[name, "a job file of fio"]);
+        }
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }
 }
