@@ -99,10 +99,11 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
         set_reuse(&mut observations, recorded)?;
     }
     let (mut diagnoses, mut rows) = (Vec::new(), format!("{}\n", report::DIAGNOSIS_CSV_HEADER));
-    for observation in &observations {
-        let diagnosis = profiles.diagnose(observation, VERSION, false);
+    // One after the other: an observation and its diagnosis may each need as much memory as a recording.
+    for observation in observations {
+        let diagnosis = profiles.diagnose(&observation, VERSION, false);
         // What was recorded is saved already, and what was read is not to be.
-        let made_here = simulated.then_some(observation);
+        let made_here = simulated.then_some(&observation);
         if let Some(open) = &mut store
             && let Err(error) = made_here
                 .map_or(Ok(()), |observation| open.add_document(observation))
@@ -111,8 +112,10 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
             warn_not_saved(&error);
             store = None;
         }
-        let table = report::diagnosis_csv(&diagnosis);
-        rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));
+        if csv.is_some() {
+            let table = report::diagnosis_csv(&diagnosis);
+            rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));
+        }
         diagnoses.push(diagnosis);
     }
     let story = |one: &Diagnosis| {
