@@ -114,7 +114,7 @@ impl FileForm {
 ///
 /// # Errors
 /// With what it is and the command that takes it.
-pub(crate) fn expect(name: &str, fits: impl Fn(FileForm) -> bool) -> anyhow::Result<()> {
+pub(crate) fn expect(name: &str, fits: fn(FileForm) -> bool) -> anyhow::Result<()> {
     let form = FileForm::of_file(Path::new(name)).filter(|form| !fits(*form));
     form.and_then(|form| form.refusal(name)).map_or(Ok(()), |why| Err(usage(why)))
 }
@@ -125,17 +125,13 @@ pub(crate) fn has_documents(form: FileForm) -> bool {
     [FileForm::Document, FileForm::FioResult, observation].contains(&form)
 }
 
-/// Refuses to load a file that is an input of this program: its figures would be of that and of no disk. What is not to
-/// be lost in any case, `target` refuses to write to.
+/// Refuses to read from a file that is an input of this program: the figures would be of that and of no disk. What may be
+/// written to is for `target` to say.
 ///
 /// # Errors
 /// As [`expect`].
 pub(crate) fn refuse_as_targets(sets: &[TargetSet]) -> anyhow::Result<()> {
-    let of_set = |(targets, access): &TargetSet| {
-        let kept = |form| matches!(form, FileForm::JobFile | FileForm::Database);
-        let written = *access != Access::ReadOnly;
-        let fits = |form| form == FileForm::Other || written && kept(form);
-        targets.iter().try_for_each(|target| expect(target, fits))
-    };
-    sets.iter().try_for_each(of_set)
+    let read = sets.iter().filter(|(_, access)| *access == Access::ReadOnly);
+    let mut targets = read.flat_map(|(targets, _)| targets);
+    targets.try_for_each(|target| expect(target, |form| form == FileForm::Other))
 }
