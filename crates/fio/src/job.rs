@@ -112,7 +112,7 @@ fn not_at_all(settings: &Settings<'_>) {
     }
     if let Some(mode) = settings.text("zonemode").filter(|mode| *mode != "none") {
         settings.refuse("zonemode", match mode {
-            "strided" => "zones that are skipped are not supported; --pattern strided skips behind each request",
+            "strided" => "zones are not skipped in one run; `halfpower zones` measures throughput by position, and --pattern strided skips behind each request",
             _ => "zoned devices are not written by their write pointers; use a device without zones",
         });
     }

@@ -47,6 +47,7 @@ mod since_boot;
 mod sysstat;
 mod sysstat_json;
 mod table;
+mod telegraf;
 
 pub use error::ImportError;
 pub use format::{Format, detect, is_text};
@@ -156,6 +157,7 @@ fn read_texts(
                 names.iter().copied().zip(texts.iter().map(|text| &**text)).collect();
             Ok(vec![diskstats::read(&named, options)?])
         }
+        Format::Telegraf => telegraf::read(texts, options),
         Format::Perfmon => perfmon::read(texts, options),
         Format::NodeExporter => Ok(vec![exposition::read(texts, options)?]),
         Format::Prometheus => Ok(vec![prometheus::read(texts, options)?]),
