@@ -331,6 +331,7 @@ fn end(
         Some(runtime) => out.flag("runtime", &time_word(runtime)),
         None => out.flag("runtime", &NO_END),
     }
+    out.ends_after_ns = runtime.filter(|_| by_time);
     if !by_time {
         match each {
             Some(bytes) => {

@@ -53,6 +53,7 @@ const READ: &str = "
     verify do_verify stonewall startdelay wait_for read_iolog replay_redirect replay_time_scale
     replay_no_stall kb_base write_bw_log write_lat_log write_iops_log log_avg_msec per_job_logs
     name exec_prerun create_only flow zonemode bs_unaligned
+    exitall
 ";
 
 /// What is done anyway or changes no request, with what a user should know of it.
@@ -88,7 +89,7 @@ const NOTES: &[(&str, &str)] = &[
         "end_fsync fsync_on_close end_syncfs",
         "no flush after the last write is made, and its time is not counted; fio counts it",
     ),
-    ("exitall exit_what exitall_on_error", "each job runs to its own end"),
+    ("exit_what exitall_on_error", "each job runs to its own end"),
     (
         "softrandommap random_generator",
         "the order of random blocks comes from a generator of our own",

@@ -65,6 +65,8 @@ pub(crate) struct Words {
     pub(crate) stands_for: Vec<String>,
     pub(crate) words: Vec<String>,
     pub(crate) notes: Vec<String>,
+    /// When the job ends, where that is by time alone.
+    pub(crate) ends_after_ns: Option<u64>,
 }
 
 impl Words {

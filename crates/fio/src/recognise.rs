@@ -1,4 +1,4 @@
-//! Whether a file is a job file, by what is in it.
+//! Whether a file is a job file or a result, by what is in it.
 //!
 //! The name tells nothing: `fio.job`, `fio.conf` and `test.ini` are as common as `x.fio`. A job file is text whose first
 //! line that is no comment is a `[section]`, and most of whose options are fio's. It is an input, so
@@ -55,4 +55,22 @@ pub fn looks_like_job_file(bytes: &[u8]) -> bool {
         usual |= USUAL.contains(&name);
     }
     usual && known > unknown
+}
+
+/// How far behind its begin a document tells whose it is.
+const HEAD_BYTES: usize = 400;
+
+/// Where the first result of fio begins in a text: its JSON, which may stand among lines of fio's own.
+#[must_use]
+pub fn result_at(text: &str) -> Option<usize> {
+    let own_line =
+        |at: &usize| text[..*at].rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
+    let mut starts = text.match_indices('{').map(|(at, _)| at).filter(own_line);
+    starts.find(|at| {
+        let mut end = text.len().min(at + HEAD_BYTES);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text[*at..end].contains("\"fio version\"")
+    })
 }

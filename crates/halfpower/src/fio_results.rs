@@ -13,7 +13,7 @@ use ::record::{
     TRIAL_SCHEMA, Target, TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index,
     hex_digest,
 };
-use fio::{FileKind, Section, Setting};
+use fio::{FileKind, Section, Setting, result_at};
 use serde_json::{Map, Value};
 use session::VERSION;
 use std::collections::BTreeMap;
@@ -29,34 +29,13 @@ const SAMPLES_MIN: f64 = 4.0;
 const UNKNOWN: Bytes = Bytes(0);
 /// An area that holds any request, where that of the job is unknown.
 const LARGEST: Bytes = Bytes(1 << 60);
-/// How far behind its begin a document tells whose it is.
-const HEAD_BYTES: usize = 400;
-
-/// Whether a text has fio's JSON in it, which may stand among lines of fio's own.
-pub(crate) fn is_in(text: &str) -> bool {
-    begin(text).is_some()
-}
-
-/// The begin of the first document of fio.
-fn begin(text: &str) -> Option<usize> {
-    let own_line =
-        |at: &usize| text[..*at].rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
-    let mut starts = text.match_indices('{').map(|(at, _)| at).filter(own_line);
-    starts.find(|at| {
-        let mut end = text.len().min(at + HEAD_BYTES);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text[*at..end].contains("\"fio version\"")
-    })
-}
 
 /// The trials of a text with fio's JSON in it; `None` for any other.
 pub(crate) fn trials(text: &str) -> Option<Result<Vec<Trial>, String>> {
-    begin(text)?;
+    result_at(text)?;
     let mut found = Vec::new();
     let mut rest = text;
-    while let Some(at) = begin(rest) {
+    while let Some(at) = result_at(rest) {
         let mut documents = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Value>();
         let document = match documents.next() {
             Some(Ok(document)) => document,

@@ -282,6 +282,9 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
         }
     }
     let several = group.len() > 1;
+    if several && group.iter().any(|(_, job, _)| job.exit_all) {
+        end_together(&mut group);
+    }
     let flags = |job: &Run| -> Vec<String> {
         let name = ["--job-name".to_owned(), job.name.clone()];
         let mut words = job.words.clone();
@@ -316,6 +319,23 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
     arguments.inputs = asked.files.iter().map(PathBuf::from).collect();
     let jobs = group.into_iter().map(|(_, job, number)| (job, number)).collect();
     Ok(Planned { jobs, words, arguments })
+}
+
+/// Ends all jobs with the first of them (`exitall`), where the time of that is known.
+fn end_together(group: &mut [Job]) {
+    let end = |(_, job, _): &Job| Some(job.delay_ns.saturating_add(job.ends_after_ns?));
+    let ends: Option<Vec<u64>> = group.iter().map(end).collect();
+    let first = ends.and_then(|ends| ends.into_iter().min());
+    for (_, job, _) in group {
+        match first.and_then(|first| first.checked_sub(job.delay_ns)).filter(|left| *left > 0) {
+            Some(left) => job.end_after(left),
+            None if job.exit_all => job.notes.push(
+                "exitall: each job runs to its own end, because one of them does not end by time"
+                    .to_owned(),
+            ),
+            None => {}
+        }
+    }
 }
 
 /// Whether a job uses the test file of another one, as both use one file in fio.

@@ -5,7 +5,6 @@
 //! file the first bytes decide. Rejected: a recogniser in each command, which disagreed about the same file.
 
 use crate::failure::usage;
-use crate::fio_results;
 use import::Format;
 use record::quoted;
 use session::TargetSet;
@@ -49,7 +48,7 @@ impl FileForm {
             return Self::Other;
         }
         let text = String::from_utf8_lossy(bytes);
-        if fio_results::is_in(&text) {
+        if fio::result_at(&text).is_some() {
             return Self::FioResult;
         }
         match import::detect(bytes) {

@@ -44,7 +44,7 @@ const KINDS: [Kind; 2] = [
     },
     Kind {
         name: "results of fio",
-        is_in: |bytes| contains(bytes, b"\"fio version\""),
+        is_in: |bytes| fio::result_at(&String::from_utf8_lossy(bytes)).is_some(),
         words: |name| words(&["import", name, "--json", "--no-save"]),
         left_to_the_line: ("", ""),
         taken_by_its_own: |_, _| None,
@@ -53,10 +53,6 @@ const KINDS: [Kind; 2] = [
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
-}
-
-fn contains(bytes: &[u8], needle: &[u8]) -> bool {
-    bytes.windows(needle.len()).any(|window| window == needle)
 }
 
 /// What became of a file.

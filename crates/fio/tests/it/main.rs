@@ -340,6 +340,16 @@ fn a_switch_that_takes_no_value_is_on_with_any_number_but_0() {
 }
 
 #[test]
+fn a_job_that_ends_by_time_says_when_and_can_end_sooner() {
+    let mut timed = run("filename=old\ndirect=1\nruntime=10\ntime_based\nexitall");
+    assert_eq!((timed.exit_all, timed.ends_after_ns), (true, Some(10_000_000_000)));
+    timed.end_after(4_000_000_000);
+    assert!(timed.words.join(" ").contains("--runtime 4s"), "{timed:?}");
+    assert!(timed.notes.is_empty(), "{timed:?}");
+    assert_eq!(run("filename=old\nruntime=10").ends_after_ns, None);
+}
+
+#[test]
 fn a_device_that_is_not_here_has_an_assumed_length() {
     let elsewhere = |_: &str| FileKind::Elsewhere { bytes: 1 << 40 };
     let section = &sections("[a]\nfilename=/dev/nvme9n1\nsize=50%\n").unwrap()[0];
