@@ -9,7 +9,8 @@ use crate::words::{percent, times};
 use record::{Doubt, format_nanos};
 
 /// Waking up the way to a device adds this much on average, and twice as much seldom. (Measured on one virtual
-/// machine: 80 µs at 2,800 and 150 µs at 300 requests per second, one at a time.)
+/// machine: 80 µs at 2,800 and 150 µs at 300 requests per second, one at a time.) A profile with lone reads
+/// expects it, and leaves as much again to chance.
 const REST_NS: f64 = 120e3;
 /// Rests are shorter than this where the device has a request this share of the time.
 const RESTS_BELOW: f64 = 0.8;
@@ -31,7 +32,7 @@ pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
         return;
     }
     let excess_ns = (latency - look.expected_ns(segment.by_rate()) - segment.waking_ns).max(0.0);
-    let odds = MORE_OFTEN * libm::exp(-excess_ns / REST_NS);
+    let odds = MORE_OFTEN * libm::exp(-excess_ns / look.rest_ns.unwrap_or(REST_NS).max(1.0));
     let fine = facts.states.name_of_fine();
     let claim = format!(
         "Requests take {}, {} the {} of requests one behind the other: they come after a rest, and waking \

@@ -11,6 +11,7 @@ mod light_load;
 mod limits;
 mod other_times;
 mod processors;
+mod profiled_cap;
 mod scheduler;
 mod siblings;
 mod tags;
@@ -36,9 +37,10 @@ const fn row(
 }
 
 /// All of them. Of two that weigh the same the first wins.
-pub(super) static ROWS: [Hypothesis; 37] = [
+pub(super) static ROWS: [Hypothesis; 38] = [
     row("a control group's limit is reached", Program, limits::control_group),
     row("a provider's limit is reached, by the volume's own log", Below, limits::provider),
+    row("a cap that the profile met is reached", Below, profiled_cap::reached),
     row("requests wait before any counter of the device", Queue, waits_above::before_the_counters),
     row("too little was seen", Device, too_little::too_little),
     row("the device is fine, slow or overloaded", Device, device::states),
