@@ -109,10 +109,11 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
         set_reuse(&mut observations, recorded)?;
     }
     let (mut diagnoses, mut rows) = (Vec::new(), format!("{}\n", report::DIAGNOSIS_CSV_HEADER));
-    for observation in &observations {
-        let diagnosis = profiles.diagnose(observation, VERSION, false);
+    // One after the other: an observation and its diagnosis may each need as much memory as a recording.
+    for observation in observations {
+        let diagnosis = profiles.diagnose(&observation, VERSION, false);
         // What was recorded is saved already, and what was read is not to be.
-        let made_here = simulated.then_some(observation);
+        let made_here = simulated.then_some(&observation);
         if let Some(open) = &mut store
             && let Err(error) = made_here
                 .map_or(Ok(()), |observation| open.add_document(observation))
@@ -121,8 +122,10 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
             warn_not_saved(&error);
             store = None;
         }
-        let table = report::diagnosis_csv(&diagnosis);
-        rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));
+        if csv.is_some() {
+            let table = report::diagnosis_csv(&diagnosis);
+            rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));
+        }
         diagnoses.push(diagnosis);
     }
     let story = |one: &Diagnosis| {
@@ -171,19 +174,22 @@ fn observations(
     profiles: &ProfileSet,
     stop: &StopFlag,
 ) -> anyhow::Result<(Vec<Observation>, bool, bool)> {
-    arguments.sampling.check_length(arguments.length)?;
     if !simulated && (!arguments.load.is_empty() || arguments.steal > 0) {
         return Err(usage("--load and --steal are for simulated devices (sim:NAME)"));
     }
     if simulated {
+        arguments.sampling.check_length(arguments.length)?;
         let [source] = arguments.sources.as_slice() else {
             return Err(usage("name one simulated device and nothing beside it"));
         };
         return Ok((vec![simulate(source, arguments, stop)?], false, true));
     }
-    if let Some(observations) = recordings::named(&arguments.sources, &arguments.save.keeping)? {
+    let interval = arguments.sampling.named_interval();
+    let recorded = recordings::named(&arguments.sources, &arguments.save.keeping, interval)?;
+    if let Some(observations) = recorded {
         return Ok((observations, false, false));
     }
+    arguments.sampling.check_length(arguments.length)?;
     let source = arguments.sampling.source(&arguments.sources, false)?;
     let here = arguments.sampling.roots() == Roots::default();
     let probed =
@@ -223,7 +229,7 @@ fn simulate(
         array: None,
         loads,
         duration: arguments.length,
-        interval: arguments.sampling.interval,
+        interval: arguments.sampling.interval(),
         seed: arguments.seed,
         traced: arguments.sampling.trace == Some(true),
         steal_share: f64::from(arguments.steal) / 100.0,
