@@ -13,6 +13,8 @@ use record::{CgroupLimit, Doubt, IoGroup, LimitedIo, OpKind, Verdict};
 const LIMIT: f64 = 1e3 * PROOF;
 /// A rate within these shares of a limit has reached it.
 const AT_LIMIT: (f64, f64) = (0.93, 1.05);
+/// Share of the reads that a thread of the kernel starts from which on a throttle was at work.
+const HANDED_OVER: f64 = 0.01;
 /// Share of the time over a provider's limit from which on that is what holds requests, and from which
 /// on nothing else matters.
 const OVER_MOST: f64 = 0.2;
@@ -36,14 +38,17 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
         return;
     };
     let (beyond, beside) = (segment.pressure_beyond(), total > AT_LIMIT.1);
+    let handed_over = handed_over_later(segment, limit.limited.op());
     if beyond.is_some_and(|beyond| beyond <= PRESSURE_BEYOND)
         && segment.constant.is_none()
-        && !beside
+        && !(beside || handed_over)
     {
         // Nobody waits longer than the device works: the load happens to be that large.
         return;
     }
-    let waited = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) || segment.waits_before();
+    let waited = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND)
+        || segment.waits_before()
+        || handed_over;
     let done = if beside && group_at(segment, limit).is_some() {
         ", and that is what one of the programs does"
     } else if beside {
@@ -79,6 +84,17 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
             "Pressure stall information, or the tracer's waits before a request is started.";
         found.push(Explanation::beside(fine, Doubt::NoMoreAsked, LIMIT, because, decided_by));
     }
+}
+
+/// Whether a thread of the kernel started reads that programs asked for: that is how a throttle lets requests go
+/// that it held, whoever waits for them.
+fn handed_over_later(segment: &Segment<'_>, op: OpKind) -> bool {
+    let groups = segment.around.users.as_ref().map_or(&[][..], |users| &users.groups);
+    let reads = |kernel: bool| -> f64 {
+        let of = groups.iter().filter(|group| !kernel || group.kernel_thread);
+        of.map(|group| group.reads_per_s).sum()
+    };
+    op == OpKind::Read && reads(true) >= HANDED_OVER * reads(false) && reads(true) > 0.0
 }
 
 /// The limit on this device that is reached, by all of its requests or by one group's, with what is done of it.

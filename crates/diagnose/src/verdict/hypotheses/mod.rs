@@ -9,10 +9,13 @@ mod groups;
 mod hidden;
 mod light_load;
 mod limits;
+mod memory;
 mod other_times;
 mod processors;
+mod read_ahead;
 mod scheduler;
 mod siblings;
+mod stops;
 mod tags;
 mod tail;
 mod too_little;
@@ -22,6 +25,8 @@ mod write_back;
 
 pub(super) use device::too_quick_for;
 pub(super) use groups::shares_text;
+pub(super) use memory::sentence as read_again_text;
+pub(super) use read_ahead::sentence as read_ahead_text;
 pub(super) use unlisted::unlisted;
 
 use super::engine::{Explanation, Facts, Hypothesis};
@@ -36,7 +41,7 @@ const fn row(
 }
 
 /// All of them. Of two that weigh the same the first wins.
-pub(super) static ROWS: [Hypothesis; 37] = [
+pub(super) static ROWS: [Hypothesis; 41] = [
     row("a control group's limit is reached", Program, limits::control_group),
     row("a provider's limit is reached, by the volume's own log", Below, limits::provider),
     row("requests wait before any counter of the device", Queue, waits_above::before_the_counters),
@@ -53,6 +58,7 @@ pub(super) static ROWS: [Hypothesis; 37] = [
     row("all tags are in use", Queue, tags::all_in_use),
     row("something holds requests while the device idles", Queue, waits_above::while_idle),
     row("tasks wait for what the device does not do", Queue, waits_above::pressure),
+    row("something stops the programs for moments", Queue, stops::above_the_device),
     row("a slow device is capped", Below, constant_rate::of_a_slow_device),
     row("the rate is held above the device", Queue, constant_rate::of_a_fine_device),
     row("a queued device is capped", Below, constant_rate::behind_a_queue),
@@ -66,6 +72,9 @@ pub(super) static ROWS: [Hypothesis; 37] = [
     row("a few requests stand still", Device, tail::long),
     row("a few requests may stand still", Device, tail::unseen),
     row("the page cache writes back", PageCache, write_back::for_nobody),
+    row("too little memory may wait to be written", PageCache, write_back::limit),
+    row("the page cache is too small", PageCache, memory::read_again),
+    row("nothing is read ahead", PageCache, read_ahead::off),
     row("a neighbour uses the device", Program, flushes::neighbour),
     row("programs wait for flushes", PageCache, flushes::many),
     row("files are compressed", File, flushes::compressed),

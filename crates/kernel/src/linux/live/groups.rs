@@ -8,11 +8,12 @@
 
 use super::step::Span;
 use crate::linux::cgroup::{
-    CPU_CONTROLLER, IO_CONTROLLER, Version, group_limits, group_quota, group_shares,
+    CPU_CONTROLLER, IO_CONTROLLER, MEMORY_CONTROLLER, Version, group_limits, group_memory,
+    group_quota, group_shares, memory_reached,
 };
 use crate::linux::mounts::{Mount, read_mounts};
 use crate::read::{Roots, text};
-use record::{CgroupLimit, CgroupShare, Context, CpuStops, ShareKind};
+use record::{CgroupLimit, CgroupShare, Context, CpuStops, MemoryLimit, ShareKind};
 use std::path::{Path, PathBuf};
 
 /// Time after which the groups are walked again.
@@ -26,6 +27,7 @@ pub(crate) struct Groups {
     limits: Vec<CgroupLimit>,
     shares: Vec<CgroupShare>,
     quotas: Vec<Quota>,
+    memories: Vec<Memory>,
     walked_ns: Option<u64>,
 }
 
@@ -37,6 +39,16 @@ struct Quota {
     processors: f64,
     /// Periods in which it ran, and those in which it was stopped; `None` before the first look.
     periods: Option<(u64, u64)>,
+}
+
+/// A group with a limit of memory, and how often it had reached that.
+#[derive(Debug)]
+struct Memory {
+    group: String,
+    version: Version,
+    directory: PathBuf,
+    limit_bytes: u64,
+    reached: Option<u64>,
 }
 
 impl Groups {
@@ -53,11 +65,19 @@ impl Groups {
                 quota.periods = before.and_then(|before| before.periods);
             }
             self.quotas = known;
+            let mut known = memories(roots);
+            for memory in &mut known {
+                let before = self.memories.iter().find(|one| one.directory == memory.directory);
+                memory.reached = before.and_then(|before| before.reached);
+            }
+            self.memories = known;
             self.walked_ns = Some(now_ns);
         }
         context.cgroup_limits.clone_from(&self.limits);
         context.cgroup_shares.clone_from(&self.shares);
         context.cpu_stops = self.quotas.iter_mut().filter_map(Quota::stops).collect();
+        let reached = self.memories.iter_mut().filter_map(|memory| memory.reached(span));
+        context.memory_limits = reached.collect();
     }
 }
 
@@ -75,6 +95,20 @@ impl Quota {
         let stopped = now.1.checked_sub(before.1).filter(|stopped| *stopped > 0)?;
         let share = (stopped as f64 / periods as f64).min(1.0);
         Some(CpuStops { group: self.group.clone(), processors: self.processors, share })
+    }
+}
+
+impl Memory {
+    /// How often it reached its limit since the last call, if it did.
+    fn reached(&mut self, span: Span) -> Option<MemoryLimit> {
+        let now = memory_reached(self.version, &self.directory)?;
+        let before = self.reached.replace(now)?;
+        let times = now.checked_sub(before).filter(|times| *times > 0)?;
+        Some(MemoryLimit {
+            group: self.group.clone(),
+            limit_bytes: self.limit_bytes,
+            reached_per_s: times as f64 * 1e9 / span.duration_ns as f64,
+        })
     }
 }
 
@@ -142,6 +176,21 @@ fn quotas(roots: &Roots) -> Vec<Quota> {
             && let Some(processors) = group_quota(version, directory)
         {
             found.push(Quota { group, directory: directory.to_owned(), processors, periods: None });
+        }
+    });
+    found
+}
+
+/// The groups with a limit of memory.
+fn memories(roots: &Roots) -> Vec<Memory> {
+    let mut found: Vec<Memory> = Vec::new();
+    walk(roots, MEMORY_CONTROLLER, |version, directory, group| {
+        let group = group.to_string_lossy().into_owned();
+        if found.iter().all(|known| known.group != group)
+            && let Some(limit_bytes) = group_memory(version, directory)
+        {
+            let directory = directory.to_owned();
+            found.push(Memory { group, version, directory, limit_bytes, reached: None });
         }
     });
     found
