@@ -287,7 +287,7 @@ pub(super) static ROWS: [Row; 33] = [
         ..row(Strategy::HostCache, &[CauseCode::MemoryShort], Fixes::Device, |case| {
             let segment = &case.judged.segment;
             let share = segment.read_again()?;
-            let what = match &segment.around.memory_limit {
+            let what = match segment.short_group() {
                 Some(limit) => format!(
                     "Raise the memory of the control group {:?} (now {})",
                     limit.group,

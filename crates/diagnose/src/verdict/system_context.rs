@@ -44,9 +44,11 @@ pub(crate) struct SystemContext {
     /// Bytes that wait to be written or are being written, and those from which on the kernel stops programs
     /// that write.
     pub(crate) unwritten: Option<(f64, f64)>,
-    /// Bytes per second that came back into the page cache a short time after it had dropped them.
+    /// Bytes per second that came back into the page cache a short time after it had dropped them, and those read
+    /// from all devices.
     pub(crate) refaulted_per_s: Option<f64>,
-    /// The control group that reached the limit of its memory most often.
+    pub(crate) read_per_s: Option<f64>,
+    /// Of control groups that reached the limit of their memory the one that reads most again.
     pub(crate) memory_limit: Option<MemoryLimit>,
     /// Memory that could cache.
     pub(crate) memory_bytes: Option<f64>,
@@ -111,9 +113,10 @@ impl SystemContext {
             })
             .zip(mean(&|context| context.dirty_limit_bytes.map(|bytes| bytes as f64))),
             refaulted_per_s: mean(&|context| context.refaulted_bytes_per_s),
+            read_per_s: mean(&|context| context.read_bytes_per_s),
             memory_limit: contexts()
                 .flat_map(|context| &context.memory_limits)
-                .max_by(|a, b| a.reached_per_s.total_cmp(&b.reached_per_s))
+                .max_by(|a, b| a.refaulted_bytes_per_s.total_cmp(&b.refaulted_bytes_per_s))
                 .cloned(),
             memory_bytes: mean(&|context| context.memory_available_bytes.map(|bytes| bytes as f64)),
             limits: each_once(contexts().flat_map(|it| &it.cgroup_limits))

@@ -158,16 +158,18 @@ pub(crate) fn group_memory(version: Version, directory: &Path) -> Option<u64> {
     (limit < NO_LIMIT).then_some(limit)
 }
 
-/// How often the group of a directory has reached that limit.
-pub(crate) fn memory_reached(version: Version, directory: &Path) -> Option<u64> {
-    match version {
+/// How often the group of a directory has reached that limit, and how many pages it has read again.
+pub(crate) fn memory_reached(version: Version, directory: &Path) -> Option<[u64; 2]> {
+    let count = |file: &str, name: &str| -> Option<u64> {
+        let counts = text(&directory.join(file))?;
+        let line = counts.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        line.trim().parse().ok()
+    };
+    let reached = match version {
         Version::One => text(&directory.join("memory.failcnt"))?.trim().parse().ok(),
-        Version::Two => {
-            let events = text(&directory.join("memory.events"))?;
-            let count = events.lines().find_map(|line| line.strip_prefix("max "))?;
-            count.trim().parse().ok()
-        }
-    }
+        Version::Two => count("memory.events", "max"),
+    };
+    Some([reached?, count("memory.stat", "workingset_refault_file")?])
 }
 
 /// Which version of control groups governs our I/O, for a reader.

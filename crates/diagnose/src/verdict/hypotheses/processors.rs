@@ -35,15 +35,17 @@ pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     };
     let saturation = segment.tally.iops() / look.max_iops;
-    let in_bursts = segment.busy().is_some_and(|busy| busy < BURST_BUSY);
-    if saturation >= MUCH_TO_SPARE || !in_bursts {
-        return;
-    }
+    let busy = segment.busy().filter(|busy| *busy < BURST_BUSY);
+    // Without a profile the largest rate is not known; what the device rests is.
+    let Some(busy) = busy.filter(|_| look.own.is_some() || saturation < MUCH_TO_SPARE) else { return };
+    let much = match look.own {
+        Some(_) => format!("the device is busy only {} of the time", percent(busy)),
+        None => format!("the rate is only {} of the largest", percent(saturation)),
+    };
     let claim = format!(
         "The processors have no time left, so that programs ask late and for much at once: requests wait for \
-         each other ({}), as expected, and the rate is only {} of the largest.",
-        format_nanos(latency),
-        percent(saturation)
+         each other ({}), as expected, and {much}.",
+        format_nanos(latency)
     );
     let rival = (
         "The programs may ask in bursts by themselves.",

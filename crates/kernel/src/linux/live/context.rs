@@ -18,8 +18,8 @@ struct Sums {
     /// `some` and `full` of I/O, `some` of the processors and of memory, microseconds.
     stalled_us: [Option<u64>; 4],
     ticks: Option<[u64; 8]>,
-    /// Pages that came back into the page cache.
-    refaulted: Option<u64>,
+    /// Bytes that came back into the page cache, and bytes read from all devices.
+    read: [Option<u64>; 2],
 }
 
 #[derive(Debug, Default)]
@@ -41,8 +41,11 @@ impl ContextReader {
             [("io", "some"), ("io", "full"), ("cpu", "some"), ("memory", "some")].map(total);
         let ticks = cpu_ticks(roots);
         let vmstat = text(&roots.proc.join("vmstat")).unwrap_or_default();
-        let refaulted = pages(&vmstat, "workingset_refault_file");
-        let now = Sums { stalled_us, ticks, refaulted };
+        let page_bytes = rustix::param::page_size() as u64;
+        // The second is told in KiB.
+        let read = [("workingset_refault_file", page_bytes), ("pgpgin", 1024)]
+            .map(|(name, unit)| count(&vmstat, name)?.checked_mul(unit));
+        let now = Sums { stalled_us, ticks, read };
         let before = std::mem::replace(&mut self.last, now);
         let stalled = |which: usize| {
             let us = now.stalled_us[which]?.checked_sub(before.stalled_us[which]?)?;
@@ -52,14 +55,13 @@ impl ContextReader {
         let ticks = before.ticks.zip(now.ticks).map(|(before, now)| {
             std::array::from_fn(|column| now[column].saturating_sub(before[column]))
         });
-        let page_bytes = rustix::param::page_size() as u64;
-        let refaulted = before.refaulted.zip(now.refaulted).and_then(|(from, to)| {
-            let bytes = to.checked_sub(from)? * page_bytes;
+        let read_per_s = |which: usize| {
+            let bytes = now.read[which]?.checked_sub(before.read[which]?)?;
             Some(bytes as f64 * 1e9 / span.duration_ns as f64)
-        });
+        };
         // `balance_dirty_pages` lets a program run on below the mean of both.
         let thresholds = ["nr_dirty_threshold", "nr_dirty_background_threshold"];
-        let [limit, background] = thresholds.map(|name| pages(&vmstat, name));
+        let [limit, background] = thresholds.map(|name| count(&vmstat, name));
         let dirty_limit = limit.zip(background).map(|(limit, from)| limit.midpoint(from));
         let spent = ticks.and_then(accounting);
         let meminfo = text(&roots.proc.join("meminfo")).unwrap_or_default();
@@ -77,7 +79,8 @@ impl ContextReader {
             dirty_bytes: memory_field(&meminfo, "Dirty"),
             writeback_bytes: memory_field(&meminfo, "Writeback"),
             dirty_limit_bytes: dirty_limit.map(|pages| pages * page_bytes),
-            refaulted_bytes_per_s: refaulted,
+            refaulted_bytes_per_s: read_per_s(0),
+            read_bytes_per_s: read_per_s(1),
             ..Context::default()
         };
         self.groups.read(roots, span, &mut context);
@@ -86,7 +89,7 @@ impl ContextReader {
 }
 
 /// A count of /proc/vmstat.
-fn pages(vmstat: &str, name: &str) -> Option<u64> {
+fn count(vmstat: &str, name: &str) -> Option<u64> {
     let line = vmstat.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
     line.trim().parse().ok()
 }

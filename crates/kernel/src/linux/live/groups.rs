@@ -48,7 +48,8 @@ struct Memory {
     version: Version,
     directory: PathBuf,
     limit_bytes: u64,
-    reached: Option<u64>,
+    /// How often, and pages that it read again; `None` before the first look.
+    reached: Option<[u64; 2]>,
 }
 
 impl Groups {
@@ -103,11 +104,16 @@ impl Memory {
     fn reached(&mut self, span: Span) -> Option<MemoryLimit> {
         let now = memory_reached(self.version, &self.directory)?;
         let before = self.reached.replace(now)?;
-        let times = now.checked_sub(before).filter(|times| *times > 0)?;
+        let per_s = |which: usize| {
+            let more = now[which].checked_sub(before[which])?;
+            Some(more as f64 * 1e9 / span.duration_ns as f64)
+        };
+        let page_bytes = rustix::param::page_size() as f64;
         Some(MemoryLimit {
             group: self.group.clone(),
             limit_bytes: self.limit_bytes,
-            reached_per_s: times as f64 * 1e9 / span.duration_ns as f64,
+            reached_per_s: per_s(0).filter(|times| *times > 0.0)?,
+            refaulted_bytes_per_s: per_s(1)? * page_bytes,
         })
     }
 }
