@@ -109,6 +109,8 @@ pub enum Doubt {
     WriteBack,
     /// Programs that write are stopped by a limit of the page cache; they may write no more by themselves.
     WriteBackLimit,
+    /// Reads are slow while writes are under way; they may be other reads.
+    BehindWrites,
     /// Pages that come back into the page cache may be another disk's.
     ReadAgain,
     /// A program may read page by page by itself, where nothing is read ahead.

@@ -1,5 +1,6 @@
 //! The table of hypotheses. Each file holds one, or a close family; a row that is left out changes no other.
 
+mod behind_writes;
 mod changes;
 mod constant_rate;
 mod counters;
@@ -41,7 +42,7 @@ const fn row(
 }
 
 /// All of them. Of two that weigh the same the first wins.
-pub(super) static ROWS: [Hypothesis; 41] = [
+pub(super) static ROWS: [Hypothesis; 42] = [
     row("a control group's limit is reached", Program, limits::control_group),
     row("a provider's limit is reached, by the volume's own log", Below, limits::provider),
     row("requests wait before any counter of the device", Queue, waits_above::before_the_counters),
@@ -76,6 +77,7 @@ pub(super) static ROWS: [Hypothesis; 41] = [
     row("the page cache is too small", PageCache, memory::read_again),
     row("nothing is read ahead", PageCache, read_ahead::off),
     row("a neighbour uses the device", Program, flushes::neighbour),
+    row("reads wait behind writes", Device, behind_writes::wait),
     row("programs wait for flushes", PageCache, flushes::many),
     row("files are compressed", File, flushes::compressed),
     row("the profile is of other settings", Device, changes::settings),

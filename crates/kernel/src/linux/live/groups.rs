@@ -243,6 +243,48 @@ mod tests {
     }
 
     #[test]
+    fn a_group_that_reaches_the_limit_of_its_memory_is_told_with_what_it_reads_again() {
+        let fake = Fake::new();
+        fake.proc(
+            "self/mountinfo",
+            "30 1 0:29 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n\
+             31 1 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
+        );
+        let set = |name: &str, text: &str| fake.sys(&format!("fs/cgroup/{name}"), text);
+        set("new/memory.max", "1048576\n");
+        set("free/memory.max", "max\n");
+        set("memory/old/cgroup.procs", "1\n");
+        set("memory/old/memory.limit_in_bytes", "2097152\n");
+        set("memory/none/cgroup.procs", "1\n");
+        set("memory/none/memory.limit_in_bytes", "9223372036854771712\n");
+        let counts = |reached: u32, again: u32| {
+            set("new/memory.events", &format!("low 0\nhigh 0\nmax {reached}\noom 0\n"));
+            set("new/memory.stat", &format!("file 5\nworkingset_refault_file {again}\n"));
+            set("memory/old/memory.failcnt", &format!("{reached}\n"));
+            set("memory/old/memory.stat", &format!("workingset_refault_file {again}\n"));
+        };
+        let mut groups = Groups::default();
+        let mut limits = |second| {
+            let mut context = Context::default();
+            groups.read(&Roots::below(fake.root()), at(second), &mut context);
+            context.memory_limits.sort_by(|a, b| a.group.cmp(&b.group));
+            context.memory_limits
+        };
+        counts(10, 100);
+        assert_eq!(limits(100), []);
+        counts(14, 130);
+        let page_bytes = rustix::param::page_size() as f64;
+        let told = |group: &str, limit_bytes| MemoryLimit {
+            group: group.to_owned(),
+            limit_bytes,
+            reached_per_s: 4.0,
+            refaulted_bytes_per_s: 30.0 * page_bytes,
+        };
+        assert_eq!(limits(101), [told("/new", 1 << 20), told("/old", 2 << 20)]);
+        assert_eq!(limits(102), [], "not reached since");
+    }
+
+    #[test]
     fn shares_are_listed_where_a_group_gets_another_one_than_the_rest() {
         let fake = Fake::new();
         fake.proc(
