@@ -93,8 +93,7 @@ fn entered(folder: &Path) -> Command {
 fn made(mount: &str) -> Result<(PathBuf, Undo)> {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let number = MADE.fetch_add(1, Ordering::Relaxed);
-    let folder =
-        Path::new(mount).join(format!("halfpower-test-{}-{number}", std::process::id()));
+    let folder = Path::new(mount).join(format!("halfpower-test-{}-{number}", std::process::id()));
     // A plain folder would be made where no controller is mounted.
     if !Path::new(mount).join("tasks").exists() {
         return Err(Error::other(format!("no control groups of version 1 at {mount}")));

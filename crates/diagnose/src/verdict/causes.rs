@@ -5,8 +5,8 @@ use super::by_operation::{OPERATION_SLOW, apart};
 use super::elsewhere::{Elsewhere, Sibling};
 use super::expected::Expectation;
 use super::facts::{IN_SCHEDULER, STEAL_MATTERS, Segment};
-use super::judgement::{Judgement, Number, RestsOn, numbers};
 use super::hypotheses::{read_again_text, read_ahead_text};
+use super::judgement::{Judgement, Number, RestsOn, numbers};
 use super::layout::{compression, files};
 use super::neighbours::NeighbourBy;
 use super::outstanding::{ExcessQueue, LoopKind, Outstanding};
@@ -302,7 +302,8 @@ const MOSTLY_BEFORE: f64 = 1.25;
 fn deep(segment: &Segment<'_>) -> Option<Cause> {
     // What one program does beside the others makes the queue, and no program keeps it up.
     let other = segment.neighbour().is_some_and(|neighbour| !neighbour.is_by_requests());
-    let deep = segment.deep.filter(ExcessQueue::may_be_kept).filter(|deep| deep.is_kept() || !other)?;
+    let deep =
+        segment.deep.filter(ExcessQueue::may_be_kept).filter(|deep| deep.is_kept() || !other)?;
     let enough = deep.enough;
     let all_the_time = if deep.is_kept() { " all the time" } else { "" };
     let is = match deep.upkeep {

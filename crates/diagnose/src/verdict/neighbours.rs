@@ -144,8 +144,7 @@ impl Segment<'_> {
         let users = self.around.users.as_ref()?;
         let bytes = |group: &IoGroup| group.read_bytes_per_s + group.write_bytes_per_s;
         let each = [&self.tally.read, &self.tally.write].map(|op| op.latency_ns().unwrap_or(0.0));
-        let work =
-            |group: &IoGroup| group.reads_per_s * each[0] + group.writes_per_s * each[1];
+        let work = |group: &IoGroup| group.reads_per_s * each[0] + group.writes_per_s * each[1];
         self.many_flushes()
             .and_then(|_| {
                 users.most(users.flushing.iter(), NeighbourBy::Flushes, IoGroup::syncs_per_s)

@@ -109,7 +109,8 @@ pub(super) fn of(doubt: Doubt) -> f64 {
         IdleWaits | Stops | DeviceUnknown | OneOperation | ConstantRatePressed | ProviderLog
         | LimitPartOfTime | PlaceOnMember | MemberUnknown | Neighbour | CompressedFiles
         | GroupShares | WritesUnknown | ProfileInvalid => 0.3,
-        BehindWrites | ReadAgain | ReadAheadOff | WriteBackLimit | Flushes | OwnBursts | TailByCredit | ConstantRateUnseen => 0.15,
+        BehindWrites | ReadAgain | ReadAheadOff | WriteBackLimit | Flushes | OwnBursts
+        | TailByCredit | ConstantRateUnseen => 0.15,
         OthersBesideGroup | SequentialUnknown | WakeUps | ProfileMatch | FullTags
         | BurstsInScheduler | Quicker | ComesAndGoes | MeanAsExpected | NearSlow
         | NearOverloaded | NearSpare | BusyTime => 0.1,

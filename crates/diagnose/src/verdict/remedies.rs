@@ -33,6 +33,8 @@ const READ_AHEAD_GROWS: u64 = 4;
 const CHUNK_BYTES: u64 = 64 << 10;
 /// What may wait to be written where the limit is lower: a second of a quick disk.
 const DIRTY_BYTES: u64 = 512 << 20;
+/// Share of the requests that a limit is on, from which on it is one of the whole load.
+const ALL_LIMITED: f64 = 0.9;
 /// Fewer reads than this share are not worth a cache.
 const READS_MIN: f64 = 0.3;
 /// Free memory that could cache.
@@ -219,7 +221,7 @@ pub(super) static ROWS: [Row; 33] = [
         })
     },
     Row {
-        unpredicted: "the profile was made behind the same limit",
+        unpredicted: "the profile was made behind the same limit, or others do requests beside the group",
         words: [
             "programs ask for more than the limit lets through",
             "a larger or faster volume costs more",
@@ -252,8 +254,16 @@ pub(super) static ROWS: [Row; 33] = [
                     _ => "Find the cap (control group, provider's volume type, hypervisor) and raise it."
                         .to_owned(),
                 };
-                // A profile that was made behind the same limit does not say what lies beyond it.
-                let beyond = case.judged.judgement.rests_on != RestsOn::Published;
+                // A profile that was made behind the same limit does not say what lies beyond it, and of a load
+                // that is only partly the group's nobody knows what it would become.
+                let beyond = match &case.judged.judgement.rests_on {
+                    RestsOn::Published => false,
+                    RestsOn::Limit(limit) => {
+                        let tally = &case.judged.segment.tally;
+                        tally.op(limit.limited.op()).count() >= ALL_LIMITED * tally.all.count()
+                    }
+                    _ => true,
+                };
                 Some((action, beyond.then_some(Change::Uncapped)))
             },
         )

@@ -24,7 +24,8 @@ fn reads_of_what_the_page_cache_has_just_dropped_are_named_with_the_group_that_l
     let read = 900.0 * 4096.0;
     let all = |again: f64, all: f64| {
         with(seen.clone(), |it| {
-            (it.refaulted_bytes_per_s, it.read_bytes_per_s) = (Some(again * read), Some(all * read));
+            (it.refaulted_bytes_per_s, it.read_bytes_per_s) =
+                (Some(again * read), Some(all * read));
         })
     };
     let of_group = with(seen.clone(), |it| {
@@ -42,7 +43,10 @@ fn reads_of_what_the_page_cache_has_just_dropped_are_named_with_the_group_that_l
         assert_eq!(first_advice(&short), Some(Strategy::HostCache));
         let short = found(&of_group, profiled);
         let episode = longest(&short);
-        assert!(episode.claim.contains("\"/db\"") && episode.claim.contains("120 MiB"), "{episode:?}");
+        assert!(
+            episode.claim.contains("\"/db\"") && episode.claim.contains("120 MiB"),
+            "{episode:?}"
+        );
         // As much may be another device's, whose reads are more.
         let others = found(&all(0.6, 3.0), profiled);
         assert!(!has_cause(longest(&others), CauseCode::MemoryShort), "{:#?}", longest(&others));
@@ -147,5 +151,9 @@ fn reads_that_are_quick_whenever_no_write_is_under_way_wait_behind_the_writes() 
         crowded.episodes
     );
     let few = found(&beside(2), false);
-    assert!(few.episodes.iter().all(|one| one.verdict != Verdict::Overloaded), "{:#?}", few.episodes);
+    assert!(
+        few.episodes.iter().all(|one| one.verdict != Verdict::Overloaded),
+        "{:#?}",
+        few.episodes
+    );
 }

@@ -133,7 +133,8 @@ fn healthy(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case>
         case(name, vec![load], FINE, SILENT).on(ALL).asking(per_s)
     };
     let (poisson, few) = ("--rate_process=poisson", rate(lone.min(5_000.0)));
-    let writes = format!("--rate_iops={}", rate(2_000.0));
+    // Left alone, the page cache writes after half a minute.
+    let writes = format!("--fsync=64 --rate_iops={}", rate(2_000.0));
     let log = format!("--fsync=1 --rate_iops={}", rate(400.0));
     let mixed = rate(most.min(20_000.0)) / 2;
     vec![
@@ -160,13 +161,8 @@ fn healthy(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case>
         .on(ALL),
         case("buffered writes", vec![Load::buffered("randwrite", &writes)], FINE, SILENT).on(ALL),
         case("a log with fsync", vec![Load::buffered("write", &log)], FINE, SILENT).on(ALL),
-        case(
-            "one at a time",
-            vec![Load::closed("randread", 1)],
-            FINE,
-            &["deeper_queue", SILENCE],
-        )
-        .on(ALL),
+        case("one at a time", vec![Load::closed("randread", 1)], FINE, &["deeper_queue", SILENCE])
+            .on(ALL),
         case("discards", vec![Load::sync("randread", 1, "")], FINE, &["deeper_queue", SILENCE])
             .changed(&[Change::Discards])
             .on(LOOP),
@@ -180,9 +176,8 @@ fn limits(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> 
     let slow = between(2e6, 2e7);
     let (reads, writes) = ("randread", "randwrite");
     let deep = |rw| Load::closed(rw, 8);
-    let limited = |name, load: Load, limit, per_s| {
-        case(name, vec![load.held(limit, per_s)], CAPPED, RAISE)
-    };
+    let limited =
+        |name, load: Load, limit, per_s| case(name, vec![load.held(limit, per_s)], CAPPED, RAISE);
     let second = Duration::from_secs(1);
     vec![
         limited("limit of reads", deep(reads), Throttle::ReadIops, few),
@@ -218,7 +213,7 @@ fn limits(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> 
             CAPPED,
             RAISE,
         )
-        .changed(&[Change::ComeAndGo(second * 2, second * 12)]),
+        .changed(&[Change::ComeAndGo(second * 2, second * 7)]),
     ]
 }
 
@@ -263,16 +258,11 @@ fn crowds(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> 
         .changed(bfq)
         .on(LOOP),
         case("bfq with one program", vec![some(reads)], FINE, SILENT).changed(bfq).on(LOOP),
-        case(
-            "a flood of writes beside reads",
-            vec![Load::sync(reads, 1, "")],
-            TOO_MUCH,
-            SHARE,
-        )
-        .or(&["slow", "healthy"])
-        .caused(&["neighbour", "writes_in_front"])
-        .changed(&[Change::Flood])
-        .on(LOOP),
+        case("a flood of writes beside reads", vec![Load::sync(reads, 1, "")], TOO_MUCH, SHARE)
+            .or(&["slow", "healthy"])
+            .caused(&["neighbour", "writes_in_front"])
+            .changed(&[Change::Flood])
+            .on(LOOP),
         // The work of a loop device in memory is that of the processors, so that it is slow as well.
         case("busy processors", vec![some(reads)], FINE, &[])
             .or(&["slow", "overloaded", "slow_and_overloaded"])
@@ -289,12 +279,22 @@ fn above(between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
             .caused(&["tags_in_use"])
             .changed(&[Change::Scheduler("mq-deadline"), Change::Tags(4)])
             .on(LOOP),
-        case("little may wait to be written", vec![Load::buffered("randwrite", "--numjobs=4")], CAPPED, RAISE)
-            .caused(&["write_back_limit"])
-            .changed(&[Change::DirtyBytes(dirty)]),
-        case("nothing is read ahead", vec![Load::buffered("read", "--bs=64k")], FINE, &["read_ahead"])
-            .caused(&["read_ahead_off"])
-            .changed(&[Change::NoReadAhead]),
+        case(
+            "little may wait to be written",
+            vec![Load::buffered("randwrite", "--numjobs=4")],
+            CAPPED,
+            RAISE,
+        )
+        .caused(&["write_back_limit"])
+        .changed(&[Change::DirtyBytes(dirty)]),
+        case(
+            "nothing is read ahead",
+            vec![Load::buffered("read", "--bs=64k")],
+            FINE,
+            &["read_ahead"],
+        )
+        .caused(&["read_ahead_off"])
+        .changed(&[Change::NoReadAhead]),
         case(
             "little memory for the page cache",
             vec![Load::buffered("randread", "--norandommap").in_memory(memory)],

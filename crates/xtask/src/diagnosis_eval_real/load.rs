@@ -58,7 +58,9 @@ impl Load {
     }
 
     pub(super) fn libaio(rw: &str, depth: u64, more: &str) -> Self {
-        Self::fio(format!("--rw={rw} --bs=4k --direct=1 --ioengine=libaio --iodepth={depth} {more}"))
+        Self::fio(format!(
+            "--rw={rw} --bs=4k --direct=1 --ioengine=libaio --iodepth={depth} {more}"
+        ))
     }
 
     /// Blocking calls through the page cache, which holds nothing of the file at first.

@@ -120,8 +120,8 @@ fn one(stage: &Stage, case: &Case, both: &mut [Tally; 2]) -> Result<()> {
         return Ok(());
     }
     for ((tally, diagnosis), label) in both.iter_mut().zip(&found).zip(["profile", "none"]) {
-        let answer: Answer = judge(diagnosis, &name, &case.expect)
-            .map_err(|why| anyhow!("{}: {why}", case.name))?;
+        let answer: Answer =
+            judge(diagnosis, &name, &case.expect).map_err(|why| anyhow!("{}: {why}", case.name))?;
         tally.add(&answer);
         println!("{}", answer.line(case.name, label));
     }
@@ -134,6 +134,7 @@ fn missed(case: &Case, found: &Diagnosis, name: &str) -> Option<(u64, f64)> {
     let device = found.devices.iter().find(|device| device.device == name)?;
     let time = |one: &record::Episode| one.duration_ns as f64;
     let all: f64 = device.episodes.iter().map(time).sum();
-    let done: f64 = device.episodes.iter().map(|one| one.numbers.iops * time(one)).sum::<f64>() / all;
+    let done: f64 =
+        device.episodes.iter().map(|one| one.numbers.iops * time(one)).sum::<f64>() / all;
     (done < REACHED * asked as f64).then_some((asked, done))
 }

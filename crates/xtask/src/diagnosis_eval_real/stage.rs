@@ -18,7 +18,7 @@ use testkit::{Capability, Folder, LoopDevice, Mounted, Zram};
 const DEVICE_BYTES: u64 = 4 << 30;
 /// How long a load is there before it is watched, and is watched.
 const WARM_UP: Duration = Duration::from_secs(2);
-const WATCHED: &str = "16s";
+const WATCHED: &str = "12s";
 /// Where memory is a file system.
 const MEMORY: &str = "/dev/shm";
 /// Share of the largest rate that the knee gives.

@@ -33,10 +33,8 @@ pub(super) fn wait(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
     let fine = facts.states.fine();
     found.push(
-        Explanation::instead(Verdict::Overloaded, Doubt::BehindWrites, fine, claim, rival).with(&[
-            ("reads beside writes", behind_ns, "ns"),
-            ("reads alone", alone_ns, "ns"),
-        ]),
+        Explanation::instead(Verdict::Overloaded, Doubt::BehindWrites, fine, claim, rival)
+            .with(&[("reads beside writes", behind_ns, "ns"), ("reads alone", alone_ns, "ns")]),
     );
 }
 

@@ -33,7 +33,9 @@ fn off(share: f64) -> f64 {
 /// A control group's limit that is reached, by somebody who waits for more.
 pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
-    let Some((limit, share)) = limit_reached(segment) else { return };
+    let Some((limit, share)) = limit_reached(segment) else {
+        return now_and_then(facts, found);
+    };
     let Some(total) = rate(&segment.tally, limit.limited).map(|rate| of_limit(limit, rate)) else {
         return;
     };
@@ -96,6 +98,41 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     }
 }
 
+/// A limit that held reads, though more are done than it allows: it holds for a part of the time.
+fn now_and_then(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let mut limits =
+        limits_here(segment).filter(|limit| was_held(segment, limit.limited.op()) == Some(true));
+    let Some(limit) = limits.find(|limit| {
+        rate(&segment.tally, limit.limited).is_some_and(|rate| of_limit(limit, rate) > AT_LIMIT.1)
+    }) else {
+        return;
+    };
+    let (key, group) = (limit.limited.key(), &limit.group);
+    let claim = format!(
+        "Reads were held for the limit {key}={} of the control group {group:?} and let go later, and more are done \
+         than it allows: it holds now and then.",
+        limit.limit_per_s
+    );
+    let rival = (
+        "Others do requests beside the group, and it may ask for no more by itself.",
+        "Who sets the limit, and when (io.max).",
+    );
+    let fine = facts.states.fine();
+    found.push(
+        Explanation::instead(Verdict::Capped, Doubt::LimitPartOfTime, fine, claim, rival)
+            .resting_on(RestsOn::Limit(limit.clone())),
+    );
+}
+
+/// Limits on this device.
+fn limits_here<'a>(segment: &'a Segment<'_>) -> impl Iterator<Item = &'a CgroupLimit> {
+    let ours = |limit: &&CgroupLimit| {
+        segment.facts.is_none_or(|facts| facts.major_minor == limit.major_minor)
+    };
+    segment.around.limits.iter().filter(ours)
+}
+
 /// Reads per second that threads of the kernel start, which is how a throttle lets those go that it held; `None` of
 /// writes, which they start for others anyway, and where nobody was counted.
 fn let_go_later(segment: &Segment<'_>, op: OpKind) -> Option<f64> {
@@ -112,10 +149,7 @@ fn was_held(segment: &Segment<'_>, op: OpKind) -> Option<bool> {
 
 /// The limit on this device that is reached, by all of its requests or by one group's, with what is done of it.
 fn limit_reached<'a>(segment: &'a Segment<'_>) -> Option<(&'a CgroupLimit, f64)> {
-    let ours = |limit: &&CgroupLimit| {
-        segment.facts.is_none_or(|facts| facts.major_minor == limit.major_minor)
-    };
-    let limits = || segment.around.limits.iter().filter(ours);
+    let limits = || limits_here(segment);
     let nearest =
         |found: Vec<(_, f64)>| found.into_iter().min_by(|a, b| off(a.1).total_cmp(&off(b.1)));
     let by_all = limits().filter_map(|limit| Some((limit, all_at(segment, limit)?)));

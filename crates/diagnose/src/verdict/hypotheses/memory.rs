@@ -17,8 +17,11 @@ pub(super) fn read_again(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
     let (claim, fine) = (sentence(segment, share), facts.states.fine());
     found.push(
-        Explanation::instead(Verdict::NotTheDisk, Doubt::ReadAgain, fine, claim, rival)
-            .with(&[("read again, of the bytes read", share, "share")]),
+        Explanation::instead(Verdict::NotTheDisk, Doubt::ReadAgain, fine, claim, rival).with(&[(
+            "read again, of the bytes read",
+            share,
+            "share",
+        )]),
     );
 }
 
@@ -33,7 +36,9 @@ pub(in crate::verdict) fn sentence(segment: &Segment<'_>, share: f64) -> String 
         None => "the memory is too small for what they use".to_owned(),
     };
     let share = percent(share);
-    format!("Programs read again what the page cache has just dropped ({share} of the bytes read): {of}.")
+    format!(
+        "Programs read again what the page cache has just dropped ({share} of the bytes read): {of}."
+    )
 }
 
 impl Segment<'_> {

@@ -42,7 +42,7 @@ const fn row(
 }
 
 /// All of them. Of two that weigh the same the first wins.
-pub(super) static ROWS: [Hypothesis; 42] = [
+pub(super) static ROWS: [Hypothesis; 43] = [
     row("a control group's limit is reached", Program, limits::control_group),
     row("a provider's limit is reached, by the volume's own log", Below, limits::provider),
     row("requests wait before any counter of the device", Queue, waits_above::before_the_counters),
@@ -69,6 +69,7 @@ pub(super) static ROWS: [Hypothesis; 42] = [
     row("times hold those of discards", Device, counters::discards),
     row("the host took processor time", Below, processors::steal),
     row("the processors are full", Program, processors::full),
+    row("programs take their answers late", Program, processors::answers_late),
     row("programs ask late and for much at once", Program, processors::late),
     row("a few requests stand still", Device, tail::long),
     row("a few requests may stand still", Device, tail::unseen),

@@ -2,7 +2,7 @@
 
 use crate::verdict::causes::BURST_BUSY;
 use crate::verdict::engine::{Explanation, Facts};
-use crate::verdict::facts::{MUCH_TO_SPARE, STEAL_MATTERS};
+use crate::verdict::facts::{LONGER, MUCH_TO_SPARE, NEVER_IDLE, STEAL_MATTERS};
 use crate::words::percent;
 use record::{Doubt, Verdict, format_nanos};
 
@@ -27,6 +27,21 @@ pub(super) fn full(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, slow, because, decided_by));
 }
 
+/// Programs that wait longer than the device takes, because they get no processor to take their answers.
+pub(super) fn answers_late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let waited = facts.segment.waited_beyond().filter(|waited| waited.times >= LONGER);
+    let Some(waited) = waited.filter(|_| facts.segment.around.processors_full()) else { return };
+    let because = format!(
+        "Programs wait {} for a request that the device does in {}: the processors have no time left, and they \
+         take their answers late.",
+        format_nanos(waited.program_ns),
+        format_nanos(waited.device_ns)
+    );
+    let decided_by = "The same while the processors have time left.";
+    let (doubt, fine) = (Doubt::ProcessorsFull, facts.states.fine());
+    found.push(Explanation::beside(Verdict::NotTheDisk, doubt, fine, because, decided_by));
+}
+
 /// Bursts of programs that wait for a processor and then ask for all that they are late with.
 pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
@@ -35,9 +50,12 @@ pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     };
     let saturation = segment.tally.iops() / look.max_iops;
-    let busy = segment.busy().filter(|busy| *busy < BURST_BUSY);
-    // Without a profile the largest rate is not known; what the device rests is.
-    let Some(busy) = busy.filter(|_| look.own.is_some() || saturation < MUCH_TO_SPARE) else { return };
+    // Without a profile the largest rate is not known; whether the device rests is, and whether a program keeps its
+    // queue up.
+    let kept = segment.deep.is_some_and(|deep| deep.is_kept());
+    let most = if look.own.is_some() && !kept { NEVER_IDLE } else { BURST_BUSY };
+    let spare = look.own.is_some() || saturation < MUCH_TO_SPARE;
+    let Some(busy) = segment.busy().filter(|busy| spare && *busy < most) else { return };
     let much = match look.own {
         Some(_) => format!("the device is busy only {} of the time", percent(busy)),
         None => format!("the rate is only {} of the largest", percent(saturation)),

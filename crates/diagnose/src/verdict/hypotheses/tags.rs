@@ -3,8 +3,8 @@
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::NEVER_IDLE;
-use crate::verdict::outstanding::WAITING_MIN;
 use crate::verdict::judgement::RestsOn;
+use crate::verdict::outstanding::WAITING_MIN;
 use record::{Doubt, Verdict, format_count, format_nanos};
 
 /// A device that is given so many tags at least is not held by their number.
