@@ -10,7 +10,7 @@ use record::{Doubt, Verdict, format_nanos};
 /// Intervals on either side, and reads in each of them.
 const SIDE_MIN: usize = 3;
 const READS_MIN: f64 = 20.0;
-/// So many writes are under way at least where they count, and a smaller share of that where they do not.
+/// So many writes are under way at least where much is written, and where hardly anything is, this share of the bytes.
 const UNDER_WAY: f64 = 0.5;
 const HARDLY_ANY: f64 = 0.2;
 
@@ -21,7 +21,7 @@ pub(super) fn wait(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let claim = format!(
-        "Reads take {} while writes are under way and {} while hardly any are, {}: they wait for each other at the \
+        "Reads take {} while much is written and {} while hardly anything is, {}: they wait for each other at the \
          device.",
         format_nanos(behind_ns),
         format_nanos(alone_ns),
@@ -38,26 +38,25 @@ pub(super) fn wait(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
 }
 
-/// Median latencies of reads in the intervals with the most and with hardly any writes under way.
+/// Median latencies of reads in the intervals in which most is written, and in those in which hardly anything is.
+/// (Not by the writes under way: where all requests take longer for another reason, more writes are under way.)
 fn behind_and_alone(series: &[IntervalTotals]) -> Option<(f64, f64)> {
-    let mut each: Vec<(f64, f64)> = series
-        .iter()
-        .filter(|one| one.read.count() >= READS_MIN)
+    let read = series.iter().filter(|one| one.read.count() >= READS_MIN);
+    let mut each: Vec<[f64; 3]> = read
         .filter_map(|one| {
-            let writes = one.write.time_ns? / 1e9 / one.seconds.max(1e-9);
-            Some((writes, one.read.latency_ns()?))
+            let per_s = |sum: Option<f64>| Some(sum? / one.seconds.max(1e-9));
+            let under_way = per_s(one.write.time_ns)? / 1e9;
+            Some([per_s(one.write.bytes)?, under_way, one.read.latency_ns()?])
         })
         .collect();
-    each.sort_by(|a, b| a.0.total_cmp(&b.0));
+    each.sort_by(|a, b| a[0].total_cmp(&b[0]));
     let side = (each.len() / 3).max(SIDE_MIN);
     if each.len() < 2 * side {
         return None;
     }
     let (few, many) = (&each[..side], &each[each.len() - side..]);
-    let middle = |of: &[(f64, f64)], which: fn(&(f64, f64)) -> f64| {
-        stats::median(of.iter().map(which).collect())
-    };
-    let [under_way, hardly_any] = [many, few].map(|side| middle(side, |one| one.0));
-    (under_way >= UNDER_WAY && hardly_any <= HARDLY_ANY * under_way)
-        .then(|| (middle(many, |one| one.1), middle(few, |one| one.1)))
+    let middle =
+        |of: &[[f64; 3]], which: usize| stats::median(of.iter().map(|one| one[which]).collect());
+    let written = middle(few, 0) <= HARDLY_ANY * middle(many, 0);
+    (written && middle(many, 1) >= UNDER_WAY).then(|| (middle(many, 2), middle(few, 2)))
 }

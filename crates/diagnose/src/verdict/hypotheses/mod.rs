@@ -42,7 +42,7 @@ const fn row(
 }
 
 /// All of them. Of two that weigh the same the first wins.
-pub(super) static ROWS: [Hypothesis; 43] = [
+pub(super) static ROWS: [Hypothesis; 45] = [
     row("a control group's limit is reached", Program, limits::control_group),
     row("a provider's limit is reached, by the volume's own log", Below, limits::provider),
     row("requests wait before any counter of the device", Queue, waits_above::before_the_counters),
@@ -62,6 +62,7 @@ pub(super) static ROWS: [Hypothesis; 43] = [
     row("something stops the programs for moments", Queue, stops::above_the_device),
     row("a slow device is capped", Below, constant_rate::of_a_slow_device),
     row("the rate is held above the device", Queue, constant_rate::of_a_fine_device),
+    row("a program paces groups of requests", Program, constant_rate::of_a_device_that_rests),
     row("a queued device is capped", Below, constant_rate::behind_a_queue),
     row("one operation is capped or slow", Below, constant_rate::of_one_operation),
     row("control groups share the device", Program, groups::shares),
@@ -74,6 +75,7 @@ pub(super) static ROWS: [Hypothesis; 43] = [
     row("a few requests stand still", Device, tail::long),
     row("a few requests may stand still", Device, tail::unseen),
     row("the page cache writes back", PageCache, write_back::for_nobody),
+    row("the page cache may write back", PageCache, write_back::perhaps_for_nobody),
     row("too little memory may wait to be written", PageCache, write_back::limit),
     row("the page cache is too small", PageCache, memory::read_again),
     row("nothing is read ahead", PageCache, read_ahead::off),

@@ -50,11 +50,13 @@ pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     };
     let saturation = segment.tally.iops() / look.max_iops;
-    // Without a profile the largest rate is not known; whether the device rests is, and whether a program keeps its
-    // queue up.
+    // Without a profile the largest rate is not known; whether the device rests is. A queue that a program keeps up
+    // is no burst.
     let kept = segment.deep.is_some_and(|deep| deep.is_kept());
-    let most = if look.own.is_some() && !kept { NEVER_IDLE } else { BURST_BUSY };
-    let spare = look.own.is_some() || saturation < MUCH_TO_SPARE;
+    let (spare, most) = match look.own {
+        Some(_) => (!kept, NEVER_IDLE),
+        None => (saturation < MUCH_TO_SPARE, if kept { BURST_BUSY } else { NEVER_IDLE }),
+    };
     let Some(busy) = segment.busy().filter(|busy| spare && *busy < most) else { return };
     let much = match look.own {
         Some(_) => format!("the device is busy only {} of the time", percent(busy)),

@@ -10,6 +10,9 @@ use record::{Doubt, format_bytes, format_nanos};
 /// Programs are stopped where on average this share of what stops them waits to be written: what was just
 /// written out leaves room for a moment.
 const AT_LIMIT: f64 = 0.7;
+/// A queue of writes alone is more often the page cache's than that of a program that waits for them.
+const MORE_OFTEN: f64 = 1.2;
+const HARDLY_READ: f64 = 0.05;
 /// Writes among the requests, at least.
 const WRITES_SHARE: f64 = 0.5;
 
@@ -28,6 +31,21 @@ pub(super) fn for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
     let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
     found.push(Explanation::instead(fine, Doubt::WriteBack, over, claim, rival));
+}
+
+/// Without a profile: a queue of writes alone, of which the source does not tell whether the page cache makes it.
+pub(super) fn perhaps_for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let writes = segment.tally.read_share().is_some_and(|reads| reads <= HARDLY_READ);
+    if !writes || !segment.is_unprofiled() || segment.around.writeback_bytes.is_some() {
+        return;
+    }
+    let claim = "Only writes are under way, as where the page cache writes back: they wait for each other, and no \
+                 program waits for them. This source does not tell whether it does.";
+    let decided_by =
+        "Pages under write-back (Writeback in /proc/meminfo), or the latency of the program.";
+    let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
+    found.push(Explanation::weighed(fine, Doubt::WriteBack, MORE_OFTEN * over, claim, decided_by));
 }
 
 /// Programs are stopped while the device has time left: the limit is too low for it.
