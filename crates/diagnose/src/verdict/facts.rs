@@ -6,7 +6,7 @@ use super::constant_rate::{ConstantRate, moves};
 use super::expected::{Expectation, SegmentFacts, nearest};
 use super::interval_totals::{IntervalTotals, latency_error};
 use super::judgement::Judgement;
-use super::outstanding::{ExcessQueue, Outstanding};
+use super::outstanding::{ExcessQueue, Outstanding, WAITING_MIN};
 use super::system_context::{SystemContext, TracedSums};
 use record::{
     CachePoint, Calibrated, Cause, ComparedCondition, Demand, DeviceFacts, Doubt, FileLayout, Tail,
@@ -231,7 +231,9 @@ impl Segment<'_> {
         // Seen at few moments, of which chance picks those with more.
         let chance = moves(kept).unwrap_or(0.0) / (kept.len() as f64).sqrt();
         let surely = stats::mean(kept) * (1.0 - ERRORS * chance);
-        let by_programs = (kept.len() >= MOMENTS_MIN).then(|| (surely - at_device).max(0.0));
+        // A part of one request is the time in which a thread is woken up.
+        let above = Some(surely - at_device).filter(|above| *above >= WAITING_MIN);
+        let by_programs = (kept.len() >= MOMENTS_MIN).then(|| above.unwrap_or(0.0));
         let by_tracer = self.around.traced.as_ref().map(|traced| traced.waiting);
         by_programs.into_iter().chain(by_tracer).reduce(f64::max)
     }
