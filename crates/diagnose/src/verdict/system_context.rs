@@ -20,6 +20,9 @@ const HELD_NS: f64 = 5e5;
 const NEARLY_ALL: f64 = 0.95;
 /// Share of the processors' time below which nothing of it is left.
 const PROCESSORS_FULL: f64 = 0.05;
+/// The same where some program waits for a processor this share of the time.
+const PROCESSORS_SHORT: f64 = 0.2;
+const WAITED_FOR: f64 = 0.5;
 
 /// Context over a segment of time. `None` is "not known".
 #[derive(Clone, Debug, Default)]
@@ -143,9 +146,11 @@ impl SystemContext {
         self.shares.iter().filter(its).collect()
     }
 
-    /// Whether programs had to wait for a processor: less than a twentieth of their time was left.
+    /// Whether programs had to wait for a processor: less than a twentieth of their time was left, or little and some
+    /// program waited for one half of the time.
     pub(crate) fn processors_full(&self) -> bool {
-        self.idle.is_some_and(|idle| idle < PROCESSORS_FULL)
+        let waited = self.cpu_some.is_some_and(|waited| waited >= WAITED_FOR);
+        self.idle.is_some_and(|idle| idle < if waited { PROCESSORS_SHORT } else { PROCESSORS_FULL })
     }
 }
 
