@@ -9,6 +9,7 @@ use crate::failure::{self, usage};
 use crate::fleet::{self, FleetArgs};
 use crate::observing::{self, SamplingArgs};
 use crate::output::{self, Verdict};
+use crate::past;
 use crate::recordings;
 use crate::run_args::RunArgs;
 use crate::shared::{self, SharedArgs};
@@ -95,6 +96,8 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
     let (mut observations, interrupted, fresh) =
         observations(arguments, simulated, store.is_some(), stop)?;
+    let past = past::of(&observations, &profiles, &arguments.save.keeping, fresh && !simulated);
+    let profiles = profiles.remembering(past);
     if let Some(recorded) = &arguments.recorded {
         set_reuse(&mut observations, recorded)?;
     }

@@ -34,6 +34,7 @@ mod limits;
 mod observing;
 mod output;
 mod papers;
+mod past;
 mod place;
 mod predict;
 mod profile;

@@ -2,8 +2,8 @@
 //!
 //! A verdict on one second is a verdict on noise, so it is drawn over the last half minute, as
 //! `halfpower diagnose` would draw it from a recording of that. The split by the utilization law
-//! needs no profile and is there for every device; what rests on a profile is computed where one
-//! fits. So five hundred disks without a profile cost next to nothing.
+//! needs no profile and is there for every device; a verdict is drawn where a profile fits, and for the
+//! devices with the most requests in progress. So five hundred disks without a profile cost next to nothing.
 
 use diagnose::{FittedProfile, ProfileSet};
 use kernel::Roots;
@@ -13,16 +13,23 @@ use record::{
     UtilizationLaw, WakeUp, format_nanos,
 };
 use report::{PastMoment, VerdictProbability, WatchData, WatchRow, WatchVerdict};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// A device without a profile is judged from this many requests on, and so many at once: those with the
+/// most requests in progress.
+const REQUESTS_MIN: f64 = 50.0;
+const WITHOUT_PROFILE: usize = 8;
 /// Time over which a verdict is drawn.
 const JUDGED: Nanos = Nanos(30_000_000_000);
 /// Intervals of it, at most.
 const JUDGED_INTERVALS: usize = 120;
 /// Moments of the past that are kept: no screen is wider.
 const PAST: usize = 400;
+
+/// Alternatives that a live screen has room for.
+const ALTERNATIVES: usize = 2;
 
 /// A busy share of fewer steps of its counter than this is noise, and the split by it would be.
 const STEPS_MIN: f64 = 5.0;
@@ -92,16 +99,22 @@ impl Judge {
         if self.known.len() > tick.devices.len() {
             self.known.retain(|name, _| tick.devices.iter().any(|device| device.name == *name));
         }
+        let busiest = busiest(&tick.intervals);
         let mut intervals = tick.intervals.iter().peekable();
         for device in &tick.devices {
             // Both are in the order of the kernel; a device that just came has no interval yet.
             let interval = intervals.next_if(|interval| interval.device == device.name);
-            self.judge(device, interval);
+            self.judge(device, interval, &busiest);
         }
         self.last = Some(tick);
     }
 
-    fn judge(&mut self, device: &Arc<ObservedDevice>, interval: Option<&Interval>) {
+    fn judge(
+        &mut self,
+        device: &Arc<ObservedDevice>,
+        interval: Option<&Interval>,
+        busiest: &BTreeSet<&str>,
+    ) {
         let known = self.known.entry(device.name.clone()).or_default();
         if !Arc::ptr_eq(&known.row.device, device) {
             known.row.profile_command = command(device, &self.mount_points);
@@ -119,7 +132,9 @@ impl Judge {
             known.recent.pop_front();
         }
         row.utilization_law = utilization_law(interval);
-        if known.profile.is_some() {
+        let is_judged = known.profile.is_some()
+            || busiest.contains(device.name.as_str()) && is_asked(&known.recent);
+        if is_judged {
             // What `halfpower diagnose` would say of the last intervals.
             let mut observation = Observation {
                 source: "live".to_owned(),
@@ -131,7 +146,7 @@ impl Judge {
             };
             record::doubt_busy_counters(&mut observation);
             let found = self.profiles.diagnose(&observation, &self.halfpower_version, false);
-            if let Some(found) = found.devices.iter().find(|one| one.profile.value().is_some()) {
+            if let Some(found) = found.devices.first() {
                 let latest = found.series.last();
                 row.calibrated = latest.and_then(|moment| moment.calibrated);
                 row.verdict = verdict(found);
@@ -183,6 +198,22 @@ impl Judge {
     }
 }
 
+/// Whether there is enough to judge by without a profile.
+fn is_asked(recent: &VecDeque<Interval>) -> bool {
+    let requests =
+        |it: &Interval| it.all.per_s.map_or(0.0, |per_s| per_s.value * it.duration_ns as f64 / 1e9);
+    recent.iter().map(requests).sum::<f64>() >= REQUESTS_MIN
+}
+
+/// The devices with the most requests in progress, by Little's law.
+fn busiest(intervals: &[Interval]) -> BTreeSet<&str> {
+    let present = |it: &Interval| Some(it.all.per_s?.value * it.all.latency_ns?.value);
+    let mut all: Vec<(f64, &str)> =
+        intervals.iter().filter_map(|it| Some((present(it)?, it.device.as_str()))).collect();
+    all.sort_by(|one, other| other.0.total_cmp(&one.0));
+    all.into_iter().take(WITHOUT_PROFILE).map(|(_, name)| name).collect()
+}
+
 fn keep_latest<T>(all: &mut VecDeque<T>, most: usize) {
     all.drain(..all.len().saturating_sub(most));
 }
@@ -229,11 +260,17 @@ fn verdict(found: &DeviceDiagnosis) -> Option<WatchVerdict> {
     let episode = found.episodes.last()?;
     let place = u32::try_from(found.episodes.len() - 1).ok()?;
     let advice = found.advice.iter().filter(|advice| advice.episode == place);
+    let mut alternatives: Vec<String> = Vec::new();
+    for other in episode.told() {
+        if alternatives.len() < ALTERNATIVES && !alternatives.contains(&other.because) {
+            alternatives.push(other.because.clone());
+        }
+    }
     Some(WatchVerdict {
         verdict: episode.verdict,
         confidence: episode.confidence,
         claim: episode.claim.clone(),
-        alternatives: episode.told().map(|other| other.because.clone()).collect(),
+        alternatives,
         advice: advice.map(|advice| advice.action.clone()).collect(),
         probabilities: probabilities(episode),
     })

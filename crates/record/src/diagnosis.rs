@@ -70,6 +70,8 @@ pub enum MatchedBy {
     ModelAndSize,
     /// The simulated device is the same.
     Simulated,
+    /// The model alone: the profile is of another device of it.
+    Model,
     /// The name alone, which another disk may bear tomorrow.
     Name,
     /// The user chose it, and nothing that is known speaks for or against it.
@@ -219,6 +221,12 @@ pub struct HypothesisName {
 pub enum Rung {
     /// A profile of this device.
     Profile,
+    /// A profile of another device of the same model.
+    Model,
+    /// What was recorded of this device before.
+    Past,
+    /// What others of its kind did at the same time.
+    Peers,
     /// What the observation itself shows of lone requests, and what a device of its kind does.
     Observation,
     /// What a device of its kind does, alone.

@@ -296,6 +296,7 @@ fn profile(device: &DeviceDiagnosis) -> String {
         MatchedBy::Serial => "model and serial number agree",
         MatchedBy::ModelAndSize => "model and size agree",
         MatchedBy::Simulated => "the same simulated device",
+        MatchedBy::Model => "another device of the same model",
         MatchedBy::Name => "by its name",
         MatchedBy::Choice => "chosen by the user",
     };

@@ -13,13 +13,15 @@
 
 use crate::{Store, StoreError};
 use record::{
-    CostFit, Diagnosis, DocumentKind, Experiment, LimitsRun, Observation, Profile, SavedDocument,
-    Target, Trial, Validation, ZoneMap,
+    CostFit, Diagnosis, DocumentKind, Experiment, LimitsRun, Observation, ObservedDevice, Profile,
+    SavedDocument, Target, Trial, Validation, ZoneMap,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 use serde::{Serialize, de::DeserializeOwned};
 
+/// Recordings among which those of a device are looked for.
+const LOOKED_THROUGH: u32 = 200;
 /// How many ids an ambiguous prefix is answered with.
 const CANDIDATES: usize = 5;
 /// The kinds with a table of their own, of their name; the others share the table `document`.
@@ -372,6 +374,40 @@ impl Store {
                 simulated: row.get(3)?,
             })
         })
+    }
+
+    /// The latest recordings from before a time (RFC 3339 in UTC; `None` asks for all) with a device that is
+    /// `wanted`, the latest first: at most `most` of them, and none whose intervals take more than
+    /// `bytes_max` in the file, which are hundreds of megabytes of memory.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or one of them not.
+    pub fn recordings_of(
+        &self,
+        wanted: impl Fn(&ObservedDevice) -> bool,
+        before: Option<&str>,
+        (most, bytes_max): (usize, u64),
+    ) -> Result<Vec<Observation>, StoreError> {
+        let sql = format!(
+            "SELECT id, document FROM {} AND simulated = 0 AND (?1 IS NULL OR time < ?1) \
+             AND length(coalesce(columns, document)) <= {bytes_max} ORDER BY rowid DESC \
+             LIMIT {LOOKED_THROUGH}",
+            place(Observation::KIND)
+        );
+        let rows: Vec<(String, String)> =
+            self.rows(&sql, &[&before], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let has = |(id, head): &(String, String)| {
+            let head = serde_json::from_str::<Observation>(head)
+                .map_err(|cause| self.bad_document::<Observation>(id, cause));
+            head.map(|head| head.devices.iter().any(&wanted))
+        };
+        let mut found = Vec::new();
+        for row in &rows {
+            if found.len() < most && has(row)? {
+                found.push(self.document(&row.0)?);
+            }
+        }
+        Ok(found)
     }
 
     /// The JSON text of a document, known to read back.

@@ -26,6 +26,8 @@ const PACKAGES: [&str; 4] =
 /// Crates that a test build optimises fully, which takes the compiler many times as long with the sanitizer in
 /// them.
 const OPTIMISED: [&str; 7] = ["stats", "simdisk", "volume", "engine", "trial", "workload", "model"];
+/// A test that cannot run with it: under a limit of address space the sanitizer has no room for its own table.
+const SKIPPED: &str = "without_memory_for_it_no_engine_opens_and_each_says_what_to_do";
 /// What the sanitizer says of a write behind the end of an allocation.
 const FOUND: &str = "heap-buffer-overflow";
 /// Writes a byte behind the end of a vector, in a way that no optimisation takes away.
@@ -52,6 +54,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     for name in OPTIMISED {
         cargo.args(["--config", &format!("profile.dev.package.halfpower-{name}.opt-level=1")]);
     }
+    testkit::skip(SKIPPED, "AddressSanitizer needs more address space than the test leaves");
+    cargo.args(["--", "--skip", SKIPPED]);
     let good = instrumented(&mut cargo).status().context("cannot run cargo")?.success();
     if !arguments.has("--keep") {
         std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
@@ -59,13 +63,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     Ok(good)
 }
 
-/// A command whose compiler instruments what it builds, and whose programs say nothing of memory that is left at the end:
-/// buffers that the kernel may still write to are left on purpose.
+/// A command whose compiler instruments what it builds. Its programs say nothing of memory that is left at the end, since
+/// buffers that the kernel may still write to are left on purpose, and take bus errors themselves, as the engine does.
 fn instrumented(command: &mut Command) -> &mut Command {
     command
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", FLAGS)
-        .env("ASAN_OPTIONS", "detect_leaks=0")
+        .env("ASAN_OPTIONS", "detect_leaks=0:handle_sigbus=0")
 }
 
 /// Builds and runs a program with an overflow.

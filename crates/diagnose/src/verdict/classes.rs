@@ -102,6 +102,8 @@ const IN_MEMORY: Class = class(
     false,
     "memory, or the disk below a file",
 );
+/// How well it is known how many are served side by side where the device or its like was seen, in doublings.
+const SEEN_DOUBLINGS: f64 = 0.7;
 /// Standard deviation of the logarithm of what writes take above a lone read.
 const WRITES: f64 = 1.0;
 const UNKNOWN: Class = class(
@@ -114,9 +116,9 @@ const UNKNOWN: Class = class(
 );
 
 impl Class {
-    /// That of a device.
-    pub(crate) fn of(facts: Option<&DeviceFacts>) -> Self {
-        let Some(facts) = facts else { return UNKNOWN };
+    /// That of a device; without facts its name tells the drivers that have names of their own.
+    pub(crate) fn of(name: &str, facts: Option<&DeviceFacts>) -> Self {
+        let Some(facts) = facts else { return Self::by_name(name) };
         let has = |text: &Option<String>, word: &str| {
             text.as_ref().is_some_and(|text| text.to_lowercase().contains(word))
         };
@@ -138,6 +140,40 @@ impl Class {
             SATA_FLASH
         } else {
             UNKNOWN
+        }
+    }
+
+    fn by_name(name: &str) -> Self {
+        let begins = |heads: &[&str]| heads.iter().any(|head| name.starts_with(head));
+        if begins(&["vd", "xvd"]) {
+            VIRTUAL
+        } else if begins(&["loop", "zram", "ram"]) {
+            IN_MEMORY
+        } else if begins(&["mmcblk"]) {
+            USB
+        } else {
+            UNKNOWN
+        }
+    }
+
+    /// What was seen of the device before, or of others like it: a lone request of these takes `lone_ns`, of whatever
+    /// size, and `side` are served side by side.
+    pub(crate) fn seen(
+        self,
+        (name, source): (&'static str, &'static str),
+        (lone_ns, sd): (f64, f64),
+        side: f64,
+    ) -> Self {
+        Self {
+            name,
+            source,
+            lone_ns,
+            below: sd,
+            above: sd,
+            bytes_per_s: f64::INFINITY,
+            side,
+            side_doublings: self.side_doublings.min(SEEN_DOUBLINGS),
+            ..self
         }
     }
 

@@ -89,6 +89,15 @@ impl Expectation {
         }
     }
 
+    /// The same of a device that differs from the measured one by up to this factor.
+    pub(crate) fn widened(mut self, factor: f64) -> Self {
+        let widen = |it: Estimate| Estimate { low: it.low / factor, high: it.high * factor, ..it };
+        self.at_concurrency = widen(self.at_concurrency);
+        self.at_rate = self.at_rate.map(widen);
+        self.max_iops_high *= factor;
+        self
+    }
+
     /// The longest latency that is still as expected, before any tolerance.
     pub(crate) fn expected_ns(&self, by_rate: bool) -> f64 {
         let bent = self.at_concurrency.value * self.bend;

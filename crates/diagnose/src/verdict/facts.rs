@@ -2,6 +2,7 @@
 //! say of it, and the questions that more than one hypothesis asks about them. Thresholds are shares, never
 //! times: a device is slow against what is expected of it.
 
+use super::classes::Class;
 use super::constant_rate::{ConstantRate, moves};
 use super::expected::{Expectation, SegmentFacts, nearest};
 use super::interval_totals::{IntervalTotals, latency_error};
@@ -91,6 +92,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) looks: Result<Vec<Expectation>, String>,
     pub(crate) known: SegmentFacts,
     pub(crate) facts: Option<&'a DeviceFacts>,
+    /// What kind of device it is.
+    pub(crate) class: Class,
     /// Whether the source tells nothing of the device, which is no simulated one.
     pub(crate) unknown: bool,
     /// Its queue, where that is deeper than the device can use.

@@ -26,6 +26,7 @@ impl Fit {
             Self::Of(MatchedBy::Serial | MatchedBy::Simulated, _) => Some(0),
             Self::Of(MatchedBy::ModelAndSize, _) => Some(1),
             Self::Of(MatchedBy::Name, _) => Some(2),
+            Self::Of(MatchedBy::Model, _) => Some(3),
             Self::Of(MatchedBy::Choice, _) | Self::Not(_) => None,
         }
     }
@@ -91,6 +92,9 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
             Fit::Not(format!("it is {own}, the profile is of {theirs}"))
         };
     }
+    if let Some(doubt) = of_the_same_model(seen, measured) {
+        return Fit::Of(MatchedBy::Model, Some(doubt));
+    }
     let facts = [
         ("model", &seen.model, &measured.model),
         ("serial number", &seen.serial, &measured.serial),
@@ -109,9 +113,8 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
         let (seen, measured) = (file(seen), file(measured));
         return Fit::Not(format!("it keeps its data in {seen}, that of the profile in {measured}"));
     }
-    let (size, was) = (seen.size_bytes.0 as f64, measured.size_bytes.0 as f64);
-    let sizes_known = size > 0.0 && was > 0.0;
-    if sizes_known && (size - was).abs() > SIZE_DIFFERS * was {
+    let sizes_known = seen.size_bytes.0 > 0 && measured.size_bytes.0 > 0;
+    if !same_size(seen, measured) {
         let (size, was) = (format_bytes(seen.size_bytes.0), format_bytes(measured.size_bytes.0));
         return Fit::Not(format!("it holds {size}, the device of the profile {was}"));
     }
@@ -138,6 +141,23 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
         ));
     }
     Fit::Not(format!("{names}, and nothing says that they are the same device"))
+}
+
+/// Whether two devices hold as much as each other, as far as that is known.
+pub(super) fn same_size(one: &DeviceFacts, other: &DeviceFacts) -> bool {
+    let (one, other) = (one.size_bytes.0 as f64, other.size_bytes.0 as f64);
+    one <= 0.0 || other <= 0.0 || (one - other).abs() <= SIZE_DIFFERS * other
+}
+
+/// Why a profile of another drive of the same model tells less than one of the drive itself. What hosts sell under
+/// one name are volumes of many kinds.
+fn of_the_same_model(seen: &DeviceFacts, measured: &DeviceFacts) -> Option<String> {
+    let (model, other) = (seen.model.as_ref()?.trim(), measured.model.as_ref()?.trim());
+    let (serial, of_profile) = (seen.serial.as_ref()?.trim(), measured.serial.as_ref()?.trim());
+    let drives = !seen.virtual_disk && !measured.virtual_disk && !seen.is_export();
+    let alike = drives && model == other && same_size(seen, measured);
+    (alike && serial != of_profile)
+        .then(|| format!("it is of another {model}, with the serial number {of_profile}"))
 }
 
 fn by_name(name: &str, measured: &DeviceFacts, chosen: bool) -> Fit {

@@ -31,6 +31,7 @@ mod hypotheses;
 mod idle_waits;
 mod interval_totals;
 mod judgement;
+mod ladder;
 mod layout;
 mod load;
 mod matching;
@@ -56,10 +57,12 @@ pub use matching::{Fit, fit};
 pub use profile_set::ProfileSet;
 
 use alike::{IDLE_IOPS, alike, same_load};
+use classes::Class;
 use elsewhere::Elsewhere;
-use expected::{Answers, SegmentFacts, nearest};
+use expected::{Answers, Expectation, SegmentFacts, nearest};
 use facts::{Judged, SLOW_FROM, Segment};
 use interval_totals::{IntervalTotals, OpTally};
+use ladder::Known;
 use outstanding::{ExcessQueue, Outstanding};
 use record::{
     Activity, Baseline, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Doubt, Episode, Finding,
@@ -68,6 +71,7 @@ use record::{
 };
 use stats::{Ordered, grouped};
 use std::ops::Range;
+use std::sync::Arc;
 use system_context::SystemContext;
 
 /// A time and whether a device had much to spare in it.
@@ -88,6 +92,8 @@ const BUSY_SATURATION: f64 = 0.5;
 /// of what is held against it. (The log of an array that rebuilds was 1.5 % of a disk's requests, each with
 /// a flush, and a fifth of their time.)
 const FEW_WRITES: (f64, f64) = (0.1, 0.3);
+/// Devices of one model differ by up to this factor, 95 of 100.
+const OF_A_MODEL: f64 = 1.25;
 /// Parallel devices: from this many requests side by side on.
 const PARALLEL: f64 = 1.5;
 
@@ -100,6 +106,8 @@ pub struct DiagnoseOptions {
     pub chosen: bool,
     /// Leaves the intervals out of the document, for a live screen.
     pub without_series: bool,
+    /// What was recorded of the same devices before, the latest first.
+    pub past: Arc<[Observation]>,
 }
 
 /// Diagnoses every device of an observation that is not a part of another one or built of others.
@@ -173,6 +181,9 @@ struct Subject<'a> {
     profile: Measured<MatchedProfile>,
     doubts: Vec<(Doubt, String)>,
     reference: Option<&'a FittedProfile>,
+    class: Class,
+    /// What is known of it without a profile, the best first.
+    known: Vec<Known>,
     begins: Vec<usize>,
 }
 
@@ -214,8 +225,11 @@ impl<'a> Subject<'a> {
         if reads_alone {
             series.iter_mut().for_each(|one| *one = one.of_reads());
         }
+        let class = Class::of(&device.name, device.facts.as_ref());
         let mut subject = Self {
             device,
+            class,
+            known: ladder::known(observation, device, class, &options.past),
             begins: segment::segments(&series),
             intervals,
             series,
@@ -256,17 +270,20 @@ impl<'a> Subject<'a> {
         };
         let by_observation = |known: SegmentFacts| {
             let loop_kind = (known.busy, known.constant);
-            let own = own::expectation(series, &self.series, self.device.facts.as_ref(), loop_kind);
-            own.map(|one| vec![one])
+            let prior = ladder::best(&self.known, self.class, &IntervalTotals::sum(series));
+            own::expectation(series, &self.series, prior, loop_kind).map(|one| vec![one])
         };
         let look = |known: SegmentFacts| match self.reference {
-            Some(reference) => reference.looks(series, known),
+            Some(reference) => {
+                reference.looks(series, known).map(|looks| self.of_this_device(looks))
+            }
             None => Err(self.profile.reason().unwrap_or("no profile fits").to_owned()),
         };
         let (first, last) = (self.intervals[range.start], self.intervals[range.end - 1]);
         let mut segment = Segment {
             series,
             facts: self.device.facts.as_ref(),
+            class: self.class,
             unknown: self.device.facts.is_none()
                 && self.profile.value().is_some_and(|profile| profile.by != MatchedBy::Simulated),
             range,
@@ -317,6 +334,16 @@ impl<'a> Subject<'a> {
                 if segment.unserved.is_some() { by_observation(known) } else { look(known) };
         }
         segment
+    }
+
+    /// What a profile of another device of the same model says of this one.
+    fn of_this_device(&self, looks: Vec<Expectation>) -> Vec<Expectation> {
+        match self.profile.value() {
+            Some(profile) if profile.by == MatchedBy::Model => {
+                looks.into_iter().map(|look| look.widened(OF_A_MODEL)).collect()
+            }
+            _ => looks,
+        }
     }
 
     /// The queue of a segment, where it is deeper than the device can use.
@@ -501,10 +528,22 @@ impl<'a> Subject<'a> {
     fn baseline(&self, segment: &Segment<'_>) -> Option<Baseline> {
         let (look, _) = segment.best_look()?;
         let Some(own) = look.own else {
-            let says = "A profile of this device.".to_owned();
-            return Some(Baseline { rung: Rung::Profile, says, better: None });
+            let profile = self.profile.value().filter(|profile| profile.by == MatchedBy::Model);
+            let doubt = profile.and_then(|profile| profile.doubt.as_ref());
+            return Some(match doubt {
+                None => Baseline {
+                    rung: Rung::Profile,
+                    says: "A profile of this device.".to_owned(),
+                    better: None,
+                },
+                Some(doubt) => Baseline {
+                    rung: Rung::Model,
+                    says: format!("A profile of the same model: {doubt}."),
+                    better: Some("A profile of this device: `halfpower check` on it.".to_owned()),
+                },
+            });
         };
-        let rung = if own.lone_intervals > 0 { Rung::Observation } else { Rung::Class };
+        let rung = own.rung;
         let why = segment.unserved.as_deref().unwrap_or("no profile fits");
         let better = format!(
             "No profile serves: {}. It would say what this device itself takes, and what a change gives: `halfpower check` on it \

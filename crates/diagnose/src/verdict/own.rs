@@ -16,7 +16,7 @@ use super::facts::Segment;
 use super::interval_totals::IntervalTotals;
 use super::outstanding::{chance_of_busy, constant_depth, kept_up};
 use crate::words::{percent, times};
-use record::{DeviceFacts, Doubt, Estimate, NORMAL_95, Verdict, format_count, format_nanos};
+use record::{Doubt, Estimate, NORMAL_95, Rung, Verdict, format_count, format_nanos};
 
 /// What is concluded without a profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +31,8 @@ pub(crate) struct Posterior {
     /// Requests in progress while it is busy.
     pub(crate) depth: f64,
     pub(crate) class: Class,
+    /// Where the class is from.
+    pub(crate) rung: Rung,
     /// Intervals that lone requests were seen in.
     pub(crate) lone_intervals: usize,
 }
@@ -169,6 +171,61 @@ fn scatter(series: &[IntervalTotals], total: &IntervalTotals, open: bool) -> Opt
     (share > 0.3).then_some((share.max(0.8), 0.6))
 }
 
+/// The two numbers on a grid, with the weight of each pair: a lone latency, nanoseconds, and how many side by side.
+struct Grid(Vec<(f64, f64, f64)>);
+
+impl Grid {
+    fn of(seen: &Seen, class: &Class) -> Self {
+        let mut grid: Vec<(f64, f64, f64)> = Vec::new();
+        for step in 0..LONE_STEPS {
+            let lone = seen.latency * libm::exp(0.25 - LONE_STEP * f64::from(step));
+            for half in 0..SIDES {
+                let side = libm::exp2(f64::from(half) / 2.0);
+                grid.push((lone, side, log_weight(seen, class, lone, side)));
+            }
+        }
+        let most = grid.iter().map(|one| one.2).fold(f64::NEG_INFINITY, f64::max);
+        grid.iter_mut().for_each(|one| one.2 = libm::exp(one.2 - most));
+        let all: f64 = grid.iter().map(|one| one.2).sum();
+        grid.iter_mut().for_each(|one| one.2 /= all);
+        Self(grid)
+    }
+
+    fn mean(&self, of: impl Fn(f64, f64) -> f64) -> f64 {
+        self.0.iter().map(|&(lone, side, weight)| weight * of(lone, side)).sum()
+    }
+
+    /// Mean and standard deviation of the logarithm of a lone latency.
+    fn log_lone(&self) -> (f64, f64) {
+        let mean = self.mean(|lone, _| libm::log(lone));
+        (mean, self.mean(|lone, _| (libm::log(lone) - mean).powi(2)).sqrt().max(0.05))
+    }
+}
+
+/// What a device was seen to do, by itself.
+pub(crate) struct Served {
+    /// What was asked of it.
+    pub(crate) of: IntervalTotals,
+    /// The logarithm of a lone latency, nanoseconds, and its standard deviation.
+    pub(crate) log_lone: (f64, f64),
+    pub(crate) log_side: f64,
+}
+
+impl Served {
+    /// Of a whole series; `None` where it tells no latencies.
+    pub(crate) fn seen(whole: &[IntervalTotals], class: &Class, busy: bool) -> Option<Self> {
+        let seen = Seen::of(whole, whole, busy, constant_depth(whole))?;
+        let of = IntervalTotals::sum(whole);
+        let grid = Grid::of(&seen, &for_kind(*class, &of));
+        let log_side = grid.mean(|_, side| libm::log(side));
+        Some(Self { of, log_lone: grid.log_lone(), log_side })
+    }
+}
+
+fn for_kind(class: Class, total: &IntervalTotals) -> Class {
+    if total.read_share().is_some_and(|reads| reads < 0.5) { class.for_writes() } else { class }
+}
+
 /// What is expected of a segment without a profile, from the device's whole series.
 ///
 /// # Errors
@@ -176,29 +233,14 @@ fn scatter(series: &[IntervalTotals], total: &IntervalTotals, open: bool) -> Opt
 pub(crate) fn expectation(
     series: &[IntervalTotals],
     whole: &[IntervalTotals],
-    facts: Option<&DeviceFacts>,
+    (class, rung): (Class, Rung),
     (busy, closed): (bool, bool),
 ) -> Result<Expectation, String> {
     let closed = closed || constant_depth(series);
     let seen = Seen::of(series, whole, busy, closed).ok_or("the source tells no latencies")?;
-    let mostly_writes = IntervalTotals::sum(series).read_share().is_some_and(|reads| reads < 0.5);
-    let class = if mostly_writes { Class::of(facts).for_writes() } else { Class::of(facts) };
-    let mut grid: Vec<(f64, f64, f64)> = Vec::new();
-    for step in 0..LONE_STEPS {
-        let lone = seen.latency * libm::exp(0.25 - LONE_STEP * f64::from(step));
-        for half in 0..SIDES {
-            let side = libm::exp2(f64::from(half) / 2.0);
-            grid.push((lone, side, log_weight(&seen, &class, lone, side)));
-        }
-    }
-    let most = grid.iter().map(|one| one.2).fold(f64::NEG_INFINITY, f64::max);
-    grid.iter_mut().for_each(|one| one.2 = libm::exp(one.2 - most));
-    let all: f64 = grid.iter().map(|one| one.2).sum();
-    let mean = |of: &dyn Fn(f64, f64) -> f64| {
-        grid.iter().map(|&(lone, side, weight)| weight * of(lone, side)).sum::<f64>() / all
-    };
-    let log_lone = mean(&|lone, _| libm::log(lone));
-    let spread = mean(&|lone, _| (libm::log(lone) - log_lone).powi(2)).sqrt().max(0.05);
+    let class = for_kind(class, &IntervalTotals::sum(series));
+    let grid = Grid::of(&seen, &class);
+    let (log_lone, spread) = grid.log_lone();
     let overloaded = |lone: f64, side: f64| {
         let waits = seen.latency / lone >= WAITS_FROM;
         let full = seen.rate * lone / 1e9 / side >= NEAR_MAXIMUM && seen.depth >= MEET;
@@ -208,13 +250,14 @@ pub(crate) fn expectation(
         if seen.rate * lone / 1e9 / side < MUCH_TO_SPARE { 1.0 } else { 0.0 }
     };
     let posterior = Posterior {
-        slow: mean(&|lone, _| slow_share(&class, lone, seen.bytes)).min(SLOW_AT_MOST),
-        overloaded: doubted(mean(&overloaded)),
+        slow: grid.mean(|lone, _| slow_share(&class, lone, seen.bytes)).min(SLOW_AT_MOST),
+        overloaded: doubted(grid.mean(overloaded)),
         // How much is to spare is not told apart finer than that.
-        spare: if mean(&spare) >= 0.5 { 0.999 } else { 0.001 },
-        side: libm::exp(mean(&|_, side| libm::log(side))),
+        spare: if grid.mean(spare) >= 0.5 { 0.999 } else { 0.001 },
+        side: libm::exp(grid.mean(|_, side| libm::log(side))),
         depth: seen.depth,
         class,
+        rung: if rung == Rung::Class && seen.lone_intervals > 0 { Rung::Observation } else { rung },
         lone_intervals: seen.lone_intervals,
     };
     let unloaded_ns = libm::exp(log_lone);
@@ -228,7 +271,7 @@ pub(crate) fn expectation(
         n: 1,
     };
     let max_iops =
-        libm::exp(mean(&|lone, side| libm::log(side * 1e9 / lone))).max(seen.largest_rate);
+        libm::exp(grid.mean(|lone, side| libm::log(side * 1e9 / lone))).max(seen.largest_rate);
     let mix =
         mixes_of(&IntervalTotals::sum(series)).ok_or("the sizes of the requests are not known")?;
     Ok(Expectation::by_observation(mix, (unloaded_ns, at_concurrency), max_iops, posterior))

@@ -11,20 +11,31 @@ use std::sync::Arc;
 pub struct ProfileSet {
     profiles: Vec<Arc<FittedProfile>>,
     chosen: bool,
+    past: Arc<[Observation]>,
 }
 
 impl ProfileSet {
     /// One that stands for every device that it does not contradict.
     #[must_use]
     pub fn chosen(profile: Profile) -> Self {
-        Self { profiles: vec![Arc::new(FittedProfile::new(profile))], chosen: true }
+        Self {
+            profiles: vec![Arc::new(FittedProfile::new(profile))],
+            chosen: true,
+            ..Self::default()
+        }
     }
 
     /// Those of a database, in order of time: each device gets the one that fits best.
     #[must_use]
     pub fn saved(profiles: impl IntoIterator<Item = Profile>) -> Self {
         let fitted = |profile| Arc::new(FittedProfile::new(profile));
-        Self { profiles: profiles.into_iter().map(fitted).collect(), chosen: false }
+        Self { profiles: profiles.into_iter().map(fitted).collect(), ..Self::default() }
+    }
+
+    /// With what was recorded of the devices before, the latest first: what it says of those without a profile.
+    #[must_use]
+    pub fn remembering(self, past: Vec<Observation>) -> Self {
+        Self { past: past.into(), ..self }
     }
 
     /// Whether the user named it.
@@ -66,6 +77,7 @@ impl ProfileSet {
             halfpower_version: halfpower_version.to_owned(),
             chosen: self.chosen,
             without_series,
+            past: Arc::clone(&self.past),
         };
         let profile_of = |device: &ObservedDevice| self.of(device).map(Arc::as_ref);
         diagnose(observation, &profile_of, &options)

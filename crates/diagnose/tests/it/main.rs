@@ -13,6 +13,7 @@ mod changed_conditions;
 mod comes_and_goes;
 mod counters;
 mod findings;
+mod ladder;
 mod layout;
 mod neighbours;
 mod provider_limits;

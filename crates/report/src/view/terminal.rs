@@ -83,6 +83,9 @@ pub fn terminal(story: &Story, style: &Style) -> String {
     page.finish()
 }
 
+/// Alternatives that a short page gives reasons for.
+const SHORT_ALTERNATIVES: usize = 2;
+
 fn is_essential(section: &Section) -> bool {
     section.level == Level::Essential
 }
@@ -190,7 +193,8 @@ fn verdict(page: &mut Page, badge: &Badge, short: bool) {
     for (name, text) in &badge.answers {
         labelled(page, name, width, text, Tone::Plain);
     }
-    for alternative in &badge.alternatives {
+    let told = if short { SHORT_ALTERNATIVES } else { usize::MAX };
+    for alternative in badge.alternatives.iter().take(told) {
         let lead = vec![Span::plain("  "), Span::new("or ", Tone::Strong)];
         let text = format!("{}: {}", alternative.what, alternative.because);
         page.hanging(lead, &text, Tone::Plain);
@@ -198,6 +202,12 @@ fn verdict(page: &mut Page, badge: &Badge, short: bool) {
             let text = format!("how to check: {}", alternative.how_to_check);
             page.hanging(vec![Span::plain("     → ")], &text, Tone::Faint);
         }
+    }
+    let rest = badge.alternatives.iter().skip(told).map(|other| other.what.as_str());
+    let rest: Vec<&str> = rest.collect();
+    if !rest.is_empty() {
+        let text = format!("less likely: {} (--verbose says why)", rest.join(", "));
+        page.paragraph(2, &text, Tone::Faint);
     }
 }
 

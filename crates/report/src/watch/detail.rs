@@ -108,9 +108,8 @@ fn verdict(pane: &mut Page, row: &WatchRow) {
     }
     if row.profile.is_none() {
         let text = format!(
-            "No profile of {} is saved. A profile adds the expected latency at this load, the \
-             saturation, and whether the disk is slow, overloaded or not the problem. To make one: \
-             {}",
+            "No profile of {} is saved. A profile adds the latency that is expected of this load, the \
+             saturation, and a surer verdict. To make one: {}",
             row.device.name, row.profile_command
         );
         pane.paragraph(2, &text, Tone::Faint);

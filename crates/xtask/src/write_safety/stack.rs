@@ -10,7 +10,7 @@ use super::model::{Kind, Name, Node, Span, Use};
 use crate::child;
 use anyhow::{Context, Result, ensure};
 use nix::unistd::syncfs;
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use testkit::{Folder, LoopDevice, Undo, Zram};
@@ -229,9 +229,27 @@ impl Stack {
             let synced = File::open(name).and_then(|device| device.sync_all());
             synced.with_context(|| format!("cannot write out {}", name.display()))?;
         }
-        let content =
-            |base: &Base| (!base.restless).then(|| bytes::content(&base.path)).transpose();
-        self.bases.iter().map(content).collect()
+        let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
+        let content = |(at, base): (usize, &Base)| {
+            let steady = !base.restless && !self.swapped_out(at, &swaps);
+            steady.then(|| bytes::content(&base.path)).transpose()
+        };
+        self.bases.iter().enumerate().map(content).collect()
+    }
+
+    /// Whether the kernel has put pages of any program into swap on a base.
+    fn swapped_out(&self, base: usize, swaps: &str) -> bool {
+        let areas = self.nodes.iter().filter(|node| node.span.base == base);
+        areas.filter(|node| node.uses.contains(&Use::Swap)).any(|node| {
+            let device = Path::new("/dev").join(&node.label);
+            let is_area = |name: &str| {
+                let name = Path::new(name);
+                name == device || name == self.bases[base].path
+            };
+            let words = swaps.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            let mut lines = words.filter(|words| words.first().is_some_and(|name| is_area(name)));
+            lines.any(|words| words.get(3).is_some_and(|used| *used != "0"))
+        })
     }
 
     /// Adds the base and those that change with it.

@@ -2,9 +2,11 @@
 //! from a slow device.
 
 use crate::verdict::engine::{Explanation, Facts};
-use crate::verdict::facts::{HARDLY_WAITS, HELD_TIMES, IN_SCHEDULER, NEAR_MAXIMUM, REQUESTS_MIN};
+use crate::verdict::facts::{
+    HARDLY_WAITS, HELD_TIMES, IN_SCHEDULER, NEAR_MAXIMUM, REQUESTS_MIN, SLOW_FROM,
+};
 use crate::verdict::judgement::RestsOn;
-use crate::verdict::starved;
+use crate::verdict::{odds, starved};
 use crate::words::percent;
 use record::{Doubt, Verdict, format_nanos};
 
@@ -23,7 +25,14 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let saturation = segment.tally.iops() / look.max_iops;
     let device_fine = traced.device_ns < HARDLY_WAITS * look.unloaded_ns;
     let held = traced.queue_ns >= HELD_TIMES * latency && saturation < NEAR_MAXIMUM;
-    if traced.requests < REQUESTS_MIN || !held || !device_fine {
+    // What passes a request on takes its time, too, and more on a busy machine: where both together are no more than
+    // such a device takes, nobody is held.
+    let usual = match look.own {
+        Some(own) => own.class.lone_ns(segment.tally.all.request_bytes().unwrap_or(0.0)),
+        None => look.unloaded_ns,
+    };
+    let harmed = segment.over(latency, usual) >= SLOW_FROM;
+    if traced.requests < REQUESTS_MIN || !held || !device_fine || !harmed {
         return;
     }
     let claim = format!(
@@ -37,8 +46,13 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
     let decided_by = "The same with the scheduler none, or shorter intervals.";
     let doubt = Doubt::BurstsInScheduler;
+    // Without a profile a full device and a late dispatch look the same, but for a scheduler that keeps a device idle
+    // on purpose.
+    let idles = segment.scheduler_by_share().is_some();
+    let weight =
+        if idles || look.own.is_none() { SEEN } else { odds::of(doubt) * facts.states.all() };
     found.push(
-        Explanation::weighed(Verdict::Capped, doubt, SEEN, claim, decided_by)
+        Explanation::weighed(Verdict::Capped, doubt, weight, claim, decided_by)
             .resting_on(RestsOn::Scheduler)
             .with(&[
                 (IN_SCHEDULER, traced.queue_ns, "ns"),
@@ -47,7 +61,7 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             ]),
     );
     let because = "They may come in bursts, which any scheduler has to queue.";
-    found.push(Explanation::beside(Verdict::Overloaded, doubt, SEEN, because, decided_by));
+    found.push(Explanation::beside(Verdict::Overloaded, doubt, weight, because, decided_by));
 }
 
 /// Requests that it keeps for long while it lets the others pass.

@@ -2,11 +2,13 @@
 //!
 //! Descriptors are looked at in the order of cost: the flags first, because most are open for reading; then on
 //! which mount the file is, because to ask for the state of a file on a dead server would hang; then its state.
-//! Rejected: kcmp and pidfd_getfd, which need more rights than reading /proc.
+//! Threads that share a table of descriptors (kcmp(2)) are looked at once; where the kernel does not say, each is.
+//! Rejected: pidfd_getfd, which needs more rights than reading /proc.
 
 use super::Use;
 use super::layers::{FileId, FileNames};
 use super::reach::{Part, Reach};
+use crate::linux::unsafe_calls::share_descriptors;
 use kernel::Roots;
 use kernel::device::numbers;
 use kernel::mounts::{Mount, mounts_of_process};
@@ -48,12 +50,11 @@ impl Search<'_> {
     fn process(&self, process: &str) -> Option<Use> {
         let folder = self.roots.proc.join(process);
         let found = self.descriptors(&folder).or_else(|| {
-            // Where the first thread has ended the others' descriptors stand with them.
+            // A thread may have a table of descriptors of its own (unshare(2)), and the first one may have ended.
             let tasks = folder.join("task");
-            let others = names(&tasks).into_iter().filter(|task| task != process);
-            let gone = || names(&folder.join("fd")).is_empty();
-            let all: Vec<String> = if gone() { others.collect() } else { Vec::new() };
-            all.iter().find_map(|task| self.descriptors(&tasks.join(task)))
+            let own = |task: &String| task != process && !share_descriptors(process, task);
+            let apart = names(&tasks).into_iter().filter(own);
+            apart.into_iter().find_map(|task| self.descriptors(&tasks.join(task)))
         });
         let (part, how) = found.or_else(|| Some((self.mapped(&folder)?, "mapped for writing")))?;
         if part.file().is_some() && self.is_our_program(&folder) {

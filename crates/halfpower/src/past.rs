@@ -1,0 +1,100 @@
+//! What was recorded of devices before: recordings in the database, and the history that sysstat keeps on most
+//! servers. It is looked up for devices without a profile alone.
+
+use crate::output;
+use crate::store_args::StoreArgs;
+use diagnose::ProfileSet;
+use record::{Observation, ObservedDevice};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use store::StoreError;
+
+/// The latest recordings that are read, and the latest days of sysstat's.
+const RECORDINGS: usize = 20;
+const DAYS: usize = 7;
+/// Of what a recording takes in the database: some hundred thousand intervals.
+const RECORDING_BYTES_MAX: u64 = 8 << 20;
+/// Where Debian, and where Red Hat keeps what sysstat collects.
+const HISTORIES: [&str; 2] = ["/var/log/sysstat", "/var/log/sa"];
+/// A day of a thousand disks, as JSON.
+const DAY_BYTES_MAX: u64 = 64 << 20;
+
+/// Recordings older than what was observed, of its devices without a profile; the latest first. `on_this_machine`
+/// looks into sysstat's history, too.
+pub(crate) fn of(
+    observations: &[Observation],
+    profiles: &ProfileSet,
+    keeping: &StoreArgs,
+    on_this_machine: bool,
+) -> Vec<Observation> {
+    let devices = observations.iter().flat_map(|one| &one.devices);
+    let without: Vec<&ObservedDevice> =
+        devices.filter(|device| profiles.of(device).is_none()).collect();
+    if without.is_empty() {
+        return Vec::new();
+    }
+    let before = observations.iter().filter_map(|one| one.time.as_deref()).min();
+    let mut past = saved(&without, before, keeping).unwrap_or_else(|error| {
+        output::remark(&format!("earlier recordings are not compared with: {error}"));
+        Vec::new()
+    });
+    if on_this_machine {
+        let host = observations.first().and_then(|one| one.host.as_deref());
+        past.extend(sysstat_days().iter().filter_map(|day| read_day(day, host)));
+    }
+    past
+}
+
+fn saved(
+    devices: &[&ObservedDevice],
+    before: Option<&str>,
+    keeping: &StoreArgs,
+) -> Result<Vec<Observation>, StoreError> {
+    let store = match keeping.existing() {
+        Err(StoreError::Missing(_) | StoreError::NoDefaultPath) => return Ok(Vec::new()),
+        opened => opened?,
+    };
+    let serial = |device: &ObservedDevice| device.facts.as_ref()?.serial.clone();
+    let is_one = |other: &ObservedDevice| {
+        devices.iter().any(|one| {
+            let by_serial = serial(one).is_some_and(|it| serial(other) == Some(it));
+            by_serial || one.name == other.name
+        })
+    };
+    store.recordings_of(is_one, before, (RECORDINGS, RECORDING_BYTES_MAX))
+}
+
+/// The files of the latest days.
+fn sysstat_days() -> Vec<PathBuf> {
+    let listed = HISTORIES.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
+    let files = listed.flatten().filter_map(|entry| {
+        let entry = entry.ok()?;
+        let name = entry.file_name().into_string().ok()?;
+        let day = name.strip_prefix("sa")?;
+        let is_day = !day.is_empty() && day.bytes().all(|letter| letter.is_ascii_digit());
+        let written = entry.metadata().ok()?.modified().ok()?;
+        is_day.then(|| (written, entry.path()))
+    });
+    let mut files: Vec<_> = files.collect();
+    files.sort();
+    files.into_iter().rev().take(DAYS).map(|(_, path)| path).collect()
+}
+
+/// A day as sysstat's own tool tells it; `None` where that is not installed, or does not know the file.
+fn read_day(path: &Path, host: Option<&str>) -> Option<Observation> {
+    let mut sadf = Command::new("sadf");
+    sadf.arg("-j").arg(path).args(["--", "-d"]).env("TZ", "UTC");
+    let mut child =
+        sadf.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let mut text = Vec::new();
+    let read = child.stdout.take().map(|out| input::at_most(out, DAY_BYTES_MAX, &mut text));
+    let ended = child.wait().ok()?;
+    if !ended.success() || !matches!(read, Some(Ok(_))) {
+        return None;
+    }
+    let read = import::read_recordings(&[(path.display().to_string(), text)]).ok()?;
+    let mut observation = read.into_iter().next()?;
+    // The name in the file is what the machine was called when its collector began.
+    observation.host = host.map(str::to_owned);
+    Some(observation)
+}
