@@ -96,7 +96,7 @@ pub use histogram::{
     bucket_mid,
 };
 pub use interval::{
-    Context, CpuStops, Figure, Interval, LoneReads, OBSERVATION_SCHEMA, Observation,
+    Context, CpuStops, Figure, Interval, LoneReads, MemoryLimit, OBSERVATION_SCHEMA, Observation,
     ObservedDevice, OpInterval, OverLimit, Quality, Traced, TracedOp, WakeUp,
 };
 pub use issuers::{IoGroup, Owner, OwnerKind, ProcessIo, io_groups};
