@@ -15,8 +15,11 @@ use crate::run_args::RunArgs;
 use crate::shared::{self, SharedArgs};
 use crate::store_args::{SaveArgs, warn_not_saved};
 use crate::values::percent;
+use ::diagnose::ProfileSet;
+use ::observe::Source;
 use anyhow::Context;
 use clap::Args;
+use kernel::Roots;
 use record::{Bytes, Diagnosis, EngineName, Nanos, Observation, ObservedDevice, Replay, counted};
 use scenarios::{LoadWords, Scenario, ScenarioLoad, observe};
 use session::{StopFlag, VERSION};
@@ -53,6 +56,10 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) length: Nanos,
     #[command(flatten)]
     pub(crate) sampling: SamplingArgs,
+    /// Make no lone reads: else a device without a profile is asked for 4 KiB at most twenty times a second for 5 s,
+    /// for at most 1 % of its time.
+    #[arg(long)]
+    pub(crate) no_probe: bool,
     /// A load on a simulated device, KEY=VALUE ...; once for each.
     #[arg(long, value_name = "LOAD", help_heading = "Simulation")]
     pub(crate) load: Vec<String>,
@@ -95,7 +102,7 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let mut store = arguments.save.store()?;
     let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
     let (mut observations, interrupted, fresh) =
-        observations(arguments, simulated, store.is_some(), stop)?;
+        observations(arguments, simulated, store.is_some(), &profiles, stop)?;
     let past = past::of(&observations, &profiles, &arguments.save.keeping, fresh && !simulated);
     let profiles = profiles.remembering(past);
     if let Some(recorded) = &arguments.recorded {
@@ -164,6 +171,7 @@ fn observations(
     arguments: &DiagnoseArgs,
     simulated: bool,
     saves: bool,
+    profiles: &ProfileSet,
     stop: &StopFlag,
 ) -> anyhow::Result<(Vec<Observation>, bool, bool)> {
     if !simulated && (!arguments.load.is_empty() || arguments.steal > 0) {
@@ -183,10 +191,21 @@ fn observations(
     }
     arguments.sampling.check_length(arguments.length)?;
     let source = arguments.sampling.source(&arguments.sources, false)?;
+    let here = arguments.sampling.roots() == Roots::default();
+    let probed =
+        if here && !arguments.no_probe { unprofiled(&source, profiles) } else { Vec::new() };
+    let source = source.probing(probed);
     let store = if saves { arguments.save.store()? } else { None };
     let (recorder, _) = observing::recorder(store, source.host());
     let recorded = arguments.sampling.record(source, recorder, arguments.length, stop)?;
     Ok((vec![recorded.observation], recorded.interrupted, true))
+}
+
+/// The whole disks that no profile is of.
+fn unprofiled(source: &Source, profiles: &ProfileSet) -> Vec<String> {
+    let devices = source.devices().into_iter();
+    let whole = devices.filter(|it| it.partition_of.is_none() && it.built_of.is_empty());
+    whole.filter(|it| profiles.of(it).is_none()).map(|it| it.name.clone()).collect()
 }
 
 fn simulate(
