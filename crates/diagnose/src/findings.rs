@@ -6,8 +6,8 @@
 use crate::drift::drift;
 use crate::words::{described, percent, times};
 use record::{
-    CacheMode, Cell, Confidence, DepthCurve, Finding, FindingCode, NORMAL_95, OpKind, Pattern,
-    Profile, ServiceTimeFit, TargetKind, Trial, format_bytes,
+    CacheMode, Cap, Cell, Confidence, DepthCurve, Finding, FindingCode, NORMAL_95, OpKind, Pattern,
+    Profile, ServiceTimeFit, StepCause, Sustained, TargetKind, Trial, format_bytes, format_iops,
 };
 
 /// How much faster re-reads must be before they are called cached: a cache in front of any device
@@ -48,6 +48,8 @@ pub fn profile_findings(profile: &Profile, trials: &[Trial], omitted: Omitted) -
     .collect();
     findings.extend(profile.service_time_fits.iter().filter_map(fit_poor));
     findings.extend(profile.depth_curves.iter().filter_map(knee_not_reached));
+    findings.extend(cap_met(profile));
+    findings.extend(profile.sustained.iter().filter_map(stepped));
     findings.sort_by_cached_key(|finding| std::cmp::Reverse(finding.severity));
     findings
 }
@@ -220,6 +222,73 @@ fn knee_not_reached(curve: &DepthCurve) -> Option<Finding> {
             .with("largest rate", curve.max_iops.value, "IOPS")
             .confidence(Confidence::Likely)
     })
+}
+
+/// What all loads end at, whatever they are.
+fn cap_met(profile: &Profile) -> Option<Finding> {
+    // What a load ended at when its credit was used up is another finding.
+    let met: Vec<&Cap> = profile.caps.iter().filter(|cap| cap.cells > 1).collect();
+    let first = met.first()?;
+    let levels: Vec<String> = met.iter().map(|cap| cap.text()).collect();
+    let published = met.iter().find_map(|cap| cap.published.as_deref());
+    let like = published.map_or(String::new(), |what| format!(" Published for {what}."));
+    let claim = format!(
+        "Something above the medium caps this device at {}: requests of all sizes and depths end there.{like}",
+        levels.join(" and ")
+    );
+    let remedy = "Raise the limit where it is set (volume type, machine size, control group); no queue depth \
+                  and no request size gets past it.";
+    let mut finding =
+        Finding::warning(FindingCode::CapMet, claim, remedy).confidence(Confidence::Likely);
+    for cap in &met {
+        let (what, unit) = match cap.bytes {
+            true => ("cap of bytes", "bytes/s"),
+            false => ("cap of requests", "IOPS"),
+        };
+        finding = finding.with(what, cap.per_s.value, unit);
+    }
+    Some(finding.with("cells held at the first", f64::from(first.cells), ""))
+}
+
+/// A rate that fell while its load went on.
+fn stepped(load: &Sustained) -> Option<Finding> {
+    let step = load.step.as_ref()?;
+    let back = match step.back_after_ns.known() {
+        Ok(after) => {
+            let after = record::with_interval(after, |ns| record::format_duration(ns as u64));
+            format!("All of it is back after a rest of {after}.")
+        }
+        Err(why) => format!("How long it takes to come back is not known: {why}."),
+    };
+    let size = load.workload.max_bs().0 as f64;
+    let [before, after] = [&load.iops, &step.iops];
+    let (cause, remedy, code) = match step.cause {
+        StepCause::Credit => (
+            "credit above a cap was used up",
+            "Count on the rate after it; what lasts longer than the credit gets no more.",
+            FindingCode::BurstEnded,
+        ),
+        StepCause::WriteCache => (
+            "the part of the drive that takes writes fast was full",
+            "Count on the rate after it for writes that last longer, or leave the drive time between them.",
+            FindingCode::WriteCacheFull,
+        ),
+    };
+    let claim = format!(
+        "Under {} the rate was {} for {} ({}), then {}: {cause}. {back}",
+        described(&load.workload),
+        record::with_interval(before, format_iops),
+        record::format_duration(load.ran_ns.0),
+        format_bytes(load.bytes.0),
+        record::with_interval(after, format_iops)
+    );
+    Some(
+        Finding::warning(code, claim, remedy)
+            .with("throughput before", before.value * size, "bytes/s")
+            .with("throughput after", after.value * size, "bytes/s")
+            .with("moved before the step", load.bytes.0 as f64, "bytes")
+            .confidence(Confidence::Likely),
+    )
 }
 
 fn small_area(profile: &Profile) -> Option<Finding> {

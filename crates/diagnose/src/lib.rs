@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod caps;
 mod commits;
 mod drift;
 mod findings;
@@ -15,6 +16,7 @@ mod verdict;
 mod words;
 
 pub use advice::advise;
+pub use caps::caps;
 pub use commits::commit_verdicts;
 pub use findings::{Omitted, profile_findings};
 pub use observed_load::{balanced, observed_load};

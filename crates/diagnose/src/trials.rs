@@ -184,7 +184,9 @@ fn unsteady(trials: &[Trial]) -> Option<Finding> {
 
 /// Requests of all visits of each cell, fewest first.
 fn requests_of_cells(trials: &[Trial]) -> Vec<(u64, &Workload)> {
-    let visits = grouped(trials.iter().map(|trial| (&trial.cell, trial)));
+    // Of lone reads there are few by intention.
+    let all = trials.iter().filter(|trial| !model::is_lone(&trial.workload));
+    let visits = grouped(all.map(|trial| (&trial.cell, trial)));
     let requests = |trials: &[&Trial]| trials.iter().map(|one| one.completed()).sum();
     let mut cells: Vec<(u64, &Workload)> =
         visits.iter().map(|(_, trials)| (requests(trials), &trials[0].workload)).collect();

@@ -81,7 +81,7 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
     if jobs > 1 {
         out.flag("numjobs", &jobs);
     }
-    processors(&settings, &mut out, jobs);
+    processors(&settings, &mut out, known, jobs);
     priority(&settings, &mut out);
     let waits = match settings.text("wait_for") {
         _ if settings.on("stonewall") => Wait::All,
@@ -112,7 +112,7 @@ fn not_at_all(settings: &Settings<'_>) {
     }
     if let Some(mode) = settings.text("zonemode").filter(|mode| *mode != "none") {
         settings.refuse("zonemode", match mode {
-            "strided" => "zones that are skipped are not supported; --pattern strided skips behind each request",
+            "strided" => "zones are not skipped in one run; `halfpower zones` measures throughput by position, and --pattern strided skips behind each request",
             _ => "zoned devices are not written by their write pointers; use a device without zones",
         });
     }

@@ -4,12 +4,16 @@ use crate::failure::{interrupted, usage};
 use crate::host_args::HostArgs;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
+use crate::recognise;
 use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
 use clap::Args;
 use diagnose::Omitted;
-use plan::{CheckPlan, CheckSettings, CommitsPlan, DiagnosisPlan, MIN_BUDGET, Plan, SideBySide};
-use record::{Bytes, CacheMode, Nanos, Profile, format_nanos};
+use plan::{
+    CheckPlan, CheckSettings, CommitsPlan, DiagnosisPlan, LoneReadsPlan, MIN_BUDGET, Plan,
+    SideBySide, SustainedPlan,
+};
+use record::{Bytes, CacheMode, Nanos, Profile, Sustained, Trial, format_nanos};
 use session::{Driver, End, Session, StopFlag, Targets};
 use std::path::Path;
 use target::Access;
@@ -21,6 +25,9 @@ const DIAGNOSIS_BUDGET: Nanos = Nanos(600_000_000_000);
 /// take.
 const COMMITS_PARTS: [u64; 2] = [6, 20];
 const COMMITS_MOST: Nanos = Nanos(30_000_000_000);
+/// Part of the budget for reads that come alone, and the most that they take.
+const LONE_READS_PART: u64 = 6;
+const LONE_READS_MOST: Nanos = Nanos(10_000_000_000);
 /// The same in virtual time, which costs nothing: the plan ends when it has what it needs.
 const VIRTUAL_BUDGET: Nanos = Nanos(1_000_000_000_000_000);
 /// Half-width of the 95 % interval of a cell's rate that counts as precise.
@@ -45,6 +52,10 @@ pub(crate) struct CheckArgs {
     /// Measure what predictions need as well: depth curves by size, mixes, open loads.
     #[arg(long)]
     for_diagnosis: bool,
+    /// Go on with the loads that ask most until their rate falls, for 10 minutes at most: credit of a
+    /// volume, the fast part of a flash drive. On a simulated target that takes no real time.
+    #[arg(long)]
+    sustained: bool,
     /// Measure the full matrix: 36 cells, 4 to 128 KiB.
     #[arg(long)]
     full: bool,
@@ -66,6 +77,11 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         return Ok(verdict);
     }
     let simulated = session::simulated(&arguments.target)?;
+    if arguments.sustained && arguments.hosts.given() {
+        return Err(usage(
+            "--sustained goes on from one machine; leave out --hosts or --sustained",
+        ));
+    }
     if simulated.is_some() && arguments.hosts.given() {
         return Err(usage("--hosts means nothing for a simulated target"));
     }
@@ -88,8 +104,6 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     };
     let whole = session.target().size_bytes;
     let write = !arguments.no_write && session.writable();
-    let part = COMMITS_PARTS[usize::from(arguments.for_diagnosis)];
-    let for_commits = Nanos(budget.0 / part).min(COMMITS_MOST);
     let settings = CheckSettings {
         area: arguments.size.unwrap_or(whole).min(whole),
         engine: session.engine,
@@ -100,14 +114,13 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         target_rel: TARGET_REL,
         seed,
     };
-    let identity = session.identity(&format!("profile {} {settings:?}", arguments.for_diagnosis));
-    let commits = (write && !session.is_simulated())
-        .then(|| {
-            let settings = CheckSettings { budget: for_commits, ..settings.clone() };
-            CommitsPlan::new(settings, engine::COMMIT_FLUSH)
-        })
-        .flatten();
-    let left = budget.since(commits.as_ref().map_or(Nanos(0), |_| for_commits));
+    let identity = session.identity(&format!(
+        "profile {} {settings:?}{}",
+        arguments.for_diagnosis,
+        if arguments.sustained { " sustained" } else { "" }
+    ));
+    let mut plans = beside(&settings, arguments, &session);
+    let left = plans.iter().fold(budget, |left, (_, part)| left.since(*part));
     let settings = CheckSettings { budget: left, ..settings };
     let requests: Option<Box<dyn Plan>> = match arguments.for_diagnosis {
         true => DiagnosisPlan::new(settings).map(|plan| Box::new(plan) as _),
@@ -119,8 +132,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
              --size",
         )
     })?;
-    let mut plans = vec![(requests, left)];
-    plans.extend(commits.map(|plan| (Box::new(plan) as _, for_commits)));
+    plans.insert(0, (requests, left));
     let mut plan = SideBySide::new(plans);
     let mut driver = Driver::new(Targets::one(session), store, &mut progress);
     let finished = driver.run(&mut plan)?;
@@ -129,13 +141,18 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         return Err(interrupted("no trial had finished, nothing is kept"));
     }
     session::something_completed(&finished.trials)?;
+    let sustained = match arguments.sustained && !ended_early {
+        true => go_on(&mut driver, &finished.trials, seed)?,
+        false => Vec::new(),
+    };
     let omitted = Omitted {
         writes: arguments.no_write,
         points: u32::try_from(plan.skipped()).unwrap_or(u32::MAX),
         interrupted: finished.end != End::Completed,
     };
     let precision = (budget, TARGET_REL);
-    let profile = session::profile(&mut driver, identity, precision, &finished.trials, omitted)?;
+    let measured = (finished.trials.as_slice(), sustained);
+    let profile = session::profile(&mut driver, identity, precision, measured, omitted)?;
     let ids: Vec<String> = finished.trials.iter().map(|trial| trial.id.clone()).collect();
     driver.keep(|store| store.add_profile(&profile, &ids));
     let page = |driver: &Driver<'_>| {
@@ -162,6 +179,38 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     Ok(verdict)
 }
 
+/// The loads that ask most, until their rate falls; an interruption leaves those that had ended.
+fn go_on(driver: &mut Driver<'_>, trials: &[Trial], seed: u64) -> anyhow::Result<Vec<Sustained>> {
+    let Some(mut plan) = SustainedPlan::new(trials, seed) else { return Ok(Vec::new()) };
+    driver.run(&mut plan)?;
+    Ok(plan.sustained())
+}
+
+/// What is measured beside the requests of a profile, each with its part of the budget.
+fn beside(
+    settings: &CheckSettings,
+    arguments: &CheckArgs,
+    session: &Session,
+) -> Vec<(Box<dyn Plan>, Nanos)> {
+    let within = |part: u64, most: Nanos| {
+        let budget = Nanos(settings.budget.0 / part).min(most);
+        (CheckSettings { budget, ..settings.clone() }, budget)
+    };
+    let mut plans: Vec<(Box<dyn Plan>, Nanos)> = Vec::new();
+    if settings.write && !session.is_simulated() {
+        let part = COMMITS_PARTS[usize::from(arguments.for_diagnosis)];
+        let (settings, budget) = within(part, COMMITS_MOST);
+        let plan = CommitsPlan::new(settings, engine::COMMIT_FLUSH);
+        plans.extend(plan.map(|plan| (Box::new(plan) as _, budget)));
+    }
+    // Several machines that read in turn leave the device no rest.
+    if !arguments.hosts.given() {
+        let (settings, budget) = within(LONE_READS_PART, LONE_READS_MOST);
+        plans.extend(LoneReadsPlan::new(settings).map(|plan| (Box::new(plan) as _, budget)));
+    }
+    plans
+}
+
 /// Opens a real target, prints what it is, and writes the test file.
 fn open(
     arguments: &CheckArgs,
@@ -171,6 +220,7 @@ fn open(
 ) -> anyhow::Result<Session> {
     let path = Path::new(&arguments.target);
     let (access, size) = (Access::ReadOnly, arguments.size);
+    recognise::refuse_as_targets(&[(vec![arguments.target.clone()], access.clone())])?;
     let opener = arguments.hosts.opener(stop, progress)?;
     let mut target = opener.open(&[path], &access, size, LARGEST_REQUEST)?;
     let write = !arguments.no_write && target.writable();

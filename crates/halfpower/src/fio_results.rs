@@ -9,8 +9,9 @@
 use crate::output;
 use crate::run_args::RunArgs;
 use ::record::{
-    Bytes, DirectionResult, ErrorCount, Estimate, HistogramSnapshot, Measured, Nanos, TRIAL_SCHEMA,
-    Target, TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index, hex_digest,
+    Bytes, DirectionResult, ErrorCount, Estimate, HistogramSnapshot, Measured, Nanos, OpKind,
+    TRIAL_SCHEMA, Target, TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index,
+    hex_digest,
 };
 use fio::{FileKind, Section, Setting};
 use serde_json::{Map, Value};
@@ -95,11 +96,13 @@ fn of_document(document: &Value, digest: &str) -> Result<Vec<Trial>, String> {
 
 fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<Trial, String> {
     let seconds = run_seconds(job).ok_or("nothing completed")?;
-    if job["mixed"].is_object() && !job["read"].is_object() {
+    let (path, mut workload) = workload(document, job)?;
+    let sum = job["mixed"].is_object() && !job["read"].is_object();
+    let only = workload.only_op().filter(|_| workload.instead.is_none()).map(OpKind::name);
+    if sum && only.is_none() {
         return Err("reads and writes are summed up (unified_rw_reporting); run fio without that"
             .to_owned());
     }
-    let (path, mut workload) = workload(document, job)?;
     if !alone {
         // Without group_reporting each job of fio has a result of its own.
         (workload.numjobs, workload.depth) = (1, workload.iodepth);
@@ -107,7 +110,9 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
     workload.runtime_ns = Nanos((seconds * 1e9) as u64);
     let errno = job["error"].as_i64().unwrap_or(0) as i32;
     let side = |name: &str| -> Option<DirectionResult> {
-        let told = direction(&job[name], errno);
+        // The sum of the one direction that there is.
+        let of = if sum && only == Some(name) { "mixed" } else { name };
+        let told = direction(&job[of], errno);
         (told.ios > 0).then_some(told)
     };
     let (read, write, trim) = (side("read"), side("write"), side("trim"));

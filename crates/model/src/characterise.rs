@@ -1,12 +1,12 @@
 //! A profile out of trials, by whatever plan they were made: which cell serves which purpose
 //! follows from its workload alone. Only cells with the file-system cache bypassed and the device's
 //! own cache on (`--cache device`) describe the device; other cache modes stay for the advice,
-//! mixes and open loops are kept apart for predictions. Advice, findings and verdicts on commits are
+//! mixes and open loops are kept apart for predictions. Advice, caps, findings and verdicts on commits are
 //! empty here: `diagnose` fills them.
 
 use crate::{
     DEFAULT_KNEE_GAIN, aggregate, commit_points, depth_curves, expectations, level_se_between,
-    level_se_rel, levels_of, limits, service_time_fits, size_curves,
+    level_se_rel, levels_of, limits, lone_reads, service_time_fits, size_curves,
 };
 use record::{
     Arrival, Cell, Commits, Environment, Measured, Nanos, PROFILE_SCHEMA, Profile, Target, Trial,
@@ -44,9 +44,10 @@ pub struct Characterise<'a> {
 /// The profile, without advice and findings.
 #[must_use]
 pub fn characterise(input: Characterise<'_>) -> Profile {
-    let (mut cells, mixes): (Vec<Cell>, Vec<Cell>) = aggregate(input.trials, input.target_rel)
-        .into_iter()
-        .partition(|cell| is_plain(&cell.workload));
+    let all = aggregate(input.trials, input.target_rel);
+    let lone_reads = lone_reads(&all);
+    let (mut cells, mixes): (Vec<Cell>, Vec<Cell>) =
+        all.into_iter().partition(|cell| is_plain(&cell.workload));
     let earlier_levels = levels_of(&cells, input.earlier);
     let level_se = level_se_rel(input.trials)
         .map(|within| within.max(level_se_between(&earlier_levels).unwrap_or(0.0)));
@@ -79,6 +80,9 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
         limits: limits(&cells),
         cells,
         mixes,
+        lone_reads,
+        caps: Vec::new(),
+        sustained: Vec::new(),
         commits: commits(input.trials, input.simulated),
         advice: Vec::new(),
         findings: Vec::new(),

@@ -17,6 +17,7 @@ mod depth;
 mod expect;
 mod fits;
 mod group_commit;
+mod lone;
 mod predict;
 pub mod queueing;
 mod size;
@@ -38,6 +39,7 @@ pub use depth::{DEFAULT_KNEE_GAIN, deep_enough, depth_curves, enough, rates};
 pub use expect::expectations;
 pub use fits::{MIN_FIT_SIZES, fit_is_poor, service_time_fits};
 pub use group_commit::{Sessions, group_commit};
+pub use lone::{is_lone, leaves_rests, lone_reads};
 pub use predict::{
     DataSheet, DriftFactors, DriftNow, LOADED, OpenLoad, Part, PredictError, PredictQuestion,
     Predictor, mix_of, open_loads,

@@ -15,9 +15,11 @@ mod crash_loss;
 mod drift_probe;
 mod for_diagnosis;
 mod loads;
+mod lone;
 mod planned;
 mod precondition;
 mod side_by_side;
+mod sustained;
 mod sweep;
 mod validate;
 mod visits;
@@ -29,10 +31,12 @@ pub use cost_fit::{CostFitPlan, cost_findings, cost_lines, fit};
 pub use drift_probe::{DriftProbe, Look};
 pub use for_diagnosis::DiagnosisPlan;
 pub use loads::{Amount, LoadSpec};
+pub use lone::LoneReadsPlan;
 pub use planned::{Plan, PlannedTrial, Preparation, Progress, Saved, TrialList, describe};
 pub(crate) use precondition::WINDOW_ROUNDS;
 pub use precondition::{PreconditionPlan, goes_past_cache, steady};
 pub use side_by_side::SideBySide;
+pub use sustained::{SUSTAINED_MOST, SustainedPlan};
 pub use sweep::{
     MIN_BLOCKS, SPREAD_MAX_REL, blocks_in_order, conclude, largest_rate_trials, missing,
     missing_trials, trial_seed,

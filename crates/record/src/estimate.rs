@@ -105,6 +105,16 @@ impl Estimate {
         Self::from_se(ratio, se, self.n.min(other.n))
     }
 
+    /// This estimate and an independent one added up: standard errors add in quadrature.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        let side = |one: f64, two: f64| libm::hypot(one, two);
+        let value = self.value + other.value;
+        let low = value - side(self.value - self.low, other.value - other.low);
+        let high = value + side(self.high - self.value, other.high - other.value);
+        Self { value, low, high, se: side(self.se, other.se), n: self.n.min(other.n) }
+    }
+
     /// The same estimate in another unit: everything times `factor` (positive).
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {

@@ -89,6 +89,12 @@ pub enum FindingCode {
     FitPoor,
     /// Throughput still grew at the largest depth tried.
     KneeNotReached,
+    /// All loads end at one rate, whatever they are: a limit above the medium.
+    CapMet,
+    /// The rate fell to a cap while the load went on: credit was used up.
+    BurstEnded,
+    /// Writes became slower while they went on: a faster part of the drive was full.
+    WriteCacheFull,
     /// Write cells were left out: at the user's wish, or because the target is only read.
     WritesSkipped,
     /// The measured area is a small part of the device.

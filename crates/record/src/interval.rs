@@ -389,6 +389,22 @@ pub struct ObservedDevice {
     /// Hash of the file that describes a simulated device; absent for all else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_hash: Option<String>,
+    /// Lone reads that halfpower made of it meanwhile; absent where it made none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lone_reads: Option<LoneReads>,
+}
+
+/// Reads of 4 KiB at random places, one after the other with rests between, past the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoneReads {
+    /// How many.
+    pub reads: u32,
+    /// What the quickest tenth of them took at most, nanoseconds.
+    pub quick_ns: u64,
+    /// Their median, nanoseconds.
+    pub median_ns: u64,
+    /// The slowest one, nanoseconds.
+    pub slowest_ns: u64,
 }
 
 /// Counters of one or more devices over time, from one source.

@@ -96,7 +96,7 @@ pub use histogram::{
     bucket_mid,
 };
 pub use interval::{
-    Context, CpuStops, Figure, Interval, MemoryLimit, OBSERVATION_SCHEMA, Observation,
+    Context, CpuStops, Figure, Interval, LoneReads, MemoryLimit, OBSERVATION_SCHEMA, Observation,
     ObservedDevice, OpInterval, OverLimit, Quality, Traced, TracedOp, WakeUp,
 };
 pub use issuers::{IoGroup, Owner, OwnerKind, ProcessIo, io_groups};
@@ -122,8 +122,9 @@ pub use prediction::{
 };
 pub use price::{Fill, PRICE_SCHEMA, PriceDocument, PriceRow};
 pub use profile::{
-    Advice, Cell, DepthCurve, DepthPoint, Expectation, LeftOut, Limits, MedianVisit,
-    PROFILE_SCHEMA, Profile, SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
+    Advice, Cap, Cell, DepthCurve, DepthPoint, Expectation, LeftOut, Limits, LoneRead, MedianVisit,
+    PROFILE_SCHEMA, Profile, RateStep, SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
+    StepCause, Sustained,
 };
 pub use purchase::{
     Bought, BreakEven, CostAtNeed, PURCHASE_SCHEMA, PartLoad, PricedDisk, Purchase, PurchaseBound,
@@ -153,8 +154,8 @@ pub use trial::{
 pub use units::{
     Bytes, NO_NUMBER, Nanos, UnitError, counted, format_binary_rate, format_both_rates,
     format_bytes, format_change, format_count, format_digits, format_duration, format_interval,
-    format_iops, format_kib, format_moment, format_nanos, format_rate, format_share, shell_word,
-    with_half_width, with_interval, with_range,
+    format_iops, format_kib, format_moment, format_nanos, format_rate, format_share,
+    format_whole_iops, shell_word, with_half_width, with_interval, with_range,
 };
 pub use whatif::{
     Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, SimulatedState, WHATIF_SCHEMA,

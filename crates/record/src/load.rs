@@ -194,6 +194,10 @@ pub struct Prediction {
     pub write_latency_ns: Option<Estimate>,
     /// Mean latency of one request alone.
     pub unloaded_latency_ns: Estimate,
+    /// Part of the latency that is there because requests find the device at rest; absent where no lone
+    /// reads were measured, and where requests do not rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_rest_ns: Option<Estimate>,
     /// Mean time beyond the unloaded latency.
     pub queue_ns: f64,
     /// 99th percentile; null where the model has no ground for one.

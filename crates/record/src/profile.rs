@@ -1,8 +1,8 @@
 //! The profile document: what characterising a device gave.
 
 use crate::{
-    Commits, Environment, Estimate, Finding, HistogramSnapshot, Measured, Nanos, OpKind, Pattern,
-    Target, Workload,
+    Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot, Measured, Nanos, OpKind,
+    Pattern, Target, Workload, format_binary_rate, format_whole_iops, with_interval,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,17 @@ pub struct Profile {
     /// Cells of mixes and of open loops, for predictions; absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mixes: Vec<Cell>,
+    /// Reads that came alone, the most frequent first; absent in a profile of an earlier version, and
+    /// where the budget was too short for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lone_reads: Vec<LoneRead>,
+    /// Limits that a check met which are not the device's own; absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caps: Vec<Cap>,
+    /// Loads that went on until their rate fell or the time was over (`check --sustained`); absent
+    /// without that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sustained: Vec<Sustained>,
     /// Commits to a log, or why none were measured; a profile of an earlier version has none.
     #[serde(default = "before_commits")]
     pub commits: Measured<Commits>,
@@ -131,6 +142,85 @@ pub struct Cell {
     pub cpu_us_per_io: Measured<Estimate>,
     /// Whether the interval of the rate reached the asked precision.
     pub precise: bool,
+}
+
+/// A limit on requests or bytes per second above the medium.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cap {
+    /// The operation that it holds for; null where it holds for reads and for writes.
+    pub op: Option<OpKind>,
+    /// Whether it limits bytes, not requests.
+    pub bytes: bool,
+    /// Bytes or requests per second: the median over the visits that were held at it.
+    pub per_s: Estimate,
+    /// Cells that were held at it.
+    pub cells: u32,
+    /// What has a published limit at that rate; null where nothing is known to.
+    pub published: Option<String>,
+}
+
+impl Cap {
+    /// The level with its interval: `3,000 IOPS ±0.1 %`, `125 MiB/s ±0.2 %`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let level = match self.bytes {
+            true => with_interval(&self.per_s, format_binary_rate),
+            false => with_interval(&self.per_s, format_whole_iops),
+        };
+        self.op.map_or(level.clone(), |op| format!("{level} of {}", op.plural()))
+    }
+}
+
+/// One load that went on for minutes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sustained {
+    /// The load.
+    pub workload: Workload,
+    /// How long it went on, without the time after a step.
+    pub ran_ns: Nanos,
+    /// Bytes that it moved meanwhile.
+    pub bytes: Bytes,
+    /// Requests per second meanwhile.
+    pub iops: Estimate,
+    /// What came then; null where the rate held.
+    pub step: Option<RateStep>,
+}
+
+/// A rate that fell while a load went on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateStep {
+    /// Why, as far as the rate shows it.
+    pub cause: StepCause,
+    /// Requests per second after it.
+    pub iops: Estimate,
+    /// The load was interrupted for so long.
+    pub rest_ns: Nanos,
+    /// Rest after which the device would do again as much at the faster rate as it did before the
+    /// step, by what this rest brought back; or why that is not known.
+    pub back_after_ns: Measured<Estimate>,
+}
+
+/// Why a rate falls while a load goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StepCause {
+    /// The rate after it is exact, or reads fell too: credit above a cap was used up.
+    Credit,
+    /// Writes alone fell: a faster part of the drive, or its buffer, was full.
+    WriteCache,
+}
+
+/// Reads at a rate so low that each found the device at rest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoneRead {
+    /// Reads per second, evenly spaced.
+    pub rate_per_s: u64,
+    /// Median latency: of so few requests one that met something else would move the mean.
+    pub latency_ns: Estimate,
+    /// Median latency of the same reads one behind the other.
+    pub back_to_back_ns: Estimate,
+    /// What the rest adds; zero where the two medians are not distinguishable.
+    pub added_ns: Estimate,
 }
 
 /// Medians over the visits of their mean latencies.

@@ -285,6 +285,19 @@ pub fn format_iops(per_s: f64) -> String {
     finite(per_s, |per_s| format!("{} IOPS", format_count(per_s).replace(' ', "")))
 }
 
+/// A rate to the request, with its digits in threes: published limits are such numbers.
+#[must_use]
+pub fn format_whole_iops(per_s: f64) -> String {
+    finite(per_s, |per_s| {
+        let digits = format!("{per_s:.0}");
+        let group = |(at, digit): (usize, char)| {
+            let comma = at > 0 && (digits.len() - at).is_multiple_of(3);
+            [comma.then_some(','), Some(digit)].into_iter().flatten().collect::<Vec<char>>()
+        };
+        format!("{} IOPS", digits.chars().enumerate().flat_map(group).collect::<String>())
+    })
+}
+
 /// A number of things: `1 request`, `31.1 k requests`.
 #[must_use]
 pub fn counted(count: f64, what: &str) -> String {

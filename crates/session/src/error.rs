@@ -77,8 +77,10 @@ impl SessionError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Target(error) => error.exit_code(),
-            Self::Spec(_) | Self::Build(_) | Self::Usage(_) => USAGE,
-            Self::Trial(TrialError::Engine(EngineError::ControlGroup { .. })) => USAGE,
+            Self::Spec(_)
+            | Self::Build(_)
+            | Self::Usage(_)
+            | Self::Trial(TrialError::Engine(EngineError::ControlGroup { .. })) => USAGE,
             Self::Client { exit_code, .. } => *exit_code,
             Self::Refused(_) => REFUSED,
             Self::Interrupted(_) | Self::Trial(TrialError::Interrupted) => INTERRUPTED,

@@ -8,7 +8,8 @@ use diagnose::Omitted;
 use model::{Characterise, DriftNow, Predictor};
 use plan::{DriftProbe, ValidatePlan};
 use record::{
-    Bytes, CacheMode, Measured, Nanos, Profile, TargetKind, Trial, VALIDATION_SCHEMA, Validation,
+    Bytes, CacheMode, Measured, Nanos, Profile, Sustained, TargetKind, Trial, VALIDATION_SCHEMA,
+    Validation,
 };
 use std::path::Path;
 
@@ -17,7 +18,7 @@ const EARLIER_PROFILES: usize = 8;
 /// Largest request of a drawn load: a target must hold one.
 const LARGEST_REQUEST: Bytes = Bytes(128 << 10);
 
-/// The profile of the trials that ended, with advice and findings; `(id, time)` are its own.
+/// The profile of the trials that ended and of the loads that went on, with advice and findings; `(id, time)` are its own.
 ///
 /// # Errors
 /// If earlier profiles of the disk cannot be read.
@@ -25,7 +26,7 @@ pub fn profile(
     driver: &mut Driver<'_>,
     (id, time): (String, Option<String>),
     (budget_ns, target_rel): (Nanos, f64),
-    trials: &[Trial],
+    (trials, sustained): (&[Trial], Vec<Sustained>),
     omitted: Omitted,
 ) -> Result<Profile> {
     let device = driver.targets.main()?.target().device.clone();
@@ -50,6 +51,8 @@ pub fn profile(
     let clients = trials.iter().find_map(|trial| trial.clients.as_ref());
     let each = clients.iter().flat_map(|clients| &clients.each);
     profile.clients = each.map(|client| client.host.clone()).collect();
+    profile.sustained = sustained;
+    profile.caps = diagnose::caps(&profile, trials);
     profile.advice = diagnose::advise(&profile);
     if let Measured::Value(commits) = &mut profile.commits {
         commits.verdicts = diagnose::commit_verdicts(commits);

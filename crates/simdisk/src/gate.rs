@@ -40,15 +40,15 @@ pub(crate) fn ns_each(per_s: u64) -> f64 {
 
 impl Gate {
     /// At most `iops` requests per second, after a rest `burst` of them at once, and at most
-    /// `bytes_per_s`; 0 is no limit.
-    pub(crate) fn new(iops: u64, burst: u64, bytes_per_s: u64) -> Self {
+    /// `bytes_per_s`, after a rest `burst_bytes` at once; 0 is no limit.
+    pub(crate) fn new(iops: u64, burst: u64, bytes_per_s: u64, burst_bytes: u64) -> Self {
         let ns_per_request = ns_each(iops);
         let slack_ns = burst.saturating_sub(1) as f64 * ns_per_request;
         Self {
             ns_per_request,
             ns_per_byte: ns_each(bytes_per_s),
             requests: Bucket { full_at_ns: 0.0, slack_ns },
-            bytes: Bucket::default(),
+            bytes: Bucket { full_at_ns: 0.0, slack_ns: burst_bytes as f64 * ns_each(bytes_per_s) },
         }
     }
 

@@ -11,7 +11,7 @@ use crate::gate::{Gate, ns_each};
 use crate::queue_spec::QueueSpec;
 use crate::service::Shape;
 use crate::stalls::Stalls;
-use record::Nanos;
+use record::{Nanos, OpKind};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use workload::{Rng, derive_seed};
@@ -29,7 +29,11 @@ pub struct QueueDevice {
     rng: Rng,
     shape: Shape,
     gate: Gate,
+    /// What writes pass: as much as the write cache holds at once, then as fast as it drains.
+    drain: Gate,
     stalls: Option<Stalls>,
+    /// When the last request ends that has arrived.
+    busy_until: Nanos,
     /// When each server is free, soonest first.
     free_at: BinaryHeap<Reverse<Nanos>>,
     /// Completions to come: token and outcome.
@@ -50,9 +54,11 @@ impl QueueDevice {
         Self {
             rng,
             shape: Shape::of_variation(spec.cv),
-            gate: Gate::new(spec.iops, spec.burst, spec.throughput_bytes_per_s),
+            gate: Gate::new(spec.iops, spec.burst, spec.throughput_bytes_per_s, 0),
+            drain: Gate::new(0, 1, spec.drain_bytes_per_s, spec.write_cache.0),
             stalls: (spec.stall.0 > 0)
                 .then(|| Stalls::new(spec.stall, spec.stall_every, stall_rng)),
+            busy_until: Nanos(0),
             free_at,
             ends: EventQueue::default(),
             cache: vec![0; lines],
@@ -94,8 +100,17 @@ impl QueueDevice {
 impl Device for QueueDevice {
     #[inline]
     fn arrive(&mut self, now: Nanos, arrival: &Arrival) {
-        let service = self.service(now, arrival);
+        let rested = self.spec.wake.0 > 0 && now.since(self.busy_until) > self.spec.wake_after;
+        let wake = if rested { self.spec.wake } else { Nanos(0) };
+        let service = self.service(now, arrival).plus(wake);
         let passed = self.gate.pass(now, arrival.bytes);
+        let passed = if arrival.op == OpKind::Write && self.spec.drain_bytes_per_s > 0 {
+            // The slower medium takes as unequal times as the faster one.
+            let bytes = f64::from(arrival.bytes) * self.shape.draw(&mut self.rng);
+            self.drain.pass(passed, bytes as u32)
+        } else {
+            passed
+        };
         let mut end = passed.plus(service);
         // There is at least one server: the specification says so.
         if let Some(mut server) = self.free_at.peek_mut() {
@@ -106,6 +121,7 @@ impl Device for QueueDevice {
             };
             *server = Reverse(end);
         }
+        self.busy_until = self.busy_until.max(end);
         let failed = self.spec.error > 0.0 && self.rng.unit() < self.spec.error;
         self.ends.push(end, (arrival.token, if failed { -EIO } else { arrival.bytes as i32 }));
     }

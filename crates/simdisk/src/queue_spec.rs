@@ -85,10 +85,26 @@ pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
         .sets(|it, value| put(&mut it.burst, count(value, 1, MOST))),
     key("throughput", "none", "bytes per second at most, ahead of the servers; without a burst")
         .sets(|it, value| put(&mut it.throughput_bytes_per_s, bytes_per_s(value))),
+    key(
+        "write-cache",
+        "0",
+        "bytes of writes that a faster medium takes first, as flash drives have it",
+    )
+    .sets(|it, value| put(&mut it.write_cache, bytes(value))),
+    key(
+        "drain",
+        "none",
+        "bytes per second of writes that leave the write cache; all of them once it is full",
+    )
+    .sets(|it, value| put(&mut it.drain_bytes_per_s, bytes_per_s(value))),
     key("stall", "none", "time for which the device stands still")
         .sets(|it, value| put(&mut it.stall, time_or_none(value))),
     key("stall-every", "1s", "mean time from one such stop to the next, exponential")
         .sets(|it, value| put(&mut it.stall_every, time(value))),
+    key("wake", "none", "what a request takes longer that arrives after a rest")
+        .sets(|it, value| put(&mut it.wake, time_or_none(value))),
+    key("wake-after", "5ms", "time without a request after which the device rests")
+        .sets(|it, value| put(&mut it.wake_after, time(value))),
     key("drift", "0%", "growth of the service time per minute of virtual time")
         .sets(|it, value| put(&mut it.drift_per_min, percentage(value, -1_000.0, 1_000.0))),
     key("error", "0", "probability that a request fails with EIO")
@@ -118,10 +134,18 @@ pub struct QueueSpec {
     pub burst: u64,
     /// Bytes per second that pass at most; 0 is no limit.
     pub throughput_bytes_per_s: u64,
+    /// Bytes of writes that pass at once after a rest.
+    pub write_cache: Bytes,
+    /// Bytes of writes per second that pass once these are used up; 0 is no limit.
+    pub drain_bytes_per_s: u64,
     /// How long the device stands still; 0 is never.
     pub stall: Nanos,
     /// Mean time between the end of one stall and the begin of the next.
     pub stall_every: Nanos,
+    /// What a request takes longer that arrives after a rest; 0 is nothing.
+    pub wake: Nanos,
+    /// Time without a request after which the device rests.
+    pub wake_after: Nanos,
     /// Growth of the service time per minute, as a share.
     pub drift_per_min: f64,
     /// Probability of an error.

@@ -42,7 +42,11 @@ const CLASS_MIN: f64 = 0.002;
 pub(crate) struct Expectation {
     pub(crate) sequential_share: f64,
     pub(crate) mix: Mix,
+    /// A lone request, after a rest as long as here where the profile knows what that adds.
     pub(crate) unloaded_ns: f64,
+    /// Part of that and of `at_concurrency` that the rest adds; `None` where the profile has no lone
+    /// reads.
+    pub(crate) rest_ns: Option<f64>,
     /// At the concurrency while busy.
     pub(crate) at_concurrency: Estimate,
     /// Reads and writes apart, at that concurrency.
@@ -76,6 +80,7 @@ impl Expectation {
             sequential_share: 0.0,
             mix,
             unloaded_ns,
+            rest_ns: None,
             at_concurrency,
             by_op: [None; 2],
             at_rate: None,
@@ -91,9 +96,9 @@ impl Expectation {
 
     /// The same of a device that differs from the measured one by up to this factor.
     pub(crate) fn widened(mut self, factor: f64) -> Self {
-        let widen = |it: Estimate| Estimate { low: it.low / factor, high: it.high * factor, ..it };
-        self.at_concurrency = widen(self.at_concurrency);
-        self.at_rate = self.at_rate.map(widen);
+        for it in std::iter::once(&mut self.at_concurrency).chain(&mut self.at_rate) {
+            (it.low, it.high) = (it.low / factor, it.high * factor);
+        }
         self.max_iops_high *= factor;
         self
     }
@@ -120,7 +125,7 @@ impl Expectation {
 
     /// Requests that the device serves side by side: largest rate times latency alone.
     pub(crate) fn side_by_side(&self) -> f64 {
-        self.max_iops * self.unloaded_ns / 1e9
+        self.max_iops * (self.unloaded_ns - self.rest_ns.unwrap_or(0.0)) / 1e9
     }
 }
 
@@ -244,6 +249,7 @@ impl FittedProfile {
         let single = whole.at_concurrency;
         Ok(Expectation {
             unloaded_ns: all(&|look| look.unloaded_ns, whole.unloaded_ns),
+            rest_ns: over(|group| group.all.count(), &|look| look.rest_ns),
             at_concurrency: Estimate {
                 value: all(&|look| look.at_concurrency.value, single.value),
                 low: all(&|look| look.at_concurrency.low, single.low),
@@ -282,12 +288,15 @@ impl FittedProfile {
         let open = open.and_then(|offered| self.ask(&mix, offered).ok());
         // A number in progress that does not vary does not bend.
         let bend = open.as_ref().filter(|_| !known.constant).and_then(|open| self.bend(&mix, open));
+        let rest = self.after_rest(&mix, tally, (depth, busy), bend.and(open.as_ref()));
         let quickest =
             |class: &MixClass| Some(class.share * self.predictor().quickest_counted_ns(class.op)?);
+        let awake = self.widened(&closed.latency_ns);
         Ok(Expectation {
             sequential_share: share,
-            unloaded_ns: closed.unloaded_latency_ns.value,
-            at_concurrency: self.widened(&closed.latency_ns),
+            unloaded_ns: closed.unloaded_latency_ns.value + rest.map_or(0.0, |rest| rest.value),
+            rest_ns: rest.map(|rest| rest.value),
+            at_concurrency: rest.map_or(awake, |rest| awake.plus(&rest)),
             by_op: self.divided(&mix, closed.latency_ns.value, open.as_ref()),
             bend: bend.unwrap_or(1.0),
             quickest_ns: mix.classes.iter().map(quickest).sum(),
@@ -379,12 +388,34 @@ impl FittedProfile {
         Some(SufficientDepth { depth, rate_share: rate.value / largest, growth })
     }
 
+    /// What requests take longer because the first of each busy time comes after a rest, by the lone reads
+    /// of the profile. An open load of the profile that bent the curve holds part of that.
+    fn after_rest(
+        &self,
+        mix: &Mix,
+        tally: &IntervalTotals,
+        (depth, busy): (f64, Option<f64>),
+        bent_by: Option<&Prediction>,
+    ) -> Option<Estimate> {
+        let idle = 1.0 - busy.unwrap_or_else(|| tally.concurrency().unwrap_or(1.0)).min(1.0);
+        let rest_ns = idle * depth * 1e9 / tally.iops();
+        let longer = self.predictor().after_rest_ns(mix, rest_ns)?.scaled(1.0 / depth);
+        let measured = bent_by.filter(|_| !self.predictor().errors().is_empty());
+        let known = measured.and_then(|open| match open.offered {
+            Offered::PoissonPerS(rate) => self.predictor().after_rest_ns(mix, 1e9 / rate),
+            _ => None,
+        });
+        let value = (longer.value - known.map_or(0.0, |known| known.value)).max(0.0);
+        Some(Estimate::symmetric(value, longer.half_width(), longer.n))
+    }
+
     /// How much longer Poisson arrivals take than the curve at their mean concurrency while busy
     /// says.
     fn bend(&self, mix: &Mix, open: &Prediction) -> Option<f64> {
         let depth = open.concurrency / open.utilization.clamp(1e-9, 1.0);
         let at_mean = self.at_depth(mix, depth).ok()?.latency_ns.value;
-        let factor = open.latency_ns.value / at_mean;
+        let rest_ns = open.after_rest_ns.map_or(0.0, |longer| longer.value);
+        let factor = (open.latency_ns.value - rest_ns) / at_mean;
         // Predictions at a rate are checked by open-loop trials of the profile, where it has some.
         let unchecked = self.predictor().errors().is_empty();
         let most = if unchecked { BEND_BY_THEORY } else { BEND_MEASURED };

@@ -10,7 +10,8 @@ use super::judgement::Judgement;
 use super::outstanding::{ExcessQueue, Outstanding, WAITING_MIN};
 use super::system_context::{SystemContext, TracedSums};
 use record::{
-    CachePoint, Calibrated, Cause, ComparedCondition, Demand, DeviceFacts, Doubt, FileLayout, Tail,
+    CachePoint, Calibrated, Cap, Cause, ComparedCondition, Demand, DeviceFacts, Doubt, FileLayout,
+    Tail,
 };
 use std::ops::Range;
 
@@ -110,6 +111,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) tail: Option<Tail>,
     /// What its rate or throughput stays at, whoever holds it.
     pub(crate) constant: Option<ConstantRate>,
+    /// Caps that the check of the device met.
+    pub(crate) caps: &'a [Cap],
     /// The profile that stands for the device, as far as it may not.
     pub(crate) profile_doubts: &'a [(Doubt, String)],
     /// Whether the device is simulated, in a time in which nothing sleeps.

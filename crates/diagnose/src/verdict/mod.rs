@@ -52,6 +52,7 @@ mod volumes;
 mod wakeup_latency;
 mod whole;
 
+pub(crate) use classes::published as published_limit;
 pub use fitted_profile::FittedProfile;
 pub use matching::{Fit, fit};
 pub use profile_set::ProfileSet;
@@ -271,7 +272,8 @@ impl<'a> Subject<'a> {
         let by_observation = |known: SegmentFacts| {
             let loop_kind = (known.busy, known.constant);
             let prior = ladder::best(&self.known, self.class, &IntervalTotals::sum(series));
-            own::expectation(series, &self.series, prior, loop_kind).map(|one| vec![one])
+            own::expectation(series, &self.series, prior, self.device.lone_reads, loop_kind)
+                .map(|one| vec![one])
         };
         let look = |known: SegmentFacts| match self.reference {
             Some(reference) => {
@@ -304,6 +306,7 @@ impl<'a> Subject<'a> {
             reuse: &self.device.reuse,
             changed: self.profile.value().map_or(&[], |profile| &profile.differences),
             constant: constant_rate::pinned(series),
+            caps: self.reference.map_or(&[], |it| &it.profile().caps),
             profile_doubts: &self.doubts,
             simulated: self.observation.source == "simulated",
             reads_alone: self.reads_alone,
@@ -325,7 +328,9 @@ impl<'a> Subject<'a> {
         }
         let woken = wakeup_latency::woken(segment.facts);
         let each_ns = wakeup_latency::added_ns(&self.observation.wake_ups, &segment.tally);
-        segment.waking_ns = woken * each_ns;
+        // What the profile's lone reads show is expected, and no allowance on top of that.
+        let expected_ns = segment.best_look().and_then(|(look, _)| look.rest_ns);
+        segment.waking_ns = (woken * each_ns - expected_ns.unwrap_or(0.0)).max(0.0);
         segment.deep = self.deep(&segment);
         if segment.deep.is_some_and(|deep| deep.is_kept()) && !known.constant {
             known.constant = true;

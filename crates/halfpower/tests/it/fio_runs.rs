@@ -149,6 +149,10 @@ fn a_job_file_is_run_under_any_name_and_never_written() {
         let words = format!("run {name} --rw randwrite --overwrite --no-save");
         halfpower_in(folder.path(), &words).refuses(2, &["no job writes"]);
         let words = format!("run --name=a --filename={name} --rw=write --overwrite --no-save");
+        let refused = halfpower_in(folder.path(), &words).expect(3);
+        let said = format!("halfpower run {name}");
+        assert!(refused.stderr.contains("a job file of fio") && refused.stderr.contains(&said));
+        let words = format!("sweep wal {name} --overwrite --no-save");
         halfpower_in(folder.path(), &words).refuses(3, &[name, "a job file of fio"]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }

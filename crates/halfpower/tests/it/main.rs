@@ -9,6 +9,7 @@
 mod arrays;
 mod built_devices;
 mod cache_modes;
+mod caps;
 mod clients;
 mod closed_pipes;
 mod commits;
@@ -38,6 +39,7 @@ mod full_disks;
 mod hostile_inputs;
 mod imports;
 mod interrupts;
+mod light_loads;
 mod limits;
 mod machine;
 mod no_result;

@@ -47,6 +47,10 @@ impl Predictor {
         let saturation = (means.rate_per_s / max_iops.value).clamp(0.0, 1.0);
         let rel = self.interval(model, mix, offered, saturation);
         let around = |value: f64| Estimate::within_ratio(value, rel);
+        let after_rest_ns = self.rested(model, mix, offered, means.busy);
+        let rested =
+            |time: Estimate| after_rest_ns.map_or(time, |longer: Estimate| time.plus(&longer));
+        let latency_ns = rested(around(means.latency));
         let p99_ns = match offered {
             Offered::PoissonPerS(_) if model == ModelName::Calibrated => {
                 let rel = errors::rms_p99(&self.trials).unwrap_or(rel).max(rel);
@@ -59,19 +63,34 @@ impl Predictor {
             model,
             mix: mix.clone(),
             offered,
-            latency_ns: around(means.latency),
-            read_latency_ns: means.read.map(around),
-            write_latency_ns: means.write.map(around),
+            latency_ns,
+            read_latency_ns: means.read.map(around).map(rested),
+            write_latency_ns: means.write.map(around).map(rested),
+            after_rest_ns,
             unloaded_latency_ns: around(means.alone),
             queue_ns: (means.latency - means.alone).max(0.0),
             p99_ns,
             iops: Estimate::within_ratio(means.rate_per_s, rate_rel),
-            concurrency: means.rate_per_s * means.latency / 1e9,
+            concurrency: means.rate_per_s * latency_ns.value / 1e9,
             utilization: means.busy.clamp(0.0, 1.0),
             saturation,
             max_iops,
             extrapolated: describe::extrapolated(self, model, mix, offered, saturation),
         })
+    }
+
+    /// What requests at a rate take longer because those that find the device without one come after a
+    /// rest. The calibrated model knows it from the lightest open load on.
+    fn rested(&self, model: ModelName, mix: &Mix, offered: Offered, busy: f64) -> Option<Estimate> {
+        let (Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate)) = offered else {
+            return None;
+        };
+        let longer = self.after_rest_ns(mix, 1e9 / rate)?.scaled((1.0 - busy).max(1e-9));
+        let lightest = self.open.lightest_per_s().filter(|_| model == ModelName::Calibrated);
+        let known = lightest.and_then(|rate| self.after_rest_ns(mix, 1e9 / rate));
+        let known_ns = known.map_or(0.0, |known| known.value);
+        let beyond = (longer.value - known_ns).max(0.0);
+        (beyond > 0.0).then(|| Estimate::symmetric(beyond, longer.half_width(), longer.n))
     }
 
     /// Half-width of the interval as a logarithm.

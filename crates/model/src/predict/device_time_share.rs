@@ -165,17 +165,23 @@ impl Predictor {
             Offered::Depth(depth) => inside.share_at(mix, depth),
             _ => inside.share_of_open(mix, prediction.saturation, prediction.concurrency),
         };
-        let scaled = |time: Estimate| time.scaled(share);
+        // A rest ends on the way to the device or in it: the block layer sees most of that.
+        let rest_ns = prediction.after_rest_ns.map_or(0.0, |longer| longer.value);
+        let scaled = |time: Estimate| {
+            let inside = (time.value - rest_ns) * share + rest_ns;
+            time.scaled(inside / time.value.max(f64::MIN_POSITIVE))
+        };
         let latency_ns = scaled(prediction.latency_ns);
         let unloaded_latency_ns = prediction.unloaded_latency_ns.scaled(alone);
         Prediction {
             latency_ns,
             read_latency_ns: prediction.read_latency_ns.map(scaled),
             write_latency_ns: prediction.write_latency_ns.map(scaled),
-            queue_ns: (latency_ns.value - unloaded_latency_ns.value).max(0.0),
+            queue_ns: (latency_ns.value - rest_ns - unloaded_latency_ns.value).max(0.0),
             unloaded_latency_ns,
             p99_ns: None,
-            concurrency: prediction.concurrency * share,
+            concurrency: prediction.concurrency * latency_ns.value
+                / prediction.latency_ns.value.max(f64::MIN_POSITIVE),
             ..prediction
         }
     }

@@ -7,9 +7,10 @@
 //!
 //! [`table`] has times per request by operation, place, size and depth; [`capacity`] makes mixes of
 //! them; [`open`] has what open loads saw beyond theory; [`answer`] puts them together;
-//! [`device_time_share`] has what of a time the device's own counters see; [`tail`] has how the slowest
+//! [`device_time_share`] has what of a time the device's own counters see; [`after_rest`] has what light loads take longer; [`tail`] has how the slowest
 //! requests compare with the mean.
 
+mod after_rest;
 mod answer;
 mod capacity;
 mod cholesky;
@@ -34,6 +35,7 @@ pub use open::{OpenLoad, open_loads};
 pub use sheet::DataSheet;
 pub use table::mix_of;
 
+use after_rest::AfterRest;
 use capacity::Capacity;
 use device_time_share::DeviceTimeShare;
 use open::OpenTable;
@@ -126,6 +128,7 @@ pub struct Predictor {
     capacity: Capacity,
     open: OpenTable,
     inside: DeviceTimeShare,
+    after_rest: AfterRest,
     without: Option<Part>,
     errors: Vec<ModelAccuracy>,
     trials: Vec<errors::OpenTrial>,
@@ -137,7 +140,8 @@ impl Predictor {
     #[must_use]
     pub fn new(profile: &Profile) -> Self {
         let level_se_rel = profile.level_se_rel.unwrap_or(0.0);
-        Self { level_se_rel, ..Self::of_cells(&profile.all_cells()) }
+        let after_rest = AfterRest::new(&profile.lone_reads);
+        Self { level_se_rel, after_rest, ..Self::of_cells(&profile.all_cells()) }
     }
 
     /// The predictor of these cells.
@@ -154,6 +158,7 @@ impl Predictor {
         let mut predictor = Self {
             open: OpenTable::new(&capacity, &open, None, without),
             inside: DeviceTimeShare::new(&capacity, cells),
+            after_rest: AfterRest::new(&crate::lone_reads(cells)),
             capacity,
             without,
             errors: Vec::new(),
@@ -199,6 +204,13 @@ impl Predictor {
     #[must_use]
     pub fn level_se_rel(&self) -> f64 {
         self.level_se_rel
+    }
+
+    /// What a request of a mix takes longer after a rest of this mean length, in nanoseconds; `None`
+    /// where the profile has no lone reads.
+    #[must_use]
+    pub fn after_rest_ns(&self, mix: &Mix, rest_ns: f64) -> Option<Estimate> {
+        self.after_rest.longer_ns(mix, rest_ns)
     }
 
     /// The largest rate of a mix, requests per second.

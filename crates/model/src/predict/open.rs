@@ -84,6 +84,8 @@ pub struct OpenLoad<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenTable {
     kinds: Vec<Rows<OpenRow>>,
+    /// Rate of the lightest trial.
+    lightest_per_s: Option<f64>,
     /// Whether the queue of mixes is the chain's, because that lies nearer to the mixed trials than
     /// the mean of the classes' own.
     by_chain: bool,
@@ -140,7 +142,8 @@ impl OpenTable {
             });
             open_rows(&capacity.table, &of_kind.collect::<Vec<_>>())
         });
-        let mut open = Self { kinds, ..Self::default() };
+        let lightest_per_s = cells.iter().map(|load| load.rate_per_s).reduce(f64::min);
+        let mut open = Self { kinds, lightest_per_s, ..Self::default() };
         let with_load: Vec<(&OpenLoad<'_>, f64)> =
             cells.iter().filter_map(|cell| Some((cell, rho(cell)?))).collect();
         let off = |open: &Self| {
@@ -169,6 +172,11 @@ impl OpenTable {
             open.fitted(capacity, op, &with_load, scale)
         });
         open
+    }
+
+    /// Rate of the lightest trial, in requests per second.
+    pub(crate) fn lightest_per_s(&self) -> Option<f64> {
+        self.lightest_per_s
     }
 
     pub(crate) fn is_empty(&self) -> bool {

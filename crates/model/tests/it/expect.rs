@@ -134,7 +134,7 @@ fn a_noisier_curve_gives_a_wider_interval_and_the_same_curve_the_same_one() {
     assert_eq!(expectations(8, 0.04, 3), expectations(8, 0.04, 3));
 }
 
-fn profile(trials: &[Trial]) -> Profile {
+pub(crate) fn profile(trials: &[Trial]) -> Profile {
     model::characterise(Characterise {
         halfpower_version: "0.0.0".to_owned(),
         id: "profile".to_owned(),

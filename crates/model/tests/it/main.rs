@@ -10,6 +10,7 @@ mod compare;
 mod curves;
 mod expect;
 mod fits;
+mod lone;
 mod predict;
 mod queueing;
 mod stalls;

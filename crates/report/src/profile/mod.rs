@@ -11,14 +11,16 @@ mod charts;
 mod commits;
 mod curve;
 mod line;
+mod lone;
 mod service;
+mod sustained;
 
 use crate::page::Tone;
-use crate::story::{Cell, Fact, Section, Story, sentence};
+use crate::story::{Cell, Fact, Section, Story, joined, sentence};
 use crate::{number, target};
 use record::{
-    CacheMode, Cell as Measurement, DepthCurve, Estimate, FindingCode, OpKind, Pattern, Profile,
-    TargetKind, Trial, format_bytes, shell_word,
+    CacheMode, Cap, Cell as Measurement, DepthCurve, Estimate, FindingCode, OpKind, Pattern,
+    Profile, TargetKind, Trial, format_bytes, shell_word,
 };
 
 /// A budget from which on there is none: a week.
@@ -42,6 +44,8 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
         story.section("What to do", &not_measured(profile, None));
     }
     advice::expectations(&mut story, profile);
+    sustained::sustained(&mut story, profile);
+    lone::lone_reads(&mut story, profile);
     commits::commits(&mut story, profile);
     service::service(&mut story, profile);
     curve::depth(&mut story, profile);
@@ -83,7 +87,11 @@ fn headline(profile: &Profile) -> String {
         let rate = number::per_second(rate?.value);
         Some(format!("{} up to {rate} and {}", op.plural(), number::rate(throughput?.value)))
     });
-    sentence(said, "No valid trial: nothing is known of this device.")
+    let rates = sentence(said, "No valid trial: nothing is known of this device.");
+    if profile.caps.is_empty() {
+        return rates;
+    }
+    format!("{rates} Capped at {}.", joined(&profile.caps, " and ", Cap::text))
 }
 
 /// The largest rates, and how long one request takes by itself.

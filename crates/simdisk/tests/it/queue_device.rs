@@ -162,3 +162,21 @@ fn work_takes_longer_by_the_share_of_the_stalls() {
     let stretch = took as f64 / 1e8;
     assert!((stretch - 1.2).abs() < 0.02, "{stretch}");
 }
+
+#[test]
+fn only_a_request_after_a_long_enough_rest_waits_for_the_device_to_wake_up() {
+    let spec = SimSpec::parse("md1,service=10us,wake=300us,wake-after=5ms").expect("a device");
+    let mut device = spec.build(1);
+    let (mut now, mut ended) = (Nanos(0), Vec::new());
+    // The rest before each request, from the end of the one before.
+    let took = [1_000_000, 5_000_000, 5_000_001, 900_000_000, 0].map(|rest| {
+        let begin = now.plus(Nanos(rest));
+        device.advance(begin, &mut ended);
+        let arrival = Arrival { token: 0, op: OpKind::Read, offset: 0, bytes: 4_096 };
+        device.arrive(begin, &arrival);
+        now = device.next_event().expect("a request in flight");
+        device.advance(now, &mut ended);
+        now.since(begin).0
+    });
+    assert_eq!(took, [10_000, 10_000, 310_000, 310_000, 10_000]);
+}

@@ -9,7 +9,8 @@ use crate::words::{percent, times};
 use record::{Doubt, format_nanos};
 
 /// Waking up the way to a device adds this much on average, and twice as much seldom. (Measured on one virtual
-/// machine: 80 µs at 2,800 and 150 µs at 300 requests per second, one at a time.)
+/// machine: 80 µs at 2,800 and 150 µs at 300 requests per second, one at a time.) A profile with lone reads
+/// expects it, and leaves as much again to chance.
 const REST_NS: f64 = 120e3;
 /// The same where other programs have the processors meanwhile: the time that a scheduler lets one of them run.
 const SLICE_NS: f64 = 3e6;
@@ -34,7 +35,8 @@ pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     }
     let excess_ns = (latency - look.expected_ns(segment.by_rate()) - segment.waking_ns).max(0.0);
     let full = segment.around.processors_full();
-    let odds = MORE_OFTEN * libm::exp(-excess_ns / if full { SLICE_NS } else { REST_NS });
+    let rest_ns = if full { SLICE_NS } else { look.rest_ns.unwrap_or(REST_NS).max(1.0) };
+    let odds = MORE_OFTEN * libm::exp(-excess_ns / rest_ns);
     let fine = facts.states.name_of_fine();
     let why = match full {
         true => "the processors, which have no time left, attend to others first",

@@ -13,6 +13,7 @@ mod limits;
 mod memory;
 mod other_times;
 mod processors;
+mod profiled_cap;
 mod read_ahead;
 mod scheduler;
 mod siblings;
@@ -42,9 +43,10 @@ const fn row(
 }
 
 /// All of them. Of two that weigh the same the first wins.
-pub(super) static ROWS: [Hypothesis; 45] = [
+pub(super) static ROWS: [Hypothesis; 46] = [
     row("a control group's limit is reached", Program, limits::control_group),
     row("a provider's limit is reached, by the volume's own log", Below, limits::provider),
+    row("a cap that the profile met is reached", Below, profiled_cap::reached),
     row("requests wait before any counter of the device", Queue, waits_above::before_the_counters),
     row("too little was seen", Device, too_little::too_little),
     row("the device is fine, slow or overloaded", Device, device::states),

@@ -1,0 +1,182 @@
+//! Limits that a check met which are not the device's own: a provider's caps, a hypervisor's.
+//!
+//! A flash drive, an arm and a link have ceilings, too. A cap differs in what it does not depend on:
+//! requests of several sizes, depths and places end at one rate, hits of a cache included, to within a
+//! few parts in a hundred; a lone request takes far less than the cap leaves it; and the rate varies from
+//! visit to visit by less than chance would have it. A device of several equal servers can look like
+//! that. So one more sign is asked for: a ceiling of bytes beside the one of requests, or a cap that is no
+//! whole number of lone requests side by side. A ceiling of bytes by itself may be a link's. Rejected: a
+//! published limit at that rate as a sign; eight servers of 0.5 ms do 16,000 requests a second, too.
+
+use crate::verdict::published_limit;
+use model::counts;
+use record::{
+    Arrival, CacheMode, Cap, Cell, Estimate, OpKind, Pattern, Profile, StepCause, Sustained, Trial,
+};
+use stats::median_interval;
+use std::collections::BTreeSet;
+
+/// Rates this close to a cap are held at it.
+const AT_CAP: f64 = 0.02;
+/// Depths, sizes and cells that have to be held at a cap of requests, and sizes for one of bytes.
+const DEPTHS_MIN: usize = 2;
+const SIZES_MIN: usize = 2;
+const CELLS_MIN: usize = 3;
+const SIZES_OF_BYTES_MIN: usize = 3;
+/// Share of the cap that a lone request after the other reaches at most.
+const ALONE_MAX: f64 = 0.75;
+/// The most that a capped rate varies from visit to visit: as a share of what chance would make of as
+/// many requests, and as a share of the rate where that is less.
+const OF_CHANCE: f64 = 0.5;
+const VARIATION: f64 = 0.005;
+/// Largest request that a cap of bytes does not hold before one of requests.
+const SMALL_BYTES: u64 = 4 << 10;
+/// How near to a whole number of lone requests side by side the rate of equal servers lies.
+const WHOLE: f64 = 0.1;
+
+/// The cells that are held at a ceiling, and its level.
+struct Ceiling<'a> {
+    per_s: Estimate,
+    cells: Vec<&'a Cell>,
+}
+
+/// The caps of a profile; `trials` are those that it was made of.
+#[must_use]
+pub fn caps(profile: &Profile, trials: &[Trial]) -> Vec<Cap> {
+    let mut found: Vec<Cap> = Vec::new();
+    for op in OpKind::BOTH {
+        let cells = direct(profile, op);
+        let requests = ceiling(&cells, trials, false);
+        let bytes = ceiling(&cells, trials, true);
+        let requests = requests.filter(|one| is_above_the_device(&cells, one, bytes.is_some()));
+        let bytes = bytes.filter(|_| requests.is_some());
+        let cap = |ceiling: Ceiling<'_>, bytes: bool| Cap {
+            op: Some(op),
+            bytes,
+            per_s: ceiling.per_s,
+            cells: ceiling.cells.len() as u32,
+            published: published_limit(ceiling.per_s.value, bytes).map(str::to_owned),
+        };
+        found.extend(requests.map(|one| cap(one, false)));
+        found.extend(bytes.map(|one| cap(one, true)));
+    }
+    found.extend(profile.sustained.iter().filter_map(after_credit));
+    of_both(found)
+}
+
+/// What a load ended at once its credit was used up.
+fn after_credit(load: &Sustained) -> Option<Cap> {
+    let step = load.step.as_ref().filter(|step| step.cause == StepCause::Credit)?;
+    // Small requests end at a cap of requests, large ones at one of bytes.
+    let size = load.workload.max_bs().0;
+    let bytes = size > SMALL_BYTES;
+    let per_s = if bytes { step.iops.scaled(size as f64) } else { step.iops };
+    let published = published_limit(per_s.value, bytes).map(str::to_owned);
+    Some(Cap { op: load.workload.only_op(), bytes, per_s, cells: 1, published })
+}
+
+/// Closed loops of an operation that reach the device.
+fn direct(profile: &Profile, op: OpKind) -> Vec<&Cell> {
+    let cells = profile.cells.iter().filter(|cell| {
+        let workload = &cell.workload;
+        workload.arrival == Arrival::Closed
+            && workload.cache == CacheMode::Device
+            && workload.only_op() == Some(op)
+    });
+    cells.collect()
+}
+
+fn per_s(cell: &Cell, bytes: bool) -> f64 {
+    if bytes { cell.bytes_per_s.value } else { cell.iops.value }
+}
+
+/// Where the largest rates end, if that is the same for several sizes and depths, whatever they are.
+fn ceiling<'a>(cells: &[&'a Cell], trials: &[Trial], bytes: bool) -> Option<Ceiling<'a>> {
+    let rate = |cell: &&Cell| per_s(cell, bytes);
+    let largest = cells.iter().map(rate).reduce(f64::max)?;
+    let near = |cell: &&&Cell| rate(cell) >= largest * (1.0 - 2.0 * AT_CAP);
+    let mut rates: Vec<f64> = cells.iter().filter(near).map(rate).collect();
+    rates.sort_by(f64::total_cmp);
+    let level = *rates.get(rates.len() / 2)?;
+    let held: Vec<&Cell> =
+        cells.iter().filter(|cell| (rate(cell) / level - 1.0).abs() <= AT_CAP).copied().collect();
+    // One beyond it is one that the cap let pass.
+    let beyond = cells.iter().any(|cell| {
+        let estimate = if bytes { cell.bytes_per_s } else { cell.iops };
+        estimate.low > level * (1.0 + AT_CAP)
+    });
+    let of =
+        |number: fn(&Cell) -> u64| held.iter().map(|cell| number(cell)).collect::<BTreeSet<u64>>();
+    let sizes = of(|cell| cell.workload.max_bs().0).len();
+    let depths = of(|cell| u64::from(cell.workload.depth)).len();
+    let wide = match bytes {
+        true => sizes >= SIZES_OF_BYTES_MIN,
+        false => sizes >= SIZES_MIN && depths >= DEPTHS_MIN,
+    };
+    if beyond || !wide || held.len() < CELLS_MIN || !is_exact(&held, trials) {
+        return None;
+    }
+    let visits = trials.iter().filter(|trial| counts(trial));
+    let of_held = visits.filter(|trial| held.iter().any(|cell| cell.cell == trial.cell));
+    let rates = of_held.map(|trial| match bytes {
+        true => trial.directions().map(|direction| direction.bytes_per_s).sum(),
+        false => trial.iops(),
+    });
+    Some(Ceiling { per_s: median_interval(rates.collect())?, cells: held })
+}
+
+/// Whether visits to the same cells vary by less than chance would have it.
+fn is_exact(held: &[&Cell], trials: &[Trial]) -> bool {
+    let (mut squares, mut allowed) = (0.0, 0.0);
+    for cell in held {
+        let of_cell = trials.iter().filter(|trial| counts(trial) && trial.cell == cell.cell);
+        let visits: Vec<&Trial> = of_cell.collect();
+        let mean = stats::mean(&visits.iter().map(|trial| trial.iops()).collect::<Vec<f64>>());
+        // Their mean is one of them: a degree of freedom less.
+        let free = 1.0 - 1.0 / visits.len().max(1) as f64;
+        for trial in visits {
+            let by_chance = OF_CHANCE / (trial.completed() as f64).sqrt();
+            squares += (trial.iops() / mean - 1.0).powi(2);
+            allowed += free * by_chance.max(VARIATION).powi(2);
+        }
+    }
+    allowed > 0.0 && squares <= allowed
+}
+
+/// Whether a ceiling of requests is no limit of the device by itself.
+fn is_above_the_device(cells: &[&Cell], ceiling: &Ceiling<'_>, with_bytes: bool) -> bool {
+    let alone = cells.iter().find(|cell| {
+        let workload = &cell.workload;
+        workload.depth == 1 && workload.pattern == Pattern::Random && cell_is_smallest(cells, cell)
+    });
+    let Some(alone) = alone else { return false };
+    let side_by_side = ceiling.per_s.value / alone.iops.value;
+    let off = (side_by_side - libm::round(side_by_side)).abs();
+    let unsure = side_by_side * alone.iops.relative_half_width();
+    side_by_side >= 1.0 / ALONE_MAX && (with_bytes || off > WHOLE + unsure)
+}
+
+fn cell_is_smallest(cells: &[&Cell], cell: &Cell) -> bool {
+    cells.iter().all(|other| other.workload.max_bs() >= cell.workload.max_bs())
+}
+
+/// Caps of reads and of writes that are one.
+fn of_both(found: Vec<Cap>) -> Vec<Cap> {
+    let mut all: Vec<Cap> = Vec::new();
+    for cap in found {
+        let same = |other: &&mut Cap| {
+            other.bytes == cap.bytes && (other.per_s.value / cap.per_s.value - 1.0).abs() <= AT_CAP
+        };
+        match all.iter_mut().find(same) {
+            Some(other) => {
+                // The one that is known better stands for both.
+                if cap.per_s.relative_half_width() < other.per_s.relative_half_width() {
+                    other.per_s = cap.per_s;
+                }
+                (other.op, other.cells) = (None, other.cells + cap.cells);
+            }
+            None => all.push(cap),
+        }
+    }
+    all
+}

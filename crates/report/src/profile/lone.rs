@@ -1,0 +1,23 @@
+//! Reads that come alone, beside the same reads one behind the other.
+
+use crate::number;
+use crate::story::{Story, joined};
+use record::{LoneRead, Profile};
+
+/// On the short page where a rest adds anything, else behind `--verbose`.
+pub(super) fn lone_reads(story: &mut Story, profile: &Profile) {
+    let lone = &profile.lone_reads;
+    let Some(first) = lone.first() else { return };
+    let rate = |one: &LoneRead| {
+        let time = number::with_interval(&one.latency_ns, number::time);
+        format!("{}/s {time}", one.rate_per_s)
+    };
+    let rates = joined(lone.iter().rev(), ", ", rate);
+    let awake = number::with_interval(&first.back_to_back_ns, number::time);
+    let text = format!("{rates}; one behind the other {awake} (medians)");
+    let rests = lone.iter().any(|one| one.added_ns.value > 0.0);
+    let section = story.section("A lone read after a rest", &text);
+    if !rests {
+        section.supporting();
+    }
+}

@@ -1,0 +1,35 @@
+//! Loads that went on for minutes (`check --sustained`).
+
+use crate::number;
+use crate::story::Story;
+use record::{Pattern, Profile, Sustained, format_bytes, format_duration, format_iops};
+
+pub(super) fn sustained(story: &mut Story, profile: &Profile) {
+    if profile.sustained.is_empty() {
+        return;
+    }
+    let section = story.section("Loads that went on", "until the rate fell, at most 10 minutes");
+    for load in &profile.sustained {
+        section.text(line(load));
+    }
+}
+
+fn line(load: &Sustained) -> String {
+    let workload = &load.workload;
+    let op = workload.only_op().map_or("requests", |op| op.plural());
+    let place = if workload.pattern == Pattern::Random { "random" } else { "sequential" };
+    let rate = number::with_interval(&load.iops, format_iops);
+    let held = format!(
+        "{place} {} {op} at QD {}: {rate} for {} ({})",
+        format_bytes(workload.max_bs().0),
+        workload.depth,
+        format_duration(load.ran_ns.0),
+        format_bytes(load.bytes.0)
+    );
+    let Some(step) = &load.step else { return format!("{held}, no step.") };
+    let back = match step.back_after_ns.known() {
+        Ok(after) => format!("back after a rest of {}", format_duration(after.value as u64)),
+        Err(why) => format!("back after: unknown, {why}"),
+    };
+    format!("{held}, then {}; {back}.", number::with_interval(&step.iops, format_iops))
+}
