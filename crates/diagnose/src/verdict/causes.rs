@@ -38,6 +38,8 @@ const STREAM_SHARE: f64 = 0.6;
 const WAIT_FOR_PROCESSOR: f64 = 0.3;
 const WAIT_FOR_MEMORY: f64 = 0.1;
 const STOPPED: f64 = 0.05;
+/// A program with this share of the requests is alone on the device.
+const NEARLY_ALL: f64 = 0.9;
 /// Splits that count, as a share of requests.
 pub(crate) const SPLITS_SHARE: f64 = 0.05;
 
@@ -78,11 +80,12 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
     let overloaded = matches!(verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
     let harmed = verdict.is_slow() || overloaded;
     let may_be_capped = judgement.open.iter().any(|one| one.verdict == Verdict::Capped);
-    let beside = overloaded || segment.waits_beside();
+    // Whose requests are nearly all of them harms nobody else where the device is fine.
+    let alone = segment.neighbour().is_some_and(|one| one.requests_share >= NEARLY_ALL);
+    let beside = overloaded || (segment.waits_beside() && !alone);
     // In this order; each where the first says so.
     let found: [(bool, Option<Cause>); 18] = [
         (harmed, starved(segment)),
-        (harmed && segment.read_again().is_some(), memory_short(segment)),
         (slow, Some(slower(segment, look, latency))),
         (harmed, stands_still(segment)),
         (slow, partial_blocks(segment)),
@@ -90,6 +93,7 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
         (overloaded, deep(segment)),
         (overloaded, near_maximum(segment, look)),
         (overloaded, bursts(segment, look)),
+        (harmed && segment.read_again().is_some(), memory_short(segment)),
         (overloaded, writes_in_front(segment, look)),
         (beside, neighbour(segment)),
         (harmed, flushes(segment)),
