@@ -145,6 +145,15 @@ fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: 
                 bytes = None;
             }
             FileKind::Folder => settings.refuse("filename", "a folder; name it with directory"),
+            FileKind::Elsewhere { bytes: length } => {
+                let shares = ["size", "offset", "offset_increment"];
+                if shares.into_iter().any(|it| settings.text(it).is_some_and(is_share)) {
+                    let length = size_word(length);
+                    out.note(format!("filename: {name} is not here; its shares are printed for a length of {length}"));
+                }
+                bytes = bytes.map(|least| least.min(length));
+                out.targets.push(name);
+            }
             FileKind::File { bytes: length } => {
                 bytes = bytes.zip(length).map(|(least, length)| least.min(length));
                 out.targets.push(name);
@@ -183,6 +192,11 @@ fn in_folders(
         out.stands_for.push(format.to_owned());
     }
     Files { count, bytes: None, made: true, own }
+}
+
+/// Whether a length is a share of the file.
+fn is_share(text: &str) -> bool {
+    text.ends_with('%')
 }
 
 fn parent_of(name: &str) -> &str {
@@ -317,6 +331,7 @@ fn end(
         Some(runtime) => out.flag("runtime", &time_word(runtime)),
         None => out.flag("runtime", &NO_END),
     }
+    out.ends_after_ns = runtime.filter(|_| by_time);
     if !by_time {
         match each {
             Some(bytes) => {

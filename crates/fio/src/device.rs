@@ -1,7 +1,7 @@
 //! Engine, depth, the caches on the way, and what the threads of a job get.
 
 use crate::area::file_names;
-use crate::parts::Words;
+use crate::parts::{FileNames, Words};
 use crate::settings::Settings;
 use crate::values::number;
 
@@ -139,7 +139,12 @@ fn emptied(settings: &Settings<'_>, out: &mut Words, buffered_reads: bool) {
 }
 
 /// Processors that the threads are bound to.
-pub(crate) fn processors(settings: &Settings<'_>, out: &mut Words, jobs: u64) {
+pub(crate) fn processors(
+    settings: &Settings<'_>,
+    out: &mut Words,
+    known: &dyn FileNames,
+    jobs: u64,
+) {
     let list = settings.text("cpus_allowed").map(str::to_owned);
     let mask = settings.value("cpumask", |text| {
         let mask = match text.strip_prefix("0x") {
@@ -149,8 +154,12 @@ pub(crate) fn processors(settings: &Settings<'_>, out: &mut Words, jobs: u64) {
         let bits = (0..u64::BITS).filter(|bit| mask >> bit & 1 == 1);
         Ok(bits.map(|bit| bit.to_string()).collect::<Vec<_>>().join(","))
     });
+    let nodes = settings.value("numa_cpu_nodes", |text| match text {
+        "all" => Ok(None),
+        nodes => known.processors_of_nodes(nodes).map(Some),
+    });
     // Where fio takes a colon between two numbers, it means the same.
-    let Some(list) = list.or(mask) else { return };
+    let Some(list) = list.or(mask).or(nodes.flatten()) else { return };
     out.flag("processors", &list.replace([':', ' '], ","));
     let split = settings.text("cpus_allowed_policy") == Some("split");
     if split && jobs > 1 {

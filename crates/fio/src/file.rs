@@ -163,19 +163,24 @@ fn setting(code: &str, around: &Around<'_>, place: &str) -> Result<Setting, Stri
     Ok(Setting { name: option.to_owned(), value, place: place.to_owned() })
 }
 
-/// A value with the variables of the environment in it.
+/// A value with the variables of the environment in it. fio puts nothing in the place of one that is not set. Here
+/// that is an obstacle where something is left of the value: `${FOLDER}/data` is not to become `/data`.
 fn filled(value: &str, around: &Around<'_>) -> Result<String, String> {
-    let mut text = String::new();
+    let (mut text, mut unset) = (String::new(), None);
     let mut rest = value;
     while let Some((before, after)) = rest.split_once("${") {
         let (variable, behind) =
             after.split_once('}').ok_or_else(|| format!("{value:?} has a ${{ without its }}"))?;
-        let found = (around.environment)(variable)
-            .ok_or_else(|| format!("the variable {variable} is not set"))?;
         text.push_str(before);
-        text.push_str(&found);
+        match (around.environment)(variable) {
+            Some(found) => text.push_str(&found),
+            None => unset = Some(variable),
+        }
         rest = behind;
     }
     text.push_str(rest);
-    Ok(text)
+    match unset.filter(|_| !text.is_empty()) {
+        Some(variable) => Err(format!("the variable {variable} is not set")),
+        None => Ok(text),
+    }
 }

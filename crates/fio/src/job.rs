@@ -9,7 +9,7 @@ use crate::pace::{flushes, pace};
 use crate::parts::{FileNames, Words};
 use crate::replayed::replayed;
 use crate::settings::Settings;
-use crate::values::{SECOND_NS, time};
+use crate::values::{SECOND_NS, time, time_word};
 use crate::{FioError, Section};
 
 /// What a job waits for before it begins.
@@ -42,12 +42,25 @@ pub struct Run {
     pub waits: Wait,
     /// How much later than the jobs at the same time it begins.
     pub delay_ns: u64,
+    /// Whether all jobs at the same time end with the first of them.
+    pub exit_all: bool,
+    /// When it ends, where that is by time alone.
+    pub ends_after_ns: Option<u64>,
     /// The seed of its random choices, where it names one.
     pub seed: Option<u64>,
     /// Its processes or threads in fio.
     pub jobs: u64,
     /// The logs that it is to write.
     pub logs: Vec<Log>,
+}
+
+impl Run {
+    /// Ends it after this time at the latest.
+    pub fn end_after(&mut self, ns: u64) {
+        if let Some(at) = self.words.iter().position(|word| word == "--runtime") {
+            self.words[at + 1] = time_word(ns);
+        }
+    }
 }
 
 /// The run that a job asks for. `known` says what is there by the name of a file.
@@ -81,7 +94,7 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
     if jobs > 1 {
         out.flag("numjobs", &jobs);
     }
-    processors(&settings, &mut out, jobs);
+    processors(&settings, &mut out, known, jobs);
     priority(&settings, &mut out);
     let waits = match settings.text("wait_for") {
         _ if settings.on("stonewall") => Wait::All,
@@ -89,16 +102,30 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
         None => Wait::No,
     };
     let delay_ns = settings.value("startdelay", |text| time(text, SECOND_NS)).unwrap_or(0);
-    let seed = settings.number("randseed");
+    let (seed, exit_all) = (settings.number("randseed"), settings.on("exitall"));
     let (logs, log_notes) = logs(&settings);
     if let Some(log) = logs.first() {
         out.end_for_lines_of(log.every_ms);
     }
-    let Words { targets, stands_for, words, mut notes, .. } = out;
+    let Words { targets, stands_for, words, mut notes, ends_after_ns } = out;
     notes.extend(log_notes);
     notes.extend(settings.finish()?);
     let name = section.name.clone();
-    Ok(Run { name, targets, stands_for, words, notes, writes, waits, delay_ns, seed, jobs, logs })
+    Ok(Run {
+        name,
+        targets,
+        stands_for,
+        words,
+        notes,
+        writes,
+        waits,
+        delay_ns,
+        exit_all,
+        ends_after_ns,
+        seed,
+        jobs,
+        logs,
+    })
 }
 
 /// What makes another load of a job than any that there is here.
@@ -112,7 +139,7 @@ fn not_at_all(settings: &Settings<'_>) {
     }
     if let Some(mode) = settings.text("zonemode").filter(|mode| *mode != "none") {
         settings.refuse("zonemode", match mode {
-            "strided" => "zones that are skipped are not supported; --pattern strided skips behind each request",
+            "strided" => "zones are not skipped in one run; `halfpower zones` measures throughput by position, and --pattern strided skips behind each request",
             _ => "zoned devices are not written by their write pointers; use a device without zones",
         });
     }

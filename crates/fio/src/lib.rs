@@ -29,7 +29,7 @@ pub use job::{Run, Wait, run_of};
 pub use logs::{Log, LogKind};
 pub use options::{OptionKind, option_kind, without_load};
 pub use parts::{FileKind, FileNames};
-pub use recognise::looks_like_job_file;
+pub use recognise::{JOB_FILE_BYTES_MAX, looks_like_job_file, result_at};
 pub use words::read_words;
 
 /// What is wrong with a job file or command line, and where.

@@ -48,11 +48,12 @@ const READ: &str = "
     rwmixread rwmixwrite filename directory size filesize offset offset_increment io_size
     number_ios loops runtime time_based ramp_time nrfiles file_service_type filename_format
     fill_device numjobs iodepth ioengine direct buffered sync invalidate mem hipri sqthread_poll
-    cpus_allowed cpus_allowed_policy cpumask prio prioclass fsync fdatasync sync_file_range rate
+    cpus_allowed cpus_allowed_policy cpumask numa_cpu_nodes prio prioclass fsync fdatasync sync_file_range rate
     rate_iops rate_process thinktime thinktime_blocks zero_buffers buffer_compress_percentage
     verify do_verify stonewall startdelay wait_for read_iolog replay_redirect replay_time_scale
     replay_no_stall kb_base write_bw_log write_lat_log write_iops_log log_avg_msec per_job_logs
     name exec_prerun create_only flow zonemode bs_unaligned
+    exitall
 ";
 
 /// What is done anyway or changes no request, with what a user should know of it.
@@ -88,7 +89,7 @@ const NOTES: &[(&str, &str)] = &[
         "end_fsync fsync_on_close end_syncfs",
         "no flush after the last write is made, and its time is not counted; fio counts it",
     ),
-    ("exitall exit_what exitall_on_error", "each job runs to its own end"),
+    ("exit_what exitall_on_error", "each job runs to its own end"),
     (
         "softrandommap random_generator",
         "the order of random blocks comes from a generator of our own",
@@ -139,8 +140,15 @@ const NOTES: &[(&str, &str)] = &[
     ("latency-log bandwidth-log", "name a log of a job: write_lat_log or write_bw_log"),
     ("idle-prof", "the page says what the processors did"),
     ("rw_sequencer", "it is for a count behind rw, which has its own note"),
-    ("trim_backlog trim_backlog_batch", "they mean nothing without trims beside writes"),
+    (
+        "trim_backlog trim_backlog_batch trim_verify_zero",
+        "they mean nothing without trims beside writes",
+    ),
     ("openfiles", "all files are open during the run"),
+    (
+        "numa_mem_policy",
+        "buffers are on the node of the thread that uses them; numa_cpu_nodes says which that is",
+    ),
     ("aux-path", "files are named by their paths"),
 ];
 
@@ -159,11 +167,7 @@ const REFUSALS: &[(&str, &str)] = &[
         "a recording is repeated as it is",
     ),
     ("flow_id flow_watermark flow_sleep", "the rates of jobs are not tied to each other"),
-    ("trim_percentage trim_verify_zero", "trims beside writes are not supported"),
-    (
-        "numa_cpu_nodes numa_mem_policy",
-        "jobs are not bound to NUMA nodes; bind them to processors with cpus_allowed, or run the program under numactl",
-    ),
+    ("trim_percentage", "trims beside writes are not supported"),
     ("nice", "run the program under nice"),
     ("uid gid", "run the program as that user"),
     (

@@ -11,6 +11,11 @@ pub enum FileKind {
     Missing,
     /// A folder.
     Folder,
+    /// A device of another machine, of which only the words are printed: shares of it are shares of this length.
+    Elsewhere {
+        /// Assumed.
+        bytes: u64,
+    },
     /// A file or device.
     File {
         /// Its length, where that is known.
@@ -25,6 +30,12 @@ pub trait FileNames {
 
     /// Whether a folder of this name is there.
     fn is_folder(&self, name: &str) -> bool;
+
+    /// The processors of NUMA nodes, both as lists such as `0-3,8`.
+    ///
+    /// # Errors
+    /// Why they are not known.
+    fn processors_of_nodes(&self, nodes: &str) -> Result<String, String>;
 }
 
 /// Files by their kinds alone: what is there may be a folder.
@@ -35,6 +46,10 @@ impl<F: Fn(&str) -> FileKind> FileNames for F {
 
     fn is_folder(&self, name: &str) -> bool {
         self(name) != FileKind::Missing
+    }
+
+    fn processors_of_nodes(&self, _: &str) -> Result<String, String> {
+        Err("the NUMA nodes of this machine are not known".to_owned())
     }
 }
 
@@ -50,6 +65,8 @@ pub(crate) struct Words {
     pub(crate) stands_for: Vec<String>,
     pub(crate) words: Vec<String>,
     pub(crate) notes: Vec<String>,
+    /// When the job ends, where that is by time alone.
+    pub(crate) ends_after_ns: Option<u64>,
 }
 
 impl Words {

@@ -1,4 +1,4 @@
-//! Whether a file is a job file, by what is in it.
+//! Whether a file is a job file or a result, by what is in it.
 //!
 //! The name tells nothing: `fio.job`, `fio.conf` and `test.ini` are as common as `x.fio`. A job file is text whose first
 //! line that is no comment is a `[section]`, and most of whose options are fio's. It is an input, so
@@ -6,8 +6,8 @@
 
 use crate::options::{OptionKind, option_kind};
 
-/// The longest text that is looked at. Job files are short; test data is not.
-const LOOKED_AT_BYTES: usize = 1 << 20;
+/// The longest job file. Test data is longer.
+pub const JOB_FILE_BYTES_MAX: usize = 1 << 20;
 /// Options of which any job file has one.
 const USUAL: [&str; 12] = [
     "rw",
@@ -27,10 +27,17 @@ const USUAL: [&str; 12] = [
 /// Whether these bytes are the text of a job file of fio.
 #[must_use]
 pub fn looks_like_job_file(bytes: &[u8]) -> bool {
-    if bytes.len() > LOOKED_AT_BYTES || bytes.contains(&0) {
+    if bytes.len() > JOB_FILE_BYTES_MAX || bytes.contains(&0) {
         return false;
     }
-    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        // The first bytes of a longer file may end within a letter.
+        Err(cut) if cut.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..cut.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
     let text = text.trim_start_matches('\u{feff}');
     let lines = text.lines().map(|line| line.split([';', '#']).next().unwrap_or_default().trim());
     let mut lines = lines.filter(|line| !line.is_empty()).peekable();
@@ -48,4 +55,22 @@ pub fn looks_like_job_file(bytes: &[u8]) -> bool {
         usual |= USUAL.contains(&name);
     }
     usual && known > unknown
+}
+
+/// How far behind its begin a document tells whose it is.
+const HEAD_BYTES: usize = 400;
+
+/// Where the first result of fio begins in a text: its JSON, which may stand among lines of fio's own.
+#[must_use]
+pub fn result_at(text: &str) -> Option<usize> {
+    let own_line =
+        |at: &usize| text[..*at].rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
+    let mut starts = text.match_indices('{').map(|(at, _)| at).filter(own_line);
+    starts.find(|at| {
+        let mut end = text.len().min(at + HEAD_BYTES);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text[*at..end].contains("\"fio version\"")
+    })
 }

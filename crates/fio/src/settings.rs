@@ -1,9 +1,12 @@
 //! The settings of a job by name, of which none is left over, and what is wrong with them.
 
-use crate::options::{canonical, is_of_engine, leftover};
+use crate::options::{OptionKind, canonical, is_of_engine, leftover, option_kind};
 use crate::values::{number, switch};
 use crate::{FioError, Section, Setting};
 use std::cell::{Cell, RefCell};
+
+/// Why an option without a value is none; fio puts nothing in the place of a variable that is not set.
+const MISSING: &str = "a value is missing; a variable that is not set leaves none";
 
 /// Settings by their first name. What is wrong with one is kept, and reading goes on.
 pub(crate) struct Settings<'a> {
@@ -59,7 +62,7 @@ impl<'a> Settings<'a> {
         read: impl Fn(&'a str) -> Result<T, String>,
     ) -> Option<T> {
         self.read(name, |value| {
-            read(value.map(unquoted).filter(|text| !text.is_empty()).ok_or("a value is missing")?)
+            read(value.map(unquoted).filter(|text| !text.is_empty()).ok_or(MISSING)?)
         })
     }
 
@@ -76,7 +79,8 @@ impl<'a> Settings<'a> {
     }
 
     pub(crate) fn switch(&self, name: &str) -> Option<bool> {
-        self.read(name, switch)
+        let any = option_kind(name) == OptionKind::Switch;
+        self.read(name, |text| switch(text, any))
     }
 
     /// The engine is none of ours: what it would need is not looked for.

@@ -47,9 +47,15 @@ impl Sizes {
 
 /// Of each direction from `bs`.
 pub(crate) fn plain(text: &str, kb_base: u64) -> Result<[Sizes; 3], String> {
-    of_each(text, |part| match size(part, kb_base)? {
-        0 => Err("a request has at least one byte".to_owned()),
-        bytes => Ok(Sizes::one(bytes)),
+    of_each(text, |part| {
+        // What fio reads of a range here.
+        let (first, range) = part.split_once('-').map_or((part, None), |it| (it.0, Some(part)));
+        let note = range
+            .map(|range| format!("bs: {first} of {range}, as fio reads it; bsrange is for ranges"));
+        match size(first, kb_base)? {
+            0 => Err("a request has at least one byte".to_owned()),
+            bytes => Ok(Sizes { note, ..Sizes::one(bytes) }),
+        }
     })
 }
 
@@ -149,5 +155,11 @@ mod tests {
             [Some(8_192), Some(65_536), Some(65_536)]
         );
         assert_eq!(plain("8k,", 1024).unwrap()[1].only(), Some(4_096));
+        let [range, ..] = plain("4k-512k", 1024).unwrap();
+        assert_eq!(range.only(), Some(4_096));
+        assert_eq!(
+            range.note.as_deref(),
+            Some("bs: 4k of 4k-512k, as fio reads it; bsrange is for ranges")
+        );
     }
 }

@@ -117,11 +117,12 @@ pub(crate) fn time_word(ns: u64) -> String {
     }
 }
 
-/// A switch; one without a value is on.
-pub(crate) fn switch(text: Option<&str>) -> Result<bool, String> {
+/// A switch; one without a value is on. `any` number but 0 is on where fio takes the option without a value too.
+pub(crate) fn switch(text: Option<&str>, any: bool) -> Result<bool, String> {
     match text.map(str::trim) {
         None | Some("" | "1" | "true" | "yes" | "on") => Ok(true),
         Some("0" | "false" | "no" | "off") => Ok(false),
+        Some(number) if any && number.parse::<i64>().is_ok() => Ok(true),
         Some(other) => Err(format!("{other:?} is no switch; use 0 or 1")),
     }
 }

@@ -4,6 +4,7 @@ use crate::failure::{interrupted, usage};
 use crate::host_args::HostArgs;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
+use crate::recognise;
 use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
 use clap::Args;
@@ -233,6 +234,7 @@ fn open(
 ) -> anyhow::Result<Session> {
     let path = Path::new(&arguments.target);
     let (access, size) = (Access::ReadOnly, arguments.size);
+    recognise::refuse_as_targets(&[(vec![arguments.target.clone()], access.clone())])?;
     let opener = arguments.hosts.opener(stop, progress)?;
     let mut target = opener.open(&[path], &access, size, LARGEST_REQUEST)?;
     let write = !arguments.no_write && target.writable();

@@ -6,6 +6,7 @@
 use crate::failure::usage;
 use crate::fio_results;
 use crate::output::Verdict;
+use crate::recognise::{self, FileForm};
 use crate::store_args::ViewArgs;
 use clap::Args;
 use model::{CompareOptions, Side, SideError, TraceObservation};
@@ -112,13 +113,24 @@ fn trace(name: &str) -> anyhow::Result<Option<Source>> {
     if !path.is_file() {
         return Ok(None);
     }
-    let head = input::text_if_known(path, input::DOCUMENT, |_| false)?;
-    if head.trim_start().starts_with(['{', '[']) || fio_results::is_in(&head) {
-        return Ok(None);
+    match FileForm::of_file(path) {
+        Some(form) if recognise::has_documents(form) => return Ok(None),
+        Some(form) if form != FileForm::TrialLines => {
+            if let Some(why) = form.refusal(name) {
+                return Err(usage(why));
+            }
+        }
+        _ => {}
     }
     let text = input::text(path, input::TRIAL_LINES)?;
     let lines = report::read_trace(&text)
         .map_err(|error| usage(format!("{} is no document, and {error}", quoted(name))))?;
+    if lines.is_empty() {
+        return Err(usage(format!(
+            "{} is empty; name a document or a CSV of trials",
+            quoted(name)
+        )));
+    }
     Ok(Some(Source::Trace(name.to_owned(), hex_digest(&text), lines)))
 }
 

@@ -15,8 +15,11 @@ use crate::run_args::RunArgs;
 use crate::shared::{self, SharedArgs};
 use crate::store_args::{SaveArgs, warn_not_saved};
 use crate::values::percent;
+use ::diagnose::ProfileSet;
+use ::observe::Source;
 use anyhow::Context;
 use clap::Args;
+use kernel::Roots;
 use record::{Bytes, Diagnosis, EngineName, Nanos, Observation, ObservedDevice, Replay, counted};
 use scenarios::{LoadWords, Scenario, ScenarioLoad, observe};
 use session::{StopFlag, VERSION};
@@ -53,6 +56,10 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) length: Nanos,
     #[command(flatten)]
     pub(crate) sampling: SamplingArgs,
+    /// Make no lone reads: else a device without a profile is asked for 4 KiB at most twenty times a second for 5 s,
+    /// for at most 1 % of its time.
+    #[arg(long)]
+    pub(crate) no_probe: bool,
     /// A load on a simulated device, KEY=VALUE ...; once for each.
     #[arg(long, value_name = "LOAD", help_heading = "Simulation")]
     pub(crate) load: Vec<String>,
@@ -95,17 +102,18 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let mut store = arguments.save.store()?;
     let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
     let (mut observations, interrupted, fresh) =
-        observations(arguments, simulated, store.is_some(), stop)?;
+        observations(arguments, simulated, store.is_some(), &profiles, stop)?;
     let past = past::of(&observations, &profiles, &arguments.save.keeping, fresh && !simulated);
     let profiles = profiles.remembering(past);
     if let Some(recorded) = &arguments.recorded {
         set_reuse(&mut observations, recorded)?;
     }
     let (mut diagnoses, mut rows) = (Vec::new(), format!("{}\n", report::DIAGNOSIS_CSV_HEADER));
-    for observation in &observations {
-        let diagnosis = profiles.diagnose(observation, VERSION, false);
+    // One after the other: an observation and its diagnosis may each need as much memory as a recording.
+    for observation in observations {
+        let diagnosis = profiles.diagnose(&observation, VERSION, false);
         // What was recorded is saved already, and what was read is not to be.
-        let made_here = simulated.then_some(observation);
+        let made_here = simulated.then_some(&observation);
         if let Some(open) = &mut store
             && let Err(error) = made_here
                 .map_or(Ok(()), |observation| open.add_document(observation))
@@ -114,8 +122,10 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
             warn_not_saved(&error);
             store = None;
         }
-        let table = report::diagnosis_csv(&diagnosis);
-        rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));
+        if csv.is_some() {
+            let table = report::diagnosis_csv(&diagnosis);
+            rows.extend(table.lines().skip(1).flat_map(|line| [line, "\n"]));
+        }
         diagnoses.push(diagnosis);
     }
     let story = |one: &Diagnosis| {
@@ -161,26 +171,41 @@ fn observations(
     arguments: &DiagnoseArgs,
     simulated: bool,
     saves: bool,
+    profiles: &ProfileSet,
     stop: &StopFlag,
 ) -> anyhow::Result<(Vec<Observation>, bool, bool)> {
-    arguments.sampling.check_length(arguments.length)?;
     if !simulated && (!arguments.load.is_empty() || arguments.steal > 0) {
         return Err(usage("--load and --steal are for simulated devices (sim:NAME)"));
     }
     if simulated {
+        arguments.sampling.check_length(arguments.length)?;
         let [source] = arguments.sources.as_slice() else {
             return Err(usage("name one simulated device and nothing beside it"));
         };
         return Ok((vec![simulate(source, arguments, stop)?], false, true));
     }
-    if let Some(observations) = recordings::named(&arguments.sources, &arguments.save.keeping)? {
+    let interval = arguments.sampling.named_interval();
+    let recorded = recordings::named(&arguments.sources, &arguments.save.keeping, interval)?;
+    if let Some(observations) = recorded {
         return Ok((observations, false, false));
     }
+    arguments.sampling.check_length(arguments.length)?;
     let source = arguments.sampling.source(&arguments.sources, false)?;
+    let here = arguments.sampling.roots() == Roots::default();
+    let probed =
+        if here && !arguments.no_probe { unprofiled(&source, profiles) } else { Vec::new() };
+    let source = source.probing(probed);
     let store = if saves { arguments.save.store()? } else { None };
     let (recorder, _) = observing::recorder(store, source.host());
     let recorded = arguments.sampling.record(source, recorder, arguments.length, stop)?;
     Ok((vec![recorded.observation], recorded.interrupted, true))
+}
+
+/// The whole disks that no profile is of.
+fn unprofiled(source: &Source, profiles: &ProfileSet) -> Vec<String> {
+    let devices = source.devices().into_iter();
+    let whole = devices.filter(|it| it.partition_of.is_none() && it.built_of.is_empty());
+    whole.filter(|it| profiles.of(it).is_none()).map(|it| it.name.clone()).collect()
 }
 
 fn simulate(
@@ -204,7 +229,7 @@ fn simulate(
         array: None,
         loads,
         duration: arguments.length,
-        interval: arguments.sampling.interval,
+        interval: arguments.sampling.interval(),
         seed: arguments.seed,
         traced: arguments.sampling.trace == Some(true),
         steal_share: f64::from(arguments.steal) / 100.0,

@@ -6,6 +6,7 @@
 
 use crate::fio_results;
 use crate::output::{self, Verdict};
+use crate::recognise;
 use crate::store_args::StoreArgs;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
@@ -90,6 +91,7 @@ impl Export {
     }
 
     fn add_named(&mut self, library: &Library, word: &str) -> anyhow::Result<()> {
+        recognise::expect(word, recognise::has_documents)?;
         for mut document in library.named(word, &KINDS)? {
             if !document.kind().is_some_and(|kind| KINDS.contains(&kind)) {
                 bail!(

@@ -9,10 +9,11 @@
 use crate::output;
 use crate::run_args::RunArgs;
 use ::record::{
-    Bytes, DirectionResult, ErrorCount, Estimate, HistogramSnapshot, Measured, Nanos, TRIAL_SCHEMA,
-    Target, TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index, hex_digest,
+    Bytes, DirectionResult, ErrorCount, Estimate, HistogramSnapshot, Measured, Nanos, OpKind,
+    TRIAL_SCHEMA, Target, TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index,
+    hex_digest,
 };
-use fio::{FileKind, Section, Setting};
+use fio::{FileKind, Section, Setting, result_at};
 use serde_json::{Map, Value};
 use session::VERSION;
 use std::collections::BTreeMap;
@@ -28,34 +29,13 @@ const SAMPLES_MIN: f64 = 4.0;
 const UNKNOWN: Bytes = Bytes(0);
 /// An area that holds any request, where that of the job is unknown.
 const LARGEST: Bytes = Bytes(1 << 60);
-/// How far behind its begin a document tells whose it is.
-const HEAD_BYTES: usize = 400;
-
-/// Whether a text has fio's JSON in it, which may stand among lines of fio's own.
-pub(crate) fn is_in(text: &str) -> bool {
-    begin(text).is_some()
-}
-
-/// The begin of the first document of fio.
-fn begin(text: &str) -> Option<usize> {
-    let own_line =
-        |at: &usize| text[..*at].rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
-    let mut starts = text.match_indices('{').map(|(at, _)| at).filter(own_line);
-    starts.find(|at| {
-        let mut end = text.len().min(at + HEAD_BYTES);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text[*at..end].contains("\"fio version\"")
-    })
-}
 
 /// The trials of a text with fio's JSON in it; `None` for any other.
 pub(crate) fn trials(text: &str) -> Option<Result<Vec<Trial>, String>> {
-    begin(text)?;
+    result_at(text)?;
     let mut found = Vec::new();
     let mut rest = text;
-    while let Some(at) = begin(rest) {
+    while let Some(at) = result_at(rest) {
         let mut documents = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Value>();
         let document = match documents.next() {
             Some(Ok(document)) => document,
@@ -95,11 +75,13 @@ fn of_document(document: &Value, digest: &str) -> Result<Vec<Trial>, String> {
 
 fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<Trial, String> {
     let seconds = run_seconds(job).ok_or("nothing completed")?;
-    if job["mixed"].is_object() && !job["read"].is_object() {
+    let (path, mut workload) = workload(document, job)?;
+    let sum = job["mixed"].is_object() && !job["read"].is_object();
+    let only = workload.only_op().filter(|_| workload.instead.is_none()).map(OpKind::name);
+    if sum && only.is_none() {
         return Err("reads and writes are summed up (unified_rw_reporting); run fio without that"
             .to_owned());
     }
-    let (path, mut workload) = workload(document, job)?;
     if !alone {
         // Without group_reporting each job of fio has a result of its own.
         (workload.numjobs, workload.depth) = (1, workload.iodepth);
@@ -107,7 +89,9 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
     workload.runtime_ns = Nanos((seconds * 1e9) as u64);
     let errno = job["error"].as_i64().unwrap_or(0) as i32;
     let side = |name: &str| -> Option<DirectionResult> {
-        let told = direction(&job[name], errno);
+        // The sum of the one direction that there is.
+        let of = if sum && only == Some(name) { "mixed" } else { name };
+        let told = direction(&job[of], errno);
         (told.ios > 0).then_some(told)
     };
     let (read, write, trim) = (side("read"), side("write"), side("trim"));

@@ -5,7 +5,7 @@
 
 use crate::extent;
 use crate::failure::usage;
-use crate::fio_words::{self, FioWords};
+use crate::fio_words::FioWords;
 use crate::output::{self, Verdict};
 use crate::run::{self, Keep};
 use crate::run_args::RunArgs;
@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 use target::OutputFile;
 
 const OUTPUT: &str = "--output";
+/// Length of a device of another machine, of which `--parse-only` prints shares.
+const ELSEWHERE_BYTES: u64 = 1 << 40;
 
 /// Jobs that run at the same time, and the run that they are.
 struct Planned {
@@ -280,6 +282,9 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
         }
     }
     let several = group.len() > 1;
+    if several && group.iter().any(|(_, job, _)| job.exit_all) {
+        end_together(&mut group);
+    }
     let flags = |job: &Run| -> Vec<String> {
         let name = ["--job-name".to_owned(), job.name.clone()];
         let mut words = job.words.clone();
@@ -312,12 +317,25 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
         usage(format!("{}: the job {:?}: {why}", section.place, job.name))
     })?;
     arguments.inputs = asked.files.iter().map(PathBuf::from).collect();
-    for (section, job, _) in group.iter().filter(|(_, job, _)| job.writes) {
-        fio_words::refuse_as_targets(&job.targets)
-            .with_context(|| format!("{}: the job {:?}", section.place, job.name))?;
-    }
     let jobs = group.into_iter().map(|(_, job, number)| (job, number)).collect();
     Ok(Planned { jobs, words, arguments })
+}
+
+/// Ends all jobs with the first of them (`exitall`), where the time of that is known.
+fn end_together(group: &mut [Job]) {
+    let end = |(_, job, _): &Job| Some(job.delay_ns.saturating_add(job.ends_after_ns?));
+    let ends: Option<Vec<u64>> = group.iter().map(end).collect();
+    let first = ends.and_then(|ends| ends.into_iter().min());
+    for (_, job, _) in group {
+        match first.and_then(|first| first.checked_sub(job.delay_ns)).filter(|left| *left > 0) {
+            Some(left) => job.end_after(left),
+            None if job.exit_all => job.notes.push(
+                "exitall: each job runs to its own end, because one of them does not end by time"
+                    .to_owned(),
+            ),
+            None => {}
+        }
+    }
 }
 
 /// Whether a job uses the test file of another one, as both use one file in fio.
@@ -423,13 +441,33 @@ impl FileNames for Names {
             Ok(found) if found.is_dir() => FileKind::Folder,
             Ok(found) if found.is_file() => FileKind::File { bytes: Some(found.len()) },
             Ok(_) => FileKind::File { bytes: end_of(name) },
-            Err(_) if self.dry && name.starts_with("/dev/") => FileKind::File { bytes: None },
+            Err(_) if self.dry && name.starts_with("/dev/") => {
+                FileKind::Elsewhere { bytes: ELSEWHERE_BYTES }
+            }
             Err(_) => FileKind::Missing,
         }
     }
 
     fn is_folder(&self, name: &str) -> bool {
         self.dry || Path::new(name).is_dir()
+    }
+
+    fn processors_of_nodes(&self, nodes: &str) -> Result<String, String> {
+        let wrong = || format!("{nodes:?} is no list of nodes; use numbers, such as 0-1");
+        let mut found = Vec::new();
+        for part in nodes.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
+            for node in number(first)?..=number(last)? {
+                let list = format!("/sys/devices/system/node/node{node}/cpulist");
+                match input::kernel_text(list.as_ref()) {
+                    Ok(list) => found.push(list.trim().to_owned()),
+                    Err(_) if self.dry => {}
+                    Err(_) => return Err(format!("this machine has no NUMA node {node}")),
+                }
+            }
+        }
+        Ok(found.join(","))
     }
 }
 

@@ -6,8 +6,8 @@
 
 use crate::failure::usage;
 use crate::output;
+use crate::recognise::FileForm;
 use crate::run_args::RunArgs;
-use ::record::quoted;
 use clap::{Args, Command};
 use fio::OptionKind;
 use std::collections::BTreeMap;
@@ -206,41 +206,12 @@ fn fio_words(words: &[&str], flags: &Flags) -> FioWords {
     found
 }
 
-/// Whether a file is a job file of fio: by its content, or, where there is none, by its name.
-pub(crate) fn is_job_file(path: &str) -> bool {
-    match looked_at(Path::new(path)) {
-        Some(bytes) => fio::looks_like_job_file(&bytes) || path.ends_with(".fio"),
+/// Whether a file is a job file of fio: by its content, or, where that is of no known form, by its name.
+fn is_job_file(path: &str) -> bool {
+    match FileForm::of_file(Path::new(path)) {
+        Some(FileForm::JobFile) => true,
+        Some(FileForm::Other) => path.ends_with(".fio"),
+        Some(_) => false,
         None => path.ends_with(".fio") && !Path::new(path).exists(),
     }
-}
-
-/// Refuses to write to a file that is the text of a job.
-///
-/// # Errors
-/// If one of the targets is.
-pub(crate) fn refuse_as_targets<'a>(
-    targets: impl IntoIterator<Item = &'a String>,
-) -> anyhow::Result<()> {
-    for target in targets {
-        let job =
-            looked_at(Path::new(target)).is_some_and(|bytes| fio::looks_like_job_file(&bytes));
-        if job {
-            return Err(target::TargetError::Refused {
-                what: format!("writing to {}", quoted(target)),
-                why: "it is a job file of fio, which would be lost".to_owned(),
-                remedy: "name another target, or run the file: halfpower run FILE".to_owned(),
-            }
-            .into());
-        }
-    }
-    Ok(())
-}
-
-/// The bytes of a file that is short enough for a job file.
-fn looked_at(path: &Path) -> Option<Vec<u8>> {
-    let facts = std::fs::metadata(path).ok()?;
-    if !facts.is_file() || facts.len() > input::JOB_FILE.bytes_max() {
-        return None;
-    }
-    input::bytes(path, input::JOB_FILE).ok()
 }

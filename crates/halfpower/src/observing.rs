@@ -17,6 +17,9 @@ use store::Store;
 /// The shortest interval: below it, times in whole milliseconds say nothing.
 const SHORTEST: Nanos = Nanos(10_000_000);
 
+/// The usual one.
+const USUAL: Nanos = Nanos(1_000_000_000);
+
 /// A recording that the database keeps.
 pub(crate) type Recorder = observe::Recorder<anyhow::Error>;
 
@@ -41,9 +44,9 @@ impl ObservingArgs {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SamplingArgs {
-    /// Length of an interval, at least 10ms.
-    #[arg(long, value_name = "TIME", default_value = "1s")]
-    pub(crate) interval: Nanos,
+    /// Length of an interval, at least 10ms [default: 1s].
+    #[arg(long, value_name = "TIME")]
+    interval: Option<Nanos>,
     /// Time each request at the block layer: yes or no [default: where that is possible, as root].
     #[arg(long, value_name = "yes|no", num_args = 0..=1, require_equals = true,
         default_missing_value = "yes", value_parser = BoolishValueParser::new())]
@@ -60,6 +63,16 @@ pub(crate) struct SamplingArgs {
 }
 
 impl SamplingArgs {
+    /// Length of an interval of live counters.
+    pub(crate) fn interval(&self) -> Nanos {
+        self.interval.unwrap_or(USUAL)
+    }
+
+    /// The length that the user named, which is that of a recording without times too.
+    pub(crate) fn named_interval(&self) -> Option<Nanos> {
+        self.interval
+    }
+
     pub(crate) fn roots(&self) -> Roots {
         let Roots { proc, sys, dev } = Roots::default();
         let (other_proc, other_sys) = (self.procfs.clone(), self.sysfs.clone());
@@ -68,7 +81,7 @@ impl SamplingArgs {
 
     /// Opens these devices, with their first reading taken.
     pub(crate) fn source(&self, named: &[String], all: bool) -> anyhow::Result<Source> {
-        if self.interval < SHORTEST {
+        if self.interval() < SHORTEST {
             return Err(usage(
                 "--interval must be at least 10ms: the kernel counts times in whole milliseconds",
             ));
@@ -80,11 +93,11 @@ impl SamplingArgs {
 
     /// Refuses a length of less than an interval.
     pub(crate) fn check_length(&self, length: Nanos) -> anyhow::Result<()> {
-        if length >= self.interval {
+        if length >= self.interval() {
             return Ok(());
         }
         let [length, interval] =
-            [length, self.interval].map(|it| record::format_nanos(it.0 as f64));
+            [length, self.interval()].map(|it| record::format_nanos(it.0 as f64));
         Err(usage(format!("--for {length} is shorter than one --interval of {interval}")))
     }
 
@@ -97,7 +110,7 @@ impl SamplingArgs {
         stop: &StopFlag,
     ) -> anyhow::Result<Recorded> {
         let mut progress = Progress::new();
-        let schedule = Schedule { interval: self.interval, length };
+        let schedule = Schedule { interval: self.interval(), length };
         let recorded = source.record(recorder, schedule, stop, |spent, devices| {
             let share = spent.as_secs_f64() / length.as_secs_f64().max(1e-9);
             let (left, what) = (Some(length.since(spent)), format!("{devices} devices"));

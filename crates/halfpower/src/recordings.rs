@@ -6,9 +6,10 @@
 //! recording.
 
 use crate::failure::usage;
+use crate::recognise::FileForm;
 use crate::store_args::StoreArgs;
-use import::{Format, detect};
-use record::Observation;
+use import::{Format, Options};
+use record::{Nanos, Observation};
 use std::path::Path;
 use store::LAST;
 
@@ -22,17 +23,22 @@ enum Named {
     Device,
 }
 
-/// The recordings that these words name; `None` where they name devices.
+/// The recordings that these words name; `None` where they name devices. `interval` is the length of the intervals of
+/// a file without times, where the user named it.
 pub(crate) fn named(
     words: &[String],
     keeping: &StoreArgs,
+    interval: Option<Nanos>,
 ) -> anyhow::Result<Option<Vec<Observation>>> {
     let kinds = words.iter().map(|word| kind(word)).collect::<Result<Vec<_>, _>>()?;
     let all = |kind: Named| kinds.iter().all(|one| *one == kind);
     match words {
         _ if all(Named::Device) => Ok(None),
         _ if all(Named::File) => {
-            let read = import::read_recordings(&files(words, None)?);
+            let files = files(words, None)?;
+            refuse_others(&files)?;
+            let options = Options { interval_ns: interval.map(|it| it.0), ..Options::default() };
+            let read = import::read_recordings(&files, &options);
             read.map(Some).map_err(|error| usage(error.to_string()))
         }
         [id] => Ok(Some(vec![keeping.existing()?.document(id)?])),
@@ -67,15 +73,24 @@ pub(crate) fn files(
     paths.iter().map(|path| named(path.as_ref())).collect()
 }
 
-/// Words of texts whose disks may come late: a scrape, a log of several tools, a result behind other lines.
-const LATE: [&str; 5] = ["# HELP", "# TYPE", "avg-cpu", "Linux ", "fio version"];
+/// Refuses files that are no counters of disks but of another form.
+pub(crate) fn refuse_others(files: &[(String, Vec<u8>)]) -> anyhow::Result<()> {
+    let other = |(name, bytes): &(String, Vec<u8>)| match FileForm::of(bytes) {
+        FileForm::Counters(_) => None,
+        form => form.refusal(name),
+    };
+    files.iter().find_map(other).map_or(Ok(()), |why| Err(usage(why)))
+}
+
+/// Words of texts whose disks may come late: a scrape, a log of several tools.
+const LATE: [&str; 4] = ["# HELP", "# TYPE", "avg-cpu", "Linux "];
 
 /// Whether first bytes may be those of a recording. A text that is a file is read as a whole, because the form
 /// shows anywhere in it; a pipe, which may have no end, must have a known word in them.
 fn may_be_recording(head: &[u8], is_file: bool) -> bool {
     let text = String::from_utf8_lossy(head);
     let is_late = || LATE.iter().any(|word| text.contains(word));
-    detect(head).is_ok() || is_late() || (is_file && import::is_text(head))
+    FileForm::of(head) != FileForm::Other || is_late() || (is_file && import::is_text(head))
 }
 
 /// Whether a word is a file, an id in the database, or anything else, which only a device can be.

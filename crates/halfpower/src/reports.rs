@@ -8,6 +8,7 @@
 use crate::failure::usage;
 use crate::fio_results;
 use crate::output::{self, Verdict};
+use crate::recognise;
 use crate::store_args::StoreArgs;
 use crate::values::one_of;
 use anyhow::{Context, ensure};
@@ -94,7 +95,10 @@ fn documents(arguments: &ReportArgs) -> anyhow::Result<Vec<SavedDocument>> {
     for word in &arguments.what {
         found.extend(match word.as_str() {
             input::STANDARD_INPUT => library.file(Path::new(word))?,
-            word => library.named(word, &kinds)?,
+            word => {
+                recognise::expect(word, recognise::has_documents)?;
+                library.named(word, &kinds)?
+            }
         });
     }
     let other =

@@ -3,6 +3,7 @@
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
+use crate::recognise;
 use crate::run_args::RunArgs;
 use crate::store_args::warn_not_saved;
 use plan::{PlannedTrial, Saved, TrialList};
@@ -55,12 +56,13 @@ pub(crate) fn run_into(
             (session, workload, store, files)
         }
         None => {
+            let sets = arguments.target_sets();
+            recognise::refuse_as_targets(&sets)?;
             let opener = arguments.hosts.opener(stop, &progress)?;
             let spec = opener.whole(arguments.spec())?;
             let beside =
                 Beside { cost_fit: arguments.cost_fit, precondition: arguments.place.precondition };
-            let (targets, workload) =
-                session::open_for_run(&spec, &arguments.target_sets(), beside, opener.as_ref())?;
+            let (targets, workload) = session::open_for_run(&spec, &sets, beside, opener.as_ref())?;
             let store = arguments.results.save.store()?;
             let files = Files::open(arguments, &workload, store.as_ref())?;
             let session = targets.into_session(workload.engine, seed, stop, &mut progress)?;

@@ -4,6 +4,8 @@
 //! must not come from a default, and a default may depend on another flag.
 
 use crate::host_args::HostArgs;
+use crate::output;
+use crate::recognise::FileForm;
 use crate::store_args::SaveArgs;
 use crate::values::{
     Mix, Processors, Rates, Zones, bytes, cache, choice, direct, engine, io_priority, mix, one_of,
@@ -14,7 +16,8 @@ use record::{
     Arrival, Bytes, CacheMode, Discipline, DropCache, EngineName, IoPriority, Nanos, Pattern,
     RaidLevel, RebuildPace, Regions, Replay, ReplayPace,
 };
-use std::path::PathBuf;
+use replay::ReplayError;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use target::{Access, InUse};
 
@@ -402,8 +405,8 @@ fn beside(text: &str) -> Result<BesideRun, String> {
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
     /// Makes the requests of a recording in place of drawn ones: fio's iolog (version 2 or 3), text of
-    /// blkparse, an ASCII trace of DiskSim. By default at their times; --iodepth is the most in flight,
-    /// --passes repeats it.
+    /// blkparse, an ASCII trace of DiskSim, CSV of MSR Cambridge and others. FILE,times=us names the unit of its
+    /// times. By default at their times; --iodepth is the most in flight, --passes repeats it.
     #[arg(long, value_name = "FILE", value_parser = recording, alias = "read_iolog")]
     pub(crate) replay: Option<Replay>,
     /// How fast: 1 as recorded, 2 twice as fast, max each request as soon as another has completed
@@ -415,11 +418,32 @@ pub(crate) struct ReplayArgs {
     pub(crate) replay_wrap: bool,
 }
 
-pub(crate) fn recording(path: &str) -> Result<Replay, String> {
-    let bytes = input::bytes_if_known(path.as_ref(), input::REQUESTS, replay::is_known)
+/// A file of requests, and the unit of its times where that is named behind it.
+pub(crate) fn without_unit(word: &str) -> (&str, Option<&str>) {
+    match word.rsplit_once(",times=") {
+        Some((path, unit)) if !Path::new(word).exists() => (path, Some(unit)),
+        _ => (word, None),
+    }
+}
+
+/// The requests of a recording: a file, perhaps with the unit of its times behind it (`FILE,times=ns`).
+pub(crate) fn recording(word: &str) -> Result<Replay, String> {
+    let (path, unit) = without_unit(word);
+    let named = unit.map(|unit| {
+        replay::time_unit(unit).ok_or_else(|| format!("times={unit}: use ns, us, ms or s"))
+    });
+    let unit_ns = named.transpose()?;
+    let is_known = |head: &[u8]| FileForm::of(head) == FileForm::Requests;
+    let bytes = input::bytes_if_known(path.as_ref(), input::REQUESTS, is_known)
         .map_err(|error| error.reason.to_string())?;
-    let text = String::from_utf8_lossy(&bytes);
-    let replay = replay::read(&text).map_err(|error| error.to_string())?;
+    if let Some(why) = FileForm::of(&bytes).refusal(path).filter(|_| !is_known(&bytes)) {
+        return Err(why);
+    }
+    let (text, failed) = (String::from_utf8_lossy(&bytes), |error: ReplayError| error.to_string());
+    if let Some(taken) = replay::times_taken(&text, unit_ns).map_err(failed)? {
+        output::remark(&format!("{path}: {taken}"));
+    }
+    let replay = replay::read(&text, unit_ns).map_err(failed)?;
     Ok(Replay { source: path.to_owned(), ..replay })
 }
 

@@ -1,11 +1,10 @@
-//! From the flags of `run` to what they ask for: the workload, what may be written, and the
-//! mistakes that only all flags together show.
+//! From the flags of `run` to what they ask for: the workload, and what may be written.
 
-use crate::run_args::{BesideRun, RWS, RunArgs, Rw, first_given};
+use crate::run_args::{BesideRun, RunArgs, Rw};
 use crate::values::CHUNK_BYTES;
 use record::{
-    Blend, Bytes, CacheMode, Data, DropCache, EngineName, Flush, FlushKind, Instead, Nanos, OpKind,
-    Pattern, RaidLevel, Redundancy, Replay, ReplayPace, StopRules, Workload,
+    Blend, Bytes, CacheMode, Data, EngineName, Flush, FlushKind, Instead, Nanos, OpKind, Pattern,
+    RaidLevel, Redundancy, Replay, ReplayPace, StopRules, Workload,
 };
 use session::TargetSet;
 use std::path::Path;
@@ -20,10 +19,6 @@ const OPEN_LOOP_IODEPTH: u32 = 128;
 const WHOLE_BLOCK_BYTES: u64 = 4_096;
 /// Time that a replay may take beside twice its own.
 const REPLAY_GRACE: Nanos = Nanos(10_000_000_000);
-
-/// The most with which a fit's largest requests have their buffers, and their room in its area.
-const COST_FIT_IODEPTH: u32 = 256;
-const COST_FIT_NUMJOBS: u32 = 32;
 
 impl RunArgs {
     /// The workload that the flags ask for, with those of jobs beside it.
@@ -204,17 +199,17 @@ impl RunArgs {
             .or_else(|| of(FlushKind::SyncFileRange, self.arrivals.sync_file_range))
     }
 
-    fn rw(&self) -> Rw {
+    pub(crate) fn rw(&self) -> Rw {
         self.load.rw.unwrap_or(Rw { sequential: false, read_percent: Some(100), trims: false })
     }
 
-    fn pattern(&self) -> Pattern {
+    pub(crate) fn pattern(&self) -> Pattern {
         let ordered = if self.rw().sequential { Pattern::Sequential } else { Pattern::Random };
         self.load.pattern.unwrap_or(ordered)
     }
 
     /// The share of reads: that of the rates where directions have their own.
-    fn read_percent(&self) -> u8 {
+    pub(crate) fn read_percent(&self) -> u8 {
         let by_rate = self.arrivals.rate_iops.and_then(|rates| {
             let reads = rates.all.saturating_sub(rates.writes?);
             let percent = (reads * 100 + rates.all / 2) / rates.all.max(1);
@@ -224,7 +219,6 @@ impl RunArgs {
         self.rw().read_percent.unwrap_or_else(mixed)
     }
 
-    /// Whether anything is written, also before the measured run.
     /// What may be done to targets that the first job writes, or that they are only read.
     pub(crate) fn access(&self) -> Access {
         if self.writes() { self.safety.access(self.keep()) } else { Access::ReadOnly }
@@ -244,7 +238,8 @@ impl RunArgs {
         save.kept().into_iter().chain(replays).chain(inputs).collect()
     }
 
-    fn writes(&self) -> bool {
+    /// Whether anything is written, also before the measured run.
+    pub(crate) fn writes(&self) -> bool {
         if let Some(replay) = &self.replay.replay {
             let requests = &replay.recorded.0;
             let discards = self.replay.replay_speed != Some(ReplayPace::AsFast)
@@ -263,248 +258,10 @@ impl RunArgs {
     }
 
     /// How the targets hold more than the data.
-    fn array(&self) -> Option<Redundancy> {
+    pub(crate) fn array(&self) -> Option<Redundancy> {
         let level = self.place.raid.filter(|level| *level != RaidLevel::Raid0)?;
         let (failed, rebuild) = (self.place.failed, self.place.rebuild);
         Some(Redundancy { level, leg_bytes: Bytes(0), failed, rebuild })
-    }
-
-    /// A flag that is about a real machine, where one was given.
-    pub(crate) fn real_only(&self) -> Option<&'static str> {
-        let beside = || self.jobs.beside.iter().find_map(|job| job.0.real_only());
-        self.real_only_alone().or_else(beside)
-    }
-
-    /// A flag that is about all jobs, where one was given.
-    pub(crate) fn for_all_jobs(&self) -> Option<&'static str> {
-        let (results, save) = (&self.results, &self.results.save);
-        first_given(&[
-            ("--beside", !self.jobs.beside.is_empty()),
-            ("--hosts", self.hosts.given()),
-            ("--list-sim", self.list_sim),
-            ("--show-sim", self.show_sim.is_some()),
-            ("--seed", self.load.seed.is_some()),
-            ("--precondition", self.place.precondition),
-            ("--cpu-upper", self.cpu_upper),
-            ("--cost-fit", self.cost_fit),
-            ("--rebuild", self.place.rebuild.is_some()),
-            ("--csv", results.csv.is_some()),
-            ("--sqlio-csv", results.sqlio_csv.is_some()),
-            ("--comment", results.comment.is_some()),
-            ("--output", results.output.is_some()),
-            ("--json", save.json),
-            ("--no-save", save.no_save),
-            ("--db", save.keeping.db.is_some()),
-            ("--overwrite", self.safety.overwrite),
-            ("--destroy-data-on", !self.safety.destroy_data_on.is_empty()),
-        ])
-    }
-
-    fn real_only_alone(&self) -> Option<&'static str> {
-        let place = &self.place;
-        first_given(&[
-            ("--hosts", self.hosts.given()),
-            ("--overwrite", self.safety.overwrite),
-            ("--destroy-data-on", !self.safety.destroy_data_on.is_empty()),
-            ("--ioengine", place.ioengine.is_some()),
-            ("--hipri", place.hipri),
-            ("--sqthread-poll", place.sqthread_poll),
-            ("--huge-pages", place.huge_pages),
-            ("--raid", place.raid.is_some()),
-            ("--chunk", place.chunk.is_some()),
-            ("--failed", place.failed.is_some()),
-            ("--rebuild", place.rebuild.is_some()),
-            ("--drop-cache", place.drop_cache != DropCache::None),
-            ("--io-priority", self.jobs.io_priority.is_some()),
-            ("--cgroup", self.jobs.cgroup.is_some()),
-            ("--processors", self.jobs.processors.is_some()),
-            ("--fsync", self.arrivals.fsync.is_some()),
-            ("--fdatasync", self.arrivals.fdatasync.is_some()),
-            ("--sync-file-range", self.arrivals.sync_file_range.is_some()),
-            ("--compressible", self.data.compressible.is_some()),
-            ("--zeros", self.data.zeros),
-            ("--verify", self.data.verify),
-            ("--cpu-upper", self.cpu_upper),
-            ("--cost-fit", self.cost_fit),
-            ("--io-timeout", self.stop.io_timeout.is_some()),
-        ])
-    }
-
-    /// A mistake that the parser cannot see, in flags that are no part of the workload.
-    pub(crate) fn contradiction(&self) -> Option<String> {
-        let alone = first_given(&[("--cost-fit", self.cost_fit), ("--cpu-upper", self.cpu_upper)]);
-        if let Some(flag) = alone.filter(|_| self.hosts.given()) {
-            return Some(format!(
-                "{flag} is about the processors of one machine: run it on one of them, without --hosts, and \
-                 leave it out here"
-            ));
-        }
-        if self.jobs.start_delay.is_some() {
-            let text = "--start-delay is for a job beside the first; write it into its --beside";
-            return Some(text.to_owned());
-        }
-        self.contradiction_of_job()
-    }
-
-    /// The same of a job beside the first.
-    pub(crate) fn contradiction_of_job(&self) -> Option<String> {
-        let rw = self.rw();
-        let mix = rw.read_percent.is_none();
-        let rates = self.arrivals.rate_iops.is_some_and(|rates| rates.writes.is_some());
-        let (load, results) = (&self.load, &self.results);
-        let ordered = matches!(self.pattern(), Pattern::Sequential | Pattern::Strided);
-        let other = format!(
-            "--pattern {} contradicts --rw {}; use --rw {} with it",
-            self.pattern().name(),
-            name(rw),
-            name(Rw { sequential: !rw.sequential, ..rw })
-        );
-        let allows = [
-            ("--overwrite", self.safety.overwrite),
-            ("--destroy-data-on", !self.safety.destroy_data_on.is_empty()),
-        ];
-        let writes = self.writes() || self.jobs.beside.iter().any(|job| job.0.writes());
-        if let Some(flag) = first_given(&allows).filter(|_| !writes) {
-            let unused = "allows writing, and nothing is written here; leave it out";
-            return Some(format!("{flag} {unused}"));
-        }
-        let place = &self.place;
-        let mistakes = [
-            (
-                "--failed is a target of which others hold what it held; add --raid 1 or --raid 5",
-                place.failed.is_some() && self.array().is_none(),
-            ),
-            (
-                "--rebuild compares the load with and without it; leave --cost-fit and --cpu-upper out",
-                place.rebuild.is_some() && (self.cost_fit || self.cpu_upper),
-            ),
-            (
-                "--rwmixread needs a mix: use --rw rw or --rw randrw with it",
-                load.rwmixread.is_some() && !mix,
-            ),
-            (
-                "--rwmixread contradicts --rate-iops with two rates, which make the mix; leave \
-                 one of them out",
-                load.rwmixread.is_some() && rates,
-            ),
-            (
-                other.as_str(),
-                load.rw.is_some() && load.pattern.is_some() && ordered != rw.sequential,
-            ),
-            (
-                "--seq-share is a share of random requests; use --rw randread, randwrite or randrw",
-                load.seq_share.is_some() && self.pattern() != Pattern::Random,
-            ),
-            (
-                "--csv writes intervals; add their length, for example --interval 1s",
-                results.csv.is_some() && results.interval.is_none(),
-            ),
-            (
-                "--comment belongs to the line of --sqlio-csv; add --sqlio-csv FILE, or leave it out",
-                results.comment.is_some() && results.sqlio_csv.is_none(),
-            ),
-            (
-                "--verify with reads alone checks what an earlier run with --verify wrote to all \
-                 of the area: give the --seed of that run, or write with --rw write",
-                self.data.verify && self.read_percent() == 100 && load.seed.is_none(),
-            ),
-        ];
-        if let Some(text) = self.jobs_contradiction().or_else(|| self.replay_contradiction()) {
-            return Some(text);
-        }
-        let mistake = mistakes.iter().find(|(_, wrong)| *wrong).map(|(text, _)| (*text).to_owned());
-        mistake.or_else(|| self.cost_fit_contradiction())
-    }
-
-    /// What says of requests that they are drawn.
-    fn replay_contradiction(&self) -> Option<String> {
-        self.replay.replay.as_ref()?;
-        let load = &self.load;
-        let drawn = first_given(&[
-            ("--rw", load.rw.is_some()),
-            ("--rwmixread", load.rwmixread.is_some()),
-            ("--bs", load.bs.is_some()),
-            ("--pattern", load.pattern.is_some()),
-            ("--hit-size", load.hit_size.is_some()),
-            ("--hot-size", load.hot_size.is_some()),
-            ("--hot-share", load.hot_share.is_some()),
-            ("--zipf-theta", load.zipf_theta.is_some()),
-            ("--stride", load.stride.is_some()),
-            ("--misalign", load.misalign > Bytes(0)),
-            ("--regions", load.regions.is_some()),
-            ("--zones", load.zones.is_some()),
-            ("--align", load.align.is_some()),
-            ("--from-start", load.from_start),
-            ("--without-replacement", load.without_replacement),
-            ("--offset-increment", self.place.offset_increment.is_some()),
-            ("--seq-share", load.seq_share.is_some()),
-            ("--io-size", self.stop.io_size.is_some()),
-            ("--until-precision", self.stop.until_precision.is_some()),
-            ("--cost-fit", self.cost_fit),
-            ("--cpu-upper", self.cpu_upper),
-            ("--sqlio-csv", self.results.sqlio_csv.is_some()),
-        ]);
-        drawn
-            .map(|flag| format!("{flag} is for requests that are drawn; leave it out, or --replay"))
-    }
-
-    /// What does not go with several jobs at the same time, or without them.
-    fn jobs_contradiction(&self) -> Option<String> {
-        if self.jobs.beside.is_empty() {
-            return None;
-        }
-        let trims = self.jobs.beside.iter().any(|job| job.0.rw().trims);
-        if self.data.verify && trims {
-            let text = "--verify finds what others changed: leave out the job beside it that trims";
-            return Some(text.to_owned());
-        }
-        let alone = first_given(&[
-            ("--cost-fit", self.cost_fit),
-            ("--cpu-upper", self.cpu_upper),
-            ("--csv", self.results.csv.is_some()),
-            ("--sqlio-csv", self.results.sqlio_csv.is_some()),
-        ]);
-        alone.map(|flag| format!("{flag} is for one job; leave it out, or --beside"))
-    }
-
-    /// What does not go with a fit, which runs sizes and caches of its own and keeps one document
-    /// of all its trials.
-    fn cost_fit_contradiction(&self) -> Option<String> {
-        if !self.cost_fit {
-            return None;
-        }
-        let (place, stop, results) = (&self.place, &self.stop, &self.results);
-        let beside = first_given(&[
-            ("--bs", self.load.bs.is_some()),
-            ("--cache", place.cache.is_some()),
-            ("--direct", place.direct.is_some()),
-            ("--drop-cache", place.drop_cache != DropCache::None),
-            ("--ioengine mmap", place.ioengine == Some(EngineName::Mmap)),
-            ("--ramp-time", stop.ramp_time > Nanos(0)),
-            ("--io-size", stop.io_size.is_some()),
-            ("--passes", stop.passes.is_some()),
-            ("--until-precision", stop.until_precision.is_some()),
-            ("--keep-warm-up", stop.keep_warm_up),
-            ("--interval", results.interval.is_some()),
-            ("--sqlio-csv", results.sqlio_csv.is_some()),
-            ("--verify", self.data.verify),
-            ("--cpu-upper", self.cpu_upper),
-        ]);
-        if let Some(flag) = beside {
-            let why = "runs trials of its own sizes, through the page cache and past it";
-            return Some(format!("--cost-fit {why}; leave {flag} out"));
-        }
-        if !matches!(self.pattern(), Pattern::Sequential | Pattern::Random) {
-            let pattern = self.pattern().name();
-            return Some(format!("--cost-fit is for plain orders; leave --pattern {pattern} out"));
-        }
-        let (iodepth, numjobs) = (self.load.iodepth.unwrap_or(1), self.load.numjobs.unwrap_or(1));
-        (iodepth > COST_FIT_IODEPTH || numjobs > COST_FIT_NUMJOBS).then(|| {
-            format!(
-                "--cost-fit has requests of up to 1 MiB; use at most --iodepth {COST_FIT_IODEPTH} \
-                 and --numjobs {COST_FIT_NUMJOBS}"
-            )
-        })
     }
 }
 
@@ -512,11 +269,6 @@ impl RunArgs {
 struct TargetSets {
     lists: Vec<Vec<String>>,
     of_beside: Vec<u32>,
-}
-
-/// fio's word for it.
-fn name(rw: Rw) -> &'static str {
-    RWS.iter().find(|(_, known)| *known == rw).map_or("", |(name, _)| name)
 }
 
 /// Past the page cache, with an engine that can.

@@ -7,8 +7,9 @@
 use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
+use crate::recognise::FileForm;
 use crate::recordings;
-use crate::run_args::{RunArgs, SafetyArgs, first_given};
+use crate::run_args::{RunArgs, SafetyArgs, first_given, recording, without_unit};
 use crate::store_args::SaveArgs;
 use crate::values::{cache, engine};
 use ::diagnose::observed_load;
@@ -18,7 +19,6 @@ use plan::{PlannedTrial, TrialList};
 use record::{
     CacheMode, EngineName, Nanos, ObservedDevice, Replay, RequestsSummary, Trial, Workload, quoted,
 };
-use replay::ReplayError;
 use session::{Beside, Driver, End, StopFlag, Targets, ThisMachine, VERSION};
 use std::path::Path;
 use std::sync::Arc;
@@ -133,26 +133,17 @@ fn told(arguments: &TwinArgs, summary: &RequestsSummary) -> anyhow::Result<Verdi
 
 /// The recording that the source names; `None` where it names an observation.
 fn recorded(arguments: &TwinArgs) -> anyhow::Result<Option<Replay>> {
-    let path = Path::new(&arguments.source);
-    if !path.is_file() {
+    let source = &arguments.source;
+    if FileForm::of_file(Path::new(without_unit(source).0)) != Some(FileForm::Requests) {
         return Ok(None);
     }
-    let bytes = input::bytes_if_known(path, input::REQUESTS, replay::is_known)?;
-    let known = |why: ReplayError| match why {
-        // Another tool's counters, perhaps.
-        ReplayError::Unknown(_) => Ok(None),
-        why => Err(usage(format!("{}: {why}", path.display()))),
-    };
-    match replay::read(&String::from_utf8_lossy(&bytes)) {
-        Ok(replay) => Ok(Some(Replay { source: arguments.source.clone(), ..replay })),
-        Err(why) => known(why),
-    }
+    recording(source).map(Some).map_err(|why| usage(format!("{source}: {why}")))
 }
 
 /// The load of an observation, and what its counters told.
 fn counted(arguments: &TwinArgs) -> anyhow::Result<(RequestsSummary, CountedLoad)> {
     let keeping = &arguments.save.keeping;
-    let found = recordings::named(std::slice::from_ref(&arguments.source), keeping)?;
+    let found = recordings::named(std::slice::from_ref(&arguments.source), keeping, None)?;
     let found = found.and_then(|found| found.into_iter().next());
     let observation = found.ok_or_else(|| {
         usage(format!("{} is no recording and no observation", quoted(&arguments.source)))

@@ -92,7 +92,7 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Ve
     // A profile that the user named stands, whatever is saved later.
     let followed = match server.is_some() && arguments.profile.is_none() {
         true => {
-            let interval = observing.sampling.interval;
+            let interval = observing.sampling.interval();
             FollowedProfiles::start(&arguments.keeping, &profiles, interval)?
         }
         false => None,
@@ -113,7 +113,7 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Ve
     let screen = Screen::new(
         judge,
         source,
-        (observing.sampling.interval, observing.all),
+        (observing.sampling.interval(), observing.all),
         (arguments.sort, output::style().color),
         &record,
     )?;
@@ -137,7 +137,7 @@ fn print_lines(
     stop: &StopFlag,
 ) -> anyhow::Result<Verdict> {
     let count = if arguments.once { Some(1) } else { arguments.count };
-    let mut pace = Pace::new(arguments.observing.sampling.interval);
+    let mut pace = Pace::new(arguments.observing.sampling.interval());
     let mut lines = Lines::new(arguments.json);
     let mut taken = 0;
     while count.is_none_or(|count| taken < count) {
@@ -192,7 +192,7 @@ fn serve(
     (server, config): (Server, WebConfig),
     stop: &StopFlag,
 ) -> anyhow::Result<Verdict> {
-    let interval = arguments.observing.sampling.interval;
+    let interval = arguments.observing.sampling.interval();
     let scheme = if config.speaks_tls() { "https" } else { "http" };
     let open = arguments.exporting.listen_beyond_loopback && !config.asks_for_a_password();
     for warning in config.warnings(server.address()) {

@@ -159,7 +159,7 @@ pub(crate) fn whatif(arguments: &WhatIfArgs, stop: &StopFlag) -> anyhow::Result<
 fn observation(arguments: &WhatIfArgs) -> anyhow::Result<Option<Observation>> {
     let source = arguments.source.as_str();
     if Path::new(source).is_file() {
-        let found = recordings::named(&[source.to_owned()], &arguments.view.keeping)?;
+        let found = recordings::named(&[source.to_owned()], &arguments.view.keeping, None)?;
         return Ok(found.and_then(|found| found.into_iter().next()));
     }
     let store = arguments.view.keeping.existing()?;

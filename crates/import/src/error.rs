@@ -10,7 +10,7 @@ pub enum ImportError {
     /// Nothing in the content tells what it is.
     #[error(
         "it is of no known form ({0}); known are iostat as text and JSON, sar -d, sadf -j, -d, -p \
-         and -x, /proc/diskstats, node_exporter's text, answers of Prometheus, Windows CSV of \
+         and -x, /proc/diskstats, node_exporter's text, answers of Prometheus, telegraf's CSV, Windows CSV of \
          PhysicalDisk and LogicalDisk, and this program's observations"
     )]
     UnknownForm(&'static str),

@@ -5,7 +5,7 @@
 //! the first 64 KiB, and a log of several tools has iostat wherever it was started. Forms that hold
 //! too little are known as well, so that the message can say what to record instead.
 
-use crate::{ImportError, decode, diskstats, iostat_text, sadf_pairs, sar};
+use crate::{ImportError, decode, diskstats, iostat_text, sadf_pairs, sar, telegraf};
 
 /// How to record what is read.
 const RECORD: &str = "record the disk with: iostat -o JSON -x -t 1";
@@ -33,6 +33,8 @@ pub enum Format {
     NodeExporter,
     /// Answers of a Prometheus server to range queries.
     Prometheus,
+    /// telegraf's CSV of its plugin diskio.
+    Telegraf,
     /// Windows counters of PhysicalDisk and LogicalDisk as CSV: typeperf, relog, perfmon.
     Perfmon,
     /// An observation of this program.
@@ -41,7 +43,7 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Iostat,
         Self::IostatText,
         Self::SadfJson,
@@ -52,6 +54,7 @@ impl Format {
         Self::Diskstats,
         Self::NodeExporter,
         Self::Prometheus,
+        Self::Telegraf,
         Self::Perfmon,
         Self::Observation,
     ];
@@ -70,6 +73,7 @@ impl Format {
             Self::Diskstats => "diskstats",
             Self::NodeExporter => "node-exporter",
             Self::Prometheus => "prometheus",
+            Self::Telegraf => "telegraf",
             Self::Perfmon => "windows",
             Self::Observation => "observation",
         }
@@ -77,7 +81,7 @@ impl Format {
 }
 
 /// First bytes of files that are no text, what they are, and what to do.
-const BINARY: [(&[u8], &str, &str); 8] = [
+const BINARY: [(&[u8], &str, &str); 7] = [
     (&[0x96, 0xd5], "the binary file of sadc", "convert it with: sadf -j FILE -- -d"),
     (&[0xd5, 0x96], "the binary file of sadc", "convert it with: sadf -j FILE -- -d"),
     (&[0x1f, 0x8b], "compressed", "unpack it with: gzip -d FILE"),
@@ -85,12 +89,10 @@ const BINARY: [(&[u8], &str, &str); 8] = [
     (&[0x28, 0xb5, 0x2f, 0xfd], "compressed", "unpack it with: zstd -d FILE"),
     (b"BZh", "compressed", "unpack it with: bzip2 -d FILE"),
     (b"PK\x03\x04", "an archive", "unpack it with: unzip FILE"),
-    (b"SQLite format 3", "a database", "name it with --db, and an observation in it by its id"),
 ];
 
 /// Words that a text of a known relative has, what it is, and what to do.
-const RELATIVES: [(&[&str], &str, &str); 8] = [
-    (&["\"fio version\""], "a result of fio, which counts its own requests only", RECORD),
+const RELATIVES: [(&[&str], &str, &str); 7] = [
     (&["avg-cpu:"], "a log of iostat without disks", RECORD),
     (
         &["# hostname;interval;timestamp"],
@@ -128,11 +130,12 @@ const JSON_WORDS: [(&str, Format, bool); 7] = [
 type LineTest = fn(&str) -> bool;
 
 /// What a line says of the whole, in order of how surely.
-const LINES: [(LineTest, Format); 4] = [
+const LINES: [(LineTest, Format); 5] = [
     (iostat_text::is_header, Format::IostatText),
     (sar::is_header, Format::Sar),
     (sadf_pairs::is_line, Format::SadfPairs),
     (diskstats::is_line, Format::Diskstats),
+    (telegraf::is_header, Format::Telegraf),
 ];
 
 /// What a file is.

@@ -47,6 +47,7 @@ mod since_boot;
 mod sysstat;
 mod sysstat_json;
 mod table;
+mod telegraf;
 
 pub use error::ImportError;
 pub use format::{Format, detect, is_text};
@@ -156,6 +157,7 @@ fn read_texts(
                 names.iter().copied().zip(texts.iter().map(|text| &**text)).collect();
             Ok(vec![diskstats::read(&named, options)?])
         }
+        Format::Telegraf => telegraf::read(texts, options),
         Format::Perfmon => perfmon::read(texts, options),
         Format::NodeExporter => Ok(vec![exposition::read(texts, options)?]),
         Format::Prometheus => Ok(vec![prometheus::read(texts, options)?]),
@@ -167,8 +169,11 @@ fn read_texts(
 ///
 /// # Errors
 /// As [`read_files`]; also if several files hold several recordings.
-pub fn read_recordings(files: &[(String, Vec<u8>)]) -> Result<Vec<Observation>, ImportError> {
-    let read = read_files(files, None, &Options::default())?;
+pub fn read_recordings(
+    files: &[(String, Vec<u8>)],
+    options: &Options,
+) -> Result<Vec<Observation>, ImportError> {
+    let read = read_files(files, None, options)?;
     if files.len() > 1 && read.len() > 1 {
         let of = |one: &Observation| {
             format!("{} of {}", one.source, one.host.as_deref().unwrap_or("an unnamed machine"))

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod pace;
+mod probe;
 mod recorder;
 mod source;
 

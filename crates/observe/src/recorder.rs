@@ -1,10 +1,11 @@
 //! Samples become an observation, which is saved as it grows.
 
+use crate::probe::Probe;
 use crate::{Pace, Sample, Source};
 use kernel::KernelError;
 use record::{
-    Figure, Finding, FindingCode, Interval, Nanos, OBSERVATION_SCHEMA, Observation, ObservedDevice,
-    Traced,
+    Figure, Finding, FindingCode, Interval, LoneReads, Nanos, OBSERVATION_SCHEMA, Observation,
+    ObservedDevice, Traced,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -105,6 +106,12 @@ impl<E> Recorder<E> {
         }
     }
 
+    fn add_lone_reads(&mut self, name: &str, reads: Option<LoneReads>) {
+        if let Some(device) = self.observation.devices.iter_mut().find(|it| it.name == name) {
+            device.lone_reads = reads;
+        }
+    }
+
     fn add_interval(&mut self, interval: &Interval) {
         let intervals = &mut self.observation.intervals;
         if let Some(&place) = self.last.get(&interval.device) {
@@ -178,11 +185,13 @@ impl Source {
         recorder.add_devices(&self.devices());
         let samples = schedule.length.0.div_ceil(schedule.interval.0.max(1));
         let mut pace = Pace::new(schedule.interval);
+        let mut probes: Vec<Probe> = Vec::new();
         let mut taken = 0;
         while taken < samples && pace.wait(stop) {
             let sample = self.sample()?;
             recorder.add(&sample)?;
             taken += 1;
+            probes.extend(self.begin_probes(&sample));
             progress(recorder.length(), sample.devices.len());
         }
         let interrupted = taken < samples;
@@ -192,7 +201,26 @@ impl Source {
             let finding = Finding::warning(FindingCode::Interrupted, claim, "");
             recorder.observation.findings.push(finding);
         }
+        for probe in probes {
+            let device = probe.device.clone();
+            recorder.add_lone_reads(&device, probe.finish());
+        }
         Ok(Recorded { observation: recorder.finish()?, taken, interrupted })
+    }
+}
+
+impl Source {
+    /// Those of devices that are awake: the user named them, or they have just served somebody.
+    fn begin_probes(&mut self, sample: &Sample) -> Vec<Probe> {
+        let serves = |name: &String| {
+            let of = sample.intervals.iter().find(|it| it.device == *name);
+            of.is_some_and(|it| !is_idle(it))
+        };
+        let named = self.named;
+        let (now, later) = self.probed.drain(..).partition(|name| named || serves(name));
+        self.probed = later;
+        let now: Vec<String> = now;
+        now.iter().filter_map(|name| Probe::start(name)).collect()
     }
 }
 

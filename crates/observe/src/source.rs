@@ -60,6 +60,9 @@ pub struct Source {
     traced: HashMap<(u32, u32), String>,
     impossible: ImpossibleFigures,
     findings: Vec<Finding>,
+    /// Devices of which lone reads are made, and whether the user named them.
+    pub(crate) probed: Vec<String>,
+    pub(crate) named: bool,
 }
 
 impl Source {
@@ -73,8 +76,17 @@ impl Source {
         let sampler = Sampler::new(roots.clone(), selection)?;
         let (traced, impossible) = (HashMap::new(), ImpossibleFigures::default());
         let (findings, paths) = (Vec::new(), with_layouts(roots, &sampler.paths(), named));
-        let mut source =
-            Self { sampler, paths, tracer: None, issuers: None, traced, impossible, findings };
+        let mut source = Self {
+            sampler,
+            paths,
+            tracer: None,
+            issuers: None,
+            traced,
+            impossible,
+            findings,
+            probed: Vec::new(),
+            named,
+        };
         let devices = source.devices();
         let disks = request_disks(roots, devices.iter().map(|device| device.name.as_str()));
         let numbers: Vec<(u32, u32)> = disks.iter().map(|&(_, number)| number).collect();
@@ -115,6 +127,12 @@ impl Source {
             }
             Err(error) => self.findings.extend(asked.then(|| not_traced(&error))),
         }
+    }
+
+    /// Makes lone reads of these devices of this machine while it records.
+    #[must_use]
+    pub fn probing(self, devices: Vec<String>) -> Self {
+        Self { probed: devices, ..self }
     }
 
     /// Takes a sample now.
@@ -164,7 +182,9 @@ impl Source {
         })
     }
 
-    pub(crate) fn devices(&self) -> Vec<Arc<ObservedDevice>> {
+    /// The devices that are watched.
+    #[must_use]
+    pub fn devices(&self) -> Vec<Arc<ObservedDevice>> {
         self.sampler.devices()
     }
 

@@ -68,8 +68,12 @@ pub enum CauseCode {
     VolumeHolds,
     /// Programs wait for a processor.
     ProcessorsBusy,
-    /// Programs wait for memory.
+    /// Programs wait for memory, or read again what it was too small to hold.
     MemoryShort,
+    /// The kernel stops programs that write, because no more memory may wait to be written.
+    WriteBackLimit,
+    /// Programs read in order through the page cache, and the kernel reads nothing ahead.
+    ReadAheadOff,
     /// The host took CPU time from this machine.
     StolenTime,
     /// A control group used up its CPU time and was stopped.
@@ -84,6 +88,8 @@ impl CauseCode {
             self,
             Self::ProcessorsBusy
                 | Self::MemoryShort
+                | Self::WriteBackLimit
+                | Self::ReadAheadOff
                 | Self::StolenTime
                 | Self::CpuQuota
                 | Self::ManyFlushes

@@ -107,6 +107,16 @@ pub enum Doubt {
     CapBelow,
     /// A program may wait for what the page cache writes back.
     WriteBack,
+    /// Programs that write are stopped by a limit of the page cache; they may write no more by themselves.
+    WriteBackLimit,
+    /// Reads are slow while writes are under way; they may be other reads.
+    BehindWrites,
+    /// Pages that come back into the page cache may be another disk's.
+    ReadAgain,
+    /// A program may read page by page by itself, where nothing is read ahead.
+    ReadAheadOff,
+    /// Programs stand still while the device has nothing to do; they may wait for another one.
+    Stops,
     /// Bursts may be the program's own and not those of full processors.
     OwnBursts,
     /// A member's requests may lie elsewhere than its siblings'.

@@ -313,6 +313,15 @@ pub struct Context {
     pub dirty_bytes: Option<u64>,
     /// Pages being written.
     pub writeback_bytes: Option<u64>,
+    /// Pages waiting and being written together from which on the kernel stops programs that write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dirty_limit_bytes: Option<u64>,
+    /// Bytes per second read into the page cache that it had dropped a short time before (`workingset_refault_file`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refaulted_bytes_per_s: Option<f64>,
+    /// Bytes per second read from all block devices of the machine (`pgpgin`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_bytes_per_s: Option<f64>,
     /// Limits that control groups set on devices, of the groups of the processes that do I/O.
     pub cgroup_limits: Vec<CgroupLimit>,
     /// How devices are divided among control groups, where some get another share than the rest.
@@ -321,6 +330,22 @@ pub struct Context {
     /// Control groups that were stopped because their CPU time was used up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_stops: Vec<CpuStops>,
+    /// Control groups that reached the limit of their memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory_limits: Vec<MemoryLimit>,
+}
+
+/// How often a control group reached the limit of its memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryLimit {
+    /// The group.
+    pub group: String,
+    /// Its limit.
+    pub limit_bytes: u64,
+    /// How often the kernel had to free memory of the group before it could have more, per second.
+    pub reached_per_s: f64,
+    /// Bytes per second that it read into the page cache again a short time after the cache had dropped them.
+    pub refaulted_bytes_per_s: f64,
 }
 
 /// How often a control group was stopped because its quota of CPU time was used up.
@@ -364,6 +389,22 @@ pub struct ObservedDevice {
     /// Hash of the file that describes a simulated device; absent for all else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_hash: Option<String>,
+    /// Lone reads that halfpower made of it meanwhile; absent where it made none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lone_reads: Option<LoneReads>,
+}
+
+/// Reads of 4 KiB at random places, one after the other with rests between, past the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoneReads {
+    /// How many.
+    pub reads: u32,
+    /// What the quickest tenth of them took at most, nanoseconds.
+    pub quick_ns: u64,
+    /// Their median, nanoseconds.
+    pub median_ns: u64,
+    /// The slowest one, nanoseconds.
+    pub slowest_ns: u64,
 }
 
 /// Counters of one or more devices over time, from one source.

@@ -9,12 +9,12 @@ use crate::lines::Lines;
 use crate::requests::Requests;
 use record::{Nanos, OpKind, Replay};
 
-const SECOND_NS: u64 = 1_000_000_000;
+pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 const SECTOR_BYTES: u64 = 512;
 /// The kinds of events that stand for a request, the best first.
 const KINDS: [&str; 3] = ["Q", "D", "C"];
 
-pub(crate) fn read(lines: Lines<'_>) -> Result<Replay, ReplayError> {
+pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError> {
     let mut found: [Requests<'_>; 3] = Default::default();
     let mut any = [false; 3];
     for line in lines {
@@ -31,7 +31,7 @@ pub(crate) fn read(lines: Lines<'_>) -> Result<Replay, ReplayError> {
         }
         words.number("the processor")?;
         words.number("the number of the event")?;
-        let at = Nanos(words.time("the time", SECOND_NS)?);
+        let at = Nanos(words.time("the time", unit_ns)?);
         words.word("the process")?;
         let action = words.word("the action")?;
         let Some(kind) = KINDS.iter().position(|kind| *kind == action) else { continue };

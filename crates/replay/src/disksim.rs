@@ -1,4 +1,4 @@
-//! DiskSim's ASCII traces: `time device block blocks flags`, times in milliseconds, blocks of 512 bytes,
+//! DiskSim's ASCII traces: `time device block blocks flags`, times in milliseconds or another unit, blocks of 512 bytes,
 //! flags in hexadecimal with the lowest bit set for a read.
 
 use crate::ReplayError;
@@ -6,15 +6,14 @@ use crate::lines::Lines;
 use crate::requests::Requests;
 use record::{Nanos, OpKind, Replay};
 
-const MILLISECOND_NS: u64 = 1_000_000;
 const BLOCK_BYTES: u64 = 512;
 const READ: u32 = 1;
 
-pub(crate) fn read(lines: Lines<'_>) -> Result<Replay, ReplayError> {
+pub(crate) fn read(lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError> {
     let mut found = Requests::default();
     for line in lines {
         let mut words = line.words();
-        let at = Nanos(words.time("the time", MILLISECOND_NS)?);
+        let at = Nanos(words.time("the time", unit_ns)?);
         let place = words;
         let device = words.word("the device")?;
         let device = found.device(device);

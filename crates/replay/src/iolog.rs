@@ -9,9 +9,9 @@ use crate::requests::Requests;
 use record::{Nanos, OpKind, RecordedRequest, Replay};
 use std::fmt::Write;
 
-const MICROSECOND_NS: u64 = 1_000;
+pub(crate) const MICROSECOND_NS: u64 = 1_000;
 
-pub(crate) fn read(mut lines: Lines<'_>) -> Result<Replay, ReplayError> {
+pub(crate) fn read(mut lines: Lines<'_>, unit_ns: u64) -> Result<Replay, ReplayError> {
     let Some(head) = lines.next() else { return Err(ReplayError::unknown("")) };
     let timed = match head.text.trim() {
         "fio version 2 iolog" => false,
@@ -25,7 +25,7 @@ pub(crate) fn read(mut lines: Lines<'_>) -> Result<Replay, ReplayError> {
     let mut waited = Nanos(0);
     for line in lines {
         let mut words = line.words();
-        let at = if timed { Nanos(words.time("the time", MICROSECOND_NS)?) } else { waited };
+        let at = if timed { Nanos(words.time("the time", unit_ns)?) } else { waited };
         let before_name = words;
         let name = words.word("the file")?;
         let before_action = words;
@@ -53,7 +53,7 @@ pub(crate) fn read(mut lines: Lines<'_>) -> Result<Replay, ReplayError> {
                     _ => found.push_discard(device, at, offset, bytes),
                 }
             }
-            "wait" => waited = waited.plus(Nanos(words.time("the wait", MICROSECOND_NS)?)),
+            "wait" => waited = waited.plus(Nanos(words.time("the wait", unit_ns)?)),
             "sync" | "datasync" | "sync_file_range" => {
                 let device = found.device(name).ok_or_else(device)?;
                 found.push_flush(device, at);

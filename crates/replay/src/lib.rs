@@ -1,12 +1,13 @@
 //! Recorded requests: text in the forms of other tools in, requests out, and back.
 //!
-//! Read are fio's logs of version 2 and 3, what blkparse prints, and DiskSim's ASCII traces. The form is
-//! known by the first lines. A line that cannot be read is an error with its place: a recording with a
+//! Read are fio's logs of version 2 and 3, what blkparse prints, DiskSim's ASCII traces, and the CSV of published block
+//! traces. The form is known by the first lines. A line that cannot be read is an error with its place: a recording with a
 //! hole would be another load. Pure: no file is opened here. Facts: fio's HOWTO and what fio 3.33 writes,
 //! blkparse's manual page, DiskSim's manual.
 #![forbid(unsafe_code)]
 
 mod blkparse;
+mod csv;
 mod disksim;
 mod fio_job;
 mod iolog;
@@ -15,6 +16,7 @@ mod miss_ratio;
 mod observed;
 mod requests;
 mod summary;
+mod times;
 mod twin;
 
 pub use fio_job::fio_job;
@@ -22,26 +24,66 @@ pub use iolog::write_iolog;
 pub use lines::ReplayError;
 pub use observed::{Counted, of_counters};
 pub use requests::Found;
+pub use times::time_unit;
 
 use lines::Lines;
 use record::{Bytes, CachePoint, OpKind, REQUESTS_SCHEMA, Replay, RequestsSummary, size_shares};
 
-/// The requests of a recording.
+/// The requests of a recording. `unit_ns` is the unit of its times where the user names it.
 ///
 /// # Errors
 /// With the line and column of what cannot be read, or where the form is none that is known.
-pub fn read(text: &str) -> Result<Replay, ReplayError> {
-    form_of(text)?(Lines::new(text))
+pub fn read(text: &str, unit_ns: Option<u64>) -> Result<Replay, ReplayError> {
+    let (form, unit_ns) = (form_of(text)?, unit_of(text, unit_ns)?);
+    let lines = Lines::new(text);
+    match form {
+        Form::Iolog => iolog::read(lines, unit_ns),
+        Form::Blkparse => blkparse::read(lines, unit_ns),
+        Form::DiskSim => disksim::read(lines, unit_ns),
+        Form::Csv(form) => csv::read(lines, form, unit_ns),
+    }
 }
 
-/// What reads a form.
-type FormReader = fn(Lines<'_>) -> Result<Replay, ReplayError>;
+/// In which unit the times of a recording are taken, and why; `None` where its form leaves no choice and the user makes
+/// none.
+///
+/// # Errors
+/// As [`read`].
+pub fn times_taken(text: &str, unit_ns: Option<u64>) -> Result<Option<String>, ReplayError> {
+    let how = match form_of(text)? {
+        _ if unit_ns.is_some() => "as named".to_owned(),
+        Form::Iolog | Form::Blkparse => return Ok(None),
+        Form::DiskSim => "in DiskSim's columns, by the gaps between them".to_owned(),
+        Form::Csv(form) => format!("as in the traces of {}", form.name),
+    };
+    let unit = times::unit_name(unit_of(text, unit_ns)?);
+    Ok(Some(format!("times are in {unit}, {how}; FILE,times=ns (us, ms, s) names another unit")))
+}
 
-/// What reads the form of a text, which its first line tells.
-fn form_of(text: &str) -> Result<FormReader, ReplayError> {
+/// A form of recordings.
+enum Form {
+    Iolog,
+    Blkparse,
+    DiskSim,
+    Csv(&'static csv::Form),
+}
+
+/// The unit of the times, in ns.
+fn unit_of(text: &str, named: Option<u64>) -> Result<u64, ReplayError> {
+    Ok(match (named, form_of(text)?) {
+        (Some(named), _) => named,
+        (None, Form::Iolog) => iolog::MICROSECOND_NS,
+        (None, Form::Blkparse) => blkparse::SECOND_NS,
+        (None, Form::DiskSim) => times::guessed(text),
+        (None, Form::Csv(form)) => form.unit_ns,
+    })
+}
+
+/// The form of a text, which its first line tells.
+fn form_of(text: &str) -> Result<Form, ReplayError> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     if first.starts_with("fio version") {
-        return Ok(iolog::read);
+        return Ok(Form::Iolog);
     }
     let words: Vec<&str> = first.split_whitespace().collect();
     let is_device = |word: &str| {
@@ -51,12 +93,12 @@ fn form_of(text: &str) -> Result<FormReader, ReplayError> {
         })
     };
     if words.first().is_some_and(|word| is_device(word)) {
-        return Ok(blkparse::read);
+        return Ok(Form::Blkparse);
     }
     if words.len() == 5 && words.iter().all(|word| word.parse::<f64>().is_ok() || is_hex(word)) {
-        return Ok(disksim::read);
+        return Ok(Form::DiskSim);
     }
-    Err(ReplayError::unknown(first))
+    csv::form_of(text).map(Form::Csv).ok_or_else(|| ReplayError::unknown(first))
 }
 
 /// Whether a file that begins so may be a recording of requests.

@@ -16,7 +16,7 @@ pub enum ReplayError {
     /// No form that is known.
     #[error(
         "line 1, column 1: {0:?} begins no recording that is known; use a log of fio (version 2 or \
-         3), what blkparse prints, or an ASCII trace of DiskSim"
+         3), what blkparse prints, an ASCII trace of DiskSim, or a CSV of MSR Cambridge, SYSTOR '17, SPC or Alibaba"
     )]
     Unknown(String),
     /// Nothing to make again.
@@ -63,7 +63,13 @@ pub(crate) struct Line<'a> {
 
 impl<'a> Line<'a> {
     pub(crate) fn words(self) -> Words<'a> {
-        Words { line: self, rest: self.text }
+        Words { line: self, rest: self.text, separates: char::is_whitespace }
+    }
+
+    /// The fields of a line of CSV.
+    pub(crate) fn fields(self) -> Words<'a> {
+        let separates = |letter: char| letter == ',' || letter.is_whitespace();
+        Words { line: self, rest: self.text, separates }
     }
 }
 
@@ -72,6 +78,7 @@ impl<'a> Line<'a> {
 pub(crate) struct Words<'a> {
     line: Line<'a>,
     rest: &'a str,
+    separates: fn(char) -> bool,
 }
 
 impl<'a> Words<'a> {
@@ -81,8 +88,8 @@ impl<'a> Words<'a> {
     }
 
     pub(crate) fn maybe(&mut self) -> Option<&'a str> {
-        let rest = self.rest.trim_start();
-        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let rest = self.rest.trim_start_matches(self.separates);
+        let end = rest.find(self.separates).unwrap_or(rest.len());
         let (word, rest) = rest.split_at(end);
         self.rest = rest;
         (!word.is_empty()).then_some(word)
@@ -114,7 +121,7 @@ impl<'a> Words<'a> {
 
     /// An error where the next word begins.
     pub(crate) fn wrong(&self, what: &str) -> ReplayError {
-        let rest = self.rest.trim_start();
+        let rest = self.rest.trim_start_matches(self.separates);
         let before = self.line.text.len() - rest.len();
         let column = self.line.text[..before].chars().count() + 1;
         ReplayError::Line { line: self.line.number, column, what: what.to_owned() }

@@ -71,7 +71,12 @@ impl Library {
     /// # Errors
     /// If it holds anything else.
     pub fn file(&self, path: &Path) -> Result<Vec<SavedDocument>, StoreError> {
-        let text = input::text_if_known(path, input::DOCUMENT, is_results)?;
+        let other = |head: &[u8]| {
+            let head = String::from_utf8_lossy(head);
+            self.other.is_some_and(|read| read(&head).is_some())
+        };
+        let is_known = |head: &[u8]| input::may_start_with(head, b"{[") || other(head);
+        let text = input::text_if_known(path, input::DOCUMENT, is_known)?;
         let name = match path.as_os_str() == input::STANDARD_INPUT {
             true => Path::new("standard input"),
             false => path,
@@ -116,9 +121,4 @@ impl Library {
         }
         Ok(found)
     }
-}
-
-/// Whether a file may hold documents, or what fio prints, which may stand behind other lines.
-fn is_results(head: &[u8]) -> bool {
-    input::may_start_with(head, b"{[") || String::from_utf8_lossy(head).contains("fio version")
 }

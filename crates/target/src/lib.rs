@@ -32,6 +32,7 @@ pub use error::TargetError;
 pub use handle::{Access, Area, TargetHandle};
 pub use in_use::InUse;
 pub use line_file::LineFile;
+pub use opening::is_database;
 pub use output_file::{OutputFile, OutputKind, WrittenFile, refuse_own_file};
 pub use platform::capabilities::capabilities;
 pub use platform::descriptor::{direct_alignment, drop_clean_pages, reopen};

@@ -8,7 +8,7 @@ use crate::handle::{Access, TargetHandle};
 use engine::OwnedFile;
 use kernel::Roots;
 use kernel::filesystem::locate_filesystem;
-use record::{Bytes, DeviceFacts, FilesystemFacts, Target, TargetKind, quoted};
+use record::{Bytes, DeviceFacts, FilesystemFacts, Target, TargetKind, quoted, shell_word};
 use std::fs::File;
 use std::path::Path;
 
@@ -36,14 +36,26 @@ impl Opening<'_> {
         format!("writing to the file {}", quoted(self.path))
     }
 
-    /// Refuses a database of results, of whatever user, and the logs beside one: no flag says that it may go.
-    pub(crate) fn refuse_database(&self, file: File) -> Result<(), TargetError> {
+    /// Refuses what this program reads and keeps, of whatever user: a job file, a database of results, the logs beside one.
+    /// No flag says that it may go.
+    pub(crate) fn refuse_own_files(&self, file: File) -> Result<(), TargetError> {
         let failed = TargetError::failing("read", self.path);
-        let mut is = is_database(file).map_err(failed)?;
+        let mut bytes = Vec::new();
+        input::at_most(file, fio::JOB_FILE_BYTES_MAX as u64 + 1, &mut bytes).map_err(failed)?;
+        if fio::looks_like_job_file(&bytes) {
+            let why = "it is a job file of fio, which would be lost";
+            let file = shell_word(&self.path.to_string_lossy());
+            let remedy = format!("name another target, or run the file: halfpower run {file}");
+            return Err(TargetError::refused(self.writing(), why, &remedy));
+        }
+        let mut is = is_database(&bytes);
         let name = self.path.to_string_lossy();
         let logs = ["-wal", "-shm", "-journal"];
         if let Some(beside) = logs.iter().find_map(|log| name.strip_suffix(log)) {
-            is |= File::open(beside).is_ok_and(|file| is_database(file).unwrap_or(false));
+            let mut head = Vec::new();
+            let read = File::open(beside)
+                .and_then(|file| input::at_most(file, DATABASE_HEAD_BYTES as u64, &mut head));
+            is |= read.is_ok() && is_database(&head);
         }
         if !is {
             return Ok(());
@@ -99,12 +111,13 @@ impl Opening<'_> {
     }
 }
 
-/// Whether a file begins as a database of results: SQLite's first words, and our mark in them
+/// First bytes of a database that say whose it is.
+const DATABASE_HEAD_BYTES: usize = 72;
+
+/// Whether a file that begins so is a database of results: SQLite's first words, and our mark at the end of its head
 /// (<https://sqlite.org/fileformat.html>, section 1.3).
-fn is_database(file: File) -> std::io::Result<bool> {
-    const MARK_AT: usize = 68;
-    let mut head = Vec::new();
-    input::at_most(file, MARK_AT as u64 + 4, &mut head)?;
-    let mark = head.get(MARK_AT..).unwrap_or_default();
-    Ok(head.starts_with(b"SQLite format 3\0") && mark == record::DATABASE_MARK.as_slice())
+#[must_use]
+pub fn is_database(begin: &[u8]) -> bool {
+    let head = begin.get(..DATABASE_HEAD_BYTES).unwrap_or_default();
+    head.starts_with(b"SQLite format 3\0") && head.ends_with(record::DATABASE_MARK.as_slice())
 }

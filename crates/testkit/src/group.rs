@@ -1,4 +1,4 @@
-//! A control group whose I/O is held back, as a container's is.
+//! A control group whose I/O or memory is held back, as a container's is.
 //!
 //! Version 1, because it can be made wherever its controller is mounted, without a say in the
 //! groups above. Rejected: version 2, whose I/O controller cannot be used while version 1 has it.
@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Where the controller is mounted on systems that have it.
 const MOUNT: &str = "/sys/fs/cgroup/blkio";
+const MEMORY_MOUNT: &str = "/sys/fs/cgroup/memory";
 
 /// What a group can be held back in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,17 +52,7 @@ impl ThrottledGroup {
     /// # Errors
     /// If the controller is not mounted, or groups cannot be made in it.
     pub fn new() -> Result<Self> {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("halfpower-test-{}-{number}", std::process::id());
-        let folder = Path::new(MOUNT).join(name);
-        // A plain folder would be made where no controller is mounted.
-        if !Path::new(MOUNT).join("tasks").exists() {
-            return Err(Error::other(format!("no control groups of version 1 at {MOUNT}")));
-        }
-        fs::create_dir(&folder)?;
-        let path = folder.to_string_lossy();
-        let undo = Undo::by(format!("control group {path}"), &["rmdir", &path]);
+        let (folder, undo) = made(MOUNT)?;
         let group = Self { folder, _undo: undo };
         if group.folder.join(Throttle::ReadIops.file()).exists() {
             return Ok(group);
@@ -86,11 +77,55 @@ impl ThrottledGroup {
     /// A command that enters the group and becomes the program that its arguments name.
     #[must_use]
     pub fn entered(&self) -> Command {
-        let mut command = Command::new("sh");
-        let tasks = self.folder.join("tasks");
-        let script = format!("echo $$ > {} && exec \"$@\"", tasks.display());
-        command.args(["-c", &script, "sh"]);
-        command
+        entered(&self.folder)
+    }
+}
+
+fn entered(folder: &Path) -> Command {
+    let mut command = Command::new("sh");
+    let tasks = folder.join("tasks");
+    let script = format!("echo $$ > {} && exec \"$@\"", tasks.display());
+    command.args(["-c", &script, "sh"]);
+    command
+}
+
+/// A group in the tree of a controller, and what removes it.
+fn made(mount: &str) -> Result<(PathBuf, Undo)> {
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let folder = Path::new(mount).join(format!("halfpower-test-{}-{number}", std::process::id()));
+    // A plain folder would be made where no controller is mounted.
+    if !Path::new(mount).join("tasks").exists() {
+        return Err(Error::other(format!("no control groups of version 1 at {mount}")));
+    }
+    fs::create_dir(&folder)?;
+    let path = folder.to_string_lossy();
+    let undo = Undo::by(format!("control group {path}"), &["rmdir", &path]);
+    Ok((folder, undo))
+}
+
+/// A group whose memory is limited, removed when it is dropped.
+#[derive(Debug)]
+pub struct MemoryGroup {
+    folder: PathBuf,
+    _undo: Undo,
+}
+
+impl MemoryGroup {
+    /// Makes one that may have so many bytes.
+    ///
+    /// # Errors
+    /// If the controller is not mounted, or groups cannot be made in it.
+    pub fn new(bytes: u64) -> Result<Self> {
+        let (folder, undo) = made(MEMORY_MOUNT)?;
+        fs::write(folder.join("memory.limit_in_bytes"), bytes.to_string())?;
+        Ok(Self { folder, _undo: undo })
+    }
+
+    /// A command that enters the group and becomes the program that its arguments name.
+    #[must_use]
+    pub fn entered(&self) -> Command {
+        entered(&self.folder)
     }
 }
 

@@ -25,13 +25,13 @@ pub use device::{LoopDevice, Zram};
 pub use draws::{PROVE, draws};
 pub use emulator::{EMULATOR, emulator};
 pub use fake::Fake;
-pub use group::{Throttle, ThrottledGroup, slow_writes};
+pub use group::{MemoryGroup, Throttle, ThrottledGroup, slow_writes};
 pub use mounted::{Mounted, disk_folder};
 pub use probe::{Capability, SADC};
 pub use program::install_program;
 pub use service::Service;
 pub use skip::{SKIP_LOG, TestLock, enter, skip};
-pub use state::{frozen, partition, read_only, scheduler, swap_on};
+pub use state::{dirty_bytes, frozen, partition, read_only, scheduler, setting, swap_on};
 pub use undo::{Folder, Undo, undo_left_over, undo_on_signals};
 
 /// Ends the test that it stands in, with a counted skip, unless the machine has everything named;

@@ -52,6 +52,35 @@ pub fn scheduler(device: &Path, name: &str) -> Result<Undo> {
     Ok(Undo::by(format!("scheduler of {file}"), &["sh", "-c", &back]))
 }
 
+/// Gives a file of the kernel that holds one value another one.
+///
+/// # Errors
+/// If there is no such file, or the kernel refuses.
+pub fn setting(file: &Path, value: &str) -> Result<Undo> {
+    let now = std::fs::read_to_string(file)?.trim().to_owned();
+    std::fs::write(file, value)?;
+    let name = file.display().to_string();
+    Ok(Undo::by(&name, &["sh", "-c", &format!("echo {now} > {name}")]))
+}
+
+/// Lets so many bytes wait to be written before programs are stopped, on the whole machine.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn dirty_bytes(bytes: u64) -> Result<Undo> {
+    // Setting one of the two takes back the other.
+    const BYTES: &str = "/proc/sys/vm/dirty_bytes";
+    const RATIO: &str = "/proc/sys/vm/dirty_ratio";
+    let read = |file: &str| std::fs::read_to_string(file).map(|text| text.trim().to_owned());
+    let (now, ratio) = (read(BYTES)?, read(RATIO)?);
+    std::fs::write(BYTES, bytes.to_string())?;
+    let back = match now.as_str() {
+        "0" => format!("echo {ratio} > {RATIO}"),
+        now => format!("echo {now} > {BYTES}"),
+    };
+    Ok(Undo::by(BYTES, &["sh", "-c", &back]))
+}
+
 /// Tells the kernel of a partition of so many sectors of 512 bytes without a table on the disk; its
 /// device, for a disk whose name ends in a number.
 ///

@@ -157,6 +157,15 @@ impl Place {
         }
     }
 
+    /// Bytes between the cursor of a sequence and the end of its region.
+    #[inline]
+    pub(crate) fn room(&self, op: OpKind) -> Option<u64> {
+        match self {
+            Self::Sequential(walk) => walk.end.checked_sub(walk.cursors[op as usize].at),
+            _ => None,
+        }
+    }
+
     #[inline]
     pub(crate) fn offset(
         &mut self,

@@ -175,10 +175,29 @@ impl RequestStream {
             (None, percent) if self.rng.below(100) < percent => OpKind::Read,
             (None, _) => OpKind::Write,
         };
-        let size = self.draw_size();
+        let size = self.fitting_size(op);
         let bytes = u64::from(size.bytes);
         let offset = self.place.offset(&mut self.rng, op, bytes, size.positions);
         Request { offset, bytes: size.bytes, op }
+    }
+
+    /// A drawn size; near the end of a sequence one that still fits, as fio draws it, so that a pass covers all of the
+    /// area.
+    #[inline]
+    fn fitting_size(&mut self, op: OpKind) -> SizeClass {
+        let size = self.draw_size();
+        let room = self.place.room(op).filter(|room| u64::from(size.bytes) > *room);
+        let Some(room) = room else { return size };
+        let fits = |size: &SizeClass| u64::from(size.bytes) <= room;
+        if !self.sizes.iter().any(fits) {
+            return size;
+        }
+        loop {
+            let size = self.draw_size();
+            if fits(&size) {
+                return size;
+            }
+        }
     }
 
     #[inline]

@@ -16,8 +16,9 @@ use serde_json::json;
 /// Draws, unless told otherwise.
 const DRAWS: u64 = 500;
 
-pub(crate) const SWITCHES: [&str; 5] = ["--json", "--real", "--on-disk", "--worth", "--unprofiled"];
-pub(crate) const VALUES: [&str; 5] = ["--draws", "--first", "--kind", "--seed", "--binary"];
+pub(crate) const SWITCHES: [&str; 4] = ["--json", "--real", "--worth", "--unprofiled"];
+pub(crate) const VALUES: [&str; 6] =
+    ["--draws", "--first", "--kind", "--seed", "--binary", "--medium"];
 
 /// Draws, judges and prints; whether the goals are reached.
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
@@ -91,6 +92,8 @@ pub(crate) fn tally(part: Part, draws: u64, first: u64) -> Result<Tally> {
         asked: scores.draws,
         advised: drawn.iter().filter(|one| one.score.advice_right).count(),
         unnamed: scores.truth_unnamed,
+        gave_up: drawn.iter().filter(|one| one.score.gave_up).count(),
+        ..Tally::default()
     })
 }
 

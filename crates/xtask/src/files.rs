@@ -24,6 +24,8 @@ struct Kind {
     is_in: fn(&[u8]) -> bool,
     /// The words behind `halfpower` that take the file of this name.
     words: fn(&str) -> Vec<String>,
+    /// Words that files leave to the command line, and how the reason begins without them.
+    left_to_the_line: (&'static str, &'static str),
     /// Whether the program that such files are of takes it; `None` where that cannot be asked.
     taken_by_its_own: fn(&Path, &str) -> Option<bool>,
 }
@@ -33,6 +35,7 @@ const KINDS: [Kind; 2] = [
         name: "job files of fio",
         is_in: fio::looks_like_job_file,
         words: |name| words(&["run", name, "--parse-only", "--no-save"]),
+        left_to_the_line: ("--size=1g", "size is missing: "),
         taken_by_its_own: |folder, name| {
             let parsed =
                 Command::new("fio").args(["--parse-only", name]).current_dir(folder).output();
@@ -41,8 +44,9 @@ const KINDS: [Kind; 2] = [
     },
     Kind {
         name: "results of fio",
-        is_in: |bytes| contains(bytes, b"\"fio version\""),
+        is_in: |bytes| fio::result_at(&String::from_utf8_lossy(bytes)).is_some(),
         words: |name| words(&["import", name, "--json", "--no-save"]),
+        left_to_the_line: ("", ""),
         taken_by_its_own: |_, _| None,
     },
 ];
@@ -51,16 +55,14 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn contains(bytes: &[u8], needle: &[u8]) -> bool {
-    bytes.windows(needle.len()).any(|window| window == needle)
-}
-
 /// What became of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum Fate {
     Honoured,
     /// With what was said.
     Noted(Vec<String>),
+    /// With a word on the command line that the program of the file wants there too.
+    Completed,
     /// With the reasons, without their places.
     Refused(Vec<String>),
 }
@@ -117,12 +119,27 @@ fn fate(kind: &Kind, path: &Path, binary: &Path) -> Result<Option<Fate>> {
     if (kind.taken_by_its_own)(folder, &name) == Some(false) {
         return Ok(None);
     }
-    let output = Command::new(binary)
-        .args((kind.words)(&name))
-        .current_dir(folder)
-        .output()
-        .with_context(|| format!("cannot run {}", binary.display()))?;
-    Ok(Some(told(&output, &name)))
+    let taken = |more: &[&str]| {
+        let mut command = Command::new(binary);
+        command.args((kind.words)(&name)).args(more).current_dir(folder);
+        let output = command.output();
+        anyhow::Ok(told(
+            &output.with_context(|| format!("cannot run {}", binary.display()))?,
+            &name,
+        ))
+    };
+    let fate = taken(&[])?;
+    let (word, reason) = kind.left_to_the_line;
+    let left_out = |reasons: &[String]| reasons.iter().any(|it| it.starts_with(reason));
+    let fate = match fate {
+        Fate::Refused(reasons) if !word.is_empty() && left_out(&reasons) => match taken(&[word])? {
+            // What is wrong besides stays the reason.
+            Fate::Refused(others) => Fate::Refused(others),
+            _ => Fate::Completed,
+        },
+        fate => fate,
+    };
+    Ok(Some(fate))
 }
 
 /// From what the program said.
@@ -171,17 +188,24 @@ fn print(
     let count = |wanted: fn(&Fate) -> bool| fates.iter().filter(|(_, fate)| wanted(fate)).count();
     let honoured = count(|fate| *fate == Fate::Honoured);
     let noted = count(|fate| matches!(fate, Fate::Noted(_)));
+    let completed = count(|fate| *fate == Fate::Completed);
     let taken = honoured + noted;
-    let percent = (100 * taken).checked_div(fates.len()).unwrap_or(0);
+    // What the program of the file refuses alone is neither taken nor refused here.
+    let own = fates.len() - completed;
+    let percent = (100 * taken).checked_div(own).unwrap_or(0);
     println!("{}: {} files", kind.name, fates.len());
     println!("  {honoured:5} as they are");
     println!("  {noted:5} with notes");
-    println!("  {:5} refused", fates.len() - taken);
+    if completed > 0 {
+        let (word, _) = kind.left_to_the_line;
+        println!("  {completed:5} with {word} on the line, which fio wants too; not counted below");
+    }
+    println!("  {:5} refused", own - taken);
     println!("  {percent:4} % taken");
     let foreign_engine = |fate: &Fate| matches!(fate, Fate::Refused(reasons) if reasons.iter().any(|reason| reason.starts_with("ioengine: ")));
     let of_engines = fates.iter().filter(|(_, fate)| foreign_engine(fate)).count();
     if of_engines > 0 {
-        let percent = (100 * taken).checked_div(fates.len() - of_engines).unwrap_or(0);
+        let percent = (100 * taken).checked_div(own - of_engines).unwrap_or(0);
         println!("  {percent:4} % of those whose engine halfpower has ({of_engines} have another)");
     }
     if foreign > 0 {
@@ -202,6 +226,7 @@ fn print(
             let word = match fate {
                 Fate::Honoured => "runs".to_owned(),
                 Fate::Noted(notes) => format!("{} notes", notes.len()),
+                Fate::Completed => format!("with {}", kind.left_to_the_line.0),
                 Fate::Refused(reasons) => format!("refused: {}", reasons.join("; ")),
             };
             println!("  {}: {word}", path.display());

@@ -1,14 +1,20 @@
 //! The judge of cases that run on real devices, of this machine and of guests: what a diagnosis found,
 //! against what was staged.
 
-use record::{DeviceDiagnosis, Diagnosis, Episode};
+use record::{Confidence, DeviceDiagnosis, Diagnosis, Episode, Verdict};
 use serde_json::{Value, json};
 
 /// The word for no advice.
 pub(crate) const SILENCE: &str = "silence";
-/// Shares that are asked for: right verdicts, and right first advice.
-const RIGHT: f64 = 0.95;
-const ADVISED: f64 = 0.9;
+/// The verdicts on a device that is not to blame.
+pub(crate) const FINE: &[&str] = &["healthy", "not_the_disk"];
+/// Shares that are asked for: right verdicts, and right first advice; with a profile, and without one.
+const RIGHT: [f64; 2] = [0.95, 0.85];
+const ADVISED: [f64; 2] = [0.9, 0.8];
+/// Shares that are allowed without a profile: no verdict at all, and false alarms on healthy devices, of which none
+/// may be more than possible.
+const GAVE_UP: f64 = 0.1;
+const ALARMS: f64 = 0.02;
 
 /// What a diagnosis has to find of a device.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +41,10 @@ pub(crate) struct Answer {
     pub(crate) named: bool,
     /// Whether the advice is right, where it is asked for.
     pub(crate) advised: Option<bool>,
+    /// Whether it is that there is not enough evidence.
+    pub(crate) gave_up: bool,
+    /// Of a device that is fine: whether it is called anything else, and whether that is more than possible.
+    pub(crate) alarm: Option<(bool, bool)>,
 }
 
 impl Answer {
@@ -68,7 +78,12 @@ pub(crate) fn judge(found: &Diagnosis, device: &str, expect: &Expect) -> Result<
     let right = (allowed(&verdict) || undecided) && (caused || expect.causes.is_empty());
     let first = first_advice(device, longest);
     let sure = longest.probability;
+    let fine = expect.verdicts == FINE && expect.undecided.is_empty();
+    let gave_up = longest.verdict == Verdict::NotEnoughEvidence;
+    let alarm = !longest.verdict.is_fine() && !gave_up;
     Ok(Answer {
+        gave_up,
+        alarm: fine.then_some((alarm, alarm && longest.confidence != Confidence::Possible)),
         told: format!(
             "{verdict} ({sure:.3}) or [{}]; {}; {first}; {}",
             open.join(" "),
@@ -102,6 +117,12 @@ pub(crate) struct Tally {
     pub(crate) advised: usize,
     /// Those with a wrong verdict and no right one among its alternatives.
     pub(crate) unnamed: usize,
+    /// Those without a verdict.
+    pub(crate) gave_up: usize,
+    /// Those of devices that are fine, and of these false alarms, and those that are more than possible.
+    pub(crate) fine: usize,
+    pub(crate) alarms: usize,
+    pub(crate) loud_alarms: usize,
 }
 
 impl Tally {
@@ -111,15 +132,43 @@ impl Tally {
         self.asked += usize::from(answer.advised.is_some());
         self.advised += usize::from(answer.advised == Some(true));
         self.unnamed += usize::from(!answer.named);
+        self.gave_up += usize::from(answer.gave_up);
+        let (alarm, loud) = answer.alarm.unwrap_or_default();
+        self.fine += usize::from(answer.alarm.is_some());
+        self.alarms += usize::from(alarm);
+        self.loud_alarms += usize::from(loud);
     }
 
     /// Whether there were cases, and as many right ones as are asked for.
     pub(crate) fn reached(&self) -> bool {
+        self.reached_by(0)
+    }
+
+    /// The same of cases without a profile.
+    pub(crate) fn reached_without_profile(&self) -> bool {
+        let most = |part: usize, of: usize, most: f64| part as f64 <= most * of as f64;
+        self.reached_by(1)
+            && most(self.gave_up, self.draws, GAVE_UP)
+            && most(self.alarms, self.fine, ALARMS)
+            && self.loud_alarms == 0
+    }
+
+    fn reached_by(&self, goal: usize) -> bool {
         let share = |part: usize, of: usize, least: f64| part as f64 >= least * of as f64;
         self.draws > 0
-            && share(self.right, self.draws, RIGHT)
-            && share(self.advised, self.asked, ADVISED)
+            && share(self.right, self.draws, RIGHT[goal])
+            && share(self.advised, self.asked, ADVISED[goal])
             && self.unnamed == 0
+    }
+
+    /// What the line leaves out.
+    pub(crate) fn healthy_line(&self) -> String {
+        let Self { gave_up, draws, fine, alarms, loud_alarms, .. } = *self;
+        format!(
+            "{:12}not enough evidence: {gave_up} of {draws}; false alarms on healthy devices: {alarms} of {fine}, \
+             {loud_alarms} of them more than possible",
+            ""
+        )
     }
 
     /// A line of a table with the heads of [`Tally::heads`].
@@ -146,6 +195,10 @@ impl Tally {
             "advice_asked_for": self.asked,
             "right_first_advice": self.advised,
             "truth_unnamed": self.unnamed,
+            "not_enough_evidence": self.gave_up,
+            "healthy": self.fine,
+            "false_alarms": self.alarms,
+            "false_alarms_above_possible": self.loud_alarms,
         })
     }
 }
@@ -155,7 +208,7 @@ mod tests {
     use super::*;
 
     fn answer(right: bool, named: bool, advised: Option<bool>) -> Answer {
-        Answer { told: String::new(), right, named, advised }
+        Answer { told: String::new(), right, named, advised, gave_up: false, alarm: None }
     }
 
     #[test]

@@ -75,7 +75,7 @@ usage: cargo xtask VERB [flags]
         [--databases FOLDER] [--without PART|all]
                           predictions against measurements, over all simulated devices
   diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
-  diagnosis-eval --real [--on-disk] [--draws ROUNDS] [--first SEED] [--kind CASE]
+  diagnosis-eval --real [--medium loop|zram|disk] [--draws ROUNDS] [--first SEED] [--kind CASE]
                  [--binary BINARY]
                           the diagnosis against cases with a known truth
   lab [--smoke] [--list] [--only CASE] [--no-keep] [--binary BINARY]

@@ -30,7 +30,8 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     println!("\nsimulated, paced: {draws} draws");
     let paced = diagnosis_eval::tally(Part::Paced, draws, first)?;
     println!("\nreal: {rounds} rounds from seed {first}");
-    let real = diagnosis_eval_real::tally(Some(binary.clone()), false, rounds, first, None)?;
+    let media = &diagnosis_eval_real::Medium::ALL;
+    let real = diagnosis_eval_real::tally(Some(binary.clone()), media, rounds, first, None)?;
     println!("\nlab");
     let lab = lab::tally(binary, |_| true)?;
 
@@ -44,12 +45,15 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         reached &= tally.reached();
     }
     let staged = lab.as_ref().map(|lab| lab.tally).map_err(Clone::clone);
-    for (name, tally) in [("real", &real), ("lab", &staged)] {
+    let [with, without] = [0, 1].map(|at| real.as_ref().map(|both| both[at]).map_err(Clone::clone));
+    reached &= without.as_ref().is_ok_and(Tally::reached_without_profile);
+    let [profiled, none] = diagnosis_eval_real::NAMES;
+    for (name, tally) in [(profiled, &with), (none, &without), ("lab", &staged)] {
         match tally {
             Ok(tally) => println!("{}", tally.line(name)),
             Err(lacks) => println!("{name:12} SKIP: {lacks}"),
         }
-        reached &= tally.as_ref().is_ok_and(Tally::reached);
+        reached &= name == none || tally.as_ref().is_ok_and(Tally::reached);
         let told = tally.as_ref().map_or_else(|lacks| json!({ "skipped": lacks }), Tally::json);
         parts.push((name, told));
     }

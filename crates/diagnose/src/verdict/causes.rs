@@ -5,6 +5,7 @@ use super::by_operation::{OPERATION_SLOW, apart};
 use super::elsewhere::{Elsewhere, Sibling};
 use super::expected::Expectation;
 use super::facts::{IN_SCHEDULER, STEAL_MATTERS, Segment};
+use super::hypotheses::{read_again_text, read_ahead_text};
 use super::judgement::{Judgement, Number, RestsOn, numbers};
 use super::layout::{compression, files};
 use super::neighbours::NeighbourBy;
@@ -37,6 +38,8 @@ const STREAM_SHARE: f64 = 0.6;
 const WAIT_FOR_PROCESSOR: f64 = 0.3;
 const WAIT_FOR_MEMORY: f64 = 0.1;
 const STOPPED: f64 = 0.05;
+/// A program with this share of the requests is alone on the device.
+const NEARLY_ALL: f64 = 0.9;
 /// Splits that count, as a share of requests.
 pub(crate) const SPLITS_SHARE: f64 = 0.05;
 
@@ -77,9 +80,11 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
     let overloaded = matches!(verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
     let harmed = verdict.is_slow() || overloaded;
     let may_be_capped = judgement.open.iter().any(|one| one.verdict == Verdict::Capped);
-    let beside = overloaded || segment.waits_beside();
+    // Whose requests are nearly all of them harms nobody else where the device is fine.
+    let alone = segment.neighbour().is_some_and(|one| one.requests_share >= NEARLY_ALL);
+    let beside = overloaded || (segment.waits_beside() && !alone);
     // In this order; each where the first says so.
-    let found: [(bool, Option<Cause>); 17] = [
+    let found: [(bool, Option<Cause>); 18] = [
         (harmed, starved(segment)),
         (slow, Some(slower(segment, look, latency))),
         (harmed, stands_still(segment)),
@@ -88,6 +93,7 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
         (overloaded, deep(segment)),
         (overloaded, near_maximum(segment, look)),
         (overloaded, bursts(segment, look)),
+        (harmed && segment.read_again().is_some(), memory_short(segment)),
         (overloaded, writes_in_front(segment, look)),
         (beside, neighbour(segment)),
         (harmed, flushes(segment)),
@@ -105,7 +111,8 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
 
 /// What programs wait for beside the disk, each with its figure.
 pub(super) fn elsewhere(segment: &Segment<'_>) -> Vec<Cause> {
-    let looks = [processors_busy, stopped, stolen, memory_short, flushes, compressed];
+    let looks =
+        [memory_short, read_ahead_off, processors_busy, stopped, stolen, flushes, compressed];
     let found = looks.map(|look| look(segment));
     found.into_iter().flatten().collect()
 }
@@ -126,6 +133,13 @@ fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
     }
     if let Some(held) = in_scheduler(segment).filter(|_| judgement.rests_on == RestsOn::Scheduler) {
         return held;
+    }
+    if let RestsOn::WriteBack(limit) = judgement.rests_on {
+        let claim = format!(
+            "The kernel stops programs that write once {} wait to be written (vm.dirty_bytes, vm.dirty_ratio).",
+            format_bytes(limit)
+        );
+        return cause(CauseCode::WriteBackLimit, claim, &[("limit", limit as f64, "B")]);
     }
     if let RestsOn::Tags(tags) = judgement.rests_on {
         let claim = format!("The device is given {tags} requests at once (nr_requests={tags}).");
@@ -229,8 +243,19 @@ fn stolen(segment: &Segment<'_>) -> Option<Cause> {
     Some(cause(CauseCode::StolenTime, claim, &[("steal", steal, "share")]))
 }
 
-/// Tasks that wait for memory.
+/// Buffered reads in order of which nothing is read ahead.
+fn read_ahead_off(segment: &Segment<'_>) -> Option<Cause> {
+    let share = segment.read_ahead_off()?;
+    let numbers = [("in order, of the reads", share, "share")];
+    Some(cause(CauseCode::ReadAheadOff, read_ahead_text(share), &numbers))
+}
+
+/// Tasks that wait for memory, or read again what it was too small to hold.
 fn memory_short(segment: &Segment<'_>) -> Option<Cause> {
+    if let Some(share) = segment.read_again() {
+        let numbers = [("read again, of the bytes read", share, "share")];
+        return Some(cause(CauseCode::MemoryShort, read_again_text(segment, share), &numbers));
+    }
     let waited = segment.around.memory_some.filter(|share| *share >= WAIT_FOR_MEMORY)?;
     let claim = format!(
         "Some program waited for memory {} of the time (memory pressure): pages are reclaimed, \
@@ -279,7 +304,10 @@ const MOSTLY_BEFORE: f64 = 1.25;
 
 /// More outstanding than helps, unless they come by themselves.
 fn deep(segment: &Segment<'_>) -> Option<Cause> {
-    let deep = segment.deep.filter(ExcessQueue::may_be_kept)?;
+    // What one program does beside the others makes the queue, and no program keeps it up.
+    let other = segment.neighbour().is_some_and(|neighbour| !neighbour.is_by_requests());
+    let deep =
+        segment.deep.filter(ExcessQueue::may_be_kept).filter(|deep| deep.is_kept() || !other)?;
     let enough = deep.enough;
     let all_the_time = if deep.is_kept() { " all the time" } else { "" };
     let is = match deep.upkeep {
@@ -358,7 +386,7 @@ fn neighbour(segment: &Segment<'_>) -> Option<Cause> {
     let claim = format!("{}; {of_requests} of the requests.", segment.told(neighbour.group));
     let what = match neighbour.by {
         NeighbourBy::Flushes => "its share of the flushes",
-        NeighbourBy::Requests => "its share of the requests",
+        NeighbourBy::Work => "its share of the time in progress",
         NeighbourBy::Bytes => "its share of the bytes",
     };
     Some(cause(CauseCode::Neighbour, claim, &[(what, neighbour.share, "share")]))

@@ -168,10 +168,18 @@ fn decided(found: Vec<Explanation>) -> Judgement {
     }
     // A stable sort: of equals the row that comes first in the table wins.
     all.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-    let rest = all.split_off(1.min(all.len()));
-    let Some(best) = all.pop() else {
+    let Some(heaviest) = all.first().map(|one| one.weight) else {
         return Judgement::new(Verdict::NotEnoughEvidence, "Nothing was seen.".to_owned());
     };
+    // Both words for a device that is fine are one answer, which a trouble has to outweigh.
+    let by_state = |one: &ByVerdict| -> f64 {
+        let states = one.explanations.iter().filter(|it| it.rests_on == RestsOn::State);
+        states.map(|it| it.weight).sum()
+    };
+    let fine: f64 = all.iter().filter(|one| one.verdict.is_fine()).map(by_state).sum();
+    let first_fine = all.iter().position(|one| one.verdict.is_fine());
+    let best = all.remove(first_fine.filter(|_| fine > heaviest).unwrap_or(0));
+    let rest = all;
     let strongest = &best.explanations[0];
     let claim = strongest.claim.clone().unwrap_or_else(|| strongest.because.clone());
     let leaves = strongest.leaves;

@@ -96,9 +96,9 @@ impl Expectation {
 
     /// The same of a device that differs from the measured one by up to this factor.
     pub(crate) fn widened(mut self, factor: f64) -> Self {
-        let widen = |it: Estimate| Estimate { low: it.low / factor, high: it.high * factor, ..it };
-        self.at_concurrency = widen(self.at_concurrency);
-        self.at_rate = self.at_rate.map(widen);
+        for it in std::iter::once(&mut self.at_concurrency).chain(&mut self.at_rate) {
+            (it.low, it.high) = (it.low / factor, it.high * factor);
+        }
         self.max_iops_high *= factor;
         self
     }

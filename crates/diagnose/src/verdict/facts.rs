@@ -3,11 +3,11 @@
 //! times: a device is slow against what is expected of it.
 
 use super::classes::Class;
-use super::constant_rate::ConstantRate;
+use super::constant_rate::{ConstantRate, moves};
 use super::expected::{Expectation, SegmentFacts, nearest};
 use super::interval_totals::{IntervalTotals, latency_error};
 use super::judgement::Judgement;
-use super::outstanding::{ExcessQueue, Outstanding};
+use super::outstanding::{ExcessQueue, Outstanding, WAITING_MIN};
 use super::system_context::{SystemContext, TracedSums};
 use record::{
     CachePoint, Calibrated, Cap, Cause, ComparedCondition, Demand, DeviceFacts, Doubt, FileLayout,
@@ -68,6 +68,8 @@ const WAITS_LEAST: f64 = 0.1;
 pub(crate) const LONGER: f64 = 1.5;
 /// Moments of which what programs keep outstanding is averaged, at least.
 const MOMENTS_MIN: usize = 5;
+/// Standard errors that their mean may be off.
+const ERRORS: f64 = 2.0;
 
 /// What programs wait for a request, beside what the device takes.
 #[derive(Clone, Copy, Debug)]
@@ -216,10 +218,14 @@ impl Segment<'_> {
         self.best_look().is_none_or(|(look, _)| look.own.is_some())
     }
 
-    /// Requests at the device, where they have all of its tags.
+    /// Requests at the device while it has any, where they have all of its tags.
     pub(crate) fn full_tags(&self) -> Option<f64> {
         let tags = self.facts?.nr_requests? as f64;
-        let present = self.tally.concurrency().filter(|present| *present >= TAGS_FULL * tags)?;
+        let busy = self.busy().unwrap_or(1.0).max(1e-9);
+        let present = self.tally.concurrency()? / busy;
+        if present < TAGS_FULL * tags {
+            return None;
+        }
         // Each hardware queue of several has so many.
         Some(present.max(tags))
     }
@@ -228,8 +234,12 @@ impl Segment<'_> {
     pub(crate) fn waiting_above(&self) -> Option<f64> {
         let at_device = self.tally.concurrency()?;
         let kept = &self.around.waited_for;
-        let by_programs =
-            (kept.len() >= MOMENTS_MIN).then(|| (stats::mean(kept) - at_device).max(0.0));
+        // Seen at few moments, of which chance picks those with more.
+        let chance = moves(kept).unwrap_or(0.0) / (kept.len() as f64).sqrt();
+        let surely = stats::mean(kept) * (1.0 - ERRORS * chance);
+        // A part of one request is the time in which a thread is woken up.
+        let above = Some(surely - at_device).filter(|above| *above >= WAITING_MIN);
+        let by_programs = (kept.len() >= MOMENTS_MIN).then(|| above.unwrap_or(0.0));
         let by_tracer = self.around.traced.as_ref().map(|traced| traced.waiting);
         by_programs.into_iter().chain(by_tracer).reduce(f64::max)
     }

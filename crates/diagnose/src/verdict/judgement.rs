@@ -45,6 +45,8 @@ pub(crate) enum RestsOn {
     Tags(u64),
     /// The wait in the I/O scheduler.
     Scheduler,
+    /// Bytes that may wait to be written before programs are stopped.
+    WriteBack(u64),
     /// What the volume says of its provider's limits.
     VolumeLog,
     /// The slowest requests.

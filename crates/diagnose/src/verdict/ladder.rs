@@ -76,7 +76,7 @@ fn before(
     let served = Served::seen(&all, &class, device.busy_doubt.is_none());
     let served = served.filter(|_| all.len() >= PAST_MIN)?;
     let (log_lone, spread) = served.log_lone;
-    let words = ("this disk as it was recorded before", "recordings in the database");
+    let words = ("this disk as it was recorded before", "earlier recordings");
     let class = class.seen(
         words,
         (libm::exp(log_lone), spread.hypot(OTHER_DAY_SD)),

@@ -272,7 +272,8 @@ impl<'a> Subject<'a> {
         let by_observation = |known: SegmentFacts| {
             let loop_kind = (known.busy, known.constant);
             let prior = ladder::best(&self.known, self.class, &IntervalTotals::sum(series));
-            own::expectation(series, &self.series, prior, loop_kind).map(|one| vec![one])
+            own::expectation(series, &self.series, prior, self.device.lone_reads, loop_kind)
+                .map(|one| vec![one])
         };
         let look = |known: SegmentFacts| match self.reference {
             Some(reference) => {

@@ -1,7 +1,8 @@
 //! Who shares a device, and what their flushes do to the others.
 //!
-//! A neighbour is a group of processes with most of the requests, of the bytes or of the flushes,
-//! beside others that use the device too. Which of them a reader cares for is not known, so that the
+//! A neighbour is a group of processes with most of the flushes, of the time in progress or of the bytes, beside
+//! others that use the device too. (By the number of requests a few large writes of a copy that fills the device would
+//! be nothing beside the small reads that wait for them.) Which of them a reader cares for is not known, so that the
 //! group is named with its figures and no guess. Flushes are looked at first: few of them stop
 //! many requests, because the device writes out its cache and the file system commits its journal
 //! meanwhile, and that wait is in no counter of reads and writes. The threads of the kernel write for
@@ -14,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A group with more than this share, and others with at least that much of the requests.
 const NEIGHBOUR_SHARE: f64 = 0.55;
 const OTHERS_SHARE: f64 = 0.02;
+/// A group whose share of the work is this much above that of the requests takes more by the kind of them.
+const ALIKE: f64 = 0.15;
 /// Flushes count from this share of the requests, or of the time in a flush, on.
 const FLUSHES_SHARE: f64 = 0.05;
 /// Requests that take this many times what a lone one takes wait for others.
@@ -34,7 +37,7 @@ pub(crate) struct DeviceUsers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NeighbourBy {
     Flushes,
-    Requests,
+    Work,
     Bytes,
 }
 
@@ -47,6 +50,13 @@ pub(crate) struct NeighbourGroup<'a> {
     pub(crate) requests_share: f64,
     /// Its share of what makes it one, 0 to 1.
     pub(crate) share: f64,
+}
+
+impl NeighbourGroup<'_> {
+    /// Whether it takes from the others by the number of its requests.
+    pub(crate) fn is_by_requests(&self) -> bool {
+        self.by != NeighbourBy::Flushes && self.share <= self.requests_share + ALIKE
+    }
 }
 
 /// Flushes that are many.
@@ -133,13 +143,13 @@ impl Segment<'_> {
     pub(crate) fn neighbour(&self) -> Option<NeighbourGroup<'_>> {
         let users = self.around.users.as_ref()?;
         let bytes = |group: &IoGroup| group.read_bytes_per_s + group.write_bytes_per_s;
+        let each = [&self.tally.read, &self.tally.write].map(|op| op.latency_ns().unwrap_or(0.0));
+        let work = |group: &IoGroup| group.reads_per_s * each[0] + group.writes_per_s * each[1];
         self.many_flushes()
             .and_then(|_| {
                 users.most(users.flushing.iter(), NeighbourBy::Flushes, IoGroup::syncs_per_s)
             })
-            .or_else(|| {
-                users.most(users.programs(), NeighbourBy::Requests, IoGroup::requests_per_s)
-            })
+            .or_else(|| users.most(users.programs(), NeighbourBy::Work, work))
             .or_else(|| users.most(users.programs(), NeighbourBy::Bytes, bytes))
     }
 

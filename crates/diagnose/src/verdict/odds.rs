@@ -106,10 +106,11 @@ pub(super) fn of(doubt: Doubt) -> f64 {
         ConstantRateSlow | OneOperationConstant | ConditionsChanged => 0.8,
         OutOfSight | NoMoreAsked | ConstantRateBelowMaximum => 0.45,
         NeighbourFlushes | Tail | SlowToWake => 0.5,
-        IdleWaits | DeviceUnknown | OneOperation | ConstantRatePressed | ProviderLog
+        IdleWaits | Stops | DeviceUnknown | OneOperation | ConstantRatePressed | ProviderLog
         | LimitPartOfTime | PlaceOnMember | MemberUnknown | Neighbour | CompressedFiles
         | GroupShares | WritesUnknown | ProfileInvalid => 0.3,
-        Flushes | OwnBursts | TailByCredit | ConstantRateUnseen => 0.15,
+        BehindWrites | ReadAgain | ReadAheadOff | WriteBackLimit | Flushes | OwnBursts
+        | TailByCredit | ConstantRateUnseen => 0.15,
         OthersBesideGroup | SequentialUnknown | WakeUps | ProfileMatch | FullTags
         | BurstsInScheduler | Quicker | ComesAndGoes | MeanAsExpected | NearSlow
         | NearOverloaded | NearSpare | BusyTime => 0.1,

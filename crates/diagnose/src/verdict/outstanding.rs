@@ -76,7 +76,7 @@ const INTERVALS_MIN: usize = 5;
 const MOMENTS_MIN: usize = 10;
 /// So many requests that wait for a tag on average are one nearly all the time: a program that hands
 /// over one after the other is stopped at the first.
-const WAITING_MIN: f64 = 0.5;
+pub(super) const WAITING_MIN: f64 = 0.5;
 
 /// Who keeps a deep queue up.
 #[derive(Clone, Copy, Debug, PartialEq)]

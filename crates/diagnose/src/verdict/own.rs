@@ -16,7 +16,7 @@ use super::facts::Segment;
 use super::interval_totals::IntervalTotals;
 use super::outstanding::{chance_of_busy, constant_depth, kept_up};
 use crate::words::{percent, times};
-use record::{Doubt, Estimate, NORMAL_95, Rung, Verdict, format_count, format_nanos};
+use record::{Doubt, Estimate, LoneReads, NORMAL_95, Rung, Verdict, format_count, format_nanos};
 
 /// What is concluded without a profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +35,8 @@ pub(crate) struct Posterior {
     pub(crate) rung: Rung,
     /// Intervals that lone requests were seen in.
     pub(crate) lone_intervals: usize,
+    /// Our own lone reads, where they are like the requests.
+    pub(crate) own_reads: Option<LoneReads>,
 }
 
 /// Before anything is measured: the share of devices that are slow, of those that somebody asks about without a
@@ -56,6 +58,13 @@ const MEET: f64 = 1.6;
 const MUCH_TO_SPARE: f64 = 0.2;
 /// A class of devices proves of none of them that it is slow.
 const SLOW_AT_MOST: f64 = 0.93;
+/// Our own lone reads, and the largest requests that they are like.
+const LONE_READ_BYTES: f64 = 4096.0;
+const LONE_READ_BYTES_MAX: f64 = 65_536.0;
+/// A device that is busy for less than this share of the time is found idle by the quickest tenth of them.
+const FINDS_IDLE: f64 = 0.7;
+/// How much longer than a lone request in a busy time a read after a rest takes: standard deviation of the logarithm.
+const AFTER_REST_SD: f64 = 0.35;
 /// Odds of a queue that is too long over one that is not, before either was looked at.
 const HEALTHY_FIRST: f64 = 0.3;
 
@@ -108,6 +117,8 @@ struct Seen {
     empty: Option<f64>,
     /// Variance over mean of the number in progress, and how sure that is.
     scatter: Option<(f64, f64)>,
+    /// What the quickest of our own lone reads took, and whether some of them found the device idle.
+    lone_read: Option<(f64, bool)>,
 }
 
 impl Seen {
@@ -150,7 +161,23 @@ impl Seen {
             elsewhere,
             empty: used.map(|used| -libm::log1p(-used)),
             scatter: scatter(series, &total, open),
+            lone_read: None,
         })
+    }
+
+    /// With our own lone reads, where these are like the requests.
+    fn with_lone_reads(
+        self,
+        reads: Option<LoneReads>,
+        total: &IntervalTotals,
+        class: &Class,
+    ) -> Self {
+        let mostly_reads = total.read_share().is_none_or(|share| share >= 0.5);
+        let like = mostly_reads && self.bytes <= LONE_READ_BYTES_MAX;
+        let found_idle = total.utilization().is_some_and(|used| used < FINDS_IDLE);
+        let larger = class.lone_ns(self.bytes) / class.lone_ns(LONE_READ_BYTES);
+        let quick = reads.filter(|_| like).map(|it| (it.quick_ns as f64 * larger, found_idle));
+        Self { lone_read: quick, ..self }
     }
 }
 
@@ -234,11 +261,15 @@ pub(crate) fn expectation(
     series: &[IntervalTotals],
     whole: &[IntervalTotals],
     (class, rung): (Class, Rung),
+    lone_reads: Option<LoneReads>,
     (busy, closed): (bool, bool),
 ) -> Result<Expectation, String> {
     let closed = closed || constant_depth(series);
     let seen = Seen::of(series, whole, busy, closed).ok_or("the source tells no latencies")?;
-    let class = for_kind(class, &IntervalTotals::sum(series));
+    let total = IntervalTotals::sum(series);
+    let class = for_kind(class, &total);
+    let seen = seen.with_lone_reads(lone_reads, &total, &class);
+    let own_reads = seen.lone_read.and(lone_reads);
     let grid = Grid::of(&seen, &class);
     let (log_lone, spread) = grid.log_lone();
     let overloaded = |lone: f64, side: f64| {
@@ -257,8 +288,12 @@ pub(crate) fn expectation(
         side: libm::exp(grid.mean(|_, side| libm::log(side))),
         depth: seen.depth,
         class,
-        rung: if rung == Rung::Class && seen.lone_intervals > 0 { Rung::Observation } else { rung },
+        rung: match rung {
+            Rung::Class if seen.lone_intervals > 0 || own_reads.is_some() => Rung::Observation,
+            other => other,
+        },
         lone_intervals: seen.lone_intervals,
+        own_reads,
     };
     let unloaded_ns = libm::exp(log_lone);
     let value = unloaded_ns * wait_of(seen.depth, posterior.side);
@@ -272,8 +307,7 @@ pub(crate) fn expectation(
     };
     let max_iops =
         libm::exp(grid.mean(|lone, side| libm::log(side * 1e9 / lone))).max(seen.largest_rate);
-    let mix =
-        mixes_of(&IntervalTotals::sum(series)).ok_or("the sizes of the requests are not known")?;
+    let mix = mixes_of(&total).ok_or("the sizes of the requests are not known")?;
     Ok(Expectation::by_observation(mix, (unloaded_ns, at_concurrency), max_iops, posterior))
 }
 
@@ -296,6 +330,13 @@ fn log_weight(seen: &Seen, class: &Class, lone: f64, side: f64) -> f64 {
     let beyond = libm::log(seen.largest_rate.max(1e-9) * lone / 1e9 / side) - 0.1;
     if beyond > 0.0 {
         log -= 0.5 * (beyond / 0.1).powi(2);
+    }
+    if let Some((read, found_idle)) = seen.lone_read {
+        let over = libm::log(lone / read);
+        let sd = if over > 0.0 { 0.1 } else { AFTER_REST_SD };
+        if over > 0.0 || found_idle {
+            log -= 0.5 * (over / sd).powi(2);
+        }
     }
     if let Some((empty, over)) = empty_and_scatter(seen.rate * lone / 1e9, side) {
         log += seen.empty.map_or(0.0, |seen| robust(libm::log(seen / -libm::log(empty)), 0.2, 0.1));
@@ -342,9 +383,15 @@ impl Posterior {
 
     /// What is expected, and by what.
     pub(crate) fn says(&self, segment: &Segment<'_>) -> String {
-        let seen = match self.lone_intervals {
-            0 => "no lone request was seen".to_owned(),
-            some => {
+        let seen = match (self.own_reads, self.lone_intervals) {
+            (Some(own), _) => format!(
+                "{} lone reads of halfpower's own took {} in the median, the quickest tenth {}",
+                own.reads,
+                format_nanos(own.median_ns as f64),
+                format_nanos(own.quick_ns as f64)
+            ),
+            (None, 0) => "no lone request was seen".to_owned(),
+            (None, some) => {
                 format!("lone requests were seen in {}", record::counted(some as f64, "interval"))
             }
         };

@@ -101,7 +101,9 @@ fn layer_of(code: CauseCode, leaf: &Leaf<'_>) -> LayerKind {
             LayerKind::Volume
         }
         CauseCode::TagsInUse => LayerKind::Queue,
-        CauseCode::MemoryShort => LayerKind::PageCache,
+        CauseCode::MemoryShort | CauseCode::WriteBackLimit | CauseCode::ReadAheadOff => {
+            LayerKind::PageCache
+        }
         CauseCode::DepthBeyondKnee
         | CauseCode::Bursts
         | CauseCode::Neighbour

@@ -8,7 +8,7 @@ use super::facts::Judged;
 use super::fitted_profile::FittedProfile;
 use super::judgement::RestsOn;
 use super::load::load;
-use super::neighbours::{NeighbourBy, NeighbourGroup};
+use super::neighbours::NeighbourGroup;
 use super::outstanding::{LoopKind, Outstanding};
 use crate::words::percent;
 use record::{
@@ -31,6 +31,10 @@ const LARGER_BYTES: u64 = 128 << 10;
 const LARGER_MIN: f64 = 1.5;
 const READ_AHEAD_GROWS: u64 = 4;
 const CHUNK_BYTES: u64 = 64 << 10;
+/// What may wait to be written where the limit is lower: a second of a quick disk.
+const DIRTY_BYTES: u64 = 512 << 20;
+/// Share of the requests that a limit is on, from which on it is one of the whole load.
+const ALL_LIMITED: f64 = 0.9;
 /// Fewer reads than this share are not worth a cache.
 const READS_MIN: f64 = 0.3;
 /// Free memory that could cache.
@@ -107,7 +111,7 @@ const fn row(
     Row { strategy, causes, fixes, by_rate: false, propose, unpredicted: "", words: ["", "", ""] }
 }
 
-pub(super) static ROWS: [Row; 30] = [
+pub(super) static ROWS: [Row; 33] = [
     row(
         Strategy::Restore,
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
@@ -217,7 +221,7 @@ pub(super) static ROWS: [Row; 30] = [
         })
     },
     Row {
-        unpredicted: "the profile was made behind the same limit",
+        unpredicted: "the profile was made behind the same limit, or others do requests beside the group",
         words: [
             "programs ask for more than the limit lets through",
             "a larger or faster volume costs more",
@@ -250,11 +254,73 @@ pub(super) static ROWS: [Row; 30] = [
                     _ => "Find the cap (control group, provider's volume type, hypervisor) and raise it."
                         .to_owned(),
                 };
-                // A profile that was made behind the same limit does not say what lies beyond it.
-                let beyond = case.judged.judgement.rests_on != RestsOn::Published;
+                // A profile that was made behind the same limit does not say what lies beyond it, and of a load
+                // that is only partly the group's nobody knows what it would become.
+                let beyond = match &case.judged.judgement.rests_on {
+                    RestsOn::Published => false,
+                    RestsOn::Limit(limit) => {
+                        let tally = &case.judged.segment.tally;
+                        tally.op(limit.limited.op()).count() >= ALL_LIMITED * tally.all.count()
+                    }
+                    _ => true,
+                };
                 Some((action, beyond.then_some(Change::Uncapped)))
             },
         )
+    },
+    Row {
+        unpredicted: "how much the programs would write without the limit is in no counter",
+        words: [
+            "the programs write more than the limit lets wait",
+            "more data is lost when the machine fails before they are written",
+            "the programs write more per second, and the device is busy for longer",
+        ],
+        ..row(Strategy::RaiseCap, &[CauseCode::WriteBackLimit], Fixes::Device, |case| {
+            let RestsOn::WriteBack(limit) = case.judged.judgement.rests_on else { return None };
+            let action = format!(
+                "Let more wait to be written: sysctl vm.dirty_bytes={} and vm.dirty_background_bytes={} \
+                 (programs are stopped at {} now).",
+                DIRTY_BYTES,
+                DIRTY_BYTES / 4,
+                format_bytes(limit)
+            );
+            (limit < DIRTY_BYTES).then_some((action, None))
+        })
+    },
+    Row {
+        unpredicted: "what a page cache of another size would serve is in no counter",
+        words: [
+            "what is read again fits into the memory that is added",
+            "memory, which others on the machine then lack",
+            "workingset_refault_file of /proc/vmstat or of the group's memory.stat stands still",
+        ],
+        ..row(Strategy::HostCache, &[CauseCode::MemoryShort], Fixes::Device, |case| {
+            let segment = &case.judged.segment;
+            let share = segment.read_again()?;
+            let what = match segment.short_group() {
+                Some(limit) => format!(
+                    "Raise the memory of the control group {:?} (now {})",
+                    limit.group,
+                    format_bytes(limit.limit_bytes)
+                ),
+                None => "Give the page cache more memory".to_owned(),
+            };
+            Some((format!("{what}: {} of the bytes read were in it before.", percent(share)), None))
+        })
+    },
+    Row {
+        unpredicted: "no profile holds reads of the size that would come",
+        words: [
+            "the program reads through the page cache",
+            "memory, and reads for nothing where readers jump",
+            "requests grow, and the reader's throughput rises",
+        ],
+        ..row(Strategy::ReadAhead, &[CauseCode::ReadAheadOff], Fixes::Device, |case| {
+            let disk = &case.judged.segment.facts?.disk;
+            let action =
+                format!("Read ahead: echo 128 > /sys/block/{disk}/queue/read_ahead_kb (now 0).");
+            Some((action, None))
+        })
     },
     Row {
         unpredicted: "what the device does with more at once was not measured under this load",
@@ -454,19 +520,19 @@ pub(super) static ROWS: [Row; 30] = [
         (writes >= 0.5).then(|| (action.to_owned(), Some(Change::Independent)))
     }),
     row(Strategy::MoveNeighbour, &[CauseCode::Neighbour], Fixes::Load, |case| {
-        let neighbour = case.neighbour().filter(|it| it.by != NeighbourBy::Flushes)?;
+        let neighbour = case.neighbour().filter(NeighbourGroup::is_by_requests)?;
         let (share, process) = (neighbour.requests_share, neighbour.group.process);
         Some((case.move_away(&neighbour), Some(Change::Without { share, process })))
     }),
     Row {
-        unpredicted: "no profile holds what flushes take from other requests",
+        unpredicted: "no profile holds what flushes or requests of another kind take from the others",
         words: [
-            "the others wait for its flushes, not for the device itself",
+            "the others wait for what it does, not for the device itself",
             "what moves gets less, or another disk; or it flushes less often (group commits)",
             "pause it: latency of the others falls",
         ],
         ..row(Strategy::MoveNeighbour, &[CauseCode::Neighbour], Fixes::Load, |case| {
-            let neighbour = case.neighbour().filter(|it| it.by == NeighbourBy::Flushes)?;
+            let neighbour = case.neighbour().filter(|it| !it.is_by_requests())?;
             Some((case.move_away(&neighbour), None))
         })
     },

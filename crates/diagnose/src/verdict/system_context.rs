@@ -6,9 +6,10 @@ use super::neighbours::DeviceUsers;
 use super::starved::{Starved, long_waits};
 use record::{
     CgroupLimit, CgroupShare, Context, CpuStops, DeviceFacts, HistogramSnapshot, Interval,
-    OverLimit, Traced, TracedOp, bucket_mid,
+    MemoryLimit, OverLimit, ProcessIo, Traced, TracedOp, bucket_mid,
 };
 use stats::weighted_mean;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A shorter wait before a request is started is no throttle's: the processor did something else. On a
@@ -19,6 +20,9 @@ const HELD_NS: f64 = 5e5;
 const NEARLY_ALL: f64 = 0.95;
 /// Share of the processors' time below which nothing of it is left.
 const PROCESSORS_FULL: f64 = 0.05;
+/// The same where some program waits for a processor this share of the time.
+const PROCESSORS_SHORT: f64 = 0.2;
+const WAITED_FOR: f64 = 0.5;
 
 /// Context over a segment of time. `None` is "not known".
 #[derive(Clone, Debug, Default)]
@@ -40,6 +44,15 @@ pub(crate) struct SystemContext {
     pub(crate) idle: Option<f64>,
     /// Bytes under write-back, on average.
     pub(crate) writeback_bytes: Option<f64>,
+    /// Bytes that wait to be written or are being written, and those from which on the kernel stops programs
+    /// that write.
+    pub(crate) unwritten: Option<(f64, f64)>,
+    /// Bytes per second that came back into the page cache a short time after it had dropped them, and those read
+    /// from all devices.
+    pub(crate) refaulted_per_s: Option<f64>,
+    pub(crate) read_per_s: Option<f64>,
+    /// Of control groups that reached the limit of their memory the one that reads most again.
+    pub(crate) memory_limit: Option<MemoryLimit>,
     /// Memory that could cache.
     pub(crate) memory_bytes: Option<f64>,
     /// Limits that held at any time of it, each once.
@@ -98,6 +111,16 @@ impl SystemContext {
             steal: mean(&|context| context.steal_share),
             idle: mean(&|context| context.idle_share),
             writeback_bytes: mean(&|context| context.writeback_bytes.map(|bytes| bytes as f64)),
+            unwritten: mean(&|context| {
+                Some(context.dirty_bytes?.saturating_add(context.writeback_bytes?) as f64)
+            })
+            .zip(mean(&|context| context.dirty_limit_bytes.map(|bytes| bytes as f64))),
+            refaulted_per_s: mean(&|context| context.refaulted_bytes_per_s),
+            read_per_s: mean(&|context| context.read_bytes_per_s),
+            memory_limit: contexts()
+                .flat_map(|context| &context.memory_limits)
+                .max_by(|a, b| a.refaulted_bytes_per_s.total_cmp(&b.refaulted_bytes_per_s))
+                .cloned(),
             memory_bytes: mean(&|context| context.memory_available_bytes.map(|bytes| bytes as f64)),
             limits: each_once(contexts().flat_map(|it| &it.cgroup_limits))
                 .into_iter()
@@ -110,7 +133,7 @@ impl SystemContext {
             traced: TracedSums::of(intervals),
             over_limit: over_limit(intervals),
             users: DeviceUsers::of(intervals),
-            waited_for: intervals.iter().filter_map(|one| waited_for(one)).collect(),
+            waited_for: waited_for(intervals),
         }
     }
 
@@ -123,22 +146,36 @@ impl SystemContext {
         self.shares.iter().filter(its).collect()
     }
 
-    /// Whether programs had to wait for a processor: less than a twentieth of their time was left.
+    /// Whether programs had to wait for a processor: less than a twentieth of their time was left, or little and some
+    /// program waited for one half of the time.
     pub(crate) fn processors_full(&self) -> bool {
-        self.idle.is_some_and(|idle| idle < PROCESSORS_FULL)
+        let waited = self.cpu_some.is_some_and(|waited| waited >= WAITED_FOR);
+        self.idle.is_some_and(|idle| idle < if waited { PROCESSORS_SHORT } else { PROCESSORS_FULL })
     }
 }
 
-/// Requests that programs waited for when an interval ended, where it is known of nearly all who asked.
-fn waited_for(interval: &Interval) -> Option<f64> {
-    let processes = interval.processes.as_ref()?;
-    let requests = |known: bool| {
-        let of = processes.iter().filter(|one| !known || one.outstanding.is_some());
-        of.map(|one| one.reads + one.writes).sum::<u64>() as f64
+/// Requests that programs waited for at the end of each interval, where that is known of nearly all who asked. A
+/// program of which it shows at other moments waits for none where it does not; one that uses libaio shows it
+/// seldom or never, and is then no program that waits for many.
+fn waited_for(intervals: &[&Interval]) -> Vec<f64> {
+    let shown: BTreeSet<u32> = intervals
+        .iter()
+        .flat_map(|interval| interval.processes.iter().flatten())
+        .filter(|row| row.outstanding.is_some())
+        .filter_map(|row| row.process)
+        .collect();
+    let at_end = |interval: &&Interval| {
+        let processes = interval.processes.as_ref()?;
+        let known = |row: &&ProcessIo| {
+            row.outstanding.is_some() || row.process.is_some_and(|id| shown.contains(&id))
+        };
+        let requests = |row: &ProcessIo| (row.reads + row.writes) as f64;
+        let all: f64 = processes.iter().map(requests).sum();
+        let of_known: f64 = processes.iter().filter(known).map(requests).sum();
+        let sum: u32 = processes.iter().filter_map(|row| row.outstanding).sum();
+        (of_known >= NEARLY_ALL * all && of_known > 0.0).then_some(f64::from(sum))
     };
-    let most = requests(true) >= NEARLY_ALL * requests(false) && requests(true) > 0.0;
-    let sum: u32 = processes.iter().filter_map(|one| one.outstanding).sum();
-    most.then_some(f64::from(sum))
+    intervals.iter().filter_map(at_end).collect()
 }
 
 fn end_of(begin_ns: u64, duration_ns: u64) -> u64 {

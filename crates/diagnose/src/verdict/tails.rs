@@ -95,9 +95,11 @@ impl Segment<'_> {
         self.perhaps_long_tail().filter(|tail| tail.is_alike())
     }
 
-    /// The tail, where it is longer than what it is held against.
+    /// The tail, where it is longer than what it is held against. A request whose end waits for a processor that
+    /// has no time left makes one on any device.
     pub(crate) fn perhaps_long_tail(&self) -> Option<&Tail> {
-        self.tail.as_ref().filter(|tail| tail.is_long() && tail.intervals >= INTERVALS_MIN)
+        let tail = self.tail.as_ref().filter(|_| !self.around.processors_full());
+        tail.filter(|tail| tail.is_long() && tail.intervals >= INTERVALS_MIN)
     }
 
     /// Whether it is known how long the slowest requests take, and should.

@@ -2,7 +2,7 @@
 
 use crate::staged::{closed, diagnosed, longest, profiled, reads, seen};
 use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
-use record::{Bytes, DeviceDiagnosis, DeviceFacts, Observation, Rung, Verdict};
+use record::{Bytes, DeviceDiagnosis, DeviceFacts, LoneReads, Observation, Rung, Verdict};
 
 /// A disk of a name that takes `service` for a request, eight of them side by side, asked for 900 reads a second.
 fn disk(name: &str, service: &str) -> Observation {
@@ -108,4 +108,22 @@ fn a_profile_of_the_same_model_stands_for_a_drive_and_says_so() {
     // What hosts call one model are volumes of many kinds.
     observation.devices[0].facts.as_mut().unwrap().virtual_disk = true;
     assert_ne!(rung(&diagnosed(&observation, Some(&profile))), Rung::Model);
+}
+
+#[test]
+fn lone_reads_that_are_quick_make_a_queue_of_long_times_and_slow_ones_a_slow_disk() {
+    let with = |device: &str, rate: u64, quick_ns: u64| {
+        let mut observation = seen(device, vec![reads(0, 60, rate)], false);
+        observation.devices[0].lone_reads =
+            Some(LoneReads { reads: 40, quick_ns, median_ns: quick_ns, slowest_ns: quick_ns });
+        with_past(&observation, Vec::new())
+    };
+    // One after the other, nearly all of the time.
+    let queue = with("mm1,service=1ms", 970, 1_000_000);
+    assert_eq!(longest(&queue).verdict, Verdict::Overloaded, "{:#?}", longest(&queue));
+    assert!(longest(&queue).baseline.as_ref().unwrap().says.contains("lone reads"));
+    // The same times without a queue.
+    let slow = with("mmc,servers=64,service=120ms", 3, 110_000_000);
+    assert_eq!(longest(&slow).verdict, Verdict::Slow, "{:#?}", longest(&slow));
+    assert_eq!(rung(&slow), Rung::Observation);
 }

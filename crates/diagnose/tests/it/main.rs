@@ -4,6 +4,7 @@
 
 extern crate halfpower_diagnose as diagnose;
 
+mod above_the_device;
 mod advice;
 mod built_devices;
 mod busy_machine;

@@ -324,6 +324,41 @@ fn all_obstacles_of_a_job_are_told_at_once() {
 }
 
 #[test]
+fn a_variable_that_is_not_set_leaves_no_value_as_in_fio() {
+    let unset = refused("filename=${NOT_SET}\nsize=1m");
+    assert!(unset.starts_with("jobs.fio:2:1: filename=: a value is missing"), "{unset}");
+    let log = run("filename=old\nwrite_bw_log=${NOT_SET}");
+    assert_eq!(log.logs[0].prefix, None);
+}
+
+#[test]
+fn a_switch_that_takes_no_value_is_on_with_any_number_but_0() {
+    let ends = |value: &str| words(&format!("filename=old\nruntime=9\ntime_based={value}"));
+    assert!(!ends("30").contains("--io-size") && !ends("30").contains("--passes"));
+    assert!(ends("0").contains("--passes"));
+    assert!(refused("filename=old\ndirect=30").contains("no switch"));
+}
+
+#[test]
+fn a_job_that_ends_by_time_says_when_and_can_end_sooner() {
+    let mut timed = run("filename=old\ndirect=1\nruntime=10\ntime_based\nexitall");
+    assert_eq!((timed.exit_all, timed.ends_after_ns), (true, Some(10_000_000_000)));
+    timed.end_after(4_000_000_000);
+    assert!(timed.words.join(" ").contains("--runtime 4s"), "{timed:?}");
+    assert!(timed.notes.is_empty(), "{timed:?}");
+    assert_eq!(run("filename=old\nruntime=10").ends_after_ns, None);
+}
+
+#[test]
+fn a_device_that_is_not_here_has_an_assumed_length() {
+    let elsewhere = |_: &str| FileKind::Elsewhere { bytes: 1 << 40 };
+    let section = &sections("[a]\nfilename=/dev/nvme9n1\nsize=50%\n").unwrap()[0];
+    let run = run_of(section, &elsewhere).unwrap();
+    assert!(run.words.join(" ").contains("--size 512g"), "{run:?}");
+    assert!(run.notes[0].contains("not here; its shares are printed for a length of 1024g"));
+}
+
+#[test]
 fn a_name_in_a_section_renames_the_job() {
     let jobs = sections("[global]\nname=all\n[a]\nrw=read\n[b]\nname=second\nrw=read\n").unwrap();
     assert_eq!(jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(), ["all", "second"]);
@@ -337,11 +372,11 @@ fn a_file_that_means_nothing_is_refused_with_line_and_column() {
         ("[]\n", "jobs.fio:1:1: \"[]\" is no section"),
         ("[a]\n  what is this\n", "jobs.fio:2:3: \"what is this\" is no option"),
         (
-            "[a\n[b]\nsize=${X}\n",
+            "[a\n[b]\ndirectory=${X}/data\n",
             "jobs.fio:1:1: \"[a\" is no section; write [NAME]\njobs.fio:3:1: the variable X",
         ),
         ("[a]\ninclude gone.fio\n", "jobs.fio:2:1: cannot include gone.fio: "),
-        ("[a]\nsize=${NOT_SET}\n", "jobs.fio:2:1: the variable NOT_SET is not set"),
+        ("[a]\nsize=${NOT_SET}k\n", "jobs.fio:2:1: the variable NOT_SET is not set"),
         ("[a]\nsize=${SIZE\n", "jobs.fio:2:1: \"${SIZE\" has a ${ without its }"),
         ("", "jobs.fio: no job in it"),
         ("[global]\nrw=read\n", "jobs.fio: no job in it"),

@@ -81,8 +81,20 @@ fn what_is_no_whole_result_is_refused_by_its_job() {
     };
     refuses("{\"fio version\": \"fio-3.33\", \"jobs\": [", &["bad.json", "no whole JSON"]);
     refuses(&job("\"size\": \"1m\"", ""), &["\"j\"", "nothing completed"]);
-    let mixed = "{\"fio version\": \"fio-3.33\", \"jobs\": [{\"jobname\": \"j\", \"mixed\": {\"runtime\": 5}}]}";
+    let mixed = "{\"fio version\": \"fio-3.33\", \"jobs\": [{\"jobname\": \"j\", \"job options\": {\"rw\": \"rw\"}, \
+                 \"mixed\": {\"runtime\": 5}}]}";
     refuses(mixed, &["\"j\"", "unified_rw_reporting"]);
+}
+
+#[test]
+fn a_sum_over_directions_is_that_of_the_one_that_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let text =
+        result("\"rw\": \"randread\", \"size\": \"8m\"").replace("\"read\": {", "\"mixed\": {");
+    std::fs::write(folder.path().join("sum.json"), text).unwrap();
+    let outcome = halfpower_in(folder.path(), "import sum.json --json --no-save");
+    let trial: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(trial["result"]["read"]["ios"], 2000, "{outcome:?}");
 }
 
 /// A result of fio 3 with these options.

@@ -106,6 +106,20 @@ fn jobs_without_a_stonewall_run_at_the_same_time() {
 }
 
 #[test]
+fn all_jobs_end_with_the_first_where_the_file_says_so() {
+    let folder = folder();
+    let text = "[global]\nexitall\ntime_based\nrw=read\nfilename=data\n[short]\nstartdelay=2\nruntime=3\n\
+                [long]\nruntime=60\n";
+    std::fs::write(folder.path().join("ends.fio"), text).unwrap();
+    let outcome = halfpower_in(folder.path(), "run ends.fio --parse-only").expect(0);
+    assert!(outcome.stderr.contains("--runtime 5s"), "{outcome:?}");
+    assert!(outcome.stderr.contains("--runtime 3s") && !outcome.stderr.contains("exitall"));
+    std::fs::write(folder.path().join("ends.fio"), text.replace("time_based\n", "")).unwrap();
+    let outcome = halfpower_in(folder.path(), "run ends.fio --parse-only").expect(0);
+    assert!(outcome.stderr.contains("exitall: each job runs to its own end"), "{outcome:?}");
+}
+
+#[test]
 fn what_cannot_be_done_as_it_is_asked_for_runs_nothing() {
     let folder = folder();
     let before = std::fs::read(folder.path().join("data")).unwrap();
@@ -149,6 +163,10 @@ fn a_job_file_is_run_under_any_name_and_never_written() {
         let words = format!("run {name} --rw randwrite --overwrite --no-save");
         halfpower_in(folder.path(), &words).refuses(2, &["no job writes"]);
         let words = format!("run --name=a --filename={name} --rw=write --overwrite --no-save");
+        let refused = halfpower_in(folder.path(), &words).expect(3);
+        let said = format!("halfpower run {name}");
+        assert!(refused.stderr.contains("a job file of fio") && refused.stderr.contains(&said));
+        let words = format!("sweep wal {name} --overwrite --no-save");
         halfpower_in(folder.path(), &words).refuses(3, &[name, "a job file of fio"]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }

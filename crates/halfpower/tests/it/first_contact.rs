@@ -1,13 +1,21 @@
 //! `diagnose` for a reader whose disk is slow now and who has no profile, and for one whose disk is well.
 
 use crate::program::{Outcome, halfpower, program, run};
+use record::Observation;
 use std::path::Path;
+use store::Store;
+use testkit::{LoopDevice, requires};
 
 /// `diagnose` with a load, which may hold spaces, and the database of a folder.
 fn diagnose(folder: &Path, device: &str, load: &str, more: &str) -> Outcome {
     let mut command = program();
     command.args(["diagnose", device, "--load", load]);
-    run(command, &format!("--db {} {more}", folder.join("db").display()))
+    let db = if more.contains("--db") {
+        String::new()
+    } else {
+        format!("--db {}", folder.join("db").display())
+    };
+    run(command, &format!("{db} {more}"))
 }
 
 fn page(folder: &Path, device: &str, load: &str) -> String {
@@ -75,4 +83,67 @@ fn what_a_higher_rate_costs_in_latency_is_not_called_saved() {
     let page = page(folder.path(), device, "iodepth=64 limit=1000");
     assert!(page.contains("CAPPED") && page.contains("times the rate"), "{page}");
     assert!(!page.contains("saves"), "{page}");
+}
+
+/// Reads that a block device has completed.
+fn reads(device: &LoopDevice) -> u64 {
+    let name = device.path().file_name().unwrap().to_string_lossy().into_owned();
+    let text = std::fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
+    text.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_named_disk_without_a_profile_is_asked_for_lone_reads_and_with_no_probe_for_none() {
+    requires!(Root, Loop);
+    let device = LoopDevice::new(64 << 20).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let diagnose = |more: &str| {
+        let before = reads(&device);
+        let mut command = program();
+        command.args(["diagnose", "--for", "6s", "--json", "--db"]).arg(folder.path().join("db"));
+        command.arg(device.path());
+        run(command, more).expect(0);
+        reads(&device) - before
+    };
+    assert_eq!(diagnose("--no-probe"), 0);
+    let asked = diagnose("");
+    assert!((1..=110).contains(&asked), "{asked} reads");
+}
+
+/// The same disk on the same host, as another recording of it.
+fn named_alike(mut observation: Observation, id: &str, time: &str) -> Observation {
+    (observation.id, observation.time) = (id.to_owned(), Some(time.to_owned()));
+    observation.source = "live".to_owned();
+    observation.host = Some("db1".to_owned());
+    for device in &mut observation.devices {
+        (device.name, device.file_hash) = ("sdk".to_owned(), None);
+    }
+    observation.intervals.iter_mut().for_each(|it| it.device = "sdk".to_owned());
+    observation
+}
+
+#[test]
+fn a_disk_that_took_a_quarter_of_the_time_in_an_earlier_recording_is_slow_today() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept");
+    let observed = |service: &str| {
+        let simulated = folder.path().join("simulated");
+        let device = format!("sim:mmc,servers=8,service={service}");
+        diagnose(folder.path(), &device, "rate-iops=900", &format!("--db {}", simulated.display()));
+        Store::open(&simulated).unwrap().document::<Observation>("last").unwrap()
+    };
+    let early = named_alike(observed("1ms"), "0e", "2026-01-01T00:00:00Z");
+    let late = named_alike(observed("4ms"), "1a", "2026-01-08T00:00:00Z");
+    let mut store = Store::open(&kept).unwrap();
+    store.add_document(&late).unwrap();
+    let said =
+        || halfpower(&format!("diagnose last --no-save --db {}", kept.display())).expect(0).stdout;
+    assert!(!said().contains("SLOW"), "{}", said());
+    // Both, in the order in which they were taken.
+    std::fs::remove_file(&kept).unwrap();
+    let mut store = Store::open(&kept).unwrap();
+    store.add_document(&early).unwrap();
+    store.add_document(&late).unwrap();
+    let today = said();
+    assert!(today.contains("SLOW") && today.contains("recorded before"), "{today}");
 }

@@ -31,6 +31,7 @@ mod findings;
 mod fio_results;
 mod fio_runs;
 mod first_contact;
+mod first_contact_recorded;
 mod flags;
 mod flash_drives;
 mod fleets;

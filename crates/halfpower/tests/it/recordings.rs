@@ -29,6 +29,10 @@ fn a_disk_that_dies_while_it_is_diagnosed_keeps_its_verdict() {
     }
 }
 
+const FIO_RESULT: &str = "{\"fio version\": \"fio-3.33\"}";
+const DOCUMENT: &str = "{\"schema\": \"halfpower/trial/1\"}";
+const TRIAL_LINES: &str = "0.812,208.00,read,4,1,H,1,1,67108864,1.0,,,,x\n";
+
 /// The first lines of what other tools print, and the words of the message that each has to get.
 const UNREADABLE: [(&str, &str, &[&str]); 6] = [
     (
@@ -44,8 +48,8 @@ const UNREADABLE: [(&str, &str, &[&str]); 6] = [
     ),
     ("notes.txt", "chapter one\n", &["no known form", "iostat as text and JSON"]),
     ("empty.json", "", &["empty"]),
-    ("fio.json", "{\"fio version\": \"fio-3.33\"}", &["fio", "iostat -o JSON"]),
-    ("trial.json", "{\"schema\": \"halfpower/trial/1\"}", &["no observation"]),
+    ("fio.json", FIO_RESULT, &["a result of fio", "halfpower report fio.json"]),
+    ("trial.json", DOCUMENT, &["a document of halfpower", "halfpower report trial.json"]),
 ];
 
 #[test]
@@ -65,6 +69,36 @@ fn a_file_that_is_no_recording_is_an_error_and_nothing_is_watched_in_its_place()
     };
     bytes("day.gz", &[0x1f, 0x8b, 8, 0, 0, 0], &["day.gz", "compressed", "gzip"]);
     bytes("sa12", &[0x96, 0xd5, 0x75, 0x21, 12, 6, 1, 0], &["sa12", "sadc", "sadf -j FILE -- -d"]);
+}
+
+#[test]
+fn every_command_says_what_a_file_is_and_which_command_takes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let counters = sample("iostat.json");
+    let kinds: [(&str, &str, &str, &str); 6] = [
+        ("job", "[a]\nrw=read\nsize=1m\n", "a job file of fio", "run"),
+        ("result", FIO_RESULT, "a result of fio", "report compare import"),
+        ("night", &counters, "a recording of disk counters (iostat)", "diagnose import"),
+        ("log", "fio version 3 iolog\n0 f add\n1 f read 0 4096\n", "a recording of requests", ""),
+        ("document", DOCUMENT, "a document of halfpower", "report compare"),
+        ("lines", TRIAL_LINES, "a CSV of trials", "compare"),
+    ];
+    for (name, text, what, taken_by) in kinds {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        for (verb, more) in [
+            ("run", "--no-save"),
+            ("check", "--no-save"),
+            ("diagnose", "--no-save"),
+            ("import", "--no-save"),
+            ("report", "--json"),
+            ("compare", "other"),
+        ] {
+            if !taken_by.split(' ').any(|it| it == verb) {
+                let words = format!("{verb} {name} {more}");
+                halfpower_in(folder.path(), &words).refuses(2, &[name, what, "use: halfpower "]);
+            }
+        }
+    }
 }
 
 /// The standard output of another program.

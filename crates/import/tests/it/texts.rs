@@ -321,3 +321,56 @@ fn sums_over_all_disks_of_windows_are_read_where_they_are_all_there_is() {
     let finding = found(&read, FindingCode::FiguresMixed).unwrap();
     assert!(finding.claim.contains("only _Total"), "{finding:?}");
 }
+
+/// telegraf's rows of dumps of /proc/diskstats, with a header before each dump.
+fn as_telegraf(dumps: &str, header: &str) -> String {
+    let (mut csv, mut time) = (String::new(), "");
+    for line in dumps.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words[0] == "TS" {
+            time = words[1];
+            let _ = writeln!(
+                csv,
+                "timestamp,measurement,cpu,usage_idle\n{time},cpu,cpu0,99.5\n{header}"
+            );
+            continue;
+        }
+        let of = |at: usize| words[at].parse::<u64>().unwrap();
+        let (reads, merged, read, read_ms) = (of(3), of(4), of(5) * 512, of(6));
+        let (writes, merged_writes, written, write_ms) = (of(7), of(8), of(9) * 512, of(10));
+        let (now, busy, weighted) = (of(11), of(12), of(13));
+        let _ = writeln!(
+            csv,
+            "{time},diskio,db1,{},{busy},{now},{merged},{merged_writes},{read},{read_ms},{reads},{weighted},{written},\
+             {write_ms},{writes}",
+            words[2]
+        );
+    }
+    csv
+}
+
+#[test]
+fn rows_of_telegraf_say_the_same_as_the_counters_that_it_read() {
+    let dumps = String::from_utf8(sample("diskstats-snapshots.txt")).unwrap();
+    let plain_header = "timestamp,measurement,host,name,io_time,iops_in_progress,merged_reads,merged_writes,\
+                        read_bytes,read_time,reads,weighted_io_time,write_bytes,write_time,writes";
+    let prefixed = plain_header.split(',').enumerate().map(|(at, name)| match at {
+        0 | 1 => name.to_owned(),
+        2 | 3 => format!("tag_{name}"),
+        _ => format!("field_{name}"),
+    });
+    let prefixed = prefixed.collect::<Vec<_>>().join(",");
+    let mut counted = plain("diskstats-snapshots.txt", Format::Diskstats).intervals;
+    for interval in &mut counted {
+        // telegraf keeps neither.
+        (interval.discards_per_s, interval.flushes_per_s) = (None, None);
+    }
+    for header in [plain_header, prefixed.as_str()] {
+        let csv = as_telegraf(&dumps, header);
+        let read = of(csv.as_bytes(), Format::Telegraf, &Options::default());
+        assert_eq!(read.host.as_deref(), Some("db1"));
+        assert_eq!(read.intervals, counted);
+    }
+    let without = as_telegraf(&dumps, "1,2,3");
+    assert!(detect(without.as_bytes()).is_err());
+}

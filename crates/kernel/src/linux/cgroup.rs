@@ -21,6 +21,7 @@ const V1_FILES: [(&str, LimitedIo); 4] = [
 /// theirs.
 pub(crate) const IO_CONTROLLER: &str = "blkio";
 pub(crate) const CPU_CONTROLLER: &str = "cpu";
+pub(crate) const MEMORY_CONTROLLER: &str = "memory";
 
 /// All limits on the disk that hold for this process.
 pub(crate) fn limits(roots: &Roots, disk: &DeviceFacts) -> Vec<CgroupLimit> {
@@ -145,6 +146,32 @@ pub(crate) fn group_quota(version: Version, directory: &Path) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
+/// The limit of memory of the group of a directory; `None` where it has none.
+pub(crate) fn group_memory(version: Version, directory: &Path) -> Option<u64> {
+    // Version 1 names the largest number of pages where there is no limit.
+    const NO_LIMIT: u64 = 1 << 62;
+    let file = match version {
+        Version::One => "memory.limit_in_bytes",
+        Version::Two => "memory.max",
+    };
+    let limit = text(&directory.join(file))?.trim().parse().ok()?;
+    (limit < NO_LIMIT).then_some(limit)
+}
+
+/// How often the group of a directory has reached that limit, and how many pages it has read again.
+pub(crate) fn memory_reached(version: Version, directory: &Path) -> Option<[u64; 2]> {
+    let count = |file: &str, name: &str| -> Option<u64> {
+        let counts = text(&directory.join(file))?;
+        let line = counts.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        line.trim().parse().ok()
+    };
+    let reached = match version {
+        Version::One => text(&directory.join("memory.failcnt"))?.trim().parse().ok(),
+        Version::Two => count("memory.events", "max"),
+    };
+    Some([reached?, count("memory.stat", "workingset_refault_file")?])
+}
+
 /// Which version of control groups governs our I/O, for a reader.
 pub(crate) fn io_version(roots: &Roots) -> Option<&'static str> {
     // A mixed system mounts both; I/O belongs to version 1 where its controller is mounted.
@@ -154,7 +181,7 @@ pub(crate) fn io_version(roots: &Roots) -> Option<&'static str> {
     our_groups(roots, Version::Two, IO_CONTROLLER).map(|_| "version 2")
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
     One,
     Two,

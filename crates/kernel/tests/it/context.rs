@@ -23,6 +23,11 @@ fn sums_become_shares_of_the_time_between_two_looks_and_levels_are_taken_as_they
     fake.proc("pressure/cpu", &pressure(70, 0));
     fake.proc("pressure/memory", &pressure(40, 9));
     fake.proc("stat", "cpu  100 0 50 800 40 5 5 0 0 0\ncpu0 1\n");
+    let vmstat = |again: u64, read: u64| {
+        let levels = "nr_dirty_threshold 1024\nnr_dirty_background_threshold 512\n";
+        format!("workingset_refault_file {again}\npgpgin {read}\npgpgin_more 7\n{levels}")
+    };
+    fake.proc("vmstat", &vmstat(100, 5_000));
     let mut sampler = sampler(&fake);
     // Longer than tasks stall in it.
     std::thread::sleep(Duration::from_millis(20));
@@ -31,7 +36,13 @@ fn sums_become_shares_of_the_time_between_two_looks_and_levels_are_taken_as_they
     fake.proc("pressure/memory", &pressure(8_040, 90));
     fake.proc("stat", "cpu  110 0 60 850 50 5 5 20 0 0\ncpu0 1\n");
     fake.proc("meminfo", "MemAvailable: 8 kB\nCached: 4 kB\nDirty: 2 kB\nWriteback: 1 kB\n");
+    fake.proc("vmstat", &vmstat(160, 5_400));
     let seen = sampler.context();
+    let page = rustix::param::page_size() as u64;
+    let bytes = |rate: Option<f64>| (rate.unwrap() * seen.duration_ns as f64 / 1e9).round() as u64;
+    assert_eq!(bytes(seen.refaulted_bytes_per_s), 60 * page);
+    assert_eq!(bytes(seen.read_bytes_per_s), 400 * 1024);
+    assert_eq!(seen.dirty_limit_bytes, Some(768 * page));
     let stalled_us =
         |share: Option<f64>| (share.unwrap() * seen.duration_ns as f64 / 1e3).round() as u64;
     assert_eq!(stalled_us(seen.io_some_share), 12_500);

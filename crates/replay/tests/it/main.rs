@@ -4,7 +4,7 @@
 mod twins;
 
 use record::{Nanos, OpKind, RecordedRequest, Replay};
-use replay::{read, write_iolog};
+use replay::{read, time_unit, times_taken, write_iolog};
 
 /// Time in µs, read or write, offset, bytes, device.
 type Short = (u64, char, u64, u32, u16);
@@ -19,7 +19,7 @@ fn short(replay: &Replay) -> Vec<Short> {
 
 #[track_caller]
 fn wrong(text: &str, words: &str) {
-    let error = read(text).unwrap_err().to_string();
+    let error = read(text, None).unwrap_err().to_string();
     assert!(error.contains(words), "{error}");
 }
 
@@ -28,7 +28,7 @@ fn a_log_of_fio_has_its_requests_at_their_times_from_the_first_on() {
     let text = "fio version 3 iolog\n36 /d/x add\n181 /d/x open\n186 /d/x read 249856 4096\n\
                 464 /d/x write 3104768 8192\n470 /d/x sync 0 0\n500 /d/x trim 0 4096\n\
                 10168 /d/x read 3534848 4096\n160565 /d/x close\n";
-    let replay = read(text).unwrap();
+    let replay = read(text, None).unwrap();
     let expected = [
         (0, 'r', 249_856, 4_096, 0),
         (278, 'w', 3_104_768, 8_192, 0),
@@ -48,7 +48,7 @@ fn a_log_of_fio_has_its_requests_at_their_times_from_the_first_on() {
 fn a_log_without_times_has_its_waits_and_two_files_are_two_devices() {
     let text = "fio version 2 iolog\n/a add\n/b add\n/c add\n/a open\n/b open\n/b read 0 512\n\
                 /a wait 1500\n/a write 512 1024\n/a wait 500\n/b read 512 512\n";
-    let replay = read(text).unwrap();
+    let replay = read(text, None).unwrap();
     let expected = [(0, 'r', 0, 512, 1), (1_500, 'w', 512, 1_024, 0), (2_000, 'r', 512, 512, 1)];
     assert_eq!(short(&replay), expected);
     // The third was never used.
@@ -70,7 +70,7 @@ fn of_what_blkparse_prints_the_queue_events_are_the_requests() {
 CPU3 (sda):
  Reads Queued:           1,        4KiB  Writes Queued:           2,       12KiB
 ";
-    let replay = read(text).unwrap();
+    let replay = read(text, None).unwrap();
     let expected = [
         (0, 'r', 1 << 20, 4_096, 0),
         (1_000, 'w', 1 << 21, 8_192, 0),
@@ -86,7 +86,7 @@ CPU3 (sda):
         .lines()
         .filter(|line| !line.contains(" Q "))
         .fold(String::new(), |text, line| text + line + "\n");
-    assert_eq!(short(&read(&issued).unwrap()), [(0, 'r', 1 << 20, 4_096, 0)]);
+    assert_eq!(short(&read(&issued, None).unwrap()), [(0, 'r', 1 << 20, 4_096, 0)]);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_trace_of_disksim_is_in_milliseconds_and_blocks_and_sorted() {
     let text = "0.5 0 100 8 1\n2.25 1 16 16 0\n1.75 0 108 8 0x1\n";
     let expected =
         [(0, 'r', 51_200, 4_096, 0), (1_250, 'r', 55_296, 4_096, 0), (1_750, 'w', 8_192, 8_192, 1)];
-    assert_eq!(short(&read(text).unwrap()), expected);
+    assert_eq!(short(&read(text, None).unwrap()), expected);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_discard_of_any_length_comes_in_pieces_that_are_requests() {
     let long = 3_u64 << 30;
     let head = "fio version 3 iolog\n0 /x add\n0 /x open\n";
     let text = format!("{head}500 /x trim 4096 {long}\n900 /x read 0 4096\n");
-    let replay = read(&text).unwrap();
+    let replay = read(&text, None).unwrap();
     let pieces: Vec<(u64, u32)> =
         replay.discards.0.iter().map(|it| (it.offset, it.bytes)).collect();
     let piece = 1_u64 << 30;
@@ -123,7 +123,7 @@ fn what_is_written_is_read_again_and_has_the_same_digest() {
     let discard = request(4_000, 4_096, OpKind::Write);
     let whole = Replay::of(all.clone()).with(vec![flush], vec![discard], (0, 0));
     let text = write_iolog(&whole, &["/dev/sdb".to_owned()]);
-    let again = read(&text).unwrap();
+    let again = read(&text, None).unwrap();
     assert_eq!(*again.recorded.0, all);
     assert_eq!((&*again.flushes.0, &*again.discards.0), (&vec![flush], &vec![discard]));
     assert_eq!(again.digest, Replay::of(all.clone()).digest);
@@ -157,4 +157,47 @@ fn what_cannot_be_read_is_named_with_its_line_and_column() {
     wrong("8,0 3 1 0.0 697 I R 2048 + 8 [fio]\n", "no read and no write in it (events Q, D or C)");
     wrong("0.5 0 100 8 1\n0.7 0 100 8\n", "line 2, column 12: the field of flags is missing");
     wrong("0.5 0 100 0 1\n", "line 1, column 11: the number of blocks");
+}
+
+/// A trace in DiskSim's columns with equal gaps.
+fn spaced(gap: u64) -> String {
+    (0..50).map(|at| format!("{} 0 8 8 1\n", 1_000 + at * gap)).collect()
+}
+
+#[test]
+fn the_unit_of_whole_numbers_follows_from_their_gaps_and_can_be_named() {
+    let span = |text: &str, unit| read(text, unit).unwrap().span_ns.0;
+    // 7,000 requests per second, where milliseconds would make it one in two minutes.
+    assert_eq!(span(&spaced(140_000), None), 49 * 140_000);
+    assert_eq!(span(&spaced(1_500), None), 49 * 1_500_000);
+    assert_eq!(span(&spaced(100), None), 49 * 100_000_000);
+    // DiskSim itself writes milliseconds with a fraction.
+    assert_eq!(span("0.5 0 8 8 1\n900000.5 0 8 8 1\n", None), 900_000_000_000);
+    assert_eq!(time_unit("us"), Some(1_000));
+    assert_eq!(span(&spaced(140_000), time_unit("us")), 49 * 140_000_000);
+    let said = |text: &str, unit| times_taken(text, unit).unwrap().unwrap_or_default();
+    assert!(said(&spaced(140_000), None).starts_with("times are in ns, in DiskSim's columns"));
+    assert!(said(&spaced(140_000), time_unit("s")).starts_with("times are in s, as named"));
+    assert_eq!(said("fio version 3 iolog\n", None), "");
+}
+
+#[test]
+fn published_block_traces_are_read_with_their_own_units() {
+    let of = |text: &str| short(&read(text, None).unwrap());
+    let msr = "128166372003061629,hm,0,Read,383496192,32768,413\n\
+               128166372003071629,hm,1,Write,4096,512,1265\n";
+    assert_eq!(of(msr), [(0, 'r', 383_496_192, 32_768, 0), (1_000, 'w', 4_096, 512, 1)]);
+    let systor = "Timestamp,Response,IOType,LUN,Offset,Size\n\
+                  1456214400.000100,0.0005,R,1,8192,4096\n1456214400.250100,0.0007,W,1,0,512\n";
+    assert_eq!(of(systor), [(0, 'r', 8_192, 4_096, 0), (250_000, 'w', 0, 512, 0)]);
+    let spc = "0,20941264,8192,W,0.551706\n0,20939840,8192,r,0.554041\n";
+    assert_eq!(
+        of(spc),
+        [(0, 'w', 10_721_927_168, 8_192, 0), (2_335, 'r', 10_721_198_080, 8_192, 0)]
+    );
+    let alibaba = "419,W,8792731648,16384,1577808144360767\n725,R,0,4096,1577808144360867\n";
+    assert_eq!(of(alibaba), [(0, 'w', 8_792_731_648, 16_384, 0), (100, 'r', 0, 4_096, 1)]);
+    wrong(&format!("{msr}128166372003081629,hm,1,Zero,4096,512,1\n"), "line 3, column 25");
+    wrong(&format!("{msr}128166372003081629,hm,1,Read,4096,0,1\n"), "line 3, column 35");
+    wrong("a,b,c,d,e\n1,2,3,4,5\n", "begins no recording that is known");
 }

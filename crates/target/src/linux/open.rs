@@ -121,7 +121,7 @@ impl Opening<'_> {
             return Err(used(found));
         }
         let copy = duplicate(&file).map_err(TargetError::failing("examine", path))?;
-        self.refuse_database(copy)?;
+        self.refuse_own_files(copy)?;
         // The danger before the flag: who types the flag would only be refused again.
         self.check_overwrite()?;
         let link = format!("/proc/self/fd/{}", file.as_raw_fd());

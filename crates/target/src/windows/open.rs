@@ -66,7 +66,7 @@ impl Opening<'_> {
             refuse_kept(identity, path, keep)?;
             let read = create_file(path, GENERIC_READ, OPEN_EXISTING, 0)
                 .map_err(TargetError::failing("open", path))?;
-            self.refuse_database(read.into())?;
+            self.refuse_own_files(read.into())?;
         }
         self.check_overwrite()?;
         let access = if writable { GENERIC_READ | GENERIC_WRITE } else { GENERIC_READ };

@@ -88,6 +88,25 @@ fn what_begins_at_the_start_of_the_area_goes_up_from_there_whatever_the_seed() {
 }
 
 #[test]
+fn a_sequence_of_several_sizes_goes_on_to_the_end_of_the_area_with_those_that_fit() {
+    let mixed = workload(|spec| {
+        (spec.asked.pattern, spec.asked.from_start) = (Pattern::Sequential, true);
+        sizes(spec, &[(4_096, 50), (256 << 10, 50)]);
+    });
+    let (mut end, mut passes) = (0, 0);
+    for request in requests(&mixed, 5, 0, 4_000) {
+        if request.offset == 0 && end > 0 {
+            assert_eq!(end, 1 << 20, "a pass leaves nothing out");
+            passes += 1;
+        } else {
+            assert_eq!(request.offset, end);
+        }
+        end = request.offset + u64::from(request.bytes);
+    }
+    assert!(passes > 10, "{passes} passes");
+}
+
+#[test]
 fn strided_requests_from_the_start_go_up_or_down_and_come_back_to_the_same_places() {
     let strided = |backwards| {
         let built = workload(|spec| {

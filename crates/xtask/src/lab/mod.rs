@@ -114,6 +114,8 @@ pub(crate) fn tally(
                 right: false,
                 named: false,
                 advised: (!expect.advice.is_empty()).then_some(false),
+                gave_up: true,
+                alarm: None,
             });
             println!("{}", answer.line(case.name, name));
             lab.tally.add(&answer);

@@ -94,6 +94,29 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     found.push(Explanation::beside(Verdict::Capped, doubt, not_slow, because, DECIDED_BY));
 }
 
+/// Without a profile: requests that come in groups, at a rate that the device keeps and after which it rests.
+pub(super) fn of_a_device_that_rests(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let own = segment.best_look().is_some_and(|(look, _)| look.own.is_some());
+    let busy = segment.busy().filter(|_| own && !segment.never_empties());
+    let (Some(pin), Some(busy)) = (pin(facts).filter(|pin| !pin.bytes), busy) else { return };
+    if segment.waiter_above() == Waiter::Seen {
+        return;
+    }
+    let claim = format!(
+        "{}, and the device rests {} of the time: the program paces itself, and gets what it asks for. Its requests \
+         come in groups.",
+        same(&pin),
+        percent(1.0 - busy)
+    );
+    let rival = (
+        "The program may be held up by the queue all the same.",
+        "Latencies of the program, or its rate without pacing.",
+    );
+    let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
+    found.push(Explanation::instead(fine, Doubt::OwnBursts, over, claim, rival));
+}
+
 /// Without a profile: a device that many wait for, at the same rate all the time.
 pub(super) fn behind_a_queue(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;

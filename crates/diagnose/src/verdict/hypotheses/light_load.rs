@@ -12,6 +12,8 @@ use record::{Doubt, format_nanos};
 /// machine: 80 µs at 2,800 and 150 µs at 300 requests per second, one at a time.) A profile with lone reads
 /// expects it, and leaves as much again to chance.
 const REST_NS: f64 = 120e3;
+/// The same where other programs have the processors meanwhile: the time that a scheduler lets one of them run.
+const SLICE_NS: f64 = 3e6;
 /// Rests are shorter than this where the device has a request this share of the time.
 const RESTS_BELOW: f64 = 0.8;
 /// How much more often a light load is late by its rests than slow by the device, before the excess is looked at.
@@ -32,11 +34,17 @@ pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
         return;
     }
     let excess_ns = (latency - look.expected_ns(segment.by_rate()) - segment.waking_ns).max(0.0);
-    let odds = MORE_OFTEN * libm::exp(-excess_ns / look.rest_ns.unwrap_or(REST_NS).max(1.0));
+    let full = segment.around.processors_full();
+    let rest_ns = if full { SLICE_NS } else { look.rest_ns.unwrap_or(REST_NS).max(1.0) };
+    let odds = MORE_OFTEN * libm::exp(-excess_ns / rest_ns);
     let fine = facts.states.name_of_fine();
+    let why = match full {
+        true => "the processors, which have no time left, attend to others first",
+        false => "waking up takes longer",
+    };
     let claim = format!(
-        "Requests take {}, {} the {} of requests one behind the other: they come after a rest, and waking \
-         up takes longer. The device is busy {} of the time, and no program was seen to wait for more.",
+        "Requests take {}, {} the {} of requests one behind the other: they come after a rest, and {why}. The \
+         device is busy {} of the time, and no program was seen to wait for more.",
         format_nanos(latency),
         times(measure.asleep),
         format_nanos(look.expected_ns(segment.by_rate())),

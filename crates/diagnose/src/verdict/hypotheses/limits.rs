@@ -13,6 +13,8 @@ use record::{CgroupLimit, Doubt, IoGroup, LimitedIo, OpKind, Verdict};
 const LIMIT: f64 = 1e3 * PROOF;
 /// A rate within these shares of a limit has reached it.
 const AT_LIMIT: (f64, f64) = (0.93, 1.05);
+/// Share of the reads that a thread of the kernel starts from which on a throttle was at work.
+const LET_GO_LATER: f64 = 0.005;
 /// Share of the time over a provider's limit from which on that is what holds requests, and from which
 /// on nothing else matters.
 const OVER_MOST: f64 = 0.2;
@@ -31,19 +33,24 @@ fn off(share: f64) -> f64 {
 /// A control group's limit that is reached, by somebody who waits for more.
 pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
-    let Some((limit, share)) = limit_reached(segment) else { return };
+    let Some((limit, share)) = limit_reached(segment) else {
+        return now_and_then(facts, found);
+    };
     let Some(total) = rate(&segment.tally, limit.limited).map(|rate| of_limit(limit, rate)) else {
         return;
     };
     let (beyond, beside) = (segment.pressure_beyond(), total > AT_LIMIT.1);
+    let held = was_held(segment, limit.limited.op());
     if beyond.is_some_and(|beyond| beyond <= PRESSURE_BEYOND)
         && segment.constant.is_none()
-        && !beside
+        && !(beside || held == Some(true))
     {
         // Nobody waits longer than the device works: the load happens to be that large.
         return;
     }
-    let waited = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) || segment.waits_before();
+    let waited = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND)
+        || segment.waits_before()
+        || held == Some(true);
     let done = if beside && group_at(segment, limit).is_some() {
         ", and that is what one of the programs does"
     } else if beside {
@@ -51,6 +58,17 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     } else {
         ", and that is what is done"
     };
+    let fine = facts.states.name_of_fine();
+    if held == Some(false) && !waited && !beside {
+        let because = format!(
+            "The rate is what the control group {:?} may do, and no request was held for that.",
+            limit.group
+        );
+        let decided_by = "Whether it rises with the limit (io.max).";
+        let (doubt, all) = (Doubt::NoMoreAsked, facts.states.all());
+        found.push(Explanation::beside(Verdict::Capped, doubt, all, because, decided_by));
+        return;
+    }
     let (per_s, bytes) = (limit.limit_per_s as f64, limit.limited.is_bytes());
     let allowed = ConstantRate { per_s, bytes }.text();
     let (group, key) = (&limit.group, limit.limited.key());
@@ -67,7 +85,6 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     );
     let users = segment.around.users.as_ref();
     let told = users.is_some_and(|users| users.within(&limit.group, |_| 0.0).is_some());
-    let fine = facts.states.name_of_fine();
     if beside && !told {
         let because =
             "Others do requests beside the group; how much of the rate is the group's is not told.";
@@ -81,12 +98,58 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     }
 }
 
-/// The limit on this device that is reached, by all of its requests or by one group's, with what is done of it.
-fn limit_reached<'a>(segment: &'a Segment<'_>) -> Option<(&'a CgroupLimit, f64)> {
+/// A limit that held reads, though more are done than it allows: it holds for a part of the time.
+fn now_and_then(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let mut limits =
+        limits_here(segment).filter(|limit| was_held(segment, limit.limited.op()) == Some(true));
+    let Some(limit) = limits.find(|limit| {
+        rate(&segment.tally, limit.limited).is_some_and(|rate| of_limit(limit, rate) > AT_LIMIT.1)
+    }) else {
+        return;
+    };
+    let (key, group) = (limit.limited.key(), &limit.group);
+    let claim = format!(
+        "Reads were held for the limit {key}={} of the control group {group:?} and let go later, and more are done \
+         than it allows: it holds now and then.",
+        limit.limit_per_s
+    );
+    let rival = (
+        "Others do requests beside the group, and it may ask for no more by itself.",
+        "Who sets the limit, and when (io.max).",
+    );
+    let fine = facts.states.fine();
+    found.push(
+        Explanation::instead(Verdict::Capped, Doubt::LimitPartOfTime, fine, claim, rival)
+            .resting_on(RestsOn::Limit(limit.clone())),
+    );
+}
+
+/// Limits on this device.
+fn limits_here<'a>(segment: &'a Segment<'_>) -> impl Iterator<Item = &'a CgroupLimit> {
     let ours = |limit: &&CgroupLimit| {
         segment.facts.is_none_or(|facts| facts.major_minor == limit.major_minor)
     };
-    let limits = || segment.around.limits.iter().filter(ours);
+    segment.around.limits.iter().filter(ours)
+}
+
+/// Reads per second that threads of the kernel start, which is how a throttle lets those go that it held; `None` of
+/// writes, which they start for others anyway, and where nobody was counted.
+fn let_go_later(segment: &Segment<'_>, op: OpKind) -> Option<f64> {
+    let users = segment.around.users.as_ref().filter(|_| op == OpKind::Read)?;
+    let threads = users.groups.iter().filter(|group| group.kernel_thread);
+    Some(threads.map(|group| group.reads_per_s).sum())
+}
+
+/// Whether a throttle held requests, where the one who starts them tells.
+fn was_held(segment: &Segment<'_>, op: OpKind) -> Option<bool> {
+    let reads = segment.tally.read.count() / segment.tally.seconds.max(1e-9);
+    Some(let_go_later(segment, op)? >= LET_GO_LATER * reads)
+}
+
+/// The limit on this device that is reached, by all of its requests or by one group's, with what is done of it.
+fn limit_reached<'a>(segment: &'a Segment<'_>) -> Option<(&'a CgroupLimit, f64)> {
+    let limits = || limits_here(segment);
     let nearest =
         |found: Vec<(_, f64)>| found.into_iter().min_by(|a, b| off(a.1).total_cmp(&off(b.1)));
     let by_all = limits().filter_map(|limit| Some((limit, all_at(segment, limit)?)));
@@ -101,7 +164,9 @@ fn limit_reached<'a>(segment: &'a Segment<'_>) -> Option<(&'a CgroupLimit, f64)>
 fn all_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     let beyond = segment.pressure_beyond();
     let share = of_limit(limit, rate(&segment.tally, limit.limited)?);
-    if share < AT_LIMIT.0 && beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND) {
+    let waited = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND)
+        || was_held(segment, limit.limited.op()) == Some(true);
+    if share < AT_LIMIT.0 && waited {
         // A machine that stalls now and then is at its limit between: half of the time counts.
         let each = segment.series.iter().map(|one| rate(one, limit.limited));
         let mut rates = each.collect::<Option<Vec<f64>>>()?;
@@ -128,6 +193,9 @@ fn group_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     // What the kernel writes for a group later counts for the group's limit, and not as its.
     let all_seen = op == OpKind::Read || !users.written_for_others();
     let own = users.within(&limit.group, per_s).filter(|_| all_seen);
+    // Those that the limit held are the group's, too.
+    let later = if limit.limited.is_bytes() { None } else { let_go_later(segment, op) };
+    let own = own.map(|own| own + later.unwrap_or(0.0));
     if let Some(own) = own.map(|own| of_limit(limit, own)) {
         return Some(own).filter(reached);
     }

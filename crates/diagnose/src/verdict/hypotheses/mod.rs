@@ -1,5 +1,6 @@
 //! The table of hypotheses. Each file holds one, or a close family; a row that is left out changes no other.
 
+mod behind_writes;
 mod changes;
 mod constant_rate;
 mod counters;
@@ -9,11 +10,14 @@ mod groups;
 mod hidden;
 mod light_load;
 mod limits;
+mod memory;
 mod other_times;
 mod processors;
 mod profiled_cap;
+mod read_ahead;
 mod scheduler;
 mod siblings;
+mod stops;
 mod tags;
 mod tail;
 mod too_little;
@@ -23,6 +27,8 @@ mod write_back;
 
 pub(super) use device::too_quick_for;
 pub(super) use groups::shares_text;
+pub(super) use memory::sentence as read_again_text;
+pub(super) use read_ahead::sentence as read_ahead_text;
 pub(super) use unlisted::unlisted;
 
 use super::engine::{Explanation, Facts, Hypothesis};
@@ -37,7 +43,7 @@ const fn row(
 }
 
 /// All of them. Of two that weigh the same the first wins.
-pub(super) static ROWS: [Hypothesis; 38] = [
+pub(super) static ROWS: [Hypothesis; 46] = [
     row("a control group's limit is reached", Program, limits::control_group),
     row("a provider's limit is reached, by the volume's own log", Below, limits::provider),
     row("a cap that the profile met is reached", Below, profiled_cap::reached),
@@ -55,8 +61,10 @@ pub(super) static ROWS: [Hypothesis; 38] = [
     row("all tags are in use", Queue, tags::all_in_use),
     row("something holds requests while the device idles", Queue, waits_above::while_idle),
     row("tasks wait for what the device does not do", Queue, waits_above::pressure),
+    row("something stops the programs for moments", Queue, stops::above_the_device),
     row("a slow device is capped", Below, constant_rate::of_a_slow_device),
     row("the rate is held above the device", Queue, constant_rate::of_a_fine_device),
+    row("a program paces groups of requests", Program, constant_rate::of_a_device_that_rests),
     row("a queued device is capped", Below, constant_rate::behind_a_queue),
     row("one operation is capped or slow", Below, constant_rate::of_one_operation),
     row("control groups share the device", Program, groups::shares),
@@ -64,11 +72,17 @@ pub(super) static ROWS: [Hypothesis; 38] = [
     row("times hold those of discards", Device, counters::discards),
     row("the host took processor time", Below, processors::steal),
     row("the processors are full", Program, processors::full),
+    row("programs take their answers late", Program, processors::answers_late),
     row("programs ask late and for much at once", Program, processors::late),
     row("a few requests stand still", Device, tail::long),
     row("a few requests may stand still", Device, tail::unseen),
     row("the page cache writes back", PageCache, write_back::for_nobody),
+    row("the page cache may write back", PageCache, write_back::perhaps_for_nobody),
+    row("too little memory may wait to be written", PageCache, write_back::limit),
+    row("the page cache is too small", PageCache, memory::read_again),
+    row("nothing is read ahead", PageCache, read_ahead::off),
     row("a neighbour uses the device", Program, flushes::neighbour),
+    row("reads wait behind writes", Device, behind_writes::wait),
     row("programs wait for flushes", PageCache, flushes::many),
     row("files are compressed", File, flushes::compressed),
     row("the profile is of other settings", Device, changes::settings),

@@ -2,7 +2,7 @@
 
 use crate::verdict::causes::BURST_BUSY;
 use crate::verdict::engine::{Explanation, Facts};
-use crate::verdict::facts::{MUCH_TO_SPARE, STEAL_MATTERS};
+use crate::verdict::facts::{LONGER, MUCH_TO_SPARE, NEVER_IDLE, STEAL_MATTERS};
 use crate::words::percent;
 use record::{Doubt, Verdict, format_nanos};
 
@@ -27,6 +27,21 @@ pub(super) fn full(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, slow, because, decided_by));
 }
 
+/// Programs that wait longer than the device takes, because they get no processor to take their answers.
+pub(super) fn answers_late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let waited = facts.segment.waited_beyond().filter(|waited| waited.times >= LONGER);
+    let Some(waited) = waited.filter(|_| facts.segment.around.processors_full()) else { return };
+    let because = format!(
+        "Programs wait {} for a request that the device does in {}: the processors have no time left, and they \
+         take their answers late.",
+        format_nanos(waited.program_ns),
+        format_nanos(waited.device_ns)
+    );
+    let decided_by = "The same while the processors have time left.";
+    let (doubt, fine) = (Doubt::ProcessorsFull, facts.states.fine());
+    found.push(Explanation::beside(Verdict::NotTheDisk, doubt, fine, because, decided_by));
+}
+
 /// Bursts of programs that wait for a processor and then ask for all that they are late with.
 pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
@@ -35,15 +50,22 @@ pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     };
     let saturation = segment.tally.iops() / look.max_iops;
-    let in_bursts = segment.busy().is_some_and(|busy| busy < BURST_BUSY);
-    if saturation >= MUCH_TO_SPARE || !in_bursts {
-        return;
-    }
+    // Without a profile the largest rate is not known; whether the device rests is. A queue that a program keeps up
+    // is no burst.
+    let kept = segment.deep.is_some_and(|deep| deep.is_kept());
+    let (spare, most) = match look.own {
+        Some(_) => (!kept, NEVER_IDLE),
+        None => (saturation < MUCH_TO_SPARE, if kept { BURST_BUSY } else { NEVER_IDLE }),
+    };
+    let Some(busy) = segment.busy().filter(|busy| spare && *busy < most) else { return };
+    let much = match look.own {
+        Some(_) => format!("the device is busy only {} of the time", percent(busy)),
+        None => format!("the rate is only {} of the largest", percent(saturation)),
+    };
     let claim = format!(
         "The processors have no time left, so that programs ask late and for much at once: requests wait for \
-         each other ({}), as expected, and the rate is only {} of the largest.",
-        format_nanos(latency),
-        percent(saturation)
+         each other ({}), as expected, and {much}.",
+        format_nanos(latency)
     );
     let rival = (
         "The programs may ask in bursts by themselves.",

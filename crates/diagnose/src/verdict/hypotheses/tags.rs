@@ -4,36 +4,43 @@
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::NEVER_IDLE;
 use crate::verdict::judgement::RestsOn;
+use crate::verdict::outstanding::WAITING_MIN;
 use record::{Doubt, Verdict, format_count, format_nanos};
 
 /// A device that is given so many tags at least is not held by their number.
 const PLENTY: u64 = 32;
-/// The waiting requests are worth a word from this many times those at the device on.
-const WAITING_TIMES: f64 = 1.0;
 /// More tags pay where the rate with them is this many times that of now, by the profile.
 const PAYS: f64 = 1.2;
 
 pub(super) fn all_in_use(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some(tags) = segment.facts.and_then(|facts| facts.nr_requests) else { return };
-    let Some(present) = segment.full_tags().filter(|_| segment.never_empties()) else { return };
+    let Some(present) = segment.full_tags() else { return };
     let at_device = segment.tally.concurrency().unwrap_or(0.0);
     let by_program = segment.waiting_above();
     let pays = facts.states.measure.as_ref().is_none_or(|measure| measure.saturation * PAYS < 1.0);
-    let Some(waiting) = by_program.filter(|waiting| *waiting >= WAITING_TIMES * at_device) else {
-        return;
-    };
+    // A program that hands over one after the other is stopped at the first.
+    let least = WAITING_MIN * segment.busy().unwrap_or(1.0);
+    let Some(waiting) = by_program.filter(|waiting| *waiting >= least) else { return };
     if tags > PLENTY || !pays {
         return;
     }
-    let program_ns = segment.tally.iops().max(1e-9).recip() * (waiting + at_device) * 1e9;
-    let claim = format!(
-        "All {tags} tags of the device are in use (nr_requests), and {} more requests wait above it: a program \
-         waits {} for a request that the device does in {}.",
-        format_count(waiting),
-        format_nanos(program_ns),
-        format_nanos(segment.tally.latency_ns().unwrap_or(0.0))
-    );
+    let claim = if waiting >= at_device {
+        let program_ns = segment.tally.iops().max(1e-9).recip() * (waiting + at_device) * 1e9;
+        format!(
+            "All {tags} tags of the device are in use (nr_requests), and {} more requests wait above it: a \
+             program waits {} for a request that the device does in {}.",
+            format_count(waiting),
+            format_nanos(program_ns),
+            format_nanos(segment.tally.latency_ns().unwrap_or(0.0))
+        )
+    } else {
+        format!(
+            "All {tags} tags of the device are in use while it works (nr_requests), and a program that hands \
+             over more is stopped until one is free: {} requests wait for a tag at any time.",
+            format_count(waiting)
+        )
+    };
     let rival = (
         "The device may do no more with more at once.",
         "The rate with a larger nr_requests (echo 256 > /sys/block/.../queue/nr_requests).",

@@ -2,7 +2,13 @@
 
 use crate::verdict::engine::{Explanation, Facts, PROOF};
 use crate::verdict::facts::{REQUESTS_MIN, STEP_MAX_REL};
+use crate::words::percent;
 use record::{Doubt, Verdict};
+
+/// Nobody waits long for a device that has a request for less of the time than this, whatever one takes.
+const HARDLY_USED: f64 = 0.02;
+/// How much more often that is the answer than none.
+const ANSWERS: f64 = 6.0;
 
 pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let tally = &facts.segment.tally;
@@ -18,6 +24,17 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     } else {
         return;
     };
+    let waits = tally.concurrency().filter(|waits| *waits <= HARDLY_USED && step > STEP_MAX_REL);
+    if let Some(waits) = waits.filter(|_| count >= REQUESTS_MIN) {
+        let claim = format!(
+            "The source tells latencies too coarsely for this device, and it matters little: a request is under way \
+             {} of the time.",
+            percent(waits)
+        );
+        let (doubt, weight) = (Doubt::TooLittle, ANSWERS * PROOF);
+        let decided_by = "A source with finer figures.";
+        found.push(Explanation::weighed(Verdict::NotTheDisk, doubt, weight, claim, decided_by));
+    }
     let decided_by = "A longer observation, or a source with finer figures.";
     let doubt = Doubt::TooLittle;
     let found_by = [("requests", count, ""), ("step of the latency", step, "share")];

@@ -19,7 +19,9 @@ pub(in crate::verdict) fn unlisted(
 ) -> Option<Explanation> {
     let all: f64 = found.iter().map(|one| one.weight).sum();
     let proven = found.iter().any(|one| one.weight >= PROOF);
-    let waited = facts.segment.waited_beyond().filter(|waited| waited.times >= LONGER);
+    // A program that gets no processor takes its answers late: that row explains the wait.
+    let late = facts.segment.around.processors_full();
+    let waited = facts.segment.waited_beyond().filter(|waited| waited.times >= LONGER && !late);
     let explained: f64 =
         found.iter().filter(|one| EXPLAINS.contains(&one.verdict)).map(|one| one.weight).sum();
     // An overloaded device explains waits in the program's own queue as well as those in its own.

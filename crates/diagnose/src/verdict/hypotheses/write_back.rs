@@ -1,12 +1,24 @@
-//! Writes of the page cache wait for each other, and nobody for them.
+//! Writes of the page cache: they wait for each other and nobody for them, until so many wait that the kernel stops
+//! the programs that write.
 
 use crate::verdict::engine::{Explanation, Facts};
+use crate::verdict::facts::{NEVER_IDLE, Segment};
+use crate::verdict::judgement::RestsOn;
 use crate::verdict::notes;
-use record::{Doubt, format_nanos};
+use record::{Doubt, format_bytes, format_nanos};
+
+/// Programs are stopped where on average this share of what stops them waits to be written: what was just
+/// written out leaves room for a moment.
+const AT_LIMIT: f64 = 0.7;
+/// A queue of writes alone is more often the page cache's than that of a program that waits for them.
+const MORE_OFTEN: f64 = 1.2;
+const HARDLY_READ: f64 = 0.05;
+/// Writes among the requests, at least.
+const WRITES_SHARE: f64 = 0.5;
 
 pub(super) fn for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
-    if !notes::is_write_back(segment) {
+    if !notes::is_write_back(segment) || at_limit(segment).is_some() {
         return;
     }
     let claim = format!(
@@ -19,4 +31,50 @@ pub(super) fn for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
     let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
     found.push(Explanation::instead(fine, Doubt::WriteBack, over, claim, rival));
+}
+
+/// Without a profile: a queue of writes alone, of which the source does not tell whether the page cache makes it.
+pub(super) fn perhaps_for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let writes = segment.tally.read_share().is_some_and(|reads| reads <= HARDLY_READ);
+    if !writes || !segment.is_unprofiled() || segment.around.writeback_bytes.is_some() {
+        return;
+    }
+    let claim = "Only writes are under way, as where the page cache writes back: they wait for each other, and no \
+                 program waits for them. This source does not tell whether it does.";
+    let decided_by =
+        "Pages under write-back (Writeback in /proc/meminfo), or the latency of the program.";
+    let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
+    found.push(Explanation::weighed(fine, Doubt::WriteBack, MORE_OFTEN * over, claim, decided_by));
+}
+
+/// Programs are stopped while the device has time left: the limit is too low for it.
+pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some((waits, limit)) = at_limit(segment) else { return };
+    if segment.busy().is_none_or(|busy| busy >= NEVER_IDLE) {
+        return;
+    }
+    let claim = format!(
+        "The kernel stops programs that write: {} wait to be written, and from {} on it lets none go on \
+         (vm.dirty_bytes, vm.dirty_ratio). The device has time left.",
+        format_bytes(waits as u64),
+        format_bytes(limit as u64)
+    );
+    let rival = (
+        "The programs may write no more than that by themselves.",
+        "Whether they write more with a higher limit (sysctl vm.dirty_bytes).",
+    );
+    let all = facts.states.all();
+    found.push(
+        Explanation::instead(record::Verdict::Capped, Doubt::WriteBackLimit, all, claim, rival)
+            .resting_on(RestsOn::WriteBack(limit as u64))
+            .with(&[("bytes that wait to be written", waits, "B"), ("limit", limit, "B")]),
+    );
+}
+
+/// What waits to be written and what stops programs, where the one reaches the other.
+fn at_limit(segment: &Segment<'_>) -> Option<(f64, f64)> {
+    let writes = segment.tally.read_share().is_some_and(|reads| 1.0 - reads >= WRITES_SHARE);
+    segment.around.unwritten.filter(|(waits, limit)| writes && *waits >= AT_LIMIT * limit)
 }

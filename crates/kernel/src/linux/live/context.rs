@@ -5,7 +5,8 @@
 //! the host does not run sees slow disks that are not. Sums are subtracted between two looks,
 //! levels are taken at the second; what a kernel does not tell is `None`. Rejected: the averages
 //! that the kernel keeps of the pressure, which fit no interval of ours.
-//! Sources: Documentation/accounting/psi.rst, filesystems/proc.rst (meminfo, stat) of the kernel.
+//! Sources: Documentation/accounting/psi.rst, filesystems/proc.rst (meminfo, stat), `balance_dirty_pages` of
+//! mm/page-writeback.c, mm/workingset.c of the kernel.
 
 use super::groups::Groups;
 use super::step::Span;
@@ -17,6 +18,8 @@ struct Sums {
     /// `some` and `full` of I/O, `some` of the processors and of memory, microseconds.
     stalled_us: [Option<u64>; 4],
     ticks: Option<[u64; 8]>,
+    /// Bytes that came back into the page cache, and bytes read from all devices.
+    read: [Option<u64>; 2],
 }
 
 #[derive(Debug, Default)]
@@ -37,7 +40,12 @@ impl ContextReader {
         let stalled_us =
             [("io", "some"), ("io", "full"), ("cpu", "some"), ("memory", "some")].map(total);
         let ticks = cpu_ticks(roots);
-        let now = Sums { stalled_us, ticks };
+        let vmstat = text(&roots.proc.join("vmstat")).unwrap_or_default();
+        let page_bytes = rustix::param::page_size() as u64;
+        // The second is told in KiB.
+        let read = [("workingset_refault_file", page_bytes), ("pgpgin", 1024)]
+            .map(|(name, unit)| count(&vmstat, name)?.checked_mul(unit));
+        let now = Sums { stalled_us, ticks, read };
         let before = std::mem::replace(&mut self.last, now);
         let stalled = |which: usize| {
             let us = now.stalled_us[which]?.checked_sub(before.stalled_us[which]?)?;
@@ -47,6 +55,14 @@ impl ContextReader {
         let ticks = before.ticks.zip(now.ticks).map(|(before, now)| {
             std::array::from_fn(|column| now[column].saturating_sub(before[column]))
         });
+        let read_per_s = |which: usize| {
+            let bytes = now.read[which]?.checked_sub(before.read[which]?)?;
+            Some(bytes as f64 * 1e9 / span.duration_ns as f64)
+        };
+        // `balance_dirty_pages` lets a program run on below the mean of both.
+        let thresholds = ["nr_dirty_threshold", "nr_dirty_background_threshold"];
+        let [limit, background] = thresholds.map(|name| count(&vmstat, name));
+        let dirty_limit = limit.zip(background).map(|(limit, from)| limit.midpoint(from));
         let spent = ticks.and_then(accounting);
         let meminfo = text(&roots.proc.join("meminfo")).unwrap_or_default();
         let mut context = Context {
@@ -62,9 +78,18 @@ impl ContextReader {
             memory_cached_bytes: memory_field(&meminfo, "Cached"),
             dirty_bytes: memory_field(&meminfo, "Dirty"),
             writeback_bytes: memory_field(&meminfo, "Writeback"),
+            dirty_limit_bytes: dirty_limit.map(|pages| pages * page_bytes),
+            refaulted_bytes_per_s: read_per_s(0),
+            read_bytes_per_s: read_per_s(1),
             ..Context::default()
         };
         self.groups.read(roots, span, &mut context);
         context
     }
+}
+
+/// A count of /proc/vmstat.
+fn count(vmstat: &str, name: &str) -> Option<u64> {
+    let line = vmstat.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+    line.trim().parse().ok()
 }

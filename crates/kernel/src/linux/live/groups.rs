@@ -8,11 +8,12 @@
 
 use super::step::Span;
 use crate::linux::cgroup::{
-    CPU_CONTROLLER, IO_CONTROLLER, Version, group_limits, group_quota, group_shares,
+    CPU_CONTROLLER, IO_CONTROLLER, MEMORY_CONTROLLER, Version, group_limits, group_memory,
+    group_quota, group_shares, memory_reached,
 };
 use crate::linux::mounts::{Mount, read_mounts};
 use crate::read::{Roots, text};
-use record::{CgroupLimit, CgroupShare, Context, CpuStops, ShareKind};
+use record::{CgroupLimit, CgroupShare, Context, CpuStops, MemoryLimit, ShareKind};
 use std::path::{Path, PathBuf};
 
 /// Time after which the groups are walked again.
@@ -26,6 +27,7 @@ pub(crate) struct Groups {
     limits: Vec<CgroupLimit>,
     shares: Vec<CgroupShare>,
     quotas: Vec<Quota>,
+    memories: Vec<Memory>,
     walked_ns: Option<u64>,
 }
 
@@ -37,6 +39,17 @@ struct Quota {
     processors: f64,
     /// Periods in which it ran, and those in which it was stopped; `None` before the first look.
     periods: Option<(u64, u64)>,
+}
+
+/// A group with a limit of memory, and how often it had reached that.
+#[derive(Debug)]
+struct Memory {
+    group: String,
+    version: Version,
+    directory: PathBuf,
+    limit_bytes: u64,
+    /// How often, and pages that it read again; `None` before the first look.
+    reached: Option<[u64; 2]>,
 }
 
 impl Groups {
@@ -53,11 +66,19 @@ impl Groups {
                 quota.periods = before.and_then(|before| before.periods);
             }
             self.quotas = known;
+            let mut known = memories(roots);
+            for memory in &mut known {
+                let before = self.memories.iter().find(|one| one.directory == memory.directory);
+                memory.reached = before.and_then(|before| before.reached);
+            }
+            self.memories = known;
             self.walked_ns = Some(now_ns);
         }
         context.cgroup_limits.clone_from(&self.limits);
         context.cgroup_shares.clone_from(&self.shares);
         context.cpu_stops = self.quotas.iter_mut().filter_map(Quota::stops).collect();
+        let reached = self.memories.iter_mut().filter_map(|memory| memory.reached(span));
+        context.memory_limits = reached.collect();
     }
 }
 
@@ -75,6 +96,25 @@ impl Quota {
         let stopped = now.1.checked_sub(before.1).filter(|stopped| *stopped > 0)?;
         let share = (stopped as f64 / periods as f64).min(1.0);
         Some(CpuStops { group: self.group.clone(), processors: self.processors, share })
+    }
+}
+
+impl Memory {
+    /// How often it reached its limit since the last call, if it did.
+    fn reached(&mut self, span: Span) -> Option<MemoryLimit> {
+        let now = memory_reached(self.version, &self.directory)?;
+        let before = self.reached.replace(now)?;
+        let per_s = |which: usize| {
+            let more = now[which].checked_sub(before[which])?;
+            Some(more as f64 * 1e9 / span.duration_ns as f64)
+        };
+        let page_bytes = rustix::param::page_size() as f64;
+        Some(MemoryLimit {
+            group: self.group.clone(),
+            limit_bytes: self.limit_bytes,
+            reached_per_s: per_s(0).filter(|times| *times > 0.0)?,
+            refaulted_bytes_per_s: per_s(1)? * page_bytes,
+        })
     }
 }
 
@@ -147,6 +187,21 @@ fn quotas(roots: &Roots) -> Vec<Quota> {
     found
 }
 
+/// The groups with a limit of memory.
+fn memories(roots: &Roots) -> Vec<Memory> {
+    let mut found: Vec<Memory> = Vec::new();
+    walk(roots, MEMORY_CONTROLLER, |version, directory, group| {
+        let group = group.to_string_lossy().into_owned();
+        if found.iter().all(|known| known.group != group)
+            && let Some(limit_bytes) = group_memory(version, directory)
+        {
+            let directory = directory.to_owned();
+            found.push(Memory { group, version, directory, limit_bytes, reached: None });
+        }
+    });
+    found
+}
+
 /// Whether a line of io.stat says that the group did I/O on a device, or on any.
 fn touched(line: &str, major_minor: Option<&str>) -> bool {
     let mut words = line.split_ascii_whitespace();
@@ -185,6 +240,48 @@ mod tests {
         assert_eq!(rate(&mut groups, 111), Some(6));
         limit(7);
         assert_eq!(rate(&mut groups, 50), Some(7), "the clock was set back");
+    }
+
+    #[test]
+    fn a_group_that_reaches_the_limit_of_its_memory_is_told_with_what_it_reads_again() {
+        let fake = Fake::new();
+        fake.proc(
+            "self/mountinfo",
+            "30 1 0:29 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n\
+             31 1 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
+        );
+        let set = |name: &str, text: &str| fake.sys(&format!("fs/cgroup/{name}"), text);
+        set("new/memory.max", "1048576\n");
+        set("free/memory.max", "max\n");
+        set("memory/old/cgroup.procs", "1\n");
+        set("memory/old/memory.limit_in_bytes", "2097152\n");
+        set("memory/none/cgroup.procs", "1\n");
+        set("memory/none/memory.limit_in_bytes", "9223372036854771712\n");
+        let counts = |reached: u32, again: u32| {
+            set("new/memory.events", &format!("low 0\nhigh 0\nmax {reached}\noom 0\n"));
+            set("new/memory.stat", &format!("file 5\nworkingset_refault_file {again}\n"));
+            set("memory/old/memory.failcnt", &format!("{reached}\n"));
+            set("memory/old/memory.stat", &format!("workingset_refault_file {again}\n"));
+        };
+        let mut groups = Groups::default();
+        let mut limits = |second| {
+            let mut context = Context::default();
+            groups.read(&Roots::below(fake.root()), at(second), &mut context);
+            context.memory_limits.sort_by(|a, b| a.group.cmp(&b.group));
+            context.memory_limits
+        };
+        counts(10, 100);
+        assert_eq!(limits(100), []);
+        counts(14, 130);
+        let page_bytes = rustix::param::page_size() as f64;
+        let told = |group: &str, limit_bytes| MemoryLimit {
+            group: group.to_owned(),
+            limit_bytes,
+            reached_per_s: 4.0,
+            refaulted_bytes_per_s: 30.0 * page_bytes,
+        };
+        assert_eq!(limits(101), [told("/new", 1 << 20), told("/old", 2 << 20)]);
+        assert_eq!(limits(102), [], "not reached since");
     }
 
     #[test]

@@ -1,0 +1,62 @@
+//! Reads that wait behind writes: no expectation is needed where the same reads are quick whenever no write is under
+//! way.
+
+use crate::verdict::engine::{Explanation, Facts};
+use crate::verdict::facts::WAITS_FROM;
+use crate::verdict::interval_totals::IntervalTotals;
+use crate::words::times;
+use record::{Doubt, Verdict, format_nanos};
+
+/// Intervals on either side, and reads in each of them.
+const SIDE_MIN: usize = 3;
+const READS_MIN: f64 = 20.0;
+/// So many writes are under way at least where much is written, and where hardly anything is, this share of the bytes.
+const UNDER_WAY: f64 = 0.5;
+const HARDLY_ANY: f64 = 0.2;
+
+pub(super) fn wait(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let Some((behind_ns, alone_ns)) = behind_and_alone(facts.segment.series) else { return };
+    let ratio = behind_ns / alone_ns.max(1.0);
+    if ratio < WAITS_FROM {
+        return;
+    }
+    let claim = format!(
+        "Reads take {} while much is written and {} while hardly anything is, {}: they wait for each other at the \
+         device.",
+        format_nanos(behind_ns),
+        format_nanos(alone_ns),
+        times(ratio)
+    );
+    let rival = (
+        "The reads of those moments may be others.",
+        "The same while the program that writes is stopped, or limited (io.max).",
+    );
+    let fine = facts.states.fine();
+    found.push(
+        Explanation::instead(Verdict::Overloaded, Doubt::BehindWrites, fine, claim, rival)
+            .with(&[("reads beside writes", behind_ns, "ns"), ("reads alone", alone_ns, "ns")]),
+    );
+}
+
+/// Median latencies of reads in the intervals in which most is written, and in those in which hardly anything is.
+/// (Not by the writes under way: where all requests take longer for another reason, more writes are under way.)
+fn behind_and_alone(series: &[IntervalTotals]) -> Option<(f64, f64)> {
+    let read = series.iter().filter(|one| one.read.count() >= READS_MIN);
+    let mut each: Vec<[f64; 3]> = read
+        .filter_map(|one| {
+            let per_s = |sum: Option<f64>| Some(sum? / one.seconds.max(1e-9));
+            let under_way = per_s(one.write.time_ns)? / 1e9;
+            Some([per_s(one.write.bytes)?, under_way, one.read.latency_ns()?])
+        })
+        .collect();
+    each.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    let side = (each.len() / 3).max(SIDE_MIN);
+    if each.len() < 2 * side {
+        return None;
+    }
+    let (few, many) = (&each[..side], &each[each.len() - side..]);
+    let middle =
+        |of: &[[f64; 3]], which: usize| stats::median(of.iter().map(|one| one[which]).collect());
+    let written = middle(few, 0) <= HARDLY_ANY * middle(many, 0);
+    (written && middle(many, 1) >= UNDER_WAY).then(|| (middle(many, 2), middle(few, 2)))
+}

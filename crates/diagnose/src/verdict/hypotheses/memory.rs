@@ -1,0 +1,65 @@
+//! A page cache that is too small: programs read again what it has just dropped.
+
+use crate::verdict::engine::{Explanation, Facts};
+use crate::verdict::facts::Segment;
+use crate::words::percent;
+use record::{Doubt, MemoryLimit, Verdict, format_bytes};
+
+/// Share of the bytes read that had been in memory a short time before.
+const READ_AGAIN: f64 = 0.3;
+
+pub(super) fn read_again(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some(share) = segment.read_again() else { return };
+    let rival = (
+        "The pages that came back may be those of another disk.",
+        "The same with more memory (memory.max of the group), or workingset_refault_file of its memory.stat.",
+    );
+    let (claim, fine) = (sentence(segment, share), facts.states.fine());
+    found.push(
+        Explanation::instead(Verdict::NotTheDisk, Doubt::ReadAgain, fine, claim, rival).with(&[(
+            "read again, of the bytes read",
+            share,
+            "share",
+        )]),
+    );
+}
+
+/// What is said of it.
+pub(in crate::verdict) fn sentence(segment: &Segment<'_>, share: f64) -> String {
+    let of = match segment.short_group() {
+        Some(limit) => format!(
+            "the control group {:?} has reached the limit of its memory ({})",
+            limit.group,
+            format_bytes(limit.limit_bytes)
+        ),
+        None => "the memory is too small for what they use".to_owned(),
+    };
+    let share = percent(share);
+    format!(
+        "Programs read again what the page cache has just dropped ({share} of the bytes read): {of}."
+    )
+}
+
+impl Segment<'_> {
+    /// Share of the bytes read that had been in memory a short time before, where that is much. What no group with
+    /// too little memory read again is first that of other devices.
+    pub(crate) fn read_again(&self) -> Option<f64> {
+        let seconds = self.tally.seconds.max(1e-9);
+        let read = self.tally.read.bytes.filter(|bytes| *bytes > 0.0)? / seconds;
+        let of_group = self.short_group().map(|group| group.refaulted_bytes_per_s);
+        let of_all = || {
+            let others = (self.around.read_per_s? - read).max(0.0);
+            Some(self.around.refaulted_per_s? - others)
+        };
+        let share = (of_group.or_else(of_all)? / read).min(1.0);
+        (share >= READ_AGAIN).then_some(share)
+    }
+
+    /// The control group that reached the limit of its memory and reads most again, where that is much here.
+    pub(crate) fn short_group(&self) -> Option<&MemoryLimit> {
+        let read = self.tally.read.bytes? / self.tally.seconds.max(1e-9);
+        let limit = self.around.memory_limit.as_ref()?;
+        (limit.refaulted_bytes_per_s >= READ_AGAIN * read).then_some(limit)
+    }
+}

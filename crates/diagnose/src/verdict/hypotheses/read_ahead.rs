@@ -1,0 +1,48 @@
+//! Buffered reads in order, page by page, because the kernel reads nothing ahead.
+
+use crate::verdict::engine::{Explanation, Facts};
+use crate::verdict::facts::Segment;
+use crate::words::percent;
+use record::{Doubt, Verdict};
+
+/// Pages are no larger than this on the machines that have small ones.
+const PAGE_BYTES: f64 = 4096.0;
+/// Reads in order, of all that are done, and how many are under way at once.
+const IN_ORDER: f64 = 0.6;
+const READS: f64 = 0.8;
+const ONE: f64 = 1.3;
+
+pub(super) fn off(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some(share) = segment.read_ahead_off() else { return };
+    let rival = (
+        "The program may read past the page cache in pieces of that size by itself.",
+        "The reader's throughput with read_ahead_kb=128.",
+    );
+    let (claim, fine) = (sentence(share), facts.states.fine());
+    found.push(
+        Explanation::instead(Verdict::NotTheDisk, Doubt::ReadAheadOff, fine, claim, rival)
+            .with(&[("in order, of the reads", share, "share")]),
+    );
+}
+
+/// What is said of it.
+pub(in crate::verdict) fn sentence(share: f64) -> String {
+    format!(
+        "The kernel reads nothing ahead (read_ahead_kb=0): {} of the reads follow the one before, page by page and one \
+         at a time.",
+        percent(share)
+    )
+}
+
+impl Segment<'_> {
+    /// Share of the reads that are in order, where they are one page each because nothing is read ahead.
+    pub(crate) fn read_ahead_off(&self) -> Option<f64> {
+        self.facts?.read_ahead_bytes.filter(|bytes| *bytes == 0)?;
+        let share = self.known.sequential.filter(|share| *share >= IN_ORDER)?;
+        let reads = self.tally.read_share()? >= READS;
+        let pages = self.tally.read.request_bytes()? <= PAGE_BYTES * 1.1;
+        let at_once = self.tally.concurrency()? / self.busy().unwrap_or(1.0).max(1e-9);
+        (reads && pages && at_once <= ONE).then_some(share)
+    }
+}

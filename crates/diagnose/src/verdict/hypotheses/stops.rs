@@ -1,0 +1,113 @@
+//! Programs that stand still for moments while the device has nothing to do: something above it stops them.
+
+use crate::verdict::engine::{Explanation, Facts};
+use crate::verdict::interval_totals::IntervalTotals;
+use crate::verdict::judgement::RestsOn;
+use record::{Doubt, Verdict, format_iops};
+
+/// An interval is a stop below these shares of the usual rate, and of the time with a request.
+const RATE: f64 = 0.2;
+const BUSY: f64 = 0.2;
+/// Tasks wait for I/O this share of it, and this many times as long as in the others.
+const WAITED: f64 = 0.3;
+const LONGER: f64 = 1.2;
+/// Stops are fewer than this share of the intervals, of at least so many.
+const SELDOM: f64 = 0.4;
+const INTERVALS_MIN: usize = 6;
+
+pub(super) fn above_the_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some(stops) = Stops::of(segment.series, &segment.around.io_some_each) else { return };
+    let claim = format!(
+        "The programs stood still in {} of {} intervals: the device had nothing to do, while tasks waited for I/O. \
+         At other times it does {}. Something above it stops them.",
+        stops.intervals,
+        segment.series.len(),
+        format_iops(stops.usual_per_s)
+    );
+    let rival = (
+        "The tasks may wait for another device or a network file system meanwhile.",
+        "Limits of the control groups of the processes that wait (io.max), frozen groups and file systems, at that \
+         moment.",
+    );
+    let all = facts.states.all();
+    found.push(
+        Explanation::instead(Verdict::Capped, Doubt::Stops, all, claim, rival)
+            .resting_on(RestsOn::IdleWaits(stops.waited)),
+    );
+}
+
+/// Intervals in which programs stood still.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Stops {
+    intervals: usize,
+    usual_per_s: f64,
+    /// Share of the whole time that tasks waited in them.
+    waited: f64,
+}
+
+impl Stops {
+    fn of(series: &[IntervalTotals], waited: &[Option<f64>]) -> Option<Self> {
+        let waited: Vec<f64> = waited.iter().copied().collect::<Option<_>>()?;
+        if series.len() < INTERVALS_MIN || waited.len() != series.len() {
+            return None;
+        }
+        let usual_per_s = stats::median(series.iter().map(IntervalTotals::iops).collect());
+        let still = |one: &IntervalTotals| {
+            let busy = one.utilization().unwrap_or(1.0);
+            one.iops() < RATE * usual_per_s && busy < BUSY
+        };
+        let (stopped, going): (Vec<_>, Vec<_>) =
+            series.iter().zip(&waited).partition(|(one, _)| still(one));
+        let usual = stats::median(going.iter().map(|(_, waited)| **waited).collect());
+        // Who sleeps by itself waits for less I/O than while it works.
+        let longer = |waited: f64| waited >= WAITED.max(LONGER * usual);
+        let all = stopped.iter().all(|(_, waited)| longer(**waited));
+        let seldom = (stopped.len() as f64) < SELDOM * series.len() as f64;
+        (all && seldom && !stopped.is_empty()).then(|| Self {
+            intervals: stopped.len(),
+            usual_per_s,
+            waited: stopped.iter().map(|(_, waited)| **waited).sum::<f64>() / series.len() as f64,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seconds of a rate, a busy share and a share in which tasks waited.
+    fn found(seconds: &[(f64, f64, f64)]) -> Option<Stops> {
+        let series: Vec<_> = seconds
+            .iter()
+            .map(|&(rate, busy, _)| IntervalTotals {
+                busy_s: Some(busy),
+                ..IntervalTotals::second(rate, rate * 4096.0, busy * 1e9)
+            })
+            .collect();
+        let waited: Vec<_> = seconds.iter().map(|&(_, _, waited)| Some(waited)).collect();
+        Stops::of(&series, &waited)
+    }
+
+    #[test]
+    fn a_program_that_stands_still_and_waits_was_stopped() {
+        // As measured: a limit of one request per second for two seconds.
+        let mut seconds = vec![(22e3, 0.58, 0.27); 12];
+        seconds.insert(5, (1.0, 0.0, 0.51));
+        seconds.insert(6, (0.0, 0.08, 0.51));
+        let stops = found(&seconds).unwrap();
+        assert_eq!(stops.intervals, 2);
+        assert!((stops.usual_per_s - 22e3).abs() < 1.0);
+    }
+
+    #[test]
+    fn a_program_that_sleeps_and_a_device_that_stands_still_were_not() {
+        let mut sleeps = vec![(22e3, 0.58, 0.27); 12];
+        sleeps[5] = (0.0, 0.0, 0.01);
+        assert_eq!(found(&sleeps), None);
+        let mut device = vec![(22e3, 0.58, 0.27); 12];
+        device[5] = (1.0, 1.0, 0.98);
+        assert_eq!(found(&device), None);
+        assert_eq!(found(&[(22e3, 0.58, 0.27); 12]), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! `diagnose` of recordings of staged troubles, for a reader who has no profile: a loop device in memory on a busy
+//! machine of two processors, fio as the load. What each holds is in the name of its file.
+
+use crate::program::halfpower;
+
+/// The page of a recording, with an empty database.
+fn page(name: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("{}/tests/recordings/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let words = format!("diagnose {file} --no-save --db {}", folder.path().join("db").display());
+    // Words that a line's end may part.
+    let page = halfpower(&words).expect(0).stdout;
+    page.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[track_caller]
+fn says(name: &str, words: &[&str], never: &[&str]) {
+    let page = page(name);
+    for word in words {
+        assert!(page.contains(word), "{word:?} of {name}: {page}");
+    }
+    for word in never {
+        assert!(!page.contains(word), "{word:?} of {name}: {page}");
+    }
+}
+
+const NO_ANSWER: &[&str] =
+    &["NOT ENOUGH EVIDENCE (", "NOT ENOUGH EVIDENCE OR", "eave the disk alone"];
+
+#[test]
+fn few_tags_below_a_program_of_libaio_are_the_answer() {
+    says(
+        "few-tags",
+        &["CAPPED", "nr_requests=4", "do first Give the device more requests"],
+        NO_ANSWER,
+    );
+}
+
+#[test]
+fn a_low_limit_of_dirty_memory_is_the_answer() {
+    says(
+        "low-dirty-bytes",
+        &["CAPPED", "vm.dirty_bytes", "do first Let more wait to be written"],
+        NO_ANSWER,
+    );
+}
+
+#[test]
+fn missing_read_ahead_is_the_answer() {
+    says(
+        "no-read-ahead",
+        &["NOT THE DISK", "read_ahead_kb=0", "do first Read ahead: echo 128"],
+        NO_ANSWER,
+    );
+}
+
+#[test]
+fn a_control_group_with_too_little_memory_is_the_answer() {
+    let words = [
+        "NOT THE DISK",
+        "\"/db\" has reached the limit of its memory (120 MiB)",
+        "do first Raise the memory",
+    ];
+    says("little-memory", &words, NO_ANSWER);
+}
+
+#[test]
+fn a_flood_of_writes_is_named_and_not_the_reader_that_waits_for_it() {
+    let words = ["OVERLOADED", "Reads take", "while much is written", "do first Move dd"];
+    says("flood-of-writes", &words, &["Move fio", "trim", "write cache off"]);
+}
+
+#[test]
+fn a_stop_of_two_seconds_is_told() {
+    says("one-stop", &["CAPPED", "stood still in 2 of 14 intervals"], NO_ANSWER);
+}
+
+#[test]
+fn the_fsyncs_of_a_program_that_opens_with_o_sync_are_told() {
+    says("o-sync", &["fsyncs/s"], &["SLOW", "OVERLOADED"]);
+}
+
+#[test]
+fn a_deep_queue_is_the_answer_with_the_program_that_keeps_it() {
+    says("deep-queue", &["OVERLOADED (likely", "fio", "half as many"], NO_ANSWER);
+}
+
+#[test]
+fn a_limit_that_holds_a_program_of_libaio_is_proven_by_who_starts_its_reads() {
+    says(
+        "group-limit",
+        &["CAPPED (certain)", "\"/db\" may do 1.50k IOPS", "do first Raise riops=1500"],
+        NO_ANSWER,
+    );
+}
+
+#[test]
+fn a_paced_program_and_a_log_raise_no_alarm() {
+    for name in ["paced-300", "log-with-fsync"] {
+        let alarms = ["SLOW", "OVERLOADED", "CAPPED", "saves", "Find the cap"];
+        says(name, &["NOT THE DISK", "Nothing points at this disk"], &alarms);
+    }
+}

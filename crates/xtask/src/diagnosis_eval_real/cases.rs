@@ -1,0 +1,324 @@
+//! The cases: what is started and set, and what a diagnosis has to find.
+
+use super::load::{FLOODED, Load};
+use super::stage::Medium;
+use crate::judge::{Expect, FINE, SILENCE};
+use std::time::Duration;
+use testkit::Throttle;
+
+/// Requests per second that nothing here reaches.
+const UNREACHED: u64 = 50_000_000;
+/// A queue that is too deep, in times of the depth that gives most of the largest rate.
+const DEEP: (f64, f64) = (3.0, 6.0);
+/// Memory of a control group that reads [`super::load::BUFFERED`] through the page cache.
+const MEMORY: (f64, f64) = (100e6, 200e6);
+
+/// What is changed on the machine after the profile was made, and put back after the case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Another I/O scheduler.
+    Scheduler(&'static str),
+    /// So many requests at once for the device.
+    Tags(u32),
+    /// So many bytes may wait to be written.
+    DirtyBytes(u64),
+    /// Nothing is read ahead.
+    NoReadAhead,
+    /// Programs that compute, on all processors.
+    BusyProcessors,
+    /// A program fills the page cache with writes.
+    Flood,
+    /// Files are made, removed and discarded.
+    Discards,
+    /// The limits of loads hold for the first time, and then do not for the second.
+    ComeAndGo(Duration, Duration),
+}
+
+/// A case.
+pub(super) struct Case {
+    pub(super) name: &'static str,
+    pub(super) media: &'static [Medium],
+    pub(super) changes: Vec<Change>,
+    pub(super) loads: Vec<Load>,
+    /// Requests per second that the loads have to reach, or it was another case.
+    pub(super) asks: Option<u64>,
+    pub(super) expect: Expect,
+}
+
+impl Case {
+    fn changed(mut self, changes: &[Change]) -> Self {
+        self.changes.extend(changes);
+        self
+    }
+
+    fn on(mut self, media: &'static [Medium]) -> Self {
+        self.media = media;
+        self
+    }
+
+    fn asking(mut self, per_s: u64) -> Self {
+        self.asks = Some(per_s);
+        self
+    }
+
+    fn caused(mut self, causes: &'static [&'static str]) -> Self {
+        self.expect.causes = causes;
+        self
+    }
+
+    fn or(mut self, undecided: &'static [&'static str]) -> Self {
+        self.expect.undecided = undecided;
+        self
+    }
+}
+
+/// What the profile says of a device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// Largest rate of random reads of 4 KiB, and of one after the other.
+    pub(super) most: f64,
+    pub(super) lone: f64,
+    /// The depth that gives most of it.
+    pub(super) knee: f64,
+}
+
+const TOO_MUCH: &[&str] = &["overloaded", "slow_and_overloaded"];
+const CAPPED: &[&str] = &["capped"];
+const SILENT: &[&str] = &[SILENCE];
+const RAISE: &[&str] = &["raise_cap"];
+const SHARE: &[&str] = &["shallower_queue", "move_neighbour", "scheduler", "direct_io"];
+const ALL: &[Medium] = &[Medium::Loop, Medium::Zram, Medium::Disk];
+/// Nothing here that others on the machine's own disk would feel.
+const OURS: &[Medium] = &[Medium::Loop, Medium::Zram];
+const LOOP: &[Medium] = &[Medium::Loop];
+
+fn case(
+    name: &'static str,
+    loads: Vec<Load>,
+    verdicts: &'static [&'static str],
+    advice: &'static [&'static str],
+) -> Case {
+    let expect = Expect { verdicts, undecided: &[], causes: &[], advice };
+    Case { name, media: OURS, changes: Vec::new(), loads, asks: None, expect }
+}
+
+/// The cases of a round; `draw` is a share from 0 to 1 that is another one each time.
+pub(super) fn cases(known: Known, mut draw: impl FnMut() -> f64) -> Vec<Case> {
+    let mut between = |low: f64, high: f64| (low * (high / low).powf(draw())) as u64;
+    let mut all = healthy(known, &mut between);
+    all.extend(limits(known, &mut between));
+    all.extend(crowds(known, &mut between));
+    all.extend(above(&mut between));
+    all
+}
+
+/// Devices that are asked for less than they can do: 1 to 60 % of what the loop of their program could.
+fn healthy(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
+    let Known { most, lone, .. } = known;
+    let of = |most: f64| (0.01 * most, 0.6 * most);
+    let mut rate = |most: f64| {
+        let (low, high) = of(most);
+        between(low, high)
+    };
+    let paced = |name, load: fn(&str, u64, &str) -> Load, per_s: u64, process: &str| {
+        let words = format!("--rate_iops={per_s} {process}");
+        case(name, vec![load("randread", 1, &words)], FINE, SILENT).on(ALL).asking(per_s)
+    };
+    let many = |name, words: &str, per_s: u64| {
+        let words = format!("--rate_iops={per_s} {words}");
+        case(name, vec![Load::libaio("randread", 32, &words)], FINE, SILENT).on(ALL).asking(per_s)
+    };
+    let ring = |name, arrival: &str, per_s: u64| {
+        let load = Load::open("randread", per_s, arrival);
+        case(name, vec![load], FINE, SILENT).on(ALL).asking(per_s)
+    };
+    let (poisson, few) = ("--rate_process=poisson", rate(lone.min(5_000.0)));
+    // Left alone, the page cache writes after half a minute.
+    let writes = format!("--fsync=64 --rate_iops={}", rate(2_000.0));
+    let log = format!("--fsync=1 --rate_iops={}", rate(400.0));
+    let mixed = rate(most.min(20_000.0)) / 2;
+    vec![
+        paced("paced, one at a time", Load::sync, rate(lone), ""),
+        paced("by chance, one at a time", Load::sync, rate(0.5 * lone), poisson),
+        many("paced, libaio", "", rate(most)),
+        many("by chance, libaio", poisson, rate(most)),
+        ring("paced, io_uring", "constant", rate(most)),
+        ring("by chance, io_uring", "poisson", rate(most)),
+        case(
+            "reads and writes, libaio",
+            vec![Load::libaio("randrw", 16, &format!("--rate_iops={mixed},{mixed}"))],
+            FINE,
+            SILENT,
+        )
+        .on(ALL)
+        .asking(2 * mixed),
+        case(
+            "buffered reads",
+            vec![Load::buffered("randread", &format!("--rate_iops={few}"))],
+            FINE,
+            SILENT,
+        )
+        .on(ALL),
+        case("buffered writes", vec![Load::buffered("randwrite", &writes)], FINE, SILENT).on(ALL),
+        case("a log with fsync", vec![Load::buffered("write", &log)], FINE, SILENT).on(ALL),
+        case("one at a time", vec![Load::closed("randread", 1)], FINE, &["deeper_queue", SILENCE])
+            .on(ALL),
+        case("discards", vec![Load::sync("randread", 1, "")], FINE, &["deeper_queue", SILENCE])
+            .changed(&[Change::Discards])
+            .on(LOOP),
+    ]
+}
+
+/// Limits of control groups.
+fn limits(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
+    let rate = between(0.01 * known.most, 0.08 * known.most);
+    let few = between(300.0, 3_000.0);
+    let slow = between(2e6, 2e7);
+    let (reads, writes) = ("randread", "randwrite");
+    let deep = |rw| Load::closed(rw, 8);
+    let limited =
+        |name, load: Load, limit, per_s| case(name, vec![load.held(limit, per_s)], CAPPED, RAISE);
+    let second = Duration::from_secs(1);
+    vec![
+        limited("limit of reads", deep(reads), Throttle::ReadIops, few),
+        limited("limit of reads, libaio", Load::libaio(reads, 16, ""), Throttle::ReadIops, few),
+        limited("limit of reads, one at a time", Load::sync(reads, 1, ""), Throttle::ReadIops, few),
+        limited("limit of bytes read", Load::in_order("read"), Throttle::ReadBytes, slow),
+        limited("limit of writes", deep(writes), Throttle::WriteIops, few),
+        limited("limit of bytes written", Load::in_order("write"), Throttle::WriteBytes, slow),
+        Case {
+            loads: vec![
+                deep(reads).held(Throttle::ReadIops, few),
+                Load::open(writes, rate / 4, "poisson"),
+            ],
+            ..limited("reads held, writes not", deep(reads), Throttle::ReadIops, few)
+        },
+        case(
+            "limit that is not reached",
+            vec![Load::open(reads, rate, "poisson").held(Throttle::ReadIops, UNREACHED)],
+            FINE,
+            SILENT,
+        )
+        .asking(rate),
+        case(
+            "limit that comes and goes",
+            vec![Load::closed(reads, 2).held(Throttle::ReadIops, few)],
+            &["capped", "slow"],
+            &[],
+        )
+        .changed(&[Change::ComeAndGo(second * 2 / 5, second * 8 / 5)]),
+        case(
+            "one stop of two seconds",
+            vec![Load::sync(reads, 1, "").held(Throttle::ReadIops, 1)],
+            CAPPED,
+            RAISE,
+        )
+        .changed(&[Change::ComeAndGo(second * 2, second * 7)]),
+    ]
+}
+
+/// More than the device can do, or several programs on it.
+fn crowds(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
+    let Known { most, knee, .. } = known;
+    // More has two processors to spare for neither the sender, the loop device's worker nor the watch,
+    // and then what is staged is another case.
+    let few = between(0.001 * most, 0.01 * most);
+    // So much deeper than the device can use that a shallower queue is the cure, on whichever machine.
+    let deep = between(DEEP.0 * knee, DEEP.1 * knee);
+    let (reads, writes) = ("randread", "randwrite");
+    let some = |rw| Load::open(rw, few, "poisson");
+    let through = Load::run("--rw randwrite --bs 4k --iodepth 1 --numjobs 8 --cache none");
+    let bfq = &[Change::Scheduler("bfq")];
+    vec![
+        case("a deep queue", vec![Load::closed(reads, deep)], TOO_MUCH, &["shallower_queue"])
+            .on(LOOP),
+        case(
+            "a deep queue, libaio",
+            vec![Load::libaio(reads, 256, "")],
+            TOO_MUCH,
+            &["shallower_queue"],
+        )
+        .on(LOOP),
+        case("one writer", vec![some(reads), Load::closed(writes, deep)], TOO_MUCH, SHARE).on(LOOP),
+        case("a writer among readers", vec![some(reads), some(writes)], FINE, SILENT),
+        case(
+            "eight that write through",
+            vec![some(reads), through],
+            &["overloaded", "slow_and_overloaded", "slow", "healthy"],
+            &[],
+        )
+        .on(LOOP),
+        case(
+            "bfq holds the idle class",
+            vec![Load::closed(reads, 8), Load::closed(reads, 1).in_idle_class()],
+            &["capped", "overloaded", "slow_and_overloaded"],
+            &[],
+        )
+        .caused(&["scheduler_holds"])
+        .changed(bfq)
+        .on(LOOP),
+        case("bfq with one program", vec![some(reads)], FINE, SILENT).changed(bfq).on(LOOP),
+        case("a flood of writes beside reads", vec![Load::sync(reads, 1, "")], TOO_MUCH, SHARE)
+            .or(&["slow", "healthy"])
+            .caused(&["neighbour", "writes_in_front"])
+            .changed(&[Change::Flood])
+            .on(LOOP),
+        // The work of a loop device in memory is that of the processors, so that it is slow as well.
+        case("busy processors", vec![some(reads)], FINE, &[])
+            .or(&["slow", "overloaded", "slow_and_overloaded"])
+            .changed(&[Change::BusyProcessors]),
+    ]
+}
+
+/// What lies between the program and the device.
+fn above(between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
+    let memory = between(MEMORY.0, MEMORY.1);
+    let dirty = between(2e6, 8e6);
+    vec![
+        case("few tags", vec![Load::libaio("randread", 64, "")], CAPPED, &["more_tags"])
+            .caused(&["tags_in_use"])
+            .changed(&[Change::Scheduler("mq-deadline"), Change::Tags(4)])
+            .on(LOOP),
+        case(
+            "little may wait to be written",
+            vec![Load::buffered("randwrite", "--numjobs=4")],
+            CAPPED,
+            RAISE,
+        )
+        .caused(&["write_back_limit"])
+        .changed(&[Change::DirtyBytes(dirty)]),
+        case(
+            "nothing is read ahead",
+            vec![Load::buffered("read", "--bs=64k")],
+            FINE,
+            &["read_ahead"],
+        )
+        .caused(&["read_ahead_off"])
+        .changed(&[Change::NoReadAhead]),
+        case(
+            "little memory for the page cache",
+            vec![Load::buffered("randread", "--norandommap").in_memory(memory)],
+            FINE,
+            &["host_cache"],
+        )
+        .caused(&["memory_short"])
+        .or(TOO_MUCH)
+        .on(ALL),
+        // Others wait for nothing here, so that what it waits for is named and nothing is advised.
+        case("O_SYNC", vec![Load::buffered("randwrite", "--sync=1")], FINE, &[])
+            .caused(&["many_flushes"])
+            .or(&["slow", "overloaded"]),
+    ]
+}
+
+/// The program that floods, for a shell.
+pub(super) fn flood() -> String {
+    format!("while :; do dd if=/dev/zero of={FLOODED} bs=1M count=900 2> /dev/null; done")
+}
+
+/// The program that makes and discards files, for a shell.
+pub(super) fn discards() -> String {
+    format!(
+        "while :; do fallocate -l 200M {FLOODED} && sync {FLOODED} && rm {FLOODED} && fstrim .; done"
+    )
+}

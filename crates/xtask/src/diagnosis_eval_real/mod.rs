@@ -1,0 +1,140 @@
+//! The diagnosis on real devices whose truth is known: a loop device and a zram device, each with a file system, and
+//! the disk of the build folder; loads that this starts, and what is set on the machine beside them.
+//!
+//! A loop device over memory depends on processors that others may want, a disk may be used by
+//! others: which is the better stage depends on the machine. A processor that sleeps between
+//! requests takes longer to begin one than the request takes (lone reads of a virtual machine took
+//! 52 µs, and 11 µs with processors kept awake), so they are kept awake as far as the machine lets
+//! them.
+//!
+//! The program is run as a user runs it: `check` makes the profile, `run` or fio is the load, `record` watches
+//! meanwhile, and `diagnose` says what it saw twice: with the profile, and with an empty database. What a case must
+//! be found to be follows from what was started; limits and rates are drawn anew in each round. A load that does not
+//! reach its rate is another case and is left out, with a word. A slower device and failing requests are simulated
+//! only, or staged in the lab. Rejected: a test that asserts this, which the machine's own noise would decide; a score
+//! over rounds says how often.
+
+mod cases;
+mod load;
+mod stage;
+
+use crate::judge::{Answer, Tally, judge};
+use crate::{arguments::Arguments, place};
+use anyhow::{Context, Result, anyhow};
+use cases::{Case, cases};
+use record::Diagnosis;
+pub(crate) use stage::Medium;
+use stage::Stage;
+use std::path::PathBuf;
+use testkit::Capability;
+use workload::Rng;
+
+/// Rounds over all cases, unless told otherwise.
+const ROUNDS: u32 = 1;
+/// A load that reaches less of its rate was kept from asking.
+const REACHED: f64 = 0.9;
+
+/// Stages all cases in rounds; whether the goals are reached.
+pub(crate) fn run(flags: &Arguments) -> Result<bool> {
+    let rounds = flags.value("--draws")?.unwrap_or(ROUNDS);
+    let first = flags.value("--first")?.unwrap_or(1);
+    let medium: Option<String> = flags.value("--medium")?;
+    let media = match &medium {
+        Some(name) => {
+            let named = Medium::ALL.into_iter().find(|medium| medium.name() == name);
+            vec![named.with_context(|| format!("no medium {name:?}; known are loop, zram, disk"))?]
+        }
+        None => Medium::ALL.to_vec(),
+    };
+    let kind: Option<String> = flags.value("--kind")?;
+    match tally(flags.value("--binary")?, &media, rounds, first, kind.as_deref())? {
+        Ok(both) => {
+            println!("{}", Tally::heads());
+            for (name, tally) in NAMES.iter().zip(&both) {
+                println!("{}\n{}", tally.line(name), tally.healthy_line());
+            }
+            Ok(both[0].reached() && both[1].reached_without_profile())
+        }
+        Err(lacks) => {
+            println!("SKIP diagnosis-eval --real: {lacks}");
+            Ok(true)
+        }
+    }
+}
+
+/// The two tallies.
+pub(crate) const NAMES: [&str; 2] = ["real", "real, none"];
+
+/// Stages all cases, or those of one name, in rounds on each medium, and judges them with a profile and without
+/// one; the reason where the machine lacks what that takes.
+pub(crate) fn tally(
+    binary: Option<PathBuf>,
+    media: &[Medium],
+    rounds: u32,
+    first: u64,
+    only: Option<&str>,
+) -> Result<Result<[Tally; 2], String>> {
+    use Capability::{BlkioGroup, Fio, Root};
+    if let Some(lacks) = [Root, Fio, BlkioGroup].into_iter().find_map(Capability::lack) {
+        return Ok(Err(lacks));
+    }
+    let binary = place::binary(binary, false)?;
+    let mut both = [Tally::default(); 2];
+    for medium in media {
+        if let Some(lacks) = medium.lack() {
+            testkit::skip(medium.name(), &lacks);
+            continue;
+        }
+        let stage = Stage::new(binary.clone(), *medium)?;
+        let known = stage.profiled()?;
+        println!(
+            "{}: {:.0} random reads of 4 KiB per second at most, {:.0} one at a time",
+            stage.device.display(),
+            known.most,
+            known.lone
+        );
+        for round in 0..rounds {
+            let mut draws = Rng::new(first + u64::from(round));
+            let drawn = cases(known, || draws.unit());
+            let wanted = |case: &&Case| {
+                case.media.contains(medium) && only.is_none_or(|name| case.name == name)
+            };
+            for case in drawn.iter().filter(wanted) {
+                one(&stage, case, &mut both)?;
+            }
+        }
+    }
+    Ok(Ok(both))
+}
+
+/// Stages a case and judges both answers.
+fn one(stage: &Stage, case: &Case, both: &mut [Tally; 2]) -> Result<()> {
+    if !stage.can(case) {
+        testkit::skip(case.name, "no other scheduler can be set here");
+        return Ok(());
+    }
+    let found = stage.diagnosed(case)?;
+    let name = stage.device.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if let Some((asked, done)) = missed(case, &found[0], &name) {
+        testkit::skip(case.name, &format!("the load asked for {asked}/s and did {done:.0}"));
+        return Ok(());
+    }
+    for ((tally, diagnosis), label) in both.iter_mut().zip(&found).zip(["profile", "none"]) {
+        let answer: Answer =
+            judge(diagnosis, &name, &case.expect).map_err(|why| anyhow!("{}: {why}", case.name))?;
+        tally.add(&answer);
+        println!("{}", answer.line(case.name, label));
+    }
+    Ok(())
+}
+
+/// The rate that the loads of a case did not reach, and what they did.
+fn missed(case: &Case, found: &Diagnosis, name: &str) -> Option<(u64, f64)> {
+    let asked = case.asks?;
+    let device = found.devices.iter().find(|device| device.device == name)?;
+    let time = |one: &record::Episode| one.duration_ns as f64;
+    let all: f64 = device.episodes.iter().map(time).sum();
+    let done: f64 =
+        device.episodes.iter().map(|one| one.numbers.iops * time(one)).sum::<f64>() / all;
+    (done < REACHED * asked as f64).then_some((asked, done))
+}
