@@ -46,11 +46,11 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
     let decided_by = "The same with the scheduler none, or shorter intervals.";
     let doubt = Doubt::BurstsInScheduler;
-    // Without a profile a full device and a late dispatch look the same, but for a scheduler that keeps a device idle
-    // on purpose.
+    // Without a profile a full device and a late dispatch look the same, and so does one that waits for a processor,
+    // but for a scheduler that keeps a device idle on purpose.
     let idles = segment.scheduler_by_share().is_some();
-    let weight =
-        if idles || look.own.is_none() { SEEN } else { odds::of(doubt) * facts.states.all() };
+    let late = look.own.is_some() || segment.around.processors_full();
+    let weight = if idles || !late { SEEN } else { odds::of(doubt) * facts.states.all() };
     found.push(
         Explanation::weighed(Verdict::Capped, doubt, weight, claim, decided_by)
             .resting_on(RestsOn::Scheduler)
