@@ -213,7 +213,7 @@ fn beside(
     // Several machines that read in turn leave the device no rest.
     if !arguments.hosts.given() && !session.is_simulated() {
         let (settings, budget) = within(LONE_READS_PART, LONE_READS_MOST);
-        plans.extend(LoneReadsPlan::new(settings).map(|plan| (Box::new(plan) as _, budget)));
+        plans.extend(LoneReadsPlan::new(&settings).map(|plan| (Box::new(plan) as _, budget)));
     }
     plans
 }
@@ -222,7 +222,7 @@ fn beside(
 /// so they come last and beside the budget.
 fn lone_reads_after(settings: &CheckSettings) -> Option<LoneReadsPlan> {
     let budget = Nanos(settings.budget.0 / LONE_READS_PART).min(LONE_READS_MOST);
-    LoneReadsPlan::new(CheckSettings { budget, ..settings.clone() })
+    LoneReadsPlan::new(&CheckSettings { budget, ..settings.clone() })
 }
 
 /// Opens a real target, prints what it is, and writes the test file.

@@ -38,12 +38,12 @@ impl LoneReadsPlan {
     /// A plan for the budget of `settings`; `None` where it is too short for any, or no read fits the
     /// area.
     #[must_use]
-    pub fn new(settings: CheckSettings) -> Option<Self> {
-        let CheckSettings { area, engine, alignment, budget, .. } = settings;
+    pub fn new(settings: &CheckSettings) -> Option<Self> {
+        let &CheckSettings { area, engine, alignment, budget, .. } = settings;
         let mut left = budget;
         // Plans side by side count their trials apart; no two have the same seed.
         let seed = derive_seed(settings.seed, STREAM);
-        let mut visits = Visits::new(CheckSettings { seed, ..settings }, STREAM);
+        let mut visits = Visits::new(CheckSettings { seed, ..settings.clone() }, STREAM);
         for (rate, reads) in RATES {
             let gap = 1_000_000_000 / rate;
             // Part of a gap behind the last read is time for it to complete.
