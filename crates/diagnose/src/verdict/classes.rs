@@ -192,6 +192,11 @@ impl Class {
         self.lone_ns + bytes / self.bytes_per_s * 1e9
     }
 
+    /// The longest that is usual of one.
+    pub(crate) fn longest_ns(&self, bytes: f64) -> f64 {
+        self.lone_ns(bytes) * libm::exp(self.above)
+    }
+
     /// Logarithm of the density of a lone latency of this class, but for a constant.
     pub(crate) fn log_density(&self, lone_ns: f64, bytes: f64) -> f64 {
         let off = libm::log(lone_ns / self.lone_ns(bytes));

@@ -408,7 +408,7 @@ impl Posterior {
         format!(
             "{} to {}",
             format_nanos(lone * libm::exp(-self.class.below)),
-            format_nanos(lone * libm::exp(self.class.above))
+            format_nanos(self.class.longest_ns(bytes))
         )
     }
 }
@@ -448,10 +448,15 @@ pub(crate) fn claim(
             "Requests take {takes} with {depth} outstanding while the device is busy; a lone one takes {range} on \
              {name}."
         ),
-        Verdict::NotTheDisk => format!(
-            "Requests take {takes}, no longer than is usual of {name} ({range} for a lone one), and hardly wait for each other: \
-             {depth} outstanding while the device is busy, at {rate}."
-        ),
+        Verdict::NotTheDisk => {
+            let most = posterior.class.longest_ns(bytes_of(segment));
+            let usual =
+                if latency <= most { "no longer than is usual" } else { "where less is usual" };
+            format!(
+                "Requests take {takes}, {usual} of {name} ({range} for a lone one), and hardly wait for each other: \
+                 {depth} outstanding while the device is busy, at {rate}."
+            )
+        }
         _ => format!(
             "Requests take {takes} with {depth} outstanding while the device is busy; {range} for a lone one is usual \
              of {name}, and the queue is short."

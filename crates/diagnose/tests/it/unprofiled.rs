@@ -138,3 +138,17 @@ fn every_verdict_names_the_hypothesis_that_speaks_for_it() {
         }
     }
 }
+
+#[test]
+fn a_source_that_tells_no_rate_is_not_said_to_have_seen_nothing() {
+    let mut observed = seen(EIGHT, vec![closed(0, 60, 4)], false);
+    for interval in &mut observed.intervals {
+        for op in [&mut interval.all, &mut interval.read, &mut interval.write] {
+            op.per_s = None;
+        }
+    }
+    let found = diagnosed(&observed, None);
+    let episode = longest(&found);
+    assert_eq!(episode.verdict, Verdict::NotEnoughEvidence, "{episode:#?}");
+    assert!(episode.claim.contains("unknown"), "{}", episode.claim);
+}

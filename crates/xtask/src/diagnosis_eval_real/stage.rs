@@ -195,7 +195,8 @@ impl Stage {
         }
         let mut changed = Vec::new();
         for change in &case.changes {
-            changed.extend(self.change(*change)?);
+            // The latest first, as they are undone: the tags are those of a scheduler.
+            changed.splice(0..0, self.change(*change)?);
         }
         let device = &self.device;
         let limit = |on| running.iter().try_for_each(|one| one.limit(device, on));

@@ -13,7 +13,9 @@ const ANSWERS: f64 = 6.0;
 pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let tally = &facts.segment.tally;
     let (count, step) = (tally.all.count(), tally.step_rel());
-    let claim = if count < 1.0 {
+    let claim = if tally.all.requests.is_none() {
+        "How many requests there were is unknown: the source does not tell it.".to_owned()
+    } else if count < 1.0 {
         "Nothing was asked of the device.".to_owned()
     } else if count < REQUESTS_MIN {
         format!("{count:.0} requests are too few to judge by (50 at least).")
