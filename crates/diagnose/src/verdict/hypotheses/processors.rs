@@ -50,11 +50,11 @@ pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     };
     let saturation = segment.tally.iops() / look.max_iops;
-    // Without a profile the largest rate is not known; whether the device rests is. A queue that a program keeps up
-    // is no burst.
+    // Without a profile the largest rate is not known; whether the device rests for long is. A queue that a program
+    // keeps up is no burst.
     let kept = segment.deep.is_some_and(|deep| deep.is_kept());
     let (spare, most) = match look.own {
-        Some(_) => (!kept, NEVER_IDLE),
+        Some(_) => (!kept, BURST_BUSY),
         None => (saturation < MUCH_TO_SPARE, if kept { BURST_BUSY } else { NEVER_IDLE }),
     };
     let Some(busy) = segment.busy().filter(|busy| spare && *busy < most) else { return };
