@@ -199,20 +199,16 @@ fn beside(
     arguments: &CheckArgs,
     session: &Session,
 ) -> Vec<(Box<dyn Plan>, Nanos)> {
-    let within = |part: u64, most: Nanos| {
-        let budget = Nanos(settings.budget.0 / part).min(most);
-        (CheckSettings { budget, ..settings.clone() }, budget)
-    };
     let mut plans: Vec<(Box<dyn Plan>, Nanos)> = Vec::new();
     if settings.write && !session.is_simulated() {
         let part = COMMITS_PARTS[usize::from(arguments.for_diagnosis)];
-        let (settings, budget) = within(part, COMMITS_MOST);
+        let (settings, budget) = part_of(settings, part, COMMITS_MOST);
         let plan = CommitsPlan::new(settings, engine::COMMIT_FLUSH);
         plans.extend(plan.map(|plan| (Box::new(plan) as _, budget)));
     }
     // Several machines that read in turn leave the device no rest.
     if !arguments.hosts.given() && !session.is_simulated() {
-        let (settings, budget) = within(LONE_READS_PART, LONE_READS_MOST);
+        let (settings, budget) = part_of(settings, LONE_READS_PART, LONE_READS_MOST);
         plans.extend(LoneReadsPlan::new(&settings).map(|plan| (Box::new(plan) as _, budget)));
     }
     plans
@@ -221,8 +217,13 @@ fn beside(
 /// Lone reads of a simulated device: no neighbour moves it meanwhile, and virtual time costs nothing,
 /// so they come last and beside the budget.
 fn lone_reads_after(settings: &CheckSettings) -> Option<LoneReadsPlan> {
-    let budget = Nanos(settings.budget.0 / LONE_READS_PART).min(LONE_READS_MOST);
-    LoneReadsPlan::new(&CheckSettings { budget, ..settings.clone() })
+    LoneReadsPlan::new(&part_of(settings, LONE_READS_PART, LONE_READS_MOST).0)
+}
+
+/// The settings with one `part`-th of the budget, `most` at most, and that budget.
+fn part_of(settings: &CheckSettings, part: u64, most: Nanos) -> (CheckSettings, Nanos) {
+    let budget = Nanos(settings.budget.0 / part).min(most);
+    (CheckSettings { budget, ..settings.clone() }, budget)
 }
 
 /// Opens a real target, prints what it is, and writes the test file.

@@ -56,8 +56,8 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) length: Nanos,
     #[command(flatten)]
     pub(crate) sampling: SamplingArgs,
-    /// Make no lone reads: else a device without a profile is asked for 4 KiB at most twenty times a second for 5 s,
-    /// for at most 1 % of its time.
+    /// Make no lone reads. By default a device without a profile is read for 5 s: blocks of 4 KiB, at most 20 per
+    /// second and at most 1 % of its time.
     #[arg(long)]
     pub(crate) no_probe: bool,
     /// A load on a simulated device, KEY=VALUE ...; once for each.

@@ -1,5 +1,5 @@
-//! What was recorded of devices before: recordings in the database, and the history that sysstat keeps on most
-//! servers. It is looked up for devices without a profile alone.
+//! Earlier recordings of devices without a profile: those in the database, and the history that sysstat keeps on most
+//! servers.
 
 use crate::output;
 use crate::store_args::StoreArgs;
@@ -12,8 +12,8 @@ use store::StoreError;
 /// The latest recordings that are read, and the latest days of sysstat's.
 const RECORDINGS: usize = 20;
 const DAYS: usize = 7;
-/// Of what a recording takes in the database: some hundred thousand intervals.
-const RECORDING_BYTES_MAX: u64 = 8 << 20;
+/// The most that they take in the database together: some hundred thousand intervals.
+const RECORDINGS_BYTES_MAX: i64 = 8 << 20;
 /// Where Debian, and where Red Hat keeps what sysstat collects.
 const HISTORIES: [&str; 2] = ["/var/log/sysstat", "/var/log/sa"];
 /// A day of a thousand disks, as JSON.
@@ -61,7 +61,7 @@ fn saved(
             by_serial || one.name == other.name
         })
     };
-    store.recordings_of(is_one, before, (RECORDINGS, RECORDING_BYTES_MAX))
+    store.recordings_of(is_one, before, (RECORDINGS, RECORDINGS_BYTES_MAX))
 }
 
 /// The files of the latest days.

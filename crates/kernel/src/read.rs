@@ -78,6 +78,12 @@ pub fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
+/// The number of the first line `name N`, as in /proc/vmstat and memory.stat of a control group.
+pub fn count(text: &str, name: &str) -> Option<u64> {
+    let number = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+    number.trim().parse().ok()
+}
+
 /// A line `key: N kB` of /proc/meminfo, in bytes.
 pub fn memory_field(meminfo: &str, key: &str) -> Option<u64> {
     let kib: u64 = field(meminfo, key)?.strip_suffix("kB")?.trim().parse().ok()?;

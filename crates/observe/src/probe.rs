@@ -1,10 +1,10 @@
-//! Lone reads of a device while it is watched: what one of them takes where no profile says it.
+//! Lone reads of a device during an observation, for devices without a profile.
 //!
-//! Blocks of 4 KiB at random places are read past the page cache, one after the other. Each is followed by a rest of a
-//! hundred times what it took, so that they take at most 1 % of the device's time. They wait in a queue as all requests
-//! do; but where the device has none for a part of the time some of them find it idle, and the quickest
-//! tenth tells what a lone one takes. A device that nobody named is read only once it has served somebody else, so that
-//! none is woken.
+//! One thread reads random blocks of 4 KiB with direct I/O, one after the other. After each read it waits a
+//! hundred times as long as the read took, so the reads use at most 1 % of the device's time. They queue like
+//! other requests. If the device has idle time, some of them find it idle, and the fastest tenth is the lone
+//! latency. A device that the user did not name is read only after it has served another program, which wakes no
+//! sleeping disk.
 
 use kernel::Roots;
 use record::{Bytes, CacheMode, LoneReads};

@@ -7,11 +7,11 @@
 //! given of reads. Rejected: the load without the rebuild as a prediction, because its requests are large
 //! and in order, and lie among others.
 
-use super::Subject;
 use super::facts::Judged;
 use super::interval_totals::IntervalTotals;
 use super::judgement::{Number, numbers};
 use super::members::leaf;
+use super::subject::Subject;
 use record::{ArrayState, Cause, CauseCode, Observation, counted, format_bytes};
 use std::ops::Range;
 

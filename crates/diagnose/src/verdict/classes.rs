@@ -3,7 +3,7 @@
 //! where caches and sequential requests lie, than above.
 
 use super::facts::is_hosted;
-use record::DeviceFacts;
+use record::ObservedDevice;
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,8 +117,8 @@ const UNKNOWN: Class = class(
 
 impl Class {
     /// That of a device; without facts its name tells the drivers that have names of their own.
-    pub(crate) fn of(name: &str, facts: Option<&DeviceFacts>) -> Self {
-        let Some(facts) = facts else { return Self::by_name(name) };
+    pub(crate) fn of(device: &ObservedDevice) -> Self {
+        let Some(facts) = &device.facts else { return Self::by_name(&device.name) };
         let has = |text: &Option<String>, word: &str| {
             text.as_ref().is_some_and(|text| text.to_lowercase().contains(word))
         };

@@ -4,10 +4,11 @@
 //! wait as well, which then have nothing to answer for. Rejected: the array's own counters, which hold
 //! the wait for all members, and the first member alone.
 
+use super::alike::same_kind;
 use super::elsewhere::{Elsewhere, Sibling, Slowest};
 use super::facts::{Judged, REQUESTS_MIN};
 use super::interval_totals::IntervalTotals;
-use super::{Subject, alike::same_kind};
+use super::subject::Subject;
 use record::{Observation, Verdict, VolumeKind, format_iops, format_nanos};
 use stats::Ordered;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What the observation itself says of a device without a profile.
+//! The expectation of a device without a profile, from the observation itself.
 //!
 //! Two numbers describe it well enough: what a lone request takes, and how many are served side by side. Both are
 //! weighed on a grid. Before anything is seen, the class of the device says what they may be ([`super::classes`]).
@@ -396,7 +396,7 @@ impl Posterior {
             }
         };
         format!(
-            "The observation itself ({seen}) and what {} does: {} for a lone request ({}).",
+            "This observation ({seen}) and the usual latency of {}: {} for a lone request ({}).",
             self.class.name,
             self.range(bytes_of(segment)),
             self.class.source
@@ -437,29 +437,28 @@ pub(crate) fn claim(
     match verdict {
         Verdict::Overloaded => format!(
             "{depth} requests are outstanding while the device is busy, and it completes {rate}: each takes {takes} \
-             (Little's law), about {queue} of it in the queue. A lone request takes {range} on {name}."
+             (Little's law), about {queue} of it in the queue. A lone request usually takes {range} on {name}."
         ),
         Verdict::SlowAndOverloaded => format!(
-            "{depth} requests are outstanding while the device is busy and take {takes}; a lone one would take about \
-             {}, where {range} is usual of {name}.",
+            "{depth} requests are outstanding while the device is busy and take {takes}. A lone one would take about \
+             {}; {range} is usual for {name}.",
             format_nanos(look.unloaded_ns)
         ),
         Verdict::Slow => format!(
-            "Requests take {takes} with {depth} outstanding while the device is busy; a lone one takes {range} on \
+            "Requests take {takes} with {depth} outstanding while the device is busy. A lone one usually takes {range} on \
              {name}."
         ),
         Verdict::NotTheDisk => {
             let most = posterior.class.longest_ns(bytes_of(segment));
-            let usual =
-                if latency <= most { "no longer than is usual" } else { "where less is usual" };
+            let usual = if latency <= most { "which is usual" } else { "longer than usual" };
             format!(
-                "Requests take {takes}, {usual} of {name} ({range} for a lone one), and hardly wait for each other: \
+                "Requests take {takes}, {usual} for {name} ({range} for a lone one). They hardly wait for each other: \
                  {depth} outstanding while the device is busy, at {rate}."
             )
         }
         _ => format!(
-            "Requests take {takes} with {depth} outstanding while the device is busy; {range} for a lone one is usual \
-             of {name}, and the queue is short."
+            "Requests take {takes} with {depth} outstanding while the device is busy. A lone one usually takes {range} on \
+             {name}, and the queue is short."
         ),
     }
 }
@@ -474,8 +473,8 @@ pub(crate) fn alternative(
     let name = posterior.class.name;
     if verdict.is_slow() != likeliest.is_slow() {
         let because = format!(
-            "Without a profile of this device it is unknown whether its lone requests should take {}: of {name} only \
-             the usual range is known.",
+            "Without a profile it is unknown whether a lone request on this device should take {}; only the usual range \
+             of {name} is known.",
             format_nanos(look.unloaded_ns)
         );
         let decided_by =

@@ -3,11 +3,11 @@
 //! as well, because it may be the cause. Rejected: a map of what is seen alone, on which the last
 //! layer seen takes the blame for all below it.
 
-use super::Subject;
 use super::arrays::{state_of, state_text};
 use super::facts::is_hosted;
 use super::hypotheses::shares_text;
 use super::layout::files;
+use super::subject::Subject;
 use super::system_context::{SystemContext, each_once};
 use crate::words::percent;
 use record::{

@@ -9,11 +9,11 @@
 //!
 //! A volume that took as much of the latency when the profile was made of it does what it is there for.
 
-use super::Subject;
 use super::facts::{Judged, REQUESTS_MIN};
 use super::interval_totals::{IntervalTotals, OpTally};
 use super::judgement::numbers;
 use super::members::leaf;
+use super::subject::Subject;
 use record::{Cause, CauseCode, Observation, ObservedDevice, OpKind, Profile, format_nanos};
 use std::ops::Range;
 

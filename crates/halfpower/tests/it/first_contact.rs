@@ -145,5 +145,5 @@ fn a_disk_that_took_a_quarter_of_the_time_in_an_earlier_recording_is_slow_today(
     store.add_document(&early).unwrap();
     store.add_document(&late).unwrap();
     let today = said();
-    assert!(today.contains("SLOW") && today.contains("recorded before"), "{today}");
+    assert!(today.contains("SLOW") && today.contains("earlier recordings"), "{today}");
 }

@@ -66,7 +66,7 @@ fn a_control_group_with_too_little_memory_is_the_answer() {
 
 #[test]
 fn a_flood_of_writes_is_named_and_not_the_reader_that_waits_for_it() {
-    let words = ["OVERLOADED", "Reads take", "while much is written", "do first Move dd"];
+    let words = ["OVERLOADED", "Reads take", "during heavy writes", "do first Move dd"];
     says("flood-of-writes", &words, &["Move fio", "trim", "write cache off"]);
 }
 

@@ -6,7 +6,7 @@
 //! Sources: Documentation/admin-guide/cgroup-v2.rst (io.max) and cgroup-v1/blkio-controller.rst.
 
 use crate::linux::mounts::{Mount, read_mounts};
-use crate::read::{Roots, text};
+use crate::read::{Roots, count, text};
 use record::{CgroupLimit, CgroupShare, DeviceFacts, LimitedIo, ShareKind};
 use std::path::{Path, PathBuf};
 
@@ -160,11 +160,7 @@ pub(crate) fn group_memory(version: Version, directory: &Path) -> Option<u64> {
 
 /// How often the group of a directory has reached that limit, and how many pages it has read again.
 pub(crate) fn memory_reached(version: Version, directory: &Path) -> Option<[u64; 2]> {
-    let count = |file: &str, name: &str| -> Option<u64> {
-        let counts = text(&directory.join(file))?;
-        let line = counts.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-        line.trim().parse().ok()
-    };
+    let count = |file: &str, name: &str| count(&text(&directory.join(file))?, name);
     let reached = match version {
         Version::One => text(&directory.join("memory.failcnt"))?.trim().parse().ok(),
         Version::Two => count("memory.events", "max"),

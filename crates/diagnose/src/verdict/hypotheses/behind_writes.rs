@@ -21,14 +21,13 @@ pub(super) fn wait(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let claim = format!(
-        "Reads take {} while much is written and {} while hardly anything is, {}: they wait for each other at the \
-         device.",
+        "Reads take {} during heavy writes and {} otherwise, {}: they queue behind the writes at the device.",
         format_nanos(behind_ns),
         format_nanos(alone_ns),
         times(ratio)
     );
     let rival = (
-        "The reads of those moments may be others.",
+        "The program may read differently at those times.",
         "The same while the program that writes is stopped, or limited (io.max).",
     );
     let fine = facts.states.fine();

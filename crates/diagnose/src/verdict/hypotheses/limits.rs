@@ -86,8 +86,7 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     let users = segment.around.users.as_ref();
     let told = users.is_some_and(|users| users.within(&limit.group, |_| 0.0).is_some());
     if beside && !told {
-        let because =
-            "Others do requests beside the group; how much of the rate is the group's is not told.";
+        let because = "Other groups use the device, too; the group's share of the rate is unknown.";
         found.push(Explanation::beside(fine, Doubt::OthersBesideGroup, LIMIT, because, decided_by));
     }
     if !waited {

@@ -12,7 +12,7 @@ pub(super) fn read_again(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some(share) = segment.read_again() else { return };
     let rival = (
-        "The pages that came back may be those of another disk.",
+        "The pages that were read again may be on another disk.",
         "The same with more memory (memory.max of the group), or workingset_refault_file of its memory.stat.",
     );
     let (claim, fine) = (sentence(segment, share), facts.states.fine());
@@ -37,7 +37,7 @@ pub(in crate::verdict) fn sentence(segment: &Segment<'_>, share: f64) -> String 
     };
     let share = percent(share);
     format!(
-        "Programs read again what the page cache has just dropped ({share} of the bytes read): {of}."
+        "Programs reread what the page cache has just dropped ({share} of the bytes read): {of}."
     )
 }
 

@@ -20,9 +20,8 @@ pub(super) fn full(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if !facts.segment.around.processors_full() {
         return;
     }
-    let because =
-        "The processors were busy all the time, and requests end only when one attends to them.";
-    let decided_by = "The same while the processors have time left.";
+    let because = "The processors were saturated, and a request completes only when one of them handles the interrupt.";
+    let decided_by = "The same observation with idle processors.";
     let (doubt, slow) = (Doubt::ProcessorsFull, facts.states.slow());
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, slow, because, decided_by));
 }
@@ -32,12 +31,12 @@ pub(super) fn answers_late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     let waited = facts.segment.waited_beyond().filter(|waited| waited.times >= LONGER);
     let Some(waited) = waited.filter(|_| facts.segment.around.processors_full()) else { return };
     let because = format!(
-        "Programs wait {} for a request that the device does in {}: the processors have no time left, and they \
-         take their answers late.",
+        "Programs wait {} for a request that the device completes in {}. The processors are saturated, so programs \
+         process completions late.",
         format_nanos(waited.program_ns),
         format_nanos(waited.device_ns)
     );
-    let decided_by = "The same while the processors have time left.";
+    let decided_by = "The same observation with idle processors.";
     let (doubt, fine) = (Doubt::ProcessorsFull, facts.states.fine());
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, fine, because, decided_by));
 }
@@ -63,13 +62,13 @@ pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         None => format!("the rate is only {} of the largest", percent(saturation)),
     };
     let claim = format!(
-        "The processors have no time left, so that programs ask late and for much at once: requests wait for \
-         each other ({}), as expected, and {much}.",
+        "The processors are saturated. Programs submit their requests late and in bursts, and the requests queue ({}), \
+         as expected; {much}.",
         format_nanos(latency)
     );
     let rival = (
         "The programs may ask in bursts by themselves.",
-        "The same while the processors have time left.",
+        "The same observation with idle processors.",
     );
     let left = segment.around.idle.unwrap_or(0.0);
     let (doubt, over) = (Doubt::OwnBursts, facts.states.overloaded());

@@ -40,8 +40,8 @@ pub(super) fn perhaps_for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanat
     if !writes || !segment.is_unprofiled() || segment.around.writeback_bytes.is_some() {
         return;
     }
-    let claim = "Only writes are under way, as where the page cache writes back: they wait for each other, and no \
-                 program waits for them. This source does not tell whether it does.";
+    let claim = "Only writes are in progress. They may be the page cache's write-back, for which no program waits; this source \
+                 does not show whether they are.";
     let decided_by =
         "Pages under write-back (Writeback in /proc/meminfo), or the latency of the program.";
     let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
@@ -56,8 +56,8 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let claim = format!(
-        "The kernel stops programs that write: {} wait to be written, and from {} on it lets none go on \
-         (vm.dirty_bytes, vm.dirty_ratio). The device has time left.",
+        "The kernel stops programs that write: {} are dirty, and the limit is {} (vm.dirty_bytes, vm.dirty_ratio). The \
+         device has idle time.",
         format_bytes(waits as u64),
         format_bytes(limit as u64)
     );

@@ -10,7 +10,7 @@
 
 use super::groups::Groups;
 use super::step::Span;
-use crate::read::{Roots, accounting, cpu_ticks, memory_field, text};
+use crate::read::{Roots, accounting, count, cpu_ticks, memory_field, text};
 use record::Context;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -86,10 +86,4 @@ impl ContextReader {
         self.groups.read(roots, span, &mut context);
         context
     }
-}
-
-/// A count of /proc/vmstat.
-fn count(vmstat: &str, name: &str) -> Option<u64> {
-    let line = vmstat.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-    line.trim().parse().ok()
 }

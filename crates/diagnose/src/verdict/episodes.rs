@@ -1,0 +1,270 @@
+//! What a device's judged segments are in the document: episodes, moments, shares of time.
+
+use super::alike::IDLE_IOPS;
+use super::elsewhere::Elsewhere;
+use super::expected::{Answers, nearest};
+use super::facts::{Judged, Segment};
+use super::interval_totals::IntervalTotals;
+use super::subject::Subject;
+use super::{
+    DiagnoseOptions, Spare, advice, by_operation, causes, engine, excluded, hits, load, notes,
+};
+use record::{
+    Activity, Baseline, DeviceDiagnosis, Episode, MatchedBy, MatchedProfile, Measured, Moment,
+    Note, Rung, Verdict, VerdictShare,
+};
+use stats::{Ordered, grouped};
+use std::ops::Range;
+
+/// Rest: fewer requests per second than [`IDLE_IOPS`], and busy for less than this share of the time.
+const IDLE_BUSY: f64 = 0.01;
+/// Groups of processes that an episode names.
+const GROUPS_MAX: usize = 8;
+/// From this share of the largest rate on an episode is called busy.
+const BUSY_SATURATION: f64 = 0.5;
+/// Parallel devices: from this many requests side by side on.
+const PARALLEL: f64 = 1.5;
+
+impl Subject<'_> {
+    /// Once more, with what the first run found elsewhere.
+    pub(super) fn judged<'s>(
+        &self,
+        segments: Vec<Judged<'s>>,
+        told: &[Elsewhere],
+        spare: &[(&str, Vec<Spare>)],
+    ) -> Vec<Judged<'s>> {
+        let judge = |(Judged { segment, .. }, told): (Judged<'s>, &Elsewhere)| {
+            let judgement = engine::weigh(&segment, told);
+            let spare = self.spare_elsewhere(&segment.time, spare);
+            let causes = causes::causes(&segment, &judgement, told, &spare);
+            Judged { segment, judgement, causes }
+        };
+        segments.into_iter().zip(told).map(judge).collect()
+    }
+
+    /// Other devices that had much to spare during all of a time.
+    fn spare_elsewhere(&self, time: &Range<u64>, spare: &[(&str, Vec<Spare>)]) -> Vec<String> {
+        let free = |parts: &[Spare]| {
+            let touches = |part: &Range<u64>| part.start < time.end && time.start < part.end;
+            let mut touching = parts.iter().filter(|(part, _)| touches(part)).peekable();
+            touching.peek().is_some() && touching.all(|(_, spare)| *spare)
+        };
+        let others = spare.iter().filter(|(name, _)| *name != self.device.name);
+        others.filter(|(_, parts)| free(parts)).map(|(name, _)| (*name).to_owned()).collect()
+    }
+
+    pub(super) fn diagnosis(
+        &self,
+        judged: &[Judged<'_>],
+        options: &DiagnoseOptions,
+    ) -> DeviceDiagnosis {
+        let whole = IntervalTotals::over(self.intervals.iter().copied());
+        let seconds = whole.seconds.max(1e-9);
+        let busiest = judged.iter().map(|one| one.segment.tally.iops()).fold(0.0, f64::max);
+        let episodes: Vec<Episode> =
+            judged.iter().map(|one| self.episode(one, seconds, busiest)).collect();
+        let series = if options.without_series { Vec::new() } else { self.moments(judged) };
+        DeviceDiagnosis {
+            device: self.device.name.clone(),
+            model: self.device.facts.as_ref().and_then(|facts| facts.model.clone()),
+            facts: self.device.facts.clone(),
+            profile: self.profile.clone(),
+            duration_ns: (whole.seconds * 1e9) as u64,
+            shares: shares(&episodes),
+            worst: worst(&episodes),
+            hit_share: hits::hit_share(judged, self.reference),
+            splits_compared: splits_compared(judged, &self.profile),
+            notes: self.notes(judged, &whole),
+            episodes,
+            advice: advice::advice(judged, self.reference),
+            series,
+        }
+    }
+
+    fn notes(&self, judged: &[Judged<'_>], whole: &IntervalTotals) -> Vec<Note> {
+        let mut notes = notes::notes(self.device, self.profile.value(), judged, whole);
+        notes.extend(self.reads_alone.then(|| notes::reads_alone(whole)));
+        notes
+    }
+
+    fn episode(&self, one: &Judged<'_>, seconds: f64, busiest: f64) -> Episode {
+        let (segment, judgement) = (&one.segment, &one.judgement);
+        let (time, tally, best) = (&segment.time, &segment.tally, segment.best_look());
+        // Without a profile the curve is known too little to be printed as one.
+        let calibrated = best
+            .filter(|(look, _)| look.own.is_none())
+            .map(|(look, latency)| segment.calibrated(look, latency, tally.iops()));
+        let seen = IntervalTotals::over(self.intervals[self.body(&segment.range)].iter().copied());
+        let duration_ns = time.end.saturating_sub(time.start);
+        let share = match &calibrated {
+            Some(split) => split.saturation,
+            None => tally.iops() / busiest.max(1e-9),
+        };
+        let idle = tally.iops() < IDLE_IOPS && tally.utilization().is_none_or(|u| u < IDLE_BUSY);
+        Episode {
+            begin_ns: time.start,
+            duration_ns,
+            intervals: u32::try_from(segment.range.len()).unwrap_or(u32::MAX),
+            share_of_time: duration_ns as f64 / 1e9 / seconds,
+            activity: match (idle, share >= BUSY_SATURATION) {
+                (true, _) => Activity::Idle,
+                (false, true) => Activity::Busy,
+                (false, false) => Activity::Quiet,
+            },
+            verdict: judgement.verdict,
+            confidence: judgement.confidence(),
+            probability: judgement.probability(),
+            hypothesis: judgement.hypothesis.clone(),
+            claim: judgement.claim.clone(),
+            evidence: judgement.evidence.clone(),
+            alternatives: judgement.alternatives(),
+            excluded: excluded::excluded(segment, judgement),
+            causes: one.causes.clone(),
+            operations: by_operation::by_operation(segment, judgement),
+            tail: segment.tail,
+            numbers: seen.numbers(),
+            response_ci95_rel: segment.latency_error(),
+            utilization_law: seen.utilization_law(),
+            calibrated,
+            misleading: seen.misleading(),
+            groups: segment
+                .around
+                .users
+                .iter()
+                .flat_map(|it| &it.groups)
+                .take(GROUPS_MAX)
+                .cloned()
+                .collect(),
+            extrapolated: best.map(|(look, _)| look.extrapolated.clone()).unwrap_or_default(),
+            baseline: self.baseline(segment),
+            demand: segment.demand(),
+            load: load::load(one, self.reference),
+        }
+    }
+
+    /// What a segment is measured against, and what a better rung of the ladder would add.
+    fn baseline(&self, segment: &Segment<'_>) -> Option<Baseline> {
+        let (look, _) = segment.best_look()?;
+        let Some(own) = look.own else {
+            let profile = self.profile.value().filter(|profile| profile.by == MatchedBy::Model);
+            let doubt = profile.and_then(|profile| profile.doubt.as_ref());
+            return Some(match doubt {
+                None => Baseline {
+                    rung: Rung::Profile,
+                    says: "A profile of this device.".to_owned(),
+                    better: None,
+                },
+                Some(doubt) => Baseline {
+                    rung: Rung::Model,
+                    says: format!("A profile of the same model: {doubt}."),
+                    better: Some("A profile of this device: `halfpower check` on it.".to_owned()),
+                },
+            });
+        };
+        let rung = own.rung;
+        let why = segment.unserved.as_deref().unwrap_or("no profile fits");
+        let better = format!(
+            "No profile serves: {}. It would say what this device itself takes, and what a change gives: `halfpower check` on it \
+             while it is quiet.",
+            why.trim_end_matches('.')
+        );
+        Some(Baseline { rung, says: own.says(segment), better: Some(better) })
+    }
+
+    fn moments(&self, judged: &[Judged<'_>]) -> Vec<Moment> {
+        let mut moments = Vec::with_capacity(self.series.len());
+        for (episode, one) in judged.iter().enumerate() {
+            let segment = &one.segment;
+            let mut answers = Answers::new();
+            for index in segment.range.clone() {
+                let (interval, tally) = (self.intervals[index], &self.series[index]);
+                let mut split = || {
+                    let latency = tally.latency_ns()?;
+                    let looks = self.reference?.remembered(&mut answers, tally, segment.known)?;
+                    let look = nearest(looks, latency, segment.by_rate())?;
+                    Some(segment.calibrated(look, latency, tally.iops()))
+                };
+                let seen = IntervalTotals::of(interval);
+                moments.push(Moment {
+                    begin_ns: interval.begin_ns,
+                    duration_ns: interval.duration_ns,
+                    episode: u32::try_from(episode).unwrap_or(u32::MAX),
+                    numbers: seen.numbers(),
+                    utilization_law: seen.utilization_law(),
+                    calibrated: split(),
+                    misleading: seen.misleading(),
+                });
+            }
+        }
+        moments
+    }
+}
+
+fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {
+    let of = |(verdict, episodes): (Verdict, Vec<&Episode>)| VerdictShare {
+        verdict,
+        share_of_time: episodes.iter().map(|episode| episode.share_of_time).sum(),
+    };
+    let mut shares: Vec<VerdictShare> =
+        grouped(episodes.iter().map(|episode| (episode.verdict, episode)))
+            .into_iter()
+            .map(of)
+            .collect();
+    shares.sort_by_cached_key(|one| Ordered(-one.share_of_time));
+    shares
+}
+
+/// The episode in which requests lost the most time: latency beyond that of a lone request,
+/// times requests. Of capped ones the longest counts as well, because what they lose is not seen.
+fn worst(episodes: &[Episode]) -> Option<u32> {
+    let bad = |episode: &Episode| {
+        matches!(
+            episode.verdict,
+            Verdict::Capped | Verdict::Slow | Verdict::SlowAndOverloaded | Verdict::Overloaded
+        )
+    };
+    let lost = |episode: &Episode| {
+        let waited = episode.calibrated.map_or(0.0, |split| split.queue_ns);
+        episode.numbers.requests * waited + 1e-6 * episode.duration_ns as f64
+    };
+    let candidates = episodes.iter().enumerate().filter(|(_, episode)| bad(episode));
+    let found = candidates.max_by(|a, b| lost(a.1).total_cmp(&lost(b.1)))?;
+    u32::try_from(found.0).ok()
+}
+
+/// Why the two ways to split a latency agree or differ on this device.
+fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) -> String {
+    let most = judged
+        .iter()
+        .filter(|one| one.judgement.verdict != Verdict::NotEnoughEvidence)
+        .max_by(|a, b| a.segment.tally.all.count().total_cmp(&b.segment.tally.all.count()));
+    let Some((one, (look, _))) = most.and_then(|one| Some((one, one.segment.best_look()?))) else {
+        let unknown = match profile.reason() {
+            Some(why) => format!("No profile says ({why})"),
+            None => "The profile expects nothing of this load".to_owned(),
+        };
+        return format!(
+            "Friedman's split (S = U/X, Q = R - S) holds for a device that does one thing at a time. \
+             {unknown}, so that it is unknown whether this is one: on a parallel device the split calls \
+             queueing what is served side by side."
+        );
+    };
+    let Some(split) = one.segment.tally.utilization_law() else {
+        return "The source tells no busy time, so that there is no Friedman split.".to_owned();
+    };
+    let (service, alone) =
+        (record::format_nanos(split.service_ns), record::format_nanos(look.unloaded_ns));
+    let side = look.side_by_side();
+    if side < PARALLEL {
+        return format!(
+            "This device serves about one request at a time, so the splits agree in principle: \
+             Friedman's S = U/X is {service}, a lone request takes {alone} by the profile."
+        );
+    }
+    format!(
+        "This device serves about {side:.0} requests side by side. Friedman's S = U/X ({service}) is \
+         then the mean spacing of completions, not what a request takes ({alone} alone), and his Q = \
+         R - S counts as queueing what is served in parallel: it is R (1 - U/L). Believe the \
+         calibrated split here."
+    )
+}

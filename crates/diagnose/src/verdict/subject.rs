@@ -1,0 +1,303 @@
+//! A device of an observation: its series, cut into segments of one use, and the facts of each.
+
+use super::alike::{alike, same_load};
+use super::classes::Class;
+use super::expected::{Expectation, SegmentFacts};
+use super::facts::Segment;
+use super::fitted_profile::FittedProfile;
+use super::interval_totals::{IntervalTotals, OpTally};
+use super::ladder::{Ladder, Prior, best};
+use super::matching::{Fit, fit};
+use super::outstanding::{ExcessQueue, Outstanding};
+use super::system_context::SystemContext;
+use super::{
+    constant_rate, device_states, hypotheses, outstanding, own, segment, tails, wakeup_latency,
+};
+use record::{
+    Doubt, Finding, Interval, MatchedBy, MatchedProfile, Measured, Observation, ObservedDevice,
+};
+use std::cell::OnceCell;
+use std::ops::Range;
+
+/// Segments below this length come and go, where they do so this often.
+const RETURNING_MAX: usize = 7;
+const RETURNS_MIN: usize = 3;
+/// The fewest intervals of a segment whose first one can be left out, and whose last one.
+const BODY_MIN: (usize, usize) = (3, 4);
+/// Up to these shares of the requests and of their time, writes that the profile does not know are left out
+/// of what is held against it. (The log of an array that rebuilds was 1.5 % of a disk's requests, each with
+/// a flush, and a fifth of their time.)
+const FEW_WRITES: (f64, f64) = (0.1, 0.3);
+/// Devices of one model differ by up to this factor, 95 of 100.
+const OF_A_MODEL: f64 = 1.25;
+
+/// A device that is judged.
+pub(super) struct Subject<'a> {
+    pub(super) device: &'a ObservedDevice,
+    pub(super) intervals: Vec<&'a Interval>,
+    /// Of them, what is held against the profile.
+    pub(super) series: Vec<IntervalTotals>,
+    /// Whether that is the reads alone, because the profile knows no writes and these are few.
+    pub(super) reads_alone: bool,
+    pub(super) observation: &'a Observation,
+    pub(super) profile: Measured<MatchedProfile>,
+    doubts: Vec<(Doubt, String)>,
+    pub(super) reference: Option<&'a FittedProfile>,
+    class: Class,
+    ladder: &'a Ladder<'a>,
+    /// What is expected of it without a profile, the best first; estimated where a segment asks.
+    priors: OnceCell<Vec<Prior>>,
+    begins: Vec<usize>,
+}
+
+impl<'a> Subject<'a> {
+    /// `chosen` is for a profile that the user named.
+    pub(super) fn new(
+        (observation, ladder): (&'a Observation, &'a Ladder<'a>),
+        device: &'a ObservedDevice,
+        (prepared, chosen): (Option<&'a FittedProfile>, bool),
+    ) -> Self {
+        let intervals: Vec<&Interval> = observation
+            .intervals
+            .iter()
+            .filter(|interval| interval.device == device.name && interval.duration_ns > 0)
+            .collect();
+        let mut series: Vec<IntervalTotals> =
+            intervals.iter().map(|interval| IntervalTotals::of(interval)).collect();
+        let matched = match prepared.map(FittedProfile::profile) {
+            None => Measured::not("no profile fits this device; `halfpower check` makes one"),
+            Some(profile) => match fit(device, profile, chosen) {
+                Fit::Not(why) => Measured::not(format!("the profile does not fit: {why}")),
+                Fit::Of(by, doubt) => Measured::Value(MatchedProfile {
+                    profile_id: profile.id.clone(),
+                    target: profile.target.path.clone(),
+                    time: profile.time.clone(),
+                    by,
+                    doubt,
+                    invalid: Finding::first_invalid(&profile.findings)
+                        .map(|finding| finding.claim.clone()),
+                    differences: device.facts.as_ref().map_or_else(Vec::new, |now| {
+                        model::changed_since(profile, now, observation.kernel.as_deref())
+                    }),
+                }),
+            },
+        };
+        let reference = prepared.filter(|_| matched.value().is_some());
+        let reads_alone = reference.is_some_and(|it| !it.profile().has_writes())
+            && few_writes(&IntervalTotals::sum(&series));
+        if reads_alone {
+            series.iter_mut().for_each(|one| *one = one.of_reads());
+        }
+        let mut subject = Self {
+            device,
+            class: Class::of(device),
+            ladder,
+            priors: OnceCell::new(),
+            begins: segment::segments(&series),
+            intervals,
+            series,
+            reads_alone,
+            observation,
+            reference,
+            doubts: doubts_of(&matched),
+            profile: matched,
+        };
+        subject.join_alike();
+        subject.join_returning();
+        subject
+    }
+
+    /// What of a range is looked at. A use begins and ends within an interval, and what was asked
+    /// for before the beginning is completed after it, so that the intervals at inner edges tell of
+    /// two uses at once.
+    pub(super) fn body(&self, range: &Range<usize>) -> Range<usize> {
+        let (mut from, mut to) = (range.start, range.end);
+        if from > 0 && to - from >= BODY_MIN.0 {
+            from += 1;
+        }
+        if to < self.series.len() && to - from >= BODY_MIN.1 {
+            to -= 1;
+        }
+        from..to
+    }
+
+    fn segment(&self, range: Range<usize>) -> Segment<'_> {
+        let body = self.body(&range);
+        let intervals = &self.intervals[body.clone()];
+        let series = &self.series[body];
+        let around = SystemContext::of(intervals, &self.observation.contexts);
+        let mut known = SegmentFacts {
+            sequential: around.traced.as_ref().and_then(|traced| traced.sequential),
+            busy: self.device.busy_doubt.is_none() || outstanding::never_idle(series),
+            constant: outstanding::constant_depth(series),
+        };
+        let by_observation = |known: SegmentFacts| {
+            let loop_kind = (known.busy, known.constant);
+            let whole = || IntervalTotals::sum(&self.series);
+            let priors = self.priors.get_or_init(|| self.ladder.priors(self.device, &whole()));
+            let prior = best(priors, self.class, &IntervalTotals::sum(series));
+            own::expectation(series, &self.series, prior, self.device.lone_reads, loop_kind)
+                .map(|one| vec![one])
+        };
+        let look = |known: SegmentFacts| match self.reference {
+            Some(reference) => {
+                reference.looks(series, known).map(|looks| self.of_this_device(looks))
+            }
+            None => Err(self.profile.reason().unwrap_or("no profile fits").to_owned()),
+        };
+        let (first, last) = (self.intervals[range.start], self.intervals[range.end - 1]);
+        let mut segment = Segment {
+            series,
+            facts: self.device.facts.as_ref(),
+            class: self.class,
+            unknown: self.device.facts.is_none()
+                && self.profile.value().is_some_and(|profile| profile.by != MatchedBy::Simulated),
+            range,
+            time: first.begin_ns..last.begin_ns.saturating_add(last.duration_ns),
+            tally: IntervalTotals::sum(series).bounded(),
+            looks: look(known),
+            around,
+            known,
+            deep: None,
+            tail: None,
+            waking_ns: 0.0,
+            layout: self
+                .observation
+                .paths
+                .iter()
+                .filter(|path| path.devices.contains(&self.device.name))
+                .find_map(|path| path.layout.as_ref()),
+            reuse: &self.device.reuse,
+            changed: self.profile.value().map_or(&[], |profile| &profile.differences),
+            constant: constant_rate::pinned(series),
+            caps: self.reference.map_or(&[], |it| &it.profile().caps),
+            profile_doubts: &self.doubts,
+            simulated: self.observation.source == "simulated",
+            reads_alone: self.reads_alone,
+            unserved: None,
+        };
+        let too_quick = segment.best_look().filter(|_| device_states::profile_is_slower(&segment));
+        let too_quick = too_quick.filter(|(look, ns)| !device_states::served_by_a_cache(look, *ns));
+        let why = match (&segment.looks, too_quick) {
+            (Err(why), _) => Some(why.clone()),
+            (_, Some((look, latency))) => {
+                let saturation = segment.tally.iops() / look.max_iops;
+                Some(hypotheses::too_quick_for(look, latency, saturation))
+            }
+            _ => None,
+        };
+        if let Some(why) = why {
+            segment.looks = by_observation(known);
+            segment.unserved = Some(why);
+        }
+        let woken = wakeup_latency::woken(segment.facts);
+        let each_ns = wakeup_latency::added_ns(&self.observation.wake_ups, &segment.tally);
+        // What the profile's lone reads show is expected, and no allowance on top of that.
+        let expected_ns = segment.best_look().and_then(|(look, _)| look.rest_ns);
+        segment.waking_ns = (woken * each_ns - expected_ns.unwrap_or(0.0)).max(0.0);
+        segment.deep = self.deep(&segment);
+        if segment.deep.is_some_and(|deep| deep.is_kept()) && !known.constant {
+            known.constant = true;
+            segment.known = known;
+            segment.looks =
+                if segment.unserved.is_some() { by_observation(known) } else { look(known) };
+        }
+        segment
+    }
+
+    /// What a profile of another device of the same model says of this one.
+    fn of_this_device(&self, looks: Vec<Expectation>) -> Vec<Expectation> {
+        match self.profile.value() {
+            Some(profile) if profile.by == MatchedBy::Model => {
+                looks.into_iter().map(|look| look.widened(OF_A_MODEL)).collect()
+            }
+            _ => looks,
+        }
+    }
+
+    /// The queue of a segment, where it is deeper than the device can use.
+    fn deep(&self, segment: &Segment<'_>) -> Option<ExcessQueue> {
+        let (look, _) = segment.best_look()?;
+        let seen_per_s = segment.tally.iops();
+        let enough = |present: Outstanding| match look.own {
+            Some(own) => own.enough(present.value()),
+            None => self.reference?.deep_enough(look, seen_per_s, present),
+        };
+        let around = &segment.around;
+        let (waited_for, late) = (&around.waited_for, around.processors_full());
+        let deep = outstanding::deep(segment.series, waited_for, late, enough);
+        let beyond_tags = || {
+            let waiting = around.traced.as_ref()?.waiting;
+            outstanding::beyond_tags(segment.full_tags()?, waiting, enough)
+        };
+        deep.or_else(beyond_tags).filter(|_| segment.known.busy)
+    }
+
+    fn ranges(&self) -> Vec<Range<usize>> {
+        let ends = self.begins.iter().skip(1).copied().chain([self.series.len()]);
+        self.begins.iter().copied().zip(ends).map(|(begin, end)| begin..end).collect()
+    }
+
+    fn join_alike(&mut self) {
+        let mut at = 1;
+        while at < self.begins.len() {
+            let ranges = self.ranges();
+            let (left, right) = (&ranges[at - 1], &ranges[at]);
+            let (one, other) = (self.segment(left.clone()), self.segment(right.clone()));
+            if alike(&one, &other) {
+                self.begins.remove(at);
+                at = at.saturating_sub(1).max(1);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// Joins short segments under the same load as their neighbour that differ from it in nothing
+    /// but the latency, where there are several: what comes again and again is one thing that
+    /// goes on.
+    fn join_returning(&mut self) {
+        let ranges = self.ranges();
+        let same = |one: &Range<usize>, other: &Range<usize>| {
+            let short = one.len().min(other.len()) < RETURNING_MAX;
+            short && same_load(&self.segment(one.clone()).tally, &self.segment(other.clone()).tally)
+        };
+        let joined: Vec<bool> = ranges.windows(2).map(|pair| same(&pair[0], &pair[1])).collect();
+        if joined.iter().filter(|same| **same).count() < RETURNS_MIN {
+            return;
+        }
+        let mut kept = joined.into_iter();
+        let mut first = true;
+        self.begins.retain(|_| std::mem::take(&mut first) || !kept.next().unwrap_or(false));
+    }
+
+    pub(super) fn segments(&self) -> Vec<Segment<'_>> {
+        let with_tail = |range: Range<usize>| {
+            let mut segment = self.segment(range);
+            let intervals = &self.intervals[self.body(&segment.range)];
+            segment.tail = self.reference.and_then(|it| tails::tail(intervals, &segment, it));
+            segment
+        };
+        self.ranges().into_iter().map(with_tail).collect()
+    }
+}
+
+/// What leaves open whether a profile is one of the device.
+fn doubts_of(profile: &Measured<MatchedProfile>) -> Vec<(Doubt, String)> {
+    let profile = profile.value();
+    let of_another = profile.and_then(|profile| profile.doubt.as_ref()).map(|doubt| {
+        (Doubt::ProfileMatch, format!("The profile may be of another device: {doubt}."))
+    });
+    let invalid = profile
+        .and_then(|profile| profile.invalid.as_ref())
+        .map(|invalid| (Doubt::ProfileInvalid, format!("The profile is not valid: {invalid}")));
+    of_another.into_iter().chain(invalid).collect()
+}
+
+/// Whether there are writes, and so few that reads can be judged alone.
+fn few_writes(whole: &IntervalTotals) -> bool {
+    let share = |of: fn(&OpTally) -> Option<f64>| Some(of(&whole.write)? / of(&whole.all)?);
+    let requests = share(|tally| tally.requests);
+    requests.is_some_and(|share| share > 0.0 && share <= FEW_WRITES.0)
+        && share(|tally| tally.time_ns).is_some_and(|share| share <= FEW_WRITES.1)
+}
