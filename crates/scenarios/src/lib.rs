@@ -69,6 +69,9 @@ pub enum ScenarioError {
     /// A profile's trial.
     #[error(transparent)]
     Session(#[from] session::SessionError),
+    /// A recording that its reader refuses.
+    #[error(transparent)]
+    Recording(#[from] import::ImportError),
     /// A device so small that no cell fits.
     #[error("no profile can be made of {0}")]
     Profile(String),

@@ -1,6 +1,21 @@
-//! What a recording of another tool keeps of an observation: the same counters with its gaps and steps.
+//! Recordings of other tools: a case in the text that such a tool writes, read as a user's file is.
+//!
+//! What a form lacks, rounds or averages is then what its reader finds. Rejected: an observation from which fields
+//! are taken away, which knows the forms as their author remembers them and tries no reader.
 
-use record::{Figure, Interval, Observation, OpInterval};
+mod iostat;
+mod node_exporter;
+mod perfmon;
+mod sadf;
+
+use import::{ImportError, Options};
+use record::{Context, Interval, Observation, OpInterval};
+
+const SECOND: u64 = 1_000_000_000;
+/// When recordings begin, seconds since 1970: 2026-01-05 00:00:00 UTC.
+const BEGIN_S: u64 = 1_767_571_200;
+const FIRST_DAY: u64 = 5;
+const DAY_S: u64 = 86_400;
 
 /// Where the counters come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -8,17 +23,20 @@ pub enum Source {
     /// A live kernel, with all that the case has.
     #[default]
     Live,
-    /// `iostat -x -o JSON`: latencies in steps of 10 µs, no requests in progress, nothing of the system.
+    /// `iostat -x -t -o JSON`, each interval of the case.
     Iostat,
-    /// node_exporter by way of Prometheus: counters every 5 s, and pressure.
+    /// node_exporter: counters and pressure every 5 s.
     NodeExporter,
-    /// `sar -d`: one latency and size for both operations, means over 5 s.
+    /// What sar keeps, as `sadf -j` prints it: means over 5 s, one latency for reads and writes.
     Sar,
+    /// Counters of PhysicalDisk, as Windows' typeperf writes them, each interval of the case.
+    Perfmon,
 }
 
 impl Source {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Live, Self::Iostat, Self::NodeExporter, Self::Sar];
+    pub const ALL: [Self; 5] =
+        [Self::Live, Self::Iostat, Self::NodeExporter, Self::Sar, Self::Perfmon];
 
     /// In print.
     #[must_use]
@@ -28,105 +46,141 @@ impl Source {
             Self::Iostat => "iostat",
             Self::NodeExporter => "node_exporter",
             Self::Sar => "sar",
+            Self::Perfmon => "perfmon",
         }
     }
 
-    /// What is left of an observation.
-    pub(crate) fn tells(self, observation: &mut Observation) {
-        if self == Self::Live {
-            return;
-        }
-        // A recording's devices have a name and no facts.
-        observation.devices.iter_mut().for_each(|device| device.facts = None);
-        for interval in &mut observation.intervals {
-            (interval.traced, interval.processes) = (None, None);
-        }
-        match self {
-            Self::Live => {}
-            Self::Iostat => {
-                observation.contexts.clear();
-                for interval in &mut observation.intervals {
-                    interval.in_flight = None;
-                    interval.busy_share = stepped(interval.busy_share, 1e-4);
-                    for op in [&mut interval.read, &mut interval.write, &mut interval.all] {
-                        op.latency_ns = stepped(op.latency_ns, 1e4);
-                    }
-                }
-            }
-            Self::NodeExporter => {
-                for context in &mut observation.contexts {
-                    context.cgroup_limits.clear();
-                    context.writeback_bytes = None;
-                }
-                observation.intervals = summed(&observation.intervals, 5);
-            }
-            Self::Sar => {
-                observation.contexts.clear();
-                observation.intervals = summed(&observation.intervals, 5);
-                for interval in &mut observation.intervals {
-                    interval.in_flight = None;
-                    interval.all.latency_ns = stepped(interval.all.latency_ns, 1e4);
-                    for op in [&mut interval.read, &mut interval.write] {
-                        (op.latency_ns, op.request_bytes) = (None, None);
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn stepped(figure: Option<Figure>, step: f64) -> Option<Figure> {
-    figure.map(|one| Figure { value: (one.value / step).round() * step, resolution: step, ..one })
-}
-
-/// Means over so many seconds of each device.
-fn summed(intervals: &[Interval], seconds: u64) -> Vec<Interval> {
-    let mut found: Vec<Interval> = Vec::new();
-    let mut names: Vec<&str> = intervals.iter().map(|one| one.device.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
-        let own: Vec<&Interval> = intervals.iter().filter(|one| one.device == name).collect();
-        let each = own.first().map_or(1, |one| (one.duration_ns / 1_000_000_000).max(1));
-        found.extend(own.chunks((seconds / each).max(1) as usize).map(together));
-    }
-    found.sort_by_key(|one| one.begin_ns);
-    found
-}
-
-fn together(parts: &[&Interval]) -> Interval {
-    let duration_ns: u64 = parts.iter().map(|one| one.duration_ns).sum();
-    let over_time = |of: &dyn Fn(&Interval) -> Option<f64>| -> Option<Figure> {
-        let sum: Option<f64> =
-            parts.iter().map(|one| Some(of(one)? * one.duration_ns as f64)).sum();
-        Some(Figure::measured(sum? / duration_ns as f64, 0.0))
-    };
-    let op = |of: fn(&Interval) -> &OpInterval| {
-        let value = |figure: Option<Figure>| figure.map(|one| one.value);
-        let per_s = over_time(&|one| value(of(one).per_s));
-        let bytes_per_s = over_time(&|one| value(of(one).bytes_per_s));
-        let waited = over_time(&|one| {
-            let count = value(of(one).per_s)?;
-            Some(count * value(of(one).latency_ns).unwrap_or(0.0))
-        });
-        let each = |sum: Option<Figure>| {
-            let count = per_s.filter(|one| one.value > 0.0)?.value;
-            Some(Figure::derived(sum?.value / count, 0.0))
+    /// The text of a recording; none is made of a live kernel.
+    #[must_use]
+    pub fn text(self, observation: &Observation) -> Option<String> {
+        let of = |every_s, write: fn(&Recording<'_>) -> String| {
+            Some(write(&Recording::of(observation, every_s)))
         };
-        let (latency_ns, request_bytes) = (each(waited), each(bytes_per_s));
-        OpInterval { per_s, bytes_per_s, request_bytes, latency_ns, ..OpInterval::default() }
-    };
-    let first = parts[0];
-    Interval {
-        device: first.device.clone(),
-        begin_ns: first.begin_ns,
-        duration_ns,
-        read: op(|one| &one.read),
-        write: op(|one| &one.write),
-        all: op(|one| &one.all),
-        busy_share: over_time(&|one| one.busy_share.map(|figure| figure.value)),
-        concurrency: over_time(&|one| one.concurrency.map(|figure| figure.value)),
-        in_flight: parts.last().and_then(|one| one.in_flight),
-        ..Interval::default()
+        match self {
+            Self::Live => None,
+            Self::Iostat => of(1, iostat::text),
+            Self::NodeExporter => of(5, node_exporter::text),
+            Self::Sar => of(5, sadf::text),
+            Self::Perfmon => of(1, perfmon::text),
+        }
     }
+
+    /// What a reader of such a recording gets of an observation.
+    pub(crate) fn read(self, observation: Observation) -> Result<Observation, ImportError> {
+        let Some(text) = self.text(&observation) else { return Ok(observation) };
+        let options = Options { utc_offset_s: Some(0), ..Options::default() };
+        let mut read = import::read(&[text.as_bytes()], None, &options)?.swap_remove(0);
+        // The case tells its times from 0 on.
+        for interval in &mut read.intervals {
+            interval.begin_ns -= BEGIN_S * SECOND;
+        }
+        for context in &mut read.contexts {
+            context.begin_ns -= BEGIN_S * SECOND;
+        }
+        Ok(read)
+    }
+}
+
+/// What one kind of requests added up to in a step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    requests: f64,
+    bytes: f64,
+    time_ns: f64,
+}
+
+impl Sums {
+    fn add(&mut self, op: &OpInterval, seconds: f64) {
+        let value = |figure: Option<record::Figure>| figure.map_or(0.0, |one| one.value);
+        let requests = (value(op.per_s) * seconds).round();
+        self.requests += requests;
+        self.bytes += (value(op.bytes_per_s) * seconds).round();
+        self.time_ns += requests * value(op.latency_ns);
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            requests: self.requests + other.requests,
+            bytes: self.bytes + other.bytes,
+            time_ns: self.time_ns + other.time_ns,
+        }
+    }
+
+    /// Of one request, 0 where there was none.
+    fn each(self, sum: f64) -> f64 {
+        if self.requests > 0.0 { sum / self.requests } else { 0.0 }
+    }
+}
+
+/// What a device did in a step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Step {
+    read: Sums,
+    write: Sums,
+    busy_s: f64,
+    /// In progress when it ended.
+    in_flight: f64,
+}
+
+impl Step {
+    fn add(&mut self, interval: &Interval) {
+        let seconds = interval.duration_ns as f64 / SECOND as f64;
+        self.read.add(&interval.read, seconds);
+        self.write.add(&interval.write, seconds);
+        self.busy_s += interval.busy_share.map_or(0.0, |share| share.value) * seconds;
+        self.in_flight = interval.in_flight.map_or(0.0, |count| count.value);
+    }
+
+    fn all(&self) -> Sums {
+        self.read.and(self.write)
+    }
+}
+
+/// What a tool sees: sums over steps of one length. A step that a case leaves unfinished is not seen.
+struct Recording<'a> {
+    step_s: u64,
+    /// Each device with its steps in their order.
+    devices: Vec<(&'a str, Vec<Step>)>,
+    contexts: &'a [Context],
+}
+
+impl<'a> Recording<'a> {
+    /// In steps of `every_s`, or of the observation's own intervals where those are longer.
+    fn of(observation: &'a Observation, every_s: u64) -> Self {
+        let own_s = observation.intervals.first().map_or(1, |one| one.duration_ns / SECOND).max(1);
+        let step_s = every_s.next_multiple_of(own_s);
+        let steps = |device: &str| {
+            let mut steps: Vec<Step> = Vec::new();
+            let mut whole = 0;
+            for one in observation.intervals.iter().filter(|one| one.device == device) {
+                let at = (one.begin_ns / SECOND / step_s) as usize;
+                steps.resize(steps.len().max(at + 1), Step::default());
+                steps[at].add(one);
+                whole = ((one.begin_ns + one.duration_ns) / SECOND / step_s) as usize;
+            }
+            steps.truncate(whole);
+            steps
+        };
+        let devices = observation.devices.iter().map(|one| one.name.as_str());
+        Self {
+            step_s,
+            devices: devices.map(|name| (name, steps(name))).collect(),
+            contexts: &observation.contexts,
+        }
+    }
+
+    fn steps(&self) -> usize {
+        self.devices.iter().map(|(_, steps)| steps.len()).max().unwrap_or(0)
+    }
+
+    /// Seconds after the beginning at which so many steps are over.
+    fn end_s(&self, steps: usize) -> u64 {
+        steps as u64 * self.step_s
+    }
+}
+
+/// Day of January 2026 and time of day, so many seconds after the beginning.
+fn date(after_s: u64) -> (u64, String) {
+    let (day, second) = (FIRST_DAY + after_s / DAY_S, after_s % DAY_S);
+    (day, format!("{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60))
 }

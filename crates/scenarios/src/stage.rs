@@ -78,7 +78,7 @@ pub(crate) fn staged(case: &Case, profiles: &Profiles) -> Result<Staged, Scenari
     if case.limits_unseen {
         observation.contexts.iter_mut().for_each(|context| context.cgroup_limits.clear());
     }
-    case.source.tells(&mut observation);
+    let observation = case.source.read(observation)?;
     Ok(Staged { observation, profiles: fitting })
 }
 

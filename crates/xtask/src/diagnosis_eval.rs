@@ -17,8 +17,8 @@ use serde_json::json;
 const DRAWS: u64 = 500;
 
 pub(crate) const SWITCHES: [&str; 4] = ["--json", "--real", "--worth", "--unprofiled"];
-pub(crate) const VALUES: [&str; 6] =
-    ["--draws", "--first", "--kind", "--seed", "--binary", "--medium"];
+pub(crate) const VALUES: [&str; 7] =
+    ["--draws", "--first", "--kind", "--seed", "--binary", "--medium", "--recordings"];
 
 /// Draws, judges and prints; whether the goals are reached.
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {

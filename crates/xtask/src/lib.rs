@@ -76,7 +76,7 @@ usage: cargo xtask VERB [flags]
                           predictions against measurements, over all simulated devices
   diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
   diagnosis-eval --real [--medium loop|zram|disk] [--draws ROUNDS] [--first SEED] [--kind CASE]
-                 [--binary BINARY]
+                 [--recordings DIR] [--binary BINARY]
                           the diagnosis against cases with a known truth
   lab [--smoke] [--list] [--only CASE] [--no-keep] [--binary BINARY]
                           the diagnosis and the engines on layers of a guest machine (qemu)

@@ -31,7 +31,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let paced = diagnosis_eval::tally(Part::Paced, draws, first)?;
     println!("\nreal: {rounds} rounds from seed {first}");
     let media = &diagnosis_eval_real::Medium::ALL;
-    let real = diagnosis_eval_real::tally(Some(binary.clone()), media, rounds, first, None)?;
+    let real = diagnosis_eval_real::tally(Some(binary.clone()), media, rounds, first, None, None)?;
     println!("\nlab");
     let lab = lab::tally(binary, |_| true)?;
 

@@ -12,7 +12,7 @@ use super::fitted_profile::FittedProfile;
 use super::remedies::{Case, Fixes, ROWS, Row};
 use model::PredictError;
 use model::whatif::{Setup, WhatIfError, words};
-use record::{Cause, Change, Effect, Measured, Remedy, Verdict};
+use record::{Cause, Change, Confidence, Effect, Measured, Remedy, Verdict};
 
 /// A cause that lasted less than this share of the time of the one that lasted longest comes last.
 const PASSING: f64 = 0.2;
@@ -24,6 +24,8 @@ struct Ranked {
     remedy: Remedy,
     row: &'static Row,
     seconds: f64,
+    /// Whether the device may as well be only overloaded: then it is the load that is surely to be mended.
+    doubted: bool,
 }
 
 impl Ranked {
@@ -61,7 +63,8 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
     }
     all.retain(|one| one.remedy.gain.is_none_or(|gain| gain >= GAIN_MIN));
     let longest = all.iter().map(|one| one.seconds).fold(0.0, f64::max);
-    let rank = |one: &Ranked| (one.seconds < PASSING * longest, one.row.fixes);
+    let fixes = |one: &Ranked| if one.doubted { Fixes::Order } else { one.row.fixes };
+    let rank = |one: &Ranked| (one.seconds < PASSING * longest, fixes(one));
     all.sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.gain().total_cmp(&a.gain())));
     all.into_iter().map(|one| one.remedy).collect()
 }
@@ -103,7 +106,11 @@ impl Case<'_> {
             cost,
             how_to_check,
         };
-        Some(Ranked { remedy, row, seconds: self.judged.segment.tally.seconds })
+        let judgement = &self.judged.judgement;
+        let doubted = row.fixes == Fixes::Device
+            && judgement.verdict == Verdict::SlowAndOverloaded
+            && judgement.confidence() == Confidence::Possible;
+        Some(Ranked { remedy, row, seconds: self.judged.segment.tally.seconds, doubted })
     }
 
     /// The effect of a change, and the share of the time per byte that it saves: of the latency, or of

@@ -30,6 +30,7 @@ use record::ProcessIo;
 use rustix::io::Errno;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 /// Processes that can be told apart.
 const PROCESSES: usize = 8_192;
@@ -40,6 +41,8 @@ const NAMED: usize = 32;
 /// asks the only disk for that it uses.
 const LOOKED_AT: usize = 256;
 const ONE_DISK: f64 = 0.95;
+/// What reading the counters kept from the processors is given this long to be made up for, before it is looked.
+const CATCH_UP: Duration = Duration::from_millis(2);
 /// The letter before that of the operation of a request that flushes the device's cache first.
 const FLUSH_FIRST: i32 = b'F' as i32;
 /// Bytes of a sector in events.
@@ -175,11 +178,17 @@ impl Issuers {
         for ((_, process), row) in rows.iter() {
             *total.entry(*process).or_default() += row.reads + row.writes;
         }
-        for ((_, process), row) in rows.iter_mut().filter(|(_, row)| !row.kernel_thread) {
-            let (own, all) = (row.reads + row.writes, total.get(process).copied().unwrap_or(0));
-            if own > 0 && own as f64 >= ONE_DISK * all as f64 {
-                row.outstanding = outstanding(&self.roots, *process);
-            }
+        let uses_one_disk = |process: u32, row: &ProcessIo| {
+            let (own, all) = (row.reads + row.writes, total.get(&process).copied().unwrap_or(0));
+            !row.kernel_thread && own > 0 && own as f64 >= ONE_DISK * all as f64
+        };
+        let rows = rows.iter_mut().map(|((_, process), row)| (*process, row));
+        let asked: Vec<_> = rows.filter(|(process, row)| uses_one_disk(*process, row)).collect();
+        if !asked.is_empty() {
+            std::thread::sleep(CATCH_UP);
+        }
+        for (process, row) in asked {
+            row.outstanding = outstanding(&self.roots, process);
         }
     }
 

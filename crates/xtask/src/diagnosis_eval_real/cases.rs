@@ -13,6 +13,9 @@ const DEEP: (f64, f64) = (3.0, 6.0);
 /// Memory of a control group that reads [`super::load::BUFFERED`] through the page cache.
 const MEMORY: (f64, f64) = (100e6, 200e6);
 
+/// Too few requests at once for a device.
+const TAGS: u32 = 4;
+
 /// What is changed on the machine after the profile was made, and put back after the case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
@@ -42,7 +45,17 @@ pub(super) struct Case {
     pub(super) loads: Vec<Load>,
     /// Requests per second that the loads have to reach, or it was another case.
     pub(super) asks: Option<u64>,
+    /// Requests that have to be at the device while it has any, or it was another case: a program may need more of
+    /// its processor than the device needs of its time.
+    pub(super) fills: Option<f64>,
     pub(super) expect: Expect,
+}
+
+impl Change {
+    /// Whether a file that is open keeps what it was.
+    pub(super) fn comes_first(self) -> bool {
+        self == Self::NoReadAhead
+    }
 }
 
 impl Case {
@@ -58,6 +71,11 @@ impl Case {
 
     fn asking(mut self, per_s: u64) -> Self {
         self.asks = Some(per_s);
+        self
+    }
+
+    fn filling(mut self, present: f64) -> Self {
+        self.fills = Some(present);
         self
     }
 
@@ -99,7 +117,7 @@ fn case(
     advice: &'static [&'static str],
 ) -> Case {
     let expect = Expect { verdicts, undecided: &[], causes: &[], advice };
-    Case { name, media: OURS, changes: Vec::new(), loads, asks: None, expect }
+    Case { name, media: OURS, changes: Vec::new(), loads, asks: None, fills: None, expect }
 }
 
 /// The cases of a round; `draw` is a share from 0 to 1 that is another one each time.
@@ -238,6 +256,7 @@ fn crowds(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> 
             TOO_MUCH,
             &["shallower_queue"],
         )
+        .filling(DEEP.0 * knee)
         .on(LOOP),
         case("one writer", vec![some(reads), Load::closed(writes, deep)], TOO_MUCH, SHARE).on(LOOP),
         case("a writer among readers", vec![some(reads), some(writes)], FINE, SILENT),
@@ -277,7 +296,8 @@ fn above(between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
     vec![
         case("few tags", vec![Load::libaio("randread", 64, "")], CAPPED, &["more_tags"])
             .caused(&["tags_in_use"])
-            .changed(&[Change::Scheduler("mq-deadline"), Change::Tags(4)])
+            .filling(0.9 * f64::from(TAGS))
+            .changed(&[Change::Scheduler("mq-deadline"), Change::Tags(TAGS)])
             .on(LOOP),
         case(
             "little may wait to be written",

@@ -25,7 +25,7 @@ use cases::{Case, cases};
 use record::Diagnosis;
 pub(crate) use stage::Medium;
 use stage::Stage;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use testkit::Capability;
 use workload::Rng;
 
@@ -47,7 +47,9 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         None => Medium::ALL.to_vec(),
     };
     let kind: Option<String> = flags.value("--kind")?;
-    match tally(flags.value("--binary")?, &media, rounds, first, kind.as_deref())? {
+    let recordings: Option<PathBuf> = flags.value("--recordings")?;
+    let kept = recordings.as_deref();
+    match tally(flags.value("--binary")?, &media, rounds, first, kind.as_deref(), kept)? {
         Ok(both) => {
             println!("{}", Tally::heads());
             for (name, tally) in NAMES.iter().zip(&both) {
@@ -73,6 +75,7 @@ pub(crate) fn tally(
     rounds: u32,
     first: u64,
     only: Option<&str>,
+    recordings: Option<&Path>,
 ) -> Result<Result<[Tally; 2], String>> {
     use Capability::{BlkioGroup, Fio, Root};
     if let Some(lacks) = [Root, Fio, BlkioGroup].into_iter().find_map(Capability::lack) {
@@ -85,7 +88,7 @@ pub(crate) fn tally(
             testkit::skip(medium.name(), &lacks);
             continue;
         }
-        let stage = Stage::new(binary.clone(), *medium)?;
+        let stage = Stage::new(binary.clone(), *medium, recordings)?;
         let known = stage.profiled()?;
         println!(
             "{}: {:.0} random reads of 4 KiB per second at most, {:.0} one at a time",
@@ -115,8 +118,8 @@ fn one(stage: &Stage, case: &Case, both: &mut [Tally; 2]) -> Result<()> {
     }
     let found = stage.diagnosed(case)?;
     let name = stage.device.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    if let Some((asked, done)) = missed(case, &found[0], &name) {
-        testkit::skip(case.name, &format!("the load asked for {asked}/s and did {done:.0}"));
+    if let Some(why) = missed(case, &found[0], &name) {
+        testkit::skip(case.name, &why);
         return Ok(());
     }
     for ((tally, diagnosis), label) in both.iter_mut().zip(&found).zip(["profile", "none"]) {
@@ -128,13 +131,20 @@ fn one(stage: &Stage, case: &Case, both: &mut [Tally; 2]) -> Result<()> {
     Ok(())
 }
 
-/// The rate that the loads of a case did not reach, and what they did.
-fn missed(case: &Case, found: &Diagnosis, name: &str) -> Option<(u64, f64)> {
-    let asked = case.asks?;
+/// Why what was staged did not come about.
+fn missed(case: &Case, found: &Diagnosis, name: &str) -> Option<String> {
     let device = found.devices.iter().find(|device| device.device == name)?;
     let time = |one: &record::Episode| one.duration_ns as f64;
     let all: f64 = device.episodes.iter().map(time).sum();
-    let done: f64 =
-        device.episodes.iter().map(|one| one.numbers.iops * time(one)).sum::<f64>() / all;
-    (done < REACHED * asked as f64).then_some((asked, done))
+    let mean = |of: fn(&record::Numbers) -> f64| {
+        device.episodes.iter().map(|one| of(&one.numbers) * time(one)).sum::<f64>() / all
+    };
+    let (done, queue) =
+        (mean(|numbers| numbers.iops), mean(|numbers| numbers.concurrency.unwrap_or(0.0)));
+    let present = queue / mean(|numbers| numbers.utilization.unwrap_or(1.0)).max(1e-9);
+    if let Some(asked) = case.asks.filter(|asked| done < REACHED * *asked as f64) {
+        return Some(format!("the load asked for {asked}/s and did {done:.0}"));
+    }
+    let fills = case.fills.filter(|fills| present < *fills)?;
+    Some(format!("{present:.1} requests were at the device, and {fills:.1} fill it"))
 }

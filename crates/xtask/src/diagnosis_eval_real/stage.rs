@@ -71,7 +71,9 @@ pub(super) struct Stage {
     _awake: Option<std::fs::File>,
     /// What the stage stands on, the file system before its device.
     _held: Box<dyn Any>,
-    kept: tempfile::TempDir,
+    /// Databases and recordings.
+    kept: PathBuf,
+    _temporary: Option<tempfile::TempDir>,
 }
 
 /// A request that no processor sleeps, which lasts as long as the file is open; `None` where the
@@ -83,8 +85,16 @@ fn awake() -> Option<std::fs::File> {
 }
 
 impl Stage {
-    pub(super) fn new(binary: PathBuf, medium: Medium) -> Result<Self> {
-        let kept = tempfile::tempdir()?;
+    /// What is recorded stays in a folder of the medium's name below `recordings`, where that is given.
+    pub(super) fn new(binary: PathBuf, medium: Medium, recordings: Option<&Path>) -> Result<Self> {
+        let (kept, temporary) = match recordings {
+            Some(folder) => (std::path::absolute(folder.join(medium.name()))?, None),
+            None => {
+                let folder = tempfile::tempdir()?;
+                (folder.path().to_owned(), Some(folder))
+            }
+        };
+        std::fs::create_dir_all(&kept)?;
         let mounted = |device: Box<dyn Any>, path: &Path| -> Result<(PathBuf, Box<dyn Any>)> {
             let mounted = Mounted::ext4(path)?;
             Ok((mounted.path().to_owned(), Box::new((mounted, device))))
@@ -112,7 +122,15 @@ impl Stage {
             }
         };
         let awake = (medium != Medium::Disk).then(awake).flatten();
-        let stage = Self { binary, folder, device, _awake: awake, _held: held, kept };
+        let stage = Self {
+            binary,
+            folder,
+            device,
+            _awake: awake,
+            _held: held,
+            kept,
+            _temporary: temporary,
+        };
         stage.write_file()?;
         Ok(stage)
     }
@@ -146,7 +164,7 @@ impl Stage {
     fn command(&self, words: &str, database: &str) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(words.split_whitespace()).current_dir(&self.folder);
-        command.arg("--db").arg(self.kept.path().join(database));
+        command.arg("--db").arg(self.kept.join(database));
         command
     }
 
@@ -184,6 +202,12 @@ impl Stage {
 
     /// Stages a case; what is said of it with the profile and without one.
     pub(super) fn diagnosed(&self, case: &Case) -> Result<[Diagnosis; 2]> {
+        let mut changed = Vec::new();
+        let (before, after): (Vec<Change>, Vec<Change>) =
+            case.changes.iter().partition(|change| change.comes_first());
+        for change in before {
+            changed.extend(self.change(change)?);
+        }
         let start = |load: &Load| load.start(&self.binary, &self.folder);
         let running: Vec<Running> = case.loads.iter().map(start).collect::<Result<_>>()?;
         // The test files are written first.
@@ -193,10 +217,9 @@ impl Stage {
             }
             std::thread::sleep(Duration::from_millis(500));
         }
-        let mut changed = Vec::new();
-        for change in &case.changes {
+        for change in after {
             // The latest first, as they are undone: the tags are those of a scheduler.
-            changed.splice(0..0, self.change(*change)?);
+            changed.splice(0..0, self.change(change)?);
         }
         let device = &self.device;
         let limit = |on| running.iter().try_for_each(|one| one.limit(device, on));
@@ -212,7 +235,7 @@ impl Stage {
                 let (over, limit) = (&over, &limit);
                 scope.spawn(move || come_and_go(held, let_go, over, limit))
             });
-            let seen = self.watch();
+            let seen = self.watch(case.name);
             over.store(true, Ordering::Relaxed);
             if let Some(comes) = comes {
                 comes.join().map_err(|_| anyhow!("the limits' thread ended early"))??;
@@ -228,8 +251,8 @@ impl Stage {
     }
 
     /// Records the device for a while; the file.
-    fn watch(&self) -> Result<PathBuf> {
-        let seen = self.kept.path().join("seen.json");
+    fn watch(&self, case: &str) -> Result<PathBuf> {
+        let seen = self.kept.join(format!("{}.json", case.replace([' ', ','], "-")));
         let words = format!(
             "record {} --for {WATCHED} --quiet --no-save --output {}",
             self.device.display(),
