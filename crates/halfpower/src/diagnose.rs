@@ -27,6 +27,9 @@ use simdisk::SimSpec;
 use std::path::PathBuf;
 use target::OutputFile;
 
+/// Moments of a device that a document holds: of a long recording means over several intervals.
+const MOMENTS: usize = 2_000;
+
 /// The area of a simulated device where a load names none: that of `check`.
 const AREA: Bytes = Bytes(2 << 30);
 
@@ -108,14 +111,17 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     if let Some(recorded) = &arguments.recorded {
         set_reuse(&mut observations, recorded)?;
     }
+    // A table has all intervals, and a page shows no more than this.
+    let moments_most = if csv.is_some() { None } else { Some(MOMENTS) };
     let (mut diagnoses, mut rows) = (Vec::new(), format!("{}\n", report::DIAGNOSIS_CSV_HEADER));
     // One after the other: an observation and its diagnosis may each need as much memory as a recording.
     for observation in observations {
-        let diagnosis = profiles.diagnose(&observation, VERSION, false);
-        // What was recorded is saved already, and what was read is not to be.
-        let made_here = simulated.then_some(&observation);
+        let diagnosis = profiles.diagnose(&observation, VERSION, moments_most);
+        // What was recorded is saved already, and what was read is not to be: it gives its memory back here.
+        let made_here = simulated.then_some(observation);
         if let Some(open) = &mut store
             && let Err(error) = made_here
+                .as_ref()
                 .map_or(Ok(()), |observation| open.add_document(observation))
                 .and_then(|()| open.add_document(&diagnosis))
         {

@@ -1,7 +1,7 @@
 //! Whether the words behind `halfpower run` are in fio's language, and which of them are ours.
 //!
-//! They are where they name a job file, by its content, or a job (`--name`). Where they name a target
-//! first, options of fio that carry no load do nothing and say so; the parser's guesses would lead from
+//! They are where they name a job file, by its content, a job (`--name`), or no target but fio's (`--filename`), which
+//! fio itself would ask a name for. Where they name a target first, options of fio that carry no load do nothing and say so; the parser's guesses would lead from
 //! `--filename` to `--failed`.
 
 use crate::failure::usage;
@@ -114,9 +114,15 @@ pub(crate) fn language(all: Vec<OsString>) -> anyhow::Result<Language> {
         return Ok(Language::Ours(all));
     };
     let flags = Flags::of_run();
-    let by_name = words.iter().any(|word| word.starts_with('-') && Word::of(word).name == "name");
-    if by_name || positional(words, &flags).any(is_job_file) {
+    let has = |names: &[&str]| {
+        words.iter().any(|word| word.starts_with('-') && names.contains(&Word::of(word).name))
+    };
+    if has(&["name"]) || positional(words, &flags).any(is_job_file) {
         return Ok(Language::Fio(fio_words(words, &flags)));
+    }
+    if has(&["filename", "directory"]) && positional(words, &flags).next().is_none() {
+        let named: Vec<&str> = ["--name=job"].into_iter().chain(words.iter().copied()).collect();
+        return Ok(Language::Fio(fio_words(&named, &flags)));
     }
     let mut kept: Vec<OsString> = all[..2].to_vec();
     let mut left = words.iter().peekable();

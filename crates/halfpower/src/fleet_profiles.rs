@@ -89,7 +89,7 @@ fn diagnosis(
     for mut observation in observations {
         observation.devices.retain(|device| device.name == disk.key.device);
         observation.intervals.retain(|interval| interval.device == disk.key.device);
-        let diagnosis = profiles.diagnose(&observation, VERSION, true);
+        let diagnosis = profiles.diagnose(&observation, VERSION, Some(0));
         let mut devices = diagnosis.devices;
         devices.retain(|device| device.device == disk.key.device);
         let Some(device) = devices.pop() else { continue };

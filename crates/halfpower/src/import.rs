@@ -35,7 +35,7 @@ pub(crate) struct ImportArgs {
     #[arg(required_unless_present = "prometheus", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// What the files are: iostat (JSON), iostat-text, sadf-json, sadf-lines, sadf-pairs, sadf-xml, sar,
-    /// diskstats, node-exporter, prometheus, telegraf, windows or observation [default: by their content].
+    /// diskstats, node-exporter, prometheus, telegraf, collectd, windows or observation [default: by their content].
     #[arg(long, value_name = "FORM", value_parser = one_of(&Format::ALL, Format::name))]
     format: Option<Format>,
     /// Zone of times that name none, such as +02:00 [default: UTC].

@@ -44,7 +44,7 @@ pub(crate) fn diagnose(
         filled_by: all.filled_by,
         intervals: all.intervals,
         left_out: all.left_out,
-        whole: profiles.diagnose(&all.whole, VERSION, true),
+        whole: profiles.diagnose(&all.whole, VERSION, Some(0)),
     };
     output::document(save.json, &found, || output::page(&report::shared(&found).unsaved("")))
 }

@@ -149,7 +149,7 @@ fn counted(arguments: &TwinArgs) -> anyhow::Result<(RequestsSummary, CountedLoad
         usage(format!("{} is no recording and no observation", quoted(&arguments.source)))
     })?;
     let profiles = keeping.profiles_for_devices(arguments.profile.as_deref())?;
-    let diagnosis = profiles.diagnose(&observation, VERSION, true);
+    let diagnosis = profiles.diagnose(&observation, VERSION, Some(0));
     let of = |device: &ObservedDevice| profiles.of(device).map(Arc::as_ref);
     let device = arguments.device.as_deref();
     let (observed, setup, _) = observed_load(&observation, &diagnosis, &of, device)

@@ -182,7 +182,7 @@ fn of_observation(
     observation: &Observation,
 ) -> anyhow::Result<WhatIf> {
     let profiles = arguments.view.keeping.profiles_for_devices(arguments.profile.as_deref())?;
-    let diagnosis = profiles.diagnose(observation, VERSION, true);
+    let diagnosis = profiles.diagnose(observation, VERSION, Some(0));
     let of = |device: &ObservedDevice| profiles.of(device).map(Arc::as_ref);
     if !arguments.balance {
         let device = arguments.device.as_deref();

@@ -5,7 +5,7 @@
 //! the first 64 KiB, and a log of several tools has iostat wherever it was started. Forms that hold
 //! too little are known as well, so that the message can say what to record instead.
 
-use crate::{ImportError, decode, diskstats, iostat_text, sadf_pairs, sar, telegraf};
+use crate::{ImportError, collectd, decode, diskstats, iostat_text, sadf_pairs, sar, telegraf};
 
 /// How to record what is read.
 const RECORD: &str = "record the disk with: iostat -o JSON -x -t 1";
@@ -35,6 +35,8 @@ pub enum Format {
     Prometheus,
     /// telegraf's CSV of its plugin diskio.
     Telegraf,
+    /// collectd's CSV of its plugin disk, a file for each figure.
+    Collectd,
     /// Windows counters of PhysicalDisk and LogicalDisk as CSV: typeperf, relog, perfmon.
     Perfmon,
     /// An observation of this program.
@@ -43,7 +45,7 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Iostat,
         Self::IostatText,
         Self::SadfJson,
@@ -55,6 +57,7 @@ impl Format {
         Self::NodeExporter,
         Self::Prometheus,
         Self::Telegraf,
+        Self::Collectd,
         Self::Perfmon,
         Self::Observation,
     ];
@@ -74,6 +77,7 @@ impl Format {
             Self::NodeExporter => "node-exporter",
             Self::Prometheus => "prometheus",
             Self::Telegraf => "telegraf",
+            Self::Collectd => "collectd",
             Self::Perfmon => "windows",
             Self::Observation => "observation",
         }
@@ -130,12 +134,13 @@ const JSON_WORDS: [(&str, Format, bool); 7] = [
 type LineTest = fn(&str) -> bool;
 
 /// What a line says of the whole, in order of how surely.
-const LINES: [(LineTest, Format); 5] = [
+const LINES: [(LineTest, Format); 6] = [
     (iostat_text::is_header, Format::IostatText),
     (sar::is_header, Format::Sar),
     (sadf_pairs::is_line, Format::SadfPairs),
     (diskstats::is_line, Format::Diskstats),
     (telegraf::is_header, Format::Telegraf),
+    (collectd::is_header, Format::Collectd),
 ];
 
 /// What a file is.

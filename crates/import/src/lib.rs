@@ -18,6 +18,7 @@
 //! of what the user said of them: the same recording, read again, has the same one.
 #![forbid(unsafe_code)]
 
+mod collectd;
 mod counters;
 mod decode;
 mod diskstats;
@@ -144,6 +145,9 @@ fn read_texts(
     texts: &[Text<'_>],
     options: &Options,
 ) -> Result<Vec<Observation>, ImportError> {
+    let named = || -> Vec<(&str, &str)> {
+        names.iter().copied().zip(texts.iter().map(|text| &**text)).collect()
+    };
     match format {
         Format::Iostat => iostat::read(texts, options),
         Format::IostatText => iostat_text::read(texts, options),
@@ -152,11 +156,8 @@ fn read_texts(
         Format::SadfPairs => sadf_pairs::read(texts, options),
         Format::SadfXml => sadf_xml::read(texts, options),
         Format::Sar => sar::read(texts, options),
-        Format::Diskstats => {
-            let named: Vec<(&str, &str)> =
-                names.iter().copied().zip(texts.iter().map(|text| &**text)).collect();
-            Ok(vec![diskstats::read(&named, options)?])
-        }
+        Format::Diskstats => Ok(vec![diskstats::read(&named(), options)?]),
+        Format::Collectd => collectd::read(&named()),
         Format::Telegraf => telegraf::read(texts, options),
         Format::Perfmon => perfmon::read(texts, options),
         Format::NodeExporter => Ok(vec![exposition::read(texts, options)?]),

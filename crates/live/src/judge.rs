@@ -145,10 +145,10 @@ impl Judge {
                 ..Observation::default()
             };
             record::doubt_busy_counters(&mut observation);
-            let found = self.profiles.diagnose(&observation, &self.halfpower_version, false);
+            let found = self.profiles.diagnose(&observation, &self.halfpower_version, None);
             if let Some(found) = found.devices.first() {
                 let latest = found.series.last();
-                row.calibrated = latest.and_then(|moment| moment.calibrated);
+                row.calibrated = latest.and_then(|moment| moment.calibrated.as_deref().copied());
                 row.verdict = verdict(found);
             }
         }

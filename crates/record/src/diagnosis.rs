@@ -173,7 +173,7 @@ pub struct Misleading {
     pub iostat_busy_percent: Option<f64>,
 }
 
-/// One interval of a device.
+/// An interval of a device, or several in a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Moment {
     /// When it began, as in the observation.
@@ -187,7 +187,7 @@ pub struct Moment {
     /// Friedman's split; null without requests or without a busy counter.
     pub utilization_law: Option<UtilizationLaw>,
     /// The calibrated split; null without requests or without a profile that fits.
-    pub calibrated: Option<Calibrated>,
+    pub calibrated: Option<Box<Calibrated>>,
     /// What others would print.
     pub misleading: Misleading,
 }
@@ -653,7 +653,7 @@ pub struct DeviceDiagnosis {
     pub notes: Vec<Note>,
     /// What to do, by falling gain; empty where nothing is wrong.
     pub advice: Vec<Remedy>,
-    /// All intervals.
+    /// Its intervals, or of a long recording 2,000 means over several of them.
     pub series: Vec<Moment>,
 }
 

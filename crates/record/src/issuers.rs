@@ -269,7 +269,8 @@ pub fn io_groups<'a>(
 ) -> Vec<IoGroup> {
     let mut sums: BTreeMap<(bool, Option<Owner>, &str), GroupSums<'a>> = BTreeMap::new();
     for one in processes {
-        let owner = one.group.as_deref().map(Owner::of);
+        // A process that has ended tells no group, and one in the root of all is in none.
+        let owner = one.group.as_deref().filter(|group| *group != "/").map(Owner::of);
         // `kworker/u8:3-flush-254:0`, `jbd2/vda-8`.
         let kind = one.name.split('/').next().filter(|_| one.kernel_thread);
         let program = kind.unwrap_or(&one.name);

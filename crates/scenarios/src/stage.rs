@@ -34,7 +34,7 @@ impl Staged {
 
     /// The diagnosis of other counters with the same profiles.
     pub(crate) fn diagnosis_of(&self, observation: &Observation) -> Diagnosis {
-        let options = DiagnoseOptions { without_series: true, ..DiagnoseOptions::default() };
+        let options = DiagnoseOptions { moments_most: Some(0), ..DiagnoseOptions::default() };
         let of = |device: &ObservedDevice| {
             self.profiles.iter().find(|prepared| prepared.profile().target.path == device.name)
         };

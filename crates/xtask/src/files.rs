@@ -30,7 +30,7 @@ struct Kind {
     taken_by_its_own: fn(&Path, &str) -> Option<bool>,
 }
 
-const KINDS: [Kind; 2] = [
+const KINDS: [Kind; 3] = [
     Kind {
         name: "job files of fio",
         is_in: fio::looks_like_job_file,
@@ -45,6 +45,17 @@ const KINDS: [Kind; 2] = [
     Kind {
         name: "results of fio",
         is_in: |bytes| fio::result_at(&String::from_utf8_lossy(bytes)).is_some(),
+        words: |name| words(&["import", name, "--json", "--no-save"]),
+        left_to_the_line: ("", ""),
+        taken_by_its_own: |_, _| None,
+    },
+    Kind {
+        // Whatever else is a text: name a folder that holds nothing but recordings.
+        name: "recordings of disks",
+        is_in: |bytes| {
+            let other = || fio::result_at(&String::from_utf8_lossy(bytes)).is_some();
+            import::is_text(bytes) && !fio::looks_like_job_file(bytes) && !other()
+        },
         words: |name| words(&["import", name, "--json", "--no-save"]),
         left_to_the_line: ("", ""),
         taken_by_its_own: |_, _| None,
@@ -148,11 +159,20 @@ fn told(output: &Output, name: &str) -> Fate {
     let lines = || stderr.lines().filter_map(|line| line.strip_prefix("halfpower: "));
     if matches!(output.status.code(), Some(0 | 1)) {
         let notes = lines().filter_map(|line| line.strip_prefix("  "));
-        let notes: Vec<String> = notes.map(|note| without_job(note).to_owned()).collect();
+        let notes = notes.map(|note| without_job(note).to_owned());
+        let notes: Vec<String> = notes.chain(findings(&output.stdout)).collect();
         return if notes.is_empty() { Fate::Honoured } else { Fate::Noted(notes) };
     }
     let reasons = lines().filter(|line| !line.contains(" obstacles in "));
     Fate::Refused(reasons.map(|line| reason(line, name)).collect())
+}
+
+/// What is said of a recording beside its figures: the names of its findings.
+fn findings(document: &[u8]) -> Vec<String> {
+    let Ok(observation) = serde_json::from_slice::<record::Observation>(document) else {
+        return Vec::new();
+    };
+    observation.findings.iter().map(|finding| finding.code.name()).collect()
 }
 
 /// A note without the name of its job in front.

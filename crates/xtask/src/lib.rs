@@ -61,7 +61,7 @@ usage: cargo xtask VERB [flags]
            [--binary BINARY]
                           lines of fio, run by fio and by halfpower as they stand
   files [--list] [--least PERCENT] [--binary BINARY] PATH...
-                          job files and results of fio in these folders: how many run or are read,
+                          job files, results and recordings in these folders: how many run or are read,
                           with which notes, and why the others are refused
   fio-requests [--list] [--least N] [--binary BINARY] PATH...
                           job files, run by fio and by halfpower under strace: whether both make

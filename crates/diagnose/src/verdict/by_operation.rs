@@ -13,6 +13,10 @@ use record::{OpKind, OperationVerdict, Verdict, format_nanos};
 /// both together.
 pub(crate) const OPERATION_SLOW: f64 = 1.3;
 
+/// Where one takes less than this share of its expectation, the two do not wait alike, as the split of what is expected
+/// of both supposes: bursts of large writes wait for each other, and reads pass between them.
+const PASSES: f64 = 0.5;
+
 /// One operation of a segment, held against the profile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
@@ -31,7 +35,11 @@ pub(crate) struct Operation {
 /// both.
 pub(crate) fn apart(segment: &Segment<'_>) -> Option<[Operation; 2]> {
     let (look, _) = segment.best_look()?;
-    Some([of(segment, look, OpKind::Read)?, of(segment, look, OpKind::Write)?])
+    let mut both = [of(segment, look, OpKind::Read)?, of(segment, look, OpKind::Write)?];
+    if both.iter().any(|one| one.over < PASSES) {
+        both.iter_mut().for_each(|one| one.slow = false);
+    }
+    Some(both)
 }
 
 fn of(segment: &Segment<'_>, look: &Expectation, op: OpKind) -> Option<Operation> {

@@ -38,6 +38,8 @@ const STREAM_SHARE: f64 = 0.6;
 const WAIT_FOR_PROCESSOR: f64 = 0.3;
 const WAIT_FOR_MEMORY: f64 = 0.1;
 const STOPPED: f64 = 0.05;
+/// A neighbour is named beside a device that is fine where it may as well be overloaded, so much over that.
+const MAY_QUEUE: f64 = 0.3;
 /// A program with this share of the requests is alone on the device.
 const NEARLY_ALL: f64 = 0.9;
 /// Splits that count, as a share of requests.
@@ -82,7 +84,9 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
     let may_be_capped = judgement.open.iter().any(|one| one.verdict == Verdict::Capped);
     // Whose requests are nearly all of them harms nobody else where the device is fine.
     let alone = segment.neighbour().is_some_and(|one| one.requests_share >= NEARLY_ALL);
-    let beside = overloaded || (segment.waits_beside() && !alone);
+    let queues = |verdict| matches!(verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
+    let may_queue = judgement.open.iter().any(|one| queues(one.verdict) && one.odds >= MAY_QUEUE);
+    let beside = overloaded || (segment.waits_beside() && !alone && (harmed || may_queue));
     // In this order; each where the first says so.
     let found: [(bool, Option<Cause>); 18] = [
         (harmed, starved(segment)),

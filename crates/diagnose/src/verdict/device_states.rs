@@ -92,6 +92,7 @@ impl States {
     pub(crate) fn of(segment: &Segment<'_>) -> Self {
         let Some((look, latency)) = segment.best_look() else { return Self::default() };
         let measure = Measure::of(segment, look, latency);
+        let may_queue = if segment.hardly_in_use() { 0.0 } else { 1.0 };
         if let Some(posterior) = look.own {
             let measure = Measure {
                 by_time: posterior.slow / (1.0 - posterior.slow).max(1e-9),
@@ -102,7 +103,7 @@ impl States {
             return Self {
                 measure: Some(measure),
                 slow: posterior.slow,
-                overloaded: [posterior.overloaded; 2],
+                overloaded: [may_queue * posterior.overloaded; 2],
                 spare: posterior.spare,
             };
         }
@@ -112,7 +113,8 @@ impl States {
         let waits = if asleep { 1.0 } else { look.wait_ratio() };
         // A device that is slower does less: what it does of what it can do now.
         let overloaded = |slower: f64| {
-            share(odds::overloaded(waits, look.error_rel(), measure.saturation * slower))
+            let odds = odds::overloaded(waits, look.error_rel(), measure.saturation * slower);
+            may_queue * share(odds)
         };
         Self {
             slow: share(measure.slow_odds()),

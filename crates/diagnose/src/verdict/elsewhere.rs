@@ -4,7 +4,7 @@
 use super::alike::{alike_in_time, same_load};
 use super::constant_rate::ConstantRate;
 use super::facts::{Judged, SLOW_FROM, Segment};
-use super::judgement::Number;
+use super::judgement::{Number, RestsOn};
 use record::Verdict;
 
 /// A pinned rate that other segments stay below by this share, being fast there.
@@ -24,6 +24,8 @@ pub(crate) struct Elsewhere {
     /// A cap that another segment shows, and that explains the waits of this one.
     pub(crate) below_cap: Option<ConstantRate>,
     pub(crate) sibling: Option<Sibling>,
+    /// What its file lies on is capped: what is said of it, and what that rests on.
+    pub(crate) capped_below: Option<(String, RestsOn)>,
     /// What belongs behind the verdict.
     pub(crate) sentences: Vec<String>,
 }

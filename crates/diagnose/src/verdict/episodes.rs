@@ -63,7 +63,7 @@ impl Subject<'_> {
         let busiest = judged.iter().map(|one| one.segment.tally.iops()).fold(0.0, f64::max);
         let episodes: Vec<Episode> =
             judged.iter().map(|one| self.episode(one, seconds, busiest)).collect();
-        let series = if options.without_series { Vec::new() } else { self.moments(judged) };
+        let series = self.moments(judged, options.moments_most.unwrap_or(usize::MAX));
         DeviceDiagnosis {
             device: self.device.name.clone(),
             model: self.device.facts.as_ref().and_then(|facts| facts.model.clone()),
@@ -171,27 +171,36 @@ impl Subject<'_> {
         Some(Baseline { rung, says: own.says(segment), better: Some(better) })
     }
 
-    fn moments(&self, judged: &[Judged<'_>]) -> Vec<Moment> {
-        let mut moments = Vec::with_capacity(self.series.len());
+    fn moments(&self, judged: &[Judged<'_>], most: usize) -> Vec<Moment> {
+        if most == 0 {
+            return Vec::new();
+        }
+        let of_one = self.series.len().div_ceil(most).max(1);
+        let mut moments = Vec::with_capacity(self.series.len() / of_one);
         for (episode, one) in judged.iter().enumerate() {
             let segment = &one.segment;
             let mut answers = Answers::new();
-            for index in segment.range.clone() {
-                let (interval, tally) = (self.intervals[index], &self.series[index]);
+            for begin in segment.range.clone().step_by(of_one) {
+                let part = begin..(begin + of_one).min(segment.range.end);
+                let intervals = &self.intervals[part.clone()];
+                let (Some(first), Some(last)) = (intervals.first(), intervals.last()) else {
+                    continue;
+                };
+                let tally = &IntervalTotals::sum(&self.series[part]);
                 let mut split = || {
                     let latency = tally.latency_ns()?;
                     let looks = self.reference?.remembered(&mut answers, tally, segment.known)?;
                     let look = nearest(looks, latency, segment.by_rate())?;
                     Some(segment.calibrated(look, latency, tally.iops()))
                 };
-                let seen = IntervalTotals::of(interval);
+                let seen = IntervalTotals::over(intervals.iter().copied());
                 moments.push(Moment {
-                    begin_ns: interval.begin_ns,
-                    duration_ns: interval.duration_ns,
+                    begin_ns: first.begin_ns,
+                    duration_ns: last.begin_ns + last.duration_ns - first.begin_ns,
                     episode: u32::try_from(episode).unwrap_or(u32::MAX),
                     numbers: seen.numbers(),
                     utilization_law: seen.utilization_law(),
-                    calibrated: split(),
+                    calibrated: split().map(Box::new),
                     misleading: seen.misleading(),
                 });
             }

@@ -5,6 +5,7 @@
 use super::classes::Class;
 use super::constant_rate::{ConstantRate, moves};
 use super::expected::{Expectation, SegmentFacts, nearest};
+use super::hypotheses::Stops;
 use super::interval_totals::{IntervalTotals, latency_error};
 use super::judgement::Judgement;
 use super::outstanding::{ExcessQueue, Outstanding, WAITING_MIN};
@@ -71,8 +72,18 @@ const MOMENTS_MIN: usize = 5;
 /// Shorter waits are not told from those that the look itself makes, which takes processors from the program: a program
 /// that nobody kept waiting had 28 of 29,200 requests per second outstanding behind a reading of all counters.
 const LOOK_NS: f64 = 200e3;
-/// Between two ticks of a kernel's clock, at most.
+/// Requests of this share of the largest that a device takes are pieces.
+const PIECES: f64 = 0.9;
+/// More than this share is most.
+const MOSTLY: f64 = 0.5;
+/// Below this many requests in progress on average nobody is kept waiting by others, whatever comes in bursts.
+const HARDLY_IN_USE: f64 = 0.2;
+/// The time with a request is told well by ticks where it is this share of all.
+const TOLD_WELL: f64 = 0.3;
+/// Between two ticks of a kernel's clock, at most, and how many times the time that they count may have been. (Measured:
+/// 20 % of the time by the ticks, 35 % by requests that came by chance.)
 const TICK_NS: f64 = 4e6;
+const TICKS_MISS: f64 = 2.0;
 /// Standard errors that their mean may be off.
 const ERRORS: f64 = 2.0;
 
@@ -114,6 +125,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) changed: &'a [ComparedCondition],
     /// Its slowest requests beside those of the profile, where single ones were timed.
     pub(crate) tail: Option<Tail>,
+    /// Moments in which programs stood still.
+    pub(crate) stops: Option<Stops>,
     /// What its rate or throughput stays at, whoever holds it.
     pub(crate) constant: Option<ConstantRate>,
     /// Caps that the check of the device met.
@@ -175,6 +188,34 @@ impl Segment<'_> {
         Some(self.tally.concurrency()? / self.busy().unwrap_or(1.0).max(1e-9))
     }
 
+    /// Whether so few requests are in progress that none waits for others.
+    pub(crate) fn hardly_in_use(&self) -> bool {
+        self.tally.concurrency().is_some_and(|present| present < HARDLY_IN_USE)
+    }
+
+    /// So many requests in progress, in words: while the device is busy, or on average where ticks tell of that time too
+    /// little to divide by.
+    pub(crate) fn in_progress(&self, while_busy: &str) -> String {
+        let ticks = self.tally.latency_ns().is_some_and(|latency| latency < TICK_NS);
+        let told = self.busy().is_some_and(|busy| busy >= TOLD_WELL);
+        match self.tally.concurrency().filter(|_| ticks && !told) {
+            Some(present) => format!("{} outstanding on average", record::format_count(present)),
+            None => format!("{while_busy} outstanding while the device is busy"),
+        }
+    }
+
+    /// Whether requests are pieces of larger ones of the programs, which the kernel cuts to what the device takes: then
+    /// their number is not that of the programs.
+    pub(crate) fn cut_to(&self) -> Option<u64> {
+        let most = self.facts?.max_request_bytes.filter(|bytes| *bytes > 0)?;
+        (self.tally.all.request_bytes()? >= PIECES * most as f64).then_some(most)
+    }
+
+    /// Whether a thread of the kernel writes most of the requests, for programs that do not wait for them.
+    pub(crate) fn written_back(&self) -> bool {
+        self.around.users.as_ref().is_some_and(|users| users.by_kernel() >= MOSTLY)
+    }
+
     /// Whether expectations at the rate count: without a busy counter to believe, bursts and rest
     /// cannot be told apart.
     pub(crate) fn by_rate(&self) -> bool {
@@ -215,7 +256,8 @@ impl Segment<'_> {
         let (some, busy) = self.around.io_some.zip(self.tally.utilization())?;
         let short = self.tally.latency_ns().is_some_and(|latency| latency < TICK_NS);
         let by_chance = self.tally.concurrency().filter(|_| short);
-        Some(some - by_chance.map_or(busy, |present| busy.max(-libm::expm1(-present))))
+        let surely = |present: f64| (-libm::expm1(-present)).min(TICKS_MISS * busy);
+        Some(some - by_chance.map_or(busy, |present| busy.max(surely(present))))
     }
 
     /// Whether the tracer saw that requests were held before they were started.

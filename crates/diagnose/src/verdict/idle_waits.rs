@@ -13,8 +13,9 @@ use super::interval_totals::IntervalTotals;
 
 /// Intervals on either side, at least.
 const SIDE_MIN: usize = 3;
-/// By how much the device is less busy, and tasks wait longer, as shares of the time.
+/// By how much the device is less busy, as a share of the time and of what it is else, and tasks wait longer.
 const LESS_BUSY: f64 = 0.1;
+const OF_ITSELF: f64 = 0.7;
 const LONGER_WAITS: f64 = 0.05;
 /// How many standard errors their difference has at least.
 const ERRORS: f64 = 4.0;
@@ -59,6 +60,7 @@ impl IdleWaits {
         let alike = |at: usize| (1.0 / ALIKE..=ALIKE).contains(&(low[at] / high[at]));
         let waits = low[1] - high[1];
         if high[0] - low[0] < LESS_BUSY
+            || low[0] > OF_ITSELF * high[0]
             || waits < LONGER_WAITS.max(ERRORS * error)
             || !(alike(2) && alike(3))
         {

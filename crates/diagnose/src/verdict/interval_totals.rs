@@ -250,7 +250,8 @@ impl IntervalTotals {
     /// How coarsely the latency is told, as a share of it.
     pub(crate) fn step_rel(&self) -> f64 {
         match self.all.time_ns {
-            Some(time) if time > 0.0 => self.all.step_ns / time,
+            // Of requests that took less than a step together all is unknown.
+            Some(time) if self.all.step_ns > 0.0 => (self.all.step_ns / time).min(1.0),
             _ => 0.0,
         }
     }

@@ -8,6 +8,7 @@ use super::alike::same_kind;
 use super::elsewhere::{Elsewhere, Sibling, Slowest};
 use super::facts::{Judged, REQUESTS_MIN};
 use super::interval_totals::IntervalTotals;
+use super::judgement::RestsOn;
 use super::subject::Subject;
 use record::{Observation, Verdict, VolumeKind, format_iops, format_nanos};
 use stats::Ordered;
@@ -78,7 +79,10 @@ enum Remark {
     Sentence(String),
 }
 
-/// Tells slow loop devices that what their files lie on is held back or slow itself.
+/// A loop device makes the requests of a disk that have this share of its bytes.
+const MOST_OF_IT: f64 = 0.5;
+
+/// Tells loop devices that what their files lie on is held back or slow itself.
 pub(super) fn below_files(
     observation: &Observation,
     subjects: &[Subject<'_>],
@@ -99,14 +103,23 @@ pub(super) fn below_files(
                     (verdict.is_slow() || verdict == Verdict::Capped)
                         && covers(&other.segment.time, &one.segment.time)
                 });
-                let slowest = matches!(told.sibling, Some(Sibling::Slowest(_)));
-                let slow = one.judgement.verdict.is_slow() || slowest;
-                let Some(cause) = cause.filter(|_| slow) else {
-                    continue;
-                };
-                let what = if cause.judgement.verdict.is_slow() { "slow" } else { "capped" };
+                let Some(cause) = cause else { continue };
                 let name = &subjects[below].device.name;
-                told.sentences.push(format!(" Its file lies on {name}, which is {what}."));
+                let bytes = |judged: &Judged<'_>| judged.segment.tally.bytes_per_s().unwrap_or(0.0);
+                let capped = cause.judgement.verdict == Verdict::Capped;
+                let by = &cause.judgement.rests_on;
+                let known = matches!(by, RestsOn::Limit(_) | RestsOn::VolumeLog);
+                if capped && known && bytes(one) >= MOST_OF_IT * bytes(cause) {
+                    let what = &cause.judgement.claim;
+                    let claim = format!("Its file lies on {name}, which is capped. {what}");
+                    told.capped_below = Some((claim, by.clone()));
+                    continue;
+                }
+                let slowest = matches!(told.sibling, Some(Sibling::Slowest(_)));
+                if one.judgement.verdict.is_slow() || slowest {
+                    let what = if capped { "capped" } else { "slow" };
+                    told.sentences.push(format!(" Its file lies on {name}, which is {what}."));
+                }
             }
         }
     }

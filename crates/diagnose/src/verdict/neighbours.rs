@@ -114,6 +114,15 @@ impl DeviceUsers {
         self.groups.iter().any(|group| group.kernel_thread && group.writes_per_s > 0.0)
     }
 
+    /// Share of the requests that threads of the kernel make.
+    pub(crate) fn by_kernel(&self) -> f64 {
+        let of = |kernel: bool| -> f64 {
+            let groups = self.groups.iter().filter(|group| group.kernel_thread == kernel);
+            groups.map(IoGroup::requests_per_s).sum()
+        };
+        of(true) / (of(true) + of(false)).max(1e-9)
+    }
+
     fn programs(&self) -> impl Iterator<Item = &IoGroup> {
         self.groups.iter().filter(|group| !group.kernel_thread)
     }

@@ -375,9 +375,9 @@ impl Posterior {
     /// That the queue is short.
     pub(crate) fn hardly_waits(&self, segment: &Segment<'_>) -> String {
         format!(
-            "{} requests are in progress while the device is busy, and take {}: they hardly wait for each other.",
-            whole(self.depth),
-            format_nanos(segment.tally.latency_ns().unwrap_or(0.0))
+            "Requests take {} with {}: they hardly wait for each other.",
+            format_nanos(segment.tally.latency_ns().unwrap_or(0.0)),
+            segment.in_progress(&whole(self.depth))
         )
     }
 
@@ -431,21 +431,22 @@ pub(crate) fn claim(
 ) -> String {
     let latency = segment.tally.latency_ns().unwrap_or(0.0);
     let (takes, depth) = (format_nanos(latency), whole(posterior.depth));
+    let present = segment.in_progress(&depth);
     let (name, range) = (posterior.class.name, posterior.range(bytes_of(segment)));
     let queue = percent((1.0 - look.unloaded_ns / latency.max(1.0)).clamp(0.0, 1.0));
     let rate = record::format_iops(segment.tally.iops());
     match verdict {
         Verdict::Overloaded => format!(
-            "{depth} requests are outstanding while the device is busy, and it completes {rate}: each takes {takes} \
+            "With {present} the device completes {rate}: each takes {takes} \
              (Little's law), about {queue} of it in the queue. A lone request usually takes {range} on {name}."
         ),
         Verdict::SlowAndOverloaded => format!(
-            "{depth} requests are outstanding while the device is busy and take {takes}. A lone one would take about \
+            "Requests take {takes} with {present}. A lone one would take about \
              {}; {range} is usual for {name}.",
             format_nanos(look.unloaded_ns)
         ),
         Verdict::Slow => format!(
-            "Requests take {takes} with {depth} outstanding while the device is busy. A lone one usually takes {range} on \
+            "Requests take {takes} with {present}. A lone one usually takes {range} on \
              {name}."
         ),
         Verdict::NotTheDisk => {
@@ -453,11 +454,11 @@ pub(crate) fn claim(
             let usual = if latency <= most { "which is usual" } else { "longer than usual" };
             format!(
                 "Requests take {takes}, {usual} for {name} ({range} for a lone one). They hardly wait for each other: \
-                 {depth} outstanding while the device is busy, at {rate}."
+                 {present}, at {rate}."
             )
         }
         _ => format!(
-            "Requests take {takes} with {depth} outstanding while the device is busy. A lone one usually takes {range} on \
+            "Requests take {takes} with {present}. A lone one usually takes {range} on \
              {name}, and the queue is short."
         ),
     }

@@ -65,18 +65,18 @@ impl ProfileSet {
         if self.chosen { self.profiles.first() } else { best_fit(device, &self.profiles) }
     }
 
-    /// The diagnosis of all devices; `without_series` leaves the intervals out.
+    /// The diagnosis of all devices, with so many moments of each at most, or all.
     #[must_use]
     pub fn diagnose(
         &self,
         observation: &Observation,
         halfpower_version: &str,
-        without_series: bool,
+        moments_most: Option<usize>,
     ) -> Diagnosis {
         let options = DiagnoseOptions {
             halfpower_version: halfpower_version.to_owned(),
             chosen: self.chosen,
-            without_series,
+            moments_most,
             past: Arc::clone(&self.past),
         };
         let profile_of = |device: &ObservedDevice| self.of(device).map(Arc::as_ref);

@@ -29,6 +29,8 @@ const ON_THE_WAY: f64 = 1.1;
 /// Request size of larger requests, and the least growth that is worth it.
 const LARGER_BYTES: u64 = 128 << 10;
 const LARGER_MIN: f64 = 1.5;
+/// Pieces below this are smaller than any kernel cuts requests to unless it is told to.
+const SMALL_PIECES: u64 = 64 << 10;
 const READ_AHEAD_GROWS: u64 = 4;
 const CHUNK_BYTES: u64 = 64 << 10;
 /// What may wait to be written where the limit is lower: a second of a quick disk.
@@ -71,6 +73,12 @@ impl<'a> Case<'a> {
 }
 
 impl Case<'_> {
+    /// Whether a queue is that of programs, who could make it shorter.
+    fn is_of_programs(&self) -> bool {
+        let segment = &self.judged.segment;
+        !segment.written_back() && segment.cut_to().is_none_or(|bytes| bytes >= SMALL_PIECES)
+    }
+
     fn neighbour(&self) -> Option<NeighbourGroup<'_>> {
         self.judged.segment.neighbour()
     }
@@ -111,7 +119,7 @@ const fn row(
     Row { strategy, causes, fixes, by_rate: false, propose, unpredicted: "", words: ["", "", ""] }
 }
 
-pub(super) static ROWS: [Row; 33] = [
+pub(super) static ROWS: [Row; 34] = [
     row(
         Strategy::Restore,
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
@@ -366,7 +374,7 @@ pub(super) static ROWS: [Row; 33] = [
         ],
         ..row(Strategy::ShallowerQueue, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
             let queue = case.judged.segment.deep?;
-            if !matches!(queue.upkeep, LoopKind::BeyondTags(_)) {
+            if !matches!(queue.upkeep, LoopKind::BeyondTags(_)) || !case.is_of_programs() {
                 return None;
             }
             let action = format!(
@@ -379,7 +387,7 @@ pub(super) static ROWS: [Row; 33] = [
     },
     row(Strategy::ShallowerQueue, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
         let queue = case.judged.segment.deep?;
-        if matches!(queue.upkeep, LoopKind::BeyondTags(_)) {
+        if matches!(queue.upkeep, LoopKind::BeyondTags(_)) || !case.is_of_programs() {
             return None;
         }
         let look = case.look?;
@@ -449,6 +457,24 @@ pub(super) static ROWS: [Row; 33] = [
                 Some((action, Some(Change::RequestBytes(larger))))
             },
         )
+    },
+    Row {
+        unpredicted: "how large the programs' own requests are is in no counter",
+        words: [
+            "the programs ask for more at a time than the kernel hands on",
+            "a setting, which can be taken back",
+            "the size of a request grows, and their number falls as much",
+        ],
+        ..row(Strategy::LargerRequests, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
+            let cut = case.judged.segment.cut_to().filter(|bytes| *bytes < SMALL_PIECES)?;
+            let name = case.judged.segment.facts.map_or("DEVICE", |facts| facts.disk.as_str());
+            let action = format!(
+                "Let the kernel hand on larger requests: it cuts those of the programs into pieces of {} \
+                 (echo 1280 > /sys/block/{name}/queue/max_sectors_kb).",
+                format_bytes(cut)
+            );
+            Some((action, None))
+        })
     },
     row(Strategy::LargerRequests, &[CauseCode::SmallSequential], Fixes::Load, |case| {
         let factor = LARGER_BYTES as f64 / case.judged.segment.tally.all.request_bytes()?.max(1.0);

@@ -5,11 +5,12 @@ use super::classes::Class;
 use super::expected::{Expectation, SegmentFacts};
 use super::facts::Segment;
 use super::fitted_profile::FittedProfile;
+use super::hypotheses::Stops;
 use super::interval_totals::{IntervalTotals, OpTally};
 use super::ladder::{Ladder, Prior, best};
 use super::matching::{Fit, fit};
 use super::outstanding::{ExcessQueue, Outstanding};
-use super::system_context::SystemContext;
+use super::system_context::{self, SystemContext};
 use super::{
     constant_rate, device_states, hypotheses, outstanding, own, segment, tails, wakeup_latency,
 };
@@ -24,6 +25,8 @@ const RETURNING_MAX: usize = 7;
 const RETURNS_MIN: usize = 3;
 /// The fewest intervals of a segment whose first one can be left out, and whose last one.
 const BODY_MIN: (usize, usize) = (3, 4);
+/// Intervals on either side that tell what is usual.
+const AROUND: usize = 6;
 /// Up to these shares of the requests and of their time, writes that the profile does not know are left out
 /// of what is held against it. (The log of an array that rebuilds was 1.5 % of a disk's requests, each with
 /// a flush, and a fifth of their time.)
@@ -160,6 +163,7 @@ impl<'a> Subject<'a> {
             known,
             deep: None,
             tail: None,
+            stops: None,
             waking_ns: 0.0,
             layout: self
                 .observation
@@ -271,11 +275,21 @@ impl<'a> Subject<'a> {
         self.begins.retain(|_| std::mem::take(&mut first) || !kept.next().unwrap_or(false));
     }
 
+    /// Moments of a range in which programs stood still, by what goes on around it.
+    fn stops(&self, range: &Range<usize>) -> Option<Stops> {
+        let from = range.start.saturating_sub(AROUND);
+        let near = from..(range.end + AROUND).min(self.series.len());
+        let waits =
+            system_context::waits(&self.intervals[near.clone()], &self.observation.contexts);
+        Stops::of(&self.series[near], &waits, &(range.start - from..range.end - from))
+    }
+
     pub(super) fn segments(&self) -> Vec<Segment<'_>> {
         let with_tail = |range: Range<usize>| {
             let mut segment = self.segment(range);
             let intervals = &self.intervals[self.body(&segment.range)];
             segment.tail = self.reference.and_then(|it| tails::tail(intervals, &segment, it));
+            segment.stops = self.stops(&segment.range);
             segment
         };
         self.ranges().into_iter().map(with_tail).collect()

@@ -88,6 +88,11 @@ pub(crate) struct TracedSums {
     pub(crate) starved: Option<Starved>,
 }
 
+/// Share of each interval in which some task waited for I/O.
+pub(super) fn waits(intervals: &[&Interval], contexts: &[Context]) -> Vec<Option<f64>> {
+    intervals.iter().map(|one| io_some(one, contexts)).collect()
+}
+
 impl SystemContext {
     /// Of a segment: its intervals, and all contexts.
     pub(crate) fn of(intervals: &[&Interval], contexts: &[Context]) -> Self {
@@ -100,7 +105,7 @@ impl SystemContext {
             let known = overlaps.iter().filter_map(|(one, time)| Some((value(one)?, *time)));
             weighted_mean(known)
         };
-        let io_some_each = intervals.iter().map(|one| io_some(one, contexts)).collect();
+        let io_some_each = waits(intervals, contexts);
         let contexts = || overlaps.iter().map(|(context, _)| *context);
         Self {
             io_some: mean(&|context| context.io_some_share),

@@ -304,7 +304,7 @@ fn a_profile_that_is_not_valid_is_taken_last_and_takes_the_certainty() {
     let observation = seen(EIGHT, vec![reads(0, 60, 500)], false);
     let by = |profiles: &[&Profile]| {
         let found = ProfileSet::saved(profiles.iter().map(|one| (*one).clone()));
-        found.diagnose(&observation, "test", true).devices.remove(0)
+        found.diagnose(&observation, "test", Some(0)).devices.remove(0)
     };
     let used = |found: &DeviceDiagnosis| found.profile.value().unwrap().profile_id.clone();
     // The later one of equals, unless it does not count.

@@ -233,6 +233,10 @@ fn fios_flags_beside_a_target_do_nothing_or_are_refused_and_lead_to_no_other_fla
     assert!(!refused.stderr.contains("failed"), "{refused:?}");
     halfpower_in(folder.path(), "run data --bsrange=1k-4k")
         .refuses(2, &["--bsrange=1k-4k", "--name"]);
+    // Without a target of ours a line that names fio's is fio's, a name of the job or not.
+    let words = "run --filename=data -rw=randread --bs=8k --direct=0 --parse-only --no-save";
+    let planned = halfpower_in(folder.path(), words).expect(0);
+    assert!(planned.stderr.contains("halfpower run data --rw randread --bs 8k"), "{planned:?}");
 }
 
 #[test]

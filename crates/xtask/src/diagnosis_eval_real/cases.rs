@@ -314,7 +314,9 @@ fn above(between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
             &["read_ahead"],
         )
         .caused(&["read_ahead_off"])
-        .changed(&[Change::NoReadAhead]),
+        .changed(&[Change::NoReadAhead])
+        // Nobody tells the order of the requests of a device without a queue.
+        .on(LOOP),
         case(
             "little memory for the page cache",
             vec![Load::buffered("randread", "--norandommap").in_memory(memory)],
@@ -327,7 +329,9 @@ fn above(between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
         // Others wait for nothing here, so that what it waits for is named and nothing is advised.
         case("O_SYNC", vec![Load::buffered("randwrite", "--sync=1")], FINE, &[])
             .caused(&["many_flushes"])
-            .or(&["slow", "overloaded"]),
+            .or(&["slow", "overloaded"])
+            // zram has no cache that is flushed.
+            .on(LOOP),
     ]
 }
 

@@ -7,6 +7,8 @@ use record::{Doubt, MemoryLimit, Verdict, format_bytes};
 
 /// Share of the bytes read that had been in memory a short time before.
 const READ_AGAIN: f64 = 0.3;
+/// Share of the requests that reads have to be: the few of a program that writes are not what it waits for.
+const READS: f64 = 0.1;
 
 pub(super) fn read_again(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
@@ -45,6 +47,7 @@ impl Segment<'_> {
     /// Share of the bytes read that had been in memory a short time before, where that is much. What no group with
     /// too little memory read again is first that of other devices.
     pub(crate) fn read_again(&self) -> Option<f64> {
+        self.tally.read_share().filter(|share| *share >= READS)?;
         let seconds = self.tally.seconds.max(1e-9);
         let read = self.tally.read.bytes.filter(|bytes| *bytes > 0.0)? / seconds;
         let of_group = self.short_group().map(|group| group.refaulted_bytes_per_s);

@@ -29,6 +29,7 @@ pub(super) use device::too_quick_for;
 pub(super) use groups::shares_text;
 pub(super) use memory::sentence as read_again_text;
 pub(super) use read_ahead::sentence as read_ahead_text;
+pub(crate) use stops::Stops;
 pub(super) use unlisted::unlisted;
 
 use super::engine::{Explanation, Facts, Hypothesis};
@@ -96,6 +97,7 @@ fn elsewhere(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     other_times::comes_and_goes(facts, found);
     other_times::capped_inside(facts, found);
     other_times::below_a_cap(facts, found);
+    siblings::capped_below(facts, found);
     siblings::slowest(facts, found);
     siblings::waits(facts, found);
 }

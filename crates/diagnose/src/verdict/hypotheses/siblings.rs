@@ -52,6 +52,17 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     }
 }
 
+/// A loop device whose file lies on a disk that is capped.
+pub(super) fn capped_below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let Some((claim, rests_on)) = &facts.elsewhere.capped_below else { return };
+    let decided_by = "The same with a higher limit of what its file lies on.";
+    let (doubt, weight) = (Doubt::CapBelow, SIBLINGS);
+    found.push(
+        Explanation::weighed(Verdict::Capped, doubt, weight, claim.clone(), decided_by)
+            .resting_on(rests_on.clone()),
+    );
+}
+
 /// A member that did nothing wrong while another one is waited for.
 pub(super) fn waits(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let (Some(Sibling::Waits { own, built, wanted }), Some(latency)) =

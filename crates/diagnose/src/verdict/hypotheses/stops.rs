@@ -4,6 +4,7 @@ use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::interval_totals::IntervalTotals;
 use crate::verdict::judgement::RestsOn;
 use record::{Doubt, Verdict, format_iops};
+use std::ops::Range;
 
 /// An interval is a stop below these shares of the usual rate, and of the time with a request.
 const RATE: f64 = 0.2;
@@ -17,12 +18,12 @@ const INTERVALS_MIN: usize = 6;
 
 pub(super) fn above_the_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
-    let Some(stops) = Stops::of(segment.series, &segment.around.io_some_each) else { return };
+    let Some(stops) = segment.stops else { return };
     let claim = format!(
         "The programs stood still in {} of {} intervals: the device had nothing to do, while tasks waited for I/O. \
          At other times it does {}. Something above it stops them.",
         stops.intervals,
-        segment.series.len(),
+        segment.range.len(),
         format_iops(stops.usual_per_s)
     );
     let rival = (
@@ -39,7 +40,7 @@ pub(super) fn above_the_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
 
 /// Intervals in which programs stood still.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Stops {
+pub(crate) struct Stops {
     intervals: usize,
     usual_per_s: f64,
     /// Share of the whole time that tasks waited in them.
@@ -47,7 +48,13 @@ struct Stops {
 }
 
 impl Stops {
-    fn of(series: &[IntervalTotals], waited: &[Option<f64>]) -> Option<Self> {
+    /// Those of a range of intervals, which are held against all that are given: a stop often lies where one use of
+    /// the device ends and another begins.
+    pub(crate) fn of(
+        series: &[IntervalTotals],
+        waited: &[Option<f64>],
+        range: &Range<usize>,
+    ) -> Option<Self> {
         let waited: Vec<f64> = waited.iter().copied().collect::<Option<_>>()?;
         if series.len() < INTERVALS_MIN || waited.len() != series.len() {
             return None;
@@ -57,17 +64,17 @@ impl Stops {
             let busy = one.utilization().unwrap_or(1.0);
             one.iops() < RATE * usual_per_s && busy < BUSY
         };
-        let (stopped, going): (Vec<_>, Vec<_>) =
-            series.iter().zip(&waited).partition(|(one, _)| still(one));
-        let usual = stats::median(going.iter().map(|(_, waited)| **waited).collect());
+        let (stopped, going): (Vec<usize>, Vec<usize>) =
+            (0..series.len()).partition(|at| still(&series[*at]));
+        let usual = stats::median(going.iter().map(|at| waited[*at]).collect());
         // Who sleeps by itself waits for less I/O than while it works.
-        let longer = |waited: f64| waited >= WAITED.max(LONGER * usual);
-        let all = stopped.iter().all(|(_, waited)| longer(**waited));
+        let longer = |at: &usize| waited[*at] >= WAITED.max(LONGER * usual);
         let seldom = (stopped.len() as f64) < SELDOM * series.len() as f64;
-        (all && seldom && !stopped.is_empty()).then(|| Self {
-            intervals: stopped.len(),
+        let here: Vec<usize> = stopped.into_iter().filter(|at| range.contains(at)).collect();
+        (seldom && !here.is_empty() && here.iter().all(longer)).then(|| Self {
+            intervals: here.len(),
             usual_per_s,
-            waited: stopped.iter().map(|(_, waited)| **waited).sum::<f64>() / series.len() as f64,
+            waited: here.iter().map(|at| waited[*at]).sum::<f64>() / range.len() as f64,
         })
     }
 }
@@ -86,7 +93,7 @@ mod tests {
             })
             .collect();
         let waited: Vec<_> = seconds.iter().map(|&(_, _, waited)| Some(waited)).collect();
-        Stops::of(&series, &waited)
+        Stops::of(&series, &waited, &(0..series.len()))
     }
 
     #[test]

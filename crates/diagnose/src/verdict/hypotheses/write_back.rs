@@ -10,6 +10,9 @@ use record::{Doubt, format_bytes, format_nanos};
 /// Programs are stopped where on average this share of what stops them waits to be written: what was just
 /// written out leaves room for a moment.
 const AT_LIMIT: f64 = 0.7;
+/// A limit that is written out in so many seconds stops programs again and again; then tasks wait this share of the time.
+const WRITTEN_OUT_S: f64 = 0.05;
+const STOPPED: f64 = 0.2;
 /// A queue of writes alone is more often the page cache's than that of a program that waits for them.
 const MORE_OFTEN: f64 = 1.2;
 const HARDLY_READ: f64 = 0.05;
@@ -56,8 +59,8 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let claim = format!(
-        "The kernel stops programs that write: {} are dirty, and the limit is {} (vm.dirty_bytes, vm.dirty_ratio). The \
-         device has idle time.",
+        "The kernel stops programs that write: {} are dirty, and it stops them at {} (halfway between vm.dirty_background_bytes and \
+         vm.dirty_bytes, or the ratios of these names). The device has idle time.",
         format_bytes(waits as u64),
         format_bytes(limit as u64)
     );
@@ -73,8 +76,16 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
 }
 
-/// What waits to be written and what stops programs, where the one reaches the other.
+/// What waits to be written and what stops programs, where the one reaches the other, or where the limit is written out
+/// in so short a time that no look finds it reached.
 fn at_limit(segment: &Segment<'_>) -> Option<(f64, f64)> {
     let writes = segment.tally.read_share().is_some_and(|reads| 1.0 - reads >= WRITES_SHARE);
-    segment.around.unwritten.filter(|(waits, limit)| writes && *waits >= AT_LIMIT * limit)
+    let written_per_s = segment.tally.bytes_per_s().unwrap_or(0.0);
+    let stopped = segment.around.io_some.is_some_and(|waited| waited >= STOPPED);
+    let soon =
+        |limit: f64| stopped && segment.written_back() && limit <= WRITTEN_OUT_S * written_per_s;
+    segment
+        .around
+        .unwritten
+        .filter(|(waits, limit)| writes && (*waits >= AT_LIMIT * limit || soon(*limit)))
 }
