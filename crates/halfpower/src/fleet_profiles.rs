@@ -5,9 +5,7 @@ use ::import::{Format, Options, RangeQuery};
 use anyhow::anyhow;
 use diagnose::ProfileSet;
 use prometheus::Client;
-use record::{
-    DeviceDiagnosis, Episode, FleetByProfile, FleetDevice, FleetLeftOut, MatchedBy, MatchedProfile,
-};
+use record::{Episode, FleetByProfile, FleetDevice, FleetLeftOut, MatchedBy, MatchedProfile};
 use session::VERSION;
 
 /// The server that is asked once more, for all counters of these disks.
@@ -100,14 +98,8 @@ fn diagnosis(
             }
             None => return Err(anyhow!("{}", device.profile.reason().unwrap_or_default())),
         };
-        let Some(episode) = told(device) else { break };
+        let Some(episode) = device.shown_episode().cloned() else { break };
         return Ok((profile, episode));
     }
     Err(anyhow!("it did nothing that could be"))
-}
-
-/// The worst episode, or the longest where none is worse than healthy.
-fn told(device: DeviceDiagnosis) -> Option<Episode> {
-    let worst = device.worst.and_then(|worst| device.episodes.get(worst as usize)).cloned();
-    worst.or_else(|| device.episodes.into_iter().max_by_key(|episode| episode.duration_ns))
 }

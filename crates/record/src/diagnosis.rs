@@ -657,6 +657,28 @@ pub struct DeviceDiagnosis {
     pub series: Vec<Moment>,
 }
 
+impl DeviceDiagnosis {
+    /// Place of the episode that a page is about: the worst, else the longest with a verdict, else the longest; none of
+    /// a device without episodes.
+    #[must_use]
+    pub fn shown(&self) -> Option<usize> {
+        let longest = |judged: bool| {
+            let all = self.episodes.iter().enumerate();
+            let candidates =
+                all.filter(|(_, episode)| !judged || episode.verdict != Verdict::NotEnoughEvidence);
+            candidates.max_by_key(|(_, episode)| episode.duration_ns).map(|(index, _)| index)
+        };
+        let worst = self.worst.map(|index| index as usize);
+        worst.or_else(|| longest(true)).or_else(|| longest(false))
+    }
+
+    /// That episode.
+    #[must_use]
+    pub fn shown_episode(&self) -> Option<&Episode> {
+        self.episodes.get(self.shown()?)
+    }
+}
+
 /// What an observation means.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {

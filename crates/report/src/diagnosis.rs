@@ -87,7 +87,7 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
 
 /// What is said of a device; `subject` is its name where there are several.
 fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosis, subject: &str) {
-    let place = shown(device).and_then(|index| Some((index, device.episodes.get(index)?)));
+    let place = device.shown().and_then(|index| Some((index, device.episodes.get(index)?)));
     story.condition(if subject.is_empty() { "profile" } else { subject }, profile(device));
     let Some((index, main)) = place else {
         let badge = Badge::new(NO_INTERVAL, Tone::Faint, "");
@@ -205,17 +205,6 @@ fn badge(device: &DeviceDiagnosis, main: &Episode, subject: &str) -> Badge {
         alternatives: alternatives.collect(),
         fold: false,
     }
-}
-
-/// The episode that the page is about: the worst, else the longest with a verdict, else the longest.
-fn shown(device: &DeviceDiagnosis) -> Option<usize> {
-    let longest = |judged: bool| {
-        let all = device.episodes.iter().enumerate();
-        let candidates =
-            all.filter(|(_, episode)| !judged || episode.verdict != Verdict::NotEnoughEvidence);
-        candidates.max_by_key(|(_, episode)| episode.duration_ns).map(|(index, _)| index)
-    };
-    device.worst.map(|index| index as usize).or_else(|| longest(true)).or_else(|| longest(false))
 }
 
 fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {

@@ -60,35 +60,35 @@ impl Answer {
     }
 }
 
-/// Holds what was found in the longest stretch of a device against what was staged.
+/// Holds what a page says of a device against what was staged.
 ///
 /// # Errors
 /// In words, if nothing was seen of the device.
 pub(crate) fn judge(found: &Diagnosis, device: &str, expect: &Expect) -> Result<Answer, String> {
     let device = found.devices.iter().find(|one| one.device == device);
     let device = device.ok_or_else(|| format!("nothing was seen of {device:?}"))?;
-    let longest = device.episodes.iter().max_by_key(|episode| episode.duration_ns);
-    let longest = longest.ok_or_else(|| format!("{} has no episode", device.device))?;
+    let shown = device.shown_episode();
+    let shown = shown.ok_or_else(|| format!("{} has no episode", device.device))?;
     let allowed = |name: &String| expect.verdicts.contains(&name.as_str());
-    let verdict = longest.verdict.name();
-    let open: Vec<String> = longest.alternatives.iter().map(|one| one.verdict.name()).collect();
-    let causes: Vec<String> = longest.causes.iter().map(|cause| cause.code.name()).collect();
+    let verdict = shown.verdict.name();
+    let open: Vec<String> = shown.alternatives.iter().map(|one| one.verdict.name()).collect();
+    let causes: Vec<String> = shown.causes.iter().map(|cause| cause.code.name()).collect();
     let caused = causes.iter().any(|code| expect.causes.contains(&code.as_str()));
     let undecided = expect.undecided.contains(&verdict.as_str()) && open.iter().any(allowed);
     let right = (allowed(&verdict) || undecided) && (caused || expect.causes.is_empty());
-    let first = first_advice(device, longest);
-    let sure = longest.probability;
+    let first = first_advice(device, shown);
+    let sure = shown.probability;
     let fine = expect.verdicts == FINE && expect.undecided.is_empty();
-    let gave_up = longest.verdict == Verdict::NotEnoughEvidence;
-    let alarm = !longest.verdict.is_fine() && !gave_up;
+    let gave_up = shown.verdict == Verdict::NotEnoughEvidence;
+    let alarm = !shown.verdict.is_fine() && !gave_up;
     Ok(Answer {
         gave_up,
-        alarm: fine.then_some((alarm, alarm && longest.confidence != Confidence::Possible)),
+        alarm: fine.then_some((alarm, alarm && shown.confidence != Confidence::Possible)),
         told: format!(
             "{verdict} ({sure:.3}) or [{}]; {}; {first}; {}",
             open.join(" "),
             causes.join(" "),
-            longest.claim
+            shown.claim
         ),
         right,
         named: right || open.iter().any(allowed),

@@ -66,9 +66,7 @@ pub(super) fn maps(
 }
 
 fn leaf<'a>(subject: &'a Subject<'_>, device: &DeviceDiagnosis) -> Leaf<'a> {
-    let longest = || device.episodes.iter().max_by_key(|episode| episode.duration_ns);
-    let worst = device.worst.and_then(|worst| device.episodes.get(worst as usize));
-    let causes = worst.or_else(longest).map_or(&[][..], |episode| &episode.causes);
+    let causes = device.shown_episode().map_or(&[][..], |episode| &episode.causes);
     Leaf {
         name: &subject.device.name,
         facts: subject.device.facts.as_ref(),

@@ -1,6 +1,6 @@
 //! Several devices side by side: the worst first, the idle ones in one line.
 
-use super::{advice, shown, told, verdict_text};
+use super::{advice, told, verdict_text};
 use crate::number;
 use crate::observation::IDLE_MAX;
 use crate::page::Tone;
@@ -19,16 +19,14 @@ pub(super) fn is_idle(device: &DeviceDiagnosis) -> bool {
 
 /// Whether a device is ill, so that a reader wants its details.
 pub(super) fn matters(device: &DeviceDiagnosis) -> bool {
-    main(device).is_some_and(|main| matches!(told(main.verdict).1, Tone::Bad | Tone::Warn))
-}
-
-fn main(device: &DeviceDiagnosis) -> Option<&Episode> {
-    device.episodes.get(shown(device)?)
+    device
+        .shown_episode()
+        .is_some_and(|main| matches!(told(main.verdict).1, Tone::Bad | Tone::Warn))
 }
 
 /// The worse a device is, the less: first by the tone of its verdict, then by what its requests lose.
 pub(super) fn rank(device: &DeviceDiagnosis) -> f64 {
-    let Some(main) = main(device) else { return f64::MAX };
+    let Some(main) = device.shown_episode() else { return f64::MAX };
     let place = match told(main.verdict).1 {
         Tone::Bad => 0.0,
         Tone::Warn => 1.0,
@@ -42,7 +40,7 @@ pub(super) fn rank(device: &DeviceDiagnosis) -> f64 {
 
 /// The table of the devices in this order, why some have no verdict, and who is idle.
 pub(super) fn overview(story: &mut Story, devices: &[&DeviceDiagnosis], idle: &[&DeviceDiagnosis]) {
-    let rows = devices.iter().filter_map(|device| Some((*device, main(device)?)));
+    let rows = devices.iter().filter_map(|device| Some((*device, device.shown_episode()?)));
     let rows: Vec<(&DeviceDiagnosis, &Episode)> = rows.collect();
     let table = Table::of(rows.iter().copied(), |t| {
         t.left("device", |(device, _)| Cell::toned(&device.device, Tone::Strong)).flexible();
@@ -58,7 +56,7 @@ pub(super) fn overview(story: &mut Story, devices: &[&DeviceDiagnosis], idle: &[
     if !table.rows.is_empty() {
         story.overview.push(Block::Table(table));
     }
-    let because = devices.iter().filter_map(|device| match main(device) {
+    let because = devices.iter().filter_map(|device| match device.shown_episode() {
         Some(main) if main.verdict != Verdict::NotEnoughEvidence => None,
         found => {
             let claim = found.map_or(NO_INTERVAL, |main| main.claim.as_str());
@@ -73,7 +71,7 @@ pub(super) fn overview(story: &mut Story, devices: &[&DeviceDiagnosis], idle: &[
     lines.extend((!names.is_empty()).then(|| format!("Idle: {}.", named(&names, IDLE_MAX))));
     story.overview.extend(lines.into_iter().map(|line| Block::Text(line, Tone::Plain)));
     let first = idle.first().filter(|_| rows.is_empty());
-    if let Some((device, main)) = first.and_then(|device| Some((device, main(device)?))) {
+    if let Some((device, main)) = first.and_then(|device| Some((device, device.shown_episode()?))) {
         story.actions.push(Action::new("", advice::without_remedy(device, main)));
     }
 }

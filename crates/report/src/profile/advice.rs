@@ -25,7 +25,7 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
     }
     let size = super::common_size(all.iter().map(|expectation| expectation.bs_bytes));
     let remark = format!("random{size} arriving independently");
-    let section = story.section("What to expect", &remark);
+    let section = story.section("What to expect", &remark).supporting();
     let of = |op: OpKind, share: f64| {
         let same = |e: &&Expectation| e.op == op && e.saturation.total_cmp(&share).is_eq();
         all.iter().find(same)

@@ -1,24 +1,19 @@
 //! The two curves: IOPS and latency against queue depth, throughput against request size.
 //!
-//! Each row carries the numbers and a bar, so the shape is seen and the values can be quoted. The
-//! bars of a direction share one scale: its largest rate fills the room.
+//! The depth curve is the one that a reader compares with fio: rates and percentiles. The rows of the size curve carry a
+//! bar, so that its shape is seen; the bars of a direction share one scale, its largest rate fills the room.
 
-use super::{common_size, missing_directions, not_measured};
+use super::{cell_of, common_size, missing_directions, not_measured};
 use crate::number;
 use crate::page::Tone;
-use crate::story::{Cell, Section, Story, joined};
-use record::{
-    DepthCurve, DepthPoint, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes,
-};
+use crate::story::{Cell, Columns, Section, Story, joined};
+use record::{DepthCurve, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes};
 use std::collections::BTreeSet;
 
 /// Size curves side by side.
 const CURVES_ABREAST: usize = 4;
 
-/// A point of a curve, and whether it is the first.
-type Row<'a> = (&'a DepthCurve, &'a DepthPoint, bool);
-
-/// The depth curves, one below the other in one table.
+/// The depth curves, reads beside writes.
 pub(super) fn depth(story: &mut Story, profile: &Profile) {
     let curves: Vec<&DepthCurve> =
         profile.depth_curves.iter().filter(|curve| !curve.points.is_empty()).collect();
@@ -28,52 +23,22 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
     };
     let size = common_size(curves.iter().map(|curve| curve.bs_bytes));
     let remark = format!(
-        "random{size}; knee: doubling the queue depth there gains less than {}",
+        "random{size}; knee: twice the QD gains less than {}",
         number::percent(first.knee_gain)
     );
-    let section = story.section("Depth curve", &remark).supporting();
-    let name = |row: &Row<'_>| match row {
-        (_, _, false) => String::new(),
-        (curve, ..) if size.is_empty() => {
-            format!("{} {}", curve.op.plural(), format_bytes(curve.bs_bytes))
+    let section = story.section("Depth curve", &remark);
+    let depths: BTreeSet<u32> =
+        curves.iter().flat_map(|curve| &curve.points).map(|point| point.depth).collect();
+    section.table(depths, |t| {
+        t.right("QD", |depth| depth.to_string());
+        for curve in &curves {
+            depth_columns(t, profile, curve, size.is_empty());
         }
-        (curve, ..) => curve.op.plural().to_owned(),
-    };
-    let is_knee = |row: &Row<'_>| row.0.knee == Some(row.1.depth);
-    let strong = |row: &Row<'_>, text: String| {
-        Cell::toned(text, if is_knee(row) { Tone::Strong } else { Tone::Plain })
-    };
-    let points = curves.iter().flat_map(|curve| {
-        curve.points.iter().enumerate().map(|(place, point)| (*curve, point, place == 0))
-    });
-    section.table(points, |t| {
-        t.left("", name);
-        t.right("QD", |row| strong(row, row.1.depth.to_string()));
-        t.titled("iops", |row| strong(row, number::count(row.1.iops.value)));
-        t.interval(|row| row.1.iops);
-        t.titled("latency_mean_ns", |row| strong(row, number::time(row.1.latency_ns.value)));
-        t.interval(|row| row.1.latency_ns).expendable(1);
-        t.of("latency_p99_ns", |row| row.1.p99_ns);
-        t.right("CPU", |row| Cell::or_empty(row.1.cpu_us_per_io, |cpu| number::time(cpu * 1e3)))
-            .expendable(2);
-        t.bar(|row| {
-            let most = row.0.points.iter().map(|point| point.iops.value).fold(0.0, f64::max);
-            let mark = match (is_knee(row), row.1.depth == row.0.max_depth) {
-                (true, true) => " knee, most",
-                (true, false) => " knee",
-                (false, true) => " most",
-                (false, false) => "",
-            };
-            Cell::bar(row.1.iops.value / most, mark)
-        });
     });
     if curves.iter().flat_map(|curve| &curve.points).any(|point| point.p99_ns.is_none()) {
         section.note("p99 –: fewer than ten requests took longer, too few to say.");
     }
     missing_directions(section, profile, |op| curves.iter().any(|curve| curve.op == op));
-    if let Some(note) = cpu_note(profile, &curves) {
-        section.note(note);
-    }
     for curve in curves.iter().filter(|curve| curve.knee.is_none()) {
         let deepest = curve.points.iter().map(|point| point.depth).max().unwrap_or(0);
         section.text(format!(
@@ -83,9 +48,35 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
     }
 }
 
+/// What one curve says of each depth: its knee and its largest rate are marked.
+fn depth_columns(t: &mut Columns<'_, u32>, profile: &Profile, curve: &DepthCurve, with_size: bool) {
+    let at = |depth: &u32| curve.points.iter().find(|point| point.depth == *depth);
+    let bytes = curve.bs_bytes;
+    let name = curve.op.plural();
+    t.group(&if with_size { format!("{name} {}", format_bytes(bytes)) } else { name.to_owned() });
+    let is_knee = |depth: &u32| curve.knee == Some(*depth);
+    t.titled("iops", |depth| {
+        let tone = if is_knee(depth) { Tone::Strong } else { Tone::Plain };
+        Cell::toned(at(depth).map(|it| number::count(it.iops.value)).unwrap_or_default(), tone)
+    });
+    t.interval(|depth| at(depth).map(|it| it.iops)).expendable(1);
+    t.of("latency_p50_ns", |depth| {
+        let cell = cell_of(profile, curve.op, Pattern::Random, *depth, bytes)?;
+        cell.histogram.percentile(0.5)
+    });
+    t.of("latency_p99_ns", |depth| at(depth).and_then(|it| it.p99_ns));
+    t.left("", |depth| match (is_knee(depth), *depth == curve.max_depth) {
+        (true, true) => "knee, max",
+        (true, false) => "knee",
+        (false, true) => "max",
+        (false, false) => "",
+    })
+    .gap(1);
+}
+
 /// What the CPU time per request means; why there is none.
-fn cpu_note(profile: &Profile, curves: &[&DepthCurve]) -> Option<String> {
-    let busy = curves.iter().filter_map(|curve| {
+pub(super) fn cpu_note(profile: &Profile) -> Option<String> {
+    let busy = profile.depth_curves.iter().filter_map(|curve| {
         let point = curve.points.iter().find(|point| point.depth == curve.max_depth)?;
         let processors = number::digits(point.iops.value * point.cpu_us_per_io? * 1e-6);
         Some(format!("{processors} ({})", curve.op.plural()))

@@ -43,12 +43,12 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     if profile.advice.is_empty() {
         story.section("What to do", &not_measured(profile, None));
     }
+    curve::depth(&mut story, profile);
     advice::expectations(&mut story, profile);
     sustained::sustained(&mut story, profile);
     lone::lone_reads(&mut story, profile);
     commits::commits(&mut story, profile);
     service::service(&mut story, profile);
-    curve::depth(&mut story, profile);
     curve::size(&mut story, profile);
     line::fits(&mut story, profile);
     if !profile.cells.is_empty() {
@@ -151,6 +151,9 @@ fn cells(section: &mut Section, profile: &Profile) {
             .expendable(2);
         t.right("visits", |cell| Cell::from(cell.trial_ids.len().to_string())).expendable(3);
     });
+    if let Some(note) = curve::cpu_note(profile) {
+        section.note(note);
+    }
 }
 
 /// A size that all have, in front of what is of it; nothing where they differ.

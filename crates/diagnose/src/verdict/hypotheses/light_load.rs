@@ -39,7 +39,11 @@ pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     let excess_ns = (latency - look.expected_ns(segment.by_rate()) - segment.waking_ns).max(0.0);
     let full = segment.around.processors_full();
     let others = (segment.present().unwrap_or(1.0) - 1.0).max(0.0);
-    let late_ns = look.rest_ns.unwrap_or(REST_NS).max(HAND_OVER_NS) + others * HAND_OVER_NS;
+    // Of lone reads the profile knows the median alone, and nothing of the way of others.
+    let late_ns = match look.rest_ns {
+        Some(rest_ns) => rest_ns + (2.0 + others) * HAND_OVER_NS,
+        None => REST_NS + others * HAND_OVER_NS,
+    };
     let rest_ns = if full { SLICE_NS } else { late_ns };
     let odds = MORE_OFTEN * libm::exp(-excess_ns / rest_ns);
     let fine = facts.states.name_of_fine();

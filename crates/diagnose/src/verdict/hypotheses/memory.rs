@@ -7,6 +7,8 @@ use record::{Doubt, MemoryLimit, Verdict, format_bytes};
 
 /// Share of the bytes read that had been in memory a short time before.
 const READ_AGAIN: f64 = 0.3;
+/// Some task waits for memory this share of the time where the machine as a whole has too little.
+const PRESSED: f64 = 0.005;
 /// Share of the requests that reads have to be: the few of a program that writes are not what it waits for.
 const READS: f64 = 0.1;
 
@@ -52,6 +54,9 @@ impl Segment<'_> {
         let read = self.tally.read.bytes.filter(|bytes| *bytes > 0.0)? / seconds;
         let of_group = self.short_group().map(|group| group.refaulted_bytes_per_s);
         let of_all = || {
+            if self.around.memory_some.is_some_and(|waited| waited < PRESSED) {
+                return None;
+            }
             let others = (self.around.read_per_s? - read).max(0.0);
             Some(self.around.refaulted_per_s? - others)
         };

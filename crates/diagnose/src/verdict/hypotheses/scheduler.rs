@@ -46,10 +46,11 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
     let decided_by = "The same with the scheduler none, or shorter intervals.";
     let doubt = Doubt::BurstsInScheduler;
-    // Without a profile a full device and a late dispatch look the same, and so does one that waits for a processor,
-    // but for a scheduler that keeps a device idle on purpose.
+    // Without a profile a full device and a late dispatch look the same, and so does one that waits for a processor, or
+    // finds no other request that it could be kept for, but for a scheduler that keeps a device idle on purpose.
     let idles = segment.scheduler_by_share().is_some();
-    let late = look.own.is_some() || segment.around.processors_full();
+    let around = &segment.around;
+    let late = look.own.is_some() || around.processors_full() || segment.hardly_in_use();
     let weight = if idles || !late { SEEN } else { odds::of(doubt) * facts.states.all() };
     found.push(
         Explanation::weighed(Verdict::Capped, doubt, weight, claim, decided_by)
@@ -78,7 +79,10 @@ pub(super) fn starves(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             .resting_on(RestsOn::Scheduler),
     );
     let harmed = facts.states.harmed();
-    found.push(Explanation::beside(Verdict::Capped, Doubt::Starved, harmed, claim, rival.1));
+    found.push(
+        Explanation::beside(Verdict::Capped, Doubt::Starved, harmed, claim, rival.1)
+            .resting_on(RestsOn::Scheduler),
+    );
 }
 
 /// A scheduler that serves by weight or class, or that the profile was made without: the wait in it looks like
