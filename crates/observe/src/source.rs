@@ -158,7 +158,9 @@ impl Source {
         }
         match self.issuers.as_mut().map(Issuers::read) {
             Some(Ok(issuers)) => {
-                for (number, processes) in issuers {
+                for (number, mut processes) in issuers {
+                    // Lone reads of our own are no program's.
+                    processes.retain(|row| row.process != Some(std::process::id()));
                     if let Some(interval) = of_device(&mut intervals, self.traced.get(&number)) {
                         interval.processes = Some(processes);
                     }

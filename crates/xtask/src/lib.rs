@@ -9,6 +9,8 @@
 
 mod aarch64;
 mod alerts;
+#[cfg(test)]
+mod alone;
 mod arguments;
 mod bench;
 mod burner;

@@ -109,13 +109,14 @@ pub(super) fn below_files(
                 let capped = cause.judgement.verdict == Verdict::Capped;
                 let by = &cause.judgement.rests_on;
                 let known = matches!(by, RestsOn::Limit(_) | RestsOn::VolumeLog);
-                if capped && known && bytes(one) >= MOST_OF_IT * bytes(cause) {
+                // That others wait for it is the better word for a member of an array.
+                let slowest = matches!(told.sibling, Some(Sibling::Slowest(_)));
+                if capped && known && !slowest && bytes(one) >= MOST_OF_IT * bytes(cause) {
                     let what = &cause.judgement.claim;
                     let claim = format!("Its file lies on {name}, which is capped. {what}");
                     told.capped_below = Some((claim, by.clone()));
                     continue;
                 }
-                let slowest = matches!(told.sibling, Some(Sibling::Slowest(_)));
                 if one.judgement.verdict.is_slow() || slowest {
                     let what = if capped { "capped" } else { "slow" };
                     told.sentences.push(format!(" Its file lies on {name}, which is {what}."));

@@ -437,7 +437,7 @@ pub(crate) fn claim(
     let rate = record::format_iops(segment.tally.iops());
     match verdict {
         Verdict::Overloaded => format!(
-            "With {present} the device completes {rate}: each takes {takes} \
+            "{present}: it completes {rate}, and each takes {takes} \
              (Little's law), about {queue} of it in the queue. A lone request usually takes {range} on {name}."
         ),
         Verdict::SlowAndOverloaded => format!(

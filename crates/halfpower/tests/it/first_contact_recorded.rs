@@ -101,3 +101,36 @@ fn a_paced_program_and_a_log_raise_no_alarm() {
         says(name, &["NOT THE DISK", "Nothing points at this disk"], &alarms);
     }
 }
+
+#[test]
+fn a_loop_device_on_a_disk_whose_limit_is_reached_is_capped_by_that_limit() {
+    says(
+        "cap-below-loop",
+        &[
+            "loop0: CAPPED (likely)",
+            "Its file lies on vda, which is capped",
+            "do first Raise riops=200",
+        ],
+        &["OVERLOADED", "SLOW (", "SMART"],
+    );
+}
+
+#[test]
+fn requests_that_the_kernel_cuts_are_not_the_queue_of_the_program() {
+    says(
+        "cut-requests",
+        &[
+            "OVERLOADED (likely)",
+            "do first Let the kernel hand on larger requests",
+            "max_sectors_kb",
+        ],
+        &["half as many"],
+    );
+}
+
+#[test]
+fn a_limit_of_dirty_memory_that_no_look_finds_reached_is_found() {
+    let words =
+        ["CAPPED", "the device writes that much in", "do first Let more wait to be written"];
+    says("soon-written-out", &words, NO_ANSWER);
+}

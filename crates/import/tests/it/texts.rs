@@ -411,7 +411,7 @@ fn as_collectd(dumps: &str, rates: bool) -> Vec<(String, Vec<u8>)> {
             for (figure, columns, values) in figures {
                 let name = format!("/var/lib/collectd/db1/disk-{disk}/{figure}-2026-11-27");
                 let file = files.entry(name).or_insert_with(|| format!("epoch,{columns}\n"));
-                let words = values.iter().map(|value| value.to_string()).collect::<Vec<_>>();
+                let words = values.iter().map(f64::to_string).collect::<Vec<_>>();
                 let _ = writeln!(file, "{time:.3},{}", words.join(","));
             }
             let name = format!("/var/lib/collectd/db1/disk-{disk}/pending_operations-2026-11-27");

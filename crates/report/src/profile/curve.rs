@@ -30,7 +30,7 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
     let depths: BTreeSet<u32> =
         curves.iter().flat_map(|curve| &curve.points).map(|point| point.depth).collect();
     section.table(depths, |t| {
-        t.right("QD", |depth| depth.to_string());
+        t.right("QD", u32::to_string);
         for curve in &curves {
             depth_columns(t, profile, curve, size.is_empty());
         }

@@ -156,8 +156,6 @@ impl Issuers {
                 entry.or_insert_with(|| row(process, name.clone())).fsyncs += count;
             }
         }
-        // Lone reads of our own are no program's.
-        rows.retain(|(_, process), _| *process != std::process::id());
         self.tell(rows.values_mut());
         self.look_at_waits(&mut rows);
         let mut found: Vec<(DeviceNumber, Vec<ProcessIo>)> =

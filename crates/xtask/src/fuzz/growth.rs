@@ -34,19 +34,13 @@ pub(super) fn of_children() -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const CHILD: &str = "HALFPOWER_GROWTH_CHILD";
+    use crate::alone::alone;
 
     #[test]
     fn memory_that_was_taken_and_given_back_counts() {
         const BYTES: usize = 64 << 20;
-        // What other tests of this process take and give back meanwhile would count too: a process of its own.
-        if std::env::var_os(CHILD).is_none() {
-            let test = "fuzz::growth::tests::memory_that_was_taken_and_given_back_counts";
-            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-            let output = child.args(["--exact", test]).env(CHILD, "1").output().unwrap();
-            let text = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success() && text.contains("1 passed"), "{text}");
+        // What other tests of this process take and give back meanwhile would count too.
+        if !alone("fuzz::growth::tests::memory_that_was_taken_and_given_back_counts") {
             return;
         }
         let before = begin().unwrap();

@@ -58,12 +58,18 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if segment.busy().is_none_or(|busy| busy >= NEVER_IDLE) {
         return;
     }
-    let claim = format!(
-        "The kernel stops programs that write: {} are dirty, and it stops them at {} (halfway between vm.dirty_background_bytes and \
-         vm.dirty_bytes, or the ratios of these names). The device has idle time.",
-        format_bytes(waits as u64),
+    let stops = format!(
+        "The kernel stops programs that write at {} (halfway between vm.dirty_background_bytes and vm.dirty_bytes, or the \
+         ratios of these names)",
         format_bytes(limit as u64)
     );
+    let reached = if waits >= AT_LIMIT * limit {
+        format!("{} are dirty", format_bytes(waits as u64))
+    } else {
+        let seconds = limit / segment.tally.bytes_per_s().unwrap_or(1.0);
+        format!("the device writes that much in {}", format_nanos(1e9 * seconds))
+    };
+    let claim = format!("{stops}; {reached}. The device has idle time.");
     let rival = (
         "The programs may write no more than that by themselves.",
         "Whether they write more with a higher limit (sysctl vm.dirty_bytes).",
