@@ -73,6 +73,9 @@ pub(crate) const QUEUES: [Device; 6] = [
     queue(1, 5_000, 100, 0),
     queue(1, 8_000, 50, 0),
 ];
+/// No arm does so many requests per second one behind the other, and all flash does.
+const ROTATING_PER_S: f64 = 1_000.0;
+
 /// Those of them that serve several requests side by side.
 pub(crate) const PARALLEL: [Device; 4] = [QUEUES[0], QUEUES[1], QUEUES[2], QUEUES[3]];
 /// Queues whose servers transfer at a rate.
@@ -134,8 +137,13 @@ impl Device {
     /// What a machine would say of the real device that this one stands for: a rotating disk, a flash drive, or a
     /// volume in a virtual machine.
     pub(crate) fn facts(&self) -> DeviceFacts {
-        let rotating = self.largest_per_s < 1_200.0 && self.side <= 5;
-        let flash = matches!(self.made_of, MadeOf::Known { .. }) && !rotating;
+        let known = matches!(self.made_of, MadeOf::Known { .. });
+        // A known drive, or an array of them, is told by what a lone request takes.
+        let rotating = match known {
+            true => self.lone_per_s < ROTATING_PER_S,
+            false => self.largest_per_s < 1_200.0 && self.side <= 5,
+        };
+        let flash = known && !rotating;
         let word = |text: &str| Some(text.to_owned());
         let (driver, link) = match (rotating, flash) {
             (true, _) => (word("sd"), word("sas")),

@@ -96,11 +96,13 @@ impl Operation {
     }
 }
 
-/// The verdicts on reads and on writes; none where there is only one verdict to give.
+/// The verdicts on reads and on writes; none where there is only one verdict to give, and where what is expected of both
+/// cannot be split: what takes far longer than its part is not called healthy.
 pub(crate) fn by_operation(segment: &Segment<'_>, whole: &Judgement) -> Vec<OperationVerdict> {
     if whole.verdict == Verdict::NotEnoughEvidence {
         return Vec::new();
     }
+    let unknown = |one: &Operation| one.over < PASSES || (one.over >= OPERATION_SLOW && !one.slow);
     let told = |one: Operation| OperationVerdict {
         op: one.op,
         verdict: one.verdict(whole),
@@ -109,5 +111,6 @@ pub(crate) fn by_operation(segment: &Segment<'_>, whole: &Judgement) -> Vec<Oper
         expected_ns: one.expected_ns,
         constant: one.constant.is_some(),
     };
-    apart(segment).map(|both| both.map(told).into()).unwrap_or_default()
+    let both = apart(segment).filter(|both| !both.iter().any(unknown));
+    both.map(|both| both.map(told).into()).unwrap_or_default()
 }

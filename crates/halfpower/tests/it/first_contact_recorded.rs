@@ -67,7 +67,8 @@ fn a_control_group_with_too_little_memory_is_the_answer() {
 #[test]
 fn a_flood_of_writes_is_named_and_not_the_reader_that_waits_for_it() {
     let words = ["OVERLOADED", "Reads take", "during heavy writes", "do first Move dd"];
-    says("flood-of-writes", &words, &["Move fio", "trim", "write cache off"]);
+    let never = ["Move fio", "trim", "write cache off", "writes  healthy", "writes healthy"];
+    says("flood-of-writes", &words, &never);
 }
 
 #[test]
@@ -133,4 +134,50 @@ fn a_limit_of_dirty_memory_that_no_look_finds_reached_is_found() {
     let words =
         ["CAPPED", "the device writes that much in", "do first Let more wait to be written"];
     says("soon-written-out", &words, NO_ANSWER);
+}
+
+/// A night of eight disks as iostat writes it, of which the third has 256 requests in its queue all the time.
+fn eight_disks() -> String {
+    let disk = |name: char, at: u32| {
+        // A rate that stays the same would be that of a limit.
+        let (reads, present) = match name {
+            'c' => (86_000 + at * 7_919 % 8_000, 256.0),
+            _ => (40 + u32::from(name as u8) % 20 + at % 9, 0.02),
+        };
+        let latency = if name == 'c' { 1e3 * present / f64::from(reads) } else { 0.31 };
+        format!(
+            "{{\"disk_device\": \"sd{name}\", \"r/s\": {reads}.00, \"w/s\": 0.00, \"rkB/s\": {}.00, \"wkB/s\": 0.00, \
+             \"r_await\": {latency:.2}, \"w_await\": 0.00, \"aqu-sz\": {present:.2}, \"util\": {:.2}}}",
+            4 * reads,
+            if name == 'c' { 100.0 } else { 1.5 }
+        )
+    };
+    let report = |at: u32| {
+        let disks: Vec<String> = ('a'..='h').map(|name| disk(name, at)).collect();
+        format!(
+            "{{\"timestamp\": \"11/27/26 02:{:02}:{:02}\", \"disk\": [{}]}}",
+            at / 60,
+            at % 60,
+            disks.join(", ")
+        )
+    };
+    let reports: Vec<String> = (1..90).map(report).collect();
+    format!(
+        "{{\"sysstat\": {{\"hosts\": [{{\"nodename\": \"db\", \"date\": \"11/27/26\", \"statistics\": [{}]}}]}}}}",
+        reports.join(",\n")
+    )
+}
+
+#[test]
+fn a_night_of_eight_disks_of_iostat_is_an_answer_and_leads_with_the_disk_that_has_a_queue() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("night.json");
+    std::fs::write(&file, eight_disks()).unwrap();
+    let db = folder.path().join("db");
+    let words = format!("diagnose {} --no-save --db {}", file.display(), db.display());
+    let page = halfpower(&words).expect(0).stdout;
+    assert!(page.contains("sdc: OVERLOADED (likely"), "{page}");
+    let devices = page.lines().skip_while(|line| !line.contains("verdict")).nth(1);
+    assert!(devices.is_some_and(|line| line.contains("sdc")), "{page}");
+    assert!(!page.contains("NOT ENOUGH EVIDENCE ("), "{page}");
 }
