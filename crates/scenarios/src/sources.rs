@@ -179,6 +179,29 @@ impl<'a> Recording<'a> {
     }
 }
 
+/// The JSON of sysstat's tools: what its head says of the day, and numbered reports, each with what it says of its time and
+/// of a device with all of its steps.
+fn sysstat(
+    recording: &Recording<'_>,
+    day: &str,
+    first: usize,
+    time: impl Fn(usize) -> String,
+    disk: impl Fn(&str, &[Step], usize) -> String,
+) -> String {
+    let report = |number: usize| {
+        let disks = recording.devices.iter().map(|(device, steps)| disk(device, steps, number));
+        let disks = disks.collect::<Vec<_>>().join(", ");
+        format!("{{\"timestamp\": {}, \"disk\": [{disks}]}}", time(number))
+    };
+    let reports: Vec<String> = (first..=recording.steps()).map(report).collect();
+    let host = "\"nodename\": \"sim\", \"sysname\": \"Linux\", \"release\": \"6.18.0\", \
+                \"machine\": \"x86_64\", \"number-of-cpus\": 4";
+    format!(
+        "{{\"sysstat\": {{\"hosts\": [{{{host}, {day}, \"statistics\": [\n{}]}}]}}}}\n",
+        reports.join(",\n")
+    )
+}
+
 /// Day of January 2026 and time of day, so many seconds after the beginning.
 fn date(after_s: u64) -> (u64, String) {
     let (day, second) = (FIRST_DAY + after_s / DAY_S, after_s % DAY_S);

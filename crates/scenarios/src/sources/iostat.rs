@@ -1,30 +1,21 @@
 //! `iostat -x -t -o JSON`: a first report since boot, then one for each step, two places behind the point.
 
-use super::{Recording, Step, date};
+use super::{Recording, Step, date, sysstat};
 use std::fmt::Write;
 
 /// Seconds that the machine was up before the recording, over which the first report averages.
 const UP_S: f64 = 7_919.37;
 
 pub(super) fn text(recording: &Recording<'_>) -> String {
-    let mut text = String::from(
-        r#"{"sysstat": {"hosts": [{"nodename": "sim", "sysname": "Linux", "release": "6.18.0", "machine": "x86_64", "number-of-cpus": 4, "date": "01/05/26", "statistics": ["#,
-    );
-    for step in 0..=recording.steps() {
-        let (day, time) = date(recording.end_s(step));
-        let between = if step == 0 { "" } else { "," };
-        let _ = write!(text, "{between}\n{{\"timestamp\": \"01/{day:02}/26 {time}\", \"disk\": [");
-        let disks = recording.devices.iter().map(|(device, steps)| match step.checked_sub(1) {
-            None => disk(device, &steps.first().copied().unwrap_or_default(), UP_S),
-            Some(at) => {
-                disk(device, &steps.get(at).copied().unwrap_or_default(), recording.step_s as f64)
-            }
-        });
-        text.push_str(&disks.collect::<Vec<_>>().join(", "));
-        text.push_str("]}");
-    }
-    text.push_str("]}]}}\n");
-    text
+    let time = |number| {
+        let (day, time) = date(recording.end_s(number));
+        format!("\"01/{day:02}/26 {time}\"")
+    };
+    sysstat(recording, "\"date\": \"01/05/26\"", 0, time, |device, steps, number| {
+        let step = steps.get(number.saturating_sub(1)).copied().unwrap_or_default();
+        let seconds = if number == 0 { UP_S } else { recording.step_s as f64 };
+        disk(device, &step, seconds)
+    })
 }
 
 fn disk(device: &str, step: &Step, seconds: f64) -> String {

@@ -1,29 +1,21 @@
 //! `sadf -j -- -d`: one rate, size and latency for all requests of a step.
 
-use super::{Recording, Step, date};
-use std::fmt::Write;
+use super::{Recording, Step, date, sysstat};
 
 pub(super) fn text(recording: &Recording<'_>) -> String {
-    let mut text = String::from(
-        r#"{"sysstat": {"hosts": [{"nodename": "sim", "sysname": "Linux", "release": "6.18.0", "machine": "x86_64", "number-of-cpus": 4, "file-date": "2026-01-05", "file-utc-time": "00:00:00", "timezone": "UTC", "statistics": ["#,
-    );
-    for at in 0..recording.steps() {
-        let (day, time) = date(recording.end_s(at + 1));
-        let between = if at == 0 { "" } else { "," };
-        let _ = write!(
-            text,
-            "{between}\n{{\"timestamp\": {{\"date\": \"2026-01-{day:02}\", \"time\": \"{time}\", \
-             \"tz\": \"UTC\", \"interval\": {}}}, \"disk\": [",
+    let time = |number| {
+        let (day, time) = date(recording.end_s(number));
+        format!(
+            "{{\"date\": \"2026-01-{day:02}\", \"time\": \"{time}\", \"tz\": \"UTC\", \"interval\": {}}}",
             recording.step_s
-        );
-        let disks = recording.devices.iter().map(|(device, steps)| {
-            disk(device, &steps.get(at).copied().unwrap_or_default(), recording.step_s as f64)
-        });
-        text.push_str(&disks.collect::<Vec<_>>().join(", "));
-        text.push_str("]}");
-    }
-    text.push_str("]}]}}\n");
-    text
+        )
+    };
+    let day =
+        "\"file-date\": \"2026-01-05\", \"file-utc-time\": \"00:00:00\", \"timezone\": \"UTC\"";
+    sysstat(recording, day, 1, time, |device, steps, number| {
+        let step = steps.get(number - 1).copied().unwrap_or_default();
+        disk(device, &step, recording.step_s as f64)
+    })
 }
 
 fn disk(device: &str, step: &Step, seconds: f64) -> String {
