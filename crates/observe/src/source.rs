@@ -159,7 +159,7 @@ impl Source {
         match self.issuers.as_mut().map(Issuers::read) {
             Some(Ok(issuers)) => {
                 for (number, mut processes) in issuers {
-                    // Lone reads of our own are no program's.
+                    // The lone reads of the probe are not part of the load.
                     processes.retain(|row| row.process != Some(std::process::id()));
                     if let Some(interval) = of_device(&mut intervals, self.traced.get(&number)) {
                         interval.processes = Some(processes);

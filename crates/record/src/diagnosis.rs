@@ -53,6 +53,12 @@ impl Verdict {
         matches!(self, Self::Slow | Self::SlowAndOverloaded)
     }
 
+    /// Whether the device gets more requests than it can serve.
+    #[must_use]
+    pub fn is_overloaded(self) -> bool {
+        matches!(self, Self::Overloaded | Self::SlowAndOverloaded)
+    }
+
     /// Whether the device does what it should, much asked or little.
     #[must_use]
     pub fn is_fine(self) -> bool {

@@ -269,7 +269,7 @@ pub fn io_groups<'a>(
 ) -> Vec<IoGroup> {
     let mut sums: BTreeMap<(bool, Option<Owner>, &str), GroupSums<'a>> = BTreeMap::new();
     for one in processes {
-        // A process that has ended tells no group, and one in the root of all is in none.
+        // The root group means no group, as for a process that has ended.
         let owner = one.group.as_deref().filter(|group| *group != "/").map(Owner::of);
         // `kworker/u8:3-flush-254:0`, `jbd2/vda-8`.
         let kind = one.name.split('/').next().filter(|_| one.kernel_thread);

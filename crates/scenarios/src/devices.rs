@@ -64,6 +64,9 @@ const fn known(
     }
 }
 
+/// IOPS at queue depth 1 that rotating drives stay below and flash exceeds.
+const ROTATING_PER_S: f64 = 1_000.0;
+
 /// Queues.
 pub(crate) const QUEUES: [Device; 6] = [
     queue(8, 1_000, 100, 0),
@@ -73,9 +76,6 @@ pub(crate) const QUEUES: [Device; 6] = [
     queue(1, 5_000, 100, 0),
     queue(1, 8_000, 50, 0),
 ];
-/// No arm does so many requests per second one behind the other, and all flash does.
-const ROTATING_PER_S: f64 = 1_000.0;
-
 /// Those of them that serve several requests side by side.
 pub(crate) const PARALLEL: [Device; 4] = [QUEUES[0], QUEUES[1], QUEUES[2], QUEUES[3]];
 /// Queues whose servers transfer at a rate.
@@ -138,7 +138,7 @@ impl Device {
     /// volume in a virtual machine.
     pub(crate) fn facts(&self) -> DeviceFacts {
         let known = matches!(self.made_of, MadeOf::Known { .. });
-        // A known drive, or an array of them, is told by what a lone request takes.
+        // The rate at queue depth 1 identifies a known drive, also in an array.
         let rotating = match known {
             true => self.lone_per_s < ROTATING_PER_S,
             false => self.largest_per_s < 1_200.0 && self.side <= 5,

@@ -173,7 +173,7 @@ impl<'a> Recording<'a> {
         self.devices.iter().map(|(_, steps)| steps.len()).max().unwrap_or(0)
     }
 
-    /// Seconds after the beginning at which so many steps are over.
+    /// End of the step with this number, in seconds after the beginning.
     fn end_s(&self, steps: usize) -> u64 {
         steps as u64 * self.step_s
     }
@@ -202,7 +202,7 @@ fn sysstat(
     )
 }
 
-/// Day of January 2026 and time of day, so many seconds after the beginning.
+/// Day of January 2026 and time of day, `after_s` seconds after the beginning.
 fn date(after_s: u64) -> (u64, String) {
     let (day, second) = (FIRST_DAY + after_s / DAY_S, after_s % DAY_S);
     (day, format!("{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60))

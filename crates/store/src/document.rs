@@ -377,8 +377,8 @@ impl Store {
     }
 
     /// The latest recordings from before a time (RFC 3339 in UTC; `None` asks for all) with a device that is
-    /// `wanted`, the latest first: at most `most`, as far as all of them together take `bytes_max` in the file. In
-    /// memory they take some twenty times as much.
+    /// `wanted`, the latest first: at most `most`, and at most `bytes_max` in the file together. In memory they take
+    /// some twenty times as much.
     ///
     /// # Errors
     /// If the file cannot be read, or one of them not.

@@ -8,6 +8,7 @@
 //! Tests that make devices or mounts hold one lock across all processes.
 #![forbid(unsafe_code)]
 
+mod child;
 mod device;
 mod draws;
 mod emulator;
@@ -21,6 +22,7 @@ mod skip;
 mod state;
 mod undo;
 
+pub use child::{in_child, is_child, passes_in_child};
 pub use device::{LoopDevice, Zram};
 pub use draws::{PROVE, draws};
 pub use emulator::{EMULATOR, emulator};

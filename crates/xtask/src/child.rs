@@ -207,7 +207,7 @@ fn children_cpu() -> Result<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alone::alone;
+    use testkit::{is_child, passes_in_child};
 
     fn bash(script: &str, plant: Plant) -> Finished {
         run(Command::new("bash").args(["-c", script]), plant).unwrap()
@@ -216,8 +216,9 @@ mod tests {
     #[test]
     fn processor_time_is_charged_for_work_and_not_for_waiting() {
         // The kernel adds up all children that a process has waited for, those of other tests too.
-        if !alone("child::tests::processor_time_is_charged_for_work_and_not_for_waiting") {
-            return;
+        const TEST: &str = "child::tests::processor_time_is_charged_for_work_and_not_for_waiting";
+        if !is_child() {
+            return passes_in_child(TEST, &[]);
         }
         let busy = bash("for ((n = 0; n < 200000; n++)); do :; done", Plant::Nothing);
         let idle = bash("sleep 0.2", Plant::Nothing);

@@ -9,8 +9,6 @@
 
 mod aarch64;
 mod alerts;
-#[cfg(test)]
-mod alone;
 mod arguments;
 mod bench;
 mod burner;

@@ -22,10 +22,8 @@ const NO_PROFILE: &str = "no profile fits this load";
 /// A remedy with its place in the order.
 struct Ranked {
     remedy: Remedy,
-    row: &'static Row,
+    fixes: Fixes,
     seconds: f64,
-    /// Whether the device may as well be only overloaded: then it is the load that is surely to be mended.
-    doubted: bool,
 }
 
 impl Ranked {
@@ -46,7 +44,7 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
             // The same strategy for several episodes is named once, where it gains most; what is to be
             // done about an array is something else than about its disks.
             let same = |known: &&mut Ranked| {
-                let of_arrays = [known.row, found.row].map(|row| row.fixes == Fixes::Array);
+                let of_arrays = [known.fixes, found.fixes].map(|fixes| fixes == Fixes::Array);
                 known.remedy.strategy == found.remedy.strategy
                     && (of_arrays == [false; 2] || known.remedy.cause == found.remedy.cause)
             };
@@ -63,8 +61,7 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
     }
     all.retain(|one| one.remedy.gain.is_none_or(|gain| gain >= GAIN_MIN));
     let longest = all.iter().map(|one| one.seconds).fold(0.0, f64::max);
-    let fixes = |one: &Ranked| if one.doubted { Fixes::Order } else { one.row.fixes };
-    let rank = |one: &Ranked| (one.seconds < PASSING * longest, fixes(one));
+    let rank = |one: &Ranked| (one.seconds < PASSING * longest, one.fixes);
     all.sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.gain().total_cmp(&a.gain())));
     all.into_iter().map(|one| one.remedy).collect()
 }
@@ -107,10 +104,14 @@ impl Case<'_> {
             how_to_check,
         };
         let judgement = &self.judged.judgement;
-        let doubted = row.fixes == Fixes::Device
-            && judgement.verdict == Verdict::SlowAndOverloaded
+        let doubted = judgement.verdict == Verdict::SlowAndOverloaded
             && judgement.confidence() == Confidence::Possible;
-        Some(Ranked { remedy, row, seconds: self.judged.segment.tally.seconds, doubted })
+        // If the device may only be overloaded, remedies for the load come first.
+        let fixes = match row.fixes {
+            Fixes::Device if doubted => Fixes::Order,
+            fixes => fixes,
+        };
+        Some(Ranked { remedy, fixes, seconds: self.judged.segment.tally.seconds })
     }
 
     /// The effect of a change, and the share of the time per byte that it saves: of the latency, or of

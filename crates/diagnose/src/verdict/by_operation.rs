@@ -13,8 +13,8 @@ use record::{OpKind, OperationVerdict, Verdict, format_nanos};
 /// both together.
 pub(crate) const OPERATION_SLOW: f64 = 1.3;
 
-/// Where one takes less than this share of its expectation, the two do not wait alike, as the split of what is expected
-/// of both supposes: bursts of large writes wait for each other, and reads pass between them.
+/// The split of the expected latency assumes that reads and writes wait equally. Below this share of the expectation one of
+/// them does not: large writes queue behind each other, and reads pass between them.
 const PASSES: f64 = 0.5;
 
 /// One operation of a segment, held against the profile.
@@ -84,7 +84,7 @@ impl Operation {
     fn verdict(&self, whole: &Judgement) -> Verdict {
         let limited =
             matches!(&whole.rests_on, RestsOn::Limit(limit) if limit.limited.op() == self.op);
-        let full = matches!(whole.verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
+        let full = whole.verdict.is_overloaded();
         match (limited, self.slow, full) {
             (true, ..) => Verdict::Capped,
             (_, true, true) => Verdict::SlowAndOverloaded,
@@ -96,8 +96,8 @@ impl Operation {
     }
 }
 
-/// The verdicts on reads and on writes; none where there is only one verdict to give, and where what is expected of both
-/// cannot be split: what takes far longer than its part is not called healthy.
+/// The verdicts on reads and on writes; empty if one verdict covers both, or if the expected latency cannot be split
+/// between them.
 pub(crate) fn by_operation(segment: &Segment<'_>, whole: &Judgement) -> Vec<OperationVerdict> {
     if whole.verdict == Verdict::NotEnoughEvidence {
         return Vec::new();

@@ -38,7 +38,7 @@ const STREAM_SHARE: f64 = 0.6;
 const WAIT_FOR_PROCESSOR: f64 = 0.3;
 const WAIT_FOR_MEMORY: f64 = 0.1;
 const STOPPED: f64 = 0.05;
-/// A neighbour is named beside a device that is fine where it may as well be overloaded, so much over that.
+/// Least odds of "overloaded", over the verdict, at which a healthy device gets a neighbour as a cause.
 const MAY_QUEUE: f64 = 0.3;
 /// A program with this share of the requests is alone on the device.
 const NEARLY_ALL: f64 = 0.9;
@@ -79,13 +79,13 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
     };
     let by_tail = judgement.rests_on == RestsOn::Tail;
     let slow = verdict.is_slow() && !by_tail;
-    let overloaded = matches!(verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
+    let overloaded = verdict.is_overloaded();
     let harmed = verdict.is_slow() || overloaded;
     let may_be_capped = judgement.open.iter().any(|one| one.verdict == Verdict::Capped);
     // Whose requests are nearly all of them harms nobody else where the device is fine.
     let alone = segment.neighbour().is_some_and(|one| one.requests_share >= NEARLY_ALL);
-    let queues = |verdict| matches!(verdict, Verdict::Overloaded | Verdict::SlowAndOverloaded);
-    let may_queue = judgement.open.iter().any(|one| queues(one.verdict) && one.odds >= MAY_QUEUE);
+    let mut open = judgement.open.iter();
+    let may_queue = open.any(|one| one.verdict.is_overloaded() && one.odds >= MAY_QUEUE);
     let beside = overloaded || (segment.waits_beside() && !alone && (harmed || may_queue));
     // In this order; each where the first says so.
     let found: [(bool, Option<Cause>); 18] = [

@@ -24,7 +24,7 @@ pub(crate) struct Elsewhere {
     /// A cap that another segment shows, and that explains the waits of this one.
     pub(crate) below_cap: Option<ConstantRate>,
     pub(crate) sibling: Option<Sibling>,
-    /// What its file lies on is capped: what is said of it, and what that rests on.
+    /// If the disk below its file is capped: the claim, and the evidence behind it.
     pub(crate) capped_below: Option<(String, RestsOn)>,
     /// What belongs behind the verdict.
     pub(crate) sentences: Vec<String>,

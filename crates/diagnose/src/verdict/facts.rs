@@ -69,19 +69,19 @@ const WAITS_LEAST: f64 = 0.1;
 pub(crate) const LONGER: f64 = 1.5;
 /// Moments of which what programs keep outstanding is averaged, at least.
 const MOMENTS_MIN: usize = 5;
-/// Shorter waits are not told from those that the look itself makes, which takes processors from the program: a program
-/// that nobody kept waiting had 28 of 29,200 requests per second outstanding behind a reading of all counters.
+/// Shorter waits are ignored, because sampling itself delays the program. (Measured: an undisturbed program at 29,200 IOPS
+/// had 28 requests outstanding right after all counters were read.)
 const LOOK_NS: f64 = 200e3;
-/// Requests of this share of the largest that a device takes are pieces.
+/// Requests count as split if their mean size is this share of the device's maximum.
 const PIECES: f64 = 0.9;
-/// More than this share is most.
+/// Share of the requests by kernel threads at which the load counts as write-back.
 const MOSTLY: f64 = 0.5;
-/// Below this many requests in progress on average nobody is kept waiting by others, whatever comes in bursts.
+/// Mean concurrency below which the device is never called overloaded, even if requests come in bursts.
 const HARDLY_IN_USE: f64 = 0.2;
-/// The time with a request is told well by ticks where it is this share of all.
-const TOLD_WELL: f64 = 0.3;
-/// Between two ticks of a kernel's clock, at most, and how many times the time that they count may have been. (Measured:
-/// 20 % of the time by the ticks, 35 % by requests that came by chance.)
+/// Utilization from which tick-based busy time is accurate enough to divide by.
+const ACCURATE_BUSY: f64 = 0.3;
+/// Longest kernel tick, and the largest factor by which tick-based busy time is corrected. (Measured: ticks counted 20 %,
+/// random arrivals imply 35 %.)
 const TICK_NS: f64 = 4e6;
 const TICKS_MISS: f64 = 2.0;
 /// Standard errors that their mean may be off.
@@ -125,7 +125,7 @@ pub(crate) struct Segment<'a> {
     pub(crate) changed: &'a [ComparedCondition],
     /// Its slowest requests beside those of the profile, where single ones were timed.
     pub(crate) tail: Option<Tail>,
-    /// Moments in which programs stood still.
+    /// Stops of the programs.
     pub(crate) stops: Option<Stops>,
     /// What its rate or throughput stays at, whoever holds it.
     pub(crate) constant: Option<ConstantRate>,
@@ -183,35 +183,34 @@ impl Segment<'_> {
         self.tally.utilization().filter(|_| self.known.busy)
     }
 
-    /// Requests in progress while the device has any.
+    /// Mean concurrency while the device is busy.
     pub(crate) fn present(&self) -> Option<f64> {
         Some(self.tally.concurrency()? / self.busy().unwrap_or(1.0).max(1e-9))
     }
 
-    /// Whether so few requests are in progress that none waits for others.
+    /// Whether mean concurrency is too low for a queue.
     pub(crate) fn hardly_in_use(&self) -> bool {
         self.tally.concurrency().is_some_and(|present| present < HARDLY_IN_USE)
     }
 
-    /// So many requests in progress, in words: while the device is busy, or on average where ticks tell of that time too
-    /// little to divide by.
+    /// The concurrency in words: `while_busy` if the busy time is accurate, otherwise the mean over the whole time.
     pub(crate) fn in_progress(&self, while_busy: &str) -> String {
         let ticks = self.tally.latency_ns().is_some_and(|latency| latency < TICK_NS);
-        let told = self.busy().is_some_and(|busy| busy >= TOLD_WELL);
-        match self.tally.concurrency().filter(|_| ticks && !told) {
+        let accurate = self.busy().is_some_and(|busy| busy >= ACCURATE_BUSY);
+        match self.tally.concurrency().filter(|_| ticks && !accurate) {
             Some(present) => format!("{} outstanding on average", record::format_count(present)),
             None => format!("{while_busy} outstanding while the device is busy"),
         }
     }
 
-    /// Whether requests are pieces of larger ones of the programs, which the kernel cuts to what the device takes: then
-    /// their number is not that of the programs.
+    /// The device's maximum request size, if the kernel seems to split the programs' requests to fit it. The queue depth
+    /// is then not that of the programs.
     pub(crate) fn cut_to(&self) -> Option<u64> {
         let most = self.facts?.max_request_bytes.filter(|bytes| *bytes > 0)?;
         (self.tally.all.request_bytes()? >= PIECES * most as f64).then_some(most)
     }
 
-    /// Whether a thread of the kernel writes most of the requests, for programs that do not wait for them.
+    /// Whether kernel threads issue most of the requests, as in write-back.
     pub(crate) fn written_back(&self) -> bool {
         self.around.users.as_ref().is_some_and(|users| users.by_kernel() >= MOSTLY)
     }
@@ -249,15 +248,14 @@ impl Segment<'_> {
         (latency_ns - self.waking_ns).max(expected_ns.min(latency_ns)) / expected_ns
     }
 
-    /// Share of time that tasks wait for I/O beyond the time that the device is busy. The kernel counts that time by its
-    /// ticks, and too little of it where requests are shorter: it is taken as that of requests that come by
-    /// chance at least.
+    /// Share of time that tasks wait for I/O beyond the time that the device is busy. Ticks undercount the busy time of
+    /// requests shorter than a tick, so it is raised to that of random arrivals.
     pub(crate) fn pressure_beyond(&self) -> Option<f64> {
         let (some, busy) = self.around.io_some.zip(self.tally.utilization())?;
         let short = self.tally.latency_ns().is_some_and(|latency| latency < TICK_NS);
-        let by_chance = self.tally.concurrency().filter(|_| short);
-        let surely = |present: f64| (-libm::expm1(-present)).min(TICKS_MISS * busy);
-        Some(some - by_chance.map_or(busy, |present| busy.max(surely(present))))
+        let present = self.tally.concurrency().filter(|_| short);
+        let random = |present: f64| (-libm::expm1(-present)).min(TICKS_MISS * busy);
+        Some(some - present.map_or(busy, |present| busy.max(random(present))))
     }
 
     /// Whether the tracer saw that requests were held before they were started.

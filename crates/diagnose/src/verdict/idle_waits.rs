@@ -13,7 +13,7 @@ use super::interval_totals::IntervalTotals;
 
 /// Intervals on either side, at least.
 const SIDE_MIN: usize = 3;
-/// By how much the device is less busy, as a share of the time and of what it is else, and tasks wait longer.
+/// Least drop of utilization (absolute, and relative to the busier intervals) and least increase of waiting.
 const LESS_BUSY: f64 = 0.1;
 const OF_ITSELF: f64 = 0.7;
 const LONGER_WAITS: f64 = 0.05;

@@ -79,7 +79,7 @@ enum Remark {
     Sentence(String),
 }
 
-/// A loop device makes the requests of a disk that have this share of its bytes.
+/// Share of a disk's bytes from which a loop device counts as the source of its load.
 const MOST_OF_IT: f64 = 0.5;
 
 /// Tells loop devices that what their files lie on is held back or slow itself.
@@ -109,7 +109,7 @@ pub(super) fn below_files(
                 let capped = cause.judgement.verdict == Verdict::Capped;
                 let by = &cause.judgement.rests_on;
                 let known = matches!(by, RestsOn::Limit(_) | RestsOn::VolumeLog);
-                // That others wait for it is the better word for a member of an array.
+                // For the slowest member of an array, "slow" with the array's name says more than "capped".
                 let slowest = matches!(told.sibling, Some(Sibling::Slowest(_)));
                 if capped && known && !slowest && bytes(one) >= MOST_OF_IT * bytes(cause) {
                     let what = &cause.judgement.claim;

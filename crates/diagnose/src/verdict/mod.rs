@@ -79,8 +79,8 @@ pub struct DiagnoseOptions {
     pub halfpower_version: String,
     /// The user named the profile: it is used where nothing contradicts it.
     pub chosen: bool,
-    /// Moments of a device in the document at most, those of a longer recording over several intervals each; all
-    /// of them where this is `None`.
+    /// Maximum number of moments per device; moments of longer recordings are means over several intervals. `None`
+    /// keeps every interval.
     pub moments_most: Option<usize>,
     /// What was recorded of the same devices before, the latest first.
     pub past: Arc<[Observation]>,

@@ -65,7 +65,7 @@ impl ProfileSet {
         if self.chosen { self.profiles.first() } else { best_fit(device, &self.profiles) }
     }
 
-    /// The diagnosis of all devices, with so many moments of each at most, or all.
+    /// The diagnosis of all devices. `moments_most` limits the moments of each device; `None` keeps all.
     #[must_use]
     pub fn diagnose(
         &self,

@@ -9,7 +9,7 @@ use super::fitted_profile::FittedProfile;
 use super::judgement::RestsOn;
 use super::load::load;
 use super::neighbours::NeighbourGroup;
-use super::outstanding::{LoopKind, Outstanding};
+use super::outstanding::{ExcessQueue, LoopKind, Outstanding};
 use crate::words::percent;
 use record::{
     CachePoint, Cause, CauseCode, Change, Confidence, EpisodeLoad, RaidLevel, Strategy,
@@ -29,7 +29,7 @@ const ON_THE_WAY: f64 = 1.1;
 /// Request size of larger requests, and the least growth that is worth it.
 const LARGER_BYTES: u64 = 128 << 10;
 const LARGER_MIN: f64 = 1.5;
-/// Pieces below this are smaller than any kernel cuts requests to unless it is told to.
+/// Kernels split requests into smaller pieces than this only if max_sectors_kb was lowered.
 const SMALL_PIECES: u64 = 64 << 10;
 const READ_AHEAD_GROWS: u64 = 4;
 const CHUNK_BYTES: u64 = 64 << 10;
@@ -73,10 +73,11 @@ impl<'a> Case<'a> {
 }
 
 impl Case<'_> {
-    /// Whether a queue is that of programs, who could make it shorter.
-    fn is_of_programs(&self) -> bool {
+    /// The deep queue, if programs keep it and could make it shorter.
+    fn queue_of_programs(&self) -> Option<ExcessQueue> {
         let segment = &self.judged.segment;
-        !segment.written_back() && segment.cut_to().is_none_or(|bytes| bytes >= SMALL_PIECES)
+        let cut = segment.cut_to().is_some_and(|bytes| bytes < SMALL_PIECES);
+        segment.deep.filter(|_| !cut && !segment.written_back())
     }
 
     fn neighbour(&self) -> Option<NeighbourGroup<'_>> {
@@ -373,8 +374,8 @@ pub(super) static ROWS: [Row; 34] = [
             "requests wait no more before they are started (the tracer's wait before the start)",
         ],
         ..row(Strategy::ShallowerQueue, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
-            let queue = case.judged.segment.deep?;
-            if !matches!(queue.upkeep, LoopKind::BeyondTags(_)) || !case.is_of_programs() {
+            let queue = case.queue_of_programs()?;
+            if !matches!(queue.upkeep, LoopKind::BeyondTags(_)) {
                 return None;
             }
             let action = format!(
@@ -386,8 +387,8 @@ pub(super) static ROWS: [Row; 34] = [
         })
     },
     row(Strategy::ShallowerQueue, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
-        let queue = case.judged.segment.deep?;
-        if matches!(queue.upkeep, LoopKind::BeyondTags(_)) || !case.is_of_programs() {
+        let queue = case.queue_of_programs()?;
+        if matches!(queue.upkeep, LoopKind::BeyondTags(_)) {
             return None;
         }
         let look = case.look?;

@@ -25,7 +25,7 @@ const RETURNING_MAX: usize = 7;
 const RETURNS_MIN: usize = 3;
 /// The fewest intervals of a segment whose first one can be left out, and whose last one.
 const BODY_MIN: (usize, usize) = (3, 4);
-/// Intervals on either side that tell what is usual.
+/// Intervals on either side of a range that set the usual rate.
 const AROUND: usize = 6;
 /// Up to these shares of the requests and of their time, writes that the profile does not know are left out
 /// of what is held against it. (The log of an array that rebuilds was 1.5 % of a disk's requests, each with
@@ -275,13 +275,14 @@ impl<'a> Subject<'a> {
         self.begins.retain(|_| std::mem::take(&mut first) || !kept.next().unwrap_or(false));
     }
 
-    /// Moments of a range in which programs stood still, by what goes on around it.
+    /// Stops of the programs in a range, compared with the intervals around it.
     fn stops(&self, range: &Range<usize>) -> Option<Stops> {
         let from = range.start.saturating_sub(AROUND);
         let near = from..(range.end + AROUND).min(self.series.len());
-        let waits =
-            system_context::waits(&self.intervals[near.clone()], &self.observation.contexts);
-        Stops::of(&self.series[near], &waits, &(range.start - from..range.end - from))
+        let here = range.start - from..range.end - from;
+        let intervals = &self.intervals[near.clone()];
+        let contexts = &self.observation.contexts;
+        Stops::of(&self.series[near], &here, || system_context::waits(intervals, contexts))
     }
 
     pub(super) fn segments(&self) -> Vec<Segment<'_>> {

@@ -20,7 +20,7 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
             true => "no model without a depth curve",
             false => &format!("unknown: {TOO_UNEVEN}"),
         };
-        story.section("What to expect", reason);
+        story.section("What to expect", reason).supporting();
         return;
     }
     let size = super::common_size(all.iter().map(|expectation| expectation.bs_bytes));

@@ -2,6 +2,7 @@
 //! the pressure of the system.
 
 use super::{BEGIN_S, Recording, SECOND, Step, Sums};
+use fleet::COUNTERS;
 use std::fmt::Write;
 
 pub(super) fn text(recording: &Recording<'_>) -> String {
@@ -15,7 +16,7 @@ pub(super) fn text(recording: &Recording<'_>) -> String {
                 grow(counter, step);
             }
             for (name, value) in values(counter) {
-                let _ = writeln!(text, "node_disk_{name}{{device=\"{device}\"}} {value}");
+                let _ = writeln!(text, "{name}{{device=\"{device}\"}} {value}");
             }
         }
         let (waited_s, stolen_s) = waits(recording, at_s);
@@ -35,24 +36,21 @@ fn grow(counter: &mut Step, step: &Step) {
     counter.in_flight = step.in_flight;
 }
 
-fn values(counter: &Step) -> [(&'static str, f64); 9] {
+/// The counters of [`COUNTERS`], and those beside them.
+fn values(counter: &Step) -> impl Iterator<Item = (&'static str, f64)> {
     let to_ms = |seconds: f64| (seconds * 1e3).floor() / 1e3;
     let time_s = |sums: Sums| to_ms(sums.time_ns / 1e9);
     let Step { read, write, busy_s, in_flight } = *counter;
-    [
-        ("reads_completed_total", read.requests),
-        ("read_bytes_total", read.bytes),
-        ("read_time_seconds_total", time_s(read)),
-        ("writes_completed_total", write.requests),
-        ("written_bytes_total", write.bytes),
-        ("write_time_seconds_total", time_s(write)),
-        ("io_time_seconds_total", to_ms(busy_s)),
-        ("io_time_weighted_seconds_total", time_s(read.and(write))),
-        ("io_now", in_flight),
-    ]
+    let of = |sums: Sums| [sums.requests, sums.bytes, time_s(sums)];
+    let counters = [of(read), of(write)].into_iter().flatten().chain([to_ms(busy_s)]);
+    let beside = [
+        ("node_disk_io_time_weighted_seconds_total", time_s(read.and(write))),
+        ("node_disk_io_now", in_flight),
+    ];
+    COUNTERS.into_iter().zip(counters).chain(beside)
 }
 
-/// Seconds until then in which somebody waited for I/O, and that the host took.
+/// Seconds of I/O pressure, and of steal, until `at_s`.
 fn waits(recording: &Recording<'_>, at_s: u64) -> (f64, f64) {
     let before = recording.contexts.iter().filter(|one| one.begin_ns < at_s * SECOND);
     before.fold((0.0, 0.0), |(waited, stolen), one| {

@@ -41,7 +41,7 @@ const NAMED: usize = 32;
 /// asks the only disk for that it uses.
 const LOOKED_AT: usize = 256;
 const ONE_DISK: f64 = 0.95;
-/// What reading the counters kept from the processors is given this long to be made up for, before it is looked.
+/// Pause between reading the counters and sampling the programs, which the reading delayed.
 const CATCH_UP: Duration = Duration::from_millis(2);
 /// The letter before that of the operation of a request that flushes the device's cache first.
 const FLUSH_FIRST: i32 = b'F' as i32;

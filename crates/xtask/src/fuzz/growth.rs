@@ -34,14 +34,15 @@ pub(super) fn of_children() -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alone::alone;
+    use testkit::{is_child, passes_in_child};
 
     #[test]
     fn memory_that_was_taken_and_given_back_counts() {
         const BYTES: usize = 64 << 20;
         // What other tests of this process take and give back meanwhile would count too.
-        if !alone("fuzz::growth::tests::memory_that_was_taken_and_given_back_counts") {
-            return;
+        const TEST: &str = "fuzz::growth::tests::memory_that_was_taken_and_given_back_counts";
+        if !is_child() {
+            return passes_in_child(TEST, &[]);
         }
         let before = begin().unwrap();
         drop(std::hint::black_box(vec![1_u8; BYTES]));

@@ -12,8 +12,8 @@ use record::{Doubt, format_nanos};
 /// machine: 80 µs at 2,800 and 150 µs at 300 requests per second, one at a time.) A profile with lone reads
 /// expects it, and leaves as much again to chance.
 const REST_NS: f64 = 120e3;
-/// And each request of a burst is handed over behind those before it, and completed behind them. (Measured: 64
-/// writes of a page cache at once took 650 µs each on a device that does 400,000 per second.)
+/// Submission and completion time of one request: each request of a burst waits for those before it. (Measured: 64
+/// page-cache writes at once took 650 µs each on a device that does 400,000 IOPS.)
 const HAND_OVER_NS: f64 = 10e3;
 /// The same where other programs have the processors meanwhile: the time that a scheduler lets one of them run.
 const SLICE_NS: f64 = 3e6;
@@ -39,7 +39,7 @@ pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     let excess_ns = (latency - look.expected_ns(segment.by_rate()) - segment.waking_ns).max(0.0);
     let full = segment.around.processors_full();
     let others = (segment.present().unwrap_or(1.0) - 1.0).max(0.0);
-    // Of lone reads the profile knows the median alone, and nothing of the way of others.
+    // Lone reads give a median only, from one program on its own.
     let late_ns = match look.rest_ns {
         Some(rest_ns) => rest_ns + (2.0 + others) * HAND_OVER_NS,
         None => REST_NS + others * HAND_OVER_NS,

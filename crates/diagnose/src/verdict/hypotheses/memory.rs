@@ -7,9 +7,9 @@ use record::{Doubt, MemoryLimit, Verdict, format_bytes};
 
 /// Share of the bytes read that had been in memory a short time before.
 const READ_AGAIN: f64 = 0.3;
-/// Some task waits for memory this share of the time where the machine as a whole has too little.
+/// Least memory pressure (share of time) if no group has reached its limit: otherwise the machine has enough.
 const PRESSED: f64 = 0.005;
-/// Share of the requests that reads have to be: the few of a program that writes are not what it waits for.
+/// Least share of reads: a program that mostly writes does not wait for its few reads.
 const READS: f64 = 0.1;
 
 pub(super) fn read_again(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {

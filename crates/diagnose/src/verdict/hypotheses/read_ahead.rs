@@ -42,7 +42,6 @@ impl Segment<'_> {
         let share = self.known.sequential.filter(|share| *share >= IN_ORDER)?;
         let reads = self.tally.read_share()? >= READS;
         let pages = self.tally.read.request_bytes()? <= PAGE_BYTES * 1.1;
-        let at_once = self.tally.concurrency()? / self.busy().unwrap_or(1.0).max(1e-9);
-        (reads && pages && at_once <= ONE).then_some(share)
+        (reads && pages && self.present()? <= ONE).then_some(share)
     }
 }

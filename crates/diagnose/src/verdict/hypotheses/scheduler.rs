@@ -47,7 +47,7 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let decided_by = "The same with the scheduler none, or shorter intervals.";
     let doubt = Doubt::BurstsInScheduler;
     // Without a profile a full device and a late dispatch look the same, and so does one that waits for a processor, or
-    // finds no other request that it could be kept for, but for a scheduler that keeps a device idle on purpose.
+    // that is alone, so that the scheduler has no reason to keep it, but for a scheduler that keeps a device idle on purpose.
     let idles = segment.scheduler_by_share().is_some();
     let around = &segment.around;
     let late = look.own.is_some() || around.processors_full() || segment.hardly_in_use();

@@ -52,7 +52,7 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     }
 }
 
-/// A loop device whose file lies on a disk that is capped.
+/// A loop device whose file is on a capped disk.
 pub(super) fn capped_below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some((claim, rests_on)) = &facts.elsewhere.capped_below else { return };
     let decided_by = "The same with a higher limit of what its file lies on.";

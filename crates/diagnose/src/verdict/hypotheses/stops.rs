@@ -38,7 +38,7 @@ pub(super) fn above_the_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     );
 }
 
-/// Intervals in which programs stood still.
+/// Intervals in which the programs were stopped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stops {
     intervals: usize,
@@ -48,17 +48,14 @@ pub(crate) struct Stops {
 }
 
 impl Stops {
-    /// Those of a range of intervals, which are held against all that are given: a stop often lies where one use of
-    /// the device ends and another begins.
+    /// Stops in a `range` of the series, compared with the whole series: a stop often marks the boundary between two
+    /// uses of the device. `waits` is the share of each interval in which tasks waited; it is called only if the
+    /// device was idle in the range.
     pub(crate) fn of(
         series: &[IntervalTotals],
-        waited: &[Option<f64>],
         range: &Range<usize>,
+        waits: impl FnOnce() -> Vec<Option<f64>>,
     ) -> Option<Self> {
-        let waited: Vec<f64> = waited.iter().copied().collect::<Option<_>>()?;
-        if series.len() < INTERVALS_MIN || waited.len() != series.len() {
-            return None;
-        }
         let usual_per_s = stats::median(series.iter().map(IntervalTotals::iops).collect());
         let still = |one: &IntervalTotals| {
             let busy = one.utilization().unwrap_or(1.0);
@@ -66,12 +63,16 @@ impl Stops {
         };
         let (stopped, going): (Vec<usize>, Vec<usize>) =
             (0..series.len()).partition(|at| still(&series[*at]));
-        let usual = stats::median(going.iter().map(|at| waited[*at]).collect());
-        // Who sleeps by itself waits for less I/O than while it works.
-        let longer = |at: &usize| waited[*at] >= WAITED.max(LONGER * usual);
         let seldom = (stopped.len() as f64) < SELDOM * series.len() as f64;
         let here: Vec<usize> = stopped.into_iter().filter(|at| range.contains(at)).collect();
-        (seldom && !here.is_empty() && here.iter().all(longer)).then(|| Self {
+        if series.len() < INTERVALS_MIN || !seldom || here.is_empty() {
+            return None;
+        }
+        let waited: Vec<f64> = waits().into_iter().collect::<Option<_>>()?;
+        let usual = stats::median(going.iter().map(|at| waited[*at]).collect());
+        // A program that sleeps by itself waits for less I/O than while it works.
+        let longer = |at: &usize| waited[*at] >= WAITED.max(LONGER * usual);
+        here.iter().all(longer).then(|| Self {
             intervals: here.len(),
             usual_per_s,
             waited: here.iter().map(|at| waited[*at]).sum::<f64>() / range.len() as f64,
@@ -93,7 +94,7 @@ mod tests {
             })
             .collect();
         let waited: Vec<_> = seconds.iter().map(|&(_, _, waited)| Some(waited)).collect();
-        Stops::of(&series, &waited, &(0..series.len()))
+        Stops::of(&series, &(0..series.len()), || waited)
     }
 
     #[test]

@@ -47,9 +47,9 @@ pub(super) fn before_the_counters(facts: &Facts<'_, '_>, found: &mut Vec<Explana
 pub(super) fn while_idle(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let waits = IdleWaits::of(segment.series, &segment.around.io_some_each);
-    // Who waits for flushes waits for the device, and neither its counters nor its busy time have that.
-    let told = segment.known.busy && segment.many_flushes().is_none();
-    let Some(IdleWaits { quiet, busy, beyond }) = waits.filter(|_| told) else {
+    // Waits for flushes are waits for the device, but neither its latency nor its busy time includes them.
+    let reliable = segment.known.busy && segment.many_flushes().is_none();
+    let Some(IdleWaits { quiet, busy, beyond }) = waits.filter(|_| reliable) else {
         return;
     };
     let claim = format!(

@@ -10,7 +10,8 @@ use record::{Doubt, format_bytes, format_nanos};
 /// Programs are stopped where on average this share of what stops them waits to be written: what was just
 /// written out leaves room for a moment.
 const AT_LIMIT: f64 = 0.7;
-/// A limit that is written out in so many seconds stops programs again and again; then tasks wait this share of the time.
+/// Seconds in which the device writes the limit out, and the share of time that tasks wait, at which the limit counts as
+/// reached.
 const WRITTEN_OUT_S: f64 = 0.05;
 const STOPPED: f64 = 0.2;
 /// A queue of writes alone is more often the page cache's than that of a program that waits for them.
@@ -82,8 +83,8 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
 }
 
-/// What waits to be written and what stops programs, where the one reaches the other, or where the limit is written out
-/// in so short a time that no look finds it reached.
+/// Dirty bytes and the limit that stops programs, if the limit is reached. A limit that the device writes out within
+/// [`WRITTEN_OUT_S`] counts as reached, because a sample rarely meets it.
 fn at_limit(segment: &Segment<'_>) -> Option<(f64, f64)> {
     let writes = segment.tally.read_share().is_some_and(|reads| 1.0 - reads >= WRITES_SHARE);
     let written_per_s = segment.tally.bytes_per_s().unwrap_or(0.0);

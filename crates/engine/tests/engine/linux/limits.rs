@@ -1,10 +1,10 @@
 //! Engines where the system has run out of something: they say of what, and what to do.
 
-use super::child::{is_child, passes_in_child};
 use crate::common::{BLOCK, engines, patterned_file, setup};
 use engine::{EngineVisitor, OpenEngine, visit_engine};
 use record::EngineName;
 use std::fs::File;
+use testkit::{is_child, passes_in_child};
 
 struct Open<'a>(&'a File, u32);
 

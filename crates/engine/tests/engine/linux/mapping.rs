@@ -1,6 +1,5 @@
 //! What only a mapping can meet: pages that are gone.
 
-use super::child::{in_child, is_child};
 use crate::common::{BLOCK, LENGTH, drive, patterned_file, read_at, setup};
 use engine::{Completion, Engine, MmapEngine, OpenEngine};
 use record::OpKind;
@@ -8,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::os::unix::process::ExitStatusExt;
 use testkit::requires;
+use testkit::{in_child, is_child};
 use workload::Request;
 
 const EIO: i32 = 5;
@@ -82,7 +82,7 @@ fn a_bus_error_that_is_not_a_copy_of_ours_still_ends_the_process() {
     const TEST: &str =
         "linux::mapping::a_bus_error_that_is_not_a_copy_of_ours_still_ends_the_process";
     if !is_child() {
-        let output = in_child(TEST, &[]);
+        let output = in_child(TEST, &[]).unwrap();
         assert_eq!(output.status.signal(), Some(7), "SIGBUS: {output:?}");
         return;
     }

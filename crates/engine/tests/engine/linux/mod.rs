@@ -1,6 +1,5 @@
 //! What only Linux has, and its way to make the files of the shared tests.
 
-mod child;
 mod direct_io;
 mod limits;
 mod mapping;

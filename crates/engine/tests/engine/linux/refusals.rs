@@ -1,9 +1,9 @@
 //! System calls that fail, for real: strace makes them, in a process of their own.
 
-use super::child::{is_child, passes_in_child};
 use crate::common::{BLOCK, BLOCKS, drive, patterned_file, read_at, setup};
 use engine::{Engine, LibaioEngine, OpenEngine, UringEngine, Wait, probe_uring};
 use testkit::requires;
+use testkit::{is_child, passes_in_child};
 use workload::Request;
 
 /// Runs a test under strace with system calls that fail.

@@ -1,6 +1,5 @@
 //! What only io_uring has: registration, polling, a submission thread, NOPs.
 
-use super::child::{is_child, passes_in_child};
 use crate::common::{BLOCK, BLOCKS, drive, patterned_file, read_at, setup, submission};
 use engine::{
     BUFFERS_NOT_REGISTERED, Clock, Engine, MonotonicClock, NopEngine, OpenEngine, Setup,
@@ -9,6 +8,7 @@ use engine::{
 use record::Nanos;
 use std::os::fd::AsRawFd;
 use testkit::requires;
+use testkit::{is_child, passes_in_child};
 use workload::Request;
 
 #[test]

@@ -1,31 +1,39 @@
-//! Tests in a process of their own, which may do less than this one.
+//! Tests in a process of their own: because it is restricted, or because the kernel accounts per process.
 
+use std::io::Result;
 use std::process::{Command, Output};
 
 const CHILD: &str = "HALFPOWER_TEST_CHILD";
 
 /// Whether this process was started by [`in_child`].
-pub(crate) fn is_child() -> bool {
+#[must_use]
+pub fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
 /// Runs a test of this binary in a process of its own, through a command that changes what the
 /// process may do (empty: directly).
-pub(crate) fn in_child(test: &str, through: &[&str]) -> Output {
-    let program = std::env::current_exe().unwrap();
+///
+/// # Errors
+/// If it cannot be started.
+pub fn in_child(test: &str, through: &[&str]) -> Result<Output> {
+    let program = std::env::current_exe()?;
     let mut words: Vec<std::ffi::OsString> = through.iter().map(Into::into).collect();
-    if let Some(emulator) = testkit::emulator() {
+    if let Some(emulator) = crate::emulator() {
         words.extend(emulator.split_whitespace().map(Into::into));
     }
     words.push(program.into());
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(["--exact", test, "--nocapture"]).env(CHILD, "1");
-    command.output().unwrap()
+    command.output()
 }
 
 /// As [`in_child`], for a test that must pass there.
-pub(crate) fn passes_in_child(test: &str, through: &[&str]) {
-    let output = in_child(test, through);
+///
+/// # Panics
+/// If it fails, or is skipped there.
+pub fn passes_in_child(test: &str, through: &[&str]) {
+    let output = in_child(test, through).unwrap_or_else(|error| panic!("{test}: {error}"));
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
     // A skip counts as passed for cargo: what the child left out, nobody would have tested.
