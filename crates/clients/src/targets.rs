@@ -413,6 +413,7 @@ mod tests {
             }),
             extents: None,
             file_hash: None,
+            test_file: None,
         };
         Opened { facts: vec![facts], identities: vec![None], alignment: 512, writable: false }
     }

@@ -6,8 +6,9 @@
 use crate::drift::drift;
 use crate::words::{described, percent, times};
 use record::{
-    CacheMode, Cap, Cell, Confidence, DepthCurve, Finding, FindingCode, NORMAL_95, OpKind, Pattern,
-    Profile, ServiceTimeFit, StepCause, Sustained, TargetKind, Trial, format_bytes, format_iops,
+    AreaSpread, CacheMode, Cap, Cell, Confidence, DepthCurve, Finding, FindingCode, NORMAL_95,
+    OpKind, Pattern, Profile, ServiceTimeFit, StepCause, Sustained, TargetKind, Trial,
+    format_bytes, format_iops,
 };
 
 /// How much faster re-reads must be before they are called cached: a cache in front of any device
@@ -16,6 +17,11 @@ const CACHE_GAIN: f64 = 1.25;
 /// Standard error of the level, as a share, from which it is worth a warning: half of the
 /// precision that cells are asked for.
 const LEVEL_SE_MAX: f64 = 0.025;
+/// How much quicker one area is than another where that is worth a warning.
+const AREA_RATIO: f64 = 1.15;
+/// And by how many standard errors of one area, as logarithms: of the largest of six against the smallest
+/// chance makes five.
+const AREA_ERRORS: f64 = 6.0;
 /// An area below this share of the device is called small.
 const SMALL_AREA_SHARE: f64 = 0.1;
 
@@ -36,6 +42,7 @@ pub struct Omitted {
 pub fn profile_findings(profile: &Profile, trials: &[Trial], omitted: Omitted) -> Vec<Finding> {
     let mut findings: Vec<Finding> = [
         drifted(profile, trials).or_else(|| wandered(profile)),
+        areas_differ(profile),
         precision(profile),
         cache(profile),
         small_area(profile),
@@ -54,15 +61,56 @@ pub fn profile_findings(profile: &Profile, trials: &[Trial], omitted: Omitted) -
     findings
 }
 
-/// A level that wanders without a trend: the intervals hold within the run, not against another.
+/// Files of one disk that differ by more than chance, under the loads where they do most.
+fn areas_differ(profile: &Profile) -> Option<Finding> {
+    let ends = |spread: &AreaSpread| {
+        let known = spread.rates.iter().enumerate().filter_map(|(at, rate)| Some((at, (*rate)?)));
+        let slow = known.clone().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let fast = known.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some((fast, slow, fast.1 / slow.1))
+    };
+    let differ = profile.area_spreads.iter().filter_map(|spread| Some((spread, ends(spread)?)));
+    let (spread, (fast, slow, ratio)) = differ.max_by(|a, b| a.1.2.total_cmp(&b.1.2))?;
+    let of = |at: usize| {
+        let area = profile.areas.get(at)?;
+        let pieces =
+            area.pieces.map(|pieces| format!(" ({})", record::counted(pieces as f64, "piece")));
+        Some(format!("{}{}", area.words(), pieces.unwrap_or_default()))
+    };
+    let chance = (AREA_ERRORS * spread.own_se).exp();
+    (ratio > AREA_RATIO.max(chance)).then(|| {
+        let load = format!(
+            "{} {}{}",
+            spread.locality.word(),
+            spread.op.plural(),
+            if spread.alone { ", one at a time," } else { "" }
+        );
+        let claim = format!(
+            "Files of this disk differ: {load} are {} as fast on a file {} as on one {}. The ± of \
+             this page is for another file of this disk.",
+            times(ratio),
+            of(fast.0).unwrap_or_default(),
+            of(slow.0).unwrap_or_default(),
+        );
+        let remedy = "Measure the file that matters with --file PATH, or check a directory whose files \
+                      are written as yours are; a file may gain by being written anew in the quicker \
+                      way.";
+        Finding::warning(FindingCode::AreasDiffer, claim, remedy)
+            .with("rate of the quickest area over the slowest", ratio, "")
+            .with("standard error of a further file", spread.rate_se, "share")
+            .confidence(Confidence::Likely)
+    })
+}
+
+/// A level that wanders without a trend.
 fn wandered(profile: &Profile) -> Option<Finding> {
     let se = profile.level_se_rel.filter(|&se| se > LEVEL_SE_MAX)?;
     let claim = format!(
         "The device's level wanders, all cells alike: another run may lie {} higher or lower as a \
-         whole. Intervals compare cells within this run.",
+         whole. The ± of this page holds that.",
         percent(NORMAL_95 * se)
     );
-    let remedy = "Compare runs only with that margin added, or on a quiet machine.";
+    let remedy = "Check again on a quiet machine; after three checks the ± comes from these.";
     Some(Finding::warning(FindingCode::Drift, claim, remedy).confidence(Confidence::Likely))
 }
 

@@ -13,7 +13,10 @@ use plan::{
     CheckPlan, CheckSettings, CommitsPlan, DiagnosisPlan, LoneReadsPlan, MIN_BUDGET, Plan,
     SideBySide, SustainedPlan,
 };
-use record::{Bytes, CacheMode, Nanos, Profile, Sustained, Trial, format_nanos};
+use record::{
+    Bytes, CacheMode, DeviceFacts, Nanos, Profile, Sustained, TargetKind, TestFile, Trial, Written,
+    format_bytes, format_nanos,
+};
 use session::{Driver, End, Session, StopFlag, Targets};
 use std::path::Path;
 use target::Access;
@@ -34,6 +37,16 @@ const VIRTUAL_BUDGET: Nanos = Nanos(1_000_000_000_000_000);
 const TARGET_REL: f64 = 0.05;
 /// Largest request of the plan: a target must hold one.
 const LARGEST_REQUEST: Bytes = Bytes(64 << 10);
+/// Least size of a file that stands for the disk, and what sizes of test files are multiples of.
+const AREA_LEAST: Bytes = Bytes(64 << 20);
+const AREA_UNIT: u64 = 1 << 20;
+/// How the test files of a directory are written. Five as most files are: what they differ by is what a
+/// further file differs by. One past the page cache, because virtual disks were seen to place it
+/// differently.
+const AREAS: [Written; 6] = {
+    use Written::{Grown, PastCache, ThroughCache};
+    [ThroughCache, Grown, PastCache, ThroughCache, Grown, ThroughCache]
+};
 
 #[derive(Debug, Args)]
 #[command(after_help = simdisk::help_with_names("Examples:\n  \
@@ -63,10 +76,13 @@ pub(crate) struct CheckArgs {
     /// Measure no writes. A directory still gets its test file.
     #[arg(long)]
     no_write: bool,
-    /// Size of the test file, or of the measured area
+    /// Size of the test files together, or of the measured area
     /// [default: a tenth of the free space, 256 MiB to 2 GiB; all of a file or device].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     size: Option<Bytes>,
+    /// A file of the disk that is measured too, read only; once for each. Files of one disk differ.
+    #[arg(long, value_name = "PATH", conflicts_with = "hosts")]
+    file: Vec<String>,
     #[command(flatten)]
     hosts: HostArgs,
     #[command(flatten)]
@@ -99,14 +115,20 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     let seed = session::seed(arguments.results.seed, simulated.is_some());
     let mut progress = Progress::new();
     let store = arguments.results.save.store()?;
-    let session = match simulated {
-        Some(device) => Session::simulated(&device, arguments.size, seed, stop),
+    let (mut targets, names) = match simulated {
+        Some(device) => {
+            let session = Session::simulated(&device, arguments.size, seed, stop);
+            (Targets::one(session), AreaNames::default())
+        }
         None => open(arguments, seed, stop, &mut progress)?,
     };
-    let whole = session.target().size_bytes;
+    let area = targets.smallest();
+    let session = targets.main()?;
     let write = !arguments.no_write && session.writable();
     let settings = CheckSettings {
-        area: arguments.size.unwrap_or(whole).min(whole),
+        area: arguments.size.unwrap_or(area).min(area),
+        areas: names.written,
+        read_areas: names.read,
         engine: session.engine,
         alignment: session.alignment(),
         budget,
@@ -120,7 +142,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         arguments.for_diagnosis,
         if arguments.sustained { " sustained" } else { "" }
     ));
-    let mut plans = beside(&settings, arguments, &session);
+    let mut plans = beside(&settings, arguments, session);
     let mut after = session.is_simulated().then(|| lone_reads_after(&settings)).flatten();
     let left = plans.iter().fold(budget, |left, (_, part)| left.since(*part));
     let settings = CheckSettings { budget: left, ..settings };
@@ -136,7 +158,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     })?;
     plans.insert(0, (requests, left));
     let mut plan = SideBySide::new(plans);
-    let mut driver = Driver::new(Targets::one(session), store, &mut progress);
+    let mut driver = Driver::new(targets, store, &mut progress);
     let mut finished = driver.run(&mut plan)?;
     if let (End::Completed, Some(plan)) = (finished.end, &mut after) {
         let lone = driver.run(plan)?;
@@ -223,37 +245,102 @@ fn lone_reads_after(settings: &CheckSettings) -> Option<LoneReadsPlan> {
 /// The settings with one `part`-th of the budget, `most` at most, and that budget.
 fn part_of(settings: &CheckSettings, part: u64, most: Nanos) -> (CheckSettings, Nanos) {
     let budget = Nanos(settings.budget.0 / part).min(most);
-    (CheckSettings { budget, ..settings.clone() }, budget)
+    let (areas, read_areas) = (Vec::new(), Vec::new());
+    (CheckSettings { budget, areas, read_areas, ..settings.clone() }, budget)
 }
 
-/// Opens a real target, prints what it is, and writes the test file.
+/// Names of the sets of targets that are measured beside those of the command.
+#[derive(Default)]
+struct AreaNames {
+    /// Test files.
+    written: Vec<Vec<String>>,
+    /// Files of the user, which are only read.
+    read: Vec<Vec<String>>,
+}
+
+/// Opens a real target, prints what it is, and writes the test files: those of a directory differ in how
+/// they are written, as files of a disk do.
 fn open(
     arguments: &CheckArgs,
     seed: u64,
     stop: &StopFlag,
     progress: &mut Progress,
-) -> anyhow::Result<Session> {
+) -> anyhow::Result<(Targets, AreaNames)> {
     let path = Path::new(&arguments.target);
-    let (access, size) = (Access::ReadOnly, arguments.size);
-    recognise::refuse_as_targets(&[(vec![arguments.target.clone()], access.clone())])?;
+    let named = std::iter::once(&arguments.target).chain(&arguments.file).cloned().collect();
+    recognise::refuse_as_targets(&[(named, Access::ReadOnly)])?;
     let opener = arguments.hosts.opener(stop, progress)?;
-    let mut target = opener.open(&[path], &access, size, LARGEST_REQUEST)?;
-    let write = !arguments.no_write && target.writable();
-    for cache in [CacheMode::Device, CacheMode::All, CacheMode::None] {
-        target.open_mode(cache, write)?;
-    }
+    let open = |path: &Path, size: Option<Bytes>, write: bool| {
+        let mut target = opener.open(&[path], &Access::ReadOnly, size, LARGEST_REQUEST)?;
+        let write = write && target.writable();
+        for cache in [CacheMode::Device, CacheMode::All, CacheMode::None] {
+            target.open_mode(cache, write)?;
+        }
+        anyhow::Ok(target)
+    };
+    let mut first = open(path, arguments.size, !arguments.no_write)?;
+    let is_directory = first.facts().kind == TargetKind::Directory;
+    let (disk, whole) = (first.facts().device.clone(), first.facts().size_bytes);
     let style = report::Style::default();
-    let about = report::target_text(target.facts(), target.conditions(), &style);
+    let about = report::target_text(first.facts(), first.conditions(), &style);
     if !output::is_quiet() {
         output::say(about.trim_end());
     }
-    let busy = target.busy_finding();
+    let busy = first.busy_finding();
     if busy.is_some() && !output::is_quiet() {
         output::say(report::findings_text(busy.as_slice(), &style).trim_end());
     }
-    let mut session = target.into_session(engine::DEFAULT_ENGINE, seed, stop, progress)?;
+    let mut names = AreaNames::default();
+    let mut others = Vec::new();
+    // Each machine of several has one file.
+    let files = if is_directory && !arguments.hosts.given() { areas_of(whole) } else { 1 };
+    if files > 1 {
+        let size = Bytes(whole.0 / files as u64 / AREA_UNIT * AREA_UNIT);
+        first = open(path, Some(size), !arguments.no_write)?;
+        for (number, written) in (1..).zip(AREAS.into_iter().take(files).skip(1)) {
+            let mut target = open(path, Some(size), !arguments.no_write)?;
+            target.write_as(TestFile { number, written });
+            let name = vec![format!("{} {number}", arguments.target)];
+            names.written.push(name.clone());
+            others.push((name, target));
+        }
+    }
+    for file in &arguments.file {
+        let target = open(Path::new(file), None, false)?;
+        let facts = target.facts();
+        if facts.kind == TargetKind::Directory || facts.size_bytes < AREA_LEAST {
+            let least = format_bytes(AREA_LEAST.0);
+            let text =
+                format!("--file {file}: name a file of at least {least}, which is only read");
+            return Err(usage(text));
+        }
+        let name = |device: &Option<DeviceFacts>| device.as_ref().map(|it| it.name.clone());
+        if name(&facts.device) != name(&disk) {
+            return Err(usage(format!(
+                "--file {file} is on another disk than {}; a profile is of one",
+                arguments.target
+            )));
+        }
+        names.read.push(vec![file.clone()]);
+        others.push((vec![file.clone()], target));
+    }
+    let mut session = first.into_session(engine::DEFAULT_ENGINE, seed, stop, progress)?;
     session.findings.extend(busy);
-    Ok(session)
+    let engine = session.engine;
+    let mut targets = Targets::one(session);
+    for ((name, target), more) in others.into_iter().zip(1..) {
+        // Other data in each: a device below several would see the same blocks twice.
+        let seed = seed.wrapping_add(more);
+        targets.add(name, target.into_session(engine, seed, stop, progress)?);
+    }
+    Ok((targets, names))
+}
+
+/// How many test files share this size: as many as there are areas, where each is large enough to stand for
+/// the disk.
+fn areas_of(whole: Bytes) -> usize {
+    let fit = usize::try_from(whole.0 / AREA_LEAST.0).unwrap_or(usize::MAX);
+    fit.clamp(1, AREAS.len())
 }
 
 /// Commands that go on from here.

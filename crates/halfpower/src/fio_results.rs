@@ -118,6 +118,7 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
             filesystem: None,
             extents: None,
             file_hash: None,
+            test_file: None,
         }],
         result: TrialResult {
             duration_ns: workload.runtime_ns,

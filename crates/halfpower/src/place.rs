@@ -61,6 +61,7 @@ pub(crate) fn place(path: &Path, named: Option<&str>, save: &SaveArgs) -> anyhow
             filesystem: Some(filesystem),
             extents: None,
             file_hash: None,
+            test_file: None,
         },
         map: None,
         place: Measured::not(""),

@@ -11,7 +11,7 @@ use clap::Args;
 use model::{PredictQuestion, Predictor, Sessions};
 use plan::LoadSpec;
 use record::{Arrival, Bytes, LogKind, Mix, Nanos, Objective, Offered};
-use session::StopFlag;
+use session::{SessionError, StopFlag};
 use std::path::PathBuf;
 
 /// Reads, where the user says nothing of writes.
@@ -190,5 +190,13 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
     };
     // A load that the device cannot carry is a wrong question, not a failure.
     let document = document.map_err(|error| usage(error.to_string()))?;
-    arguments.view.show(&document, &report::prediction(&document))
+    let verdict = arguments.view.show(&document, &report::prediction(&document))?;
+    // Where nothing else was asked, what cannot be told is no result.
+    let none = document.objectives.iter().all(|objective| objective.at.is_none());
+    match document.objectives.iter().find_map(|objective| objective.not.as_ref()) {
+        Some(why) if none && document.predictions.is_empty() => {
+            Err(SessionError::NoResult(why.clone()).into())
+        }
+        _ => Ok(verdict),
+    }
 }

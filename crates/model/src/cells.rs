@@ -45,15 +45,30 @@ pub fn counts(trial: &Trial) -> bool {
 /// the device varies.
 #[must_use]
 pub fn aggregate(trials: &[Trial], target_rel: f64) -> Vec<Cell> {
-    let requests = trials.iter().filter(|trial| counts(trial) && trial.workload.flush.is_none());
-    let visits = grouped(requests.map(|trial| (&trial.cell, trial)));
-    visits.iter().filter_map(|(_, visits)| cell(visits, target_rel)).collect()
+    aggregate_beside(&|_| 1.0, trials, target_rel)
 }
 
-fn cell(visits: &[&Trial], target_rel: f64) -> Option<Cell> {
+/// [`aggregate`] of rates that are divided by what is an area's own in each trial.
+pub(crate) fn aggregate_beside(
+    area: &dyn Fn(&Trial) -> f64,
+    trials: &[Trial],
+    target_rel: f64,
+) -> Vec<Cell> {
+    let requests = trials.iter().filter(|trial| counts(trial) && trial.workload.flush.is_none());
+    let visits = grouped(requests.map(|trial| (&trial.cell, trial)));
+    visits.iter().filter_map(|(_, visits)| cell(area, visits, target_rel)).collect()
+}
+
+fn cell(area: &dyn Fn(&Trial) -> f64, visits: &[&Trial], target_rel: f64) -> Option<Cell> {
     let last = visits.last()?;
     let within_rel = rate_interval(visits[0]);
-    let settled = settled(visits);
+    let mut settled = settled(visits);
+    for (visit, trial) in settled.iter_mut().zip(visits) {
+        let factor = area(trial);
+        visit.iops /= factor;
+        visit.bytes_per_s /= factor;
+        visit.latency_ns *= factor;
+    }
     let per_visit = |value: fn(&Visit) -> f64| settled.iter().map(value).collect::<Vec<f64>>();
     let (latencies, requests) =
         (per_visit(|visit| visit.latency_ns), per_visit(|visit| visit.requests));

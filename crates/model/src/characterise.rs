@@ -4,13 +4,15 @@
 //! mixes and open loops are kept apart for predictions. Advice, caps, findings and verdicts on commits are
 //! empty here: `diagnose` fills them.
 
+use crate::areas::Areas;
+use crate::cells::aggregate_beside;
 use crate::{
-    DEFAULT_KNEE_GAIN, aggregate, commit_points, depth_curves, expectations, level_se_between,
-    level_se_rel, levels_of, limits, lone_reads, service_time_fits, size_curves,
+    DEFAULT_KNEE_GAIN, commit_points, depth_curves, expectations, level_se_between, level_se_rel,
+    levels_of, limits, lone_reads, mix_of, service_time_fits, size_curves,
 };
 use record::{
-    Arrival, Cell, Commits, Environment, Measured, Nanos, PROFILE_SCHEMA, Profile, Target, Trial,
-    Workload,
+    Arrival, Cell, Commits, Environment, Estimate, Limits, Locality, Measured, Nanos,
+    PROFILE_SCHEMA, Profile, Target, Trial, Workload,
 };
 
 /// What a profile is made of.
@@ -44,22 +46,23 @@ pub struct Characterise<'a> {
 /// The profile, without advice and findings.
 #[must_use]
 pub fn characterise(input: Characterise<'_>) -> Profile {
-    let all = aggregate(input.trials, input.target_rel);
+    let areas = Areas::of(input.trials);
+    let area = |trial: &Trial| areas.factor(trial);
+    let all = aggregate_beside(&area, input.trials, input.target_rel);
     let lone_reads = lone_reads(&all);
-    let (mut cells, mixes): (Vec<Cell>, Vec<Cell>) =
+    let (cells, mixes): (Vec<Cell>, Vec<Cell>) =
         all.into_iter().partition(|cell| is_plain(&cell.workload));
     let earlier_levels = levels_of(&cells, input.earlier);
-    let level_se = level_se_rel(input.trials)
-        .map(|within| within.max(level_se_between(&earlier_levels).unwrap_or(0.0)));
-    for cell in &mut cells {
-        cell.rerun_iops = cell.iops.with_error(level_se.unwrap_or(0.0));
-    }
+    let level_se = level_se_rel(&area, input.trials)
+        .map(|within| within.max(level_se_between(&earlier_levels).unwrap_or(0.0)))
+        // A simulated device has no neighbours and no other hour.
+        .map(|se| if input.simulated { 0.0 } else { se });
     let depth_curves = depth_curves(&cells, DEFAULT_KNEE_GAIN);
     // Ramps are part of the measuring time: they, too, keep the device from its owner.
     let measured = input.trials.iter().fold(Nanos(0), |sum, trial| {
         sum.plus(trial.result.duration_ns).plus(trial.workload.ramp_ns)
     });
-    Profile {
+    let mut profile = Profile {
         schema: PROFILE_SCHEMA.to_owned(),
         halfpower_version: input.halfpower_version,
         id: input.id,
@@ -72,12 +75,14 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
         budget_ns: input.budget_ns,
         measured_ns: measured,
         level_se_rel: level_se,
+        areas: areas.areas,
+        area_spreads: areas.spreads,
         earlier_levels,
         service_time_fits: service_time_fits(&cells),
         expectations: depth_curves.iter().flat_map(expectations).collect(),
         depth_curves,
         size_curves: size_curves(&cells),
-        limits: limits(&cells),
+        limits: Limits::default(),
         cells,
         mixes,
         lone_reads,
@@ -86,6 +91,32 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
         commits: commits(input.trials, input.simulated),
         advice: Vec::new(),
         findings: Vec::new(),
+    };
+    as_of_another_run(&mut profile);
+    profile
+}
+
+/// Gives the rates of cells, the largest ones and expectations the interval in which another run lies.
+fn as_of_another_run(profile: &mut Profile) {
+    let mut cells = std::mem::take(&mut profile.cells);
+    for cell in &mut cells {
+        cell.rerun_iops = rerun(profile, &cell.workload, &cell.iops);
+    }
+    profile.limits = limits(&cells, |cell, estimate| rerun(profile, &cell.workload, estimate));
+    profile.cells = cells;
+    let mut expectations = std::mem::take(&mut profile.expectations);
+    for it in &mut expectations {
+        it.latency_ns = profile.rerun(&it.latency_ns, (it.op, Locality::Random, false));
+    }
+    profile.expectations = expectations;
+}
+
+/// An estimate of a workload as another run would find it.
+fn rerun(profile: &Profile, workload: &Workload, estimate: &Estimate) -> Estimate {
+    let mix = mix_of(workload);
+    match mix.as_ref().and_then(|mix| mix.classes.first()) {
+        Some(class) => profile.rerun(estimate, (class.op, class.locality, workload.depth == 1)),
+        None => estimate.with_ratio_error(profile.level_se_rel.unwrap_or(0.0)),
     }
 }
 

@@ -7,6 +7,7 @@
 //! [`compare`] holds two sides against each other.
 #![forbid(unsafe_code)]
 
+mod areas;
 mod cells;
 mod characterise;
 mod commits;

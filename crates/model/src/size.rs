@@ -47,8 +47,8 @@ fn size_curve(cells: &[&Cell], op: OpKind, pattern: Pattern, depth: u32) -> Opti
     // Stable, so that of two cells with one size the first in the design counts.
     points.sort_by_cached_key(|point| point.bytes);
     points.dedup_by_key(|point| point.bytes);
-    let half_of_max_bytes_per_s =
-        largest(cells.iter().copied(), |cell| cell.bytes_per_s)?.value / 2.0;
+    let most = largest(cells.iter().copied(), |cell| cell.bytes_per_s, |_, most| *most)?;
+    let half_of_max_bytes_per_s = most.value / 2.0;
     let half_power_bytes = points
         .iter()
         .find(|point| point.bytes_per_s.value >= half_of_max_bytes_per_s)
@@ -64,27 +64,31 @@ fn size_curve(cells: &[&Cell], op: OpKind, pattern: Pattern, depth: u32) -> Opti
 }
 
 /// The largest rates among the cells that bypass the file-system cache and measure the whole area
-/// (the hit pattern measures a cache, not the device).
+/// (the hit pattern measures a cache, not the device), each as `told` makes it of its cell's.
 #[must_use]
-pub fn limits(cells: &[Cell]) -> Limits {
+pub fn limits(cells: &[Cell], told: impl Fn(&Cell, &Estimate) -> Estimate) -> Limits {
+    let rate = |op| largest(largest_random(cells, op), |cell| cell.iops, &told);
+    let throughput = |op| {
+        let whole_area = cells.iter().filter(|cell| cell.workload.pattern != Pattern::Hit);
+        largest(whole_area.filter(|cell| direct(cell, op)), |cell| cell.bytes_per_s, &told)
+    };
     Limits {
-        read_iops: largest_random_rate(cells, OpKind::Read),
-        write_iops: largest_random_rate(cells, OpKind::Write),
-        read_bytes_per_s: largest_throughput(cells, OpKind::Read),
-        write_bytes_per_s: largest_throughput(cells, OpKind::Write),
+        read_iops: rate(OpKind::Read),
+        write_iops: rate(OpKind::Write),
+        read_bytes_per_s: throughput(OpKind::Read),
+        write_bytes_per_s: throughput(OpKind::Write),
     }
 }
 
-fn largest_random_rate(cells: &[Cell], op: OpKind) -> Option<Estimate> {
-    let random =
-        || cells.iter().filter(|cell| direct(cell, op) && cell.workload.pattern == Pattern::Random);
-    let smallest = random().filter_map(only_size).min()?;
-    largest(random().filter(|cell| only_size(cell) == Some(smallest)), |cell| cell.iops)
-}
-
-fn largest_throughput(cells: &[Cell], op: OpKind) -> Option<Estimate> {
-    let whole_area = cells.iter().filter(|cell| cell.workload.pattern != Pattern::Hit);
-    largest(whole_area.filter(|cell| direct(cell, op)), |cell| cell.bytes_per_s)
+/// The random cells of the smallest size.
+fn largest_random(cells: &[Cell], op: OpKind) -> impl Iterator<Item = &Cell> {
+    let random = move || {
+        cells
+            .iter()
+            .filter(move |cell| direct(cell, op) && cell.workload.pattern == Pattern::Random)
+    };
+    let smallest = random().filter_map(only_size).min();
+    random().filter(move |cell| smallest.is_some() && only_size(cell) == smallest)
 }
 
 /// Whether a cell measured the device with requests of this operation alone: the file-system cache
@@ -96,8 +100,11 @@ pub(crate) fn direct(cell: &Cell, op: OpKind) -> bool {
 fn largest<'a>(
     cells: impl Iterator<Item = &'a Cell>,
     estimate: impl Fn(&Cell) -> Estimate,
+    told: impl Fn(&Cell, &Estimate) -> Estimate,
 ) -> Option<Estimate> {
-    cells.map(estimate).max_by(|a, b| a.value.total_cmp(&b.value))
+    let found = cells.map(|cell| (cell, estimate(cell)));
+    let (cell, most) = found.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    Some(told(cell, &most))
 }
 
 /// The request size of a workload that has only one.

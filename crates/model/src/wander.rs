@@ -23,18 +23,18 @@ const VISITS_OF_A_CELL: usize = 3;
 const CELLS_IN_COMMON: usize = 8;
 /// Variances between blocks that stand for the variance of a run's level.
 const BLOCK_VARIANCES: f64 = 5.0;
-/// Ratio of variances that chance exceeds in one of a thousand checks: F with 5 and many degrees of
-/// freedom.
-const SIGNIFICANT_RATIO: f64 = 4.10;
+/// Ratio of variances that chance exceeds in one of twenty checks: F with 5 and many degrees of
+/// freedom. A wandering that is not seen costs more than one that is not there.
+const SIGNIFICANT_RATIO: f64 = 2.21;
 /// Standard error of a median of normal values over that of their mean (sqrt(pi/2)).
 const MEDIAN_FACTOR: f64 = 1.253_314_137;
 /// Standard deviation of normal values over their median absolute deviation.
 const MAD_FACTOR: f64 = 1.482_602_219;
 
 /// Standard error of a run's level as a share of it; `None` with too few visits. `trials` are in
-/// the order in which they were run.
+/// the order in which they were run; the rate of each is divided by that of its `area`.
 #[must_use]
-pub fn level_se_rel(trials: &[Trial]) -> Option<f64> {
+pub fn level_se_rel(area: &dyn Fn(&Trial) -> f64, trials: &[Trial]) -> Option<f64> {
     // Rates of open loops are set by the load and tell nothing of the device's level; those of
     // commits are the file system's as well.
     let closed = |trial: &&Trial| {
@@ -44,9 +44,10 @@ pub fn level_se_rel(trials: &[Trial]) -> Option<f64> {
     let cells = grouped(counted.iter().enumerate().map(|visit| (&visit.1.cell, visit)));
     let mut blocks = vec![Vec::new(); BLOCKS];
     for (_, visits) in cells.iter().filter(|(_, visits)| visits.len() >= VISITS_OF_A_CELL) {
-        let mean = visits.iter().map(|(_, trial)| trial.iops()).sum::<f64>() / visits.len() as f64;
+        let rate = |trial: &Trial| trial.iops() / area(trial);
+        let mean = visits.iter().map(|(_, trial)| rate(trial)).sum::<f64>() / visits.len() as f64;
         for (position, trial) in visits {
-            blocks[position * BLOCKS / counted.len()].push(trial.iops() / mean - 1.0);
+            blocks[position * BLOCKS / counted.len()].push(rate(trial) / mean - 1.0);
         }
     }
     if blocks.iter().any(|block| block.len() < VISITS_PER_BLOCK) {

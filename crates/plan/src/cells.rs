@@ -3,7 +3,9 @@
 //! Friedman's abbreviated matrix (4, 16, 64 KiB x sequential, random x read, write; his full one
 //! has 4 to 128 KiB and the hit pattern for both operations) at depth 1, random also at his depth
 //! of 4; re-reads of a small area, which show a cache; and four cells for the choice of cache
-//! mode. The curves against depth and request size are added by the plan as it learns.
+//! mode. The curves against depth and request size are added by the plan as it learns, and so are the
+//! cells where predictions would be furthest off without them: larger random requests at depth, and
+//! mixes of reads and writes.
 
 use record::{Bytes, CacheMode, DropCache, EngineName, Nanos, OpKind, Pattern, Workload};
 use workload::Spec;
@@ -16,11 +18,21 @@ const HIT_BYTES: u64 = 1 << 20;
 pub(crate) const CURVE_SIZES: [u64; 9] =
     [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20];
 
+/// Sizes of larger random requests, and the depths at which they are measured: what a depth curve of
+/// 4 KiB says least of.
+const LARGER: [u64; 2] = [16 << 10, 64 << 10];
+const LARGER_DEPTHS: [u32; 2] = [8, 32];
+/// Mixes at the same depths: percent of reads, and size. Four are the fewest of which the models learn
+/// what reads and writes take from each other.
+const MIXES: [(u8, u64); 4] = [(70, 4 << 10), (30, 4 << 10), (50, 16 << 10), (90, 64 << 10)];
+
 /// What makes a cell of `check`; the area and the engine are the same for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellSpec {
-    /// Operation.
+    /// Operation; of a mix the one with more requests.
     pub op: OpKind,
+    /// Share of reads in percent, of a mix.
+    pub mix: Option<u8>,
     /// Pattern.
     pub pattern: Pattern,
     /// Request size.
@@ -35,7 +47,13 @@ impl CellSpec {
     /// A cell past the page cache.
     #[must_use]
     pub fn direct(op: OpKind, pattern: Pattern, bytes: u64, iodepth: u32) -> Self {
-        Self { op, pattern, bytes, iodepth, cache: CacheMode::Device }
+        Self { op, mix: None, pattern, bytes, iodepth, cache: CacheMode::Device }
+    }
+
+    /// Random reads and writes past the page cache.
+    fn mixed(reads_percent: u8, bytes: u64, iodepth: u32) -> Self {
+        let op = if reads_percent < 50 { OpKind::Write } else { OpKind::Read };
+        Self { mix: Some(reads_percent), ..Self::direct(op, Pattern::Random, bytes, iodepth) }
     }
 
     /// The workload on an area of `area` bytes, or `None` where a request does not fit or is not
@@ -46,7 +64,7 @@ impl CellSpec {
             return None;
         }
         let spec = Spec::of(Workload {
-            read_percent: if self.op == OpKind::Read { 100 } else { 0 },
+            read_percent: self.mix.unwrap_or(if self.op == OpKind::Read { 100 } else { 0 }),
             pattern: self.pattern,
             hit_bytes: (self.pattern == Pattern::Hit).then_some(Bytes(HIT_BYTES.min(area.0))),
             // One request per job for an engine that holds no more: depth comes from jobs.
@@ -67,6 +85,20 @@ pub(crate) fn ops(write: bool) -> &'static [OpKind] {
     if write { &OpKind::BOTH } else { &[OpKind::Read] }
 }
 
+/// Cells for predictions of loads that are not in the matrix.
+pub(crate) fn between_cells(write: bool) -> Vec<CellSpec> {
+    let mut cells = Vec::new();
+    for depth in LARGER_DEPTHS {
+        for &op in ops(write) {
+            cells.extend(LARGER.map(|bytes| CellSpec::direct(op, Pattern::Random, bytes, depth)));
+        }
+        if write {
+            cells.extend(MIXES.map(|(reads, bytes)| CellSpec::mixed(reads, bytes, depth)));
+        }
+    }
+    cells
+}
+
 /// The cells that every check measures: the matrix, the hit pattern and the cache modes.
 #[must_use]
 pub fn check_cells(full: bool, write: bool) -> Vec<CellSpec> {
@@ -82,7 +114,8 @@ pub fn check_cells(full: bool, write: bool) -> Vec<CellSpec> {
             }
         }
     }
-    let cached = |op, pattern, bytes, cache| CellSpec { op, pattern, bytes, iodepth: 1, cache };
+    let cached =
+        |op, pattern, bytes, cache| CellSpec { cache, ..CellSpec::direct(op, pattern, bytes, 1) };
     let sequential_read = |bytes| cached(OpKind::Read, Pattern::Sequential, bytes, CacheMode::All);
     cells.extend([sequential_read(4 << 10), sequential_read(64 << 10)]);
     if write {

@@ -10,7 +10,7 @@
 //! its own, fit the budget. Rejected: one long run per cell, whose interval knows nothing of the
 //! minutes before and after it.
 
-use crate::cells::{CURVE_SIZES, CellSpec, check_cells, ops};
+use crate::cells::{CURVE_SIZES, CellSpec, between_cells, check_cells, ops};
 use crate::visits::{CheckSettings, MIN_VISIT, RAMP_SHARE, Visits, is_flat};
 use crate::{Plan, PlannedTrial, Progress};
 use record::{Nanos, OpKind, Pattern, Trial};
@@ -25,7 +25,7 @@ const DEPTH_CURVE_BYTES: u64 = 4 << 10;
 /// A ladder ends when two doublings together gain less than this.
 const LADDER_GAIN: f64 = 0.1;
 /// Cells of a whole plan, for the length of a visit.
-const EXPECTED_CELLS: u64 = 70;
+const EXPECTED_CELLS: u64 = 85;
 /// Share of the budget for the three rounds on a fast device. Small, so that what is left doubles
 /// the visits twice: noise that comes and goes within seconds averages out over many short visits
 /// far apart, not over a few long ones.
@@ -230,7 +230,7 @@ impl CheckPlan {
         rungs.iter().find(|&&(_, rate)| rate >= 0.8 * best).map_or(1, |&(depth, _)| depth)
     }
 
-    /// The points of the size curves that fit.
+    /// The points of the size curves, and those for predictions, that fit.
     fn size_points(&mut self) -> Vec<usize> {
         let mut specs = Vec::new();
         for &op in ops(self.visits.settings.write) {
@@ -246,6 +246,7 @@ impl CheckPlan {
                 }
             }
         }
+        specs.extend(between_cells(self.visits.settings.write));
         specs.into_iter().filter_map(|spec| self.add_point(spec)).collect()
     }
 

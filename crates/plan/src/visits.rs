@@ -2,7 +2,7 @@
 //! have in common.
 
 use crate::{PlannedTrial, Progress};
-use record::{Bytes, EngineName, Nanos, Trial, Workload};
+use record::{Bytes, CacheMode, EngineName, Nanos, Trial, Workload};
 use std::collections::VecDeque;
 use workload::{Rng, derive_seed};
 
@@ -16,6 +16,11 @@ pub(crate) const RAMP_SHARE: u64 = 10;
 pub struct CheckSettings {
     /// The measured area.
     pub area: Bytes,
+    /// Names of further sets of targets, beside those of the command: the visits of a cell take
+    /// turns, so that all areas are in it, at no cost.
+    pub areas: Vec<Vec<String>>,
+    /// The same of files that are others': they are only read, past the page cache.
+    pub read_areas: Vec<Vec<String>>,
     /// Engine of all cells.
     pub engine: EngineName,
     /// Alignment of requests past the page cache, in bytes.
@@ -124,7 +129,20 @@ impl<T> Visits<T> {
             runtime_ns: Nanos(visit.0 - ramp_ns.0),
             ..self.cells[index].workload.clone()
         };
-        PlannedTrial::new(workload, derive_seed(self.settings.seed, self.issued) >> 11)
+        let seed = derive_seed(self.settings.seed, self.issued) >> 11;
+        PlannedTrial { targets: self.area_of_visit(index), ..PlannedTrial::new(workload, seed) }
+    }
+
+    /// The targets of the next visit to a cell: each cell begins with another area, so that every
+    /// area is met at every time of the check.
+    fn area_of_visit(&self, index: usize) -> Vec<String> {
+        let cell = &self.cells[index];
+        let visits = cell.rates.len() + cell.stalls as usize;
+        let only_read = !cell.workload.writes() && cell.workload.cache == CacheMode::Device;
+        let of_others = if only_read { &self.settings.read_areas[..] } else { &[] };
+        let areas: Vec<&Vec<String>> = self.settings.areas.iter().chain(of_others).collect();
+        let turn = (index + visits) % (areas.len() + 1);
+        turn.checked_sub(1).map_or_else(Vec::new, |area| areas[area].clone())
     }
 
     /// Takes note of a trial; its cell if it does not count.

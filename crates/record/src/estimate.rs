@@ -137,6 +137,14 @@ impl Estimate {
         Self { low: self.low - extra, high: self.high + extra, se, ..*self }
     }
 
+    /// The same estimate with one more independent error, a standard error of its logarithm: each side
+    /// of the interval grows in quadrature, so that a wide one stays above zero.
+    #[must_use]
+    pub fn with_ratio_error(&self, se_log: f64) -> Self {
+        let factor = libm::exp(NORMAL_95 * se_log);
+        self.widened(&[self.value / factor, self.value * factor])
+    }
+
     /// The same estimate with further, independent errors: what its value would be at the ends of
     /// the 95 % intervals of what it was computed from. Each side of the interval grows by those
     /// that lie on it, in quadrature.

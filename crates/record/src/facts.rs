@@ -1,6 +1,6 @@
 //! What is under a target, and the conditions of a measurement, as the kernel states them.
 
-use crate::{Bytes, OpKind};
+use crate::{Bytes, OpKind, TestFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,9 @@ pub struct Target {
     pub filesystem: Option<FilesystemFacts>,
     /// Placement of the file; null where the file system does not tell.
     pub extents: Option<Extents>,
+    /// Which test file it was; absent for all else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_file: Option<TestFile>,
     /// Hash of the file that describes a simulated device (`sim:FILE.toml`, `sim:FILE.parv`) and of those
     /// that it names; absent for all else.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -81,6 +81,8 @@ pub enum FindingCode {
     PrecisionNotReached,
     /// The device's speed drifted between visits of the same cell.
     Drift,
+    /// Files of the disk answer at different speeds.
+    AreasDiffer,
     /// Re-reads of a small area are no faster: no cache is seen.
     NoCacheSeen,
     /// Re-reads of a small area are faster: a cache below the file system serves them.

@@ -10,6 +10,7 @@
 //! and [`Measured::NotMeasured`] with a reason where a reader would ask why.
 #![forbid(unsafe_code)]
 
+mod areas;
 mod capability;
 mod cause;
 mod clients;
@@ -56,6 +57,7 @@ mod whatif;
 mod workload;
 mod zones;
 
+pub use areas::{AreaSpread, MeasuredArea, PERCENTILES, Reruns, TestFile, Written};
 pub use capability::Capability;
 pub use cause::CauseCode;
 pub use clients::{

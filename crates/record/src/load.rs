@@ -200,7 +200,13 @@ pub struct Prediction {
     pub after_rest_ns: Option<Estimate>,
     /// Mean time beyond the unloaded latency.
     pub queue_ns: f64,
-    /// 99th percentile; null where the model has no ground for one.
+    /// Median; absent where the profile has no ground for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<Estimate>,
+    /// 90th percentile, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90_ns: Option<Estimate>,
+    /// 99th percentile; null where the profile has no ground for one.
     pub p99_ns: Option<Estimate>,
     /// Requests per second that get through.
     pub iops: Estimate,
@@ -212,6 +218,10 @@ pub struct Prediction {
     pub saturation: f64,
     /// The largest rate of this mix.
     pub max_iops: Estimate,
+    /// Half-width of the interval of the mean within the profile's own run, as a share: what another
+    /// run on another file would differ by is not in it.
+    #[serde(default)]
+    pub in_run_rel: f64,
     /// What the profile did not measure and the model therefore extrapolated, a clause each.
     pub extrapolated: Vec<String>,
 }

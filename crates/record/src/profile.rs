@@ -1,9 +1,9 @@
 //! The profile document: what characterising a device gave.
 
 use crate::{
-    Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot, Measured, Nanos, OpKind,
-    Pattern, Target, Workload, format_binary_rate, format_whole_iops, with_half_width,
-    with_interval,
+    AreaSpread, Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot, Measured,
+    MeasuredArea, Nanos, OpKind, Pattern, Target, Workload, format_binary_rate, format_whole_iops,
+    with_half_width, with_interval,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,12 @@ pub struct Profile {
     /// wandered within the run, or from earlier profiles of the same target where these say more.
     /// [`Cell::rerun_iops`] holds it, the other intervals do not. Null with too few visits.
     pub level_se_rel: Option<f64>,
+    /// The files that were measured; absent where it was one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub areas: Vec<MeasuredArea>,
+    /// How far they lie apart, by kind of load; absent where it was one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub area_spreads: Vec<AreaSpread>,
     /// Levels of the earlier profiles of this target that were at hand, the latest first: the
     /// median over the cells in common of the earlier rate over this one's, less one.
     pub earlier_levels: Vec<f64>,
@@ -112,9 +118,9 @@ pub struct Cell {
     /// Requests per second: mean over visits, interval from the variance between them. Where all
     /// visits warmed up alike, without the warm-up (MSER-5); so are throughput and latency.
     pub iops: Estimate,
-    /// The same rate with an interval for comparing it with that of another run: it also holds the
-    /// level of the whole device ([`Profile::level_se_rel`]), which is common to all cells of a run
-    /// and cancels where they are compared with each other.
+    /// The same rate with the interval in which another run lies, on another file of this disk, at
+    /// another hour ([`Profile::rerun`]). What is common to the cells of a run, as the level of the
+    /// device, cancels where they are compared with each other; [`Cell::iops`] is without it.
     pub rerun_iops: Estimate,
     /// Bytes per second, likewise.
     pub bytes_per_s: Estimate,
@@ -345,8 +351,9 @@ pub struct SizeCurve {
     pub half_power_bytes: Option<u64>,
 }
 
-/// The largest rates that were seen; null where that direction was not measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// The largest rates that were seen, each with the interval in which another run lies
+/// ([`Profile::rerun`]); null where that direction was not measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
     /// Random reads per second at the smallest request size.
     pub read_iops: Option<Estimate>,

@@ -12,6 +12,7 @@ use crate::validation::{error, level_text};
 use record::{
     CommitPrediction, Locality, Mix, ModelAccuracy, Objective, ObjectiveAnswer, Offered,
     PredictedPoint, Prediction, PredictionDocument, SheetPrediction, Unit, format_bytes,
+    shell_word,
 };
 
 /// The story of a prediction.
@@ -41,9 +42,9 @@ pub fn prediction(document: &PredictionDocument) -> Story {
         answer(&mut story, prediction);
         story.charts.extend(by_models(document, prediction));
     }
-    if let Some(id) = &document.profile_id {
-        let text = format!("`halfpower profile validate {id}` measures the error on this device");
-        story.takeaway("how to check it", text);
+    if let Some((target, prediction)) = document.target.as_ref().zip(advised) {
+        let command = run_of(target, prediction);
+        story.takeaway("how to check it", format!("`{command}` measures it in ten seconds"));
     }
     for objective in &document.objectives {
         let (name, text) = objective_text(objective);
@@ -57,6 +58,11 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     if let Some(since) = &document.since_profile {
         let text = format!("{}; the prediction follows that", level_text(since));
         story.condition("since the profile", text);
+    }
+    if let Some(prediction) = advised.filter(|_| !document.simulated) {
+        let known = number::interval(prediction.in_run_rel);
+        let text = format!("{known}: without what another file and another hour differ by");
+        story.condition("within the run", text);
     }
     story.condition("profile", document.profile_id.clone().unwrap_or_default());
     let measured = document.profile_time.as_deref().map(number::when);
@@ -140,7 +146,7 @@ fn of_commits(story: &mut Story, commits: &CommitPrediction) {
 fn answer(story: &mut Story, prediction: &Prediction) {
     story.headline = format!(
         "A request takes {} on average; the load takes {} of the largest rate.",
-        number::time(prediction.latency_ns.value),
+        number::with_range(&prediction.latency_ns, number::time),
         number::percent(prediction.saturation)
     );
     let mean = number::with_range(&prediction.latency_ns, number::time);
@@ -149,11 +155,17 @@ fn answer(story: &mut Story, prediction: &Prediction) {
         let (read, write) = (number::time(read.value), number::time(write.value));
         story.fact("of reads and writes", format!("{read} and {write}"));
     }
-    match (&prediction.p99_ns, prediction.offered) {
-        (Some(p99), _) => story.fact("p99", number::with_range(p99, number::time)),
-        (None, Offered::Depth(_)) => {}
-        (None, _) => story.fact("p99", "unknown: the profile holds no open loads of this kind"),
+    for (name, time) in [("p50", &prediction.p50_ns), ("p90", &prediction.p90_ns)] {
+        if let Some(time) = time {
+            story.fact(name, number::with_range(time, number::time));
+        }
     }
+    let unknown = match prediction.offered {
+        Offered::Depth(_) => "unknown: the profile holds too few requests of this kind",
+        _ => "unknown: the profile holds no open loads of this kind",
+    };
+    let p99 = prediction.p99_ns.as_ref().map(|p99| number::with_range(p99, number::time));
+    story.fact("p99", p99.unwrap_or_else(|| unknown.to_owned()));
     let [queued, alone] =
         [prediction.queue_ns, prediction.unloaded_latency_ns.value].map(number::time);
     story.fact("queue", format!("{queued} of it in the queue; a request at QD 1 takes {alone}"));
@@ -168,6 +180,36 @@ fn answer(story: &mut Story, prediction: &Prediction) {
     }
 }
 
+/// The run that measures what was predicted.
+fn run_of(target: &str, prediction: &Prediction) -> String {
+    let Prediction { mix, offered, .. } = prediction;
+    let sequential = mix.share(|class| class.locality == Locality::Sequential) > 0.5;
+    let rw = match (mix.reads(), sequential) {
+        (reads, true) if reads > 0.999 => "read".to_owned(),
+        (reads, true) if reads < 0.001 => "write".to_owned(),
+        (reads, false) if reads > 0.999 => "randread".to_owned(),
+        (reads, false) if reads < 0.001 => "randwrite".to_owned(),
+        (reads, sequential) => {
+            let rw = if sequential { "rw" } else { "randrw" };
+            format!("{rw} --rwmixread {:.0}", reads * 100.0)
+        }
+    };
+    let sizes = mix.sizes();
+    let bs = joined(&sizes, ":", |&bytes| match sizes.len() {
+        1 => bytes.to_string(),
+        _ => format!("{bytes}/{:.0}", mix.share(|class| class.bytes == bytes) * 100.0),
+    });
+    let load = match offered {
+        Offered::Depth(depth) => format!("--iodepth {}", depth.ceil()),
+        Offered::PoissonPerS(rate) => {
+            format!("--rate-iops {} --arrival poisson --iodepth 256", plain(*rate))
+        }
+        Offered::ConstantPerS(rate) => format!("--rate-iops {} --iodepth 256", plain(*rate)),
+    };
+    let target = shell_word(target);
+    format!("halfpower run {target} --rw {rw} --bs {bs} {load} --runtime 10s")
+}
+
 fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {
     let (label, most) = match answer.objective {
         Objective::MeanNs(most) => ("mean", most),
@@ -175,8 +217,12 @@ fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {
     };
     let text = match (&answer.at, &answer.not) {
         (Some(at), _) => {
-            let rate = number::per_second(at.iops.value);
-            format!("at most {rate}, {} of the maximum", number::percent(at.saturation))
+            let rate = number::with_interval(&at.iops, number::per_second);
+            let load = match at.offered {
+                Offered::Depth(depth) => format!(", with QD {}", plain(depth)),
+                _ => String::new(),
+            };
+            format!("at most {rate}{load}, {} of the maximum", number::percent(at.saturation))
         }
         (None, not) => not.clone().unwrap_or_default(),
     };

@@ -44,6 +44,8 @@ fn profiled(device: &Device) -> Result<Profile, ScenarioError> {
     let spec = SimSpec::parse(&text)?;
     let settings = CheckSettings {
         area: AREA.min(spec.size()),
+        areas: Vec::new(),
+        read_areas: Vec::new(),
         engine: EngineName::Sim,
         alignment: 1,
         budget: device.budget(),
@@ -60,6 +62,7 @@ fn profiled(device: &Device) -> Result<Profile, ScenarioError> {
         filesystem: None,
         extents: None,
         file_hash: spec.file_hash.clone(),
+        test_file: None,
     };
     let mut plan =
         CheckPlan::new(settings).ok_or_else(|| ScenarioError::Profile(target.path.clone()))?;

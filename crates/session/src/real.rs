@@ -8,7 +8,7 @@ use engine::OwnedFile;
 use kernel::{RealProbe, Roots};
 use record::{
     Bytes, CacheMode, DeviceFacts, EngineName, Environment, Finding, FindingCode, Target,
-    TargetKind, Workload, format_rate, quoted,
+    TargetKind, TestFile, Workload, format_rate, quoted,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -88,6 +88,13 @@ impl RealTargets {
         match &self.elsewhere {
             Some(there) => &there.facts()[0],
             None => &self.handles[0].facts,
+        }
+    }
+
+    /// Has the test file of a directory be this one of several.
+    pub fn write_as(&mut self, file: TestFile) {
+        for handle in &mut self.handles {
+            handle.facts.test_file = Some(file);
         }
     }
 

@@ -367,9 +367,9 @@ impl Session {
 
 /// The facts of a simulated target.
 pub(crate) fn simulated_target(path: String, size_bytes: Bytes, spec: &SimSpec) -> Target {
-    let (device, filesystem, extents) = (None, None, None);
+    let (device, filesystem, extents, test_file) = (None, None, None, None);
     let (kind, file_hash) = (TargetKind::Simulated, spec.file_hash.clone());
-    Target { path, kind, size_bytes, device, filesystem, extents, file_hash }
+    Target { path, kind, size_bytes, device, filesystem, extents, test_file, file_hash }
 }
 
 /// Id and time of a new document; a simulated one has no time, and its id is the hash of all that

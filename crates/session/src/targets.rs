@@ -37,7 +37,7 @@ impl Targets {
     }
 
     /// Adds a set under the names of its targets.
-    pub(crate) fn add(&mut self, names: Vec<String>, session: Session) {
+    pub fn add(&mut self, names: Vec<String>, session: Session) {
         self.sets.insert(names, session);
     }
 
@@ -47,6 +47,13 @@ impl Targets {
         let mut findings = Vec::new();
         add_new(&mut findings, self.sets.values().flat_map(|session| session.findings.clone()));
         findings
+    }
+
+    /// Size of the smallest target of all sets.
+    #[must_use]
+    pub fn smallest(&self) -> Bytes {
+        let sizes = self.sets.values().map(|session| session.target().size_bytes);
+        sizes.min().unwrap_or_default()
     }
 
     /// The targets of the command.

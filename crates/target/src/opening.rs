@@ -104,6 +104,7 @@ impl Opening<'_> {
             filesystem,
             extents: None,
             file_hash: None,
+            test_file: None,
         };
         let alignment_bytes = (self.alignment)(&file, facts.device.as_ref());
         let findings = target_findings(&facts);

@@ -1,8 +1,11 @@
 //! The test file of a directory target: its size, the margin that it leaves, and its content.
 //!
 //! It is written in full, so that no read finds a hole, with data that nobody can compress or
-//! deduplicate, past the page cache where that is possible. Two writers keep the device busy while
-//! the next chunk is made; their caller's thread alone reports progress and asks for cancellation.
+//! deduplicate, through the page cache unless something else was asked for ([`Written`]): what lies
+//! below a file system answers differently by how a file came to it, and most files come so. One
+//! writer writes it from its beginning to its end, as programs do; past the page cache two keep the
+//! device busy while the next chunk is made. Their caller's thread alone reports progress and asks
+//! for cancellation.
 //! Rejected: `fallocate` alone (unwritten extents read as zeros), one random block repeated, and a
 //! file system filled to the brim: the larger of 5 % and 1 GiB stays free, because many file
 //! systems slow down when nearly full.
@@ -15,7 +18,10 @@ use crate::platform::descriptor::{drop_clean_pages, reopen};
 use crate::platform::extents::extents;
 use crate::platform::files::{allocate, free_bytes, sync_data};
 use engine::OwnedFile;
-use record::{Bytes, CacheMode, FilesystemFacts, Severity, TargetKind, format_bytes, quoted};
+use record::{
+    Bytes, CacheMode, FilesystemFacts, Severity, TargetKind, TestFile, Written, format_bytes,
+    quoted,
+};
 use stats::SplitMix64;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -28,9 +34,9 @@ const GIB: u64 = 1 << 30;
 const MARGIN_BYTES: u64 = GIB;
 /// And this part of the file system: 5 %.
 const MARGIN_PART: u64 = 20;
-const WRITERS: usize = 2;
-/// Chunks that a writer leaves in the page cache at most, where there is no way past it.
-const CHUNKS_PER_SYNC: u64 = 64;
+/// Pieces of a file that grows, and what is flushed together.
+const PIECE_BYTES: u64 = 64 << 10;
+const GROWTH_PER_SYNC: u64 = 4 << 20;
 /// How often cancellation is looked at while nothing completes.
 const POLL: Duration = Duration::from_millis(50);
 /// Alignment of the writers' memory, enough for every device.
@@ -91,6 +97,8 @@ pub fn write_test_file(
     filesystem.free_bytes =
         Bytes(free.map_err(TargetError::failing("ask for the free space of", &path))?);
     check_margin(&path, filesystem, size)?;
+    let ordinary = TestFile { number: 0, written: Written::default() };
+    handle.facts.test_file.get_or_insert(ordinary);
     fill(handle, size, seed, progress, cancel)?;
     drop_clean_pages(&handle.file, Bytes(0), size)?;
     handle.facts.size_bytes = size;
@@ -118,11 +126,19 @@ fn fill(
             _ => TargetError::system("write the test file in", &path, cause),
         }
     };
-    // Without preallocation the file grows as it is written.
-    allocate(&handle.file, size.0).map_err(|cause| failed(0, cause))?;
+    let written = handle.facts.test_file.map(|file| file.written).unwrap_or_default();
+    let (past_cache, grown) = (written == Written::PastCache, written == Written::Grown);
+    if past_cache {
+        // The others grow as they are written.
+        allocate(&handle.file, size.0).map_err(|cause| failed(0, cause))?;
+    }
+    let direct = if past_cache { reopen(handle, CacheMode::Device, true).ok() } else { None };
     let plan = Plan {
         buffered: reopen(handle, CacheMode::All, true)?,
-        direct: reopen(handle, CacheMode::Device, true).ok(),
+        direct,
+        writers: if past_cache { 2 } else { 1 },
+        chunk: if grown { PIECE_BYTES } else { CHUNK_BYTES },
+        per_sync: if grown { GROWTH_PER_SYNC } else { u64::MAX },
         alignment: handle.alignment_bytes,
         size: size.0,
         seed,
@@ -140,6 +156,10 @@ fn fill(
 struct Plan {
     buffered: OwnedFile,
     direct: Option<OwnedFile>,
+    writers: usize,
+    /// Bytes of a write, and bytes that are flushed together where they went to the page cache.
+    chunk: u64,
+    per_sync: u64,
     alignment: u64,
     size: u64,
     seed: u64,
@@ -160,7 +180,7 @@ impl Plan {
         progress(done, self.size);
         std::thread::scope(|scope| {
             let (reports, inbox) = channel();
-            for _ in 0..WRITERS {
+            for _ in 0..self.writers {
                 let reports = reports.clone();
                 scope.spawn(move || self.work(&reports));
             }
@@ -194,16 +214,16 @@ impl Plan {
         let buffer = &mut memory[start..start + CHUNK_BYTES as usize];
         let mut unsynced = 0;
         while !self.stop.load(Ordering::Relaxed) {
-            let offset = self.next.fetch_add(CHUNK_BYTES, Ordering::Relaxed);
+            let offset = self.next.fetch_add(self.chunk, Ordering::Relaxed);
             if offset >= self.size {
                 return;
             }
-            let length = CHUNK_BYTES.min(self.size - offset);
+            let length = self.chunk.min(self.size - offset);
             let chunk = &mut buffer[..length as usize];
             fill_incompressible(chunk, self.seed, offset);
             let mut outcome = self.write(chunk, offset);
-            unsynced += 1;
-            if outcome.is_ok() && self.direct.is_none() && unsynced >= CHUNKS_PER_SYNC {
+            unsynced += length;
+            if outcome.is_ok() && self.direct.is_none() && unsynced >= self.per_sync {
                 outcome = sync_data(&self.buffered);
                 unsynced = 0;
             }

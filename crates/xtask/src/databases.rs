@@ -9,7 +9,7 @@
 //! Servers run on a folder of their own, on local sockets, and are stopped on every exit path.
 
 mod etcd;
-mod postgres;
+pub(crate) mod postgres;
 
 use crate::child::output;
 use crate::{arguments::Arguments, kept, place};

@@ -37,6 +37,7 @@ mod sanitize;
 mod screenshots;
 mod shared;
 pub mod tidy;
+mod truth;
 mod validate;
 mod ward;
 mod wine;
@@ -71,6 +72,9 @@ usage: cargo xtask VERB [flags]
                           commits foretold against those of PostgreSQL and etcd
   fit-papers [--only FIT] [--binary BINARY]
                           parameters of the papers' machines, on every other size of their curves
+  truth [--folder FOLDER] [--site NAME] [--repeats N] [--seconds N] [--budget TIME] [--seed N]
+        [--binary BINARY] [--no-keep]
+                          predictions of a check against fio on files that fio, dd and PostgreSQL made
   validate [--only DEVICE] [--trials N] [--seed N] [--budget TIME] [--binary BINARY]
         [--databases FOLDER] [--without PART|all]
                           predictions against measurements, over all simulated devices
@@ -121,7 +125,7 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 28] =
+const VERBS: [Verb; 29] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
@@ -132,6 +136,7 @@ const VERBS: [Verb; 28] =
         ("files", &files::SWITCHES, &files::VALUES, files::run),
         ("fio-requests", &fio_requests::SWITCHES, &fio_requests::VALUES, fio_requests::run),
         ("databases", &databases::SWITCHES, &databases::VALUES, databases::run),
+        ("truth", &truth::SWITCHES, &truth::VALUES, truth::run),
         ("validate", &[], &validate::VALUES, validate::run),
         ("fit-papers", &[], &fit_papers::VALUES, fit_papers::run),
         ("burner", &["--burn"], &[], |flags| {

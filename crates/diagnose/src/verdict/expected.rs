@@ -291,7 +291,7 @@ impl FittedProfile {
         let rest = self.after_rest(&mix, tally, (depth, busy), bend.and(open.as_ref()));
         let quickest =
             |class: &MixClass| Some(class.share * self.predictor().quickest_counted_ns(class.op)?);
-        let awake = self.widened(&closed.latency_ns);
+        let awake = closed.latency_ns;
         Ok(Expectation {
             sequential_share: share,
             unloaded_ns: closed.unloaded_latency_ns.value + rest.map_or(0.0, |rest| rest.value),
@@ -301,7 +301,7 @@ impl FittedProfile {
             bend: bend.unwrap_or(1.0),
             quickest_ns: mix.classes.iter().map(quickest).sum(),
             scatter_rel: None,
-            at_rate: open.map(|open| self.widened(&open.latency_ns)),
+            at_rate: open.map(|open| open.latency_ns),
             max_iops: closed.max_iops.value,
             max_iops_high: closed.max_iops.high,
             extrapolated: closed.extrapolated,
@@ -420,11 +420,6 @@ impl FittedProfile {
         let unchecked = self.predictor().errors().is_empty();
         let most = if unchecked { BEND_BY_THEORY } else { BEND_MEASURED };
         factor.is_finite().then_some(factor.clamp(1.0, most))
-    }
-
-    /// With the error of the level that all of a profile has in common.
-    fn widened(&self, estimate: &Estimate) -> Estimate {
-        estimate.with_error(self.predictor().level_se_rel())
     }
 }
 

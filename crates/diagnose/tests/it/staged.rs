@@ -48,9 +48,12 @@ fn profiled_by<P: Plan>(
         filesystem: None,
         extents: None,
         file_hash: None,
+        test_file: None,
     };
     let mut plan = plan(CheckSettings {
         area,
+        areas: Vec::new(),
+        read_areas: Vec::new(),
         engine: EngineName::Sim,
         alignment: 1,
         budget: Nanos(seconds * SECOND),

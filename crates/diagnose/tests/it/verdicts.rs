@@ -376,7 +376,8 @@ fn friedmans_split_and_the_calibrated_one_agree_on_one_server_and_differ_on_eigh
     let (utilization_law, calibrated) =
         (episode.utilization_law.unwrap(), episode.calibrated.unwrap());
     let apart = utilization_law.service_ns / calibrated.unloaded_ns;
-    assert!((apart - 1.0).abs() < 0.1, "{apart}");
+    // The profile has some 200 lone requests of exponential length: a standard error of 7 %.
+    assert!((apart - 1.0).abs() < 0.2, "{apart}");
     assert!(found.splits_compared.contains("agree"), "{}", found.splits_compared);
     let found = diagnosed(&seen(EIGHT, vec![reads(0, 60, 4_000)], false), Some(&EIGHT_PROFILE));
     let episode = longest(&found);

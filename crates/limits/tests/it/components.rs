@@ -16,6 +16,7 @@ fn target() -> Target {
         filesystem: None,
         extents: None,
         file_hash: None,
+        test_file: None,
     }
 }
 

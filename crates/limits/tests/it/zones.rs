@@ -169,6 +169,7 @@ fn offsets_lead_to_the_device_where_the_file_is_in_one_piece() {
         filesystem: None,
         extents: None,
         file_hash: None,
+        test_file: None,
     };
     assert_eq!(on_device(&target), None);
     target.extents = Some(Extents {
@@ -197,6 +198,7 @@ fn map_of(rates: &[f64]) -> ZoneMap {
         filesystem: None,
         extents: None,
         file_hash: None,
+        test_file: None,
     };
     ZoneMap {
         schema: String::new(),

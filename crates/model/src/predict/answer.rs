@@ -13,10 +13,12 @@ use super::errors::rms_near;
 use super::open::Load;
 use super::{PredictError, Predictor, describe, errors};
 use crate::queueing::{birth_death, mg1_response, mm1_response};
-use record::{Estimate, Mix, ModelName, NORMAL_95, Offered, OpKind, Prediction};
+use record::{Estimate, Mix, ModelName, NORMAL_95, Offered, OpKind, PERCENTILES, Prediction};
 
 /// Least half-width of an interval, as a ratio: histograms and counters are no better.
 const LEAST_REL: f64 = 0.01;
+/// Least room below the largest rate: nearer to it no error of a wait is known.
+const LEAST_ROOM: f64 = 0.02;
 /// Rates above this share of the largest are the largest, but for rounding: no mean exists there.
 const FULL: f64 = 0.999_999;
 
@@ -45,18 +47,30 @@ impl Predictor {
         let max_iops = self.max_rate(mix)?;
         let means = self.means(model, mix, offered)?;
         let saturation = (means.rate_per_s / max_iops.value).clamp(0.0, 1.0);
-        let rel = self.interval(model, mix, offered, saturation);
+        let in_run_rel = self.interval(model, mix, offered, saturation);
+        let rel = in_run_rel.hypot(self.rerun_of(mix, offered, saturation, &means));
         let around = |value: f64| Estimate::within_ratio(value, rel);
         let after_rest_ns = self.rested(model, mix, offered, means.busy);
         let rested =
             |time: Estimate| after_rest_ns.map_or(time, |longer: Estimate| time.plus(&longer));
         let latency_ns = rested(around(means.latency));
-        let p99_ns = match offered {
-            Offered::PoissonPerS(_) if model == ModelName::Calibrated => {
-                let rel = errors::rms_p99(&self.trials).unwrap_or(rel).max(rel);
-                self.p99(mix, saturation).map(|p99| Estimate::within_ratio(p99, rel))
+        let percentile = |which: usize| {
+            let share = PERCENTILES[which];
+            match offered {
+                Offered::Depth(depth) => {
+                    let value = means.latency * self.closed_tail(mix, depth, share)?;
+                    let tail = self.capacity.tail_rel(mix, depth, which);
+                    let rerun = self.rerun_tail(mix, depth <= 1.0, which);
+                    let rel = in_run_rel.hypot(tail).hypot(rerun);
+                    Some(Estimate::within_ratio(value, rel))
+                }
+                Offered::PoissonPerS(_) if model == ModelName::Calibrated => {
+                    let rel = errors::rms_p99(&self.trials).unwrap_or(rel).max(rel);
+                    let value = self.open_latencies(mix, saturation)?.percentile(share)?;
+                    Some(Estimate::within_ratio(value, rel))
+                }
+                _ => None,
             }
-            _ => None,
         };
         let rate_rel = if offered.is_open() { 0.0 } else { rel };
         Ok(Prediction {
@@ -69,7 +83,10 @@ impl Predictor {
             after_rest_ns,
             unloaded_latency_ns: around(means.alone),
             queue_ns: (means.latency - means.alone).max(0.0),
-            p99_ns,
+            p50_ns: percentile(0),
+            p90_ns: percentile(1),
+            p99_ns: percentile(2),
+            in_run_rel,
             iops: Estimate::within_ratio(means.rate_per_s, rate_rel),
             concurrency: means.rate_per_s * latency_ns.value / 1e9,
             utilization: means.busy.clamp(0.0, 1.0),
@@ -93,14 +110,30 @@ impl Predictor {
         (beyond > 0.0).then(|| Estimate::symmetric(beyond, longer.half_width(), longer.n))
     }
 
-    /// Half-width of the interval as a logarithm.
+    /// What another run would differ by, as a logarithm. At a rate the time of a lone request moves by
+    /// as much as the disk does, the wait by that over the room that is left.
+    fn rerun_of(&self, mix: &Mix, offered: Offered, saturation: f64, means: &Means) -> f64 {
+        if let Offered::Depth(depth) = offered {
+            return self.rerun_rel(mix, depth <= 1.0);
+        }
+        let service = (means.alone / means.latency).min(1.0);
+        let room = (1.0 - saturation).max(LEAST_ROOM);
+        let alone = service * self.rerun_rel(mix, true);
+        alone.hypot((1.0 - service) / room * self.rerun_rel(mix, false))
+    }
+
+    /// Half-width of the interval of this run as a logarithm.
     fn interval(&self, model: ModelName, mix: &Mix, offered: Offered, saturation: f64) -> f64 {
-        let closed = self.capacity.rel(mix);
+        let depth = match offered {
+            Offered::Depth(depth) => depth,
+            _ => self.capacity.table.deepest() as f64,
+        };
+        let closed = self.capacity.rel(mix, depth);
         let rel = match (offered, rms_near(&self.trials, model, saturation)) {
             (Offered::Depth(_), _) => closed,
             (_, Some(rms)) => NORMAL_95 * rms,
             // An error of the maximum moves the queue time by that over what is left.
-            (_, None) => closed / (1.0 - saturation).max(0.02),
+            (_, None) => closed / (1.0 - saturation).max(LEAST_ROOM),
         };
         rel.max(LEAST_REL)
     }
@@ -227,10 +260,5 @@ impl Predictor {
             square += class.share * time * time * (1.0 + self.capacity.table.scv(class)?);
         }
         Some((square / (mean * mean) - 1.0).max(0.0))
-    }
-
-    /// 99th percentile of a mix at a share of saturation.
-    pub(super) fn p99(&self, mix: &Mix, rho: f64) -> Option<f64> {
-        self.open_latencies(mix, rho)?.percentile(0.99)
     }
 }

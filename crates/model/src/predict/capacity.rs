@@ -10,11 +10,13 @@
 //! mixes show what such limits do.
 
 use super::kriging::{Kriging, Place, Sample};
+use super::left_out::{Between, between};
 use super::regress::ridge;
 use super::table::{Table, mix_of};
 use super::{Part, PredictError, checked};
 use crate::curve::{rising, straight};
 use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, NORMAL_95, OpKind};
+use stats::Ordered;
 use std::collections::BTreeSet;
 
 /// Coefficients of interference.
@@ -53,6 +55,8 @@ struct Fitted {
 #[derive(Clone, Debug)]
 pub(crate) struct Capacity {
     pub(crate) table: Table,
+    /// How far loads between the measured ones lie off, by kind.
+    between: Vec<Between>,
     fits: Vec<Fitted>,
 }
 
@@ -66,7 +70,7 @@ impl Capacity {
             fitted(&table, &of_depth, depth, without)
         });
         let fits = fits.collect();
-        Self { table, fits }
+        Self { between: between(cells), table, fits }
     }
 
     /// Nanoseconds per request of a mix, by the depth.
@@ -90,15 +94,47 @@ impl Capacity {
         self.known(mix)?;
         let time = self.times_ns(mix).and_then(|times| times(self.table.deepest().max(1)));
         let rate = 1e9 / time.ok_or_else(PredictError::nothing)?;
-        Ok(Estimate::symmetric(rate, self.rel(mix) * rate, 0))
+        Ok(Estimate::symmetric(rate, self.rel(mix, self.table.deepest() as f64) * rate, 0))
     }
 
-    /// Half-width of the interval of the largest rate of a mix, as a share: the errors of its classes,
-    /// and those of mixes that were left out of the deepest fit.
-    pub(crate) fn rel(&self, mix: &Mix) -> f64 {
-        let own: f64 = mix.classes.iter().map(|class| class.share * self.table.rel(class)).sum();
-        let mixed = self.fits.last().filter(|_| mix.classes.len() > 1);
+    /// Half-width of the interval of the rate of a mix at a depth, as a share: the errors of its
+    /// classes, and those of mixes that were left out of the nearest fit.
+    pub(crate) fn rel(&self, mix: &Mix, depth: f64) -> f64 {
+        let of = |class: &MixClass| class.share * self.rel_of(class, depth);
+        let own: f64 = mix.classes.iter().map(of).sum();
+        let off = |fit: &&Fitted| Ordered(libm::fabs(libm::log(fit.depth as f64 / depth)));
+        let mixed = self.fits.iter().min_by_key(off).filter(|_| mix.classes.len() > 1);
         own.hypot(mixed.map_or(0.0, |fit| NORMAL_95 * fit.rms))
+    }
+
+    /// That of a class alone: of the nearest row, and where the size or the depth was not measured also
+    /// what such loads lie off when they are left out.
+    fn rel_of(&self, class: &MixClass, depth: f64) -> f64 {
+        let Some((kind, row)) = self.table.nearest(class) else { return 1.0 };
+        let of_kind = |it: &&Between| (it.op, it.locality) == (kind.op, kind.locality);
+        let off = self.between.iter().find(of_kind);
+        let gap = |missing: bool, se: &dyn Fn(&Between) -> f64| {
+            NORMAL_95 * off.filter(|_| missing).map_or(0.0, se)
+        };
+        let known = row.knows(depth, self.table.deepest());
+        row.rel
+            .hypot(gap(row.bytes != class.bytes, &|it| it.size_se(class.bytes)))
+            .hypot(gap(!known, &|it| it.depth_se(row.bytes, depth)))
+    }
+
+    /// Half-width of the interval of a percentile over the mean, by its place in [`PERCENTILES`], as a
+    /// logarithm: none where the depth and size were measured, whose requests it is of.
+    ///
+    /// [`PERCENTILES`]: record::PERCENTILES
+    pub(super) fn tail_rel(&self, mix: &Mix, depth: f64, which: usize) -> f64 {
+        let of = |class: &MixClass| {
+            let (kind, row) = self.table.nearest(class)?;
+            let known = row.bytes == class.bytes && row.knows(depth, 0);
+            let of_kind = |it: &&Between| (it.op, it.locality) == (kind.op, kind.locality);
+            let off = self.between.iter().find(of_kind)?.tails[which]?;
+            Some(if known && mix.classes.len() == 1 { 0.0 } else { class.share * off })
+        };
+        NORMAL_95 * mix.classes.iter().filter_map(of).sum::<f64>()
     }
 
     /// An error unless every class has rows that stand for it.

@@ -39,6 +39,12 @@ pub(super) fn extrapolated(
         if class.bytes < least || class.bytes > most {
             let range = format!("{} to {}", format_bytes(least), format_bytes(most));
             say(format!("{op}s of {asked} lie outside of what was measured ({range})"));
+        } else if !kind.rows.iter().any(|row| row.bytes == class.bytes) {
+            let rows = || kind.rows.iter().map(|row| row.bytes);
+            let below = rows().filter(|bytes| *bytes < class.bytes).max().unwrap_or(least);
+            let above = rows().filter(|bytes| *bytes > class.bytes).min().unwrap_or(most);
+            let (below, above) = (format_bytes(below), format_bytes(above));
+            say(format!("{op}s of {asked} lie between {below} and {above}, which were measured"));
         }
         let nearest = kind.rows.iter().min_by_key(|row| row.bytes.abs_diff(class.bytes));
         if let Some(row) = nearest

@@ -179,6 +179,8 @@ impl Predictor {
             write_latency_ns: prediction.write_latency_ns.map(scaled),
             queue_ns: (latency_ns.value - rest_ns - unloaded_latency_ns.value).max(0.0),
             unloaded_latency_ns,
+            p50_ns: None,
+            p90_ns: None,
             p99_ns: None,
             concurrency: prediction.concurrency * latency_ns.value
                 / prediction.latency_ns.value.max(f64::MIN_POSITIVE),

@@ -102,7 +102,10 @@ fn trial(predictor: &Predictor, one: &OpenLoad<'_>) -> Option<OpenTrial> {
         .into_iter()
         .filter_map(|model| Some((model, predictor.means(model, &one.mix, offered).ok()?.latency)))
         .collect();
-    let p99 = predictor.p99(&one.mix, saturation).zip(one.cell.histogram.percentile(0.99));
+    let p99 = predictor
+        .open_latencies(&one.mix, saturation)
+        .and_then(|it| it.percentile(0.99))
+        .zip(one.cell.histogram.percentile(0.99));
     Some(OpenTrial {
         saturation,
         latency_ns: one.cell.latency_ns.value,

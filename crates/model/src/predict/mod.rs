@@ -20,6 +20,7 @@ mod document;
 mod drift_factors;
 mod errors;
 mod kriging;
+mod left_out;
 mod open;
 mod regress;
 mod sheet;
@@ -40,7 +41,8 @@ use capacity::Capacity;
 use device_time_share::DeviceTimeShare;
 use open::OpenTable;
 use record::{
-    Cell, Estimate, Locality, Mix, ModelAccuracy, ModelName, Offered, OpKind, Prediction, Profile,
+    Cell, Estimate, Locality, Mix, MixClass, ModelAccuracy, ModelName, NORMAL_95, Offered, OpKind,
+    Prediction, Profile, Reruns,
 };
 use table::Rows;
 
@@ -72,7 +74,8 @@ pub enum PredictError {
     OutOfReach,
     /// There is no ground for a percentile.
     #[error(
-        "there is no ground for a 99th percentile of this mix in the profile; ask for the mean"
+        "the profile has too few requests of this kind for a 99th percentile; \
+         `check --for-diagnosis` measures them, or ask for the mean"
     )]
     NoPercentile,
     /// There are no commits to predict from.
@@ -132,16 +135,15 @@ pub struct Predictor {
     without: Option<Part>,
     errors: Vec<ModelAccuracy>,
     trials: Vec<errors::OpenTrial>,
-    level_se_rel: f64,
+    reruns: Reruns,
 }
 
 impl Predictor {
     /// The predictor of a profile.
     #[must_use]
     pub fn new(profile: &Profile) -> Self {
-        let level_se_rel = profile.level_se_rel.unwrap_or(0.0);
-        let after_rest = AfterRest::new(&profile.lone_reads);
-        Self { level_se_rel, after_rest, ..Self::of_cells(&profile.all_cells()) }
+        let (reruns, after_rest) = (profile.reruns(), AfterRest::new(&profile.lone_reads));
+        Self { reruns, after_rest, ..Self::of_cells(&profile.all_cells()) }
     }
 
     /// The predictor of these cells.
@@ -163,7 +165,7 @@ impl Predictor {
             without,
             errors: Vec::new(),
             trials: Vec::new(),
-            level_se_rel: 0.0,
+            reruns: Reruns::default(),
         };
         (predictor.errors, predictor.trials) = errors::held_out(&predictor, &open);
         predictor
@@ -200,10 +202,22 @@ impl Predictor {
         }
     }
 
-    /// Standard error of the level that all of the profile has in common, as a share of it.
-    #[must_use]
-    pub fn level_se_rel(&self) -> f64 {
-        self.level_se_rel
+    /// Half-width of the interval, as a logarithm, of what another run would differ by under a mix, on
+    /// another file of the disk and at another hour; the predictions hold it.
+    fn rerun_rel(&self, mix: &Mix, alone: bool) -> f64 {
+        let of =
+            |class: &MixClass| class.share * self.reruns.areas_se(class.op, class.locality, alone);
+        let areas: f64 = mix.classes.iter().map(of).sum();
+        NORMAL_95 * self.reruns.level_se.hypot(areas)
+    }
+
+    /// The same of a percentile, by its place in [`record::PERCENTILES`].
+    fn rerun_tail(&self, mix: &Mix, alone: bool, which: usize) -> f64 {
+        let of = |class: &MixClass| {
+            class.share * self.reruns.percentile_se(class.op, class.locality, alone, which)
+        };
+        let areas: f64 = mix.classes.iter().map(of).sum();
+        NORMAL_95 * self.reruns.level_se.hypot(areas)
     }
 
     /// What a request of a mix takes longer after a rest of this mean length, in nanoseconds; `None`
@@ -218,7 +232,8 @@ impl Predictor {
     /// # Errors
     /// If the profile has nothing of a class of the mix.
     pub fn max_rate(&self, mix: &Mix) -> Result<Estimate, PredictError> {
-        self.capacity.max_rate(mix)
+        let found = self.capacity.max_rate(mix)?;
+        Ok(found.with_ratio_error(self.rerun_rel(mix, false) / NORMAL_95))
     }
 
     /// How far each model lies from the profile's own open-loop trials, the best first; empty

@@ -1,5 +1,6 @@
 //! The highest rate that keeps a target, by bisection: mean and percentile rise with the rate. Where
-//! a calibrated curve dips, the answer is one of the rates at which the target is just met.
+//! a calibrated curve dips, the answer is one of the rates at which the target is just met. A profile
+//! without open loads answers for a percentile with a closed loop, which its histograms are of.
 
 use super::{DriftFactors, PredictError, Predictor};
 use record::{Mix, Objective, Offered, Prediction};
@@ -23,6 +24,9 @@ impl Predictor {
         mix: &Mix,
         objective: Objective,
     ) -> Result<Prediction, PredictError> {
+        if let (Objective::P99Ns(most), true) = (objective, self.errors().is_empty()) {
+            return self.deepest_loop(level, mix, most);
+        }
         let max = self.max_rate_at(level, mix)?.value;
         let model = self.advised();
         let at = |share: f64| self.predict_at(level, model, mix, Offered::PoissonPerS(share * max));
@@ -51,5 +55,27 @@ impl Predictor {
             }
         }
         Ok(best)
+    }
+
+    /// Without open loads there is no percentile of arrivals; closed loops have one: that of the largest
+    /// number of requests outstanding at which it keeps the target.
+    fn deepest_loop(
+        &self,
+        level: DriftFactors,
+        mix: &Mix,
+        most: f64,
+    ) -> Result<Prediction, PredictError> {
+        let mut best = Err(PredictError::NoPercentile);
+        for depth in 1..=self.capacity.table.deepest() {
+            let offered = Offered::Depth(depth as f64);
+            let at = self.predict_at(level, self.model_for(offered), mix, offered)?;
+            match &at.p99_ns {
+                Some(p99) if p99.value <= most => best = Ok(at),
+                Some(_) if best.is_ok() => break,
+                Some(_) => return Err(PredictError::OutOfReach),
+                None => {}
+            }
+        }
+        best
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Row {
     /// The largest depth that was measured; beyond it the row is prolonged.
     pub(crate) measured_depth: u32,
     /// Half-width of the interval of its largest rate, as a share.
-    pub(crate) rel: f64,
+    pub(super) rel: f64,
     /// Squared coefficient of variation of the latency at depth 1, where it was measured.
     pub(crate) scv: Option<f64>,
     /// Latencies by depth, as measured.
@@ -41,6 +41,13 @@ impl Row {
     /// Nanoseconds per request at a depth.
     fn time_ns(&self, depth: usize) -> f64 {
         1e9 / self.rates[depth.clamp(1, self.rates.len()) - 1]
+    }
+
+    /// Whether this depth was measured, or is one beyond it at which the device does no more.
+    pub(super) fn knows(&self, depth: f64, deepest: usize) -> bool {
+        let last = f64::from(self.measured_depth);
+        let at = |it: &(u32, f64)| f64::from(it.0).total_cmp(&depth).is_eq();
+        self.pairs.iter().any(at) || (depth >= last && last >= deepest as f64)
     }
 }
 
@@ -124,17 +131,12 @@ pub fn mix_of(workload: &Workload) -> Option<Mix> {
 }
 
 impl Table {
-    pub(crate) fn new(cells: &[Cell]) -> Self {
+    pub(crate) fn new<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Self {
+        let classed = cells.into_iter().filter_map(|cell| Some((class_of(cell)?, cell)));
+        let classed: Vec<(MixClass, &Cell)> = classed.collect();
         let kinds = Rows::by_kind(|op, place| {
-            let of_kind = cells.iter().filter(|cell| {
-                let workload = &cell.workload;
-                workload.arrival == Arrival::Closed
-                    && describes(workload)
-                    && workload.blend.is_none()
-                    && workload.only_op() == Some(op)
-                    && locality(workload.pattern) == Some(place)
-            });
-            let of_kind: Vec<&Cell> = of_kind.collect();
+            let of_kind = classed.iter().filter(|it| (it.0.op, it.0.locality) == (op, place));
+            let of_kind: Vec<&Cell> = of_kind.map(|it| it.1).collect();
             let sizes: BTreeSet<u64> = of_kind.iter().filter_map(|cell| only_size(cell)).collect();
             sizes.into_iter().filter_map(|bytes| row(&of_kind, bytes)).collect()
         });
@@ -290,13 +292,22 @@ impl Table {
         known.min_by(|a, b| distance(a.0).total_cmp(&distance(b.0))).map(|(_, scv)| scv)
     }
 
-    /// Half-width of the interval of a class's largest rate, as a share.
-    pub(crate) fn rel(&self, class: &MixClass) -> f64 {
-        let rows = self.rows_for(class.op, class.locality).map(|kind| &kind.rows);
-        let nearest =
-            rows.and_then(|rows| rows.iter().min_by_key(|row| row.bytes.abs_diff(class.bytes)));
-        nearest.map_or(1.0, |row| row.rel)
+    /// The row that is nearest in size to a class.
+    pub(super) fn nearest(&self, class: &MixClass) -> Option<(&Rows, &Row)> {
+        let kind = self.rows_for(class.op, class.locality)?;
+        let row = kind.rows.iter().min_by_key(|row| row.bytes.abs_diff(class.bytes))?;
+        Some((kind, row))
     }
+}
+
+/// The class of a cell that is a closed loop of one; `None` for all else.
+pub(super) fn class_of(cell: &Cell) -> Option<MixClass> {
+    let workload = &cell.workload;
+    let closed = workload.arrival == Arrival::Closed && workload.blend.is_none();
+    only_size(cell).filter(|_| closed)?;
+    let mix = mix_of(workload)?;
+    let [class] = mix.classes.as_slice() else { return None };
+    Some(*class)
 }
 
 fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {

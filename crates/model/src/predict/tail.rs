@@ -80,6 +80,14 @@ impl Predictor {
         Some(latency / latencies.mean()).filter(|ratio| *ratio > 0.0)
     }
 
+    /// A percentile of a closed loop over its mean; `None` with fewer than ten requests beyond it.
+    pub(super) fn closed_tail(&self, mix: &Mix, depth: f64, share: f64) -> Option<f64> {
+        let latencies = self.closed_latencies(mix, depth)?;
+        let beyond = (1.0 - share) / latencies.per_request + 1e-6;
+        let latency = latencies.percentile(share).filter(|_| beyond >= BEYOND_MIN)?;
+        Some(latency / latencies.mean())
+    }
+
     /// Each class has the mean of the nearest depth, and the shape of all that are near: one of them
     /// rarely has the requests that a tail takes.
     fn closed_latencies(&self, mix: &Mix, depth: f64) -> Option<Latencies> {

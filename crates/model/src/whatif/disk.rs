@@ -6,7 +6,7 @@
 use super::WhatIfError;
 use super::station::Station;
 use crate::predict::{DriftFactors, Predictor};
-use record::{Estimate, Mix, NORMAL_95, Offered, Prediction};
+use record::{Estimate, Mix, Offered, Prediction};
 
 /// Mean latencies of a load, in nanoseconds, and how far they can be off.
 #[derive(Clone, Copy, Debug)]
@@ -63,8 +63,7 @@ impl Disk<'_> {
 
     /// Half-widths of the intervals of the time and of the rate, and the factor of the shortest time.
     fn errors(&self, found: &Prediction) -> (f64, f64, f64) {
-        let level = NORMAL_95 * self.predictor.level_se_rel();
-        let rel = spread(&found.latency_ns).hypot(level).max(MODEL_ERROR);
+        let rel = spread(&found.latency_ns).max(MODEL_ERROR);
         if !found.offered.is_open() {
             return (rel, spread(&found.iops).max(MODEL_ERROR), 1.0);
         }

@@ -87,7 +87,7 @@ fn the_half_power_point_is_held_against_the_largest_throughput_of_all_depths() {
     // eight of 16 KiB give 1.13 GB/s, eight of 8 KiB 0.61.
     assert_eq!(shape, [(1, 9, None), (8, 9, Some(16384))]);
     assert!((curves[0].half_of_max_bytes_per_s / 1e9 - 1.0).abs() < 0.01);
-    let limit = model::limits(&cells).read_bytes_per_s.unwrap();
+    let limit = model::limits(&cells, |_, most| *most).read_bytes_per_s.unwrap();
     assert!((limit.value / 2e9 - 1.0).abs() < 0.01);
 }
 
@@ -105,7 +105,7 @@ fn limits_leave_out_hits_other_cache_modes_and_larger_requests() {
     design.push(workload(OpKind::Read, Pattern::Random, 65536, 16));
     design.push(cached(workload(OpKind::Read, Pattern::Random, 4096, 128), CacheMode::All));
     let trials = rounds(&design, servers(256), 3, 0.0, &mut Noise(1));
-    let limits = model::limits(&model::aggregate(&trials, 0.05));
+    let limits = model::limits(&model::aggregate(&trials, 0.05), |_, most| *most);
     assert_eq!(limits.read_iops.unwrap().value, 4.0 * RATE_OF_ONE);
     assert_eq!(limits.read_bytes_per_s.unwrap().value, 16.0 * RATE_OF_ONE * 65536.0);
     assert_eq!(limits.write_iops, None);

@@ -4,6 +4,7 @@
 
 extern crate halfpower_model as model;
 
+mod areas;
 mod cells;
 mod commits;
 mod compare;

@@ -3,8 +3,8 @@
 use crate::synthetic;
 use model::{DriftFactors, PredictError, Predictor};
 use record::{
-    Arrival, Cell, Estimate, Locality, Measured, Mix, MixClass, ModelName, Objective, Offered,
-    OpKind, Pattern, Prediction, Workload,
+    Arrival, Cell, Estimate, HistogramSnapshot, Locality, Measured, Mix, MixClass, ModelName,
+    Objective, Offered, OpKind, Pattern, Prediction, Workload,
 };
 
 /// A cell of reads at a depth or, where there is a rate, in an open loop.
@@ -244,10 +244,63 @@ fn the_highest_rate_that_keeps_a_mean_is_where_the_mean_is_that() {
         predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Objective::MeanNs(5e5)),
         Err(PredictError::OutOfReach)
     );
-    assert_eq!(
-        predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Objective::P99Ns(1e9)),
-        Err(PredictError::NoPercentile)
-    );
+}
+
+#[test]
+fn without_open_loads_a_percentile_is_kept_by_the_deepest_loop_that_keeps_it() {
+    let predictor = Predictor::of_cells(&servers(1));
+    let most = |ns: f64| {
+        predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Objective::P99Ns(ns))
+    };
+    // One server of 1 ms: all requests of a loop of n take n ms.
+    assert_eq!(most(8.1e6).unwrap().offered, Offered::Depth(8.0));
+    assert_eq!(most(5e5), Err(PredictError::OutOfReach));
+    let few = |cell: Cell| Cell { histogram: HistogramSnapshot::default(), ..cell };
+    let predictor = Predictor::of_cells(&servers(1).into_iter().map(few).collect::<Vec<_>>());
+    let none = predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Objective::P99Ns(1e9));
+    assert_eq!(none, Err(PredictError::NoPercentile));
+}
+
+#[test]
+fn percentiles_of_a_loop_are_those_of_its_cell_and_unknown_without_requests() {
+    let predictor = Predictor::of_cells(&servers(4));
+    let found = predictor.predict(&reads(4096), Offered::Depth(16.0)).unwrap();
+    for time in [found.p50_ns, found.p90_ns, found.p99_ns] {
+        assert!((time.unwrap().value / found.latency_ns.value - 1.0).abs() < 0.02, "{time:?}");
+    }
+}
+
+#[test]
+fn sizes_and_depths_between_the_cells_are_as_wide_as_those_left_out_are_off() {
+    let predictor = Predictor::of_cells(&bent());
+    let width = |bytes: u64, depth: f64| {
+        let found = predictor.predict(&reads(bytes), Offered::Depth(depth)).unwrap();
+        (found.iops.relative_half_width(), found)
+    };
+    let (known, _) = width(16 << 10, 4.0);
+    let (size, of_size) = width(8 << 10, 4.0);
+    let (depth, of_depth) = width(16 << 10, 6.0);
+    assert!(known < 0.02 && size > 0.1 && depth > 0.03, "{known} {size} {depth}");
+    // And as wide as they are off.
+    for (found, bytes, at) in [(of_size, 8 << 10, 4.0), (of_depth, 16 << 10, 6.0)] {
+        assert!(found.iops.includes(bent_rate(bytes, at)), "{found:?}");
+    }
+}
+
+/// A device whose rate is no straight line in size or depth.
+fn bent_rate(bytes: u64, depth: f64) -> f64 {
+    1e5 * (depth / (depth + 6.0)) / (1.0 + (bytes as f64 / 16384.0).powf(1.6))
+}
+
+fn bent() -> Vec<Cell> {
+    let sizes = [4_u64, 16, 64].map(|kib| kib << 10);
+    let depths = [1_u32, 2, 4, 8, 16, 32];
+    let cells = sizes.into_iter().flat_map(|bytes| depths.map(|depth| (bytes, depth)));
+    let of = |(bytes, depth): (u64, u32)| {
+        let rate = bent_rate(bytes, f64::from(depth));
+        cell(bytes, depth, None, rate, f64::from(depth) / rate * 1e9)
+    };
+    cells.map(of).collect()
 }
 
 /// Four servers of 1 ms, and half a millisecond of way to them and back.
@@ -317,6 +370,8 @@ fn where_counters_told_nothing_all_of_the_time_is_the_devices() {
     let model = ModelName::MixCapacity;
     for offered in [Offered::Depth(16.0), Offered::PoissonPerS(400.0)] {
         let plain = predictor.predict_by(model, &reads(4096), offered).unwrap();
-        assert_eq!(predictor.counted(plain.clone()), plain);
+        // Counters know no percentile.
+        let means = Prediction { p50_ns: None, p90_ns: None, p99_ns: None, ..plain.clone() };
+        assert_eq!(predictor.counted(plain), means);
     }
 }

@@ -190,6 +190,7 @@ pub fn target() -> Target {
         filesystem: None,
         extents: None,
         file_hash: None,
+        test_file: None,
     }
 }
 

@@ -12,6 +12,8 @@ const SEED: u64 = 1;
 pub(crate) fn settings(budget_s: u64) -> CheckSettings {
     CheckSettings {
         area: AREA,
+        areas: Vec::new(),
+        read_areas: Vec::new(),
         engine: EngineName::Sim,
         alignment: 512,
         budget: Nanos(budget_s * 1_000_000_000),

@@ -15,6 +15,8 @@ const AREA: Bytes = Bytes(256 << 20);
 fn settings(budget_ms: u64) -> CheckSettings {
     CheckSettings {
         area: AREA,
+        areas: Vec::new(),
+        read_areas: Vec::new(),
         engine: EngineName::IoUring,
         budget: Nanos(budget_ms * 1_000_000),
         ..crate::check::settings(0)

@@ -125,6 +125,7 @@ fn trial(rig: &mut SimBackend, workload: &Workload, seed: u64, id: String) -> Tr
         filesystem: None,
         extents: None,
         file_hash: None,
+        test_file: None,
     };
     let identity = Identity {
         id,

@@ -7,7 +7,7 @@ use super::{cell_of, common_size, missing_directions, not_measured};
 use crate::number;
 use crate::page::Tone;
 use crate::story::{Cell, Columns, Section, Story, joined};
-use record::{DepthCurve, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes};
+use record::{DepthCurve, Locality, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes};
 use std::collections::BTreeSet;
 
 /// Size curves side by side.
@@ -59,7 +59,11 @@ fn depth_columns(t: &mut Columns<'_, u32>, profile: &Profile, curve: &DepthCurve
         let tone = if is_knee(depth) { Tone::Strong } else { Tone::Plain };
         Cell::toned(at(depth).map(|it| number::count(it.iops.value)).unwrap_or_default(), tone)
     });
-    t.interval(|depth| at(depth).map(|it| it.iops)).expendable(1);
+    t.interval(|depth| {
+        let kind = (curve.op, Locality::Random, *depth == 1);
+        at(depth).map(|it| profile.rerun(&it.iops, kind))
+    })
+    .expendable(1);
     t.of("latency_p50_ns", |depth| {
         let cell = cell_of(profile, curve.op, Pattern::Random, *depth, bytes)?;
         cell.histogram.percentile(0.5)

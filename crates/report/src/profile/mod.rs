@@ -19,8 +19,8 @@ use crate::page::Tone;
 use crate::story::{Cell, Fact, Section, Story, joined, sentence};
 use crate::{number, target};
 use record::{
-    CacheMode, Cap, Cell as Measurement, DepthCurve, Estimate, FindingCode, OpKind, Pattern,
-    Profile, TargetKind, Trial, format_bytes, shell_word,
+    CacheMode, Cap, Cell as Measurement, DepthCurve, Estimate, FindingCode, Locality, OpKind,
+    Pattern, Profile, TargetKind, Trial, format_bytes, shell_word,
 };
 
 /// A budget from which on there is none: a week.
@@ -142,10 +142,11 @@ fn cells(section: &mut Section, profile: &Profile) {
     section.table(&profile.cells, |t| {
         t.left("cell", name);
         t.of("iops", |cell| cell.iops.value);
-        t.interval(|cell| cell.iops);
+        t.interval(|cell| cell.rerun_iops);
+        t.right("in this run", |cell| number::interval(cell.iops.relative_half_width()))
+            .expendable(4);
         t.of("bytes_per_s", |cell| cell.bytes_per_s.value);
         t.of("latency_mean_ns", |cell| cell.latency_ns.value);
-        t.interval(|cell| cell.latency_ns);
         t.of("latency_p99_ns", |cell| cell.histogram.percentile(0.99)).expendable(1);
         t.of("cpu_lower_us_per_io", |cell| cell.cpu_us_per_io.value().map(|it| it.value))
             .expendable(2);
@@ -246,7 +247,8 @@ fn latency_alone(profile: &Profile, op: OpKind) -> Option<Estimate> {
     let curve = depth_curve(profile, op).filter(|curve| curve.bs_bytes == size);
     let point = curve.and_then(|curve| curve.points.iter().find(|point| point.depth == 1));
     let cell = || cell_of(profile, op, Pattern::Random, 1, size);
-    point.map(|point| point.latency_ns).or_else(|| Some(cell()?.latency_ns))
+    let alone = point.map(|point| point.latency_ns).or_else(|| Some(cell()?.latency_ns))?;
+    Some(profile.rerun(&alone, (op, Locality::Random, true)))
 }
 
 /// How many times faster the device is at its best depth than at depth 1, over its curves.

@@ -35,6 +35,7 @@ fn target() -> Target {
         filesystem: None,
         extents: None,
         file_hash: None,
+        test_file: None,
     }
 }
 
@@ -106,6 +107,8 @@ fn profile(id: &str) -> Profile {
         budget_ns: Nanos(60_000_000_000),
         measured_ns: Nanos(59_000_000_000),
         level_se_rel: None,
+        areas: Vec::new(),
+        area_spreads: Vec::new(),
         earlier_levels: Vec::new(),
         cells: Vec::new(),
         mixes: Vec::new(),

@@ -17,6 +17,7 @@ fn what_was_destroyed_is_told_of_block_devices_only() {
         filesystem: None,
         extents: None,
         file_hash: None,
+        test_file: None,
     };
     let found = destruction(&target(TargetKind::BlockDevice), Bytes(4096), Bytes(1 << 20)).unwrap();
     assert_eq!((found.code, found.severity), (FindingCode::DataDestroyed, Severity::Info));

@@ -47,6 +47,7 @@ pub(crate) fn identity() -> Identity {
             filesystem: None,
             extents: None,
             file_hash: None,
+            test_file: None,
         }],
         environment: None,
         findings: Vec::new(),

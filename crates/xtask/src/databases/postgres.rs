@@ -25,7 +25,7 @@ const SETTINGS: &str = "listen_addresses = ''\nfsync = on\nwal_sync_method = fda
     shared_buffers = 256MB\nmax_wal_size = 8GB\ncheckpoint_timeout = 1h\nautovacuum = off\n\
     max_connections = 64\n";
 
-pub(super) struct Postgres {
+pub(crate) struct Postgres {
     programs: PathBuf,
     folder: PathBuf,
     /// Stops the server, which is no child of ours, also on a signal.
@@ -34,7 +34,7 @@ pub(super) struct Postgres {
 
 impl Postgres {
     /// Makes a cluster below `folder` and starts it; the inner error says what the machine lacks.
-    pub(super) fn start(folder: &Path) -> Result<Result<Self, String>> {
+    pub(crate) fn start(folder: &Path) -> Result<Result<Self, String>> {
         let versions = std::fs::read_dir(PROGRAMS).into_iter().flatten().flatten();
         let newest = versions.map(|version| version.path().join("bin")).max();
         let Some(programs) = newest.filter(|programs| programs.join("pgbench").is_file()) else {
@@ -91,6 +91,25 @@ impl Postgres {
     fn run(&self, program: &str, words: &[&str]) -> Result<String> {
         let text = output(self.command(program).args(words), &[0])?;
         Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The file of a table that was filled with at least so many bytes, 1 GiB at most, and its length.
+    pub(crate) fn large_table(&self, bytes: u64) -> Result<(PathBuf, u64)> {
+        // A row of 1 kB, seven of which fill a page of 8 KiB.
+        let rows = bytes / (8 << 10) * 7;
+        let fill = format!(
+            "CREATE TABLE large AS SELECT id, (SELECT string_agg(md5(id::text || part), '') FROM \
+             generate_series(1, 32) AS part) AS text FROM generate_series(1, {rows}) AS id; \
+             CHECKPOINT"
+        );
+        let server = ["-h", &self.socket(), "-U", USER, "-q", "-t", "-A", "-c"];
+        let ask = |words: &str| self.run("psql", &[&server[..], &[words, USER]].concat());
+        ask(&fill)?;
+        let relative = ask("SELECT pg_relation_filepath('large')")?;
+        let path = self.folder.join("data").join(relative.trim());
+        let length = std::fs::metadata(&path)?.len();
+        ensure!(length >= bytes / 2, "{} has {length} bytes", path.display());
+        Ok((path, length))
     }
 
     /// Writes of 8 KiB with fdatasync per second, by PostgreSQL's own program.

@@ -82,6 +82,7 @@ pub fn target(device: Option<DeviceFacts>) -> Target {
         filesystem: Some(filesystem),
         extents: Some(extents),
         file_hash: None,
+        test_file: None,
     }
 }
 
@@ -94,6 +95,7 @@ pub fn simulated_target() -> Target {
         filesystem: None,
         extents: None,
         file_hash: None,
+        test_file: None,
     }
 }
 

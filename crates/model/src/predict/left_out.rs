@@ -1,0 +1,118 @@
+//! How far the table lies off for requests that were not measured: each size between two others is
+//! left out in turn, and each depth between the first and the last, and foretold from the rest. What
+//! lies between two measured ones is off by half of what these are when they are left out: the
+//! gap is half as wide, and the error of a straight line across a bend is in proportion to the gap,
+//! or to its square. A knee far from what was asked about widens nothing.
+
+use super::table::{Table, class_of};
+use record::{Bytes, Cell, HistogramSnapshot, Locality, MixClass, OpKind, PERCENTILES};
+use stats::Ordered;
+use std::collections::BTreeSet;
+
+/// A gap is so much narrower than the one that is left when its end is left out.
+const NARROWER: f64 = 0.5;
+
+/// Logarithms of foretold over measured rates of one kind of requests.
+#[derive(Clone, Debug)]
+pub(super) struct Between {
+    pub(super) op: OpKind,
+    pub(super) locality: Locality,
+    /// Of each size that was left out, root mean square over its depths.
+    sizes: Vec<(u64, f64)>,
+    /// Of each size and depth that was left out.
+    depths: Vec<(u64, u32, f64)>,
+    /// Of percentiles over the mean, by their place in [`PERCENTILES`], root mean square: at each depth
+    /// against the nearest other one of the same size.
+    pub(super) tails: [Option<f64>; 3],
+}
+
+impl Between {
+    /// Standard error, as a logarithm, of a rate at a size that was not measured.
+    pub(super) fn size_se(&self, bytes: u64) -> f64 {
+        let below = self.sizes.iter().filter(|it| it.0 < bytes).max_by_key(|it| it.0);
+        let above = self.sizes.iter().filter(|it| it.0 > bytes).min_by_key(|it| it.0);
+        NARROWER * rms(below.into_iter().chain(above).map(|it| it.1)).unwrap_or(0.0)
+    }
+
+    /// The same at a depth that was not measured, beside others of a size that were.
+    pub(super) fn depth_se(&self, bytes: u64, depth: f64) -> f64 {
+        let of_size = || self.depths.iter().filter(|it| it.0 == bytes);
+        let below = of_size().filter(|it| f64::from(it.1) < depth).max_by_key(|it| it.1);
+        let above = of_size().filter(|it| f64::from(it.1) > depth).min_by_key(|it| it.1);
+        let near = rms(below.into_iter().chain(above).map(|it| it.2));
+        // A size with two depths alone is as its kind is.
+        let of_kind = || rms(self.depths.iter().map(|it| it.2));
+        NARROWER * near.or_else(of_kind).unwrap_or(0.0)
+    }
+}
+
+/// Of all kinds of requests that the cells have.
+pub(super) fn between(cells: &[Cell]) -> Vec<Between> {
+    // What latencies spread by takes no part, and is most of a cell.
+    let bare = |cell: &Cell| Cell { histogram: HistogramSnapshot::default(), ..cell.clone() };
+    let known: Vec<(MixClass, Cell)> =
+        cells.iter().filter_map(|cell| Some((class_of(cell)?, bare(cell)))).collect();
+    let kinds: BTreeSet<(OpKind, Locality)> =
+        known.iter().map(|(class, _)| (class.op, class.locality)).collect();
+    let of_kind = |(op, locality): (OpKind, Locality)| {
+        let own = || known.iter().filter(|it| (it.0.op, it.0.locality) == (op, locality));
+        let sizes: BTreeSet<u64> = own().map(|it| it.0.bytes).collect();
+        let inner = sizes.iter().skip(1).take(sizes.len().saturating_sub(2));
+        let of_size =
+            |it: &Known, bytes: u64| (it.0.op, it.0.locality, it.0.bytes) == (op, locality, bytes);
+        let of_sizes = inner.filter_map(|&bytes| {
+            Some((bytes, rms(off(&known, &|it| of_size(it, bytes)).into_iter())?))
+        });
+        let depth = |it: &Known| it.1.workload.depth;
+        let deepest = own().map(depth).max().unwrap_or(1);
+        let between = own().filter(|it| depth(it) > 1 && depth(it) < deepest);
+        let of_depths = between.filter_map(|one| {
+            let off = off(&known, &|it| std::ptr::eq(it, one));
+            Some((one.0.bytes, depth(one), *off.first()?))
+        });
+        let cells = cells
+            .iter()
+            .filter(|cell| class_of(cell).is_some_and(|it| (it.op, it.locality) == (op, locality)));
+        let cells: Vec<&Cell> = cells.collect();
+        let tails = PERCENTILES.map(|share| rms(tails_off(&cells, share).into_iter()));
+        let (sizes, depths) = (of_sizes.collect(), of_depths.collect());
+        Between { op, locality, sizes, depths, tails }
+    };
+    kinds.into_iter().map(of_kind).collect()
+}
+
+/// A cell with its class.
+type Known = (MixClass, Cell);
+
+/// Logarithms of foretold over measured rates of the cells that are left out.
+fn off(known: &[Known], left_out: &dyn Fn(&Known) -> bool) -> Vec<f64> {
+    let table = Table::new(known.iter().filter(|it| !left_out(it)).map(|it| &it.1));
+    let ratio = |it: &Known| {
+        let time = table.time_ns(&it.0, it.1.workload.depth as usize)?;
+        Some(libm::log(1e9 / time / it.1.iops.value)).filter(|log| log.is_finite())
+    };
+    known.iter().filter(|it| left_out(it)).filter_map(ratio).collect()
+}
+
+/// Logarithms of what a percentile over the mean is at each depth over that at the nearest other one.
+fn tails_off(cells: &[&Cell], share: f64) -> Vec<f64> {
+    let tail = |cell: &Cell| {
+        let time = cell.histogram.percentile(share)?;
+        Some(libm::log(time / cell.latency_ns.value)).filter(|log| log.is_finite())
+    };
+    let known = cells.iter().filter_map(|cell| {
+        Some((cell.workload.max_bs(), f64::from(cell.workload.depth), tail(cell)?))
+    });
+    let known: Vec<_> = known.collect();
+    let off = |one: &(Bytes, f64, f64)| {
+        let others = known.iter().filter(|it| it.0 == one.0 && it.1.total_cmp(&one.1).is_ne());
+        let far = |it: &&(Bytes, f64, f64)| Ordered(libm::fabs(libm::log(it.1 / one.1)));
+        Some(one.2 - others.min_by_key(far)?.2)
+    };
+    known.iter().filter_map(off).collect()
+}
+
+fn rms(logs: impl Iterator<Item = f64>) -> Option<f64> {
+    let squares: Vec<f64> = logs.map(|log| log * log).collect();
+    (!squares.is_empty()).then(|| libm::sqrt(stats::mean(&squares)))
+}

@@ -1,0 +1,428 @@
+//! Whether what a check foretells holds on the reader's own files: fio, on files that fio laid out, that dd
+//! wrote and that PostgreSQL made (read only), against the intervals of `predict`.
+//!
+//! A check of the folder comes first. Then every load runs on every file, several times, in a shuffled
+//! order, so that the minutes fall on all alike. An interval is right if it holds what fio got, and it
+//! must not be wide for nothing: its width stands beside the spread of fio over the same files and
+//! minutes. Two controls come first: A/A, in which each value of fio is held against an interval from
+//! fio's own others, and a planted change of a fifth, which the predictions must miss more often. A
+//! second check at the end tells how well two checks agree.
+//!
+//! The folder is the caller's: on the disk, on a loop device, on a zram device, in a guest.
+
+use crate::databases::postgres::Postgres;
+use crate::{arguments::Arguments, child, kept, place};
+use anyhow::{Context, Result};
+use record::{Estimate, Prediction, PredictionDocument, Profile};
+use serde_json::{Value, json};
+use stats::{SplitMix64, grouped, mean, median};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub(crate) const SWITCHES: [&str; 1] = ["--no-keep"];
+pub(crate) const VALUES: [&str; 7] =
+    ["--folder", "--site", "--repeats", "--seconds", "--budget", "--seed", "--binary"];
+const REPEATS: usize = 2;
+const SECONDS: u32 = 3;
+const BUDGET: &str = "60s";
+const MIB: u64 = 1 << 20;
+/// Size of the files.
+const FILE_BYTES: u64 = 512 * MIB;
+/// What is planted: a fifth less.
+const PLANTED: f64 = 0.8;
+
+/// A closed loop: percent of reads, percent of requests in sequence (none or all), size, depth.
+struct Load {
+    reads: u8,
+    sequential: bool,
+    bytes: u64,
+    depth: u32,
+}
+
+/// Loads that are in the matrix of a check, and more that are not.
+const LOADS: [(u8, bool, u64, u32); 26] = [
+    (100, false, 4, 1),
+    (100, false, 4, 2),
+    (100, false, 4, 6),
+    (100, false, 4, 16),
+    (100, false, 4, 32),
+    (100, false, 8, 1),
+    (100, false, 8, 8),
+    (100, false, 16, 4),
+    (100, false, 16, 12),
+    (100, false, 32, 4),
+    (100, false, 64, 2),
+    (100, false, 64, 16),
+    (100, true, 64, 1),
+    (100, true, 256, 4),
+    (0, false, 4, 1),
+    (0, false, 4, 4),
+    (0, false, 4, 16),
+    (0, false, 8, 8),
+    (0, false, 16, 4),
+    (0, false, 64, 8),
+    (0, true, 64, 1),
+    (0, true, 256, 4),
+    (70, false, 8, 8),
+    (70, false, 4, 16),
+    (50, false, 16, 4),
+    (90, false, 64, 8),
+];
+
+/// A number of fio beside what was foretold of it.
+struct Pair {
+    load: usize,
+    what: &'static str,
+    file: &'static str,
+    foretold: Estimate,
+    measured: f64,
+}
+
+/// What fio reported, both directions together.
+struct Reported {
+    iops: f64,
+    mean_ns: f64,
+    p99_ns: Option<f64>,
+}
+
+struct File {
+    name: &'static str,
+    path: PathBuf,
+    bytes: u64,
+    writable: bool,
+}
+
+impl Load {
+    fn all() -> Vec<Self> {
+        let load =
+            |(reads, sequential, kib, depth)| Self { reads, sequential, bytes: kib << 10, depth };
+        LOADS.into_iter().map(load).collect()
+    }
+
+    fn rw(&self) -> &'static str {
+        match (self.reads, self.sequential) {
+            (100, true) => "read",
+            (100, false) => "randread",
+            (0, true) => "write",
+            (0, false) => "randwrite",
+            _ => "randrw",
+        }
+    }
+
+    fn name(&self) -> String {
+        let mix =
+            if self.rw() == "randrw" { format!(" {} % reads", self.reads) } else { String::new() };
+        format!("{}{mix} {}k QD {}", self.rw(), self.bytes >> 10, self.depth)
+    }
+
+    fn fio(&self, file: &File, seconds: u32) -> Result<Reported> {
+        let mut command = Command::new("fio");
+        command.args([
+            "--name=truth",
+            "--ioengine=io_uring",
+            "--direct=1",
+            "--time_based",
+            "--norandommap",
+            "--randrepeat=0",
+            "--scramble_buffers=0",
+            "--allow_file_create=0",
+            "--lat_percentiles=1",
+            "--unified_rw_reporting=mixed",
+            "--output-format=json+",
+        ]);
+        for (name, value) in [
+            ("filename", file.path.display().to_string()),
+            ("size", file.bytes.to_string()),
+            ("runtime", seconds.to_string()),
+            ("rw", self.rw().to_owned()),
+            ("bs", self.bytes.to_string()),
+            ("iodepth", self.depth.to_string()),
+            ("rwmixread", self.reads.to_string()),
+        ] {
+            command.arg(format!("--{name}={value}"));
+        }
+        let text = child::output(&mut command, &[0])?;
+        let jobs = crate::contest::fio::jobs(&String::from_utf8_lossy(&text))?;
+        let both = &jobs[0]["mixed"];
+        let number = |value: &Value| value.as_f64().filter(|number| *number > 0.0);
+        Ok(Reported {
+            iops: number(&both["iops"]).context("fio told no rate")?,
+            mean_ns: number(&both["lat_ns"]["mean"]).context("fio told no latency")?,
+            p99_ns: number(&both["lat_ns"]["percentile"]["99.000000"]),
+        })
+    }
+
+    fn predicted(&self, binary: &Path, database: &Path) -> Result<Prediction> {
+        let mut command = Command::new(binary);
+        command.args(["predict", "last", "--json", "--db"]).arg(database);
+        for (flag, value) in [
+            ("--iodepth", self.depth.to_string()),
+            ("--bs", self.bytes.to_string()),
+            ("--rwmixread", format!("{}%", self.reads)),
+            ("--sequential", if self.sequential { "100%" } else { "0%" }.to_owned()),
+        ] {
+            command.args([flag, &value]);
+        }
+        let text = child::output(&mut command, &[0])?;
+        let document: PredictionDocument = serde_json::from_slice(&text)?;
+        let advised = document.advised;
+        let of_model = |one: &Prediction| Some(one.model) == advised;
+        document.predictions.into_iter().find(of_model).context("no prediction")
+    }
+}
+
+/// Runs all; whether the share inside is that of a 95 % interval.
+pub(crate) fn run(flags: &Arguments) -> Result<bool> {
+    let repeats = flags.value("--repeats")?.unwrap_or(REPEATS).max(2);
+    let seconds = flags.value("--seconds")?.unwrap_or(SECONDS);
+    let budget: String = flags.value("--budget")?.unwrap_or_else(|| BUDGET.to_owned());
+    let site: String = flags.value("--site")?.unwrap_or_else(|| "disk".to_owned());
+    let mut rng = SplitMix64::new(flags.value("--seed")?.unwrap_or(1));
+    let binary = place::binary(flags.value::<PathBuf>("--binary")?, false)?;
+    let parent: PathBuf = flags.value("--folder")?.unwrap_or_else(|| PathBuf::from("."));
+    if Command::new("fio").arg("--version").output().is_err() {
+        testkit::skip("truth", "needs fio");
+        return Ok(true);
+    }
+    let folder = testkit::Folder::within(&parent, "halfpower-truth-")?;
+    let (first, database) = check(&binary, folder.path(), "first", &budget)?;
+    let loads = Load::all();
+    let foretold: Vec<Prediction> =
+        loads.iter().map(|load| load.predicted(&binary, &database)).collect::<Result<_>>()?;
+    let files = files(folder.path())?;
+    let mut turns: Vec<(usize, usize)> = Vec::new();
+    for (at, load) in loads.iter().enumerate() {
+        for (file, _) in files.iter().enumerate().filter(|it| it.1.writable || load.reads == 100) {
+            turns.extend(std::iter::repeat_n((at, file), repeats));
+        }
+    }
+    for at in (1..turns.len()).rev() {
+        turns.swap(at, rng.below(at as u64 + 1) as usize);
+    }
+    let mut pairs = Vec::new();
+    for (load, file) in &turns {
+        let told = loads[*load].fio(&files[*file], seconds)?;
+        let said = &foretold[*load];
+        let mut add = |what, foretold: Option<Estimate>, measured: Option<f64>| {
+            let both = foretold.zip(measured);
+            pairs.extend(both.map(|(foretold, measured)| Pair {
+                load: *load,
+                what,
+                file: files[*file].name,
+                foretold,
+                measured,
+            }));
+        };
+        add("IOPS", Some(said.iops), Some(told.iops));
+        add("mean", Some(said.latency_ns), Some(told.mean_ns));
+        add("p99", said.p99_ns, told.p99_ns);
+    }
+    let (second, _) = check(&binary, folder.path(), "second", &budget)?;
+    println!("{site}: {} loads, {} runs of fio of {seconds} s", loads.len(), turns.len());
+    let (good, summary) = table(&loads, &pairs);
+    let (agree, cells) = agreement(&first, &second);
+    println!("two checks: {agree} of {cells} cells agree within their own ±");
+    if !flags.has("--no-keep") {
+        let rows: Vec<Value> = pairs.iter().map(|pair| row(&loads, pair)).collect();
+        kept::keep(
+            &format!("truth-{site}"),
+            &[
+                ("site", json!(site)),
+                ("areas", json!(first.areas)),
+                ("summary", summary),
+                ("cells_that_agree", json!([agree, cells])),
+                ("pairs", json!(rows)),
+            ],
+        )?;
+    }
+    Ok(good)
+}
+
+fn row(loads: &[Load], pair: &Pair) -> Value {
+    json!({
+        "load": loads[pair.load].name(),
+        "file": pair.file,
+        "what": pair.what,
+        "foretold": pair.foretold,
+        "fio": pair.measured,
+    })
+}
+
+fn check(binary: &Path, folder: &Path, name: &str, budget: &str) -> Result<(Profile, PathBuf)> {
+    let database = folder.join(format!("{name}.db"));
+    let mut command = Command::new(binary);
+    command.arg("check").arg(folder).args(["--budget", budget, "--json", "--db"]).arg(&database);
+    let text = child::output(&mut command, &[0, 1])?;
+    Ok((serde_json::from_slice(&text).context("the profile of a check")?, database))
+}
+
+/// A file that fio laid out, one that dd wrote, and one of PostgreSQL's where that is installed.
+fn files(folder: &Path) -> Result<Vec<File>> {
+    let [laid, copied] = ["laid-out", "copied"].map(|name| folder.join(name));
+    let mut lay_out = Command::new("fio");
+    lay_out.args(["--name=lay", "--rw=randread", "--create_only=1", "--filename"]).arg(&laid);
+    child::output(lay_out.arg(format!("--size={FILE_BYTES}")), &[0])?;
+    let mut copy = Command::new("dd");
+    copy.args(["if=/dev/urandom", "bs=1M", "conv=fsync", "status=none"]);
+    copy.arg(format!("count={}", FILE_BYTES / MIB)).arg(format!("of={}", copied.display()));
+    child::output(&mut copy, &[0])?;
+    let own = |name, path| File { name, path, bytes: FILE_BYTES, writable: true };
+    let mut files = vec![own("fio", laid), own("dd", copied)];
+    match Postgres::start(folder)? {
+        Ok(server) => {
+            let (path, bytes) = server.large_table(FILE_BYTES)?;
+            files.push(File {
+                name: "PostgreSQL",
+                path,
+                bytes: bytes / MIB * MIB,
+                writable: false,
+            });
+            // The file stays when the server has stopped.
+            drop(server);
+        }
+        Err(lacks) => println!("  SKIP PostgreSQL: {lacks}"),
+    }
+    Ok(files)
+}
+
+/// Prints what the pairs come to, and whether it is good.
+fn table(loads: &[Load], pairs: &[Pair]) -> (bool, Value) {
+    let inside = |pairs: &[&Pair], factor: f64| {
+        let held = pairs.iter().filter(|pair| pair.foretold.includes(pair.measured * factor));
+        held.count() as f64 / pairs.len().max(1) as f64
+    };
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let (mut good, mut summary) = (true, Vec::new());
+    println!(
+        "{:6} {:>5} {:>7} {:>6} {:>8} {:>9} {:>8} {:>11} {:>12}",
+        "", "pairs", "inside", "A/A", "planted", "med. err", "width", "fio's", "width/fio's"
+    );
+    for what in ["IOPS", "mean", "p99"] {
+        let own: Vec<&Pair> = pairs.iter().filter(|pair| pair.what == what).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let error = |pair: &&Pair| (pair.foretold.value / pair.measured - 1.0).abs();
+        let errors = median(own.iter().map(error).collect());
+        let width = |pair: &&Pair| (pair.foretold.high / pair.foretold.low).ln() / 2.0;
+        let width = median(own.iter().map(width).collect());
+        let by_load = grouped(own.iter().map(|pair| (pair.load, pair.measured.ln())));
+        let spread =
+            median(by_load.iter().map(|(_, logs)| record::NORMAL_95 * deviation(logs)).collect());
+        let control = by_load.iter().flat_map(|(_, logs)| others_hold(logs));
+        let control: Vec<bool> = control.collect();
+        let held =
+            control.iter().filter(|held| **held).count() as f64 / control.len().max(1) as f64;
+        let (share, planted) = (inside(&own, 1.0), inside(&own, PLANTED));
+        println!(
+            "{what:6} {:>5} {:>7} {:>6} {:>8} {:>9} {:>8} {:>11} {:>12.1}",
+            own.len(),
+            percent(share),
+            percent(held),
+            percent(planted),
+            percent(errors),
+            percent(width),
+            percent(spread),
+            width / spread
+        );
+        good &= share >= 0.9 && planted <= share;
+        summary.push(json!({
+            "what": what,
+            "pairs": own.len(),
+            "inside": share,
+            "inside_of_fios_own": held,
+            "inside_when_a_fifth_is_planted": planted,
+            "median_error": errors,
+            "median_half_width": width,
+            "median_spread_of_fio": spread,
+        }));
+    }
+    for (at, load) in loads.iter().enumerate() {
+        let own: Vec<&Pair> =
+            pairs.iter().filter(|it| it.load == at && it.what == "IOPS").collect();
+        let Some(first) = own.first() else { continue };
+        let of = |name: &str| {
+            let values: Vec<f64> =
+                own.iter().filter(|pair| pair.file == name).map(|pair| pair.measured).collect();
+            if values.is_empty() { "–".to_owned() } else { record::format_count(mean(&values)) }
+        };
+        println!(
+            "  {:24} {:>7} ({} to {})   fio {:>7}  dd {:>7}  PostgreSQL {:>7}   inside {}",
+            load.name(),
+            record::format_count(first.foretold.value),
+            record::format_count(first.foretold.low),
+            record::format_count(first.foretold.high),
+            of("fio"),
+            of("dd"),
+            of("PostgreSQL"),
+            percent(inside(&own, 1.0))
+        );
+    }
+    (good, json!(summary))
+}
+
+/// Standard deviation of a few values.
+fn deviation(values: &[f64]) -> f64 {
+    let centre = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - centre) * (value - centre)).sum();
+    (squares / (values.len() as f64 - 1.0).max(1.0)).sqrt()
+}
+
+/// Whether each value lies where the others say that a further one lies, with 95 %.
+fn others_hold(values: &[f64]) -> Vec<bool> {
+    let held = |at: usize| {
+        let others: Vec<f64> =
+            values.iter().enumerate().filter(|it| it.0 != at).map(|it| *it.1).collect();
+        let count = others.len() as f64;
+        let quantile = stats::student_t_quantile(0.975, count - 1.0);
+        let reach = quantile * deviation(&others) * (1.0 + 1.0 / count).sqrt();
+        (values[at] - mean(&others)).abs() <= reach
+    };
+    if values.len() < 3 { Vec::new() } else { (0..values.len()).map(held).collect() }
+}
+
+/// How many cells of two checks agree within their own intervals, of how many they share.
+fn agreement(first: &Profile, second: &Profile) -> (usize, usize) {
+    let pairs = first.cells.iter().filter_map(|cell| {
+        let other = second.cells.iter().find(|other| other.workload == cell.workload)?;
+        Some((cell.rerun_iops, other.rerun_iops))
+    });
+    let agree = |one: &Estimate, other: &Estimate| {
+        let reach = one.half_width().hypot(other.half_width());
+        (one.value - other.value).abs() <= reach
+    };
+    let held: Vec<bool> = pairs.map(|(one, other)| agree(&one, &other)).collect();
+    (held.iter().filter(|held| **held).count(), held.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_of_the_others_holds_values_of_one_kind_and_not_one_that_is_apart() {
+        let alike = [0.0, 0.1, -0.1, 0.05, -0.05];
+        assert_eq!(others_hold(&alike), [true; 5]);
+        let apart = [0.0, 0.1, -0.1, 0.05, 3.0];
+        assert_eq!(others_hold(&apart)[4], false);
+        assert!(others_hold(&alike[..2]).is_empty());
+    }
+
+    #[test]
+    fn a_pair_inside_counts_and_the_planted_fifth_leaves_a_narrow_interval() {
+        let pair = |measured: f64| Pair {
+            load: 0,
+            what: "IOPS",
+            file: "fio",
+            foretold: Estimate::symmetric(100.0, 10.0, 1),
+            measured,
+        };
+        let pairs: Vec<Pair> = [95.0, 100.0, 105.0, 104.0].map(pair).into();
+        let (good, summary) = table(&Load::all(), &pairs);
+        assert!(good, "{summary}");
+        assert_eq!(summary[0]["inside"], 1.0);
+        assert_eq!(summary[0]["inside_when_a_fifth_is_planted"], 0.0);
+        let (bad, _) = table(&Load::all(), &[pair(150.0), pair(160.0), pair(140.0)]);
+        assert!(!bad);
+    }
+}
