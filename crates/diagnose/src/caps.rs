@@ -122,7 +122,9 @@ fn ceiling<'a>(cells: &[&'a Cell], trials: &[Trial], bytes: bool) -> Option<Ceil
     // A window cuts off part of a request, whatever the rate.
     let requests: u64 = of_held.iter().map(|trial| trial.completed()).sum();
     let counting = (of_held.len() as f64).sqrt() / requests.max(1) as f64;
-    Some(Ceiling { per_s: stats::visits_mean(&rates)?.at_least(2.0 * counting), cells: held })
+    // The middle one: some cells are held at it only now and then, and lie a little below.
+    let level = stats::median_interval(rates.clone()).or_else(|| stats::visits_mean(&rates))?;
+    Some(Ceiling { per_s: level.at_least(2.0 * counting), cells: held })
 }
 
 /// Rate or throughput of the second half of a visit: what a cap lets pass at once after a rest is in the

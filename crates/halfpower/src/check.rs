@@ -99,6 +99,9 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
             "--sustained goes on from one machine; leave out --hosts or --sustained",
         ));
     }
+    if simulated.is_some() && !arguments.file.is_empty() {
+        return Err(usage("--file is a file of a disk; a simulated target has none"));
+    }
     if simulated.is_some() && arguments.hosts.given() {
         return Err(usage("--hosts means nothing for a simulated target"));
     }

@@ -8,7 +8,7 @@ use crate::store_args::ViewArgs;
 use crate::values::{Mix as Sizes, choice, depth, mix, percent, rate, unit};
 use anyhow::Context;
 use clap::Args;
-use model::{PredictQuestion, Predictor, Sessions};
+use model::{PredictError, PredictQuestion, Predictor, Sessions};
 use plan::LoadSpec;
 use record::{Arrival, Bytes, LogKind, Mix, Nanos, Objective, Offered};
 use session::{SessionError, StopFlag};
@@ -188,15 +188,11 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
         (None, Some(profile)) => question.by_profile(profile, &Predictor::new(profile), None),
         (None, None) => return Err(usage("name a profile, or --spec")),
     };
-    // A load that the device cannot carry is a wrong question, not a failure.
-    let document = document.map_err(|error| usage(error.to_string()))?;
-    let verdict = arguments.view.show(&document, &report::prediction(&document))?;
-    // Where nothing else was asked, what cannot be told is no result.
-    let none = document.objectives.iter().all(|objective| objective.at.is_none());
-    match document.objectives.iter().find_map(|objective| objective.not.as_ref()) {
-        Some(why) if none && document.predictions.is_empty() => {
-            Err(SessionError::NoResult(why.clone()).into())
-        }
-        _ => Ok(verdict),
-    }
+    // A load that the device cannot carry is a wrong question, not a failure; what the profile does not
+    // tell is no result.
+    let document = document.map_err(|error| match error {
+        PredictError::NoPercentile => SessionError::NoResult(error.to_string()).into(),
+        error => usage(error.to_string()),
+    })?;
+    arguments.view.show(&document, &report::prediction(&document))
 }

@@ -54,9 +54,7 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
         all.into_iter().partition(|cell| is_plain(&cell.workload));
     let earlier_levels = levels_of(&cells, input.earlier);
     let level_se = level_se_rel(&area, input.trials)
-        .map(|within| within.max(level_se_between(&earlier_levels).unwrap_or(0.0)))
-        // A simulated device has no neighbours and no other hour.
-        .map(|se| if input.simulated { 0.0 } else { se });
+        .map(|within| within.max(level_se_between(&earlier_levels).unwrap_or(0.0)));
     let depth_curves = depth_curves(&cells, DEFAULT_KNEE_GAIN);
     // Ramps are part of the measuring time: they, too, keep the device from its owner.
     let measured = input.trials.iter().fold(Nanos(0), |sum, trial| {

@@ -1,6 +1,6 @@
 //! The areas of a check: several files of one disk, because files of one disk differ.
 
-use crate::{Bytes, Estimate, Locality, OpKind, Profile};
+use crate::{Bytes, Locality, OpKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +81,7 @@ pub struct AreaSpread {
     /// Whether one request was outstanding at a time, or more.
     pub alone: bool,
     /// Rate of each area over the geometric mean of the ordinary ones, in the order of
-    /// [`Profile::areas`]; null for one that was not measured under such loads.
+    /// the profile's areas; null for one that was not measured under such loads.
     pub rates: Vec<Option<f64>>,
     /// Standard error of each of them, as a logarithm.
     pub own_se: f64,
@@ -95,7 +95,7 @@ pub struct AreaSpread {
 /// What another run would differ by, on another file of a disk and at another hour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reruns {
-    /// Standard error of the level of the whole disk ([`Profile::level_se_rel`]).
+    /// Standard error of the level of the whole disk (`Profile::level_se_rel`).
     pub level_se: f64,
     /// How far its areas lie apart, by kind of load.
     pub areas: Vec<AreaSpread>,
@@ -120,27 +120,5 @@ impl Reruns {
     fn spread(&self, op: OpKind, locality: Locality, alone: bool) -> Option<&AreaSpread> {
         let unlike = |it: &&AreaSpread| (it.op != op, it.locality != locality, it.alone != alone);
         self.areas.iter().min_by_key(unlike)
-    }
-}
-
-impl Profile {
-    /// What another run would differ by.
-    #[must_use]
-    pub fn reruns(&self) -> Reruns {
-        let (level_se, areas) = (self.level_se_rel.unwrap_or(0.0), self.area_spreads.clone());
-        Reruns { level_se, areas }
-    }
-
-    /// A rate or mean latency of this run as another run would find it: with the errors of the areas
-    /// and of the level, which are independent.
-    #[must_use]
-    pub fn rerun(
-        &self,
-        estimate: &Estimate,
-        (op, locality, alone): (OpKind, Locality, bool),
-    ) -> Estimate {
-        let reruns = self.reruns();
-        let se = reruns.level_se.hypot(reruns.areas_se(op, locality, alone));
-        estimate.with_ratio_error(se)
     }
 }

@@ -1,9 +1,9 @@
 //! The profile document: what characterising a device gave.
 
 use crate::{
-    AreaSpread, Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot, Measured,
-    MeasuredArea, Nanos, OpKind, Pattern, Target, Workload, format_binary_rate, format_whole_iops,
-    with_half_width, with_interval,
+    AreaSpread, Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot, Locality,
+    Measured, MeasuredArea, Nanos, OpKind, Pattern, Reruns, Target, Workload, format_binary_rate,
+    format_whole_iops, with_half_width, with_interval,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,6 +101,26 @@ impl Profile {
     #[must_use]
     pub fn has_writes(&self) -> bool {
         self.cells.iter().any(|cell| cell.workload.writes())
+    }
+
+    /// What another run would differ by.
+    #[must_use]
+    pub fn reruns(&self) -> Reruns {
+        let (level_se, areas) = (self.level_se_rel.unwrap_or(0.0), self.area_spreads.clone());
+        Reruns { level_se, areas }
+    }
+
+    /// A rate or mean latency of this run as another run would find it: with the errors of the areas
+    /// and of the level, which are independent.
+    #[must_use]
+    pub fn rerun(
+        &self,
+        estimate: &Estimate,
+        (op, locality, alone): (OpKind, Locality, bool),
+    ) -> Estimate {
+        let reruns = self.reruns();
+        let se = reruns.level_se.hypot(reruns.areas_se(op, locality, alone));
+        estimate.with_ratio_error(se)
     }
 }
 

@@ -24,7 +24,7 @@ fn a_quota_that_forbids_the_test_file_is_named() {
     requires!(Disk, Strace);
     let folder = disk_folder().unwrap();
     let mut command = program_under(
-        "strace -f -qq -o /dev/null -e trace=fallocate -e inject=fallocate:error=EDQUOT",
+        "strace -f -qq -o /dev/null -e trace=pwrite64 -e inject=pwrite64:error=EDQUOT",
     );
     command.current_dir(folder.path());
     run(command, "run . --size 64m --no-save")

@@ -6,6 +6,7 @@
 //! What a machine lacks is skipped, and the skip is counted (see the crate `testkit`).
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod areas;
 mod arrays;
 mod built_devices;
 mod cache_modes;

@@ -161,7 +161,7 @@ fn writeback_tells_its_phases_and_that_nothing_outruns_a_slow_disk() {
     let device = LoopDevice::new(4 << 30).unwrap();
     let disk = Mounted::ext4(device.path()).unwrap();
     let words = format!(
-        "writeback {} --size 48m --runtime 1s --set bs=64k --blocks 1",
+        "writeback {} --size 96m --runtime 3s --set bs=64k --blocks 1",
         disk.path().display()
     );
     let value = |experiment: &Experiment, name: &str| extra(experiment, "bs 64k", name);
@@ -179,7 +179,7 @@ fn writeback_tells_its_phases_and_that_nothing_outruns_a_slow_disk() {
     };
     let slow = undisturbed(&words);
     assert!((shares(&slow) - 1.0).abs() < 1e-9, "{:#?}", slow.cells);
-    // The kernel hands out the bytes of a limit in lumps of 100 ms, of a time of over a second.
+    // The kernel hands out the bytes of a limit in lumps of 100 ms, of a time of some three seconds.
     let flushed = value(&slow, "flushed_bytes_per_s");
     assert!(flushed < 1.2 * RATE as f64, "{flushed}");
     assert!(value(&slow, "dirty_max_bytes") > 0.0 && value(&slow, "flush_ms") > 1.0);

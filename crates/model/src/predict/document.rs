@@ -138,15 +138,21 @@ impl PredictQuestion {
         let answer = |&objective: &Objective| {
             let at = predictor.highest_rate(level, &self.mix, objective);
             match at.and_then(|at| near(at.model, at.offered)) {
-                Ok(at) => ObjectiveAnswer { objective, at: Some(at), not: None },
-                Err(error) => ObjectiveAnswer { objective, at: None, not: Some(error.to_string()) },
+                Ok(at) => Ok(ObjectiveAnswer { objective, at: Some(at), not: None }),
+                // Where nothing else was asked, the whole question has no answer.
+                Err(PredictError::NoPercentile) if self.offered.is_none() => {
+                    Err(PredictError::NoPercentile)
+                }
+                Err(error) => {
+                    Ok(ObjectiveAnswer { objective, at: None, not: Some(error.to_string()) })
+                }
             }
         };
         Ok(PredictionDocument {
             advised: Some(advised),
             predictions,
             accuracy: predictor.errors().to_vec(),
-            objectives: self.objectives.iter().map(answer).collect(),
+            objectives: self.objectives.iter().map(answer).collect::<Result<_, _>>()?,
             since_profile: now.map(|now| now.since),
             curve,
             ..self.about(profile)
