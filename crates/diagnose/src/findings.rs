@@ -122,15 +122,11 @@ fn drifted(profile: &Profile, trials: &[Trial]) -> Option<Finding> {
         format!("At {} the device", described(&cell.workload))
     });
     let direction = if drift.change_rel < 0.0 { "slower" } else { "faster" };
-    let margin = profile.level_se_rel.filter(|_| lone.is_none()).map_or(
-        "the intervals include that".to_owned(),
-        |se| {
-            // What one run drifted, another may differ by: the intervals are narrower where the drift was taken
-            // out of them.
-            let off = (NORMAL_95 * se).max(drift.change_rel.abs());
-            format!("another run may lie {} off as a whole", percent(off))
-        },
-    );
+    // What one run drifted, another may differ by.
+    let margin = match (lone, profile.level_se_rel) {
+        (None, Some(_)) => "the numbers are those of its middle, and their ± is for another run",
+        _ => "the intervals include that",
+    };
     let change = percent(drift.change_rel.abs());
     let claim = format!("{what} became {change} {direction} during the check; {margin}.");
     let remedy = "Check again on a quiet machine before you compare with these numbers.";

@@ -8,6 +8,9 @@
 //! fio's own others, and a planted change of a fifth, which the predictions must miss more often. A
 //! second check at the end tells how well two checks agree.
 //!
+//! fio hands over and takes as many requests at a time as it can, and registers files and buffers: as it
+//! comes it makes a system call for each, and on memory that is what it measures.
+//!
 //! The folder is the caller's: on the disk, on a loop device, on a zram device, in a guest.
 
 use crate::databases::postgres::Postgres;
@@ -128,6 +131,9 @@ impl Load {
             "--allow_file_create=0",
             "--lat_percentiles=1",
             "--unified_rw_reporting=mixed",
+            "--iodepth_batch_complete_min=1",
+            "--registerfiles",
+            "--fixedbufs",
             "--output-format=json+",
         ]);
         for (name, value) in [
@@ -138,6 +144,8 @@ impl Load {
             ("bs", self.bytes.to_string()),
             ("iodepth", self.depth.to_string()),
             ("rwmixread", self.reads.to_string()),
+            ("iodepth_batch_submit", self.depth.to_string()),
+            ("iodepth_batch_complete_max", self.depth.to_string()),
         ] {
             command.arg(format!("--{name}={value}"));
         }
@@ -251,7 +259,9 @@ fn row(loads: &[Load], pair: &Pair) -> Value {
 fn check(binary: &Path, folder: &Path, name: &str, budget: &str) -> Result<(Profile, PathBuf)> {
     let database = folder.join(format!("{name}.db"));
     let mut command = Command::new(binary);
-    command.arg("check").arg(folder).args(["--budget", budget, "--json", "--db"]).arg(&database);
+    // Of one size, so that the cells of two checks are the same.
+    command.arg("check").arg(folder).args(["--size", "1g", "--budget", budget, "--json", "--db"]);
+    command.arg(&database);
     let text = child::output(&mut command, &[0, 1])?;
     Ok((serde_json::from_slice(&text).context("the profile of a check")?, database))
 }
@@ -404,7 +414,7 @@ mod tests {
         let alike = [0.0, 0.1, -0.1, 0.05, -0.05];
         assert_eq!(others_hold(&alike), [true; 5]);
         let apart = [0.0, 0.1, -0.1, 0.05, 3.0];
-        assert_eq!(others_hold(&apart)[4], false);
+        assert!(!others_hold(&apart)[4]);
         assert!(others_hold(&alike[..2]).is_empty());
     }
 

@@ -7,6 +7,7 @@
 //! need not know it.
 
 pub(crate) mod advice;
+mod areas;
 mod charts;
 mod commits;
 mod curve;
@@ -50,6 +51,7 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     commits::commits(&mut story, profile);
     service::service(&mut story, profile);
     curve::size(&mut story, profile);
+    areas::areas(&mut story, profile);
     line::fits(&mut story, profile);
     if !profile.cells.is_empty() {
         cells(story.fold("All cells"), profile);
