@@ -45,7 +45,7 @@ fn a_check_of_a_directory_visits_six_files_and_one_that_is_there_and_changes_not
     std::fs::write(folder.path().join("own"), &own).unwrap();
     let database = kept.path().join("kept.db");
     let words =
-        format!("check . --size 384m --budget 10s --file own --json --db {}", database.display());
+        format!("check . --size 384m --budget 20s --file own --json --db {}", database.display());
     let ended = halfpower_in(folder.path(), &words);
     let profile = ended.profile();
     assert!(ended.code == Some(0) || ended.code == Some(1), "{ended:?}");
