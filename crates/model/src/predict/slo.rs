@@ -66,14 +66,16 @@ impl Predictor {
         most: f64,
     ) -> Result<Prediction, PredictError> {
         let mut best = Err(PredictError::NoPercentile);
+        let mut unknown = false;
         for depth in 1..=self.capacity.table.deepest() {
             let offered = Offered::Depth(depth as f64);
             let at = self.predict_at(level, self.model_for(offered), mix, offered)?;
             match &at.p99_ns {
                 Some(p99) if p99.value <= most => best = Ok(at),
-                Some(_) if best.is_ok() => break,
+                // A shallower one of too few requests may keep it.
+                Some(_) if best.is_ok() || unknown => break,
                 Some(_) => return Err(PredictError::OutOfReach),
-                None => {}
+                None => unknown = true,
             }
         }
         best

@@ -255,6 +255,16 @@ fn without_open_loads_a_percentile_is_kept_by_the_deepest_loop_that_keeps_it() {
     // One server of 1 ms: all requests of a loop of n take n ms.
     assert_eq!(most(8.1e6).unwrap().offered, Offered::Depth(8.0));
     assert_eq!(most(5e5), Err(PredictError::OutOfReach));
+    // Where only deep loops have the requests, a shallow one may keep what they do not.
+    let deep = |cell: Cell| {
+        let few = cell.workload.depth < 16;
+        let histogram = if few { HistogramSnapshot::default() } else { cell.histogram.clone() };
+        Cell { histogram, ..cell }
+    };
+    let predictor = Predictor::of_cells(&servers(1).into_iter().map(deep).collect::<Vec<_>>());
+    let unknown =
+        predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Objective::P99Ns(1e6));
+    assert_eq!(unknown, Err(PredictError::NoPercentile));
     let few = |cell: Cell| Cell { histogram: HistogramSnapshot::default(), ..cell };
     let predictor = Predictor::of_cells(&servers(1).into_iter().map(few).collect::<Vec<_>>());
     let none = predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Objective::P99Ns(1e9));

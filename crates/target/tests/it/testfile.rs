@@ -1,7 +1,7 @@
 //! The test file of a directory, as a user of the crate writes it.
 
 use kernel::Roots;
-use record::{Bytes, TargetKind};
+use record::{Bytes, TargetKind, TestFile, Written};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
@@ -60,6 +60,7 @@ fn an_error_of_the_writers_ends_the_work_with_what_the_system_said() {
     let mut handle =
         open_target(&Roots::default(), &path, &Access::ReadOnly, None, Bytes(4096)).unwrap();
     handle.facts.kind = TargetKind::Directory;
+    handle.facts.test_file = Some(TestFile { number: 0, written: Written::PastCache });
     let outcome = write_test_file(&mut handle, Bytes(8192), 3, &mut |_, _| {}, &|| false);
     if let Err(error @ TargetError::Refused { .. }) = &outcome {
         return testkit::skip("failing writer of a test file", &error.to_string());
