@@ -5,8 +5,8 @@
 //! visits several areas in turn. Within one kind of load (operation, place, alone or several
 //! outstanding) the logarithm of a visit's rate is that of its cell plus that of its area; both are
 //! found by least squares. The variance between areas, less what the visits' own noise explains,
-//! is that of a further file of this disk, widened by Student's t, because areas are few. Cells are of ordinary files, written through the page
-//! cache: what was written past it is told beside them, as a factor.
+//! is that of a further file of this disk, widened by Student's t, because areas are few. Cells
+//! describe ordinary files, written through the page cache. A file written past it has a factor.
 //!
 //! An area's part is taken out of the visits of a cell before these are averaged: cells of one run are
 //! compared with each other. What a reader's own file may differ by is in [`Profile::rerun`].

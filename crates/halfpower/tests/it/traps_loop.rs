@@ -40,7 +40,7 @@ fn a_program_that_is_busy_between_its_requests_is_told_to_hold_the_loop_up() {
     // a small one into memory that is mapped and in the processor's cache: of a file that is passed
     // over many times. On the first pass each page is a fault, which on some machines takes far
     // longer. Which sizes are small depends on the processor, and of still smaller ones the
-    // program's own limit is told instead.
+    // program's own limit is reported instead.
     let words = "--overwrite --verify --rw write --io-size 64m --runtime 30s";
     let measure = |bs: &str| in_memory(1 << 20, &format!("{words} --bs {bs}"));
     let memory = (FindingCode::NoDevice, Severity::Warning);

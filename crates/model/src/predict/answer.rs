@@ -54,23 +54,24 @@ impl Predictor {
         let rested =
             |time: Estimate| after_rest_ns.map_or(time, |longer: Estimate| time.plus(&longer));
         let latency_ns = rested(around(means.latency));
-        let percentile = |which: usize| {
-            let share = PERCENTILES[which];
-            match offered {
-                Offered::Depth(depth) => {
-                    let value = means.latency * self.closed_tail(mix, depth, share)?;
-                    let tail = self.capacity.tail_rel(mix, depth, which);
-                    let rerun = self.rerun_tail(mix, depth <= 1.0, which);
-                    let rel = in_run_rel.hypot(tail).hypot(rerun);
-                    Some(Estimate::within_ratio(value, rel))
-                }
-                Offered::PoissonPerS(_) if model == ModelName::Calibrated => {
-                    let rel = errors::rms_p99(&self.trials).unwrap_or(rel).max(rel);
-                    let value = self.open_latencies(mix, saturation)?.percentile(share)?;
-                    Some(Estimate::within_ratio(value, rel))
-                }
-                _ => None,
+        // Sorted once for all three.
+        let latencies = match offered {
+            Offered::Depth(depth) => self.closed_latencies(mix, depth),
+            Offered::PoissonPerS(_) if model == ModelName::Calibrated => {
+                self.open_latencies(mix, saturation)
             }
+            _ => None,
+        };
+        let percentile = |which: usize| {
+            let (latencies, share) = (latencies.as_ref()?, PERCENTILES[which]);
+            let Offered::Depth(depth) = offered else {
+                let rel = errors::rms_p99(&self.trials).unwrap_or(rel).max(rel);
+                return Some(Estimate::within_ratio(latencies.percentile(share)?, rel));
+            };
+            let tail = self.capacity.tail_rel(mix, depth, which);
+            let rerun = self.rerun_tail(mix, depth <= 1.0, which);
+            let rel = in_run_rel.hypot(tail).hypot(rerun);
+            Some(Estimate::within_ratio(means.latency * latencies.ratio(share)?, rel))
         };
         let rate_rel = if offered.is_open() { 0.0 } else { rel };
         Ok(Prediction {

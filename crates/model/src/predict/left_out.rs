@@ -1,18 +1,17 @@
-//! How far the table lies off for requests that were not measured: each size between two others is
-//! left out in turn, and each depth between the first and the last, and foretold from the rest. What
-//! lies between two measured ones is off by half of what these are when they are left out: the
-//! gap is half as wide, and the error of a straight line across a bend is in proportion to the gap,
-//! or to its square. A knee far from what was asked about widens nothing.
+//! The table's error for requests that were not measured (leave-one-out). Each inner size and depth is
+//! left out in turn and predicted from the rest. A load between two measured ones gets half of their
+//! errors: its gap is half as wide, and the error of a straight line across a bend grows with the gap
+//! or with its square. Only the neighbours count, so a knee far from the load widens nothing.
 
 use super::table::{Table, class_of};
 use record::{Bytes, Cell, HistogramSnapshot, Locality, MixClass, OpKind, PERCENTILES};
 use stats::Ordered;
 use std::collections::BTreeSet;
 
-/// A gap is so much narrower than the one that is left when its end is left out.
+/// Width of a gap between measured points, over the gap when one of them is left out.
 const NARROWER: f64 = 0.5;
 
-/// Logarithms of foretold over measured rates of one kind of requests.
+/// Logarithms of predicted over measured rates of one kind of requests.
 #[derive(Clone, Debug)]
 pub(super) struct Between {
     pub(super) op: OpKind,
@@ -84,7 +83,7 @@ pub(super) fn between(cells: &[Cell]) -> Vec<Between> {
 /// A cell with its class.
 type Known = (MixClass, Cell);
 
-/// Logarithms of foretold over measured rates of the cells that are left out.
+/// Logarithms of predicted over measured rates of the cells that are left out.
 fn off(known: &[Known], left_out: &dyn Fn(&Known) -> bool) -> Vec<f64> {
     let table = Table::new(known.iter().filter(|it| !left_out(it)).map(|it| &it.1));
     let ratio = |it: &Known| {
@@ -94,7 +93,7 @@ fn off(known: &[Known], left_out: &dyn Fn(&Known) -> bool) -> Vec<f64> {
     known.iter().filter(|it| left_out(it)).filter_map(ratio).collect()
 }
 
-/// Logarithms of what a percentile over the mean is at each depth over that at the nearest other one.
+/// Log ratios of a percentile (over the mean) at each depth to that at the nearest other depth.
 fn tails_off(cells: &[&Cell], share: f64) -> Vec<f64> {
     let tail = |cell: &Cell| {
         let time = cell.histogram.percentile(share)?;

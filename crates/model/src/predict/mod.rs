@@ -205,18 +205,17 @@ impl Predictor {
     /// Half-width of the interval, as a logarithm, of what another run would differ by under a mix, on
     /// another file of the disk and at another hour; the predictions hold it.
     fn rerun_rel(&self, mix: &Mix, alone: bool) -> f64 {
-        let of =
-            |class: &MixClass| class.share * self.reruns.areas_se(class.op, class.locality, alone);
-        let areas: f64 = mix.classes.iter().map(of).sum();
-        NORMAL_95 * self.reruns.level_se.hypot(areas)
+        self.rerun(mix, |class| self.reruns.areas_se(class.op, class.locality, alone))
     }
 
     /// The same of a percentile, by its place in [`record::PERCENTILES`].
     fn rerun_tail(&self, mix: &Mix, alone: bool, which: usize) -> f64 {
-        let of = |class: &MixClass| {
-            class.share * self.reruns.percentile_se(class.op, class.locality, alone, which)
-        };
-        let areas: f64 = mix.classes.iter().map(of).sum();
+        self.rerun(mix, |class| self.reruns.percentile_se(class.op, class.locality, alone, which))
+    }
+
+    /// The level's error and those of the areas, which are the same for all classes of a mix.
+    fn rerun(&self, mix: &Mix, areas_se: impl Fn(&MixClass) -> f64) -> f64 {
+        let areas: f64 = mix.classes.iter().map(|class| class.share * areas_se(class)).sum();
         NORMAL_95 * self.reruns.level_se.hypot(areas)
     }
 

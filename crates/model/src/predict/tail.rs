@@ -49,6 +49,17 @@ impl Latencies {
         found.map(|&(time, _)| time)
     }
 
+    /// Requests that are expected beyond a share.
+    fn beyond(&self, share: f64) -> f64 {
+        (1.0 - share) / self.per_request + 1e-6
+    }
+
+    /// A percentile over the mean; `None` with fewer than ten requests beyond it.
+    pub(super) fn ratio(&self, share: f64) -> Option<f64> {
+        let latency = self.percentile(share).filter(|_| self.beyond(share) >= BEYOND_MIN)?;
+        Some(latency / self.mean())
+    }
+
     fn mean(&self) -> f64 {
         let (time, weight) = self
             .weighted
@@ -71,8 +82,7 @@ impl Predictor {
             }
             Offered::ConstantPerS(_) => return None,
         };
-        let beyond = (1.0 - share) / latencies.per_request + 1e-6;
-        let latency = match beyond {
+        let latency = match latencies.beyond(share) {
             BEYOND_MIN.. => latencies.percentile(share)?,
             BOUND_MIN.. => latencies.weighted.last()?.0,
             _ => return None,
@@ -80,17 +90,9 @@ impl Predictor {
         Some(latency / latencies.mean()).filter(|ratio| *ratio > 0.0)
     }
 
-    /// A percentile of a closed loop over its mean; `None` with fewer than ten requests beyond it.
-    pub(super) fn closed_tail(&self, mix: &Mix, depth: f64, share: f64) -> Option<f64> {
-        let latencies = self.closed_latencies(mix, depth)?;
-        let beyond = (1.0 - share) / latencies.per_request + 1e-6;
-        let latency = latencies.percentile(share).filter(|_| beyond >= BEYOND_MIN)?;
-        Some(latency / latencies.mean())
-    }
-
     /// Each class has the mean of the nearest depth, and the shape of all that are near: one of them
     /// rarely has the requests that a tail takes.
-    fn closed_latencies(&self, mix: &Mix, depth: f64) -> Option<Latencies> {
+    pub(super) fn closed_latencies(&self, mix: &Mix, depth: f64) -> Option<Latencies> {
         let mut parts = Vec::new();
         for class in &mix.classes {
             let near = self.capacity.table.latencies(class, depth);

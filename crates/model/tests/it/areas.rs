@@ -1,8 +1,7 @@
 //! Files of one disk that lie apart by known factors.
 
 use crate::synthetic::{Noise, target, trial, workload};
-use model::{Characterise, characterise};
-use record::{Nanos, OpKind, Pattern, Profile, TestFile, Trial, Written};
+use record::{OpKind, Pattern, Profile, TestFile, Trial, Written};
 
 /// Depths of the cells, each a cell of random reads of 4 KiB.
 const DEPTHS: [u32; 8] = [2, 3, 4, 6, 8, 16, 32, 64];
@@ -28,19 +27,7 @@ fn profile(factors: &[f64], seed: u64) -> Profile {
             trials.push(of_area);
         }
     }
-    characterise(Characterise {
-        halfpower_version: "0.0.0".to_owned(),
-        id: "p".to_owned(),
-        time: None,
-        seed: 1,
-        simulated: false,
-        target: target(),
-        environment: None,
-        budget_ns: Nanos(1),
-        target_rel: 0.05,
-        trials: &trials,
-        earlier: &[],
-    })
+    crate::profile(&trials, &[])
 }
 
 fn rate(depth: u32) -> f64 {

@@ -1,8 +1,9 @@
 //! How far the level of a device wanders, against devices whose wandering is known.
 
+use crate::profile;
 use crate::synthetic::{trial, workload};
-use model::{Characterise, characterise, level_se_between, level_se_rel};
-use record::{Nanos, OpKind, Pattern, Profile, Trial};
+use model::{level_se_between, level_se_rel};
+use record::{OpKind, Pattern, Trial};
 
 const CELLS: u32 = 40;
 const VISITS: usize = 12;
@@ -75,22 +76,6 @@ fn too_few_visits_say_nothing_of_the_level() {
     let (trials, _) = check(&mut Noise(1), &mut 0.0, 0.01);
     assert_eq!(level_se_rel(&|_| 1.0, &trials[..50]), None);
     assert_eq!(level_se_rel(&|_| 1.0, &[]), None);
-}
-
-fn profile(trials: &[Trial], earlier: &[Profile]) -> Profile {
-    characterise(Characterise {
-        halfpower_version: "0.0.0".to_owned(),
-        id: "p".to_owned(),
-        time: None,
-        seed: 1,
-        simulated: false,
-        target: crate::synthetic::target(),
-        environment: None,
-        budget_ns: Nanos(1),
-        target_rel: 0.05,
-        trials,
-        earlier,
-    })
 }
 
 #[test]
