@@ -142,7 +142,7 @@ pub use requests::{
     CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, SideBySideRuns, Spacing, TwinRow,
     enough_cache, read_hit_share,
 };
-pub use saved::{DATABASE_MARK, DocumentKind, SavedDocument};
+pub use saved::{DATABASE_MARK, DocumentKind, KeptDocument, SavedDocument, short_id};
 pub use schema::document_schema;
 pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
 pub use shared::{SHARED_SCHEMA, SharedDiagnosis, SharedHost};

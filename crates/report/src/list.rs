@@ -5,7 +5,7 @@ use crate::page::{Page, Span, Tone};
 use crate::profile::largest;
 use crate::story::joined;
 use crate::{Style, number, set, target};
-use record::{Capability, Experiment, OpKind, Profile};
+use record::{Capability, Experiment, KeptDocument, OpKind, Profile, short_id};
 use workload::Design;
 
 fn entry(page: &mut Page, name: &str, words: &str) {
@@ -38,6 +38,23 @@ pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
             format!("{} {}", op.plural(), if rates.is_empty() { "not measured" } else { &rates })
         });
         page.paragraph(4, &rates, Tone::Plain);
+    }
+    page.finish()
+}
+
+/// What is kept, in the given order: short id, kind, time and target, a line each.
+#[must_use]
+pub fn kept_list_text(kept: &[KeptDocument], style: &Style) -> String {
+    let mut page = Page::new(style);
+    if kept.is_empty() {
+        page.paragraph(0, "Nothing is kept here. `halfpower check` measures a disk.", Tone::Plain);
+    }
+    let kinds = kept.iter().map(|one| one.kind.len()).max().unwrap_or_default();
+    for one in kept {
+        let time = when(one.time.as_deref(), one.simulated);
+        let words = format!("  {:kinds$}  {time:16}  ", one.kind);
+        let id = Span::new(short_id(&one.id), Tone::Strong);
+        page.hanging(vec![id, Span::plain(words)], &one.target, Tone::Plain);
     }
     page.finish()
 }
@@ -117,6 +134,32 @@ pub fn next_steps_text(steps: &[String], style: &Style) -> String {
     }
     for step in steps {
         page.command(step);
+    }
+    page.finish()
+}
+
+/// Codes with a sentence on each, under a title.
+#[must_use]
+pub fn codes_text(title: &str, rows: &[(&str, &str)], style: &Style) -> String {
+    let mut page = Page::new(style);
+    page.heading(title, "");
+    for (code, sentence) in rows {
+        page.line(vec![Span::plain("  "), Span::new(*code, Tone::Strong)]);
+        page.paragraph(6, sentence, Tone::Plain);
+    }
+    page.finish()
+}
+
+/// What a code means: paragraphs, and the items of a list.
+#[must_use]
+pub fn code_text(code: &str, paragraphs: &[String], style: &Style) -> String {
+    let mut page = Page::new(style);
+    page.heading(code, "");
+    for paragraph in paragraphs {
+        match paragraph.strip_prefix("- ") {
+            Some(item) => page.hanging(vec![Span::plain("  - ")], item, Tone::Plain),
+            None => page.paragraph(2, paragraph, Tone::Plain),
+        }
     }
     page.finish()
 }

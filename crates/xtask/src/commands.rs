@@ -143,10 +143,14 @@ fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {
     Ok(unknown.map(|flag| format!("`halfpower {verb}` knows no {flag}")))
 }
 
-/// The verb (with its second part, as in `profile list`) and the long flags of a command.
+/// Commands with two words.
+const TWO_WORDS: [[&str; 2]; 3] = [["show", "list"], ["show", "validate"], ["record", "twin"]];
+
+/// The verb (with its second part, as in `show list`) and the long flags of a command.
 fn parts(rest: &str) -> (String, Vec<String>) {
     let words: Vec<&str> = rest.split_whitespace().collect();
-    let verbs = if words.first() == Some(&"profile") { 2 } else { 1 };
+    let has_two = TWO_WORDS.iter().any(|two| words.starts_with(two));
+    let verbs = if has_two { 2 } else { 1 };
     let verb: Vec<&str> =
         words.iter().take(verbs).take_while(|word| !word.starts_with('-')).copied().collect();
     let flags = words

@@ -283,12 +283,12 @@ fn every_answer_is_a_page_and_a_summary_as_it_is_printed() {
     with_database(folder.path(), "check sim:mmc,service=1ms,servers=4 --budget 20s").expect(0);
     let log = folder.path().join("log.io").display().to_string();
     for (words, kind) in [
-        ("whatif last --rate-iops 500 --faster 30".to_owned(), "What if:"),
+        ("predict last --rate-iops 500 --faster 30".to_owned(), "What if:"),
         ("predict last --rate-iops 500".to_owned(), "Prediction:"),
         ("predict last --iodepth 4 --rwmixread 70".to_owned(), "Prediction:"),
-        ("cost last --price 200 --fill bus=1GB/s".to_owned(), "Cost:"),
+        ("design last --price 200 --fill bus=1GB/s".to_owned(), "Cost:"),
         ("advise --for fio last".to_owned(), "Settings:"),
-        (format!("twin {log} sim:mm1 --no-save"), "Recorded requests:"),
+        (format!("record twin {log} sim:mm1 --no-save"), "Recorded requests:"),
     ] {
         let document = with_database(folder.path(), &format!("{words} --json")).expect(0).stdout;
         let mut command = crate::program::program();

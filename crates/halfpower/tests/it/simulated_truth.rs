@@ -131,7 +131,7 @@ fn every_page_and_document_of_a_simulated_device_says_so() {
         assert!(document.contains("\"simulated\": true"), "{document}");
         assert!(!document.contains("\"components\""), "a queue has none: left out, not empty");
     }
-    for words in ["profile list", "profile show last"] {
+    for words in ["show list", "show last"] {
         let page = halfpower(&format!("{words} --db {database}")).expect(0).stdout;
         assert!(page.contains("SIMULATED"), "{page}");
     }

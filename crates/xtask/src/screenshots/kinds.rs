@@ -136,7 +136,7 @@ pub(super) const KINDS: [Kind; 22] = [
     },
     Kind {
         name: "observation",
-        documents: &[("observation", "import $/crates/import/tests/samples/iostat.json")],
+        documents: &[("observation", "record $/crates/import/tests/samples/iostat.json")],
         page: "report @observation -o @page",
         short: false,
     },
@@ -146,7 +146,7 @@ pub(super) const KINDS: [Kind; 22] = [
             ("measured", "check DISK --seed 1"),
             (
                 "whatif",
-                "whatif #measured --rate-iops 60 --faster 30 --disks 4 --raid 0 --cache-hit 20 --simulate",
+                "predict #measured --rate-iops 60 --faster 30 --disks 4 --raid 0 --cache-hit 20 --simulate",
             ),
         ],
         page: "report @whatif -o @page",
@@ -165,7 +165,7 @@ pub(super) const KINDS: [Kind; 22] = [
         name: "validation",
         documents: &[
             ("measured", "check DISK --seed 1"),
-            ("validation", "profile validate #measured --trials 6 --seed 1"),
+            ("validation", "show validate #measured --trials 6 --seed 1"),
         ],
         page: "report @validation -o @page",
         short: false,
@@ -174,7 +174,7 @@ pub(super) const KINDS: [Kind; 22] = [
         name: "cost",
         documents: &[
             ("measured", "check DISK --seed 1"),
-            ("cost", "cost #measured --price 209 --fill pci=98.5MB/s --fill scsi=40MB/s"),
+            ("cost", "design #measured --price 209 --fill pci=98.5MB/s --fill scsi=40MB/s"),
         ],
         page: "report @cost -o @page",
         short: false,
@@ -196,7 +196,7 @@ pub(super) const KINDS: [Kind; 22] = [
     },
     Kind {
         name: "twin",
-        documents: &[("twin", "twin RECORDED sim:nvme-ssd --pairs 5 --seed 1")],
+        documents: &[("twin", "record twin RECORDED sim:nvme-ssd --pairs 5 --seed 1")],
         page: "report @twin -o @page",
         short: false,
     },

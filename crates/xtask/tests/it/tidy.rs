@@ -216,11 +216,11 @@ fn a_crate_below_one_that_it_uses_or_without_a_row_is_found() {
     assert_eq!(problems(&files), expected);
 }
 
-/// A stand-in for the program: knows `run --bs` and `profile list`, and answers `sim:`.
+/// A stand-in for the program: knows `run --bs` and `show list`, and answers `sim:`.
 const BINARY: &str = "#!/bin/sh
 case \"$*\" in
   'run --help') echo '  --bs SIZE  --iodepth N';;
-  'profile list --help') echo '  --json';;
+  'show list --help') echo '  --json';;
   '--help') echo '  --version';;
   'run sim:a --bs 4k') echo 'one'; echo 'two';;
   *) exit 2;;
@@ -240,7 +240,7 @@ fn checked(page: &str, bless: bool) -> (Vec<String>, String) {
 #[test]
 fn true_commands_and_outputs_pass() {
     let page = "Use `halfpower run --bs 4k | head`, `halfpower --version`, `halfpower VERB`,\n\
-                `halfpower profile list --json` or `cargo xtask ci`.\n\
+                `halfpower show list --json` or `cargo xtask ci`.\n\
                 ```sh\ncargo run --release -- run --iodepth=4  # --remark\n```\n\
                 ```console\n$ cargo run --release -- run sim:a --bs 4k\none\ntwo\n```\n\
                 ```text\n$ halfpower run --bs 4k .\nhalfpower says hello\n```\n";
