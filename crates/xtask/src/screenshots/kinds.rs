@@ -35,8 +35,8 @@ const REQUESTS: u64 = 2_000;
 pub(super) const KINDS: [Kind; 23] = [
     Kind {
         name: "readme",
-        documents: &[("nvme", "check sim:cloud")],
-        page: "report @nvme -o @page",
+        documents: &[("drive", "check sim:sata-ssd")],
+        page: "report @drive -o @page",
         short: true,
         picture: Some("docs/check-page.png"),
     },
