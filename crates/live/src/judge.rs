@@ -272,6 +272,7 @@ fn verdict(found: &DeviceDiagnosis) -> Option<WatchVerdict> {
         claim: episode.claim.clone(),
         alternatives,
         advice: advice.map(|advice| advice.action.clone()).collect(),
+        observed_ns: found.duration_ns,
         probabilities: probabilities(episode),
     })
 }

@@ -101,6 +101,20 @@ pub fn experiment_list_text(experiments: &[Experiment], style: &Style) -> String
 #[must_use]
 pub fn capabilities_text(rows: &[Capability], style: &Style) -> String {
     let mut page = Page::new(style);
+    let missing: Vec<&str> =
+        rows.iter().filter(|row| !row.available).map(|row| row.name.as_str()).collect();
+    let verdict = match (rows.len(), missing.as_slice()) {
+        (0, _) => return page.finish(),
+        (all, []) => format!("All {all} things that halfpower can use work here."),
+        (all, some) => format!(
+            "{} of {all} things that halfpower can use work here. Without the others it measures, and \
+             says less: {}.",
+            all - some.len(),
+            some.join(", ")
+        ),
+    };
+    page.paragraph(0, &verdict, Tone::Strong);
+    page.blank();
     // A name of unreasonable length may push its own line aside, not everybody's.
     let names = rows.iter().map(|row| Span::plain(&row.name).width()).max().unwrap_or(0).min(28);
     for row in rows {

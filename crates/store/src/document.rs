@@ -22,6 +22,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 /// Recordings among which those of a device are looked for.
 const LOOKED_THROUGH: u32 = 200;
+/// Letters from which on the end of an id names a document: its beginning is looked for first.
+const END_LEAST: usize = 6;
 /// How many ids an ambiguous prefix is answered with.
 const CANDIDATES: usize = 5;
 /// The kinds with a table of their own, of their name; the others share the table `document`.
@@ -510,7 +512,7 @@ impl Store {
         // An id in full wins over longer ones that it begins.
         if found.iter().any(|(_, id)| *id == part) {
             found.retain(|(_, id)| *id == part);
-        } else if found.is_empty() {
+        } else if found.is_empty() && part.len() >= END_LEAST {
             found = ids("substr(id, -length(?1)) = ?1")?;
         }
         match found.len() {

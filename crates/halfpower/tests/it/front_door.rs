@@ -191,8 +191,7 @@ fn problem(words: &str, commands: &[(String, Command)]) -> Option<String> {
         return None;
     }
     let known = |flag: &str| {
-        let is_it = |it: &clap::Arg| it.get_long() == Some(flag);
-        flag.is_empty() || command.get_arguments().any(|it| is_it(it))
+        flag.is_empty() || command.get_arguments().any(|it| it.get_long() == Some(flag))
     };
     flags.find(|flag| !known(flag)).map(|flag| format!("{name} has no --{flag}"))
 }

@@ -209,19 +209,28 @@ fn no_advice_on_sizes_is_below_what_the_same_profile_shows() {
 #[test]
 fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
     let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
+    let id = disk.run("show --json").expect(0).profile().id;
+    // What is pasted into a server is of a real disk, unless a simulated one is named.
+    disk.run("advise --for linux").refuses(2, &["1 simulated", "halfpower check", "id is named"]);
+    disk.run("advise --for linux last").refuses(2, &["1 simulated"]);
     for program in ["postgresql", "mysql", "linux", "io.cost", "scylla", "fio"] {
-        let text = disk.run(&format!("advise --for {program} last")).expect(0).stdout;
+        let text = disk.run(&format!("advise --for {program} {id}")).expect(0).stdout;
         for line in text.lines().filter(|line| line.starts_with('#')) {
             assert!(line.chars().count() <= 80, "{line:?}");
         }
-        let json = disk.run(&format!("advise --for {program} last --json")).expect(0).stdout;
+        let json = disk.run(&format!("advise --for {program} {id} --json")).expect(0).stdout;
         check_schema("settings-1", &json);
     }
-    let text = disk.run("advise --for postgresql last").expect(0).stdout;
+    let text = disk.run(&format!("advise --for postgresql {id}")).expect(0).stdout;
     // Eight servers: the knee is at eight.
     assert!(text.contains("\neffective_io_concurrency = 8\n"), "{text}");
     let words = text.replace("\n#", " ").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("both at queue depth 1: a random read of 8 KiB"), "{text}");
+    // A simulated device has no flush, of which all of etcd's settings are made: one sentence says so.
+    let etcd = disk.run(&format!("advise --for etcd {id}")).expect(0).stdout;
+    let etcd = etcd.replace("\n# ", " ");
+    assert!(etcd.contains("No setting of etcd follows from this profile: "), "{etcd}");
+    assert!(etcd.matches("no commits").count() == 1, "{etcd}");
     disk.run("advise --for oracle last").refuses(2, &["postgresql", "io.cost"]);
 }
 
