@@ -18,8 +18,11 @@ const HIT_BYTES: u64 = 1 << 20;
 pub(crate) const CURVE_SIZES: [u64; 9] =
     [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20];
 
-/// Sizes of larger random requests, and the depths at which they are measured: what a depth curve of
-/// 4 KiB says least of.
+/// A sequential load between QD 1 and the depth of the size curve. On a quick device that depth can be past
+/// the best one, where the memory of all requests no longer fits into the processor's cache.
+const STREAM: u64 = 256 << 10;
+const STREAM_DEPTH: u32 = 8;
+/// Sizes and depths of larger random requests. A depth curve of 4 KiB predicts them worst.
 const LARGER: [u64; 2] = [16 << 10, 64 << 10];
 const LARGER_DEPTHS: [u32; 2] = [8, 32];
 /// Mixes at the same depths: percent of reads, and size. Four are the fewest of which the models learn
@@ -87,7 +90,8 @@ pub(crate) fn ops(write: bool) -> &'static [OpKind] {
 
 /// Cells for predictions of loads that are not in the matrix.
 pub(crate) fn between_cells(write: bool) -> Vec<CellSpec> {
-    let mut cells = Vec::new();
+    let stream = |op: &OpKind| CellSpec::direct(*op, Pattern::Sequential, STREAM, STREAM_DEPTH);
+    let mut cells: Vec<CellSpec> = ops(write).iter().map(stream).collect();
     for depth in LARGER_DEPTHS {
         for &op in ops(write) {
             cells.extend(LARGER.map(|bytes| CellSpec::direct(op, Pattern::Random, bytes, depth)));

@@ -118,8 +118,8 @@ impl Profile {
         estimate: &Estimate,
         (op, locality, alone): (OpKind, Locality, bool),
     ) -> Estimate {
-        let reruns = self.reruns();
-        let se = reruns.level_se.hypot(reruns.areas_se(op, locality, alone));
+        let areas_se = crate::areas::areas_se(&self.area_spreads, op, locality, alone);
+        let se = self.level_se_rel.unwrap_or(0.0).hypot(areas_se);
         estimate.with_ratio_error(se)
     }
 }
