@@ -66,6 +66,7 @@ impl CellSpec {
         if !self.bytes.is_multiple_of(alignment.max(1)) {
             return None;
         }
+        let engine = engine_at(engine, self.iodepth);
         let spec = Spec::of(Workload {
             read_percent: self.mix.unwrap_or(if self.op == OpKind::Read { 100 } else { 0 }),
             pattern: self.pattern,
@@ -80,6 +81,16 @@ impl CellSpec {
             ..Workload::default()
         });
         spec.with_bs(self.bytes).build(area).ok()
+    }
+}
+
+/// The engine of a closed loop. A lone request is a blocking call, as in most programs: on a device behind
+/// a kernel thread that differs from a submission and a wait by a factor of 1.5.
+pub(crate) fn engine_at(engine: EngineName, depth: u32) -> EngineName {
+    use EngineName::{Events, IoUring, Iocp, Libaio};
+    match engine {
+        IoUring | Libaio | Iocp | Events if depth == 1 => EngineName::Sync,
+        other => other,
     }
 }
 
