@@ -4,8 +4,6 @@
 //! directories that sysfs keeps of them. Calls and programs ask the machine at hand alone: below other roots they
 //! would speak of another one.
 
-use crate::check::{Basis, When};
-use crate::rows::TABLE;
 use kernel::device_calls::block_devices;
 use kernel::read::base_name;
 use kernel::{BlockDevice, Roots};
@@ -179,7 +177,12 @@ pub struct Reader<'a> {
     found: &'a mut FactsRead,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// A reader for the check with this name.
+    pub(crate) fn new(check: &'static str, found: &'a mut FactsRead) -> Self {
+        Self { check, found }
+    }
+
     /// Keeps a fact, unless it has no value.
     pub fn add(&mut self, fact: Fact) {
         if !fact.0.values.is_empty() {
@@ -193,43 +196,6 @@ impl Reader<'_> {
         let (check, reason) = (self.check.to_owned(), reason.into());
         self.found.not_read.push(FactNotRead { check, device, reason });
     }
-}
-
-#[cfg(test)]
-pub(crate) fn reader_for_tests<'a>(check: &'static str, found: &'a mut FactsRead) -> Reader<'a> {
-    Reader { check, found }
-}
-
-/// Which of the checks are asked to read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Round {
-    /// At the beginning of an observation.
-    Begin,
-    /// When disks have served their first requests.
-    FirstUse,
-    /// At its end.
-    End,
-    /// All of them: of a machine that is looked at once, whose disks are in use.
-    Once,
-}
-
-/// Reads what the checks of a round read.
-#[must_use]
-pub fn read(host: &Host<'_>, round: Round) -> FactsRead {
-    let mut found = FactsRead::default();
-    for row in &TABLE {
-        let Basis::Facts { when, read, .. } = row.basis else { continue };
-        let asked = match round {
-            Round::Begin => matches!(when, When::Begin | When::BothEnds),
-            Round::FirstUse => when == When::InUseTwice,
-            Round::End => when != When::Begin,
-            Round::Once => true,
-        };
-        if asked {
-            read(host, &mut Reader { check: row.name, found: &mut found });
-        }
-    }
-    found
 }
 
 /// The end of a path's name that is a device's (`ata1` of `.../ata1`), with a number behind the word.

@@ -16,13 +16,15 @@ mod check;
 mod effect;
 mod host;
 mod judging;
+mod reading;
 mod rows;
 mod view;
 
 pub use check::{Basis, Check, When};
 pub use effect::{Claim, Effect, Effects, Load, RateStep, Seen};
-pub use host::{Fact, Host, HostDevice, Reader, Round, read};
+pub use host::{Fact, Host, HostDevice, Reader};
 pub use judging::{Judged, judged};
+pub use reading::{Round, read};
 pub use rows::TABLE;
 pub use view::{Machine, View};
 

@@ -161,7 +161,10 @@ fn own_container(parts: &[&str]) -> Option<String> {
     for part in parts {
         for (begin, tool) in TOOLS {
             // `libpod-conmon-ID` watches over a container and is not in it.
-            let rest = part.strip_prefix(begin).filter(|rest| !rest.starts_with("conmon-"));
+            // A slice holds groups of containers: podman's of a pod is `machine-libpod_pod_ID.slice`.
+            let rest = part
+                .strip_prefix(begin)
+                .filter(|rest| !rest.starts_with("conmon-") && !rest.ends_with(".slice"));
             if let Some(found) = rest.and_then(|rest| named(tool, rest)) {
                 return Some(found);
             }

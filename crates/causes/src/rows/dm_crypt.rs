@@ -92,7 +92,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 mod tests {
     use super::*;
     use crate::effect::Load;
-    use crate::rows::staging::{cause_only_with_effect, disk, facts, nothing, read_of};
+    use crate::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing, read_of};
     use crate::view::Machine;
     use testkit::Fake;
 
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn flags_that_take_root_are_said_to_be_not_read() {
         let fake = machine("CRYPT-LUKS2-9f1a6c9c3a5e4a6f8d0f2b7c1d4e5f60-luks-home", "aes");
-        let found = read_of(&fake, &[disk("sda", |_| {})], crate::host::Round::Once);
+        let found = read_of(&fake, &[disk("sda", |_| {})], crate::reading::Round::Once);
         let one = found.not_read.iter().find(|one| one.check == "dm_crypt").unwrap();
         assert_eq!(one.device.as_deref(), Some("dm-0"));
     }

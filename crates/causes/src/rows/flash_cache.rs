@@ -56,7 +56,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 mod tests {
     use super::*;
     use crate::effect::{Load, RateStep};
-    use crate::rows::staging::{cause_only_with_effect, disk, nothing};
+    use crate::rows::staging_tests::{cause_only_with_effect, disk, nothing};
     use crate::view::Machine;
 
     #[test]

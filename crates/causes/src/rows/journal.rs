@@ -25,7 +25,7 @@ const EXTERNAL: &str = "journal";
 /// Commits per second that programs asked for, from which on they matter.
 const OFTEN_PER_S: f64 = 1.0;
 /// Share of the time in commits from which on whoever syncs waits for one.
-const COMMITTING: f64 = 0.2;
+const COMMITTING: f64 = 0.5;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let folder = host.roots.proc.join("fs/jbd2");
@@ -95,7 +95,9 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 mod tests {
     use super::*;
     use crate::effect::Load;
-    use crate::rows::staging::{between as read_between, cause_only_with_effect, disk, nothing};
+    use crate::rows::staging_tests::{
+        between as read_between, cause_only_with_effect, disk, nothing,
+    };
     use crate::view::Machine;
     use testkit::Fake;
 

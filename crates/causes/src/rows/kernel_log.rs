@@ -142,7 +142,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 mod tests {
     use super::*;
     use crate::effect::Load;
-    use crate::rows::staging::{cause_only_with_effect, disk, facts, nothing};
+    use crate::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
     use crate::view::Machine;
     use testkit::Fake;
 
@@ -183,8 +183,8 @@ mod tests {
     fn a_log_that_is_not_there_is_said_to_be_not_read() {
         let fake = Fake::new();
         fake.block(PATH, "8:0", 1 << 20);
-        let round = crate::host::Round::Once;
-        let found = crate::rows::staging::read_of(&fake, &[disk("sda", |_| {})], round);
+        let round = crate::reading::Round::Once;
+        let found = crate::rows::staging_tests::read_of(&fake, &[disk("sda", |_| {})], round);
         assert!(found.not_read.iter().any(|one| one.check == "kernel_log"), "{found:?}");
     }
 }

@@ -66,7 +66,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 mod tests {
     use super::*;
     use crate::effect::Load;
-    use crate::rows::staging::{cause_only_with_effect, disk, facts, nothing};
+    use crate::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
     use crate::view::Machine;
     use testkit::Fake;
 

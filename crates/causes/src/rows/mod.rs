@@ -21,7 +21,7 @@ mod sata_link;
 mod shingled;
 mod smart;
 #[cfg(test)]
-mod staging;
+mod staging_tests;
 mod swap;
 mod thin_pool;
 mod usb_bridge;

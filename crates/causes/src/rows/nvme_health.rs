@@ -115,7 +115,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 mod tests {
     use super::*;
     use crate::effect::Load;
-    use crate::rows::staging::{cause_only_with_effect, disk, nothing};
+    use crate::rows::staging_tests::{cause_only_with_effect, disk, nothing};
     use crate::view::Machine;
     use record::SystemFact;
 
@@ -140,7 +140,7 @@ mod tests {
         };
         let of = |log: &[u8]| {
             let mut found = record::FactsRead::default();
-            crate::host::reader_for_tests("nvme_health", &mut found).add(fact(&drive, log));
+            Reader::new("nvme_health", &mut found).add(fact(&drive, log));
             found
         };
         let mut now = of(end);

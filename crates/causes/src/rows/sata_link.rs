@@ -115,7 +115,9 @@ mod tests {
     use super::*;
     use crate::effect::Effects;
     use crate::effect::Load;
-    use crate::rows::staging::{cause_only_with_effect, disk, facts, judged_by, nothing, seen};
+    use crate::rows::staging_tests::{
+        cause_only_with_effect, disk, facts, judged_by, nothing, seen,
+    };
     use crate::view::Machine;
     use testkit::Fake;
 

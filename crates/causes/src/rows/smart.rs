@@ -146,7 +146,7 @@ fn listed(before: &str, found: &[(&str, f64)]) -> String {
 mod tests {
     use super::*;
     use crate::effect::Load;
-    use crate::rows::staging::{cause_only_with_effect, disk, nothing};
+    use crate::rows::staging_tests::{cause_only_with_effect, disk, nothing};
     use crate::view::Machine;
     use kernel::Roots;
     use record::SystemFact;
@@ -176,7 +176,7 @@ mod tests {
         let roots = Roots::below(fake.root());
         let mut host = Host::new(&roots, &[disk("sda", |_| {})], &|_| true);
         host.smartctl = Ok(program);
-        let found = crate::host::read(&host, crate::host::Round::End);
+        let found = crate::reading::read(&host, crate::reading::Round::End);
         found.facts.into_iter().filter(|fact| fact.check == "smart").collect()
     }
 
@@ -203,7 +203,7 @@ mod tests {
         let roots = Roots::below(fake.root());
         for (in_use, reason) in [(false, "served no requests"), (true, "this machine alone")] {
             let host = Host::new(&roots, &[disk("sda", |_| {})], &|_| in_use);
-            let found = crate::host::read(&host, crate::host::Round::End);
+            let found = crate::reading::read(&host, crate::reading::Round::End);
             let not_read = found.not_read.iter().find(|one| one.check == "smart").unwrap();
             assert!(not_read.reason.contains(reason), "{not_read:?}");
         }

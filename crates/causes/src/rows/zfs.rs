@@ -125,7 +125,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 mod tests {
     use super::*;
     use crate::effect::Load;
-    use crate::rows::staging::{between, cause_only_with_effect, disk, nothing};
+    use crate::rows::staging_tests::{between, cause_only_with_effect, disk, nothing};
     use crate::view::Machine;
     use testkit::Fake;
 

@@ -21,6 +21,8 @@ use record::{
 
 /// A flush takes so many times as long as a write where the cache is what it waits for.
 const FLUSH_LONGER: f64 = 3.0;
+/// And the device spends this share of the time in flushes: a log that syncs now and then harms nothing.
+const IN_FLUSH: f64 = 0.5;
 /// An operation below this share of the requests is not what is slow.
 const OPERATION_SHARE: f64 = 0.1;
 /// Causes of the system that are named of one segment, at most.
@@ -199,7 +201,8 @@ fn slow_flushes(segment: &Segment<'_>) -> Option<Seen> {
     segment.many_flushes()?;
     let load = load(segment, None);
     let (each_ns, write_ns) = (load.flush_ns?, load.write_ns?);
-    (each_ns >= FLUSH_LONGER * write_ns).then(|| {
+    let in_flush = each_ns * load.flushes_per_s? / 1e9;
+    (each_ns >= FLUSH_LONGER * write_ns && in_flush >= IN_FLUSH).then(|| {
         let says = format!(
             "Flushes are many and take {}, writes {}.",
             format_nanos(each_ns),

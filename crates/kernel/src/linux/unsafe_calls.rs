@@ -95,16 +95,13 @@ pub(crate) fn nvme_feature(device: impl AsFd, feature: u8, bytes: usize) -> Resu
 /// Carries out a command that reads, with so many bytes of data: at most [`LOG_BYTES`].
 fn nvme_read(
     device: impl AsFd,
-    command: NvmeCommand,
+    mut command: NvmeCommand,
     bytes: u32,
 ) -> Result<([u8; LOG_BYTES], u32), Errno> {
     let mut data = [0; LOG_BYTES];
-    let mut command = NvmeCommand {
-        data: data.as_mut_ptr() as u64,
-        data_bytes: bytes.min(LOG_BYTES as u32),
-        timeout_ms: ADMIN_TIMEOUT_MS,
-        ..command
-    };
+    command.data = data.as_mut_ptr() as u64;
+    command.data_bytes = bytes.min(LOG_BYTES as u32);
+    command.timeout_ms = ADMIN_TIMEOUT_MS;
     // SAFETY: the command is live and of the size that the opcode names; the kernel writes its last
     // field, and `data_bytes` bytes at most to the live array that `data` points to, before it
     // returns. Every bit pattern is valid in both. A descriptor of another kind fails with ENOTTY.

@@ -1,8 +1,9 @@
 //! For the tests of rows: machines made of files, and effects by name.
 
 use crate::effect::{Effect, Effects, Load, Seen};
-use crate::host::{Host, Round, read};
+use crate::host::Host;
 use crate::judging::{Judged, judged};
+use crate::reading::{Round, read};
 use crate::view::Machine;
 use kernel::Roots;
 use record::{DeviceFacts, FactsRead, SystemFact};
