@@ -18,6 +18,8 @@ pub struct HostDevice {
     pub name: String,
     /// Its directory in sysfs, without links.
     pub directory: PathBuf,
+    /// Directories from its parent device up, the nearest first.
+    pub above: Vec<PathBuf>,
     /// Whole disks that it lies on; itself, for a disk.
     pub disks: Vec<String>,
     /// What sysfs says of its first disk.
@@ -31,11 +33,6 @@ impl HostDevice {
     #[must_use]
     pub fn is_disk(&self) -> bool {
         self.disks == [self.name.clone()]
-    }
-
-    /// Directories from its parent device up to the root of sysfs, the nearest first.
-    pub fn above(&self) -> impl Iterator<Item = &Path> {
-        self.directory.ancestors().skip(1)
     }
 }
 
@@ -63,7 +60,7 @@ impl<'a> Host<'a> {
             wanted.extend(facts.leaves.iter().chain([&facts.disk]).map(String::as_str));
         }
         let found = block_devices(roots).into_iter().filter_map(|device| {
-            let BlockDevice { name, directory, facts } = device;
+            let BlockDevice { name, directory, above, facts } = device;
             let disks = if facts.leaves.is_empty() {
                 vec![facts.disk.clone()]
             } else {
@@ -71,7 +68,7 @@ impl<'a> Host<'a> {
             };
             let own = disks.iter().any(|disk| wanted.contains(disk.as_str()));
             let in_use = disks.iter().any(|disk| in_use(disk));
-            own.then(|| HostDevice { name, directory, disks, facts, in_use })
+            own.then_some(HostDevice { name, directory, above, disks, facts, in_use })
         });
         Self { roots, devices: found.collect(), exports, smartctl: smartctl(roots) }
     }

@@ -10,6 +10,9 @@ pub struct BlockDevice {
     pub name: String,
     /// Its directory in sysfs, without links.
     pub directory: PathBuf,
+    /// Directories of sysfs from its parent device up, the nearest first; of an NVMe disk with several paths those of
+    /// its first controller.
+    pub above: Vec<PathBuf>,
     /// What sysfs says of it and of the disk below.
     pub facts: DeviceFacts,
 }

@@ -46,10 +46,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     );
     let action = "Let the drive rest between bursts, write less at a time, leave more of it free and trimmed, or \
                   use a drive for steady writes.";
-    let claim = Claim::usual(says, &[Effect::SteppedDown], action);
+    let claim = Claim::unusual(says, &[Effect::SteppedDown], action);
     let claim =
         claim.with("rate before", step.before, "bytes/s").with("rate after", step.after, "bytes/s");
-    Some(if known.is_some() { Claim { weight: 2.0, ..claim } } else { claim })
+    Some(if known.is_some() { Claim { weight: 2.5, ..claim } } else { claim })
 }
 
 #[cfg(test)]

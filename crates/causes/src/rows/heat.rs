@@ -23,6 +23,8 @@ const MOST: &str = "limit";
 const CRITICAL: &str = "critical";
 /// Drives slow down some degrees before the limit that they state.
 const NEAR: f64 = 3.0;
+/// Directories above a disk that are the drive's own: itself or its device.
+const NEAREST: usize = 2;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     for disk in host.disks() {
@@ -41,12 +43,13 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
 
 /// The directory of the drive's chip: below its SCSI device (drivetemp), or below its NVMe controller.
 fn chip(disk: &HostDevice) -> Option<PathBuf> {
-    let device = std::fs::canonicalize(disk.directory.join("device")).ok()?;
     let below = |folder: PathBuf| {
         let mut chips = names(&folder).into_iter().filter(|name| name.starts_with("hwmon"));
-        chips.next().map(|name| folder.join(name))
+        chips.find(|name| name != "hwmon").map(|name| folder.join(name))
     };
-    below(device.join("hwmon")).or_else(|| below(device))
+    // Further up are chips of other devices.
+    let mut near = disk.above.iter().take(NEAREST);
+    near.find_map(|device| below(device.join("hwmon")).or_else(|| below(device.clone())))
 }
 
 fn judge(view: &View<'_>) -> Option<Claim> {

@@ -2,7 +2,7 @@
 
 use crate::check::{Basis, Check, When};
 use crate::effect::{Claim, Effect};
-use crate::host::{Fact, Host, HostDevice, Reader};
+use crate::host::{Fact, Host, HostDevice, Reader, is_numbered};
 use crate::view::View;
 use kernel::read::{base_name, link_name};
 use record::{FactData, LayerKind, SystemFact, format_share};
@@ -62,9 +62,9 @@ fn processor_times(stat: &str) -> Vec<(f64, f64)> {
 /// What the interrupts of a disk are called: by its controller (`nvme0q1`, `virtio2-req.0`, `ahci[0000:00:1f.2]`).
 fn names_of(disk: &HostDevice) -> Vec<String> {
     let mut found = Vec::new();
-    for directory in disk.above() {
+    for directory in &disk.above {
         let name = base_name(directory);
-        if name.starts_with("nvme") || name.starts_with("virtio") {
+        if is_numbered(directory, "nvme") || is_numbered(directory, "virtio") {
             found.push(name);
             break;
         }

@@ -89,7 +89,7 @@ fn at(host: &Host<'_>, since_boot_us: u64) -> Option<String> {
 /// controller, its USB port.
 fn names_of(disk: &HostDevice) -> Vec<String> {
     let mut found = vec![disk.name.clone()];
-    for directory in disk.above() {
+    for directory in &disk.above {
         let name = base_name(directory);
         let scsi = name.split(':').count() == 4 && !name.contains('.');
         let usb = directory.join("bDeviceClass").exists();

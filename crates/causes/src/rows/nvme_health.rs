@@ -134,6 +134,7 @@ mod tests {
         let drive = HostDevice {
             name: "nvme0n1".to_owned(),
             directory: "/".into(),
+            above: Vec::new(),
             disks: vec!["nvme0n1".to_owned()],
             facts: disk("nvme0n1", |_| {}),
             in_use: true,

@@ -2,7 +2,7 @@
 
 use crate::check::{Basis, Check, When};
 use crate::effect::{Claim, Effect};
-use crate::host::{Fact, Host, Reader};
+use crate::host::{Fact, Host, Reader, is_numbered};
 use crate::rows::nvme_health::is_nvme;
 use crate::view::View;
 use kernel::device_calls::nvme_saves_power;
@@ -38,7 +38,9 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         };
         let saves = saves.map_err(|reason| reader.not_read(Some(drive), reason)).ok();
         // `any`, or microseconds, of the controller.
-        let own = number(&drive.directory.join("device/power/pm_qos_latency_tolerance_us"));
+        let controller = drive.above.iter().find(|directory| is_numbered(directory, "nvme"));
+        let file = "power/pm_qos_latency_tolerance_us";
+        let own = controller.and_then(|controller| number(&controller.join(file)));
         let fact = Fact::of(drive)
             .text(SAVES, saves.map(|saves| if saves { "yes" } else { "no" }))
             .number(LATENCY, own.or(most).map(|us| us as f64), "us")

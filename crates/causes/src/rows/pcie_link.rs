@@ -6,7 +6,7 @@ use crate::host::{Fact, Host, Reader};
 use crate::view::View;
 use kernel::read::{number, text};
 use record::{LayerKind, format_rate};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(super) const ROW: Check = Check {
     name: "pcie_link",
@@ -30,8 +30,8 @@ const NEAR_FULL: f64 = 0.6;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     for disk in host.disks().filter(|disk| disk.name.starts_with("nvme")) {
-        let linked = |directory: &&Path| gts(directory, "current").is_some();
-        let Some(device) = disk.above().find(linked) else { continue };
+        let linked = |directory: &&PathBuf| gts(directory, "current").is_some();
+        let Some(device) = disk.above.iter().find(linked) else { continue };
         let port = device.parent().filter(|port| gts(port, "max").is_some());
         let of_port = |file: &str| port.and_then(|port| number(&port.join(file)));
         let fact = Fact::of(disk)

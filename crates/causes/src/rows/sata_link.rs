@@ -34,7 +34,7 @@ const USUAL_GBPS: f64 = 6.0;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     for disk in host.disks() {
-        let Some(port) = disk.above().find(|directory| is_numbered(directory, "ata")) else {
+        let Some(port) = disk.above.iter().find(|directory| is_numbered(directory, "ata")) else {
             continue;
         };
         let links: Vec<String> =

@@ -44,7 +44,12 @@ fn hot() -> SystemFact {
 }
 
 fn with(mut observation: Observation, facts: Vec<SystemFact>) -> Observation {
+    // As of a real disk, whose name is that of its facts.
     observation.devices[0].facts = Some(facts_of(DISK));
+    DISK.clone_into(&mut observation.devices[0].name);
+    for interval in &mut observation.intervals {
+        DISK.clone_into(&mut interval.device);
+    }
     observation.facts = facts;
     observation
 }
@@ -133,6 +138,7 @@ fn writes_that_step_down_under_the_same_load_are_a_full_flash_cache() {
     let mut quick = with(seen(EIGHT, vec![writes(0, 60, 16)], false), Vec::new());
     let slow = seen("mmc,servers=8,service=3ms", vec![writes(0, 60, 16)], false);
     let half = quick.intervals.len() / 2;
+    let slow = with(slow, Vec::new());
     quick.intervals.splice(half.., slow.intervals[half..].iter().cloned());
     let found = diagnosed(&quick, Some(&profile_with(Vec::new())));
     let named = |episode: &record::Episode| {

@@ -6,6 +6,7 @@
 
 use crate::device_lines::{BlockDevice, DmTarget, LogLine};
 use crate::linux::device::device_of;
+use crate::linux::link::upward_path;
 use crate::linux::mounts::{read_mounts, unescape};
 use crate::linux::unsafe_calls::{dm_targets, nvme_feature, nvme_log_page};
 use crate::read::{Roots, device_numbers, names};
@@ -35,7 +36,8 @@ pub fn block_devices(roots: &Roots) -> Vec<BlockDevice> {
     let of = |name: String| {
         let directory = std::fs::canonicalize(list.join(&name)).ok()?;
         let facts = device_of(roots, device_numbers(&directory)?)?;
-        Some(BlockDevice { name, directory, facts })
+        let above = upward_path(roots, &directory);
+        Some(BlockDevice { name, directory, above, facts })
     };
     names(&list).into_iter().take(DEVICES_MAX).filter_map(of).collect()
 }
