@@ -293,9 +293,10 @@ pub(crate) fn leftover(name: &str, value: Option<&str>) -> Result<Option<&'stati
 pub fn without_load(name: &str, value: Option<&str>) -> Result<Option<&'static str>, String> {
     match canonical(name) {
         "time_based" => Ok(Some("a run takes the whole --runtime anyway")),
+        "readonly" => Ok(Some("a run only reads unless --rw says otherwise")),
         "norandommap" => Ok(Some("random blocks are drawn with replacement anyway")),
         "filename" | "directory" => {
-            Err("a target is named by itself here; leave one of the two out".to_owned())
+            Err("a target is named without it here, as in `halfpower run FILE`; leave it out".to_owned())
         }
         first if lists(READ, first) => Err(
             "it is an option of fio's jobs; name the job with --name and its file with --filename, or use the flags \

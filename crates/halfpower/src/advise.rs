@@ -1,23 +1,32 @@
 //! `halfpower advise`: settings of other programs that follow from a profile, ready to be pasted.
 
+use crate::failure::usage;
 use crate::output::{self, Verdict};
 use crate::store_args::ViewArgs;
 use crate::values::one_of;
-use ::diagnose::{Program, settings};
+use ::diagnose::{Fit, Program, fit, settings};
 use clap::Args;
+use kernel::Roots;
+use kernel::live::{Sampler, Selection};
+use record::Profile;
 use session::VERSION;
+use store::{LAST, Store, StoreError};
+
+/// Profiles among which one of this machine is looked for.
+const LOOKED_THROUGH: usize = 200;
+/// Earlier profiles of the disk that are compared with.
+const EARLIER: usize = 5;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    halfpower advise --for postgresql last\n  \
-    halfpower advise --for io.cost 0192f\n  \
-    halfpower advise --for fio last > recommended.fio\n\n\
-    Every setting has its derivation from the profile as a comment; what the profile does not say\n\
-    is not set. Advice on how to use the disk itself is part of `check`, on a load that is too slow\n\
-    of `diagnose`.")]
+    halfpower advise --for postgresql        by the newest profile of this machine\n  \
+    halfpower advise --for io.cost 0192f     by the profile of this id\n  \
+    halfpower advise --for fio > recommended.fio\n\n\
+    Every setting has its derivation from the profile as a comment. How to use the\n\
+    disk itself is part of `check`, what to do about a slow load of `diagnose`.")]
 pub(crate) struct AdviseArgs {
-    /// Id of a saved profile, or the beginning of it; "last" is the newest.
-    #[arg(default_value = "last")]
+    /// Id of a saved profile, its beginning or its end; "last" is the newest of a real disk of this machine.
+    #[arg(default_value = store::LAST)]
     profile: String,
     /// For which program: postgresql, mysql, etcd, linux, io.cost, scylla or fio.
     #[arg(long = "for", value_name = "PROGRAM",
@@ -28,7 +37,50 @@ pub(crate) struct AdviseArgs {
 }
 
 pub(crate) fn advise(arguments: &AdviseArgs) -> anyhow::Result<Verdict> {
-    let profile = arguments.view.keeping.profile(&arguments.profile)?;
-    let document = settings(&profile, arguments.program, VERSION);
+    let store = arguments.view.keeping.existing()?;
+    let profile = match arguments.profile.as_str() {
+        LAST => newest_of_this_machine(&store)?,
+        id => store.document(id)?,
+    };
+    let earlier = earlier(&store, &profile)?;
+    let document = settings(&profile, &earlier, arguments.program, VERSION);
     output::document(arguments.view.json, &document, || report::settings_text(&document))
+}
+
+/// The newest profile of a real disk that this machine has.
+fn newest_of_this_machine(store: &Store) -> anyhow::Result<Profile> {
+    let selection = Selection { named: Vec::new(), partitions: true, unused: true };
+    let devices = Sampler::new(Roots::default(), selection).map(|live| live.devices());
+    let devices = devices.unwrap_or_default();
+    let is_here = |profile: &Profile| {
+        let known = profile.target.device.is_some() && !devices.is_empty();
+        !known || devices.iter().any(|device| !matches!(fit(device, profile, false), Fit::Not(_)))
+    };
+    let rows = store.list::<Profile>()?;
+    let (mut simulated, mut foreign) = (0, 0);
+    for row in rows.iter().rev().take(LOOKED_THROUGH) {
+        if row.simulated {
+            simulated += 1;
+            continue;
+        }
+        let profile: Profile = store.document(&row.id)?;
+        if is_here(&profile) {
+            return Ok(profile);
+        }
+        foreign += 1;
+    }
+    Err(usage(format!(
+        "no saved profile is of a disk of this machine ({simulated} simulated, {foreign} of other disks): \
+         `halfpower check DIR` makes one; another one is used where its id is named (`halfpower show list`)"
+    )))
+}
+
+/// Profiles of the same disk and target before this one, the latest first.
+fn earlier(store: &Store, profile: &Profile) -> Result<Vec<Profile>, StoreError> {
+    let Some(device) = profile.target.device.as_ref().filter(|_| !profile.simulated) else {
+        return Ok(Vec::new());
+    };
+    let is_before = |one: &Profile| !one.simulated && one.time < profile.time;
+    let of_disk = store.profiles_of(device, EARLIER + 1)?;
+    Ok(of_disk.into_iter().filter(is_before).take(EARLIER).collect())
 }

@@ -49,7 +49,13 @@ const AREAS: [Written; 6] = {
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = simdisk::help_with_names("Examples:\n  \
+#[command(after_help = "Examples:\n  \
+    halfpower check                       the disk under the current directory\n  \
+    halfpower check /mnt/data --budget 2m\n  \
+    halfpower check /dev/sdb              reads only, the whole device\n  \
+    halfpower check --no-write --json > profile.json\n  \
+    halfpower check sim:nvme-ssd          a simulated drive",
+    after_long_help = simdisk::help_with_names("Examples:\n  \
     halfpower check                       the disk under the current directory\n  \
     halfpower check /mnt/data --budget 2m\n  \
     halfpower check /dev/sdb              reads only, the whole device\n  \
@@ -199,7 +205,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         let count = finished.trials.len();
         let kept = match driver.store() {
             Some(_) => {
-                let show = format!("halfpower profile show {}", profile.id);
+                let show = format!("halfpower show {}", profile.id);
                 format!("saved: `{}`", output::saved_by(&show))
             }
             None => "not saved".to_owned(),
@@ -363,7 +369,7 @@ fn next_steps(arguments: &CheckArgs, profile: &Profile, saved: bool) -> Vec<Stri
     let depth = profile.depth_curves.first().and_then(|curve| curve.knee);
     let run = depth
         .map(|depth| format!("halfpower run {target} --rw randread --iodepth {depth}{runtime}"));
-    let show = format!("halfpower profile show {} --verbose", profile.id);
+    let show = format!("halfpower show {} --verbose", profile.id);
     let show = saved.then(|| output::saved_by(&show));
     run.into_iter().chain(show).collect()
 }

@@ -19,17 +19,17 @@ use store::{LAST, Library, StoreError};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A and B are trials, experiments, profiles or trace CSVs: files, or ids in the \
-    database\n(\"last\" is the newest profile, \"last~1\" the one before it). Several, separated by \
-    commas,\nare put together; three or more profiles or experiments count as one observation \
-    each.\n\n\
+    after_help = "A and B are trials, experiments, profiles or trace CSVs: files, or ids in the\n\
+    database (\"last\" is the newest profile, \"last~1\" the one before it). Several,\n\
+    separated by commas, are put together; three or more profiles or experiments\n\
+    count as one observation each.\n\n\
     Examples:\n  \
     halfpower compare last~1 last                the two newest profiles\n  \
     halfpower compare before.json after.json --fail-on worse:10%\n  \
     halfpower compare 0192a1 0192b7              two experiments\n  \
     halfpower compare fio.json 0192b7            a result of fio and a trial\n  \
-    halfpower compare 0192a1@cache=all 0192a1@cache=device   two arms of one, block by block\n  \
-    halfpower compare old.csv new.csv            traces of run --sqlio-csv"
+    halfpower compare 0192a1@cache=all 0192a1@cache=device   block by block\n  \
+    halfpower compare old.csv new.csv            trials as CSV"
 )]
 pub(crate) struct CompareArgs {
     /// The first: what is held to be usual.

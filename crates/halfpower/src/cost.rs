@@ -1,6 +1,5 @@
-//! `halfpower cost`: what accesses cost in money, and how many disks fill something.
+//! `halfpower design --price`: what accesses cost in money, and how many disks fill something.
 
-use crate::failure::usage;
 use crate::output::Verdict;
 use crate::store_args::ViewArgs;
 use crate::values::some_bytes;
@@ -14,29 +13,33 @@ use session::VERSION;
 /// The currency where the user names none, as the papers'.
 const CURRENCY: &str = "USD";
 
+/// The disk of a profile and its price.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    halfpower cost --price 209               of the newest profile\n  \
-    halfpower cost 0192f --price 534 --currency EUR --capacity 18GB\n  \
-    halfpower cost --fill pci=98.5MB/s       how many such disks fill that")]
+#[command(next_help_heading = "The disk of a profile")]
 pub(crate) struct CostArgs {
-    /// Id of a saved profile, or the beginning of it; "last" is the newest.
-    #[arg(default_value = store::LAST)]
-    profile: String,
-    /// Price of the disk.
-    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    /// Saved profile, for --price and --fill: its id, its beginning or end, or last [default: last].
+    #[arg(conflicts_with = "prices")]
+    profile: Option<String>,
+    /// Price of the disk: prints what its accesses cost.
+    #[arg(long, value_name = "AMOUNT", value_parser = amount, conflicts_with = "prices")]
     price: Option<f64>,
-    /// Its currency.
+    /// Currency of --price.
     #[arg(long, value_name = "NAME", default_value = CURRENCY, requires = "price")]
     currency: String,
     /// Capacity that the price is for [default: that of the device, else of the target].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes, requires = "price")]
     capacity: Option<Bytes>,
-    /// Something that the disks are to fill, with the rate that it carries. Once for each.
-    #[arg(long, value_name = "NAME=RATE", value_parser = named)]
+    /// Something that such disks are to fill, and the rate that it carries: prints how many do. Once for
+    /// each.
+    #[arg(long, value_name = "NAME=RATE", value_parser = named, conflicts_with = "prices")]
     fill: Vec<Named>,
-    #[command(flatten)]
-    view: ViewArgs,
+}
+
+impl CostArgs {
+    /// Whether anything of it is asked for.
+    pub(crate) fn given(&self) -> bool {
+        self.price.is_some() || !self.fill.is_empty()
+    }
 }
 
 fn amount(text: &str) -> Result<f64, String> {
@@ -50,11 +53,8 @@ fn named(text: &str) -> Result<Named, String> {
     Ok(Named { name: name.to_owned(), bytes_per_s: rate_of(rate)? })
 }
 
-pub(crate) fn cost(arguments: &CostArgs) -> anyhow::Result<Verdict> {
-    if arguments.price.is_none() && arguments.fill.is_empty() {
-        return Err(usage("say what to compute: --price AMOUNT, --fill NAME=RATE, or both"));
-    }
-    let profile = arguments.view.keeping.profile(&arguments.profile)?;
+pub(crate) fn cost(arguments: &CostArgs, view: &ViewArgs) -> anyhow::Result<Verdict> {
+    let profile = view.keeping.profile(arguments.profile.as_deref().unwrap_or(store::LAST))?;
     let price = arguments.price.map(|amount| Price {
         amount,
         currency: arguments.currency.clone(),
@@ -62,5 +62,5 @@ pub(crate) fn cost(arguments: &CostArgs) -> anyhow::Result<Verdict> {
     });
     let document = cost::price(&profile, price.as_ref(), &arguments.fill, VERSION)
         .map_err(|lacks| anyhow!("profile {} has no cost: {lacks}; run check again", profile.id))?;
-    arguments.view.show(&document, &report::price(&document))
+    view.show(&document, &report::price(&document))
 }

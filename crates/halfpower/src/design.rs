@@ -1,9 +1,10 @@
-//! `halfpower design`: what to buy for a need, from a price list. The designs of `sweep` are those of
-//! experiments and something else.
+//! `halfpower design`: what to buy for a need, from a price list, and what the accesses of a profile's disk
+//! cost. The designs of `sweep` are those of experiments and something else.
 
+use crate::cost::{self, CostArgs};
 use crate::failure::usage;
 use crate::output::Verdict;
-use crate::predict::objective;
+use crate::predict_args::objective;
 use crate::store_args::ViewArgs;
 use crate::values::{percent, rate, some_bytes};
 use ::limits::purchase::{Market, parse, purchase};
@@ -19,19 +20,29 @@ const MEGABYTE: f64 = 1e6;
 const SECTOR: u64 = 512;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(
+    after_help = "Examples:\n  \
     halfpower design --kaps 5000 --mbps 400 --size 4TB --prices prices.toml\n  \
-    halfpower design --kaps 5000 --rwmixread 70% --survive 1 --degraded --prices prices.toml\n  \
-    halfpower design --kaps 20000 --bs 4k --slo mean=2ms --headroom 40% --prices prices.toml\n  \
-    halfpower design --mbps 900 --size 100TB --prices prices.toml --json > plan.json\n  \
-    halfpower report plan.json -o plan.html     the same as a page; --md, --csv\n\n\
+    halfpower design --kaps 5000 --rwmixread 70% --survive 1 --prices prices.toml\n  \
+    halfpower design --kaps 20000 --bs 4k --slo mean=2ms --prices prices.toml\n  \
+    halfpower design last --price 209           what its accesses cost\n  \
+    halfpower design last --fill pci=98.5MB/s   how many such disks fill it",
+    after_long_help = "Examples:\n  \
+    halfpower design --kaps 5000 --mbps 400 --size 4TB --prices prices.toml\n  \
+    halfpower design --kaps 5000 --rwmixread 70% --survive 1 --prices prices.toml\n  \
+    halfpower design --kaps 20000 --bs 4k --slo mean=2ms --prices prices.toml\n  \
+    halfpower design --mbps 900 --prices prices.toml --json > plan.json\n  \
+    halfpower report plan.json -o plan.html     the same as a page; --md, --csv\n  \
+    halfpower design last --price 209           what its accesses cost\n  \
+    halfpower design 0192f --price 534 --currency EUR --capacity 18GB\n  \
+    halfpower design last --fill pci=98.5MB/s   how many such disks fill it\n\n\
     A price list is a TOML file:\n  \
     currency = \"USD\"\n  \
     [[disk]]\n  \
     name = \"a 10,000 rpm disk\"\n  \
     price = 534\n  \
     size = \"18GB\"\n  \
-    random-read = 105            # per second; or profile = \"ID\" in place of all rates\n  \
+    random-read = 105            # per second; or profile = \"ID\" for all rates\n  \
     random-write = 105\n  \
     sequential-read = \"24MB/s\"\n  \
     sequential-write = \"22.5MB/s\"\n  \
@@ -39,12 +50,12 @@ const SECTOR: u64 = 512;
     name = \"a controller\"\n  \
     price = 235\n  \
     disks = 30\n  \
-    bandwidth = \"98.5MB/s\"\n\n\
-    docs/buying.md lists all keys.")]
+    bandwidth = \"98.5MB/s\""
+)]
 pub(crate) struct DesignArgs {
-    /// The price list.
+    /// The price list: prints what to buy for the need.
     #[arg(long, value_name = "FILE")]
-    prices: PathBuf,
+    prices: Option<PathBuf>,
     /// Random requests per second.
     #[arg(long, value_name = "N", value_parser = rate, help_heading = "Need")]
     kaps: Option<f64>,
@@ -99,6 +110,8 @@ pub(crate) struct DesignArgs {
     #[arg(long, value_name = "N", default_value = "12", help_heading = "Arrays",
         value_parser = clap::value_parser!(u32).range(4..=64))]
     parity_disks: u32,
+    #[command(flatten)]
+    cost: CostArgs,
     #[command(flatten)]
     view: ViewArgs,
 }
@@ -169,9 +182,18 @@ impl DesignArgs {
 }
 
 pub(crate) fn design(arguments: &DesignArgs) -> anyhow::Result<Verdict> {
+    let Some(prices) = &arguments.prices else {
+        if arguments.cost.given() {
+            return cost::cost(&arguments.cost, &arguments.view);
+        }
+        return Err(usage(
+            "name a price list and a need (--prices FILE --kaps N), or the price of the newest profile's \
+             disk (--price AMOUNT), or what such disks are to fill (--fill NAME=RATE)",
+        ));
+    };
     let need = arguments.need()?;
-    let file = arguments.prices.display().to_string();
-    let text = input::text(&arguments.prices, input::PRICES).context("the price list")?;
+    let file = prices.display().to_string();
+    let text = input::text(prices, input::PRICES).context("the price list")?;
     let list = parse(&text).map_err(|error| usage(format!("{file}, {error}")))?;
     let keeping = &arguments.view.keeping;
     let market = Market::new(list, |id| {

@@ -10,7 +10,7 @@ use crate::fleet::{self, FleetArgs};
 use crate::observing::{self, SamplingArgs};
 use crate::output::{self, Verdict};
 use crate::past;
-use crate::recordings;
+use crate::recordings::{self, FormArgs};
 use crate::run_args::RunArgs;
 use crate::shared::{self, SharedArgs};
 use crate::store_args::{SaveArgs, warn_not_saved};
@@ -34,24 +34,41 @@ const MOMENTS: usize = 2_000;
 const AREA: Bytes = Bytes(2 << 30);
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
+#[command(
+    after_help = "Examples:\n  \
+    halfpower diagnose                      all disks, watched for 30 s\n  \
+    halfpower diagnose /srv/db --for 5m     the disks below a directory\n  \
+    halfpower diagnose night.json           a file of iostat, sar or others\n  \
+    iostat -x 1 60 | halfpower diagnose -   what another tool prints\n  \
+    halfpower diagnose last --for-ticket    the newest recording, as a ticket",
+    after_long_help = "Examples:\n  \
     halfpower diagnose                      all disks, watched for 30 s\n  \
     halfpower diagnose /srv/db --for 5m     all disks below a directory\n  \
-    halfpower diagnose night.json           a recording: iostat -o JSON, sadf, Prometheus, ...\n  \
-    halfpower diagnose last --csv split.csv the newest recording of `halfpower record`\n  \
-    halfpower diagnose --prometheus http://prometheus:9090 --all   a fleet: which disks are slow?\n  \
-    halfpower diagnose --shared a.json b.json c.json               one disk of several hosts\n  \
-    halfpower diagnose sim:mmc,servers=8 --load \"rw=randread rate-iops=900 arrival=poisson\" \\\n      \
-      --profile last                        a simulated device under a load\n\n\
-    --load takes the flags of `halfpower run` as KEY=VALUE, and from=, for= (when it is there),\n\
-    limit= (of its control group, requests per second), write-back=yes (the page cache's own),\n\
-    name= (of the program). What the verdicts rest on: docs/diagnosis.md.")]
+    halfpower diagnose last --csv split.csv the newest recording\n\n\
+    Files of other tools:\n  \
+    iostat -o JSON -x -t 1 60 > night.json; halfpower diagnose night.json\n  \
+    iostat -x 1 60 | halfpower diagnose -\n  \
+    halfpower diagnose ticket.txt           pasted tables of iostat or sar\n  \
+    sadf -j /var/log/sysstat/sa12 -- -d | halfpower diagnose -\n  \
+    halfpower diagnose first.prom second.prom   two scrapes of node_exporter\n  \
+    halfpower diagnose disks.csv            typeperf, relog or perfmon\n\n\
+    Fleets and shared disks:\n  \
+    halfpower diagnose --prometheus http://prometheus:9090 --all   slow disks\n  \
+    halfpower diagnose --shared a.json b.json c.json   one disk of several hosts\n\n\
+    Simulated devices:\n  \
+    halfpower diagnose sim:mmc,servers=8 --profile last \\\n      \
+      --load \"rw=randread rate-iops=900 arrival=poisson\"\n\n\
+    --load takes the flags of `halfpower run` as KEY=VALUE, and from=, for= (when it\n\
+    runs), limit= (of its control group, requests per second), write-back=yes (the\n\
+    page cache's own), name= (of the program). \n\n\
+    halfpower explain CODE explains a cause or a finding."
+)]
 pub(crate) struct DiagnoseArgs {
     /// Devices or directories to watch, a saved observation (its id, the beginning of it, or last),
     /// recordings of one machine in files, or sim:NAME [default: all disks].
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
-    /// Profile to hold it against: an id, its beginning, or last [default: the saved one that fits].
+    /// Profile to compare with: an id, its beginning or end, or last [default: the saved one that fits].
     #[arg(long, value_name = "ID")]
     pub(crate) profile: Option<String>,
     /// How long to watch, or to simulate.
@@ -84,6 +101,8 @@ pub(crate) struct DiagnoseArgs {
     /// Writes both splits of the latency, interval by interval, to a CSV file.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) form: FormArgs,
     #[command(flatten)]
     pub(crate) fleet: FleetArgs,
     #[command(flatten)]
@@ -190,8 +209,8 @@ fn observations(
         };
         return Ok((vec![simulate(source, arguments, stop)?], false, true));
     }
-    let interval = arguments.sampling.named_interval();
-    let recorded = recordings::named(&arguments.sources, &arguments.save.keeping, interval)?;
+    let form = (&arguments.form, arguments.sampling.named_interval());
+    let recorded = recordings::named(&arguments.sources, &arguments.save.keeping, form)?;
     if let Some(observations) = recorded {
         return Ok((observations, false, false));
     }

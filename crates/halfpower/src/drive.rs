@@ -15,8 +15,9 @@ const DEMERIT_MAX: f64 = 0.1;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     zcat atlas10k.trace.gz | halfpower drive atlas10k.parv -\n  \
-    halfpower run sim:atlas10k.parv --rw randread --bs 8k   the same drive as a target\n\n\
-    A line of the trace: R|W, a word, first block (512 B), blocks, service time in us, pause in us.\n\
+    halfpower run sim:atlas10k.parv --rw randread   the drive as a target\n\n\
+    A line of the trace: R|W, a word, first block (512 B), blocks, service time in\n\
+    us, pause in us.\n\
     Exit code 1: the demerit is above 10 %.")]
 pub(crate) struct DriveArgs {
     /// Parameters in the language of DiskSim; files that it names lie beside it.

@@ -25,14 +25,14 @@ const KINDS: [DocumentKind; 3] =
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    halfpower export last --parquet tables     the trials of the newest profile or experiment\n  \
+    halfpower export last --parquet tables     the trials of the newest result\n  \
     halfpower export --all --parquet tables    every trial of the database\n  \
     halfpower export trial.json 0197f3 --parquet tables\n\n\
-    DIR gets trials.parquet (a row per job), intervals.parquet, histograms.parquet and\n  \
-    clients.parquet (a row per client of a load from several machines).\n  \
-    duckdb -c \"SELECT target, read_iops, read_latency_p99_ns FROM 'tables/trials.parquet'\"")]
+    DIR gets trials.parquet (a row per job), intervals.parquet, histograms.parquet\n\
+    and clients.parquet (a row per client of a load from several machines).\n  \
+    duckdb -c \"SELECT target, read_iops FROM 'tables/trials.parquet'\"")]
 pub(crate) struct ExportArgs {
-    /// Ids of trials, profiles or experiments, their beginnings, "last", or JSON files of these.
+    /// Ids of trials, profiles or experiments, their beginnings or ends, "last", or JSON files of these.
     #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "WHAT")]
     what: Vec<String>,
     /// Every trial of the database.

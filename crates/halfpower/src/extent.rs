@@ -9,10 +9,21 @@ use clap::{ArgMatches, Args};
 use report::Extent;
 
 /// Commands that print no result that could be longer or shorter.
-const NO_PAGE: [&str; 6] = ["advise", "doctor", "export", "list", "report", "watch"];
+const NO_PAGE: [&str; 10] = [
+    "advise",
+    "completions",
+    "doctor",
+    "explain",
+    "export",
+    "lab",
+    "list",
+    "man",
+    "report",
+    "watch",
+];
 /// Flags by which another command prints something else than its page.
-const NO_PAGE_BY: [&str; 8] =
-    ["list", "list_sim", "show_sim", "show", "dry_run", "saved", "fio", "for_ticket"];
+const NO_PAGE_BY: [&str; 7] =
+    ["list", "list_sim", "show_sim", "show", "dry_run", "fio", "for_ticket"];
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct ExtentArgs {

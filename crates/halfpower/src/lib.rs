@@ -8,6 +8,7 @@
 
 mod advise;
 mod agent;
+mod changed;
 mod check;
 mod cli;
 mod compare;
@@ -17,6 +18,7 @@ mod design;
 mod diagnose;
 mod doctor;
 mod drive;
+mod explain;
 mod export;
 mod extent;
 mod failure;
@@ -28,19 +30,21 @@ mod fleet_devices;
 mod fleet_profiles;
 mod fleet_reader;
 mod followed_profiles;
+mod help;
 mod host_args;
-mod import;
 mod limits;
+mod manual;
 mod observing;
 mod output;
 mod papers;
 mod past;
 mod place;
 mod predict;
-mod profile;
+mod predict_args;
 mod progress;
 mod recognise;
 mod record;
+mod record_files;
 mod record_requests;
 mod recordings;
 mod reports;
@@ -50,6 +54,7 @@ mod run_contradictions;
 mod run_spec;
 mod server_args;
 mod shared;
+mod show;
 mod signals;
 mod store_args;
 mod sweep;
@@ -57,10 +62,9 @@ mod twin;
 mod validate;
 mod values;
 mod watch;
-mod whatif;
 mod zones;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 use cli::Verb;
 use fio_words::Language;
 use signals::Signals;
@@ -72,6 +76,7 @@ use std::time::Duration;
 /// What a build with engines of its own needs of the others.
 pub use ::engine;
 pub use ::record as documents;
+pub use manual::{completions, manual_pages};
 pub use trial::OwnEngine;
 
 /// How long this process waits for the other ranks to come to the end of MPI.
@@ -118,14 +123,17 @@ pub fn main_with(own: &'static [OwnEngine]) -> ExitCode {
 
 /// Reads the command line and does what it says.
 fn commanded(words: Vec<OsString>, signals: Signals) -> anyhow::Result<output::Verdict> {
-    let words = cli::Cli::command().try_get_matches_from(words);
+    let words = help::command().try_get_matches_from(words);
     let read = words.and_then(|words| Ok((cli::Cli::from_arg_matches(&words)?, words)));
     let (arguments, words) = match read {
         Ok(read) => read,
         Err(_) if input::was_interrupted() => {
             return Err(failure::interrupted("a file of the command line was not read to its end"));
         }
-        Err(error) => output::end_at_usage(&error),
+        Err(error) => match help::meant(&error) {
+            Some(meant) => return Err(meant),
+            None => output::end_at_usage(&error),
+        },
     };
     if let Ok(Some(file)) = extent::innermost(&words).1.try_get_one::<PathBuf>("db") {
         output::set_database(file);
@@ -136,7 +144,7 @@ fn commanded(words: Vec<OsString>, signals: Signals) -> anyhow::Result<output::V
 /// The table of commands and flags, from which `--help`, manual pages and completions are made.
 #[must_use]
 pub fn command() -> clap::Command {
-    <cli::Cli as CommandFactory>::command()
+    help::command()
 }
 
 /// What comes of a verb.
@@ -151,26 +159,26 @@ fn outcome(arguments: &cli::Cli, signals: Signals) -> anyhow::Result<output::Ver
         Verb::Check(check) => check::check(check, &stop),
         Verb::Run(run) => run::run(run, &stop),
         Verb::Agent(arguments) => agent::agent(arguments, &stop),
-        Verb::Profile(profile) => profile::profile(profile, &stop),
         Verb::Predict(arguments) => predict::predict(arguments, &stop),
-        Verb::WhatIf(arguments) => whatif::whatif(arguments, &stop),
         Verb::Advise(arguments) => advise::advise(arguments),
         Verb::Doctor(doctor) => doctor::doctor(doctor),
         Verb::Diagnose(arguments) => diagnose::diagnose(arguments, &stop),
         Verb::Compare(arguments) => compare::compare(arguments),
-        Verb::Import(arguments) => import::import(arguments, &stop),
+        Verb::Show(arguments) => show::show(arguments, &stop),
         Verb::Report(report) => reports::report(report),
         Verb::Export(arguments) => export::export(arguments),
         Verb::Limits(limits) => limits::limits(limits, &stop),
         Verb::Zones(zones) => zones::zones(zones, &stop),
-        Verb::Cost(cost) => cost::cost(cost),
         Verb::Design(arguments) => design::design(arguments),
         Verb::Sweep(arguments) => sweep::sweep(arguments, &stop),
         Verb::Watch(arguments) => watch::watch(arguments, &stop),
         Verb::Drive(arguments) => drive::drive(arguments),
-        Verb::Twin(arguments) => twin::twin(arguments, &stop),
         Verb::Record(arguments) => record::record(arguments, &stop),
         Verb::Papers(papers) => papers::papers(papers, &stop),
+        Verb::Lab => help::lab(),
+        Verb::Explain(arguments) => explain::explain(arguments),
+        Verb::Completions(arguments) => manual::print_completions(arguments),
+        Verb::Man(arguments) => manual::man(arguments),
     }
 }
 

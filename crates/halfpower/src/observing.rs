@@ -49,7 +49,7 @@ pub(crate) struct SamplingArgs {
     interval: Option<Nanos>,
     /// Time each request at the block layer: yes or no [default: where that is possible, as root].
     #[arg(long, value_name = "yes|no", num_args = 0..=1, require_equals = true,
-        default_missing_value = "yes", value_parser = BoolishValueParser::new())]
+        default_missing_value = "yes", hide_possible_values = true, value_parser = BoolishValueParser::new())]
     pub(crate) trace: Option<bool>,
     /// Do not count requests and fsyncs by process, which is done as root.
     #[arg(long)]

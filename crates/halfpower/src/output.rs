@@ -7,6 +7,7 @@ use report::{Extent, Story, Style};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::path::Path;
 use std::sync::OnceLock;
 use target::{InUse, LineFile, OutputKind};
@@ -115,12 +116,25 @@ pub(crate) fn remark(text: &str) {
     say(&format!("halfpower: {}", report::escape(&::record::bounded_message(text))));
 }
 
+/// What the parser says, with what is allowed in place of the standard library's words on a number.
+pub(crate) fn usage_text(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let Some(cause) = std::error::Error::source(error) else { return text };
+    let allowed = match cause.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
+        Some(IntErrorKind::PosOverflow) => "use a smaller number",
+        Some(_) => "use a whole number, for example 16",
+        None if cause.is::<ParseFloatError>() => "use a number, for example 1.5",
+        None => return text,
+    };
+    text.replacen(&cause.to_string(), allowed, 1)
+}
+
 /// Ends the program where the command line cannot be read, or asks for help.
 pub(crate) fn end_at_usage(error: &clap::Error) -> ! {
-    let text = error.to_string();
+    let text = usage_text(error);
     let bounded = ::record::bounded_message(&text);
     // What is printed on request is printed whole, and in colour on a terminal.
-    if !error.use_stderr() || bounded.len() == text.len() {
+    if !error.use_stderr() || (bounded.len() == text.len() && text == error.to_string()) {
         error.exit();
     }
     say(bounded.trim_end());

@@ -22,7 +22,7 @@ use target::OutputFile;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    halfpower papers                        how many figures of all papers are reproduced\n  \
+    halfpower papers                        how many figures are reproduced\n  \
     halfpower papers --only riedel --html papers.html\n  \
     halfpower papers --only fig06.write.3 --verbose\n  \
     halfpower papers --without rotation     what fails when the disk does not turn")]

@@ -92,9 +92,8 @@ fn read_day(path: &Path, host: Option<&str>) -> Option<Observation> {
     if !ended.success() || !matches!(read, Some(Ok(_))) {
         return None;
     }
-    let read =
-        import::read_recordings(&[(path.display().to_string(), text)], &import::Options::default())
-            .ok()?;
+    let file = (path.display().to_string(), text);
+    let read = import::read_recordings(&[file], None, &import::Options::default()).ok()?;
     let mut observation = read.into_iter().next()?;
     // The name in the file is what the machine was called when its collector began.
     observation.host = host.map(str::to_owned);

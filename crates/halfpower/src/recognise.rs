@@ -79,21 +79,21 @@ impl FileForm {
         let (what, takes): (&str, &'static [&'static str]) = match self {
             Self::JobFile => ("a job file of fio", &["run FILE"]),
             Self::FioResult => {
-                ("a result of fio", &["report FILE", "compare FILE OTHER", "import FILE"])
+                ("a result of fio", &["report FILE", "compare FILE OTHER", "record FILE"])
             }
             Self::Counters(Format::Observation) => {
                 ("an observation of halfpower", &["diagnose FILE", "report FILE"])
             }
             Self::Counters(format) => {
                 let what = format!("a recording of disk counters ({})", format.name());
-                return Some((what, &["diagnose FILE", "import FILE"]));
+                return Some((what, &["diagnose FILE", "record FILE"]));
             }
             Self::Requests => {
-                ("a recording of requests", &["twin FILE", "run TARGET --replay FILE"])
+                ("a recording of requests", &["record twin FILE", "run TARGET --replay FILE"])
             }
             Self::TrialLines => ("a CSV of trials", &["compare FILE OTHER"]),
             Self::Document => ("a document of halfpower", &["report FILE", "compare FILE OTHER"]),
-            Self::Database => ("a halfpower database", &["profile list --db FILE"]),
+            Self::Database => ("a halfpower database", &["show list --db FILE"]),
             Self::Other => return None,
         };
         Some((what.to_owned(), takes))

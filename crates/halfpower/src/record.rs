@@ -1,14 +1,19 @@
-//! `halfpower record`: keeps what the counters say, to be diagnosed now or years later.
+//! `halfpower record`: keeps what the counters say, or what another tool wrote, to be diagnosed now or years
+//! later.
 //!
 //! Ctrl-C ends a recording early and keeps it, with exit code 130: a script learns that it is
 //! shorter than asked for.
 
-use crate::failure::interrupted;
+use crate::failure::{interrupted, usage};
 use crate::observing::{self, ObservingArgs};
 use crate::output::{self, Verdict};
+use crate::record_files::{self, FilesArgs};
 use crate::record_requests::record_requests;
+use crate::recordings;
+use crate::run_args::first_given;
 use crate::store_args::SaveArgs;
-use clap::Args;
+use crate::twin::{TwinArgs, twin};
+use clap::{Args, Subcommand};
 use record::Nanos;
 use session::StopFlag;
 use std::path::PathBuf;
@@ -16,32 +21,66 @@ use std::sync::atomic::Ordering;
 use target::{InUse, OutputFile};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    halfpower record --for 10m                  all disks, once a second, into the database\n  \
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true,
+    mut_arg("devices", |devices| devices.value_name("DEVICE|FILE").help(
+        "Devices: kernel names (sda), device nodes, or paths on a file system; each with all devices below it \
+         [default: all whole devices that were ever used]. Or files of another tool, which are kept; - is \
+         standard input")),
+    after_help = "Examples:\n  \
+    halfpower record --for 10m           all disks, once a second\n  \
+    halfpower record /srv/db -o slow.json   disks below a directory, to a file too\n  \
+    halfpower record night.json          keep what iostat, sar or others wrote\n  \
+    halfpower record sda --trace-io sda.io --for 30s   each request\n  \
+    halfpower record twin sda.io         an equivalent load\n\n\
+    Then: halfpower diagnose last",
+    after_long_help = "Examples:\n  \
+    halfpower record --for 10m           all disks, once a second\n  \
     halfpower record sda --for 1h --interval 5s\n  \
-    halfpower record /srv/db -o slow.json       all disks below a directory, also as a file\n  \
-    halfpower record sda --trace-io sda.io --for 30s   each request, to be replayed\n\n\
-    Then: halfpower diagnose ID")]
+    halfpower record /srv/db -o slow.json   disks below a directory, to a file too\n\n\
+    Files of other tools:\n  \
+    iostat -o JSON -x -t 1 60 > night.json; halfpower record night.json\n  \
+    sadf -j /var/log/sysstat/sa12 -- -d | halfpower record -\n  \
+    halfpower record fio.json     results of fio (--output-format=json+)\n  \
+    halfpower record --prometheus http://host:9090 --instance db1:9100 \\\n    \
+      --query-range now-2h..now@30s\n\n\
+    Requests:\n  \
+    halfpower record sda --trace-io sda.io --for 30s   each request\n  \
+    halfpower record twin sda.io         an equivalent load\n\n\
+    Then: halfpower diagnose last")]
 pub(crate) struct RecordArgs {
+    #[command(subcommand)]
+    action: Option<RecordAction>,
     #[command(flatten)]
-    pub(crate) observing: ObservingArgs,
-    /// How long.
-    #[arg(long = "for", value_name = "TIME", default_value = "1m")]
-    pub(crate) length: Nanos,
+    observing: ObservingArgs,
+    /// How long [default: 1m].
+    #[arg(long = "for", value_name = "TIME")]
+    length: Option<Nanos>,
     /// Write the observation as JSON to a file, too.
     #[arg(long, short = 'o', value_name = "FILE", help_heading = "Results")]
-    pub(crate) output: Option<PathBuf>,
-    /// Keeps each request of the named disks in this file, in place of their counters: to be made again
-    /// (run --replay), or for a load that does the same (twin). As root.
+    output: Option<PathBuf>,
+    /// Keep each request of the named disks in this file, instead of their counters: to be replayed
+    /// (run --replay), or for an equivalent load (record twin). As root.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "interval", "trace", "all"])]
-    pub(crate) trace_io: Option<PathBuf>,
-    /// Of the named disks the requests of processes of this name alone, as ps -o comm prints it. What is
-    /// written through the page cache is asked for by the kernel's writers.
+    trace_io: Option<PathBuf>,
+    /// Keep the requests of processes of this name alone, as ps -o comm prints it. What is
+    /// written through the page cache is issued by the kernel's writers.
     #[arg(long, value_name = "NAME", requires = "trace_io", value_parser = process_name)]
-    pub(crate) process: Option<String>,
+    process: Option<String>,
     #[command(flatten)]
-    pub(crate) save: SaveArgs,
+    files: FilesArgs,
+    #[command(flatten)]
+    save: SaveArgs,
 }
+
+/// What can be made of a recording.
+#[derive(Debug, Subcommand)]
+enum RecordAction {
+    /// Summarise recorded requests, find an equivalent load, and run it beside the original.
+    Twin(Box<TwinArgs>),
+}
+
+/// How long the counters are recorded by default.
+const USUAL_LENGTH: Nanos = Nanos(60_000_000_000);
 
 /// A name that can stand in a filter of the kernel.
 fn process_name(text: &str) -> Result<String, String> {
@@ -53,14 +92,34 @@ fn process_name(text: &str) -> Result<String, String> {
 }
 
 pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
-    let sampling = &arguments.observing.sampling;
-    if let Some(file) = &arguments.trace_io {
-        let (devices, json) = (&arguments.observing.devices, arguments.save.json);
-        let process = arguments.process.as_deref();
-        let what = (devices.as_slice(), process);
-        return record_requests(what, &sampling.roots(), file, arguments.length, json, stop);
+    if let Some(RecordAction::Twin(arguments)) = &arguments.action {
+        return twin(arguments, stop);
     }
-    sampling.check_length(arguments.length)?;
+    let sampling = &arguments.observing.sampling;
+    let words = &arguments.observing.devices;
+    if arguments.files.prometheus.is_some() || recordings::are_files(words)? {
+        let live = first_given(&[
+            ("--for", arguments.length.is_some()),
+            ("--all", arguments.observing.all),
+            ("--trace", sampling.trace.is_some()),
+            ("--trace-io", arguments.trace_io.is_some()),
+            ("--output", arguments.output.is_some()),
+        ]);
+        if let Some(flag) = live {
+            let text = format!("{flag} is about live counters, and files are named; leave one out");
+            return Err(usage(text));
+        }
+        let interval = sampling.named_interval();
+        return record_files::keep(words, &arguments.files, interval, &arguments.save, stop);
+    }
+    arguments.files.form.refuse_without_files(words)?;
+    let length = arguments.length.unwrap_or(USUAL_LENGTH);
+    if let Some(file) = &arguments.trace_io {
+        let (process, json) = (arguments.process.as_deref(), arguments.save.json);
+        let what = (words.as_slice(), process);
+        return record_requests(what, &sampling.roots(), file, length, json, stop);
+    }
+    sampling.check_length(length)?;
     let source = arguments.observing.source()?;
     let mut in_use = Vec::new();
     if !arguments.save.no_save {
@@ -69,7 +128,7 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
     }
     let output = OutputFile::claim(&output::OBSERVATION, arguments.output.as_deref(), &mut in_use)?;
     let (recorder, kept) = observing::recorder(arguments.save.store()?, source.host());
-    let recorded = sampling.record(source, recorder, arguments.length, stop)?;
+    let recorded = sampling.record(source, recorder, length, stop)?;
     let observation = &recorded.observation;
     if let Some(output) = output {
         output.finish(&output::json(observation)?)?;

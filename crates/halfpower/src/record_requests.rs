@@ -76,7 +76,7 @@ pub(crate) fn record_requests(
     if stop.load(Ordering::Relaxed) {
         return Err(interrupted("what was recorded by then is in the file"));
     }
-    let next = format!("halfpower twin {}", record::shell_word(&replay.source));
+    let next = format!("halfpower record twin {}", record::shell_word(&replay.source));
     output::remark(&format!("next: {next} TARGET, or halfpower run TARGET --replay FILE"));
     Ok(if lost > 0 { Verdict::NotClean } else { Verdict::Clean })
 }

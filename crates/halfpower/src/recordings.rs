@@ -7,14 +7,74 @@
 
 use crate::failure::usage;
 use crate::recognise::FileForm;
+use crate::run_args::first_given;
 use crate::store_args::StoreArgs;
-use import::{Format, Options};
-use record::{Nanos, Observation};
+use crate::values::one_of;
+use clap::Args;
+use import::{Format, Options, parse_moment, parse_utc_offset};
+use record::{Nanos, Observation, quoted};
 use std::path::Path;
 use store::LAST;
 
 /// Fewest characters that can be the beginning of an id.
 const ID_MIN: usize = 6;
+
+/// How files of other tools are read.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Files of other tools")]
+pub(crate) struct FormArgs {
+    /// Form of the files: iostat (JSON), iostat-text, sadf-json, sadf-lines, sadf-pairs, sadf-xml, sar,
+    /// diskstats, node-exporter, prometheus, telegraf, collectd, windows or observation [default: by their content].
+    #[arg(long, value_name = "FORM", value_parser = one_of(&Format::ALL, Format::name))]
+    pub(crate) format: Option<Format>,
+    /// Zone of times that name none, such as +02:00 [default: UTC].
+    #[arg(long, value_name = "OFFSET", value_parser = utc_offset, allow_hyphen_values = true)]
+    utc_offset: Option<i64>,
+    /// Time of a scrape that does not hold its own; once for each, in their order.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    timestamp: Vec<u64>,
+    /// The machine to take, where there are several: Prometheus' label instance.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) instance: Option<String>,
+}
+
+impl FormArgs {
+    /// Refuses flags of files where these words name none.
+    pub(crate) fn refuse_without_files(&self, words: &[String]) -> anyhow::Result<()> {
+        let given = first_given(&[
+            ("--format", self.format.is_some()),
+            ("--utc-offset", self.utc_offset.is_some()),
+            ("--timestamp", !self.timestamp.is_empty()),
+            ("--instance", self.instance.is_some()),
+        ]);
+        given.map_or(Ok(()), |flag| {
+            let words =
+                if words.is_empty() { "the command".to_owned() } else { quoted(words.join(" ")) };
+            let text = format!("{flag} is about files of other tools, and {words} names no file");
+            Err(usage(text))
+        })
+    }
+
+    /// With the length of the intervals of a file without times, where the user named it.
+    pub(crate) fn options(&self, interval: Option<Nanos>) -> Options {
+        Options {
+            utc_offset_s: self.utc_offset,
+            interval_ns: interval.map(|interval| interval.0),
+            scrape_times_ns: self.timestamp.clone(),
+            instance: self.instance.clone(),
+        }
+    }
+}
+
+/// `+02:00`, `-0330`, `Z`, in seconds.
+fn utc_offset(text: &str) -> Result<i64, String> {
+    parse_utc_offset(text).ok_or_else(|| "use +HH:MM or -HH:MM".to_owned())
+}
+
+fn moment(text: &str) -> Result<u64, String> {
+    parse_moment(text)
+        .ok_or_else(|| "use a time such as 2026-05-01T10:00:00Z, or seconds since 1970".to_owned())
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
@@ -28,17 +88,21 @@ enum Named {
 pub(crate) fn named(
     words: &[String],
     keeping: &StoreArgs,
-    interval: Option<Nanos>,
+    (form, interval): (&FormArgs, Option<Nanos>),
 ) -> anyhow::Result<Option<Vec<Observation>>> {
     let kinds = words.iter().map(|word| kind(word)).collect::<Result<Vec<_>, _>>()?;
     let all = |kind: Named| kinds.iter().all(|one| *one == kind);
     match words {
-        _ if all(Named::Device) => Ok(None),
+        _ if all(Named::Device) => {
+            form.refuse_without_files(words)?;
+            Ok(None)
+        }
         _ if all(Named::File) => {
-            let files = files(words, None)?;
-            refuse_others(&files)?;
-            let options = Options { interval_ns: interval.map(|it| it.0), ..Options::default() };
-            let read = import::read_recordings(&files, &options);
+            let files = files(words, form.format)?;
+            if form.format.is_none() {
+                refuse_others(&files)?;
+            }
+            let read = import::read_recordings(&files, form.format, &form.options(interval));
             read.map(Some).map_err(|error| usage(error.to_string()))
         }
         [id] => Ok(Some(vec![keeping.existing()?.document(id)?])),
@@ -48,6 +112,15 @@ pub(crate) fn named(
             words.join(", ")
         ))),
     }
+}
+
+/// Whether all of these words name files, or standard input.
+///
+/// # Errors
+/// If one of them can only be a file, and there is none.
+pub(crate) fn are_files(words: &[String]) -> anyhow::Result<bool> {
+    let kinds = words.iter().map(|word| kind(word)).collect::<Result<Vec<_>, _>>()?;
+    Ok(!words.is_empty() && kinds.iter().all(|kind| *kind == Named::File))
 }
 
 /// The word for standard input.

@@ -25,14 +25,14 @@ const DEFAULT_PAGE: &str = "report.html";
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    halfpower report last                     the newest profile or experiment, as report.html\n  \
-    halfpower report 0197f3 -o disk.html      a document by the beginning of its id\n  \
-    halfpower report trial.json profile.json --md   a summary to paste into a ticket\n  \
+    halfpower report last                 the newest result, as report.html\n  \
+    halfpower report 0197f3 -o disk.html  a result by its id\n  \
+    halfpower report trial.json profile.json --md    a summary for a ticket\n  \
     halfpower report last --kind profile --svg plots\n  \
-    halfpower predict last --rate-iops 300 --json | halfpower report - -o prediction.html\n\n\
-    Every command's --json is such a document: whatif, predict, cost, advise, drive, twin, ...")]
+    halfpower predict last --rate-iops 300 --json | halfpower report -\n\n\
+    The --json of every command is such a document.")]
 pub(crate) struct ReportArgs {
-    /// Ids of documents or their beginnings, "last", JSON files of documents, or - for standard input.
+    /// Ids of documents, their beginnings or ends, "last", JSON files of documents, or - for standard input.
     #[arg(required = true, value_name = "WHAT")]
     pub(crate) what: Vec<String>,
     /// The page: one file, needs no network [default: report.html, if nothing else is asked for].

@@ -57,24 +57,28 @@ pub(crate) const ARRIVALS: &[(&str, Arrival)] =
     &[("constant", Arrival::Constant), ("poisson", Arrival::Poisson)];
 
 #[derive(Debug, Args)]
-#[command(after_help = simdisk::help_with_names("Examples:\n  \
-    halfpower run .                   4 KiB random reads, depth 1, 10 s\n  \
+#[command(after_help = "Examples:\n  \
+    halfpower run .                      4 KiB random reads, QD 1, 10 s\n  \
+    halfpower run /mnt/data --rw randrw --rwmixread 70 --iodepth 16\n  \
+    halfpower run . --rate-iops 2000 --arrival poisson      an open loop\n  \
+    halfpower run jobs.fio               a job file of fio\n  \
+    halfpower run --name=a --filename=/dev/sdb --rw=randread    fio's command line\n  \
+    halfpower run sim:nvme-ssd --iodepth 4      a simulated device (--list-sim)",
+    after_long_help = simdisk::help_with_names("Examples:\n  \
+    halfpower run .                   4 KiB random reads, QD 1, 10 s\n  \
     halfpower run /mnt/data --rw randrw --rwmixread 70 --iodepth 16\n  \
     halfpower run big.file --rw read --bs 64k --cache all --drop-cache dontneed\n  \
     halfpower run . --bs 4k/60:64k/40 --pattern zipf --numjobs 4\n  \
-    halfpower run . --rate-iops 2000 --arrival poisson   an open loop\n  \
     halfpower run . --until-precision 2% --runtime 5m     as long as it takes\n  \
     halfpower run /mnt/a /mnt/b --raid 0 --chunk 64k --rw read --bs 256k\n  \
-    halfpower run a b c --raid 5 --failed 1 --rebuild 50m --overwrite   load beside a rebuild\n  \
+    halfpower run a b c --raid 5 --failed 1 --rebuild 50m --overwrite\n  \
     halfpower run . --rw randwrite --verify\n  \
-    halfpower run /dev/sdb --iodepth 32 --cpu-upper --json\n  \
     halfpower run . --iodepth 4 --beside '--rw write --bs 1m'   two jobs at once\n  \
-    halfpower run /dev/sdb --replay log.io --replay-speed 2   recorded requests, twice as fast\n  \
-    halfpower run jobs.fio            fio's job files\n  \
-    halfpower run --name=a --filename=/dev/sdb --rw=randread --direct=1   fio's command line\n  \
-    halfpower run /mnt/nfs/big.file --hosts a,b,c --iodepth 8   from three machines\n  \
-    halfpower run sim:mm1,service=5ms --iodepth 4\n  \
-    halfpower run --show-sim st15150w > my.toml   a device to change: sim:my.toml\n\n\
+    halfpower run /dev/sdb --replay log.io --replay-speed 2     twice as fast\n  \
+    halfpower run jobs.fio            a job file of fio\n  \
+    halfpower run --name=a --filename=/dev/sdb --rw=randread    fio's command line\n  \
+    halfpower run /mnt/nfs/big.file --hosts a,b,c --iodepth 8   three machines\n  \
+    halfpower run --show-sim st15150w > my.toml     to change, and run sim:my.toml\n\n\
     Sizes: k m g are powers of 1024, kB MB GB powers of 1000, KiB MiB GiB powers of\n\
     1024. Times: ns us ms s m h d."))]
 pub(crate) struct RunArgs {
@@ -146,7 +150,7 @@ impl RunArgs {
             .try_get_matches_from(words)
             .and_then(|mut matches| Self::from_arg_matches_mut(&mut matches));
         parsed.map_err(|error| {
-            let text = error.to_string();
+            let text = output::usage_text(&error);
             let first = text.lines().next().unwrap_or_default();
             first.trim_start_matches("error: ").to_owned()
         })

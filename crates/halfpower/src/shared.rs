@@ -29,7 +29,8 @@ pub(crate) fn diagnose(
     let profiles = save.keeping.profiles_for_devices(profile)?;
     let (mut observations, mut names): (Vec<Observation>, _) = (Vec::new(), Vec::new());
     for (name, bytes) in recordings::files(sources, None)? {
-        let read = import::read_recordings(&[(name.clone(), bytes)], &import::Options::default());
+        let read =
+            import::read_recordings(&[(name.clone(), bytes)], None, &import::Options::default());
         for observation in read.map_err(|error| usage(error.to_string()))? {
             observations.push(observation);
             names.push(name.clone());

@@ -5,11 +5,11 @@ use anyhow::Context;
 use clap::Args;
 use diagnose::ProfileSet;
 use record::{Finding, Profile};
-use report::{Story, Style};
+use report::Story;
 use serde::Serialize;
 use session::Driver;
 use std::path::{Path, PathBuf};
-use store::{Document, DocumentRow, Store, StoreError};
+use store::{Store, StoreError};
 use target::InUse;
 
 /// Names the database where `--db` does not.
@@ -74,18 +74,6 @@ impl StoreArgs {
                 profiles => Ok(ProfileSet::saved(profiles?)),
             },
         }
-    }
-
-    /// All saved documents of a kind, printed as a JSON array or as a list.
-    pub(crate) fn print_all<D: Document>(
-        &self,
-        as_json: bool,
-        list: fn(&[D], &Style) -> String,
-    ) -> anyhow::Result<Verdict> {
-        let store = self.existing()?;
-        let read = |row: &DocumentRow| store.document(&row.id);
-        let all: Vec<D> = store.list::<D>()?.iter().map(read).collect::<Result<_, _>>()?;
-        output::document(as_json, &all, || list(&all, &output::style()))
     }
 }
 

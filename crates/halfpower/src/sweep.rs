@@ -27,7 +27,7 @@ use target::{Access, InUse};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower sweep --list                      the presets\n  \
-    halfpower sweep riedel /mnt/data            size, depth and buffering, 3 blocks\n  \
+    halfpower sweep riedel /mnt/data            size, depth, buffering; 3 blocks\n  \
     halfpower sweep chung sim:st34371w          the same on a simulated disk\n  \
     halfpower sweep friedman . --protocol paper --blocks 1\n  \
     halfpower sweep riedel . --set bs=4k,64k --set rw=read --runtime 2s\n  \
@@ -36,7 +36,7 @@ use target::{Access, InUse};
     A design of your own: halfpower sweep --show riedel > my.toml, and change it.")]
 pub(crate) struct SweepArgs {
     /// A preset, or a TOML file.
-    #[arg(required_unless_present_any = ["list", "saved", "resume"])]
+    #[arg(required_unless_present_any = ["list", "resume"])]
     design: Option<String>,
     /// Directories (a temporary test file in each), files, block devices, or one sim:NAME.
     #[arg(value_name = "TARGET")]
@@ -50,12 +50,9 @@ pub(crate) struct SweepArgs {
     /// Print the trials as a script of `halfpower run` lines and run nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Run what an experiment still lacks: its id, the beginning of it, or "last".
+    /// Run what an experiment still lacks: its id, its beginning or end, or "last".
     #[arg(long, value_name = "ID", conflicts_with_all = ["design", "show", "dry_run", "no_save"])]
     resume: Option<String>,
-    /// List the saved experiments.
-    #[arg(long, conflicts_with_all = ["design", "resume", "no_save"])]
-    saved: bool,
     /// How often each combination is run [default: the design's, mostly 3].
     #[arg(long, value_name = "N", help_heading = "Design")]
     blocks: Option<u32>,
@@ -101,10 +98,6 @@ impl SweepArgs {
 pub(crate) fn sweep(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     if arguments.list {
         return list_presets();
-    }
-    if arguments.saved {
-        let save = &arguments.results.save;
-        return save.keeping.print_all(save.json, report::experiment_list_text);
     }
     if let Some(verdict) = arguments.hosts.take_part(stop, arguments.access())? {
         return Ok(verdict);

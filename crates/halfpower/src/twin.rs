@@ -1,4 +1,4 @@
-//! `halfpower twin`: what recorded or counted requests come to, the load that does the same, and the proof.
+//! `halfpower record twin`: a summary of recorded or counted requests, an equivalent load, and the proof.
 //!
 //! A recording is made again and its twin is run, in turn, on one target that stays open: what changes
 //! there hits both. What was counted cannot be made again: the counters of the twin are held against those
@@ -8,7 +8,7 @@ use crate::failure::{interrupted, usage};
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::recognise::FileForm;
-use crate::recordings;
+use crate::recordings::{self, FormArgs};
 use crate::run_args::{RunArgs, SafetyArgs, first_given, recording, without_unit};
 use crate::store_args::SaveArgs;
 use crate::values::{cache, engine};
@@ -27,11 +27,11 @@ use workload::Spec;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    halfpower twin requests.io                 what they come to, and the load that does the same\n  \
-    halfpower twin requests.io sim:nvme-ssd    original and twin side by side, simulated\n  \
-    halfpower twin requests.io /dev/sdb        the same on a disk\n  \
-    halfpower twin last /mnt/data              the load of the newest observation, on its disk\n  \
-    halfpower twin requests.io --fio > twin.fio\n\n\
+    halfpower record twin requests.io                 a summary, and an equivalent load\n  \
+    halfpower record twin requests.io sim:nvme-ssd    both, side by side, simulated\n  \
+    halfpower record twin requests.io /dev/sdb        the same on a disk\n  \
+    halfpower record twin last /mnt/data              the load of the newest recording\n  \
+    halfpower record twin requests.io --fio > twin.fio\n\n\
     Recordings: halfpower record --trace-io FILE, fio's --write_iolog, blkparse, DiskSim.")]
 pub(crate) struct TwinArgs {
     /// Recorded requests: fio's iolog (version 2 or 3), text of blkparse, an ASCII trace of DiskSim. Or
@@ -143,7 +143,8 @@ fn recorded(arguments: &TwinArgs) -> anyhow::Result<Option<Replay>> {
 /// The load of an observation, and what its counters told.
 fn counted(arguments: &TwinArgs) -> anyhow::Result<(RequestsSummary, CountedLoad)> {
     let keeping = &arguments.save.keeping;
-    let found = recordings::named(std::slice::from_ref(&arguments.source), keeping, None)?;
+    let as_found = (&FormArgs::default(), None);
+    let found = recordings::named(std::slice::from_ref(&arguments.source), keeping, as_found)?;
     let found = found.and_then(|found| found.into_iter().next());
     let observation = found.ok_or_else(|| {
         usage(format!("{} is no recording and no observation", quoted(&arguments.source)))

@@ -1,4 +1,4 @@
-//! `halfpower profile validate`: a profile against loads that are no part of it.
+//! `halfpower show validate`: a profile against loads that are no part of it.
 //!
 //! What is predicted is printed before any of it is measured, so that the program itself cannot fit
 //! the one to the other.

@@ -78,7 +78,7 @@ pub(crate) fn raid(text: &str) -> Result<RaidLevel, String> {
     found.ok_or_else(|| "use 0, 1, 5, 6 or 10".to_owned())
 }
 
-/// Where a chunk is not named, as in `sim:` and `whatif`.
+/// Where a chunk is not named, as in `sim:` and `predict`.
 pub(crate) const CHUNK_BYTES: Bytes = Bytes(64 << 10);
 
 /// Bytes per second, or as fast as it goes.

@@ -24,12 +24,11 @@ use std::sync::atomic::Ordering;
 #[command(after_help = "Examples:\n  \
     halfpower watch                        a screen of all disks; h shows its keys\n  \
     halfpower watch sda --interval 5s\n  \
-    halfpower watch . --once               one line: what the disk of this directory does\n  \
+    halfpower watch . --once               one line on the disk of this directory\n  \
     halfpower watch --json --count 60 > minute.jsonl\n  \
     halfpower watch --listen 127.0.0.1:9750   metrics for Prometheus\n\n\
-    On the screen: arrows, mouse or wheel pick a device, Enter opens it, a click on a title or s\n\
-    sorts, / filters, u changes MB/s and MiB/s, h explains keys and figures.\n\n\
-    docs/watch.md explains screen, columns and JSON, docs/exporter.md the metrics.")]
+    On the screen: arrows, mouse or wheel pick a device, Enter opens it, a click on\n\
+    a title or s sorts, / filters, u changes MB/s and MiB/s, h explains keys.")]
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) observing: ObservingArgs,
@@ -43,7 +42,7 @@ pub(crate) struct WatchArgs {
     /// One interval, a line per device, no screen.
     #[arg(long, conflicts_with = "count", help_heading = "Without a screen")]
     pub(crate) once: bool,
-    /// So many intervals, a line per device and interval, no screen.
+    /// This many intervals, a line per device and interval, no screen.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..),
         help_heading = "Without a screen")]
     pub(crate) count: Option<u64>,

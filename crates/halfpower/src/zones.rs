@@ -27,7 +27,7 @@ const LEAST: Bytes = Bytes(1 << 20);
     halfpower zones /dev/sda                 the whole disk, read only\n  \
     halfpower zones .                        a test file in this directory\n  \
     halfpower zones /dev/sda --rw randread --iodepth 8   random reads by position\n  \
-    halfpower zones /dev/sda /dev/sdb --chunk 64k       the least that a stripe gives\n  \
+    halfpower zones /dev/sda /dev/sdb --chunk 64k   the least of a stripe\n  \
     halfpower zones --file /srv/db/base.dat  where a file lies, by a saved map\n  \
     halfpower zones sim:st15150w             a simulated drive of 1997\n  \
     halfpower zones sim:fireball,disks=4,raid=0          an array of such drives")]

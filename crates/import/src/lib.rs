@@ -172,9 +172,10 @@ fn read_texts(
 /// As [`read_files`]; also if several files hold several recordings.
 pub fn read_recordings(
     files: &[(String, Vec<u8>)],
+    format: Option<Format>,
     options: &Options,
 ) -> Result<Vec<Observation>, ImportError> {
-    let read = read_files(files, None, options)?;
+    let read = read_files(files, format, options)?;
     if files.len() > 1 && read.len() > 1 {
         let of = |one: &Observation| {
             format!("{} of {}", one.source, one.host.as_deref().unwrap_or("an unnamed machine"))

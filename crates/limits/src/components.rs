@@ -323,9 +323,7 @@ fn of_profile(profile: &Profile) -> DeviceRates {
         random("random read", limits.read_iops),
         random("random write", limits.write_iops),
     ];
-    // The beginning of the id is enough to find it by.
-    let id = profile.id.get(..8).unwrap_or(&profile.id);
-    let how = format!("largest read rate of profile {id}");
+    let how = format!("largest read rate of profile {}", record::short_id(&profile.id));
     (limits.read_bytes_per_s, how, others.into_iter().flatten().collect())
 }
 

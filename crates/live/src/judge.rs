@@ -241,7 +241,7 @@ fn profile_of(device: &ObservedDevice, profiles: &ProfileSet) -> Option<Arc<Fitt
 }
 
 fn profile_words(profile: &Profile) -> String {
-    let mut words: String = profile.id.chars().take(8).collect();
+    let mut words = record::short_id(&profile.id).to_owned();
     words.extend(
         profile.time.as_ref().map(|time| format!(" of {}", time.get(..10).unwrap_or(time))),
     );
@@ -272,6 +272,7 @@ fn verdict(found: &DeviceDiagnosis) -> Option<WatchVerdict> {
         claim: episode.claim.clone(),
         alternatives,
         advice: advice.map(|advice| advice.action.clone()).collect(),
+        observed_ns: found.duration_ns,
         probabilities: probabilities(episode),
     })
 }

@@ -92,7 +92,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
             judge,
             events: Events::start(source, interval)?,
             record,
-            view: WatchView { sort, remark, ..WatchView::default() },
+            view: WatchView { sort, remark, all, ..WatchView::default() },
             data: WatchData::default(),
             interval,
             color,
@@ -230,6 +230,7 @@ impl<'a, E: From<LiveError> + Display> Screen<'a, E> {
             KeyCode::Char('r') => self.record()?,
             KeyCode::Char('a') => {
                 self.all = !self.all;
+                self.view.all = self.all;
                 self.events.order(Order::All(self.all));
                 let what = if self.all { "all devices" } else { "whole devices that were used" };
                 self.view.remark = Some(format!("{what}, from the next interval on"));

@@ -102,6 +102,18 @@ impl CauseCode {
         )
     }
 
+    /// All of them by their names, each with what it is: its own documentation.
+    #[must_use]
+    pub fn meanings() -> Vec<(String, String)> {
+        let schema = serde_json::to_value(schemars::schema_for!(Self)).unwrap_or_default();
+        let causes = schema["oneOf"].as_array().cloned().unwrap_or_default();
+        let text = |value: &serde_json::Value| value.as_str().map(|it| it.replace('\n', " "));
+        causes
+            .iter()
+            .filter_map(|it| Some((text(&it["const"])?, text(&it["description"])?)))
+            .collect()
+    }
+
     /// The name as in JSON.
     #[must_use]
     pub fn name(self) -> String {

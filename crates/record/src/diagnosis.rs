@@ -614,7 +614,7 @@ pub struct Effect {
     pub iops_after: Estimate,
 }
 
-/// The load of an episode, as `whatif` asks about it.
+/// The load of an episode, as `predict` asks about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EpisodeLoad {
     /// The requests.
@@ -634,7 +634,7 @@ pub struct EpisodeLoad {
 pub struct Remedy {
     /// The strategy.
     pub strategy: Strategy,
-    /// What it changes, as `whatif` takes it; null where the models know no such change.
+    /// What it changes, as `predict` takes it; null where the models know no such change.
     pub change: Option<Change>,
     /// What to do, in words; a command where there is one.
     pub action: String,

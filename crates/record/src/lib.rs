@@ -143,7 +143,7 @@ pub use requests::{
     CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, SideBySideRuns, Spacing, TwinRow,
     enough_cache, read_hit_share,
 };
-pub use saved::{DATABASE_MARK, DocumentKind, SavedDocument};
+pub use saved::{DATABASE_MARK, DocumentKind, KeptDocument, SavedDocument, short_id};
 pub use schema::document_schema;
 pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
 pub use shared::{SHARED_SCHEMA, SharedDiagnosis, SharedHost};
@@ -157,9 +157,9 @@ pub use trial::{
 };
 pub use units::{
     Bytes, NO_NUMBER, Nanos, UnitError, counted, format_binary_rate, format_both_rates,
-    format_bytes, format_change, format_count, format_digits, format_duration, format_interval,
-    format_iops, format_kib, format_moment, format_nanos, format_rate, format_share,
-    format_whole_iops, shell_word, with_half_width, with_interval, with_range,
+    format_bytes, format_change, format_count, format_digits, format_duration, format_ends,
+    format_interval, format_iops, format_kib, format_moment, format_nanos, format_rate,
+    format_share, format_whole_iops, shell_word, with_half_width, with_interval, with_range,
 };
 pub use whatif::{
     Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, SimulatedState, WHATIF_SCHEMA,

@@ -1,4 +1,4 @@
-//! The documents of `predict` and of `profile validate`.
+//! The documents of `predict` and of `show validate`.
 
 use crate::{
     CommitPrediction, Environment, Estimate, Finding, Mix, ModelName, Nanos, Offered, Prediction,

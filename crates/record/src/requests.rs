@@ -1,4 +1,4 @@
-//! What recorded requests come to: the document of `record --trace-io` and `twin`.
+//! The summary of recorded requests: the document of `record --trace-io` and `record twin`.
 
 use crate::{Bytes, Estimate, Nanos, SizeShare};
 use schemars::JsonSchema;

@@ -7,11 +7,21 @@ use crate::{
     Purchase, REQUESTS_SCHEMA, RequestsSummary, SETTINGS_SCHEMA, SHARED_SCHEMA, Settings,
     SharedDiagnosis, Trial, Validation, WHATIF_SCHEMA, WhatIf, ZoneMap,
 };
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// What SQLite's `application_id` of a database of results is, which tells one from all other files.
 pub const DATABASE_MARK: [u8; 4] = *b"hpow";
+
+/// Letters of a short id: of a hundred thousand documents, two share one with a chance of one per cent in all.
+const SHORT_ID: usize = 12;
+
+/// The end of an id, which names its document where ids are printed in little space. The beginning is the
+/// time, which documents of one minute share.
+#[must_use]
+pub fn short_id(id: &str) -> &str {
+    id.len().checked_sub(SHORT_ID).and_then(|from| id.get(from..)).unwrap_or(id)
+}
 
 /// A kind of document that a database keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +120,49 @@ pub enum SavedDocument {
     Fleet(Box<FleetDiagnosis>),
     /// Which host fills a disk of several; never in a database.
     Shared(Box<SharedDiagnosis>),
+}
+
+/// The document itself, without the trials that belong to it.
+impl Serialize for SavedDocument {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Trial(document) => document.serialize(serializer),
+            Self::Profile(document, _) => document.serialize(serializer),
+            Self::Experiment(document, _) => document.serialize(serializer),
+            Self::Observation(document) => document.serialize(serializer),
+            Self::Limits(document) => document.serialize(serializer),
+            Self::Zones(document) => document.serialize(serializer),
+            Self::Comparison(document) => document.serialize(serializer),
+            Self::Purchase(document) => document.serialize(serializer),
+            Self::Diagnosis(document) => document.serialize(serializer),
+            Self::WhatIf(document) => document.serialize(serializer),
+            Self::Prediction(document) => document.serialize(serializer),
+            Self::Validation(document) => document.serialize(serializer),
+            Self::Price(document) => document.serialize(serializer),
+            Self::CostFit(document) => document.serialize(serializer),
+            Self::Settings(document) => document.serialize(serializer),
+            Self::Drive(document) => document.serialize(serializer),
+            Self::Requests(document) => document.serialize(serializer),
+            Self::Place(document) => document.serialize(serializer),
+            Self::Fleet(document) => document.serialize(serializer),
+            Self::Shared(document) => document.serialize(serializer),
+        }
+    }
+}
+
+/// A document in a list of what is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptDocument {
+    /// Its kind: a name of [`DocumentKind`].
+    pub kind: String,
+    /// Its id.
+    pub id: String,
+    /// When it began, RFC 3339 in UTC; `None` where simulated.
+    pub time: Option<String>,
+    /// The target, as the user named it; empty where there is none.
+    pub target: String,
+    /// Whether it is of a simulated device.
+    pub simulated: bool,
 }
 
 impl SavedDocument {

@@ -180,6 +180,10 @@ pub fn format_digits(value: f64) -> String {
         magnitude if magnitude >= 9.995 => format!("{value:.1}"),
         magnitude if magnitude >= 0.9995 => format!("{value:.2}"),
         magnitude if magnitude >= 0.000_5 => format!("{value:.3}"),
+        magnitude if magnitude >= 0.000_001 => {
+            let places = (-libm::log10(magnitude)).ceil() as usize;
+            format!("{value:.places$}")
+        }
         _ => format!("{value:.0e}"),
     })
 }
@@ -268,12 +272,14 @@ pub fn format_binary_rate(bytes_per_s: f64) -> String {
     in_largest(bytes_per_s, &[(gib, "GiB/s"), (mib, "MiB/s"), (kib, "KiB/s"), (1.0, "B/s")])
 }
 
-/// A count: `31.1 k`, `1.20 M`; whole numbers below 1000.
+/// A count: `31.1k`, `1.20M`; whole numbers below 1000.
 #[must_use]
 pub fn format_count(count: f64) -> String {
     finite(count, |count| match count.abs() {
         magnitude if magnitude >= 1e15 => format!("{count:.0e}"),
-        magnitude if magnitude >= 999.5 => in_largest(count, &[(1e9, "G"), (1e6, "M"), (1e3, "k")]),
+        magnitude if magnitude >= 999.5 => {
+            in_largest(count, &[(1e9, "G"), (1e6, "M"), (1e3, "k")]).replace(' ', "")
+        }
         _ if count.fract() == 0.0 => format!("{count:.0}"),
         _ => format_digits(count),
     })
@@ -282,7 +288,7 @@ pub fn format_count(count: f64) -> String {
 /// An I/O rate: `198k IOPS`.
 #[must_use]
 pub fn format_iops(per_s: f64) -> String {
-    finite(per_s, |per_s| format!("{} IOPS", format_count(per_s).replace(' ', "")))
+    finite(per_s, |per_s| format!("{} IOPS", format_count(per_s)))
 }
 
 /// A rate to the request, with its digits in threes: published limits are such numbers.
@@ -298,7 +304,7 @@ pub fn format_whole_iops(per_s: f64) -> String {
     })
 }
 
-/// A number of things: `1 request`, `31.1 k requests`.
+/// A number of things: `1 request`, `31.1k requests`.
 #[must_use]
 pub fn counted(count: f64, what: &str) -> String {
     format!("{} {what}{}", format_count(count), if count == 1.0 { "" } else { "s" })
@@ -359,6 +365,12 @@ pub fn with_interval(estimate: &Estimate, format: fn(f64) -> String) -> String {
 /// An estimate with the ends of its interval: `118k IOPS (116k IOPS to 120k IOPS)`.
 #[must_use]
 pub fn with_range(estimate: &Estimate, format: fn(f64) -> String) -> String {
-    let Estimate { value, low, high, .. } = *estimate;
-    format!("{} ({} to {})", format(value), format(low), format(high))
+    format!("{} ({})", format(estimate.value), format_ends(estimate.low, estimate.high, format))
+}
+
+/// The ends of an interval: `16.0 µs to 529 µs`, or once what both read the same.
+#[must_use]
+pub fn format_ends(low: f64, high: f64, format: fn(f64) -> String) -> String {
+    let (low, high) = (format(low), format(high));
+    if low == high { format!("about {low}") } else { format!("{low} to {high}") }
 }

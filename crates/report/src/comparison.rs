@@ -10,7 +10,7 @@
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number::{self, change, counted};
 use crate::page::Tone;
-use crate::story::{Badge, Cell, Section, Story, joined};
+use crate::story::{Action, Badge, Cell, Section, Story, joined};
 use record::{
     ComparedKind, ComparedMetric, ComparedRow, ComparedSide, ComparedUnit, ComparedVerdict,
     Comparison, Unit,
@@ -66,6 +66,7 @@ pub fn comparison(comparison: &Comparison) -> Story {
     if let Some(row) = &comparison.overall {
         story.takeaway("all cells together", format!("IOPS {}", summary(row)));
     }
+    story.actions.extend(decided_by(comparison).map(|text| Action::new("", text)));
     let others = comparison.conditions.len();
     let others = (others > 0).then(|| {
         let what = counted(others as f64, "other condition");
@@ -121,7 +122,7 @@ fn result(comparison: &Comparison) -> Badge {
     let (better, worse) = (count(ComparedVerdict::Better), count(ComparedVerdict::Worse));
     let (same, open) = (count(ComparedVerdict::Same), count(ComparedVerdict::CannotTell));
     let (words, tone) = if better + worse + same == 0 {
-        ("Inconclusive: these data distinguish nothing".to_owned(), Tone::Warn)
+        ("Inconclusive: no detectable difference".to_owned(), Tone::Warn)
     } else if better + worse == 0 {
         let rest = if open > 0 { format!("; {open} inconclusive") } else { String::new() };
         (format!("No difference: {} the same{rest}", rows(same)), Tone::Good)
@@ -130,7 +131,8 @@ fn result(comparison: &Comparison) -> Badge {
             [(worse, "worse"), (better, "better"), (same, "the same"), (open, "inconclusive")];
         let parts = parts.iter().filter(|(count, _)| *count > 0);
         let parts = joined(parts, ", ", |(count, word)| format!("{word} in {}", rows(*count)));
-        (format!("B is {parts}"), if worse > 0 { Tone::Bad } else { Tone::Good })
+        let tone = if worse > 0 { Tone::Bad } else { Tone::Good };
+        (format!("B is {}{parts}", overall_words(comparison)), tone)
     };
     let because = match comparison.tests {
         0 => String::new(),
@@ -142,6 +144,52 @@ fn result(comparison: &Comparison) -> Badge {
         ),
     };
     Badge::new(words, tone, because)
+}
+
+/// `93 % slower: `, where the rates of all cells together, or of the only one, tell that.
+fn overall_words(comparison: &Comparison) -> String {
+    let only = match comparison.cells.as_slice() {
+        [cell] => cell.rows.iter().find(|row| row.metric == ComparedMetric::RatePerS),
+        _ => None,
+    };
+    let Some(row) = comparison.overall.as_ref().or(only) else { return String::new() };
+    match (row.verdict, row.ratio) {
+        (ComparedVerdict::Worse, Some(ratio)) => {
+            format!("{} slower: ", number::percent(1.0 - ratio))
+        }
+        (ComparedVerdict::Better, Some(ratio)) if ratio < FACTOR => {
+            format!("{} faster: ", number::percent(ratio - 1.0))
+        }
+        (ComparedVerdict::Better, Some(ratio)) => {
+            format!("{} times as fast: ", number::digits(ratio))
+        }
+        _ => String::new(),
+    }
+}
+
+/// What would decide where nothing is decided.
+fn decided_by(comparison: &Comparison) -> Option<String> {
+    let decided = [ComparedVerdict::Better, ComparedVerdict::Worse, ComparedVerdict::Same];
+    if decided.iter().any(|verdict| comparison.count(*verdict) > 0) {
+        return None;
+    }
+    if comparison.count(ComparedVerdict::CannotTell) == 0 {
+        return Some("Measure the same cells on both sides: these have none in common.".to_owned());
+    }
+    let sides = [&comparison.a, &comparison.b];
+    let repeated = sides.iter().any(|side| side.unit == ComparedUnit::Run);
+    let text = match comparison.a.kind {
+        _ if repeated => "More runs of each: the ones at hand differ too much among themselves.",
+        ComparedKind::Profile => {
+            "Check each disk twice more, one after the other in turn, and compare three with three: \
+             halfpower compare A1,A2,A3 B1,B2,B3"
+        }
+        ComparedKind::Experiment => "More blocks of both experiments: halfpower sweep --blocks N.",
+        ComparedKind::Trial | ComparedKind::Trace => {
+            "Three or more runs of each, in turn, or longer ones: halfpower run --until-precision 2%."
+        }
+    };
+    Some(text.to_owned())
 }
 
 /// Whether B passes the limit that was asked for.

@@ -31,6 +31,8 @@ use stats::Ordered;
 /// Episodes that are listed; of more the worst and the longest.
 const EPISODES_MAX: usize = 16;
 const SECOND_NS: f64 = 1e9;
+/// A verdict on this share of the time is one on all of it.
+const NEARLY_ALL: f64 = 0.995;
 
 /// A verdict in words, and how bad it is, the same wherever it is shown.
 pub(crate) fn told(verdict: Verdict) -> (&'static str, Tone) {
@@ -209,7 +211,7 @@ fn badge(device: &DeviceDiagnosis, main: &Episode, subject: &str) -> Badge {
         .then(|| confidence(main.confidence).to_owned());
     let share = device.shares.iter().find(|share| share.verdict == main.verdict);
     let time = share
-        .filter(|_| device.episodes.len() > 1)
+        .filter(|share| device.episodes.len() > 1 && share.share_of_time < NEARLY_ALL)
         .map(|share| format!("{} of the time", number::percent(share.share_of_time)));
     let open = main.near().map(|other| format!("or {}", told(other.verdict).0));
     let support = bracketed(sure.into_iter().chain(time).chain(open), ", ");

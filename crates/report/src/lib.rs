@@ -67,7 +67,8 @@ pub use fleet::fleet;
 pub use html::{HTML_HEAD, report_html};
 pub use limits::limits;
 pub use list::{
-    capabilities_text, experiment_list_text, next_steps_text, preset_list_text, profile_list_text,
+    capabilities_text, code_text, codes_text, experiment_list_text, kept_list_text,
+    next_steps_text, preset_list_text, profile_list_text,
 };
 pub use observation::observation;
 pub use page::{Tone, escape};

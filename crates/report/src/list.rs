@@ -5,7 +5,7 @@ use crate::page::{Page, Span, Tone};
 use crate::profile::largest;
 use crate::story::joined;
 use crate::{Style, number, set, target};
-use record::{Capability, Experiment, OpKind, Profile};
+use record::{Capability, Experiment, KeptDocument, OpKind, Profile, short_id};
 use workload::Design;
 
 fn entry(page: &mut Page, name: &str, words: &str) {
@@ -38,6 +38,23 @@ pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
             format!("{} {}", op.plural(), if rates.is_empty() { "not measured" } else { &rates })
         });
         page.paragraph(4, &rates, Tone::Plain);
+    }
+    page.finish()
+}
+
+/// What is kept, in the given order: short id, kind, time and target, a line each.
+#[must_use]
+pub fn kept_list_text(kept: &[KeptDocument], style: &Style) -> String {
+    let mut page = Page::new(style);
+    if kept.is_empty() {
+        page.paragraph(0, "Nothing is kept here. `halfpower check` measures a disk.", Tone::Plain);
+    }
+    let kinds = kept.iter().map(|one| one.kind.len()).max().unwrap_or_default();
+    for one in kept {
+        let time = when(one.time.as_deref(), one.simulated);
+        let words = format!("  {:kinds$}  {time:16}  ", one.kind);
+        let id = Span::new(short_id(&one.id), Tone::Strong);
+        page.hanging(vec![id, Span::plain(words)], &one.target, Tone::Plain);
     }
     page.finish()
 }
@@ -84,6 +101,20 @@ pub fn experiment_list_text(experiments: &[Experiment], style: &Style) -> String
 #[must_use]
 pub fn capabilities_text(rows: &[Capability], style: &Style) -> String {
     let mut page = Page::new(style);
+    let missing: Vec<&str> =
+        rows.iter().filter(|row| !row.available).map(|row| row.name.as_str()).collect();
+    let verdict = match (rows.len(), missing.as_slice()) {
+        (0, _) => return page.finish(),
+        (all, []) => format!("All {all} things that halfpower can use work here."),
+        (all, some) => format!(
+            "{} of {all} things that halfpower can use work here. Without the others it measures, and \
+             says less: {}.",
+            all - some.len(),
+            some.join(", ")
+        ),
+    };
+    page.paragraph(0, &verdict, Tone::Strong);
+    page.blank();
     // A name of unreasonable length may push its own line aside, not everybody's.
     let names = rows.iter().map(|row| Span::plain(&row.name).width()).max().unwrap_or(0).min(28);
     for row in rows {
@@ -117,6 +148,32 @@ pub fn next_steps_text(steps: &[String], style: &Style) -> String {
     }
     for step in steps {
         page.command(step);
+    }
+    page.finish()
+}
+
+/// Codes with a sentence on each, under a title.
+#[must_use]
+pub fn codes_text(title: &str, rows: &[(&str, &str)], style: &Style) -> String {
+    let mut page = Page::new(style);
+    page.heading(title, "");
+    for (code, sentence) in rows {
+        page.line(vec![Span::plain("  "), Span::new(*code, Tone::Strong)]);
+        page.paragraph(6, sentence, Tone::Plain);
+    }
+    page.finish()
+}
+
+/// What a code means: paragraphs, and the items of a list.
+#[must_use]
+pub fn code_text(code: &str, paragraphs: &[String], style: &Style) -> String {
+    let mut page = Page::new(style);
+    page.heading(code, "");
+    for paragraph in paragraphs {
+        match paragraph.strip_prefix("- ") {
+            Some(item) => page.hanging(vec![Span::plain("  - ")], item, Tone::Plain),
+            None => page.paragraph(2, paragraph, Tone::Plain),
+        }
     }
     page.finish()
 }

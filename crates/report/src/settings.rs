@@ -7,6 +7,7 @@ use crate::number;
 use crate::page::{escape, wrap};
 use crate::story::Story;
 use record::{Setting, Settings};
+use std::collections::BTreeSet;
 
 /// Columns of a comment.
 const COLUMNS: usize = 80;
@@ -55,20 +56,34 @@ pub fn settings_text(settings: &Settings) -> String {
         target.push_str(&format!(", measured {}", number::when(time)));
     }
     comment(&mut text, &format!("{} for {target}", settings.program));
-    comment(
-        &mut text,
-        &format!("profile {}; belongs into {}", settings.profile_id, settings.place),
-    );
+    comment(&mut text, &format!("profile {}; goes in {}", settings.profile_id, settings.place));
     let any = settings.settings.iter().any(|setting| !setting.lines.is_empty());
     if any && !settings.head.is_empty() {
         text.push('\n');
         settings.head.iter().for_each(|line| push(&mut text, line));
     }
-    for setting in &settings.settings {
+    if !any {
+        text.push('\n');
+        comment(&mut text, &without_settings(settings));
+    }
+    for setting in settings.settings.iter().filter(|one| any || one.value.value().is_some()) {
         text.push('\n');
         one(&mut text, setting);
     }
     text
+}
+
+/// Why a profile gives no setting, each reason once, and what would.
+fn without_settings(settings: &Settings) -> String {
+    let reasons = settings.settings.iter().filter_map(|one| one.value.reason());
+    let reasons: BTreeSet<&str> = reasons.collect();
+    let reasons: Vec<&str> = reasons.into_iter().collect();
+    format!(
+        "No setting of {} follows from this profile: {}. `halfpower check DIR` on the disk measures what is \
+         needed.",
+        settings.program,
+        reasons.join("; ")
+    )
 }
 
 fn one(text: &mut String, setting: &Setting) {

@@ -299,7 +299,7 @@ fn table(story: &mut Story, document: &WhatIf, before: &LoadState) {
 }
 
 fn ends(estimate: &Estimate) -> String {
-    format!("{} to {}", number::time(estimate.low), number::time(estimate.high))
+    record::format_ends(estimate.low, estimate.high, number::time)
 }
 
 fn grounds(story: &mut Story, case: &WhatIfCase) {

@@ -1,4 +1,4 @@
-//! What a change to a device is in the simulator: one mapping, for `whatif --simulate` and for advice
+//! What a change to a device is in the simulator: one mapping, for `predict --simulate` and for advice
 //! that is carried out.
 //!
 //! Not everything has a counterpart: no cache whose share of hits can be set, no drive with another

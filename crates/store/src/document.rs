@@ -13,8 +13,8 @@
 
 use crate::{Store, StoreError};
 use record::{
-    CostFit, Diagnosis, DocumentKind, Experiment, LimitsRun, Observation, ObservedDevice, Profile,
-    SavedDocument, Target, Trial, Validation, ZoneMap,
+    CostFit, Diagnosis, DocumentKind, Experiment, KeptDocument, LimitsRun, Observation,
+    ObservedDevice, Profile, SavedDocument, Target, Trial, Validation, ZoneMap,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
@@ -22,6 +22,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 /// Recordings among which those of a device are looked for.
 const LOOKED_THROUGH: u32 = 200;
+/// Letters from which on the end of an id names a document: its beginning is looked for first.
+const END_LEAST: usize = 6;
 /// How many ids an ambiguous prefix is answered with.
 const CANDIDATES: usize = 5;
 /// The kinds with a table of their own, of their name; the others share the table `document`.
@@ -31,6 +33,10 @@ const NEXT_ROW: &str = "(SELECT 1 + max(coalesce((SELECT max(rowid) FROM trial),
     coalesce((SELECT max(rowid) FROM profile), 0), \
     coalesce((SELECT max(rowid) FROM experiment), 0), \
     coalesce((SELECT max(rowid) FROM document), 0)))";
+
+/// Behind the place of trials: only those that belong to no profile and no experiment.
+const OF_NO_OTHER: &str = " AND NOT EXISTS (SELECT 1 FROM profile_trial WHERE trial_id = trial.id) \
+    AND NOT EXISTS (SELECT 1 FROM experiment_trial WHERE trial_id = trial.id)";
 
 /// The word that stands for the newest document; `last~1` for the one before it.
 pub const LAST: &str = "last";
@@ -318,7 +324,8 @@ impl Store {
         write(document, &self.connection, &text, compact).map_err(|cause| self.failed(cause))
     }
 
-    /// The document with this id, the only one of its kind whose id begins so, or the newest.
+    /// The document with this id, the only one of its kind whose id begins so, else the only one whose id
+    /// ends so, or the newest.
     ///
     /// # Errors
     /// If there is none or more than one, or the file cannot be read.
@@ -331,7 +338,7 @@ impl Store {
     }
 
     /// The document of any of these kinds that [`Store::document`] would find, with its trials.
-    /// Trials are the newest only where there is nothing else: most are parts of other documents.
+    /// Trials that belong to a profile or an experiment are the newest only where there is nothing else.
     ///
     /// # Errors
     /// If there is none or more than one, or the file cannot be read.
@@ -378,6 +385,33 @@ impl Store {
                 simulated: row.get(3)?,
             })
         })
+    }
+
+    /// What is kept of these kinds, in the order in which it was saved. Trials that belong to a profile or an
+    /// experiment are left out where other kinds are asked for too.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn kept(&self, kinds: &[DocumentKind]) -> Result<Vec<KeptDocument>, StoreError> {
+        let mut found: Vec<(i64, KeptDocument)> = Vec::new();
+        for kind in kinds {
+            let is_part = *kind == DocumentKind::Trial && kinds.len() > 1;
+            let is_own = if is_part { OF_NO_OTHER } else { "" };
+            let place = place(kind.name());
+            let sql = format!("SELECT rowid, id, time, target, simulated FROM {place}{is_own}");
+            found.extend(self.rows(&sql, &[], |row| {
+                let kept = KeptDocument {
+                    kind: kind.name().to_owned(),
+                    id: row.get(1)?,
+                    time: row.get(2)?,
+                    target: row.get(3)?,
+                    simulated: row.get(4)?,
+                };
+                Ok((row.get(0)?, kept))
+            })?);
+        }
+        found.sort_by_key(|(row, _)| *row);
+        Ok(found.into_iter().map(|(_, kept)| kept).collect())
     }
 
     /// The latest recordings from before a time (RFC 3339 in UTC; `None` asks for all) with a device that is
@@ -455,35 +489,41 @@ impl Store {
         Ok(found.flatten())
     }
 
-    /// Kind and id of the only document of these kinds whose id begins with `prefix`, or of the
+    /// Kind and id of the only document of these kinds whose id begins or ends with `part`, or of the
     /// newest. All our ids are lower-case hexadecimal.
     pub(crate) fn only(
         &self,
-        prefix: &str,
+        part: &str,
         kinds: &[&'static str],
     ) -> Result<(&'static str, String), StoreError> {
-        if let Some(back) = back(prefix) {
-            return self.newest(back, kinds)?.ok_or_else(|| self.not_found(prefix, kinds));
+        if let Some(back) = back(part) {
+            return self.newest(back, kinds)?.ok_or_else(|| self.not_found(part, kinds));
         }
-        let prefix = prefix.to_lowercase();
-        let mut found: Vec<(&'static str, String)> = Vec::new();
-        for &kind in kinds.iter().filter(|_| !prefix.is_empty()) {
-            // A range, for the index's sake: `g` sorts behind every character of an id.
-            let sql = format!(
-                "SELECT id FROM {} AND id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT {CANDIDATES}",
-                place(kind)
-            );
-            found.extend(self.rows(&sql, &[&prefix], |row| Ok((kind, row.get(0)?)))?);
-        }
+        let part = part.to_lowercase();
+        let ids = |condition: &str| -> Result<Vec<(&'static str, String)>, StoreError> {
+            let mut found = Vec::new();
+            for &kind in kinds.iter().filter(|_| !part.is_empty()) {
+                let sql = format!(
+                    "SELECT id FROM {} AND {condition} ORDER BY id LIMIT {CANDIDATES}",
+                    place(kind)
+                );
+                found.extend(self.rows(&sql, &[&part], |row| Ok((kind, row.get(0)?)))?);
+            }
+            Ok(found)
+        };
+        // A range, for the index's sake: `g` sorts behind every character of an id.
+        let mut found = ids("id >= ?1 AND id < ?1 || 'g'")?;
         // An id in full wins over longer ones that it begins.
-        if found.iter().any(|(_, id)| *id == prefix) {
-            found.retain(|(_, id)| *id == prefix);
+        if found.iter().any(|(_, id)| *id == part) {
+            found.retain(|(_, id)| *id == part);
+        } else if found.is_empty() && part.len() >= END_LEAST {
+            found = ids("substr(id, -length(?1)) = ?1")?;
         }
         match found.len() {
-            0 => Err(self.not_found(&prefix, kinds)),
+            0 => Err(self.not_found(&part, kinds)),
             1 => Ok(found.swap_remove(0)),
             _ => Err(StoreError::Ambiguous {
-                id: prefix,
+                id: part,
                 candidates: found.iter().map(|(kind, id)| format!("{kind} {id}")).collect(),
                 path: self.path.clone(),
             }),
@@ -498,16 +538,23 @@ impl Store {
     ) -> Result<Option<(&'static str, String)>, StoreError> {
         let mut found: Vec<(i64, &'static str, String)> = Vec::new();
         for &kind in kinds {
+            let is_own = if kind == Trial::KIND && kinds.len() > 1 { OF_NO_OTHER } else { "" };
             let sql = format!(
-                "SELECT rowid, id FROM {} ORDER BY rowid DESC LIMIT {}",
+                "SELECT rowid, id FROM {}{is_own} ORDER BY rowid DESC LIMIT {}",
                 place(kind),
                 back.saturating_add(1)
             );
             found.extend(self.rows(&sql, &[], |row| Ok((row.get(0)?, kind, row.get(1)?)))?);
         }
-        let alone = |kind: &str| kind == Trial::KIND && kinds.len() > 1;
-        found.sort_by_cached_key(|(row, kind, _)| (alone(kind), std::cmp::Reverse(*row)));
-        Ok(found.into_iter().nth(back).map(|(_, kind, id)| (kind, id)))
+        found.sort_by_key(|(row, ..)| std::cmp::Reverse(*row));
+        let newest = found.into_iter().nth(back).map(|(_, kind, id)| (kind, id));
+        // What an interrupted command left may be the trials of a document that was never finished.
+        match newest {
+            None if kinds.len() > 1 && kinds.contains(&Trial::KIND) => {
+                self.newest(back, &[Trial::KIND])
+            }
+            newest => Ok(newest),
+        }
     }
 
     pub(crate) fn rows<T>(

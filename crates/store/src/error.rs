@@ -177,12 +177,12 @@ impl StoreError {
 /// How documents of these kinds can be named.
 fn what_is_there(kinds: &[&str]) -> &'static str {
     match kinds {
-        ["profile"] => "`halfpower profile list` shows what is there, `halfpower check` makes one",
-        ["experiment"] => "`halfpower sweep --saved` shows what is there",
-        ["observation"] => "`halfpower record` makes one, `import` reads one",
+        ["profile"] => "`halfpower show list` shows what is there, `halfpower check` makes one",
+        ["experiment"] => "`halfpower show list` shows what is there, `halfpower sweep` makes one",
+        ["observation"] => "`halfpower record` makes one, or keeps another tool's file",
         _ => {
-            "give the id that was printed with it, or its beginning; \"last\" is the newest; \
-             `halfpower profile list` shows the profiles"
+            "give the id that was printed with it, its beginning or its end; \"last\" is the newest; \
+             `halfpower show list` shows what is there"
         }
     }
 }

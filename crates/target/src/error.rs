@@ -25,6 +25,20 @@ pub enum TargetError {
         /// What to do instead.
         remedy: String,
     },
+    /// A directory that is a view of the kernel.
+    #[error(
+        "cannot make a test file in {} ({cause}): it is a view of the kernel ({kind}) and on no disk; name a \
+         directory on the disk, such as /var/tmp, or the disk itself, as /dev/sdb",
+        quoted(.path)
+    )]
+    NoDisk {
+        /// The directory.
+        path: PathBuf,
+        /// Type of its file system.
+        kind: &'static str,
+        /// What the system said.
+        cause: Error,
+    },
     /// The file system takes no O_DIRECT.
     #[error(
         "cannot open {} without the page cache: its file system ({filesystem}) refuses \
@@ -100,7 +114,7 @@ impl TargetError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::TooSmall { .. } | Self::NotATarget { .. } => 2,
+            Self::TooSmall { .. } | Self::NotATarget { .. } | Self::NoDisk { .. } => 2,
             Self::Refused { .. } => 3,
             Self::Kernel(_)
             | Self::DirectRefused { .. }

@@ -60,8 +60,8 @@ pub struct Rates {
 /// What to write instead.
 pub fn rates(text: &str) -> Result<Rates, String> {
     let number = |text: &str| {
-        text.parse::<u32>().map(u64::from).map_err(|_| {
-            "use requests per second as one number (1000), or as two for reads and writes \
+        thousands(text).and_then(whole).ok_or_else(|| {
+            "use requests per second as one number (1000 or 1k), or as two for reads and writes \
              (700,300)"
                 .to_owned()
         })
@@ -118,8 +118,23 @@ pub fn part(text: &str) -> Result<f64, String> {
 /// # Errors
 /// What to write instead.
 pub fn rate(text: &str) -> Result<f64, String> {
-    let rate = text.parse::<f64>().ok().filter(|rate| *rate > 0.0 && rate.is_finite());
-    rate.ok_or_else(|| "use requests per second, for example 3000".to_owned())
+    let rate = thousands(text).filter(|rate| *rate > 0.0 && rate.is_finite());
+    rate.ok_or_else(|| "use requests per second, for example 3000 or 3k".to_owned())
+}
+
+/// A number, perhaps of thousands (`3k`) or millions (`1.5m`).
+fn thousands(text: &str) -> Option<f64> {
+    let factors = [("k", 1e3), ("K", 1e3), ("m", 1e6), ("M", 1e6)];
+    let found = factors.iter().find_map(|(end, factor)| Some((text.strip_suffix(end)?, *factor)));
+    let (number, factor) = found.unwrap_or((text, 1.0));
+    let is_plain = !number.is_empty() && number.chars().all(|it| it.is_ascii_digit() || it == '.');
+    is_plain.then(|| number.parse::<f64>().ok().map(|number| number * factor)).flatten()
+}
+
+/// A number without a fraction that a rate of requests can be.
+fn whole(number: f64) -> Option<u64> {
+    let fits = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
+    fits.then_some(number as u64)
 }
 
 /// Requests outstanding, which need not be whole.

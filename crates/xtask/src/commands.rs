@@ -3,7 +3,8 @@
 //! Every `halfpower VERB --flag` in a Markdown page, inline or in a block, must be one that the
 //! binary knows: its own `--help` is asked. Every command in a `console` block is run, and what it
 //! prints must be what the page shows, byte by byte; such blocks hold simulated targets only,
-//! whose results are the same on every machine. Output of a real disk stands in `text` blocks.
+//! whose results are the same on every machine. A later command of the page may name such a result
+//! as `last`: each page has a database of its own. Output of a real disk stands in `text` blocks.
 //! `cargo xtask tidy --bless` writes the true output into the page.
 
 use crate::VERBS;
@@ -40,7 +41,7 @@ pub fn check(root: &Path, binary: &Path, bless: bool) -> Result<Vec<Problem>> {
 struct Shell {
     root: PathBuf,
     binary: PathBuf,
-    /// Holds a link to the binary, so that it has its name, and the database.
+    /// Holds a link to the binary, so that it has its name, and a database for each page.
     folder: tempfile::TempDir,
     /// Help texts by the words before the first flag; `None` where the binary refuses them.
     helps: BTreeMap<String, Option<String>>,
@@ -66,8 +67,9 @@ impl Shell {
         Ok(self.helps.get(words).and_then(Option::as_deref))
     }
 
-    /// What a shell command prints on standard output, at 80 columns and without colour.
-    fn output(&self, command: &str) -> Result<String> {
+    /// What a shell command of a page prints on standard output, at 80 columns and without colour.
+    fn output(&self, command: &str, page: &str) -> Result<String> {
+        let database = self.folder.path().join(format!("{}.db", page.replace('/', "-")));
         let command = command.replace(STARTS[0], STARTS[1]);
         let mut path = self.folder.path().as_os_str().to_owned();
         path.push(":");
@@ -76,7 +78,7 @@ impl Shell {
             .args(["-c", &command])
             .current_dir(&self.root)
             .env("PATH", path)
-            .env("HALFPOWER_DB", self.folder.path().join("halfpower.db"))
+            .env("HALFPOWER_DB", database)
             .env("NO_COLOR", "1")
             .env("COLUMNS", "80")
             .output()
@@ -143,10 +145,14 @@ fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {
     Ok(unknown.map(|flag| format!("`halfpower {verb}` knows no {flag}")))
 }
 
-/// The verb (with its second part, as in `profile list`) and the long flags of a command.
+/// Commands with two words.
+const TWO_WORDS: [[&str; 2]; 3] = [["show", "list"], ["show", "validate"], ["record", "twin"]];
+
+/// The verb (with its second part, as in `show list`) and the long flags of a command.
 fn parts(rest: &str) -> (String, Vec<String>) {
     let words: Vec<&str> = rest.split_whitespace().collect();
-    let verbs = if words.first() == Some(&"profile") { 2 } else { 1 };
+    let has_two = TWO_WORDS.iter().any(|two| words.starts_with(two));
+    let verbs = if has_two { 2 } else { 1 };
     let verb: Vec<&str> =
         words.iter().take(verbs).take_while(|word| !word.starts_with('-')).copied().collect();
     let flags = words
@@ -174,13 +180,16 @@ fn check_outputs(
     problems: &mut Vec<Problem>,
 ) -> Result<()> {
     let mut page = file.text.clone();
+    let mut is_simulated = false;
     for session in sessions(&file.text) {
         let mut problem = |what: String| problems.push(file.problem(session.line, what));
-        if !session.command.contains(" sim:") {
+        let uses_last = session.command.contains(" last");
+        is_simulated |= session.command.contains(" sim:");
+        if !is_simulated || !(uses_last || session.command.contains(" sim:")) {
             problem("a console block holds simulated targets only: use a text block".to_owned());
             continue;
         }
-        let truth = shell.output(&session.command)?;
+        let truth = shell.output(&session.command, &file.path)?;
         if truth == session.shown {
             continue;
         }

@@ -45,7 +45,7 @@ const KINDS: [Kind; 3] = [
     Kind {
         name: "results of fio",
         is_in: |bytes| fio::result_at(&String::from_utf8_lossy(bytes)).is_some(),
-        words: |name| words(&["import", name, "--json", "--no-save"]),
+        words: |name| words(&["record", name, "--json", "--no-save"]),
         left_to_the_line: ("", ""),
         taken_by_its_own: |_, _| None,
     },
@@ -56,7 +56,7 @@ const KINDS: [Kind; 3] = [
             let other = || fio::result_at(&String::from_utf8_lossy(bytes)).is_some();
             import::is_text(bytes) && !fio::looks_like_job_file(bytes) && !other()
         },
-        words: |name| words(&["import", name, "--json", "--no-save"]),
+        words: |name| words(&["record", name, "--json", "--no-save"]),
         left_to_the_line: ("", ""),
         taken_by_its_own: |_, _| None,
     },

@@ -148,11 +148,8 @@ impl Stage {
     /// The next start puts back what the killed one changed.
     fn setting(&self) -> Result<()> {
         let Some(device) = &self.device else { return Ok(()) };
-        let status = self.command().args(["profile", "list"]).status()?;
-        ensure!(
-            status.success() || !self.database().exists(),
-            "`profile list` ended with {status}"
-        );
+        let status = self.command().args(["show", "list"]).status()?;
+        ensure!(status.success() || !self.database().exists(), "`show list` ended with {status}");
         let name = device.path().file_name().context("a device has a name")?;
         let setting = Path::new("/sys/block").join(name).join("queue/read_ahead_kb");
         let now = std::fs::read_to_string(setting)?;

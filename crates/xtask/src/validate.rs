@@ -101,7 +101,7 @@ fn measure(device: &str, database: &Path, flags: &Arguments) -> Result<()> {
     let budget: Vec<&str> = budget.iter().flat_map(|time| ["--budget", time]).collect();
     let trials = flags.value("--trials")?.unwrap_or(TRIALS).to_string();
     run(&[&["check", &target, "--for-diagnosis"][..], &budget, &seeded].concat())?;
-    run(&[&["profile", "validate", "last", "--trials", &trials][..], &seeded].concat()).map(drop)
+    run(&[&["show", "validate", "last", "--trials", &trials][..], &seeded].concat()).map(drop)
 }
 
 fn share(value: Option<f64>) -> String {

@@ -15,7 +15,7 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
         plain("direct", given("1", "past the page cache, as the profile was measured")),
         plain("time_based", given("1", "")),
         plain("runtime", given("30", "")),
-        setting("filename", file(facts), |value| format!("filename={value}\n\n[recommended]")),
+        place(facts),
         plain("rw", given("randread", "reads only: nothing is written over")),
         plain("bs", size(facts)),
         plain("iodepth", facts.knee(OpKind::Read).map(|(knee, words)| (knee.to_string(), words))),
@@ -23,19 +23,27 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     ]
 }
 
-fn file(facts: &ProfileFacts<'_>) -> Derived {
+/// The target: a directory gets a file of fio's own, as large as the one of the profile.
+fn place(facts: &ProfileFacts<'_>) -> Setting {
     let target = &facts.profile.target;
-    let (value, why) = match target.kind {
-        TargetKind::Simulated => ("FILE", "the profile is of a simulated device: name your own"),
-        TargetKind::Directory => {
-            ("FILE", "the test file of the profile is gone: name a file of some gigabytes there")
-        }
-        TargetKind::File | TargetKind::BlockDevice => {
-            (target.path.as_str(), "what the profile was made of")
-        }
-    };
     // fio separates files by colons.
-    Ok((value.replace(':', "\\:"), why.to_owned()))
+    let path = target.path.replace(':', "\\:");
+    let size = target.size_bytes.0;
+    let (name, why) = match target.kind {
+        TargetKind::Simulated => {
+            let why = "the profile is of a simulated device, which fio cannot use: name a file";
+            return setting("filename", Ok(("FILE".to_owned(), why.to_owned())), |value| {
+                format!("# filename={value}\n\n[recommended]")
+            });
+        }
+        TargetKind::Directory => {
+            ("directory", "where the profile was made; fio writes a file of its own there")
+        }
+        TargetKind::File | TargetKind::BlockDevice => ("filename", "what the profile was made of"),
+    };
+    setting(name, Ok((path, why.to_owned())), |value| {
+        format!("{name}={value}\nsize={size}\n\n[recommended]")
+    })
 }
 
 fn size(facts: &ProfileFacts<'_>) -> Derived {

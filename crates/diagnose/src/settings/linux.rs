@@ -50,12 +50,19 @@ fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
 }
 
 fn requests(facts: &ProfileFacts<'_>) -> Derived {
-    let (knee, words) = facts.knee(OpKind::Read)?;
-    let was = now(facts.device().and_then(|device| device.nr_requests));
-    let value = (knee * SPARE).next_power_of_two().max(REQUESTS_MIN);
+    let (depth, words) = facts.deepest()?;
+    let before = facts.device().and_then(|device| device.nr_requests);
+    let wanted = (depth * SPARE).next_power_of_two().max(REQUESTS_MIN);
+    // What waits here waits in the program otherwise: nothing measured speaks for fewer than there are.
+    let value = before.unwrap_or_default().max(u64::from(wanted));
+    let least = if value > u64::from(wanted) {
+        ", which are fewer than it has: it keeps those"
+    } else {
+        ""
+    };
     let derivation = format!(
-        "{words}; twice that for what is waiting, as a power of two; more only waits here instead \
-         of in the program{was}"
+        "{words}; twice that for what is waiting, as a power of two, {wanted}{least}{}",
+        now(before)
     );
     Ok((value.to_string(), derivation))
 }

@@ -80,9 +80,16 @@ impl Program {
 type Facts =
     (&'static str, &'static str, &'static [&'static str], fn(&ProfileFacts<'_>) -> Vec<Setting>);
 
-/// The settings of a program that a profile gives.
+/// The settings of a program that a profile gives. What its measurement cannot tell from what an earlier profile
+/// of the same disk gave (`earlier`, the latest first) stays as it was, so that two checks in a row do not
+/// contradict each other by chance.
 #[must_use]
-pub fn settings(profile: &Profile, program: Program, halfpower_version: &str) -> Settings {
+pub fn settings(
+    profile: &Profile,
+    earlier: &[Profile],
+    program: Program,
+    halfpower_version: &str,
+) -> Settings {
     let (name, place, head, settings) = program.facts();
     Settings {
         schema: SETTINGS_SCHEMA.to_owned(),
@@ -94,7 +101,7 @@ pub fn settings(profile: &Profile, program: Program, halfpower_version: &str) ->
         profile_time: profile.time.clone(),
         simulated: profile.simulated,
         head: head.iter().map(|&line| line.to_owned()).collect(),
-        settings: settings(&ProfileFacts::new(profile)),
+        settings: settings(&ProfileFacts::new(profile, earlier)),
     }
 }
 
@@ -117,6 +124,14 @@ fn setting(name: &str, derived: Derived, line: impl Fn(&str) -> String) -> Setti
             lines: Vec::new(),
         },
     }
+}
+
+/// The same for a setting that programs before a version refuse to start with: it is a comment that names the
+/// version.
+fn assigned_since(name: &str, version: &str, derived: Derived) -> Setting {
+    setting(name, derived, |value| {
+        format!("# {version} and later, without the # in front:\n# {name} = {value}")
+    })
 }
 
 /// The same for `name = value`.

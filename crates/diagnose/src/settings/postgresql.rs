@@ -10,12 +10,14 @@
 //! other transactions are active.
 
 use super::profile_facts::ProfileFacts;
-use super::{Derived, assigned};
-use record::{LogKind, OpKind, Setting};
+use super::{Derived, assigned, assigned_since};
+use record::{CommitPoint, LogKind, OpKind, Setting};
 
 const PAGE: u64 = 8 << 10;
 /// Share of random page reads that the default takes to be cached.
 const CACHED: f64 = 0.9;
+/// Two checks of one disk give this ratio to about this share.
+const SAME_RATIO: f64 = 0.2;
 const CONCURRENCY_MAX: u32 = 1_000;
 const COMMIT_DELAY_MAX: f64 = 100_000.0;
 const COMBINE: (u64, u64) = (128 << 10, 256 << 10);
@@ -25,14 +27,16 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
         assigned("random_page_cost", random_page_cost(facts)),
         assigned("effective_io_concurrency", concurrency(facts, "the default is 16, 1 before 18")),
         assigned("maintenance_io_concurrency", concurrency(facts, "the same for maintenance")),
-        assigned("io_combine_limit", combine(facts)),
+        assigned_since("io_combine_limit", "PostgreSQL 17", combine(facts)),
         assigned("commit_delay", commit_delay(facts)),
     ]
 }
 
 fn random_page_cost(facts: &ProfileFacts<'_>) -> Derived {
     let (ratio, words) = facts.random_over_sequential(OpKind::Read, PAGE)?;
-    let cost = (ratio * (1.0 - CACHED)).max(1.0);
+    let earlier = facts.earlier().and_then(|it| it.random_over_sequential(OpKind::Read, PAGE).ok());
+    let same = |(before, _): &(f64, String)| (before / ratio - 1.0).abs() <= SAME_RATIO;
+    let cost = (earlier.filter(same).map_or(ratio, |it| it.0) * (1.0 - CACHED)).max(1.0);
     let bound = if ratio * (1.0 - CACHED) < 1.0 { ", not below seq_page_cost = 1" } else { "" };
     let derivation = format!(
         "{words}: {ratio:.1} times. Of that a tenth, because the planner's default (4.0) takes nine \
@@ -50,14 +54,17 @@ fn concurrency(facts: &ProfileFacts<'_>, remark: &str) -> Derived {
 fn combine(facts: &ProfileFacts<'_>) -> Derived {
     let (bytes, words) = facts.enough_bytes(OpKind::Read)?;
     let value = bytes.clamp(COMBINE.0, COMBINE.1);
-    let remark =
-        "from 17 on; not below the default, 128 kB, nor above 256 kB, which every version takes";
+    let remark = "not below the default, 128 kB, nor above 256 kB, which 17 takes";
     Ok((format!("{}kB", value >> 10), format!("{words}; {remark}")))
 }
 
 fn commit_delay(facts: &ProfileFacts<'_>) -> Derived {
     let (point, words) = facts.commit(LogKind::Overwritten)?;
-    let micros = (point.flush_ns.value / 2e3).round();
+    let half = |point: &CommitPoint| (point.flush_ns.value / 2e3).round();
+    let earlier = facts.earlier().and_then(|it| it.commit(LogKind::Overwritten).ok());
+    let bounds = point.flush_ns.low / 2e3..=point.flush_ns.high / 2e3;
+    let kept = earlier.map(|(point, _)| half(point)).filter(|micros| bounds.contains(micros));
+    let micros = kept.unwrap_or_else(|| half(point));
     let value = micros.min(COMMIT_DELAY_MAX);
     let derivation = format!(
         "{words}: the most that one session commits. Several share a flush; half of it is what the \

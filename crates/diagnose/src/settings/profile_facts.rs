@@ -3,8 +3,8 @@
 use super::Derived;
 use model::Predictor;
 use record::{
-    Arrival, Cell, CommitPoint, Commits, DepthCurve, DeviceFacts, Locality, LogKind, Mix, Offered,
-    OpKind, Profile, format_bytes, format_count, format_nanos,
+    Arrival, Cell, CommitPoint, Commits, DepthCurve, DepthPoint, DeviceFacts, Locality, LogKind,
+    Mix, Offered, OpKind, Profile, format_bytes, format_count, format_nanos,
 };
 
 /// Share of the largest throughput from which on larger requests are not worth their memory.
@@ -13,11 +13,21 @@ const NEARLY: f64 = 0.9;
 pub(super) struct ProfileFacts<'a> {
     pub(super) profile: &'a Profile,
     predictor: Predictor,
+    /// Those of the profile of this disk before it.
+    earlier: Option<Box<Self>>,
 }
 
 impl<'a> ProfileFacts<'a> {
-    pub(super) fn new(profile: &'a Profile) -> Self {
-        Self { profile, predictor: Predictor::new(profile) }
+    /// Of a profile, and of those of the same disk before it, the latest first.
+    pub(super) fn new(profile: &'a Profile, earlier: &'a [Profile]) -> Self {
+        let earlier =
+            earlier.split_first().map(|(first, others)| Box::new(Self::new(first, others)));
+        Self { profile, predictor: Predictor::new(profile), earlier }
+    }
+
+    /// What the profile before this one of the same disk says.
+    pub(super) fn earlier(&self) -> Option<&Self> {
+        self.earlier.as_deref()
     }
 
     /// Cells of one kind past the page cache in a closed loop, with the size of their requests.
@@ -127,27 +137,55 @@ impl<'a> ProfileFacts<'a> {
         curve.ok_or_else(|| format!("the profile has no depth curve of random {}s", op.name()))
     }
 
-    /// The depth beyond which more hardly helps, with the derivation's words.
+    /// The depth beyond which more hardly helps, with the derivation's words. One that an earlier check of
+    /// the disk gave stays, unless this measurement excludes it.
     pub(super) fn knee(&self, op: OpKind) -> Result<(u32, String), String> {
         let curve = self.curve(op)?;
-        let op = op.name();
-        if let Some(knee) = curve.knee {
+        let name = op.name();
+        let size = format_bytes(curve.bs_bytes);
+        let last = curve.points.last().ok_or_else(|| format!("no depth of random {name}s"))?.depth;
+        let Some(knee) = curve.knee else {
             let words = format!(
-                "beyond {knee} random {op}s of {} outstanding the rate grows less than {:.0} % per \
-                 doubling (largest: {})",
-                format_bytes(curve.bs_bytes),
-                curve.knee_gain * 100.0,
-                record::format_iops(curve.max_iops.value)
+                "the rate of random {name}s of {size} still grew at {last} outstanding, the most \
+                 that was tried; a deeper check may say more"
             );
-            return Ok((knee, words));
+            return Ok((last, words));
+        };
+        let earlier = self.earlier().and_then(|earlier| Some(earlier.knee(op).ok()?.0));
+        if let Some(before) = earlier.filter(|before| cannot_tell(curve, knee, *before)) {
+            let words = format!(
+                "an earlier check of this disk found {before} random {name}s of {size} outstanding to be \
+                 enough; this one found {knee}, which its error does not tell from that"
+            );
+            return Ok((before, words));
         }
-        let last = curve.points.last().ok_or_else(|| format!("no depth of random {op}s"))?.depth;
         let words = format!(
-            "the rate of random {op}s of {} still grew at {last} outstanding, the most that was \
-             tried; a deeper check may say more",
-            format_bytes(curve.bs_bytes)
+            "beyond {knee} random {name}s of {size} outstanding the rate grows less than {:.0} % per \
+             doubling (largest: {})",
+            curve.knee_gain * 100.0,
+            record::format_iops(curve.max_iops.value)
         );
-        Ok((last, words))
+        Ok((knee, words))
+    }
+
+    /// The deepest queue of random requests at which the page of the profile still finds most of the rate,
+    /// of reads and of writes, with the derivation's words.
+    pub(super) fn deepest(&self) -> Result<(u32, String), String> {
+        let of = |op| {
+            let curve = self.curve(op)?;
+            let (knee, _) = self.knee(op)?;
+            let from = curve.points.iter().position(|point| point.depth >= knee).unwrap_or(0);
+            let busy = model::enough(&model::rates(&curve.points), from);
+            Ok::<_, String>(curve.points.get(busy).map_or(knee, |point| point.depth.max(knee)))
+        };
+        let (reads, writes) = (of(OpKind::Read)?, of(OpKind::Write).unwrap_or_default());
+        let words = match writes {
+            0 => format!("random reads gain up to {reads} outstanding"),
+            writes => {
+                format!("random reads gain up to {reads} outstanding, writes up to {writes}")
+            }
+        };
+        Ok((reads.max(writes), words))
     }
 
     /// How much longer a random request takes than its share of a sequential stream, both at queue
@@ -203,4 +241,17 @@ impl<'a> ProfileFacts<'a> {
 /// Of cells with their sizes the one with the largest throughput.
 fn fastest<'a>(cells: impl Iterator<Item = (&'a Cell, u64)>) -> Option<(&'a Cell, u64)> {
     cells.max_by(|a, b| a.0.bytes_per_s.value.total_cmp(&b.0.bytes_per_s.value))
+}
+
+/// Whether a curve with this knee may as well have another one: the rates at both differ by less than their
+/// errors, or the gain from the shallower to the deeper is within its error of what a knee asks for.
+fn cannot_tell(curve: &DepthCurve, knee: u32, other: u32) -> bool {
+    let at = |depth| curve.points.iter().find(|point: &&DepthPoint| point.depth == depth);
+    let (Some(shallow), Some(deep)) = (at(knee.min(other)), at(knee.max(other))) else {
+        return false;
+    };
+    let doublings = f64::from(deep.depth / shallow.depth).log2();
+    let asked = (1.0 + curve.knee_gain).powf(doublings);
+    let gain = deep.iops.over(&shallow.iops);
+    (gain.low..=gain.high).contains(&asked) || !deep.iops.exceeds(&shallow.iops)
 }

@@ -1,6 +1,6 @@
 //! What to do about a cause, and what that changes. A remedy answers causes and nothing else. Its
 //! change is data, and [`model::whatif`] predicts its effect on the load of the episode, as
-//! `halfpower whatif` does.
+//! `halfpower predict` does.
 //!
 //! Order: fix the device, fix the load, reorder requests, buy; within each by the share of the time
 //! per byte that it saves. What answers a cause that soon passed comes last. (Rejected: gain alone.

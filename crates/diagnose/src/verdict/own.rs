@@ -405,11 +405,8 @@ impl Posterior {
 
     fn range(&self, bytes: f64) -> String {
         let lone = self.class.lone_ns(bytes);
-        format!(
-            "{} to {}",
-            format_nanos(lone * libm::exp(-self.class.below)),
-            format_nanos(self.class.longest_ns(bytes))
-        )
+        let least = lone * libm::exp(-self.class.below);
+        record::format_ends(least, self.class.longest_ns(bytes), format_nanos)
     }
 }
 

@@ -123,7 +123,7 @@ fn profile(cells: Vec<Cell>, max: f64, knee: Option<u32>) -> Profile {
 
 #[track_caller]
 fn value(profile: &Profile, program: Program, name: &str) -> String {
-    let found = settings(profile, program, "0");
+    let found = settings(profile, &[], program, "0");
     let setting = found.settings.iter().find(|setting| setting.name == name);
     let setting = setting.unwrap_or_else(|| panic!("no {name} in {found:#?}"));
     if setting.value.value().is_some() {
@@ -163,8 +163,64 @@ fn linux_reads_ahead_twice_what_saturates_and_orders_only_for_an_arm() {
     assert_eq!(value(&arm(), Program::Linux, "scheduler"), "mq-deadline");
     assert_eq!(value(&flash(), Program::Linux, "scheduler"), "none");
     assert_eq!(value(&flash(), Program::Linux, "nr_requests"), "64");
-    let found = settings(&arm(), Program::Linux, "0");
+    let found = settings(&arm(), &[], Program::Linux, "0");
     assert_eq!(found.settings[0].lines, ["echo 128 > /sys/block/sdb/queue/read_ahead_kb"]);
+}
+
+/// The same with a curve of reads: these rates at QD 1, 2, 8, 32 and 64, with this relative error.
+fn with_rates(rates: [f64; 5], knee: u32, error_rel: f64) -> Profile {
+    let mut profile = flash();
+    let curve = &mut profile.depth_curves[0];
+    for (point, rate) in curve.points.iter_mut().zip(rates) {
+        point.iops = Estimate::symmetric(rate, error_rel * rate, 6);
+    }
+    curve.knee = Some(knee);
+    profile
+}
+
+#[test]
+fn a_second_check_keeps_the_depth_of_the_first_unless_its_error_excludes_it() {
+    // From QD 8 to 32 the rate grows by 1.2 for each doubling: just at the knee.
+    let near = [10e3, 20e3, 80e3, 115e3, 118e3];
+    let depth = |profile: &Profile, earlier: &[Profile]| {
+        let found = settings(profile, earlier, Program::PostgreSql, "0").settings;
+        found.into_iter().find(|it| it.name == "effective_io_concurrency").unwrap()
+    };
+    let (first, second) = (with_rates(near, 32, 0.03), with_rates(near, 8, 0.03));
+    assert_eq!(depth(&second, &[]).value.value().unwrap(), "8");
+    let kept = depth(&second, std::slice::from_ref(&first));
+    assert_eq!(kept.value.value().unwrap(), "32");
+    assert!(kept.derivation.contains("earlier check"), "{kept:?}");
+    // The one before the first decides as well, as long as none excludes it.
+    let other = depth(&first, std::slice::from_ref(&second));
+    assert_eq!(other.value.value().unwrap(), "8");
+    // It gains nothing beyond QD 8, beyond any error.
+    let flat = with_rates([10e3, 20e3, 80e3, 81e3, 81e3], 8, 0.001);
+    assert_eq!(depth(&flat, &[first]).value.value().unwrap(), "8");
+}
+
+#[test]
+fn the_queue_of_linux_holds_what_writes_gain_from_and_is_never_made_shorter() {
+    let mut profile = flash();
+    let writes = &mut profile.depth_curves[1];
+    for point in &mut writes.points {
+        point.iops = exact(1e3 * f64::from(point.depth));
+    }
+    writes.knee = Some(64);
+    assert_eq!(value(&profile, Program::Linux, "nr_requests"), "128");
+    profile.target.device.as_mut().unwrap().nr_requests = Some(256);
+    assert_eq!(value(&profile, Program::Linux, "nr_requests"), "256");
+}
+
+#[test]
+fn a_setting_that_an_older_postgresql_refuses_is_a_comment_with_its_version() {
+    let found = settings(&arm(), &[], Program::PostgreSql, "0").settings;
+    let combine = found.iter().find(|it| it.name == "io_combine_limit").unwrap();
+    assert!(combine.lines.iter().all(|line| line.starts_with("# ")), "{combine:?}");
+    assert!(combine.lines[0].contains("PostgreSQL 17"), "{combine:?}");
+    assert_eq!(combine.lines[1], "# io_combine_limit = 128kB");
+    let others = found.iter().filter(|it| it.name != "io_combine_limit");
+    assert!(others.flat_map(|it| &it.lines).all(|line| !line.starts_with('#')));
 }
 
 #[test]
@@ -185,7 +241,7 @@ fn scylla_gets_four_speeds_and_two_lengths() {
     assert_eq!(value(&arm(), Program::Scylla, "read_iops"), "125");
     assert_eq!(value(&arm(), Program::Scylla, "write_bandwidth"), "200000000");
     assert_eq!(value(&arm(), Program::Scylla, "read_saturation_length"), "65536");
-    let found = settings(&arm(), Program::Scylla, "0");
+    let found = settings(&arm(), &[], Program::Scylla, "0");
     assert_eq!(found.settings[0].lines, ["    read_iops: 125"]);
 }
 
@@ -195,13 +251,21 @@ fn the_job_for_fio_reads_at_the_knee_and_never_writes() {
     assert_eq!(value(&flash(), Program::Fio, "bs"), "4096");
     assert_eq!(value(&flash(), Program::Fio, "rw"), "randread");
     assert_eq!(value(&flash(), Program::Fio, "filename"), "/dev/sdb");
+    // A directory gets a file of fio's own: no placeholder is left to be filled in.
+    let mut of_directory = flash();
+    of_directory.target.kind = TargetKind::Directory;
+    of_directory.target.path = "/srv".to_owned();
+    let text = settings(&of_directory, &[], Program::Fio, "0").settings;
+    let lines: Vec<String> = text.into_iter().flat_map(|it| it.lines).collect();
+    assert!(lines.iter().any(|line| line == "directory=/srv"), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("size=")), "{lines:?}");
 }
 
 #[test]
 fn an_empty_profile_sets_nothing_and_says_why() {
     let empty = Profile { depth_curves: Vec::new(), ..profile(Vec::new(), 1.0, None) };
     for program in [Program::PostgreSql, Program::MySql, Program::Linux, Program::Scylla] {
-        for setting in settings(&empty, program, "0").settings {
+        for setting in settings(&empty, &[], program, "0").settings {
             assert!(setting.lines.is_empty(), "{setting:?}");
             assert!(setting.value.reason().is_some_and(|why| why.contains("the profile has no")));
         }
@@ -255,7 +319,7 @@ fn commits_set_the_delay_of_postgresql_and_tell_what_mysql_pays_for_durability()
     let profile = committing(3_000_000);
     assert_eq!(value(&profile, Program::PostgreSql, "commit_delay"), "1000");
     assert_eq!(value(&profile, Program::MySql, "innodb_flush_log_at_trx_commit"), "1");
-    let all = settings(&profile, Program::MySql, "0");
+    let all = settings(&profile, &[], Program::MySql, "0");
     let derivation = &all.settings.last().unwrap().derivation;
     // 2 ms and 5 ms one after the other.
     assert!(derivation.contains("at most 143 times"), "{derivation}");

@@ -1,6 +1,6 @@
 //! The tables of engines that work on real files, one for each system: a line gives name, types (on one
 //! target, on a stripe, on an array) and capabilities, and dispatch is generated from it.
-//! `docs/adding-an-engine.md` says how to add a line.
+//! The crate's `README.md` says how to add a line.
 
 #[cfg(target_os = "linux")]
 mod linux;

@@ -35,6 +35,7 @@ fn a_slower_device_fails_where_that_is_established_and_an_unchanged_one_does_not
     let slower =
         halfpower_in(path, "compare a.json slow.json --fail-on worse:10%").expect(1).stdout;
     assert!(slower.contains("FAILS") && slower.contains("WORSE"), "{slower}");
+    assert!(slower.contains("B is 3") && slower.contains(" % slower: worse in"), "{slower}");
     assert!(slower.contains("Conditions that differ"), "{slower}");
     assert!(slower.lines().all(|line| line.chars().count() <= 80), "{slower}");
     // It is kept nowhere, so that no report of it is offered.
@@ -56,6 +57,8 @@ fn a_file_against_itself_is_the_same_and_single_trials_cannot_tell() {
     assert!(same.rows().all(|row| row.ratio == Some(1.0) && !row.fails), "{same:?}");
     let single = halfpower_in(path, "compare a.json b.json").expect(0).stdout;
     assert!(single.contains("Inconclusive") && single.contains("1 and 1 trials"), "{single}");
+    // What would decide it is said with it.
+    assert!(single.contains("Three or more runs of each"), "{single}");
 }
 
 #[test]

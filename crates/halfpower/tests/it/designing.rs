@@ -104,7 +104,7 @@ fn the_published_prices_come_out_of_profiles_of_the_whole_surface() {
         [("atlas10k", "18GB", 534.0, 5.09), ("fireball", "26GB", 209.0, 3.17)]
     {
         run(&format!("check sim:{drive} --budget 600s --size {size} --no-write"));
-        let ended = run(&format!("cost --price {price} --fill pci=98.5MB/s --json"));
+        let ended = run(&format!("design --price {price} --fill pci=98.5MB/s --json"));
         let cost: PriceDocument = serde_json::from_str(&ended.stdout).unwrap();
         let dollars = cost.rows[0].price_per_kaps.unwrap();
         assert!((dollars / published - 1.0).abs() < 0.08, "{drive}: {dollars}");

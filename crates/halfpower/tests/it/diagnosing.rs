@@ -176,7 +176,10 @@ fn the_csv_has_a_row_for_each_interval_and_a_number_for_each_column() {
     let text = std::fs::read_to_string(&file).unwrap();
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(rows.len(), 31, "{text}");
-    let page = include_str!("../../../../docs/diagnosis.md");
+    let page = concat!(
+        include_str!("../../../../docs/diagnosis.md"),
+        include_str!("../../../../docs/findings.md")
+    );
     for column in &rows[0] {
         assert!(page.contains(&format!("`{column}`")), "{column} is not documented");
     }
@@ -225,7 +228,10 @@ fn mistakes_are_named_with_what_to_use() {
 
 #[test]
 fn every_code_of_a_diagnosis_is_explained_on_its_page() {
-    let page = include_str!("../../../../docs/diagnosis.md");
+    let page = concat!(
+        include_str!("../../../../docs/diagnosis.md"),
+        include_str!("../../../../docs/findings.md")
+    );
     let schema: serde_json::Value =
         serde_json::from_str(include_str!("../../../../docs/schema/diagnosis-1.schema.json"))
             .unwrap();

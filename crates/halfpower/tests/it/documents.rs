@@ -83,8 +83,8 @@ fn a_real_profile_follows_its_schema_and_is_the_same_when_it_is_shown_again() {
     let profile: Profile = ended.profile();
     assert!(!profile.simulated && profile.time.is_some() && profile.environment.is_some());
     assert!(profile.measured_ns <= profile.budget_ns, "{:?}", profile.measured_ns);
-    let shown = halfpower_in(folder.path(), "profile show last --json --with-trials --db kept.db")
-        .expect(0);
+    let shown =
+        halfpower_in(folder.path(), "show last --json --with-trials --db kept.db").expect(0);
     assert_eq!(shown.stdout, ended.stdout);
     let store = Store::open_existing(&folder.path().join("kept.db")).unwrap();
     let trials = store.trials_of::<Profile>(&profile.id).unwrap();

@@ -23,7 +23,7 @@ fn sources(folder: &Path, text: &mut String) {
 #[test]
 fn every_experiment_of_the_papers_has_a_row_whose_tests_exist_or_which_is_called_missing() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = std::fs::read_to_string(root.join("docs/experiments.md")).unwrap();
+    let page = std::fs::read_to_string(root.join("crates/halfpower/docs/experiments.md")).unwrap();
     let mut code = String::new();
     sources(&root.join("crates"), &mut code);
     let mut missing = Vec::new();

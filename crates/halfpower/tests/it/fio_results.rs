@@ -30,7 +30,7 @@ fn a_result_in_fios_form_is_the_trial_again() {
         &format!("run {JOB} --overwrite --output-format=json+ --output=out.json --db kept.db"),
     );
     assert!(matches!(told.code, Some(0 | 1)), "{told:?}");
-    let trial = imported(&halfpower_in(folder.path(), "import out.json --json --db again.db"));
+    let trial = imported(&halfpower_in(folder.path(), "record out.json --json --db again.db"));
     assert_eq!((trial.completed(), trial.workload.read_percent), (10_240, 75));
     let read = trial.result.read.as_ref().unwrap();
     let times = read.latency_ns.as_ref().unwrap();
@@ -59,7 +59,7 @@ fn a_result_of_fio_has_its_requests_and_its_times() {
         .output()
         .unwrap();
     assert!(ended.status.success(), "{ended:?}");
-    let trial = imported(&halfpower_in(folder.path(), "import fio.json --json --no-save"));
+    let trial = imported(&halfpower_in(folder.path(), "record fio.json --json --no-save"));
     assert_eq!(trial.completed(), 10_240);
     let times = trial.result.read.as_ref().unwrap().latency_ns.clone().unwrap();
     assert!(times.p50.unwrap() > 0.0 && times.p50.unwrap() <= times.max as f64, "{times:?}");
@@ -71,7 +71,7 @@ fn what_is_no_whole_result_is_refused_by_its_job() {
     let folder = folder();
     let refuses = |text: &str, words: &[&str]| {
         std::fs::write(folder.path().join("bad.json"), text).unwrap();
-        halfpower_in(folder.path(), "import bad.json --no-save").refuses(2, words);
+        halfpower_in(folder.path(), "record bad.json --no-save").refuses(2, words);
     };
     let job = |options: &str, read: &str| {
         format!(
@@ -92,7 +92,7 @@ fn a_sum_over_directions_is_that_of_the_one_that_there_is() {
     let text =
         result("\"rw\": \"randread\", \"size\": \"8m\"").replace("\"read\": {", "\"mixed\": {");
     std::fs::write(folder.path().join("sum.json"), text).unwrap();
-    let outcome = halfpower_in(folder.path(), "import sum.json --json --no-save");
+    let outcome = halfpower_in(folder.path(), "record sum.json --json --no-save");
     let trial: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(trial["result"]["read"]["ios"], 2000, "{outcome:?}");
 }
@@ -111,7 +111,7 @@ fn result(options: &str) -> String {
 fn imported_text(text: &str) -> Vec<Trial> {
     let folder = folder();
     std::fs::write(folder.path().join("result"), text).unwrap();
-    let outcome = halfpower_in(folder.path(), "import result --json --no-save");
+    let outcome = halfpower_in(folder.path(), "record result --json --no-save");
     assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
     serde_json::Deserializer::from_str(&outcome.stdout).into_iter().map(Result::unwrap).collect()
 }

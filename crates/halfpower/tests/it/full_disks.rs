@@ -54,8 +54,9 @@ fn a_full_disk_below_the_database_is_named_and_what_was_saved_before_is_kept() {
     for word in ["no space left", "kept.db", "--db"] {
         assert!(failed.stderr.contains(word), "{word:?} is not in {failed:#?}");
     }
-    let listed = halfpower(&format!("profile list --json --db {}", path.display())).expect(0);
-    let profiles: Vec<record::Profile> = serde_json::from_str(&listed.stdout).unwrap();
+    let listed =
+        halfpower(&format!("show list --kind profile --json --db {}", path.display())).expect(0);
+    let profiles: Vec<record::KeptDocument> = serde_json::from_str(&listed.stdout).unwrap();
     assert_eq!(profiles.len(), saved as usize);
 }
 

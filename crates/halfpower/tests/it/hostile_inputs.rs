@@ -23,12 +23,12 @@ const MESSAGE_BYTES: usize = 64 << 10;
 /// Every place that reads a file which a user names: words with FILE in it, and the ending of its name.
 const PLACES: &[(&str, &str)] = &[
     ("run including.fio --no-save", "included"),
-    ("import FILE --no-save", "json"),
-    ("import FILE --format sadf-json --no-save", "json"),
+    ("record FILE --utc-offset +01:00 --no-save", "json"),
+    ("record FILE --format sadf-json --no-save", "json"),
     ("run . --replay FILE --no-save", "log"),
-    ("twin FILE --no-save", "log"),
+    ("record twin FILE --no-save", "log"),
     ("diagnose --all --recorded FILE --no-save", "log"),
-    ("whatif last --recorded FILE", "log"),
+    ("predict last --recorded FILE", "log"),
     ("watch --listen 127.0.0.1:0 --web-config FILE", "yml"),
     ("watch --listen 127.0.0.1:0 --web-config web.yml", "pem"),
     ("design --kaps 1 --prices FILE", "toml"),
@@ -39,7 +39,7 @@ const PLACES: &[(&str, &str)] = &[
     ("run sim:FILE --no-save", "toml"),
     ("run sim:FILE --no-save", "parv"),
     ("predict --spec FILE --rate-iops 1", "toml"),
-    ("import --prometheus http://127.0.0.1:1 --query-range now-1h..now --token-file FILE", "token"),
+    ("record --prometheus http://127.0.0.1:1 --query-range now-1h..now --token-file FILE", "token"),
     ("run . --hosts @FILE --no-save", "hosts"),
 ];
 
@@ -96,7 +96,7 @@ fn at_every_place(make: impl Fn(&Path)) -> Vec<(String, String)> {
 #[test]
 fn a_device_without_an_end_is_refused_at_every_place() {
     for (words, said) in at_every_place(|path| symlink("/dev/zero", path).unwrap()) {
-        let expected = ["it is a device", "is no file", "no recording"];
+        let expected = ["it is a device", "is no file", "no recording", "names no file"];
         assert!(expected.iter().any(|words| said.contains(words)), "{words}: {said}");
     }
 }
@@ -135,7 +135,7 @@ fn an_option_with_a_long_value_gives_a_short_message() {
     let folder = folder();
     // A word of a command line may have 128 KiB.
     let long = "9k".repeat(50_000);
-    for words in ["run . --bs LONG", "run LONG", "run --name=a --bs=LONG", "import LONG", "LONG"] {
+    for words in ["run . --bs LONG", "run LONG", "run --name=a --bs=LONG", "record LONG", "LONG"] {
         let ended = Running::start(bounded(folder.path(), &words.replace("LONG", &long))).end();
         refused(ended, words);
     }
@@ -144,7 +144,7 @@ fn an_option_with_a_long_value_gives_a_short_message() {
 #[test]
 fn standard_input_without_an_end_is_left_at_its_start() {
     for (words, pattern) in
-        [("import - --no-save", &b"y\n"[..]), ("report - --md", b"y\n"), ("import -", b"\0")]
+        [("record - --no-save", &b"y\n"[..]), ("report - --md", b"y\n"), ("record -", b"\0")]
     {
         let folder = folder();
         let mut command = bounded(folder.path(), words);
@@ -162,7 +162,7 @@ fn standard_input_without_an_end_is_left_at_its_start() {
 fn a_recording_that_comes_slowly_through_a_pipe_is_read_whole() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/samples/iostat.json");
     let (folder, bytes) = (folder(), std::fs::read(sample).unwrap());
-    let mut command = bounded(folder.path(), "import - --no-save");
+    let mut command = bounded(folder.path(), "record - --no-save");
     command.stdin(Stdio::piped());
     let mut running = Running::start(command);
     let mut to = running.input();
@@ -193,7 +193,7 @@ fn writer_of(pipe: &Path) -> File {
 fn a_pipe_that_gives_nothing_ends_at_the_first_signal() {
     let places = PLACES.iter().filter(|(words, _)| {
         // These take files alone, and so never wait.
-        let files_only = ["twin", "report", "export", "compare"];
+        let files_only = ["record twin", "report", "export", "compare"];
         !files_only.iter().any(|verb| words.starts_with(verb))
     });
     for (words, ending) in places {
@@ -222,7 +222,7 @@ fn import_from(serve: fn(&mut TcpStream, &mut dyn FnMut()), signal: Option<&str>
     let port = listener.local_addr().unwrap().port();
     let folder = folder();
     let words =
-        format!("import --prometheus http://127.0.0.1:{port} --query-range now-1h..now --no-save");
+        format!("record --prometheus http://127.0.0.1:{port} --query-range now-1h..now --no-save");
     let running = Running::start(bounded(folder.path(), &words));
     let (mut stream, _) = listener.accept().unwrap();
     let mut asked = [0; 4_096];

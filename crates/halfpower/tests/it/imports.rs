@@ -22,7 +22,7 @@ fn sample(name: &str) -> PathBuf {
 }
 
 fn import(code: i32, words: &str) -> Outcome {
-    halfpower(&format!("import --no-save {words}")).expect(code)
+    halfpower(&format!("record --no-save {words}")).expect(code)
 }
 
 #[track_caller]
@@ -43,14 +43,14 @@ fn of_sample(name: &str) -> Observation {
 fn what_was_read_is_printed_within_80_columns_and_kept() {
     let folder = tempfile::tempdir().unwrap();
     let file = sample("iostat.json");
-    let ended = halfpower_in(folder.path(), &format!("import --db a.db {}", file.display()));
+    let ended = halfpower_in(folder.path(), &format!("record --db a.db {}", file.display()));
     let text = ended.expect(0).stdout;
     assert!(text.contains("--verbose shows 2 more parts: "), "{text}");
     // The command for its page names the database, as it is not the default one.
     let mut offered = text.lines().last().unwrap().split_whitespace().skip(2);
     let id = offered.next().unwrap().to_owned();
     assert_eq!(offered.collect::<Vec<_>>(), ["--db", "a.db"]);
-    let ended = halfpower_in(folder.path(), &format!("import -v --db a.db {}", file.display()));
+    let ended = halfpower_in(folder.path(), &format!("record -v --db a.db {}", file.display()));
     let text = ended.expect(0).stdout;
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     for words in [
@@ -67,7 +67,7 @@ fn what_was_read_is_printed_within_80_columns_and_kept() {
     // As JSON it is a file of a form that is read.
     let json = serde_json::to_string(&kept).unwrap();
     std::fs::write(folder.path().join("own.json"), json).unwrap();
-    let again = halfpower_in(folder.path(), "import --no-save --json own.json").expect(0);
+    let again = halfpower_in(folder.path(), "record --no-save --json own.json").expect(0);
     assert_eq!(parsed(&again.stdout).id, id);
 }
 
@@ -86,7 +86,7 @@ fn files_of_several_tools_give_an_observation_each_and_scrapes_one_together() {
 fn standard_input_is_a_file() {
     let mut command = program();
     command.stdin(std::fs::File::open(sample("sadf.json")).unwrap());
-    let ended = run(command, "import - --json --no-save").expect(0);
+    let ended = run(command, "record - --json --no-save").expect(0);
     assert_eq!(parsed(&ended.stdout).source, "sadf -j");
 }
 
@@ -122,7 +122,7 @@ fn a_damaged_file_is_read_with_a_finding_and_a_whole_one_without() {
     let folder = tempfile::tempdir().unwrap();
     let whole = std::fs::read(sample("iostat.json")).unwrap();
     std::fs::write(folder.path().join("cut.json"), &whole[..whole.len() * 3 / 4]).unwrap();
-    let cut = halfpower_in(folder.path(), "import cut.json --json --no-save").expect(0);
+    let cut = halfpower_in(folder.path(), "record cut.json --json --no-save").expect(0);
     let cut = parsed(&cut.stdout);
     assert!(found(&cut.findings, FindingCode::SourceDamaged));
     assert!((4..10).contains(&cut.intervals.len()), "{}", cut.intervals.len());
@@ -134,28 +134,33 @@ fn what_cannot_be_imported_says_why_and_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         std::fs::write(folder.path().join(name), text).unwrap();
-        format!("import --no-save {name}")
+        format!("record --no-save {name}")
     };
     for (words, code, said) in [
         (file("a", "hello"), 4, ["known form", "iostat as text and JSON"]),
         (file("b", "avg-cpu:  %user"), 4, ["iostat", "-o JSON -x -t 1"]),
         (file("c", "node_disk_io_now{device=\"sda\"} 1\n"), 4, ["--timestamp", "two or more"]),
-        ("import --no-save none".to_owned(), 4, ["none", "No such file"]),
+        ("record --no-save none.json".to_owned(), 2, ["none.json", "no such file"]),
         (
-            "import --no-save --prometheus http://u:p@h --query-range now-1h..now".to_owned(),
+            "record --no-save --prometheus http://u:p@h --query-range now-1h..now".to_owned(),
             2,
             ["http[s]://HOST", "password"],
         ),
         (
-            "import --no-save --prometheus http://127.0.0.1:1 --query-range now-1h..now".to_owned(),
+            "record --no-save --prometheus http://127.0.0.1:1 --query-range now-1h..now".to_owned(),
             4,
             ["127.0.0.1:1", "running"],
         ),
-        ("import --no-save a --format x".to_owned(), 2, ["--format", "'x'"]),
+        ("record --no-save a --format x".to_owned(), 2, ["--format", "'x'"]),
     ] {
         halfpower_in(folder.path(), &words).refuses(code, &said);
     }
-    halfpower("import --no-save").expect(2);
+    file("night.json", "{}");
+    for flag in ["--for 1s", "--all", "--trace", "--output x"] {
+        let words = format!("record --no-save night.json {flag}");
+        let name = flag.split(' ').next().unwrap();
+        halfpower_in(folder.path(), &words).refuses(2, &[name, "files are named"]);
+    }
 }
 
 /// What a server answers to a request with these headers, each with its end of line.
@@ -217,7 +222,7 @@ fn a_prometheus_server_and_its_exporter_give_the_intervals_between_scrapes() {
     std::fs::write(place("one.prom"), fetched(&target, "/metrics", "")).unwrap();
     std::thread::sleep(Duration::from_millis(1_500));
     std::fs::write(place("two.prom"), fetched(&target, "/metrics", "")).unwrap();
-    let words = "import --json --no-save two.prom one.prom";
+    let words = "record --json --no-save two.prom one.prom";
     let scrapes = parsed(&halfpower_in(folder.path(), words).expect(0).stdout);
     let devices = scrapes.devices.len();
     assert_eq!((scrapes.source.as_str(), scrapes.intervals.len()), ("node_exporter", devices));
@@ -228,7 +233,7 @@ fn a_prometheus_server_and_its_exporter_give_the_intervals_between_scrapes() {
     let asked = |trusted: bool, header: &[&str], words: &str| {
         let mut command = program();
         let certificates = if trusted { "certificate.pem" } else { "key.pem" };
-        command.env("SSL_CERT_FILE", place(certificates)).arg("import").args(header);
+        command.env("SSL_CERT_FILE", place(certificates)).arg("record").args(header);
         let server = format!("--json --no-save --prometheus https://{address}");
         run(command, &format!("{server} {words}"))
     };
@@ -341,7 +346,7 @@ fn the_real_iostat_and_our_own_counters_agree_on_the_same_requests() {
     let ours = ours.iter().find(|it| it.device == name).unwrap();
     assert!(first.wait().unwrap().success() && second.wait().unwrap().success());
     let theirs = |file: &str| {
-        let words = format!("import --no-save --json --interval 8s {}", recorded(file).display());
+        let words = format!("record --no-save --json --interval 8s {}", recorded(file).display());
         parsed(&halfpower(&words).expect(0).stdout).intervals.remove(0)
     };
     // A/A: the same tool twice; then the comparison; then other requests, which must not pass.
@@ -373,7 +378,7 @@ fn a_recording_that_is_imported_twice_by_programs_at_once_is_one_document() {
     std::fs::write(folder.path().join("other.json"), text.replace("100.0", "200.0")).unwrap();
     let start = |name: &str| {
         let mut command = program();
-        command.current_dir(folder.path()).args(["import", name, "--db", "kept.db"]);
+        command.current_dir(folder.path()).args(["record", name, "--db", "kept.db"]);
         Running::start(command)
     };
     // Four programs at once, two of them with the same recording, and once more.

@@ -96,11 +96,11 @@ fn an_interrupt_in_the_middle_of_a_check_keeps_the_finished_trials_and_leaves_no
         let later = Duration::from_millis(milliseconds);
         let (ended, database) = interrupted(words, signal, "repeats ...", later);
         let path = database.path().join("kept.db");
-        let shown = halfpower(&format!("profile show last --json --db {}", path.display()));
+        let shown = halfpower(&format!("show last --json --db {}", path.display()));
         let profile: Profile = shown.expect(0).profile();
         assert!(found(&profile.findings, FindingCode::Interrupted));
         // The page is that of what was measured, and says how to see it again.
-        let again = format!("halfpower profile show {}", profile.id);
+        let again = format!("halfpower show {}", profile.id);
         assert!(ended.stdout.contains(&again) && last_line(&ended).contains(&again), "{ended:?}");
         let trials =
             Store::open_existing(&path).unwrap().trials_of::<Profile>(&profile.id).unwrap();

@@ -238,7 +238,7 @@ fn documents_are_those_of_their_schemas_and_pages_fit_eighty_columns() {
             record::document_schema::<ZoneMap>(record::ZONES_SCHEMA),
         ),
         (
-            "cost --price 209 --fill pci=98.5MB/s",
+            "design --price 209 --fill pci=98.5MB/s",
             record::document_schema::<PriceDocument>(record::PRICE_SCHEMA),
         ),
     ];
@@ -260,7 +260,7 @@ fn a_random_rate_of_short_seeks_is_called_that_where_it_is_priced() {
     let folder = tempfile::tempdir().unwrap();
     let run = |words: &str| halfpower_in(folder.path(), &format!("{words} --db db")).expect(0);
     run("check sim:fireball --budget 600s --size 1g --no-write");
-    let words = "cost --price 209 --capacity 26GB";
+    let words = "design --price 209 --capacity 26GB";
     let document: PriceDocument =
         serde_json::from_str(&run(&format!("{words} --json")).stdout).unwrap();
     assert!(found(&document.findings, FindingCode::SmallArea), "{document:#?}");
@@ -275,8 +275,8 @@ fn what_cannot_be_mapped_or_priced_is_refused_with_the_way_out() {
     halfpower("limits sim:md1 . --no-save").refuses(2, &["alone", "disks=N"]);
     halfpower("limits sim:md1 --pap cable=1GB/s --no-save").refuses(2, &["file-cache"]);
     let folder = tempfile::tempdir().unwrap();
-    halfpower_in(folder.path(), "cost --db db").refuses(2, &["--price"]);
-    halfpower_in(folder.path(), "cost --price 5 --db db").refuses(4, &["db"]);
+    halfpower_in(folder.path(), "design --db db").refuses(2, &["--price"]);
+    halfpower_in(folder.path(), "design --price 5 --db db").refuses(4, &["db"]);
 }
 
 #[test]

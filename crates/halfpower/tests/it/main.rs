@@ -36,6 +36,7 @@ mod first_contact_recorded;
 mod flags;
 mod flash_drives;
 mod fleets;
+mod front_door;
 mod full_disks;
 mod hostile_inputs;
 mod imports;

@@ -105,7 +105,7 @@ fn database() -> (tempfile::TempDir, PathBuf) {
 fn refused_database(path: &Path, message: &[&str]) {
     let before = std::fs::read(path).unwrap();
     let path = path.display();
-    for words in ["run sim:mm1", "check sim:mm1", "profile list", "profile show last"] {
+    for words in ["run sim:mm1", "check sim:mm1", "show list", "show last"] {
         halfpower(&format!("{words} --db {path}")).refuses(4, message);
     }
     assert_eq!(std::fs::read(path.to_string()).unwrap(), before);

@@ -118,7 +118,7 @@ fn a_described_device_is_checked_asked_what_if_and_simulated_as_its_profile_says
     let profile = checked.expect(0).profile();
     assert!(profile.target.file_hash.is_some());
     let asked =
-        format!("whatif last --rate-iops 40 --bs 8k --disks 2 --raid 1 --simulate --json {db}");
+        format!("predict last --rate-iops 40 --bs 8k --disks 2 --raid 1 --simulate --json {db}");
     let found: WhatIf =
         serde_json::from_str(&halfpower_in(folder.path(), &asked).expect(0).stdout).unwrap();
     let before = found.before_simulated.as_ref().and_then(Measured::value).unwrap();
@@ -131,7 +131,7 @@ fn a_described_device_is_checked_asked_what_if_and_simulated_as_its_profile_says
     write(folder.path(), "my.toml", "like = \"atlas10k\"\n");
     let words = ["sim:my.toml is described by another file", "measure again"];
     halfpower_in(folder.path(), &asked).refuses(2, &words);
-    halfpower_in(folder.path(), &format!("profile validate last {db}")).refuses(2, &words);
+    halfpower_in(folder.path(), &format!("show validate last {db}")).refuses(2, &words);
     let named = asked.replace("--simulate", "--simulate --as sim:my.toml");
     halfpower_in(folder.path(), &named).expect(0);
     let load = "rw=randread,bs=8k,rate-iops=40";

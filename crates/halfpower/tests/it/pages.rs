@@ -36,8 +36,8 @@ fn pages_on_simulated_devices_fit_80_columns_and_hold_no_escape_codes() {
         check_command(folder.path(), &format!("check {device} --db kept.db"));
     }
     check_command(folder.path(), "check sim:mdc,drift=900% --no-write --full --db kept.db");
-    check_command(folder.path(), "profile list --db kept.db");
-    check_command(folder.path(), "profile show last --db kept.db --verbose");
+    check_command(folder.path(), "show list --db kept.db");
+    check_command(folder.path(), "show last --db kept.db --verbose");
     check_command(folder.path(), "doctor");
 }
 
@@ -48,8 +48,8 @@ fn pages_on_a_real_disk_fit_80_columns_and_hold_no_escape_codes() {
     let words = "run . --size 64m --io-size 1m --runtime 30s --rw randrw --iodepth 16 --no-save";
     check_command(folder.path(), words);
     check_command(folder.path(), "check . --size 256m --budget 5s --db kept.db");
-    check_command(folder.path(), "profile list --db kept.db");
-    check_command(folder.path(), "profile show last --db kept.db --verbose");
+    check_command(folder.path(), "show list --db kept.db");
+    check_command(folder.path(), "show last --db kept.db --verbose");
 }
 
 #[test]

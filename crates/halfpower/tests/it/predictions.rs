@@ -1,4 +1,4 @@
-//! `check --for-diagnosis`, `predict` and `profile validate`: what is foretold comes true.
+//! `check --for-diagnosis`, `predict` and `show validate`: what is foretold comes true.
 //!
 //! Budgets are short, so that the whole file takes a minute; `cargo xtask validate` does the same at
 //! leisure for every device of the catalogue.
@@ -24,7 +24,7 @@ fn on(database: &Path, words: &str) -> Outcome {
 
 fn validated(folder: &tempfile::TempDir) -> Validation {
     let database = folder.path().join("h.db");
-    let ended = on(&database, "profile validate last --trials 16 --json");
+    let ended = on(&database, "show validate last --trials 16 --json");
     assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
     check_schema("validation-1", &ended.stdout);
     let report = on(&database, "report last --kind validation --md").expect(0).stdout;
@@ -90,7 +90,7 @@ fn predictions_follow_a_real_target_that_moves() {
     let words = "--for-diagnosis --budget 8s --size 64m --json";
     let ended = on(&database, &format!("check {} {words}", folder.path().display()));
     assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
-    let ended = on(&database, "profile validate last --trials 1 --runtime 240ms --json");
+    let ended = on(&database, "show validate last --trials 1 --runtime 240ms --json");
     assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");
     check_schema("validation-1", &ended.stdout);
     let validation: Validation = serde_json::from_str(&ended.stdout).unwrap();
@@ -181,7 +181,7 @@ fn more_than_the_device_can_do_is_refused_with_what_it_can() {
     assert_eq!(refused.code, Some(2), "{refused:#?}");
     assert!(refused.stderr.contains("--sessions <N>"), "{}", refused.stderr);
     // A profile that is not there is said before any flag.
-    on(&database, "predict nope").refuses(4, &["no profile \"nope\""]);
+    on(&database, "predict nope").refuses(4, &["\"nope\""]);
     // The plain check measured no open load, and that is said.
     let page = on(&database, "predict last --rate-iops 300").expect(0).stdout;
     assert!(page.contains("no open load was measured"), "{page}");

@@ -1,7 +1,7 @@
-//! `profile list`, `profile show` and `doctor`.
+//! `show`, `show list` and `doctor`.
 
 use crate::program::{Outcome, halfpower, names, program, run};
-use record::{Observation, Profile};
+use record::{KeptDocument, Observation, Profile};
 use std::path::Path;
 use store::Store;
 use tempfile::TempDir;
@@ -23,25 +23,34 @@ fn with_database(folder: &Path, words: &str) -> Outcome {
 #[test]
 fn profiles_are_listed_in_the_order_in_which_they_were_saved() {
     let (folder, profiles) = two_profiles();
-    let page = with_database(folder.path(), "profile list").expect(0).stdout;
+    let page = with_database(folder.path(), "show list --kind profile").expect(0).stdout;
     let places: Vec<usize> =
         ["sim:mm1", "sim:mdc"].iter().map(|target| page.find(target).unwrap()).collect();
     assert!(places[0] < places[1], "{page}");
-    let json = with_database(folder.path(), "profile list --json").expect(0).stdout;
-    let listed: Vec<Profile> = serde_json::from_str(&json).unwrap();
-    assert_eq!(listed, profiles);
+    let json = with_database(folder.path(), "show list --json").expect(0).stdout;
+    let listed: Vec<KeptDocument> = serde_json::from_str(&json).unwrap();
+    let ids: Vec<&str> = listed.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(ids, profiles.each_ref().map(|profile| profile.id.as_str()));
+    assert!(listed.iter().all(|one| one.kind == "profile"), "no trial of a profile: {listed:?}");
+    // A short id of the list names its profile.
+    let list = with_database(folder.path(), "show list").expect(0).stdout;
+    let short: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(short.len(), 2, "{list}");
+    for (short, profile) in short.iter().zip(&profiles) {
+        let shown = with_database(folder.path(), &format!("show {short} --json")).expect(0);
+        assert_eq!(shown.profile().id, profile.id);
+    }
 }
 
 #[test]
-fn a_profile_is_shown_by_its_id_by_the_beginning_of_it_and_as_the_last() {
+fn a_profile_is_shown_by_its_id_by_its_beginning_or_end_and_as_the_last() {
     let (folder, [first, second]) = two_profiles();
     let show = |id: &str| {
-        with_database(folder.path(), &format!("profile show {id} --json --with-trials"))
-            .expect(0)
-            .profile()
+        with_database(folder.path(), &format!("show {id} --json --with-trials")).expect(0).profile()
     };
     assert_eq!(show(&first.id), first);
     assert_eq!(show(&first.id[..8]), first);
+    assert_eq!(show(&first.id[20..]), first);
     assert_eq!(show(&second.id), second);
     assert_eq!(show("last"), second);
 }
@@ -58,7 +67,7 @@ fn profiles_of_one_simulated_device_have_ids_of_their_own_and_the_newest_is_last
     let ids: Vec<String> = flags.iter().map(|flags| check(flags)).collect();
     let different: std::collections::BTreeSet<&String> = ids.iter().collect();
     assert_eq!(different.len(), flags.len(), "{ids:?}");
-    let last = || with_database(folder.path(), "profile show last --json").expect(0).profile().id;
+    let last = || with_database(folder.path(), "show last --json").expect(0).profile().id;
     assert_eq!(last(), ids[3]);
     // The same question again is the same document, and the newest one.
     assert_eq!(check(flags[0]), ids[0]);
@@ -68,7 +77,7 @@ fn profiles_of_one_simulated_device_have_ids_of_their_own_and_the_newest_is_last
 #[test]
 fn a_profile_is_printed_without_its_histograms_unless_they_are_asked_for() {
     let (folder, [first, _]) = two_profiles();
-    let words = format!("profile show {} --json", first.id);
+    let words = format!("show {} --json", first.id);
     let short = with_database(folder.path(), &words).expect(0);
     let long = with_database(folder.path(), &format!("{words} --with-trials")).expect(0);
     assert!(short.stderr.contains("--with-trials"), "{}", short.stderr);
@@ -82,15 +91,31 @@ fn a_profile_is_printed_without_its_histograms_unless_they_are_asked_for() {
 fn a_profile_is_shown_as_the_page_that_check_printed() {
     let folder = tempfile::tempdir().unwrap();
     let checked = with_database(folder.path(), "check sim:mmc,service=1ms").expect(0).stdout;
-    let shown = with_database(folder.path(), "profile show last").expect(0).stdout;
+    let shown = with_database(folder.path(), "show last").expect(0).stdout;
     assert!(checked.starts_with(&shown), "{shown}\n---\n{checked}");
 }
 
 #[test]
 fn an_id_that_nothing_has_is_refused_with_the_way_to_see_what_is_there() {
     let (folder, _) = two_profiles();
-    with_database(folder.path(), "profile show zzzz")
-        .refuses(4, &["zzzz", "kept.db", "profile list"]);
+    with_database(folder.path(), "show zzzz").refuses(4, &["zzzz", "kept.db", "show list"]);
+}
+
+#[test]
+fn any_kept_document_is_shown_and_the_last_is_what_the_user_made() {
+    let (folder, [_, second]) = two_profiles();
+    let trial = with_database(folder.path(), "run sim:mm1 --json").expect(0).trial();
+    let page = with_database(folder.path(), "show last").expect(0).stdout;
+    assert!(page.contains("Trial:"), "{page}");
+    let shown = with_database(folder.path(), "show --json").expect(0).trial();
+    assert_eq!(shown, trial);
+    let profile = with_database(folder.path(), "show last --kind profile --json").expect(0);
+    assert_eq!(profile.profile().id, second.id);
+    let file = folder.path().join("trial.json");
+    std::fs::write(&file, serde_json::to_string(&trial).unwrap()).unwrap();
+    let of_file =
+        with_database(folder.path(), &format!("show {}", file.display())).expect(0).stdout;
+    assert_eq!(of_file, page);
 }
 
 #[test]
@@ -104,18 +129,14 @@ fn the_beginning_of_several_ids_is_refused_with_the_candidates() {
     drop(store);
     with_database(folder.path(), "report abc")
         .refuses(2, &["more than one document", "abc1", "abc2", "abc3"]);
-    with_database(folder.path(), "profile show abc")
-        .refuses(2, &["abc", "more than one", "abc1", "abc2"]);
-    assert_eq!(
-        with_database(folder.path(), "profile show abc1 --json").expect(0).profile().id,
-        "abc1"
-    );
+    with_database(folder.path(), "show abc").refuses(2, &["abc", "more than one", "abc1", "abc2"]);
+    assert_eq!(with_database(folder.path(), "show abc1 --json").expect(0).profile().id, "abc1");
 }
 
 #[test]
 fn a_missing_database_is_refused_with_how_to_make_one_and_is_not_made() {
     let folder = tempfile::tempdir().unwrap();
-    for words in ["profile list", "profile show last"] {
+    for words in ["show list", "show last"] {
         with_database(folder.path(), words).refuses(4, &["no database", "halfpower check"]);
     }
     assert!(!folder.path().join("kept.db").exists());
@@ -155,8 +176,8 @@ fn without_a_place_for_the_database_the_result_is_printed_and_the_way_out_is_nam
 fn the_last_of_no_profiles_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     with_database(folder.path(), "run sim:mm1").expect(0);
-    with_database(folder.path(), "profile show last").refuses(4, &["kept.db", "profile"]);
-    let json = with_database(folder.path(), "profile list --json").expect(0).stdout;
+    with_database(folder.path(), "show last --kind profile").refuses(4, &["kept.db", "profile"]);
+    let json = with_database(folder.path(), "show list --kind profile --json").expect(0).stdout;
     assert_eq!(json.trim(), "[]");
 }
 

@@ -77,8 +77,8 @@ fn every_command_says_what_a_file_is_and_which_command_takes_it() {
     let counters = sample("iostat.json");
     let kinds: [(&str, &str, &str, &str); 6] = [
         ("job", "[a]\nrw=read\nsize=1m\n", "a job file of fio", "run"),
-        ("result", FIO_RESULT, "a result of fio", "report compare import"),
-        ("night", &counters, "a recording of disk counters (iostat)", "diagnose import"),
+        ("result", FIO_RESULT, "a result of fio", "report compare record"),
+        ("night", &counters, "a recording of disk counters (iostat)", "diagnose record"),
         ("log", "fio version 3 iolog\n0 f add\n1 f read 0 4096\n", "a recording of requests", ""),
         ("document", DOCUMENT, "a document of halfpower", "report compare"),
         ("lines", TRIAL_LINES, "a CSV of trials", "compare"),
@@ -89,7 +89,7 @@ fn every_command_says_what_a_file_is_and_which_command_takes_it() {
             ("run", "--no-save"),
             ("check", "--no-save"),
             ("diagnose", "--no-save"),
-            ("import", "--no-save"),
+            ("record", "--no-save"),
             ("report", "--json"),
             ("compare", "other"),
         ] {
@@ -154,7 +154,7 @@ fn files_of_one_machine_are_read_together_and_those_of_two_are_an_error() {
     diagnose("a.json sadf.csv").refuses(2, &["iostat -o JSON of oak", "sadf -d of birch"]);
     diagnose("a.json sda").refuses(2, &["a.json, sda", "different things"]);
     diagnose("a.json none.json").refuses(2, &["none.json", "no such file"]);
-    let imported = halfpower_in(folder.path(), "import a.json b.json other.json --no-save --json");
+    let imported = halfpower_in(folder.path(), "record a.json b.json other.json --no-save --json");
     let text = imported.expect(0).stdout;
     let read = serde_json::Deserializer::from_str(&text).into_iter::<Observation>();
     let counts: Vec<usize> = read.map(|one| one.unwrap().intervals.len()).collect();

@@ -162,7 +162,7 @@ fn a_twin_has_the_latencies_and_the_counters_of_its_original() {
         }
     }
     std::fs::write(folder.path().join("bursts.io"), text).unwrap();
-    let words = "twin bursts.io sim:mm1,service=1ms --pairs 4 --json --no-save";
+    let words = "record twin bursts.io sim:mm1,service=1ms --pairs 4 --json --no-save";
     let outcome = halfpower_in(folder.path(), words).expect(0);
     let summary: RequestsSummary = serde_json::from_str(&outcome.stdout).unwrap();
     let runs = summary.side_by_side.unwrap();
@@ -177,7 +177,7 @@ fn a_twin_has_the_latencies_and_the_counters_of_its_original() {
     assert!((ratio("device", "device_concurrency") - 1.0).abs() < 0.15, "{runs:?}");
     assert_eq!(ratio("device", "device_mean_request_bytes"), 1.0);
     // The words that are told are a run.
-    let page = halfpower_in(folder.path(), "twin bursts.io").expect(0).stdout;
+    let page = halfpower_in(folder.path(), "record twin bursts.io").expect(0).stdout;
     assert!(
         page.contains("halfpower run TARGET --rw randread") && page.contains("--burst"),
         "{page}"
@@ -196,7 +196,7 @@ fn a_twin_is_a_job_file_that_fio_and_this_program_take() {
             .unwrap();
     }
     std::fs::write(folder.path().join("mixed.io"), text).unwrap();
-    let job = halfpower_in(folder.path(), "twin mixed.io --fio").expect(0).stdout;
+    let job = halfpower_in(folder.path(), "record twin mixed.io --fio").expect(0).stdout;
     for line in ["[reads]", "rate_iops=20", "percentage_random=67", "[writes]", "bssplit=8192/100"]
     {
         assert!(job.contains(line), "{line}: {job}");
@@ -230,7 +230,7 @@ fn the_twin_of_what_was_counted_has_its_counters_on_a_device_of_the_same_kind() 
     ] {
         let source = "sim:mmc,servers=4,service=1ms";
         run(&["diagnose", source, "--profile", "last", "--for", "60s", "--load", load]);
-        let ended = run(&["twin", "last", source, "--pairs", "3", "--json"]);
+        let ended = run(&["record", "twin", "last", source, "--pairs", "3", "--json"]);
         let summary: RequestsSummary = serde_json::from_str(&ended.stdout).unwrap();
         let twin = summary.twin.unwrap().join(" ");
         assert!(twin.contains(words), "{twin}");
@@ -245,8 +245,8 @@ fn the_twin_of_what_was_counted_has_its_counters_on_a_device_of_the_same_kind() 
     let alone = tempfile::tempdir().unwrap();
     let simulated = "diagnose sim:mm1 --for 20s --db h.db --load rw=randread";
     halfpower_in(alone.path(), simulated).expect(0);
-    halfpower_in(alone.path(), "twin last --db h.db").refuses(2, &["halfpower check"]);
-    halfpower_in(alone.path(), "twin gone.io --db h.db").expect(2);
+    halfpower_in(alone.path(), "record twin last --db h.db").refuses(2, &["halfpower check"]);
+    halfpower_in(alone.path(), "record twin gone.io --db h.db").expect(2);
 }
 
 /// Begins to record a device into a file for two seconds.

@@ -107,7 +107,7 @@ fn what_a_killed_sweep_left_changed_is_put_back_at_the_next_start() {
     assert_eq!(ended, None, "it never changed the setting");
     let mut next = program();
     next.env("XDG_STATE_HOME", state.path());
-    let next = run(next, "profile list");
+    let next = run(next, "show list");
     assert_eq!(std::fs::read_to_string(&setting).unwrap(), before, "{next:?}");
     assert_eq!(entries(), 0);
 }

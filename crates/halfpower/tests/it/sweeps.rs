@@ -330,7 +330,8 @@ fn an_interrupted_sweep_says_how_to_go_on_and_a_whole_one_has_nothing_left() {
     let mut command = program();
     command.current_dir(folder.path());
     assert_eq!(run(command, &resume).expect(0).stdout, whole.stdout);
-    let listed = halfpower(&format!("sweep --saved --db {}", path.display())).expect(0).stdout;
+    let words = format!("show list --kind experiment --db {}", path.display());
+    let listed = halfpower(&words).expect(0).stdout;
     assert!(listed.contains("friedman on "), "{listed}");
 }
 

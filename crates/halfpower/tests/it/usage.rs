@@ -51,6 +51,22 @@ fn a_share_of_reads_without_a_mix_is_refused() {
 }
 
 #[test]
+fn a_number_that_is_none_is_refused_with_what_is_allowed() {
+    refused("run . --iodepth abc", &["--iodepth", "'abc'", "use a whole number"]);
+    refused("diagnose sim:mm1 --load iodepth=x", &["--iodepth", "'x'", "use a whole number"]);
+    refused("run . --rate-iops 3q", &["--rate-iops", "'3q'", "1000 or 1k"]);
+}
+
+#[test]
+fn a_view_of_the_kernel_is_refused_with_what_to_name() {
+    for place in ["/proc", "/sys/kernel"] {
+        for verb in ["check", "run"] {
+            refused(&format!("{verb} {place}"), &[place, "no disk", "/var/tmp"]);
+        }
+    }
+}
+
+#[test]
 fn an_unknown_simulated_device_is_refused_with_the_nearest_name() {
     refused("run sim:mm2", &["mm2", "did you mean 'mm1'"]);
     refused("check sim:mm2", &["mm2", "did you mean 'mm1'"]);

@@ -1,4 +1,4 @@
-//! `whatif` and `advise`: the arithmetic against the simulator, and the words around it.
+//! `predict` with a change, and `advise`: the arithmetic against the simulator, and the words around it.
 //!
 //! Devices with a known truth are profiled, asked "what if", and simulated as they would then be.
 
@@ -27,7 +27,7 @@ impl Profiled {
     }
 
     fn whatif(&self, words: &str) -> WhatIf {
-        let ended = self.run(&format!("whatif last {words} --json")).expect(0);
+        let ended = self.run(&format!("predict last {words} --json")).expect(0);
         check_schema("whatif-1", &ended.stdout);
         serde_json::from_str(&ended.stdout).unwrap()
     }
@@ -85,13 +85,15 @@ fn what_the_flags_say_is_the_load_first_and_then_the_change() {
     let (before, case) = (found.before.unwrap(), &found.cases[0]);
     let after = case.after.value().unwrap();
     assert!((after.iops.value / before.iops.value - 8.0).abs() < 0.4, "{case:#?}");
-    disk.run("whatif last --rate-iops 100").refuses(2, &["--faster", "--balance"]);
-    disk.run("whatif last --faster 30%").refuses(2, &["--rate-iops"]);
-    disk.run("whatif last --rate-iops 100 --sequential +30% --sequential 20%")
+    disk.run("predict last --faster 30%").refuses(2, &["--rate-iops"]);
+    disk.run("predict last --rate-iops 100 --sequential +30% --sequential 20%")
         .refuses(2, &["+30%"]);
-    disk.run("whatif last --rate-iops 100 --disks 3 --raid 10").refuses(2, &["even number"]);
-    disk.run("whatif last --rate-iops 9000 --faster 10%").refuses(2, &["9000"]);
-    disk.run("whatif last --rate-iops 10 --balance").refuses(2, &["observation"]);
+    disk.run("predict last --rate-iops 100 --disks 3 --raid 10").refuses(2, &["even number"]);
+    disk.run("predict last --rate-iops 9000 --faster 10%").refuses(2, &["9000"]);
+    disk.run("predict last --rate-iops 10 --balance").refuses(2, &["recording"]);
+    disk.run("predict last --rate-iops 10 --simulate").refuses(2, &["--simulate", "--faster"]);
+    disk.run("predict last --rate-iops 10 --faster 10% --slo mean=9ms").refuses(2, &["--slo"]);
+    disk.run("predict last --iodepth 4 --faster 10% --now").refuses(2, &["--now"]);
 }
 
 #[test]
@@ -101,7 +103,8 @@ fn an_observed_load_is_asked_about_with_what_was_counted_beside_it() {
     command.args(["diagnose", "--load", "rw=randread rate-iops=1000 arrival=poisson", "--db"]);
     command.arg(disk.folder.path().join("h.db"));
     run(command, "sim:mmc,service=4ms --for 20s").expect(0);
-    let ended = disk.run("whatif observed --faster 50% --host-cache 40% --json").expect(0);
+    disk.run("predict observed").refuses(2, &["--faster", "--balance"]);
+    let ended = disk.run("predict observed --faster 50% --host-cache 40% --json").expect(0);
     let found: WhatIf = serde_json::from_str(&ended.stdout).unwrap();
     let (observed, before) = (found.observed.unwrap(), found.before.unwrap());
     assert!((before.iops.value / 1000.0 - 1.0).abs() < 0.05, "{before:?}");
@@ -160,7 +163,7 @@ fn a_diagnosis_and_a_whatif_give_one_number_for_one_change() {
                 continue;
             };
             assert!((0..device.episodes.len() as u32).all(|at| rate(at) <= rate(remedy.episode)));
-            let words = format!("whatif observed --profile last {} --json", flags(change));
+            let words = format!("predict observed --profile last {} --json", flags(change));
             let whatif: WhatIf = serde_json::from_str(&disk.run(&words).expect(0).stdout).unwrap();
             let after = whatif.cases[0].after.value().unwrap();
             let told = (effect.latency_after_ns, effect.iops_after);
@@ -174,7 +177,7 @@ fn a_diagnosis_and_a_whatif_give_one_number_for_one_change() {
 #[test]
 fn the_page_fits_eighty_columns_and_names_cost_and_check() {
     let disk = Profiled::new("mmc,service=4ms", "--budget 20s");
-    let words = "whatif last --rate-iops 1000 --rwmixread 70% --faster 30% --cap 1500 --cache-hit 80% \
+    let words = "predict last --rate-iops 1000 --rwmixread 70% --faster 30% --cap 1500 --cache-hit 80% \
                  --hit-time 100us --simulate";
     let page = disk.run(words).expect(0).stdout;
     for line in page.lines() {
@@ -188,7 +191,7 @@ fn the_page_fits_eighty_columns_and_names_cost_and_check() {
 #[test]
 fn no_advice_on_sizes_is_below_what_the_same_profile_shows() {
     let disk = Profiled::new("mmc,servers=8,service=1ms", "--for-diagnosis --budget 60s");
-    let ended = disk.run("profile show last --json").expect(0);
+    let ended = disk.run("show last --json").expect(0);
     let profile: Profile = serde_json::from_str(&ended.stdout).unwrap();
     let reads =
         || profile.cells.iter().filter(|cell| cell.workload.only_op() == Some(OpKind::Read));
@@ -206,19 +209,28 @@ fn no_advice_on_sizes_is_below_what_the_same_profile_shows() {
 #[test]
 fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
     let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
+    let id = disk.run("show --json").expect(0).profile().id;
+    // What is pasted into a server is of a real disk, unless a simulated one is named.
+    disk.run("advise --for linux").refuses(2, &["1 simulated", "halfpower check", "id is named"]);
+    disk.run("advise --for linux last").refuses(2, &["1 simulated"]);
     for program in ["postgresql", "mysql", "linux", "io.cost", "scylla", "fio"] {
-        let text = disk.run(&format!("advise --for {program} last")).expect(0).stdout;
+        let text = disk.run(&format!("advise --for {program} {id}")).expect(0).stdout;
         for line in text.lines().filter(|line| line.starts_with('#')) {
             assert!(line.chars().count() <= 80, "{line:?}");
         }
-        let json = disk.run(&format!("advise --for {program} last --json")).expect(0).stdout;
+        let json = disk.run(&format!("advise --for {program} {id} --json")).expect(0).stdout;
         check_schema("settings-1", &json);
     }
-    let text = disk.run("advise --for postgresql last").expect(0).stdout;
+    let text = disk.run(&format!("advise --for postgresql {id}")).expect(0).stdout;
     // Eight servers: the knee is at eight.
     assert!(text.contains("\neffective_io_concurrency = 8\n"), "{text}");
     let words = text.replace("\n#", " ").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("both at queue depth 1: a random read of 8 KiB"), "{text}");
+    // A simulated device has no flush, of which all of etcd's settings are made: one sentence says so.
+    let etcd = disk.run(&format!("advise --for etcd {id}")).expect(0).stdout;
+    let etcd = etcd.replace("\n# ", " ");
+    assert!(etcd.contains("No setting of etcd follows from this profile: "), "{etcd}");
+    assert!(etcd.matches("no commits").count() == 1, "{etcd}");
     disk.run("advise --for oracle last").refuses(2, &["postgresql", "io.cost"]);
 }
 
@@ -252,7 +264,7 @@ fn more_memory_serves_what_the_recorded_requests_ask_for_again() {
     // One that is too small for the round serves nothing of it, one that is larger no more.
     assert_eq!(memory("1m").changes, [Change::Memory { bytes: 1 << 20, share: 0.0 }]);
     assert_eq!(memory("1g").changes, [Change::Memory { bytes: 1 << 30, share: 0.75 }]);
-    disk.run(&format!("whatif last {load} --memory 2m")).expect(2);
+    disk.run(&format!("predict last {load} --memory 2m")).expect(2);
 }
 
 #[test]

@@ -194,7 +194,11 @@ fn clock_frequency(roots: &Roots) -> Capability {
 
 fn pressure(roots: &Roots) -> Capability {
     let lines = text(&roots.proc.join("pressure/io"));
-    let line = lines.and_then(|lines| Some(lines.lines().next()?.to_owned()));
+    let line = lines.and_then(|lines| {
+        let ten_seconds = lines.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?;
+        let share = ten_seconds.parse::<f64>().ok()? / 100.0;
+        Some(format!("tasks waited for I/O {} of the last 10 s", record::format_share(share)))
+    });
     let remedy = "stalls above the disk stay invisible: boot with psi=1";
     told("pressure stall information", line, "/proc/pressure/io is missing", remedy)
 }

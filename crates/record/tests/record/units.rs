@@ -2,8 +2,8 @@
 
 use halfpower_record::{
     Bytes, NO_NUMBER, Nanos, UnitError, counted, format_bytes, format_change, format_count,
-    format_digits, format_interval, format_iops, format_moment, format_nanos, format_rate,
-    format_share, shell_word, with_half_width,
+    format_digits, format_ends, format_interval, format_iops, format_moment, format_nanos,
+    format_rate, format_share, shell_word, with_half_width,
 };
 
 #[test]
@@ -36,8 +36,11 @@ fn printing_keeps_three_digits_and_never_says_1000_of_a_unit() {
     assert_eq!(format_bytes(65_536), "64 KiB");
     assert_eq!(format_bytes(1_000), "1000 B");
     assert_eq!(format_rate(1_234_000_000.0), "1.23 GB/s");
-    assert_eq!(format_count(31_100.0), "31.1 k");
+    assert_eq!(format_count(31_100.0), "31.1k");
     assert_eq!(format_count(0.0), "0");
+    assert_eq!([1e-4, 4.9e-4, 3e-5].map(format_digits), ["0.0001", "0.0005", "0.00003"]);
+    assert_eq!(format_ends(1e9, 1.001e9, format_nanos), "about 1.00 s");
+    assert_eq!(format_ends(1e9, 2e9, format_nanos), "1.00 s to 2.00 s");
     assert_eq!([198e3, 30.0].map(format_iops), ["198k IOPS", "30 IOPS"]);
     assert_eq!([0.0, 1.0, 2.0].map(|count| counted(count, "row")), ["0 rows", "1 row", "2 rows"]);
     let shares = [0.98, 0.123, 0.0123, 0.1, 0.0, -0.0001, 1.0].map(format_share);

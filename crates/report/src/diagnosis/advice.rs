@@ -100,7 +100,7 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
         }
         _ => {
             "No change was found whose gain this profile can predict. `halfpower check \
-             --for-diagnosis` measures mixes and open loads as well; `halfpower whatif` computes a \
+             --for-diagnosis` measures mixes and open loads as well; `halfpower predict` computes a \
              change that you name."
         }
     };

@@ -51,7 +51,8 @@ pub(super) fn overview(story: &mut Story, devices: &[&DeviceDiagnosis], idle: &[
         })
         .expendable(2);
         t.of("iops", |(_, main)| main.numbers.iops).expendable(3);
-        t.left("do first", |(device, main)| advice::first_in_words(device, main));
+        // The first to go: what to do is said below, of each device that is ill.
+        t.left("do first", |(device, main)| advice::first_in_words(device, main)).expendable(4);
     });
     if !table.rows.is_empty() {
         story.overview.push(Block::Table(table));

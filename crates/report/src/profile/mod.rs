@@ -37,7 +37,7 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
         .saved(&profile.id, &profile.findings);
     story.headline = headline(profile);
     story.measured_line(&headline(profile));
-    story.again = format!("halfpower profile show {} --verbose", profile.id);
+    story.again = format!("halfpower show {} --verbose", profile.id);
     story.charts = charts::charts(profile, trials);
     facts(&mut story, profile);
     story.actions.extend(advice::actions(&profile.advice));

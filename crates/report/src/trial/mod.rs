@@ -128,7 +128,7 @@ fn line(trial: &Trial) -> String {
 /// How often it came: flushes are no IOPS.
 fn rate(name: &str, kind: &DirectionResult) -> String {
     match name {
-        FLUSHES => format!("{}/s", number::digits(kind.iops)),
+        FLUSHES => format!("{}/s", number::count(kind.iops)),
         _ => number::per_second(kind.iops),
     }
 }

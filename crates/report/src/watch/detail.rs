@@ -24,9 +24,13 @@ pub(super) fn pane(area: Rect, data: &WatchData, view: &WatchView, row: &WatchRo
     let mut built = Page::of_screen(area.width.into());
     let pane = &mut built;
     title(pane, row);
+    // On the whole screen the figures come before what to do: a small one has all of them.
     verdict(pane, row);
+    if !whole {
+        advice(pane, row);
+    }
     if let Some(interval) = &row.interval {
-        split(pane, row, interval);
+        split(pane, data, row, interval);
         if whole {
             operations(pane, view, interval);
         } else {
@@ -35,6 +39,9 @@ pub(super) fn pane(area: Rect, data: &WatchData, view: &WatchView, row: &WatchRo
         }
     }
     past(pane, row);
+    if whole {
+        advice(pane, row);
+    }
     let left = usize::from(area.height).saturating_sub(pane.lines().len());
     if let Some(profile) = &data.profile
         && left > curve::height(row, profile)
@@ -86,19 +93,26 @@ fn title(pane: &mut Page, row: &WatchRow) {
     pane.line(vec![Span::new(&device.name, Tone::Strong), Span::plain(what)]);
 }
 
-/// What is the matter; or what a profile would add, where there is none.
+/// What is the matter, over which time.
 fn verdict(pane: &mut Page, row: &WatchRow) {
     if let Some(verdict) = &row.verdict {
         let (name, tone) = diagnosis::told(verdict.verdict);
-        let sure = bracketed(doubt(verdict.confidence), "");
+        let time = format!("last {}", number::time(verdict.observed_ns as f64));
+        let sure = bracketed(doubt(verdict.confidence).into_iter().chain([time]), ", ");
         let lead = Span::new(format!("  {name}{sure}: "), tone);
         // A long name would leave no room for the sentence.
         if lead.width() + 40 <= pane.width() {
-            pane.hanging(vec![lead], &verdict.claim, Tone::Plain);
+            pane.flowing(vec![lead], 4, &verdict.claim, Tone::Plain);
         } else {
             pane.line(vec![lead]);
             pane.paragraph(2, &verdict.claim, Tone::Plain);
         }
+    }
+}
+
+/// Other explanations and what to do; or what a profile would add, where there is none.
+fn advice(pane: &mut Page, row: &WatchRow) {
+    if let Some(verdict) = &row.verdict {
         for alternative in &verdict.alternatives {
             pane.hanging(vec![label("or else")], alternative, Tone::Plain);
         }
@@ -108,15 +122,14 @@ fn verdict(pane: &mut Page, row: &WatchRow) {
     }
     if row.profile.is_none() {
         let text = format!(
-            "No profile of {} is saved. A profile adds the latency that is expected of this load, the \
-             saturation, and a surer verdict. To make one: {}",
+            "No profile of {} is saved; one adds the expected latency and a surer verdict: {}",
             row.device.name, row.profile_command
         );
         pane.paragraph(2, &text, Tone::Faint);
     }
 }
 
-fn split(pane: &mut Page, row: &WatchRow, interval: &Interval) {
+fn split(pane: &mut Page, data: &WatchData, row: &WatchRow, interval: &Interval) {
     let Some(latency) = interval.all.latency_ns else {
         let text = if interval.all.per_s.is_none() {
             "the kernel keeps no counters for this device"
@@ -143,9 +156,15 @@ fn split(pane: &mut Page, row: &WatchRow, interval: &Interval) {
         lines.push("not split: too little busy time was counted".to_owned());
     }
     for (index, line) in lines.iter().enumerate() {
-        let (name, total) = if index == 0 { ("latency", &total) } else { ("", &blank) };
+        // The time that the figures are about, where a label has room for it.
+        let window = format!("in {}", data.interval);
+        let (name, total) = match index {
+            0 => ("latency", &total),
+            _ => (window.as_str(), &blank),
+        };
         let lead = vec![label(name), Span::new(format!("{total} = "), Tone::Strong)];
-        pane.hanging(lead, line, Tone::Plain);
+        let behind = if lines.len() == 1 { format!(", {window}") } else { String::new() };
+        pane.hanging(lead, &format!("{line}{behind}"), Tone::Plain);
     }
     if let Some(split) = row.calibrated {
         let expected = number::with_interval(&split.expected_ns, number::time);
@@ -182,7 +201,6 @@ fn others(interval: &Interval) -> Vec<String> {
 }
 
 fn operations(pane: &mut Page, view: &WatchView, interval: &Interval) {
-    pane.blank();
     let rate = |value: f64| view.rate(value);
     let show = |figure: Option<Figure>, format: &dyn Fn(f64) -> String| {
         Cell::or_none(figure, |figure| format(figure.value))
@@ -212,7 +230,6 @@ fn operations(pane: &mut Page, view: &WatchView, interval: &Interval) {
     let mut parts: Vec<String> = [depth, now, busy].into_iter().flatten().collect();
     parts.extend(others(interval));
     labelled(pane, "device", &parts);
-    pane.blank();
 }
 
 /// Rate and latency of the past, each from zero to its largest.

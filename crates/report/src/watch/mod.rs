@@ -62,6 +62,8 @@ pub struct WatchVerdict {
     pub alternatives: Vec<String>,
     /// What to do, the best first, an action each.
     pub advice: Vec<String>,
+    /// The time that it is about, up to now, in nanoseconds.
+    pub observed_ns: u64,
     /// How probable the verdict and each alternative is, the verdict first; of each verdict once.
     pub probabilities: Vec<VerdictProbability>,
 }
@@ -146,6 +148,8 @@ pub struct WatchView {
     pub typing: bool,
     /// Whether throughput is shown in powers of 1024.
     pub binary: bool,
+    /// Whether idle devices have a line each.
+    pub all: bool,
     /// Name of the picked device; the first one where it is not there.
     pub picked: Option<String>,
     /// Whether the picked one has the whole screen.
@@ -185,7 +189,7 @@ const KEYS: [(&str, &str); 10] = [
     ("mouse, m", "click a device or a title; m: off, so that text can be marked"),
     ("p, Space", "pause and go on; the counters are still read meanwhile"),
     ("r", "begin and end a recording, saved as by `halfpower record`"),
-    ("a", "show all devices, also partitions and unused ones; and back"),
+    ("a", "show all devices, also idle ones, partitions and unused ones; and back"),
     ("+, -, u", "longer and shorter intervals; MB/s or MiB/s"),
     ("h, ?, q, Ctrl-C", "this page, and back; quit"),
 ];
@@ -229,7 +233,8 @@ pub fn watch_screen(
             Some(row) if view.detail => draw(&detail::pane(rest, data, view, row), rest, buffer),
             Some(row) => {
                 table::draw(&layout.sorted, layout.picked, view, layout.table, buffer);
-                let (_, below) = split(rest, 1);
+                let (between, below) = split(rest, 1);
+                draw(&idle(between, data, view), between, buffer);
                 draw(&detail::pane(below, data, view, row), below, buffer);
             }
         }
@@ -299,6 +304,20 @@ impl<'d> Layout<'d> {
         let gone = place.is_none() && view.picked.is_some();
         Self { head, top, sorted, picked, gone, table, rest: below }
     }
+}
+
+/// The devices that have no line, in one.
+fn idle(area: Rect, data: &WatchData, view: &WatchView) -> Page {
+    let mut line = Page::of_screen(area.width.into());
+    let shown = watch_order(&data.rows, view);
+    let names = (0..data.rows.len()).filter(|index| !shown.contains(index));
+    let names: Vec<&str> = names.map(|index| data.rows[index].device.name.as_str()).collect();
+    if view.filter.is_empty() && !names.is_empty() {
+        let text = format!("  {} idle (a): {}", names.len(), names.join(", "));
+        let text = crate::page::shortened(&text, area.width.into());
+        line.line(vec![Span::new(text, Tone::Faint)]);
+    }
+    line
 }
 
 /// What a page holds, as far as it fits. ratatui's own wrapping would know no hanging indent and part

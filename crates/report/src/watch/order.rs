@@ -109,13 +109,28 @@ fn is_wanted(row: &WatchRow, text: &str) -> bool {
     texts.chain(users.map(|user| &user.name)).any(|held| held.to_lowercase().contains(&text))
 }
 
-/// The places of the rows that are wanted, in the order in which they are shown.
+/// Moments of the past without a request, after which a device is idle: half a minute at one a second.
+const IDLE_MOMENTS: usize = 30;
+
+/// Whether a device has had no request for a while.
+fn is_idle(row: &WatchRow) -> bool {
+    let rests = |rate: Option<f64>| rate == Some(0.0);
+    let now = row.interval.as_ref().is_some_and(|it| rests(it.all.per_s.map(|it| it.value)));
+    now && row.past.iter().rev().take(IDLE_MOMENTS).all(|moment| rests(moment.per_s))
+}
+
+/// The places of the rows that are wanted, in the order in which they are shown: idle devices are left out,
+/// unless all are idle or the reader asked for them.
 #[must_use]
 pub fn watch_order(rows: &[WatchRow], view: &WatchView) -> Vec<usize> {
-    let WatchView { sort, reversed, filter, .. } = view;
+    let WatchView { sort, reversed, filter, picked, all, .. } = view;
     let (sort, reversed) = (*sort, *reversed);
-    let mut order: Vec<usize> =
-        (0..rows.len()).filter(|&index| is_wanted(&rows[index], filter)).collect();
+    let all = *all || !filter.is_empty() || rows.iter().all(is_idle);
+    let is_shown = |row: &WatchRow| {
+        let is_picked = picked.as_ref() == Some(&row.device.name);
+        is_wanted(row, filter) && (all || is_picked || !is_idle(row))
+    };
+    let mut order: Vec<usize> = (0..rows.len()).filter(|&at| is_shown(&rows[at])).collect();
     order.sort_by(|&a, &b| {
         let (one, other) = (&rows[a], &rows[b]);
         let by_name = || natural(&one.device.name, &other.device.name);

@@ -1,4 +1,4 @@
-//! What `profile validate` says of the models, and of the device apart from them.
+//! What `show validate` says of the models, and of the device apart from them.
 
 use crate::common::target;
 use halfpower_report::{self as report, Style, predicted, terminal};

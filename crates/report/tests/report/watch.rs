@@ -111,6 +111,7 @@ fn judged(mut row: WatchRow, verdict: Verdict, claim: &str) -> WatchRow {
         claim: claim.to_owned(),
         alternatives: vec!["Requests may have stopped to be sequential.".to_owned()],
         advice: vec!["Use 4 requests outstanding instead of 16.".to_owned()],
+        observed_ns: 30_000_000_000,
         probabilities: Vec::new(),
     });
     row
@@ -182,7 +183,9 @@ fn plain() -> WatchView {
 fn one_disk_with_a_profile_fills_80_by_24() {
     let text = screen(&known(), &plain(), SMALL);
     assert_snapshot("watch_one_80x24", &text);
-    for words in ["slow (likely)", "by the profile", "by S = U/X", "load is 43 % of the max"] {
+    for words in
+        ["slow (likely, last 30.0 s)", "by the profile", "by S = U/X", "load is 43 % of the max"]
+    {
         assert!(text.contains(words), "{words} is not in\n{text}");
     }
 }
@@ -225,6 +228,37 @@ fn the_detail_of_a_device_has_all_that_is_known_of_it() {
     assert_snapshot("watch_detail_100x45", &text);
     for words in ["scheduler none", "resolution", " now", "sdb appeared", "flushes"] {
         assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+}
+
+#[test]
+fn idle_devices_share_one_line_until_they_are_asked_for() {
+    let mut all = known();
+    for name in ["loop0", "loop1", "zram0"] {
+        all.rows.push(busy(name, 0.0, 0.0, 0.0));
+    }
+    let text = screen(&all, &plain(), SMALL);
+    assert!(text.contains("3 idle (a): loop0, loop1, zram0"), "{text}");
+    assert!(!text.lines().any(|line| line.starts_with(" loop")), "{text}");
+    for view in
+        [WatchView { all: true, ..plain() }, WatchView { filter: "loop".to_owned(), ..plain() }]
+    {
+        let text = screen(&all, &view, SMALL);
+        assert!(text.contains("loop1 ") && !text.contains("idle (a)"), "{text}");
+    }
+    // The one that is picked stays; and of none but idle ones all are shown.
+    let picked = WatchView { picked: Some("loop1".to_owned()), ..plain() };
+    assert!(screen(&all, &picked, SMALL).contains(">loop1"), "{text}");
+    all.rows.remove(0);
+    assert!(screen(&all, &plain(), SMALL).contains("zram0 "));
+}
+
+#[test]
+fn the_detail_has_its_figures_with_their_windows_on_a_small_screen() {
+    let view = WatchView { detail: true, ..plain() };
+    let text = screen(&known(), &view, SMALL);
+    for words in ["last 30.0 s", "in 1.00 s", "\n   reads", "\n   writes", "\n   both", "try"] {
+        assert!(text.contains(words), "{words:?} is not in\n{text}");
     }
 }
 
@@ -309,7 +343,7 @@ fn the_title_that_rows_are_sorted_by_has_a_mark_in_the_direction() {
 #[test]
 fn a_click_finds_the_device_or_the_title_that_is_drawn_there() {
     let data = many(60);
-    let view = WatchView { picked: Some("sd57".to_owned()), ..plain() };
+    let view = WatchView { picked: Some("sd57".to_owned()), all: true, ..plain() };
     for size in [SMALL, (40, 10), (120, 30), LARGE] {
         let text = screen(&data, &view, size);
         let area = Rect::new(0, 0, size.0, size.1);
@@ -359,7 +393,8 @@ fn a_filter_leaves_devices_by_name_model_or_process_and_says_so() {
     };
     assert_eq!(order("SD5").len(), 11);
     assert_eq!(order("mysql"), ["sd3"]);
-    assert_eq!(order("").len(), 60);
+    // Two of them are not idle.
+    assert_eq!(order("").len(), 2);
     let view = WatchView { filter: "nvme".to_owned(), ..plain() };
     let text = screen(&data, &view, SMALL);
     assert!(text.contains("ONLY /nvme (Esc)") && text.contains("Esc shows all"), "{text}");

@@ -5,7 +5,7 @@
 use simdisk::{FAMILIES, parts};
 use std::path::Path;
 
-const PAGE: &str = "../../docs/simulator-parameters.md";
+const PAGE: &str = "docs/parameters.md";
 
 /// With its digits in threes.
 fn grouped(value: u64) -> String {
@@ -25,7 +25,7 @@ fn page() -> String {
                     bus, adapter or host is made of, with where it comes from: a **paper**, \
                     **derived** from what is printed, **assumed** where nothing is printed and \
                     little depends on it, or **fitted** on the one figure that is named, and then \
-                    left alone. What the parts do is in [simulator.md](simulator.md). This page is \
+                    left alone. What the parts do is in [machines.md](machines.md). This page is \
                     written from the files in `crates/simdisk/catalogue` and the tables of keys \
                     (`HALFPOWER_BLESS=1 cargo test -p halfpower-simdisk parameters`); do not edit \
                     it.\n"

@@ -118,14 +118,40 @@ fn last_is_the_newest_of_every_kind_also_of_a_simulated_one_that_was_made_again(
     store.add_profile(&simulated("c3"), &[]).unwrap();
     store.add_document(&trial("d4")).unwrap();
     let named = |store: &Store, word: &str| store.find(word, &all).unwrap().id().to_owned();
-    assert_eq!(named(&store, "last"), "c3", "a trial is the newest only where it is alone");
-    assert_eq!(named(&store, "last~1"), "b2");
-    assert_eq!(store.document::<Trial>("last").unwrap().id, "d4");
-    assert_eq!(store.document::<Profile>("last~1").unwrap().id, "a1");
+    assert_eq!(named(&store, "last"), "d4", "a trial of the user's own");
+    assert_eq!(named(&store, "last~1"), "c3");
+    assert_eq!(named(&store, "last~2"), "b2");
+    // A trial of a profile is no document that the user made.
+    store.add_document(&trial("e5")).unwrap();
+    store.add_profile(&profile("f6"), &["e5".to_owned()]).unwrap();
+    assert_eq!(named(&store, "last"), "f6");
+    assert_eq!(named(&store, "last~1"), "d4");
+    let kept = store.kept(&all).unwrap();
+    let ids: Vec<&str> = kept.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(ids, ["a1", "b2", "c3", "d4", "f6"]);
+    let trials = store.kept(&[DocumentKind::Trial]).unwrap();
+    assert_eq!(trials.len(), 2);
+    assert_eq!(store.document::<Trial>("last").unwrap().id, "e5");
+    assert_eq!(store.document::<Profile>("last~1").unwrap().id, "c3");
     store.add_profile(&simulated("a1"), &[]).unwrap();
     assert_eq!(named(&store, "last"), "a1");
     assert_eq!(store.document::<Profile>("last").unwrap().id, "a1");
-    assert!(matches!(store.document::<Profile>("last~2"), Err(StoreError::NotFound { .. })));
+    assert!(matches!(store.document::<Profile>("last~3"), Err(StoreError::NotFound { .. })));
+}
+
+#[test]
+fn the_end_of_an_id_names_it_where_no_id_begins_so() {
+    let folder = tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("x.db")).unwrap();
+    for id in ["01a21dbd-0000-7000-8000-00000000aaaa", "01a21dbd-0000-7000-8000-00000000bbbb"] {
+        store.add_document(&trial(id)).unwrap();
+        let short = record::short_id(id);
+        assert_eq!(store.document::<Trial>(short).unwrap().id, id, "{short}");
+    }
+    for (word, is_ambiguous) in [("01a21dbd", true), ("bbbb", false), ("00000000", false)] {
+        let refused = store.document::<Trial>(word).unwrap_err();
+        assert_eq!(matches!(refused, StoreError::Ambiguous { .. }), is_ambiguous, "{refused}");
+    }
 }
 
 #[test]

@@ -22,10 +22,31 @@ const NAME_ATTEMPTS: u32 = 16;
 pub(crate) fn create_nameless(directory: &Path) -> Result<OwnedFd, TargetError> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     match rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {
+        Err(cause) if let Some(kind) = of_the_kernel(directory) => {
+            let path = directory.to_owned();
+            Err(TargetError::NoDisk { path, kind, cause: cause.into() })
+        }
         // The three ways in which file systems and old kernels say that they have none.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => create_unlinked(directory),
         outcome => outcome.map_err(TargetError::failing("make a test file in", directory)),
     }
+}
+
+/// What the kernel shows at a directory that holds no files of a disk (`linux/magic.h`).
+fn of_the_kernel(directory: &Path) -> Option<&'static str> {
+    const VIEWS: [(u32, &str); 9] = [
+        (0x9fa0, "proc"),
+        (0x6265_6572, "sysfs"),
+        (0x0027_e0eb, "cgroup"),
+        (0x6367_7270, "cgroup2"),
+        (0x6462_6720, "debugfs"),
+        (0x7472_6163, "tracefs"),
+        (0x7363_6673, "securityfs"),
+        (0xcafe_4a11, "bpf"),
+        (0x1cd1, "devpts"),
+    ];
+    let magic = rustix::fs::statfs(directory).ok()?.f_type as u32;
+    VIEWS.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name)
 }
 
 /// Creates a file under a name that nobody has and unlinks it before anything else is done.

@@ -8,7 +8,10 @@ use record::{Capability, DeviceFacts};
 /// Whether the events are there, and whether the tracer attaches to a disk.
 #[must_use]
 pub fn capabilities(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability> {
-    vec![tracepoints(roots), tracer(roots, disk)]
+    let tracer = tracer(roots, disk);
+    // The tracer attaches without a mounted tracefs, too: only where it fails is that a reason.
+    let missing = Some(tracepoints(roots)).filter(|found| !tracer.available && !found.available);
+    missing.into_iter().chain([tracer]).collect()
 }
 
 fn tracepoints(roots: &Roots) -> Capability {

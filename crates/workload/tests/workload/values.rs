@@ -1,7 +1,7 @@
 //! Values as they are typed.
 
 use record::CacheMode;
-use workload::values::{Rates, cache, percent, ppm, rates, thousandths};
+use workload::values::{Rates, cache, percent, ppm, rate, rates, thousandths};
 
 #[test]
 fn every_letter_of_sqlio_names_its_cache_mode() {
@@ -30,7 +30,11 @@ fn decimals_are_read_exactly_and_nothing_else_is() {
 fn rates_are_one_or_two_numbers() {
     assert_eq!(rates("1000"), Ok(Rates { all: 1_000, writes: None }));
     assert_eq!(rates("700,300"), Ok(Rates { all: 1_000, writes: Some(300) }));
-    for wrong in ["", "700,", ",300", "1k", "-5", "1,2,3"] {
+    assert_eq!(rates("3k"), Ok(Rates { all: 3_000, writes: None }));
+    assert_eq!(rates("1.5k,300"), Ok(Rates { all: 1_800, writes: Some(300) }));
+    assert_eq!((rate("2.5k"), rate("1M")), (Ok(2_500.0), Ok(1e6)));
+    assert!(rate("inf").is_err() && rate("nan").is_err() && rate("-3").is_err());
+    for wrong in ["", "700,", ",300", "1q", "-5", "1,2,3", "0.5", "k", "1e3k"] {
         assert!(rates(wrong).unwrap_err().contains("requests per second"), "{wrong:?}");
     }
 }

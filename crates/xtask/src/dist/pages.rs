@@ -1,8 +1,7 @@
-//! Manual pages and shell completions, from the table of commands that `--help` is printed from.
+//! Manual pages and shell completions, as the program itself prints them.
 
-use super::{NAME, VERSION, put};
+use super::put;
 use anyhow::Result;
-use clap::builder::Resettable;
 use clap_complete::Shell;
 use std::path::Path;
 
@@ -18,49 +17,19 @@ pub(super) const MANUAL: &str = "usr/share/man/man1";
 /// Writes both below a tree that is laid out as a system's root; `epoch` is the date of the pages.
 pub(super) fn write(tree: &Path, epoch: u64) -> Result<()> {
     for (shell, path) in COMPLETIONS {
-        let mut text = Vec::new();
-        clap_complete::generate(shell, &mut halfpower::command(), NAME, &mut text);
-        put(&tree.join(path), text)?;
+        put(&tree.join(path), halfpower::completions(shell))?;
     }
     let date = jiff::Timestamp::from_second(i64::try_from(epoch)?)?.strftime("%Y-%m-%d");
-    let mut command = halfpower::command().disable_help_subcommand(true);
-    command.build();
-    manual(&command, &date.to_string(), &tree.join(MANUAL))
-}
-
-/// The page of a command and those of its own commands.
-fn manual(command: &clap::Command, date: &str, folder: &Path) -> Result<()> {
-    for own in command.get_subcommands().filter(|own| !own.is_hide_set()) {
-        manual(own, date, folder)?;
+    for (name, text) in halfpower::manual_pages(&date.to_string()) {
+        put(&tree.join(MANUAL).join(name), text)?;
     }
-    let notes = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
-    let bare = command.clone().after_help(Resettable::Reset).after_long_help(Resettable::Reset);
-    let page = clap_mangen::Man::new(bare);
-    let page = page.date(date).source(format!("{NAME} {VERSION}")).manual("Commands of halfpower");
-    let mut text = Vec::new();
-    page.render(&mut text)?;
-    // An empty line is a paragraph by itself; mandoc calls a break beside it one too many.
-    let mut text = String::from_utf8(text)?.replace(".br\n\n.br\n", "\n");
-    if let Some(notes) = notes {
-        text += &format!(".SH NOTES\n.nf\n{}.fi\n", unfilled(&notes));
-    }
-    put(&folder.join(page.get_filename()), text)
-}
-
-/// Lines that are already broken, as roff takes them: examples and tables.
-fn unfilled(text: &str) -> String {
-    let line = |line: &str| {
-        let escaped = line.replace('\\', "\\e").replace('-', "\\-");
-        // A line that begins so would be a request.
-        let guard = if escaped.starts_with(['.', '\'']) { "\\&" } else { "" };
-        format!("{guard}{escaped}\n")
-    };
-    text.lines().map(line).collect()
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dist::NAME;
 
     #[test]
     fn every_command_has_a_page_and_each_shell_completes_it() {
@@ -77,10 +46,5 @@ mod tests {
             assert!(page.contains("1970-01-01"), "{page}");
             assert!(texts.iter().all(|text| text.contains(verb)), "{verb}");
         }
-    }
-
-    #[test]
-    fn a_line_of_an_example_is_no_request_and_keeps_its_signs() {
-        assert_eq!(unfilled("run . --x\n.nf\n'a \\b"), "run . \\-\\-x\n\\&.nf\n\\&'a \\eb\n");
     }
 }

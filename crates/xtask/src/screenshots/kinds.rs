@@ -18,6 +18,8 @@ pub(super) struct Kind {
     page: &'static str,
     /// Whether it is looked at in the short form.
     pub(super) short: bool,
+    /// A picture of the page that the documentation shows, below the root.
+    pub(super) picture: Option<&'static str>,
 }
 
 const DISK: &str = "sim:st34371w";
@@ -30,12 +32,20 @@ const RECORDED: &str = "requests.io";
 /// Their number.
 const REQUESTS: u64 = 2_000;
 
-pub(super) const KINDS: [Kind; 22] = [
+pub(super) const KINDS: [Kind; 23] = [
+    Kind {
+        name: "readme",
+        documents: &[("drive", "check sim:sata-ssd")],
+        page: "report @drive -o @page",
+        short: true,
+        picture: Some("docs/check-page.png"),
+    },
     Kind {
         name: "trial",
         documents: &[("trial", "run DISK --iodepth 4 --runtime 5s")],
         page: "report @trial -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "jobs",
@@ -45,6 +55,7 @@ pub(super) const KINDS: [Kind; 22] = [
         )],
         page: "report @jobs -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "trials",
@@ -55,30 +66,35 @@ pub(super) const KINDS: [Kind; 22] = [
         ],
         page: "report @qd1 @qd2 @qd8 -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "profile",
         documents: &[("profile", "check DISK --seed 1")],
         page: "report @profile -o @page",
         short: true,
+        picture: None,
     },
     Kind {
         name: "riedel",
         documents: &[("riedel", "sweep riedel DISK --size 64m --seed 1")],
         page: "report @riedel -o @page",
         short: true,
+        picture: None,
     },
     Kind {
         name: "chung",
         documents: &[("chung", "sweep chung DISK --size 64m --runtime 500ms --seed 1")],
         page: "report @chung -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "modes",
         documents: &[("modes", "sweep modes DISK --size 64m --runtime 500ms --seed 1")],
         page: "report @modes -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "snia",
@@ -88,6 +104,7 @@ pub(super) const KINDS: [Kind; 22] = [
         )],
         page: "report @snia -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "comparison",
@@ -98,6 +115,7 @@ pub(super) const KINDS: [Kind; 22] = [
         ],
         page: "report @comparison -o @page",
         short: true,
+        picture: None,
     },
     Kind {
         name: "diagnosis",
@@ -112,18 +130,21 @@ pub(super) const KINDS: [Kind; 22] = [
         ],
         page: "report @diagnosis -o @page",
         short: true,
+        picture: None,
     },
     Kind {
         name: "limits",
         documents: &[("limits", "limits sim:fireball,disks=4 --seed 1")],
         page: "report @limits -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "zones",
         documents: &[("zones", "zones sim:st15150w --seed 1")],
         page: "report @zones -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "purchase",
@@ -133,12 +154,14 @@ pub(super) const KINDS: [Kind; 22] = [
         )],
         page: "report @purchase -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "observation",
-        documents: &[("observation", "import $/crates/import/tests/samples/iostat.json")],
+        documents: &[("observation", "record $/crates/import/tests/samples/iostat.json")],
         page: "report @observation -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "whatif",
@@ -146,11 +169,12 @@ pub(super) const KINDS: [Kind; 22] = [
             ("measured", "check DISK --seed 1"),
             (
                 "whatif",
-                "whatif #measured --rate-iops 60 --faster 30 --disks 4 --raid 0 --cache-hit 20 --simulate",
+                "predict #measured --rate-iops 60 --faster 30 --disks 4 --raid 0 --cache-hit 20 --simulate",
             ),
         ],
         page: "report @whatif -o @page",
         short: true,
+        picture: None,
     },
     Kind {
         name: "prediction",
@@ -160,24 +184,27 @@ pub(super) const KINDS: [Kind; 22] = [
         ],
         page: "report @prediction -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "validation",
         documents: &[
             ("measured", "check DISK --seed 1"),
-            ("validation", "profile validate #measured --trials 6 --seed 1"),
+            ("validation", "show validate #measured --trials 6 --seed 1"),
         ],
         page: "report @validation -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "cost",
         documents: &[
             ("measured", "check DISK --seed 1"),
-            ("cost", "cost #measured --price 209 --fill pci=98.5MB/s --fill scsi=40MB/s"),
+            ("cost", "design #measured --price 209 --fill pci=98.5MB/s --fill scsi=40MB/s"),
         ],
         page: "report @cost -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "settings",
@@ -187,24 +214,28 @@ pub(super) const KINDS: [Kind; 22] = [
         ],
         page: "report @settings -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "drive",
         documents: &[("drive", "drive $/crates/halfpower/tests/drives/hp_c2247a.parv TRACE")],
         page: "report @drive -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "twin",
-        documents: &[("twin", "twin RECORDED sim:nvme-ssd --pairs 5 --seed 1")],
+        documents: &[("twin", "record twin RECORDED sim:nvme-ssd --pairs 5 --seed 1")],
         page: "report @twin -o @page",
         short: false,
+        picture: None,
     },
     Kind {
         name: "papers",
         documents: &[],
         page: "papers --only riedel --html @page",
         short: false,
+        picture: None,
     },
 ];
 

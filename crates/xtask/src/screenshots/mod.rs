@@ -4,7 +4,8 @@
 //! (`layout.js`: labels that overprint, marks outside their axes, sideways scrolling, faint text)? And
 //! does it still look as it did when a person looked at it last (`reference`)? A page is also looked at
 //! without its script, and on paper, where nothing may stay folded. `--bless` takes what there is for
-//! right, and `--png` keeps pictures for the person. The short form, for each change, takes a few kinds.
+//! right, and writes the picture in the README anew; `--png` keeps pictures for the person. The short
+//! form, for each change, takes a few kinds.
 
 mod browser;
 mod kinds;
@@ -30,6 +31,8 @@ const WIDTHS: [u32; 3] = [400, 1000, 1600];
 const HEIGHT: u32 = 1568;
 /// Width of paper, in pixels of a page that is drawn for it.
 const PAPER: u32 = 700;
+/// Width and height of a picture in the documentation.
+const PICTURE: (u32, u32) = (1000, 900);
 /// Where the references are, below the root.
 const REFERENCES: &str = "crates/xtask/references";
 
@@ -90,7 +93,12 @@ fn check(kinds: &[&Kind], binary: PathBuf, pictures: Option<&Path>, bless: bool)
         if bless {
             std::fs::create_dir_all(maker.root.join(REFERENCES))?;
             std::fs::write(&file, reference::written(&all))?;
+            if let Some(picture) = kind.picture {
+                eye.keep_picture(&page, &maker.root.join(picture))?;
+            }
         } else {
+            let missing = kind.picture.filter(|picture| !maker.root.join(picture).is_file());
+            found.extend(missing.map(|picture| format!("{picture} is missing: make it by --bless")));
             let text = std::fs::read_to_string(&file);
             let text = text.with_context(|| format!("{}: make it by --bless", file.display()))?;
             for (now, then) in all.iter().zip(&reference::read(&text)?) {
@@ -163,6 +171,16 @@ impl Eye {
         self.browser.open(&self.page, &url(&bare), look)?;
         faults.extend(self.ask(FOLDED)?.map(|fold| format!("print: {fold:?} stays folded")));
         Ok((faults, all))
+    }
+
+    /// Writes a picture of the beginning of a page, light, as the documentation shows it. It is made
+    /// together with the reference, so it shows the page as long as that agrees.
+    fn keep_picture(&mut self, page: &Path, file: &Path) -> Result<()> {
+        let (width, height) = PICTURE;
+        self.browser.open(&self.page, &url(page), Look { width, height, dark: false, print: false })?;
+        let picture = BASE64_STANDARD.decode(self.browser.picture(&self.page)?);
+        std::fs::write(file, picture.map_err(anyhow::Error::msg)?)
+            .with_context(|| format!("cannot write {}", file.display()))
     }
 
     /// The parts of the open page with the colours of their cells.

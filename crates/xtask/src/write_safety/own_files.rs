@@ -75,7 +75,11 @@ const CASES: &[(&str, &str, Expect)] = &[
         "run {victim} {R} --overwrite --beside \"{trace.io} --replay {trace.io} --replay-speed max\"",
         Refused,
     ),
-    ("a trace as target of a twin", "twin {trace.io} {trace.io} --pairs 2 --overwrite", Refused),
+    (
+        "a trace as target of a twin",
+        "record twin {trace.io} {trace.io} --pairs 2 --overwrite",
+        Refused,
+    ),
     (
         "a trace as target of fio's words",
         "run --name=a --filename={trace.io} --read_iolog={trace.io} --rw=write --overwrite",

@@ -216,13 +216,15 @@ fn a_crate_below_one_that_it_uses_or_without_a_row_is_found() {
     assert_eq!(problems(&files), expected);
 }
 
-/// A stand-in for the program: knows `run --bs` and `profile list`, and answers `sim:`.
+/// A stand-in for the program: knows `run --bs` and `show list`, and answers `sim:` and `last`.
 const BINARY: &str = "#!/bin/sh
 case \"$*\" in
   'run --help') echo '  --bs SIZE  --iodepth N';;
-  'profile list --help') echo '  --json';;
+  'show --help') echo '  --kind';;
+  'show list --help') echo '  --json';;
   '--help') echo '  --version';;
   'run sim:a --bs 4k') echo 'one'; echo 'two';;
+  'show last') echo 'three';;
   *) exit 2;;
 esac
 ";
@@ -240,9 +242,10 @@ fn checked(page: &str, bless: bool) -> (Vec<String>, String) {
 #[test]
 fn true_commands_and_outputs_pass() {
     let page = "Use `halfpower run --bs 4k | head`, `halfpower --version`, `halfpower VERB`,\n\
-                `halfpower profile list --json` or `cargo xtask ci`.\n\
+                `halfpower show list --json` or `cargo xtask ci`.\n\
                 ```sh\ncargo run --release -- run --iodepth=4  # --remark\n```\n\
                 ```console\n$ cargo run --release -- run sim:a --bs 4k\none\ntwo\n```\n\
+                ```console\n$ halfpower show last\nthree\n```\n\
                 ```text\n$ halfpower run --bs 4k .\nhalfpower says hello\n```\n";
     assert_eq!(checked(page, false), (vec![], page.to_owned()));
 }
@@ -268,7 +271,9 @@ fn an_output_that_is_no_longer_true_is_found_and_rewritten_on_request() {
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(problems[0].contains("line 2 shows \"2\", is \"two\""), "{problems:?}");
     assert_eq!(checked(&page("one\n2\n"), true), (vec![], page("one\ntwo\n")));
-    let (problems, _) = checked("```console\n$ halfpower run --bs 4k .\nx\n```\n", false);
-    assert_eq!(problems.len(), 1, "{problems:?}");
-    assert!(problems[0].starts_with("2 a console block"), "{problems:?}");
+    for real in ["run --bs 4k .", "show last"] {
+        let (problems, _) = checked(&format!("```console\n$ halfpower {real}\nx\n```\n"), false);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].starts_with("2 a console block"), "{problems:?}");
+    }
 }

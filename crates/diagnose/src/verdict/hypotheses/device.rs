@@ -214,9 +214,12 @@ impl Text<'_, '_> {
         }
         let because = if self.look.error_rel() >= 0.5 * error {
             format!(
-                "The profile knows this time only to {} to {}.",
-                format_nanos(self.look.at_concurrency.low.max(0.0)),
-                format_nanos(self.look.at_concurrency.high)
+                "The profile knows this time only roughly: {}.",
+                record::format_ends(
+                    self.look.at_concurrency.low.max(0.0),
+                    self.look.at_concurrency.high,
+                    format_nanos
+                )
             )
         } else {
             format!("The latency varies: its mean is known to ±{} only.", percent(error))

@@ -20,7 +20,8 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     } else if count < REQUESTS_MIN {
         format!("{count:.0} requests are too few to judge by (50 at least).")
     } else if tally.latency_ns().is_none() {
-        "The source tells no latencies.".to_owned()
+        "The source has no latencies; iostat prints them with -x, as in `iostat -x -t 1 60`."
+            .to_owned()
     } else if step > STEP_MAX_REL {
         "The source tells latencies too coarsely for this device.".to_owned()
     } else {

@@ -1,0 +1,167 @@
+//! The load of a profile or a recording before and after a change, computed and simulated.
+
+use crate::failure::usage;
+use crate::predict_args::PredictArgs;
+use crate::recordings::{self, FormArgs};
+use ::diagnose::{balanced, observed_load};
+use anyhow::{Context, anyhow};
+use model::Predictor;
+use model::whatif::Setup;
+use record::{
+    Bytes, Change, DocumentKind, Measured, Observation, ObservedDevice, ObservedLoad, Profile,
+    SavedDocument, WHATIF_SCHEMA, WhatIf, format_bytes, quoted,
+};
+use scenarios::Simulation;
+use session::{StopFlag, VERSION};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use store::LAST;
+
+/// The word that stands for the newest observation.
+const OBSERVED: &str = "observed";
+
+/// The observation that the source names; `None` where it names a profile.
+pub(crate) fn observation(
+    arguments: &PredictArgs,
+    source: &str,
+) -> anyhow::Result<Option<Observation>> {
+    if Path::new(source).is_file() {
+        let as_found = (&FormArgs::default(), None);
+        let found = recordings::named(&[source.to_owned()], &arguments.view.keeping, as_found)?;
+        return Ok(found.and_then(|found| found.into_iter().next()));
+    }
+    let store = arguments.view.keeping.existing()?;
+    if source == OBSERVED {
+        return Ok(Some(store.document(LAST)?));
+    }
+    if source.starts_with(LAST) {
+        return Ok(None);
+    }
+    match store.find(source, &[DocumentKind::Profile, DocumentKind::Observation])? {
+        SavedDocument::Observation(observation) => Ok(Some(*observation)),
+        _ => Ok(None),
+    }
+}
+
+/// The load of an observation, of one device or balanced over all.
+pub(crate) fn of_observation(
+    arguments: &PredictArgs,
+    stop: &StopFlag,
+    observation: &Observation,
+) -> anyhow::Result<WhatIf> {
+    let profiles = arguments.view.keeping.profiles_for_devices(arguments.profile.as_deref())?;
+    let diagnosis = profiles.diagnose(observation, VERSION, Some(0));
+    let of = |device: &ObservedDevice| profiles.of(device).map(Arc::as_ref);
+    if !arguments.change.balance {
+        let device = arguments.device.as_deref();
+        let (observed, setup, profile) =
+            observed_load(observation, &diagnosis, &of, device).map_err(|why| anyhow!(why))?;
+        let (profile, predictor) = (profile.profile(), profile.predictor());
+        return of_load(arguments, stop, Some(observed), profile, predictor, &setup);
+    }
+    if !arguments.changes(true)?.is_empty() {
+        return Err(usage("--balance stands alone: name no other change beside it"));
+    }
+    if arguments.change.simulate {
+        return Err(usage("--balance is not simulated: a simulated machine has one device"));
+    }
+    Ok(WhatIf {
+        schema: WHATIF_SCHEMA.to_owned(),
+        halfpower_version: VERSION.to_owned(),
+        balance: Some(balanced(observation, &diagnosis, &of).map_err(|why| anyhow!(why))?),
+        ..WhatIf::default()
+    })
+}
+
+/// One load before and after.
+pub(crate) fn of_load(
+    arguments: &PredictArgs,
+    stop: &StopFlag,
+    observed: Option<ObservedLoad>,
+    profile: &Profile,
+    predictor: &Predictor,
+    setup: &Setup,
+) -> anyhow::Result<WhatIf> {
+    let changes = arguments.changes(observed.is_some())?;
+    if changes.is_empty() {
+        return Err(usage(
+            "name a change to the recorded load: --faster, --disks and --raid, --cache-hit, --host-cache, \
+             --memory, --sequential +N%, --iodepth, --bs, --cap, --uncapped, --as-profiled, --without, \
+             --independent, or --balance",
+        ));
+    }
+    // Too much for the disk as it is may be what the change is about; but there is nothing to
+    // compare with, and no load that could be observed.
+    let found = model::whatif::document(profile, predictor, setup, &changes, observed, VERSION);
+    let mut document = found.map_err(|error| usage(error.to_string()))?;
+    for case in &mut document.cases {
+        if let [Change::Sequential(_)] = case.changes[..] {
+            case.evidence.push(extents(arguments, profile)?);
+        }
+        if let ([Change::Memory { .. }], Some(recorded)) =
+            (&case.changes[..], &arguments.change.recorded)
+        {
+            case.evidence.push(report::reuse(&replay::reuse(recorded), &recorded.source));
+        }
+    }
+    if arguments.change.simulate {
+        simulate(arguments, stop, &mut document, profile, predictor, setup)?;
+    }
+    Ok(document)
+}
+
+/// Simulates the answered question, or says in each place why not.
+fn simulate(
+    arguments: &PredictArgs,
+    stop: &StopFlag,
+    document: &mut WhatIf,
+    profile: &Profile,
+    predictor: &Predictor,
+    setup: &Setup,
+) -> anyhow::Result<()> {
+    let name = arguments.change.simulate_as.as_deref().unwrap_or(&profile.target.path);
+    let device = match &arguments.change.simulate_as {
+        Some(name) => session::simulated(name)?,
+        None => session::simulated_again(&profile.target)?,
+    };
+    let Some(device) = &device else {
+        if arguments.change.simulate_as.is_some() {
+            return Err(usage(format!("--as {name:?} is no simulated device (sim:NAME)")));
+        }
+        let why = format!(
+            "the profile is of {name}, a real device; --as sim:NAME names one that can be simulated"
+        );
+        let answered = document.cases.iter_mut().filter(|case| case.after.value().is_some());
+        answered.for_each(|case| case.simulated = Some(Measured::not(&why)));
+        document.before_simulated = Some(Measured::not(why));
+        return Ok(());
+    };
+    let area = profile.target.size_bytes;
+    let simulation = Simulation { device, area, seed: arguments.change.seed, stop };
+    Ok(simulation.add_to(document, setup, predictor)?)
+}
+
+/// What is known of fragments.
+fn extents(arguments: &PredictArgs, profile: &Profile) -> anyhow::Result<String> {
+    if let Some(path) = &arguments.change.extents_of {
+        let file = File::open(path).with_context(|| format!("cannot open {}", quoted(path)))?;
+        let length =
+            file.metadata().with_context(|| format!("cannot read {}", quoted(path)))?.len();
+        let Some(found) = target::extents(&file, Bytes(0), Bytes(length))? else {
+            return Ok(format!(
+                "not known: the file system of {} does not tell extents",
+                quoted(path)
+            ));
+        };
+        let (count, each) = (found.count, format_bytes(length / found.count.max(1)));
+        return Ok(format!("{} lies in {count} extents of {each} on average", quoted(path)));
+    }
+    Ok(match &profile.target.extents {
+        Some(found) => format!(
+            "the test file of the profile lay in {} extents; --extents-of FILE counts those of yours",
+            found.count
+        ),
+        None => "not known: --extents-of FILE counts the extents of a file".to_owned(),
+    })
+}

@@ -1,0 +1,187 @@
+//! What help shows first: the commands in groups, the flags of each that matter, and which command a path
+//! needs.
+//!
+//! The first page fits 24 lines of 80 columns. `-h` shows some ten flags of a command, `--help` all of them.
+//! Both come from the table of commands, so that a name or a sentence has one home.
+
+use crate::cli::Cli;
+use crate::failure::usage;
+use crate::output::Verdict;
+use crate::{output, recognise};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory};
+use recognise::FileForm;
+use record::shell_word;
+use std::path::Path;
+
+/// The commands of the first page, by what they are for.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("What can a disk do?", &["check", "run", "compare"]),
+    ("Why is it slow?", &["diagnose", "watch", "record"]),
+    ("What should I change or buy?", &["predict", "advise", "design"]),
+    ("What is kept", &["show", "report", "export", "doctor"]),
+];
+/// Commands that `lab` lists.
+const LAB: [&str; 6] = ["sweep", "limits", "zones", "papers", "drive", "agent"];
+
+/// Arguments that `-h` shows of a command; of one that is not here it shows all.
+const SHORT: [(&str, &[&str]); 10] = [
+    (
+        "check",
+        &[
+            "target",
+            "budget",
+            "for_diagnosis",
+            "sustained",
+            "no_write",
+            "size",
+            "file",
+            "json",
+            "no_save",
+        ],
+    ),
+    (
+        "run",
+        &[
+            "targets",
+            "rw",
+            "bs",
+            "iodepth",
+            "numjobs",
+            "rwmixread",
+            "rate_iops",
+            "size",
+            "cache",
+            "runtime",
+            "json",
+            "overwrite",
+        ],
+    ),
+    (
+        "diagnose",
+        &[
+            "sources",
+            "length",
+            "profile",
+            "for_ticket",
+            "trace",
+            "no_probe",
+            "load",
+            "all",
+            "json",
+            "no_save",
+        ],
+    ),
+    ("watch", &["devices", "interval", "sort", "profile", "once", "count", "json", "listen"]),
+    (
+        "record",
+        &[
+            "devices", "length", "interval", "output", "trace_io", "trace", "format", "json",
+            "no_save",
+        ],
+    ),
+    (
+        "predict",
+        &[
+            "source",
+            "rate_iops",
+            "bs",
+            "iodepth",
+            "rwmixread",
+            "slo",
+            "now",
+            "faster",
+            "disks",
+            "raid",
+            "json",
+        ],
+    ),
+    (
+        "design",
+        &[
+            "prices",
+            "kaps",
+            "bs",
+            "rwmixread",
+            "mbps",
+            "size",
+            "slo",
+            "survive",
+            "headroom",
+            "price",
+            "fill",
+        ],
+    ),
+    ("report", &["what", "output", "kind", "svg", "md", "csv", "json"]),
+    (
+        "sweep",
+        &[
+            "design", "targets", "list", "show", "dry_run", "resume", "blocks", "set", "runtime",
+            "size",
+        ],
+    ),
+    ("limits", &["target", "targets", "budget", "json", "no_save"]),
+];
+
+/// The table of commands and flags.
+pub(crate) fn command() -> Command {
+    let mut command = Cli::command();
+    for (name, shown) in SHORT {
+        command = command.mut_subcommand(name, |of_it| {
+            of_it.mut_args(|argument| {
+                let hidden = !shown.contains(&argument.get_id().as_str());
+                argument.hide_short_help(hidden)
+            })
+        });
+    }
+    let first = first_page(&command);
+    command.override_help(first)
+}
+
+fn row(command: &Command, name: &str) -> String {
+    let about = command.find_subcommand(name).and_then(Command::get_about);
+    let about = about.map(ToString::to_string).unwrap_or_default();
+    format!("  {name:<8}  {}\n", about.trim_end_matches('.'))
+}
+
+fn first_page(command: &Command) -> String {
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let mut page = format!(
+        "{about}\n\nUsage: halfpower COMMAND ...   (COMMAND -h explains it, --help all of it)\n\n"
+    );
+    for (title, names) in GROUPS {
+        page += &format!("{title}\n");
+        page.extend(names.iter().map(|name| row(command, name)));
+    }
+    page + "\nAlso: halfpower lab (experiments), explain CODE, completions SHELL, man"
+}
+
+/// `halfpower lab`: the commands for experiments.
+pub(crate) fn lab() -> anyhow::Result<Verdict> {
+    let command = Cli::command();
+    let rows: String = LAB.iter().map(|name| row(&command, name)).collect();
+    output::print(&format!(
+        "Commands for experiments:\n{rows}\nhalfpower COMMAND -h explains each.\n"
+    ))
+}
+
+/// What is meant where a path stands in the place of a command; `None` for any other mistake.
+pub(crate) fn meant(error: &clap::Error) -> Option<anyhow::Error> {
+    let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
+        (error.kind(), error.get(ContextKind::InvalidSubcommand))
+    else {
+        return None;
+    };
+    let path = Path::new(word);
+    if !path.exists() && !word.contains('/') && !word.starts_with("sim:") {
+        return None;
+    }
+    let known = FileForm::of_file(path).and_then(|form| form.refusal(word));
+    Some(usage(known.unwrap_or_else(|| {
+        let target = shell_word(word);
+        format!(
+            "'{word}' is a target, not a command; `halfpower check {target}` measures it, `halfpower \
+             diagnose {target}` finds out why it is slow, `halfpower run {target}` loads it"
+        )
+    })))
+}

@@ -1,0 +1,101 @@
+//! `halfpower completions` and `man`: from the table of commands that `--help` is printed from.
+
+use crate::help::command;
+use crate::output::{self, Verdict};
+use anyhow::Context;
+use clap::builder::Resettable;
+use clap::{Args, Command};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// The program's name.
+const NAME: &str = "halfpower";
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    halfpower completions bash > /etc/bash_completion.d/halfpower\n  \
+    halfpower completions zsh > ~/.zfunc/_halfpower\n  \
+    halfpower completions fish > ~/.config/fish/completions/halfpower.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    halfpower man | man -l -              read the page of the program\n  \
+    halfpower man ~/.local/share/man/man1   write the pages of all commands")]
+pub(crate) struct ManArgs {
+    /// Write the pages of all commands to this folder [default: print the page of the program].
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+pub(crate) fn print_completions(arguments: &CompletionsArgs) -> anyhow::Result<Verdict> {
+    output::print(&completions(arguments.shell))
+}
+
+pub(crate) fn man(arguments: &ManArgs) -> anyhow::Result<Verdict> {
+    let pages = manual_pages("");
+    let Some(folder) = &arguments.folder else {
+        let first = pages.into_iter().last().map(|(_, text)| text);
+        return output::print(&first.unwrap_or_default());
+    };
+    let cannot = || format!("cannot write the manual pages to {}", folder.display());
+    std::fs::create_dir_all(folder).with_context(cannot)?;
+    for (name, text) in &pages {
+        std::fs::write(folder.join(name), text).with_context(cannot)?;
+    }
+    output::print(&format!("{}: {} pages\n", folder.display(), pages.len()))
+}
+
+/// The completions for a shell.
+#[must_use]
+pub fn completions(shell: Shell) -> String {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut command(), NAME, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The manual pages by their file names, the program's own last; `date` stands in their feet.
+#[must_use]
+pub fn manual_pages(date: &str) -> Vec<(String, String)> {
+    let mut command = command().disable_help_subcommand(true);
+    command.build();
+    let mut pages = Vec::new();
+    add_pages(&command, date, &mut pages);
+    pages
+}
+
+/// The pages of a command's own commands, then its own.
+fn add_pages(command: &Command, date: &str, pages: &mut Vec<(String, String)>) {
+    for own in command.get_subcommands() {
+        add_pages(own, date, pages);
+    }
+    let notes = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
+    let bare = command.clone().after_help(Resettable::Reset).after_long_help(Resettable::Reset);
+    let page = clap_mangen::Man::new(bare);
+    let source = format!("{NAME} {}", session::VERSION);
+    let page = page.date(date).source(source).manual("Commands of halfpower");
+    let mut text = Vec::new();
+    // A vector takes all that is written to it.
+    let _ = page.render(&mut text);
+    // An empty line is a paragraph by itself; mandoc calls a break beside it one too many.
+    let mut text = String::from_utf8_lossy(&text).replace(".br\n\n.br\n", "\n");
+    if let Some(notes) = notes {
+        text += &format!(".SH NOTES\n.nf\n{}.fi\n", unfilled(&notes));
+    }
+    pages.push((page.get_filename(), text));
+}
+
+/// Lines that are already broken, as roff takes them: examples and tables.
+fn unfilled(text: &str) -> String {
+    let line = |line: &str| {
+        let escaped = line.replace('\\', "\\e").replace('-', "\\-");
+        // A line that begins so would be a request.
+        let guard = if escaped.starts_with(['.', '\'']) { "\\&" } else { "" };
+        format!("{guard}{escaped}\n")
+    };
+    text.lines().map(line).collect()
+}

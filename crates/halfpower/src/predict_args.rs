@@ -1,0 +1,344 @@
+//! The flags of `predict`: a load, and perhaps a change.
+//!
+//! The load is stated, or taken from a recording; changes are flags, too. Three flags can be either: they
+//! state the load where there is none yet, and change it where there is one, so that `--bs 4k --bs 64k`
+//! reads as it is meant.
+
+use crate::failure::usage;
+use crate::run_args::ARRIVALS;
+use crate::store_args::ViewArgs;
+use crate::values::{Mix as Sizes, choice, depth, mix, part, percent, raid, rate, unit};
+use clap::Args;
+use model::whatif::Setup;
+use plan::LoadSpec;
+use record::{Arrival, Bytes, Change, LogKind, Mix, Nanos, Objective, Offered, RaidLevel, Replay};
+use std::path::PathBuf;
+
+/// Reads, where the user says nothing of writes.
+const READ_PERCENT: u8 = 100;
+/// Request size where the user names none.
+const BS: Bytes = Bytes(4096);
+
+/// What sessions commit to.
+const LOGS: &[(&str, LogKind)] =
+    &[("overwritten", LogKind::Overwritten), ("new-blocks", LogKind::NewBlocks)];
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  \
+    halfpower predict last --rate-iops 3000 --rwmixread 70% --bs 8k\n  \
+    halfpower predict last --bs 8k --slo p99=5ms        the highest rate for it\n  \
+    halfpower predict last --rate-iops 90 --disks 4 --raid 5  before and after\n  \
+    halfpower predict last --bs 4k --iodepth 1 --iodepth 16   QD 1, then QD 16\n  \
+    halfpower predict night.json --host-cache 60%     the load of a recording\n  \
+    halfpower predict last --sessions 16 --work 200us       commits of a database",
+    after_long_help = "Examples:\n  \
+    halfpower predict last --rate-iops 3000 --bs 8k --sequential 20%\n  \
+    halfpower predict last --iodepth 16 --bs 64k\n  \
+    halfpower predict last --rwmixread 70% --bs 8k --slo p99=5ms --slo mean=2ms\n  \
+    halfpower predict last --now --rate-iops 3000 --bs 8k\n  \
+    halfpower predict last --sessions 16 --work 200us     commits of a database\n  \
+    halfpower predict --spec drive.toml --rate-iops 80 --bs 4k\n\n\
+    Before and after a change:\n  \
+    halfpower predict last --rate-iops 90 --bs 8k --disks 4 --raid 5\n  \
+    halfpower predict last --rate-iops 3000 --faster 30% --cache-hit 80%\n  \
+    halfpower predict last --bs 4k --iodepth 1 --iodepth 16      QD 1, then QD 16\n  \
+    halfpower predict night.json --profile last --host-cache 60%\n  \
+    halfpower predict observed --balance                    the newest recording\n  \
+    halfpower predict last --rate-iops 90 --disks 4 --raid 0 --simulate\n\n\
+    --bs, --iodepth and --sequential state the load. Given again, or for a\n\
+    recording, they are a change (--sequential +30% always is).\n\n\
+    A data sheet is a TOML file:\n  \
+    name = \"a server disk of 2003\"\n  \
+    seek = \"5ms\"\n  \
+    write-seek = \"5.5ms\"     # where it differs\n  \
+    rpm = 10000\n  \
+    transfer = \"43MB/s\"\n  \
+    overhead = \"0.1ms\"       # controller and bus, where known"
+)]
+pub(crate) struct PredictArgs {
+    /// A saved profile (id, its beginning or end, or last), or a recording whose load is meant: id, file
+    /// of any tool, or "observed" for the newest.
+    #[arg(value_name = "PROFILE|RECORDING", conflicts_with = "spec")]
+    pub(crate) source: Option<String>,
+    #[command(flatten, next_help_heading = "Load")]
+    pub(crate) load: LoadArgs,
+    /// Request size, or sizes with shares (4k/60:64k/40) [default: 4k]; given again: a change.
+    #[arg(long, value_name = "SIZE", value_parser = mix, help_heading = "Load")]
+    pub(crate) bs: Vec<Sizes>,
+    /// Queue depth, a constant number, instead of a rate; beside a rate or given again: a change.
+    #[arg(long, value_name = "N", value_parser = depth, help_heading = "Load")]
+    pub(crate) iodepth: Vec<f64>,
+    /// Share of requests that continue the one before; with a plus an increase: a change.
+    #[arg(long, value_name = "PERCENT", value_parser = sequential, help_heading = "Load")]
+    pub(crate) sequential: Vec<Sequential>,
+    /// A target for which the highest rate is asked: mean=2ms or p99=5ms. Once for each.
+    #[arg(long, value_name = "TARGET", value_parser = objective, help_heading = "Load")]
+    pub(crate) slo: Vec<Objective>,
+    #[command(flatten)]
+    pub(crate) sessions: SessionArgs,
+    #[command(flatten, next_help_heading = "Changes")]
+    pub(crate) change: ChangeArgs,
+    /// Measure for about 40 s how much slower or faster the device is now, and predict for that.
+    #[arg(long, conflicts_with = "spec")]
+    pub(crate) now: bool,
+    /// Predict from a data sheet instead of a profile: seek, rotation and transfer, and M/M/1.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) spec: Option<PathBuf>,
+    /// Profile of the recorded device [default: the saved one that fits].
+    #[arg(long, value_name = "ID")]
+    pub(crate) profile: Option<String>,
+    /// Device of the recording [default: the one that does the most].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Option<String>,
+    #[command(flatten)]
+    pub(crate) view: ViewArgs,
+}
+
+/// Sessions that commit and share flushes, in place of requests.
+#[derive(Debug, Args)]
+pub(crate) struct SessionArgs {
+    /// Sessions that commit and share flushes, in place of requests.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
+        conflicts_with_all = ["spec", "now", "rate_iops", "iodepth", "slo", "bs", "rwmixread"],
+        help_heading = "Commits")]
+    pub(crate) sessions: Option<u32>,
+    /// Time that each session computes between two commits.
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "0s",
+        requires = "sessions",
+        help_heading = "Commits"
+    )]
+    pub(crate) work: Nanos,
+    /// Processors for that [default: those of the profiled machine].
+    #[arg(long, value_name = "N", requires = "sessions", help_heading = "Commits",
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) processors: Option<u32>,
+    /// Bytes of a commit in a log of new blocks: only the first record of a block has a flush of a new
+    /// one [default: whole blocks].
+    #[arg(long, value_name = "SIZE", requires = "sessions", help_heading = "Commits")]
+    pub(crate) record: Option<Bytes>,
+    /// Their log: overwritten (files used again, as PostgreSQL and InnoDB do) or new-blocks (files
+    /// that grow, as etcd and MySQL's binary log do).
+    #[arg(long, value_name = "KIND", default_value = "overwritten", requires = "sessions",
+        value_parser = choice(LOGS), help_heading = "Commits")]
+    pub(crate) log: LogKind,
+}
+
+/// The load.
+#[derive(Debug, Args)]
+pub(crate) struct LoadArgs {
+    /// Requests per second.
+    #[arg(long, value_name = "N", value_parser = rate)]
+    pub(crate) rate_iops: Option<f64>,
+    /// Share of reads [default: 100%].
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub(crate) rwmixread: Option<u8>,
+    /// Share of requests that a cache of the device serves.
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
+    pub(crate) hit: u8,
+    /// How requests arrive: poisson (independently of each other) or constant (at equal distances).
+    #[arg(long, value_name = "NAME", default_value = "poisson", requires = "rate_iops",
+        value_parser = choice(ARRIVALS))]
+    arrival: Arrival,
+}
+
+impl LoadArgs {
+    /// The mix, with these sizes and this share of requests that continue the one before.
+    fn mix(&self, bs: Option<&Sizes>, sequential: u8) -> anyhow::Result<Mix> {
+        let places = u32::from(sequential) + u32::from(self.hit);
+        if places > 100 {
+            let text = format!("--sequential and --hit add up to {places} %; at most 100 %");
+            return Err(usage(text));
+        }
+        let mut load = LoadSpec::random(self.rwmixread.unwrap_or(READ_PERCENT), BS.0);
+        (load.sequential_percent, load.hit_percent) = (sequential, self.hit);
+        if let Some(sizes) = bs {
+            load.bs.clone_from(&sizes.0);
+        }
+        Ok(load.mix())
+    }
+
+    /// How much: a rate, else a number outstanding.
+    fn offered(&self, depth: Option<f64>) -> Option<Offered> {
+        let offered = match self.arrival {
+            Arrival::Constant => Offered::ConstantPerS,
+            _ => Offered::PoissonPerS,
+        };
+        self.rate_iops.map(offered).or(depth.map(Offered::Depth))
+    }
+}
+
+pub(crate) fn objective(text: &str) -> Result<Objective, String> {
+    let usage = "use mean=TIME or p99=TIME, for example p99=5ms";
+    let (name, time) = text.split_once('=').ok_or(usage)?;
+    let Nanos(time) = unit(time)?;
+    match name {
+        "mean" => Ok(Objective::MeanNs(time as f64)),
+        "p99" => Ok(Objective::P99Ns(time as f64)),
+        _ => Err(usage.to_owned()),
+    }
+}
+
+/// What is to be different.
+#[derive(Debug, Args)]
+pub(crate) struct ChangeArgs {
+    /// Make requests faster by this share.
+    #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
+    faster: Option<f64>,
+    /// Use this many such disks instead of one, bound by --raid.
+    #[arg(long, value_name = "N", requires = "raid", help_heading = "Changes")]
+    disks: Option<u32>,
+    /// How --disks are bound: 0, 1, 5, 6 or 10.
+    #[arg(long, value_name = "LEVEL", value_parser = raid, requires = "disks",
+        help_heading = "Changes")]
+    raid: Option<RaidLevel>,
+    /// Bytes of an array that lie together on a disk.
+    #[arg(long, value_name = "SIZE", default_value = "64k", help_heading = "Changes")]
+    chunk: Bytes,
+    /// Share of the random reads that a cache of the device serves.
+    #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
+    cache_hit: Option<f64>,
+    /// Time of such a read [default: that of re-reads in the profile].
+    #[arg(long, value_name = "TIME", requires = "cache_hit", help_heading = "Changes")]
+    hit_time: Option<Nanos>,
+    /// Share of the reads that the host's memory serves.
+    #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
+    host_cache: Option<f64>,
+    /// Add this much memory to the host's cache. The reads that it would serve are counted in
+    /// --recorded.
+    #[arg(long, value_name = "SIZE", requires = "recorded", help_heading = "Changes")]
+    memory: Option<Bytes>,
+    /// A limit ahead of the device, requests per second.
+    #[arg(long, value_name = "N", value_parser = rate, help_heading = "Changes")]
+    cap: Option<f64>,
+    /// Remove the limit ahead of the device.
+    #[arg(long, help_heading = "Changes")]
+    uncapped: bool,
+    /// Make the device as fast as when it was profiled.
+    #[arg(long, help_heading = "Changes")]
+    as_profiled: bool,
+    /// Share of the requests that move to another device.
+    #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
+    without: Option<f64>,
+    /// Spread bursts: requests arrive independently of each other.
+    #[arg(long, help_heading = "Changes")]
+    independent: bool,
+    /// Balance the load of an observation over its devices.
+    #[arg(long, help_heading = "Changes")]
+    pub(crate) balance: bool,
+    /// Count the extents of a file, as evidence for --sequential.
+    #[arg(long, value_name = "FILE", help_heading = "Evidence")]
+    pub(crate) extents_of: Option<PathBuf>,
+    /// Requests of the device, one by one: of `record --trace-io`, fio, blkparse or DiskSim.
+    #[arg(long, value_name = "FILE", value_parser = crate::run_args::recording, requires = "memory",
+        help_heading = "Evidence")]
+    pub(crate) recorded: Option<Replay>,
+    /// Simulate both, where the profile is of a simulated device.
+    #[arg(long, help_heading = "Simulation")]
+    pub(crate) simulate: bool,
+    /// Simulate this device (sim:NAME,...) instead of the profile's.
+    #[arg(long = "as", value_name = "SIM", requires = "simulate", help_heading = "Simulation")]
+    pub(crate) simulate_as: Option<String>,
+    /// Seed of the simulation.
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
+    pub(crate) seed: u64,
+}
+
+/// A share of sequential requests, or an increase of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sequential {
+    Now(u8),
+    More(u8),
+}
+
+pub(crate) fn sequential(text: &str) -> Result<Sequential, String> {
+    match text.strip_prefix('+') {
+        Some(more) => percent(more).map(Sequential::More),
+        None => percent(text).map(Sequential::Now),
+    }
+}
+
+impl PredictArgs {
+    /// The load before any change.
+    pub(crate) fn stated(&self) -> anyhow::Result<Setup> {
+        let unsaid = || usage("name the load before the change: --rate-iops or --iodepth");
+        Ok(Setup::new(self.mix()?, self.offered().ok_or_else(unsaid)?))
+    }
+
+    /// The requests before any change.
+    pub(crate) fn mix(&self) -> anyhow::Result<Mix> {
+        let sequential = match self.sequential.first() {
+            Some(Sequential::Now(percent)) => *percent,
+            _ => 0,
+        };
+        self.load.mix(self.bs.first(), sequential)
+    }
+
+    /// How much before any change.
+    pub(crate) fn offered(&self) -> Option<Offered> {
+        self.load.offered(self.iodepth.first().copied())
+    }
+
+    /// What is to be different, for a load that is observed or stated.
+    pub(crate) fn changes(&self, observed: bool) -> anyhow::Result<Vec<Change>> {
+        let (change, mut changes) = (&self.change, Vec::new());
+        changes.extend(change.faster.map(Change::Faster));
+        if let (Some(disks), Some(raid)) = (change.disks, change.raid) {
+            if !(2..=64).contains(&disks) || change.chunk.0 < 512 {
+                return Err(usage("--disks takes 2 to 64, --chunk at least 512"));
+            }
+            changes.push(Change::Array { disks, raid, chunk_bytes: change.chunk.0 });
+        }
+        let hit_ns = change.hit_time.map(|time| time.0 as f64);
+        changes.extend(change.cache_hit.map(|share| Change::CacheHit { share, hit_ns }));
+        changes.extend(change.host_cache.map(Change::HostCache));
+        if let (Some(memory), Some(recorded)) = (change.memory, &change.recorded) {
+            let curve = replay::reuse(recorded);
+            if curve.is_empty() {
+                return Err(usage("--recorded has no reads, which memory could serve"));
+            }
+            let share = record::read_hit_share(&curve, memory.0);
+            changes.push(Change::Memory { bytes: memory.0, share });
+        }
+        for (at, one) in self.sequential.iter().enumerate() {
+            match one {
+                Sequential::More(percent) => {
+                    changes.push(Change::Sequential(f64::from(*percent) / 100.0));
+                }
+                // It states the load.
+                Sequential::Now(_) if at == 0 && !observed => {}
+                Sequential::Now(_) => {
+                    return Err(usage("as a change --sequential takes an increase: +30%"));
+                }
+            }
+        }
+        let of_load = usize::from(!observed && self.load.rate_iops.is_none());
+        let depths = self.iodepth.get(of_load..).unwrap_or_default();
+        let sizes = self.bs.get(usize::from(!observed)..).unwrap_or_default();
+        if depths.len() > 1 || sizes.len() > 1 {
+            return Err(usage("one change each: --iodepth and --bs are given too often"));
+        }
+        changes.extend(depths.iter().copied().map(Change::Depth));
+        for size in sizes {
+            let [one] = size.0.as_slice() else {
+                return Err(usage("as a change --bs takes one size"));
+            };
+            changes.push(Change::RequestBytes(one.bytes.0));
+        }
+        changes.extend(change.cap.map(Change::Cap));
+        changes.extend(change.uncapped.then_some(Change::Uncapped));
+        changes.extend(change.as_profiled.then_some(Change::AsProfiled));
+        changes.extend(change.without.map(|share| Change::Without { share, process: None }));
+        changes.extend(change.independent.then_some(Change::Independent));
+        let load = &self.load;
+        if observed && (load.rate_iops.is_some() || load.rwmixread.is_some() || load.hit > 0) {
+            return Err(usage(
+                "the load is the observed one: --rate-iops, --rwmixread and --hit are for a profile alone",
+            ));
+        }
+        Ok(changes)
+    }
+}

@@ -1,0 +1,138 @@
+//! `halfpower show`: what is kept, on the terminal.
+
+use crate::fio_results;
+use crate::output::{self, Verdict};
+use crate::recognise;
+use crate::store_args::StoreArgs;
+use crate::validate::{ValidateArgs, validate};
+use crate::values::one_of;
+use clap::{Args, Subcommand};
+use record::{DocumentKind, HistogramSnapshot, KeptDocument, Measured, Profile, SavedDocument};
+use session::StopFlag;
+use std::path::Path;
+use store::{Document, LAST, Library, Store, StoreError};
+
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    after_help = "Examples:\n  \
+    halfpower show                     the newest result\n  \
+    halfpower show c0a6b831292e -v     all of a result, by its id\n  \
+    halfpower show last --kind trial --json\n  \
+    halfpower show trial.json\n  \
+    halfpower show list                what is kept\n  \
+    halfpower show validate last       measure how good its predictions are"
+)]
+pub(crate) struct ShowArgs {
+    #[command(subcommand)]
+    action: Option<ShowAction>,
+    /// Id of a kept document, its beginning or end; last; a JSON file of documents; or - for standard
+    /// input.
+    #[arg(value_name = "WHAT", default_value = LAST)]
+    what: String,
+    /// Only documents of this kind: trial, profile, experiment, limits, zones, observation, diagnosis,
+    /// validation or cost-fit.
+    #[arg(long, value_name = "KIND", value_parser = one_of(&DocumentKind::ALL, DocumentKind::name))]
+    kind: Option<DocumentKind>,
+    /// Print the document as JSON.
+    #[arg(long, help_heading = "Results")]
+    json: bool,
+    /// Print the latency histograms of a profile's cells, too: megabytes of JSON.
+    #[arg(long, requires = "json", help_heading = "Results")]
+    with_trials: bool,
+    #[command(flatten)]
+    keeping: StoreArgs,
+}
+
+/// What can be done with kept documents beside showing one.
+#[derive(Debug, Subcommand)]
+enum ShowAction {
+    /// List what is kept.
+    List(ListArgs),
+    /// Measure how good the predictions of a profile are, on loads that are no part of it.
+    Validate(ValidateArgs),
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Only documents of this kind, as in `show`.
+    #[arg(long, value_name = "KIND", value_parser = one_of(&DocumentKind::ALL, DocumentKind::name))]
+    kind: Option<DocumentKind>,
+    /// Print a JSON array.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    keeping: StoreArgs,
+}
+
+pub(crate) fn show(arguments: &ShowArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
+    match &arguments.action {
+        Some(ShowAction::Validate(arguments)) => return validate(arguments, stop),
+        Some(ShowAction::List(arguments)) => return list(arguments),
+        None => {}
+    }
+    let library = Library::new(arguments.keeping.file()?).also_reading(fio_results::trials);
+    let kinds = arguments.kind.map_or(DocumentKind::ALL.to_vec(), |kind| vec![kind]);
+    let mut found = match arguments.what.as_str() {
+        input::STANDARD_INPUT => library.file(Path::new(input::STANDARD_INPUT))?,
+        word => {
+            recognise::expect(word, recognise::has_documents)?;
+            library.named(word, &kinds)?
+        }
+    };
+    if !arguments.json {
+        let pages: Vec<String> = report::stories(&found).iter().map(output::page).collect();
+        let between = if output::is_quiet() { "" } else { "\n" };
+        return output::print(&pages.join(between));
+    }
+    let mut left_out = Vec::new();
+    for document in &mut found {
+        if let SavedDocument::Profile(profile, _) = document
+            && !arguments.with_trials
+        {
+            leave_out_histograms(profile);
+            left_out.push(profile.id.clone());
+        }
+    }
+    for id in left_out {
+        output::remark(&format!(
+            "latency histograms are left out: --with-trials prints them, `halfpower report {id}` draws \
+             the trials"
+        ));
+    }
+    let texts: Vec<String> = found.iter().map(output::json).collect::<Result<_, _>>()?;
+    output::print(&texts.concat())
+}
+
+fn leave_out_histograms(profile: &mut Profile) {
+    for cell in profile.cells.iter_mut().chain(&mut profile.mixes) {
+        cell.histogram = HistogramSnapshot::default();
+    }
+    if let Measured::Value(commits) = &mut profile.commits {
+        for point in &mut commits.points {
+            point.histogram = HistogramSnapshot::default();
+        }
+    }
+}
+
+fn list(arguments: &ListArgs) -> anyhow::Result<Verdict> {
+    let store = arguments.keeping.existing()?;
+    let kinds = arguments.kind.map_or(DocumentKind::ALL.to_vec(), |kind| vec![kind]);
+    let kept = store.kept(&kinds)?;
+    if arguments.json {
+        return output::print(&output::json(&kept)?);
+    }
+    let style = output::style();
+    output::print(&match arguments.kind {
+        Some(DocumentKind::Profile) => report::profile_list_text(&all(&store, &kept)?, &style),
+        Some(DocumentKind::Experiment) => {
+            report::experiment_list_text(&all(&store, &kept)?, &style)
+        }
+        _ => report::kept_list_text(&kept, &style),
+    })
+}
+
+fn all<D: Document>(store: &Store, kept: &[KeptDocument]) -> Result<Vec<D>, StoreError> {
+    kept.iter().map(|one| store.document(&one.id)).collect()
+}
