@@ -71,12 +71,7 @@ fn areas_differ(profile: &Profile) -> Option<Finding> {
     };
     let differ = profile.area_spreads.iter().filter_map(|spread| Some((spread, ends(spread)?)));
     let (spread, (fast, slow, ratio)) = differ.max_by(|a, b| a.1.2.total_cmp(&b.1.2))?;
-    let of = |at: usize| {
-        let area = profile.areas.get(at)?;
-        let pieces =
-            area.pieces.map(|pieces| format!(" ({})", record::counted(pieces as f64, "piece")));
-        Some(format!("{}{}", area.words(), pieces.unwrap_or_default()))
-    };
+    let of = |at: usize| profile.areas.get(at).map(record::MeasuredArea::words);
     let chance = (AREA_ERRORS * spread.own_se).exp();
     (ratio > AREA_RATIO.max(chance)).then(|| {
         let load = format!(

@@ -314,6 +314,16 @@ fn open(
             others.push((name, target));
         }
     }
+    let compresses = first.facts().filesystem.as_ref().is_some_and(|it| it.compresses)
+        || first.facts().device.as_ref().is_some_and(|it| it.driver.as_deref() == Some("zram"));
+    if files > 1 && compresses {
+        let mut target = open(path, Some(first.facts().size_bytes), true)?;
+        target.write_as(TestFile { number: files as u32, written: Written::Text });
+        // Writes would replace the text.
+        let name = vec![format!("{} {files}", arguments.target)];
+        names.read.push(name.clone());
+        others.push((name, target));
+    }
     for file in &arguments.file {
         let target = open(Path::new(file), None, false)?;
         let facts = target.facts();

@@ -4,7 +4,7 @@ use crate::output::{self, Verdict};
 use anyhow::ensure;
 use clap::Args;
 use kernel::Roots;
-use record::{Capability, EngineName, quoted};
+use record::{Capability, DeviceFacts, EngineName, quoted};
 use std::path::PathBuf;
 
 /// The `schema` value of the document.
@@ -27,6 +27,7 @@ pub(crate) fn doctor(arguments: &DoctorArgs) -> anyhow::Result<Verdict> {
     let mut found = kernel::capabilities(&roots, disk.as_ref());
     found.extend(target::capabilities(directory));
     found.extend(tracer::capabilities(&roots, disk.as_ref()));
+    found.extend(causes_read(&roots, disk.as_ref()));
     let own = engine::engines().filter(|info| matches!(info.name, EngineName::Own(_)));
     found.extend(own.map(|info| {
         let name = format!("engine {}", info.name.name());
@@ -35,4 +36,23 @@ pub(crate) fn doctor(arguments: &DoctorArgs) -> anyhow::Result<Verdict> {
     let document = serde_json::json!({ "schema": DOCTOR_SCHEMA, "capabilities": found });
     let page = || report::capabilities_text(&found, &output::style());
     output::document(arguments.json, &document, page)
+}
+
+/// What the checks of causes read of a disk, and which of them cannot: what they look for then stays possible.
+fn causes_read(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability> {
+    let Some(disk) = disk else { return Vec::new() };
+    let host = causes::Host::new(roots, std::slice::from_ref(disk), &|_| true);
+    let read = causes::read(&host, causes::Round::Once);
+    let named = |check: &str, device: &Option<String>| {
+        let of = device.as_ref().map(|device| format!(" of {device}")).unwrap_or_default();
+        format!("check {check}{of}")
+    };
+    let facts = read.facts.iter().map(|fact| {
+        Capability::of(&named(&fact.check, &fact.device), true, fact.values_text(), "")
+    });
+    let not_read = read.not_read.iter().map(|one| {
+        let remedy = "what it looks for stays possible in a diagnosis";
+        Capability::of(&named(&one.check, &one.device), false, one.reason.clone(), remedy)
+    });
+    facts.chain(not_read).collect()
 }

@@ -13,6 +13,7 @@ compile_error!("halfpower runs on Linux on x86_64 and aarch64 only");
 
 mod activity;
 mod capabilities;
+mod device_lines;
 mod error;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -33,6 +34,7 @@ use windows as platform;
 
 pub use activity::{Activity, device_in_flight_activity};
 pub use capabilities::capabilities;
+pub use device_lines::{BlockDevice, DmTarget, LogLine};
 pub use error::{KernelError, system_words};
 #[cfg(target_os = "linux")]
 pub use linux::unsafe_calls::{
@@ -48,7 +50,7 @@ pub use platform::program::{
     ENDING_SIGNALS, MEMORY_FILE, available_memory, bind_to_processors, boot_identity, cpu_time_ns,
     dirty_bytes, host_name, memory_file, terminal_columns, usable_processors,
 };
-pub use platform::{changed_setting, device, filesystem, live};
+pub use platform::{changed_setting, device, device_calls, filesystem, live};
 pub use probe::RealProbe;
 pub use read::Roots;
 pub use soaker::{Calibration, SoakSpan, SoakTap, Soaker, SoakerError};

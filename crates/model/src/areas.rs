@@ -1,71 +1,69 @@
-//! How far the files of one disk lie apart.
+//! How much the files of one disk differ.
 //!
-//! What lies below a file system places the blocks of a file by how it was written: files of one
-//! virtual disk were seen to differ by a factor of two, each with an error of its own of 5 %. A check
-//! visits several areas in turn. Within one kind of load (operation, place, alone or several
-//! outstanding) the logarithm of a visit's rate is that of its cell plus that of its area; both are
-//! found by least squares. The variance between areas, less what the visits' own noise explains,
-//! is that of a further file of this disk, widened by Student's t, because areas are few. Cells
-//! describe ordinary files, written through the page cache. A file written past it has a factor.
+//! The layers below a file system place the blocks of a file depending on how it was written. Files of one
+//! virtual disk differed by a factor of two, while each was measured to 5 %. So a check visits several
+//! areas in turn. The model, per kind of load (operation, place, QD 1 or deeper): the logarithm of a
+//! visit's rate is the effect of its cell plus the effect of its area. Least squares finds both. The
+//! variance between areas, minus the part that the noise of the visits explains, predicts another file of
+//! this disk. Student's t widens it, because areas are few. Cells describe ordinary files, written through
+//! the page cache; a file written past it has a factor.
 //!
-//! An area's part is taken out of the visits of a cell before these are averaged: cells of one run are
-//! compared with each other. What a reader's own file may differ by is in [`Profile::rerun`].
+//! A visit's rate is divided by the factor of its area before a cell is averaged, because cells of one run
+//! are compared with each other. The error for a reader's own file is in [`Profile::rerun`].
 //!
-//! Rejected: an interval for each cell from its own visits to three areas, which has two degrees of
-//! freedom and a factor of 4.3; one number for all kinds of load, since writes differ where reads do
-//! not.
+//! Rejected: an interval per cell from its own visits to three areas (two degrees of freedom, a factor of
+//! 4.3); one variance for all kinds of load (writes differ where reads do not).
 //!
 //! [`Profile::rerun`]: record::Profile::rerun
 
 use crate::cells::counts;
-use crate::predict::mix_of;
+use crate::predict::class_of;
 use record::{
-    AreaSpread, Arrival, Locality, MeasuredArea, NORMAL_95, OpKind, PERCENTILES, Target, Trial,
-    Workload,
+    AreaSpread, Locality, MeasuredArea, NORMAL_95, OpKind, PERCENTILES, Target, Trial, Workload,
 };
 use stats::{grouped, mean};
 use std::collections::BTreeMap;
 
-/// Cells without which a kind of load says nothing of the areas.
+/// Minimum number of cells of a kind of load.
 const CELLS: usize = 3;
-/// Rounds of the fit: effects of areas and levels of cells take turns. With every cell in nearly
-/// every area, each round leaves a small part of the error of the one before.
+/// Rounds of the fit, which alternates between cells and areas. Nearly every cell is in every area, so
+/// it converges within a few.
 const ROUNDS: usize = 30;
-/// Share of checks in which chance alone makes areas differ that do not.
+/// Share of checks in which equal areas seem to differ by chance.
 const FALSE_SHARE: f64 = 0.01;
 
-/// A kind of load, and the key under which its spread is kept.
+/// A kind of load: operation, place, and whether the queue depth is 1.
 type Kind = (OpKind, Locality, bool);
 
-/// What the trials of a check say of its areas.
+/// The areas of a check and how much they differ.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Areas {
-    /// The areas, in the order in which they were met.
+    /// The areas, in the order of their first visits.
     pub(crate) areas: Vec<MeasuredArea>,
     pub(crate) spreads: Vec<AreaSpread>,
 }
 
-/// A number of a cell in an area.
+/// A result of a cell in an area.
 struct Sample {
     cell: usize,
     area: usize,
     log: f64,
 }
 
-/// Areas by least squares over two-way data.
+/// A least-squares fit of two-way data.
 struct Effects {
-    /// Effect of each area; none for one that has no sample.
+    /// Effect of each area, as a logarithm; none without a sample.
     areas: Vec<Option<f64>>,
-    /// Standard error of each of these.
+    /// Standard error of an effect.
     own_se: f64,
-    /// Standard error of a cell, over all its visits.
+    /// Standard error of a cell over all its visits.
     cell_se: f64,
-    /// Standard error of a further area.
+    /// Standard error of another area.
     se: f64,
 }
 
 impl Areas {
-    /// Of all trials; nothing where they are of one area.
+    /// From all trials of a check; empty if they share one area.
     pub(crate) fn of(trials: &[Trial]) -> Self {
         let mut areas: Vec<MeasuredArea> = Vec::new();
         let mut of_kind: BTreeMap<Kind, Vec<(usize, &Trial)>> = BTreeMap::new();
@@ -89,7 +87,7 @@ impl Areas {
         Self { spreads: spreads.collect(), areas }
     }
 
-    /// What a visit's rate is divided by, so that it is that of the disk and not of its area.
+    /// A visit's rate divided by this is the rate of the disk, without the effect of its area.
     pub(crate) fn factor(&self, trial: &Trial) -> f64 {
         let factor = || {
             let (op, locality, alone) = kind_of(&trial.workload)?;
@@ -116,13 +114,9 @@ fn same(one: &MeasuredArea, other: &MeasuredArea) -> bool {
     one.path == other.path && one.test_file == other.test_file
 }
 
-/// The kind of a closed loop of one class past the page cache; `None` for all else.
+/// The kind of a closed loop of one class with direct I/O; `None` for any other load.
 fn kind_of(workload: &Workload) -> Option<Kind> {
-    if workload.arrival != Arrival::Closed || workload.flush.is_some() {
-        return None;
-    }
-    let mix = mix_of(workload)?;
-    let [class] = mix.classes.as_slice() else { return None };
+    let class = class_of(workload)?;
     (class.locality != Locality::Hit).then_some((class.op, class.locality, workload.depth == 1))
 }
 
@@ -171,7 +165,7 @@ fn spread(
 }
 
 impl Effects {
-    /// `None` where fewer than two ordinary areas have samples, or they leave no degree of freedom.
+    /// `None` if fewer than two ordinary areas have samples, or no degree of freedom is left.
     fn of(samples: &[Sample], cells: usize, ordinary: &[bool]) -> Option<Self> {
         let areas = ordinary.len();
         let (mut levels, mut effects) = (vec![0.0; cells], vec![0.0; areas]);

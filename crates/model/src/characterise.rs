@@ -70,6 +70,7 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
         target: input.target,
         clients: Vec::new(),
         environment: input.environment,
+        facts: Vec::new(),
         budget_ns: input.budget_ns,
         measured_ns: measured,
         level_se_rel: level_se,

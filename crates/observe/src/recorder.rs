@@ -2,12 +2,13 @@
 
 use crate::probe::Probe;
 use crate::{Pace, Sample, Source};
+use causes::Round;
 use kernel::KernelError;
 use record::{
     Figure, Finding, FindingCode, Interval, LoneReads, Nanos, OBSERVATION_SCHEMA, Observation,
     ObservedDevice, Traced,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -187,13 +188,26 @@ impl Source {
         let mut pace = Pace::new(schedule.interval);
         let mut probes: Vec<Probe> = Vec::new();
         let mut taken = 0;
+        // Disks that served requests: others may sleep, and are asked nothing that they answer themselves.
+        let mut used: BTreeSet<String> = BTreeSet::new();
+        let mut facts = self.facts(Round::Begin, &|_| false);
         while taken < samples && pace.wait(stop) {
             let sample = self.sample()?;
             recorder.add(&sample)?;
             taken += 1;
+            let first_use = used.is_empty();
+            let busy = sample.intervals.iter().filter(|interval| !is_idle(interval));
+            used.extend(busy.map(|interval| interval.device.clone()));
+            if first_use && !used.is_empty() {
+                facts.since_begin(self.facts(Round::FirstUse, &|disk| used.contains(disk)));
+            }
             probes.extend(self.begin_probes(&sample));
             progress(recorder.length(), sample.devices.len());
         }
+        let mut at_end = self.facts(Round::End, &|disk| used.contains(disk));
+        at_end.since_begin(facts);
+        recorder.observation.facts = at_end.facts;
+        recorder.observation.facts_not_read = at_end.not_read;
         let interrupted = taken < samples;
         if interrupted {
             let claim =

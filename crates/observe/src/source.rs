@@ -7,11 +7,12 @@
 //! only. Rejected: a new tracer for each interval, which would lose the requests in flight at
 //! every boundary.
 
+use causes::{Host, Round};
 use kernel::live::{Sampler, Selection};
 use kernel::{KernelError, Roots};
 use record::{
-    Context, Finding, FindingCode, ImpossibleFigures, Interval, ObservedDevice, ObservedPath,
-    WakeUp,
+    Context, DeviceFacts, FactsRead, Finding, FindingCode, ImpossibleFigures, Interval,
+    ObservedDevice, ObservedPath, WakeUp,
 };
 use std::collections::HashMap;
 use std::path::Path;
@@ -52,6 +53,7 @@ pub struct Depth {
 /// Where samples come from.
 #[derive(Debug)]
 pub struct Source {
+    roots: Roots,
     sampler: Sampler,
     paths: Arc<[ObservedPath]>,
     tracer: Option<Tracer>,
@@ -77,6 +79,7 @@ impl Source {
         let (traced, impossible) = (HashMap::new(), ImpossibleFigures::default());
         let (findings, paths) = (Vec::new(), with_layouts(roots, &sampler.paths(), named));
         let mut source = Self {
+            roots: roots.clone(),
             sampler,
             paths,
             tracer: None,
@@ -194,6 +197,13 @@ impl Source {
     #[must_use]
     pub fn host(&self) -> Option<String> {
         self.sampler.host()
+    }
+
+    /// What the checks of causes read of the devices in a round; `in_use` says which disks served requests.
+    pub(crate) fn facts(&self, round: Round, in_use: &dyn Fn(&str) -> bool) -> FactsRead {
+        let devices = self.devices();
+        let facts: Vec<DeviceFacts> = devices.iter().filter_map(|it| it.facts.clone()).collect();
+        causes::read(&Host::new(&self.roots, &facts, in_use), round)
     }
 
     /// What the sampler and the tracer found so far.

@@ -18,8 +18,11 @@ const HIT_BYTES: u64 = 1 << 20;
 pub(crate) const CURVE_SIZES: [u64; 9] =
     [4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20];
 
-/// Sizes of larger random requests, and the depths at which they are measured: what a depth curve of
-/// 4 KiB says least of.
+/// A sequential load between QD 1 and the depth of the size curve. On a quick device that depth can be past
+/// the best one, where the memory of all requests no longer fits into the processor's cache.
+const STREAM: u64 = 256 << 10;
+const STREAM_DEPTH: u32 = 8;
+/// Sizes and depths of larger random requests. A depth curve of 4 KiB predicts them worst.
 const LARGER: [u64; 2] = [16 << 10, 64 << 10];
 const LARGER_DEPTHS: [u32; 2] = [8, 32];
 /// Mixes at the same depths: percent of reads, and size. Four are the fewest of which the models learn
@@ -63,6 +66,7 @@ impl CellSpec {
         if !self.bytes.is_multiple_of(alignment.max(1)) {
             return None;
         }
+        let engine = engine_at(engine, self.iodepth);
         let spec = Spec::of(Workload {
             read_percent: self.mix.unwrap_or(if self.op == OpKind::Read { 100 } else { 0 }),
             pattern: self.pattern,
@@ -80,6 +84,16 @@ impl CellSpec {
     }
 }
 
+/// The engine of a closed loop. A lone request is a blocking call, as in most programs: on a device behind
+/// a kernel thread that differs from a submission and a wait by a factor of 1.5.
+pub(crate) fn engine_at(engine: EngineName, depth: u32) -> EngineName {
+    use EngineName::{Events, IoUring, Iocp, Libaio};
+    match engine {
+        IoUring | Libaio | Iocp | Events if depth == 1 => EngineName::Sync,
+        other => other,
+    }
+}
+
 /// The operations of a plan that may write or not.
 pub(crate) fn ops(write: bool) -> &'static [OpKind] {
     if write { &OpKind::BOTH } else { &[OpKind::Read] }
@@ -87,7 +101,8 @@ pub(crate) fn ops(write: bool) -> &'static [OpKind] {
 
 /// Cells for predictions of loads that are not in the matrix.
 pub(crate) fn between_cells(write: bool) -> Vec<CellSpec> {
-    let mut cells = Vec::new();
+    let stream = |op: &OpKind| CellSpec::direct(*op, Pattern::Sequential, STREAM, STREAM_DEPTH);
+    let mut cells: Vec<CellSpec> = ops(write).iter().map(stream).collect();
     for depth in LARGER_DEPTHS {
         for &op in ops(write) {
             cells.extend(LARGER.map(|bytes| CellSpec::direct(op, Pattern::Random, bytes, depth)));

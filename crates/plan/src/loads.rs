@@ -4,6 +4,7 @@
 //! prediction is asked about are one type, so that none of them can mean something else by "20 %
 //! sequential" than the others.
 
+use crate::cells::engine_at;
 use record::{
     Arrival, Blend, Bytes, EngineName, Locality, Mix, MixClass, Nanos, OpKind, Pattern, SizeShare,
     Workload,
@@ -101,6 +102,7 @@ impl LoadSpec {
             Amount::Poisson(rate) => (OPEN_DEPTH, Some(Arrival::Poisson), Some(rate)),
             Amount::Constant(rate) => (OPEN_DEPTH, Some(Arrival::Constant), Some(rate)),
         };
+        let engine = engine_at(engine, depth);
         let sync = engine == EngineName::Sync;
         // One kind is the pattern of that name, so that it is the same cell as elsewhere.
         let pattern = match (self.sequential_percent, self.hit_percent) {

@@ -1,10 +1,10 @@
-//! The areas of a check: several files of one disk, because files of one disk differ.
+//! The areas of a check: several files of one disk, because files of one disk differ in speed.
 
 use crate::{Bytes, Locality, OpKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the bytes of a test file came to their place.
+/// How a test file was written.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -15,18 +15,23 @@ pub enum Written {
     ThroughCache,
     /// Through the page cache in small pieces with a flush after every few, as a database grows.
     Grown,
-    /// Allocated whole and written past the page cache in large pieces, as virtual machines and some databases write theirs.
+    /// Allocated whole and written past the page cache in large pieces, as virtual machines and some
+    /// databases write theirs.
     PastCache,
+    /// Through the page cache in one go, but with text instead of random bytes: a device or file system
+    /// that compresses spends processor time on it.
+    Text,
 }
 
 impl Written {
-    /// What such a file is called in a sentence: "written through the page cache".
+    /// A clause for sentences, such as "written through the page cache".
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::ThroughCache => "written through the page cache",
             Self::Grown => "grown in small pieces",
             Self::PastCache => "written past the page cache",
+            Self::Text => "that holds text",
         }
     }
 }
@@ -40,85 +45,98 @@ pub struct TestFile {
     pub written: Written,
 }
 
-/// The percentiles that are told of latencies.
+/// The percentiles of latency that are reported.
 pub const PERCENTILES: [f64; 3] = [0.5, 0.9, 0.99];
 
 /// One of the files that a check measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredArea {
-    /// As the user named it.
+    /// Its path, as the user gave it.
     pub path: String,
-    /// Which test file it was; null for a file that was there.
+    /// Which test file; null for a file of the user.
     pub test_file: Option<TestFile>,
-    /// Bytes that were measured.
+    /// Size of the measured part.
     pub size_bytes: Bytes,
-    /// Pieces on the device; null where the file system does not tell.
+    /// Extents; null if the file system does not report them.
     pub pieces: Option<u64>,
 }
 
 impl MeasuredArea {
-    /// What it is called in a sentence.
+    /// A clause for sentences, such as "written through the page cache (3 pieces)".
     #[must_use]
     pub fn words(&self) -> String {
-        self.test_file.map_or_else(|| self.path.clone(), |file| file.written.words().to_owned())
+        let name = self.test_file.map_or(self.path.as_str(), |file| file.written.words());
+        match self.pieces {
+            Some(pieces) => format!("{name} ({})", crate::counted(pieces as f64, "piece")),
+            None => name.to_owned(),
+        }
     }
 
-    /// Whether it came to its place as most files do, through the page cache. The rates of a profile are
-    /// those of such files.
+    /// Whether it was written through the page cache, as most files are. A profile's rates are for such
+    /// files.
     #[must_use]
     pub fn is_ordinary(&self) -> bool {
         self.test_file.is_none_or(|file| file.written != Written::PastCache)
     }
 }
 
-/// How far the areas lie apart under one kind of load.
+/// How much the areas differ under one kind of load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AreaSpread {
     /// Operation.
     pub op: OpKind,
-    /// Where its requests go.
+    /// Place of its requests.
     pub locality: Locality,
-    /// Whether one request was outstanding at a time, or more.
+    /// Whether the queue depth was 1.
     pub alone: bool,
-    /// Rate of each area over the geometric mean of the ordinary ones, in the order of
-    /// the profile's areas; null for one that was not measured under such loads.
+    /// Rate of each area over the geometric mean of the ordinary ones, in the order of the profile's
+    /// areas; null for an area without such loads.
     pub rates: Vec<Option<f64>>,
-    /// Standard error of each of them, as a logarithm.
+    /// Standard error of each rate, as a logarithm.
     pub own_se: f64,
-    /// Standard error, as a logarithm, of the rate of a further ordinary file of this disk.
+    /// Standard error, as a logarithm, of the rate of another ordinary file of this disk.
     pub rate_se: f64,
-    /// The same of its 50th, 90th and 99th percentile of latency, with the error that a cell's own visits
-    /// leave; null with too few requests.
+    /// The same for the 50th, 90th and 99th percentile of latency, including the error of a cell's own
+    /// visits; null with too few requests.
     pub percentile_ses: [Option<f64>; 3],
 }
 
-/// What another run would differ by, on another file of a disk and at another hour.
+/// The errors of another run, on another file of the disk and at another hour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reruns {
-    /// Standard error of the level of the whole disk (`Profile::level_se_rel`).
+    /// Standard error of the disk's level (`Profile::level_se_rel`).
     pub level_se: f64,
-    /// How far its areas lie apart, by kind of load.
+    /// How much its areas differ, by kind of load.
     pub areas: Vec<AreaSpread>,
 }
 
 impl Reruns {
-    /// Standard error, as a logarithm, of the areas under loads like this one: those of the same kind,
-    /// else of the same operation, else any; zero where one area was measured.
+    /// Standard error between areas, as a logarithm: of the same kind of load, else of the same
+    /// operation, else of any. Zero if only one area was measured.
     #[must_use]
     pub fn areas_se(&self, op: OpKind, locality: Locality, alone: bool) -> f64 {
-        self.spread(op, locality, alone).map_or(0.0, |spread| spread.rate_se)
+        areas_se(&self.areas, op, locality, alone)
     }
 
-    /// The same of a percentile, by its place in [`PERCENTILES`]; that of rates where percentiles do not
-    /// tell one.
+    /// The same for a percentile, by its index in [`PERCENTILES`]; at least that of the rates.
     #[must_use]
     pub fn percentile_se(&self, op: OpKind, locality: Locality, alone: bool, which: usize) -> f64 {
-        let Some(spread) = self.spread(op, locality, alone) else { return 0.0 };
+        let Some(spread) = spread(&self.areas, op, locality, alone) else { return 0.0 };
         spread.percentile_ses[which].unwrap_or(0.0).max(spread.rate_se)
     }
+}
 
-    fn spread(&self, op: OpKind, locality: Locality, alone: bool) -> Option<&AreaSpread> {
-        let unlike = |it: &&AreaSpread| (it.op != op, it.locality != locality, it.alone != alone);
-        self.areas.iter().min_by_key(unlike)
-    }
+/// See [`Reruns::areas_se`].
+pub(crate) fn areas_se(areas: &[AreaSpread], op: OpKind, locality: Locality, alone: bool) -> f64 {
+    spread(areas, op, locality, alone).map_or(0.0, |spread| spread.rate_se)
+}
+
+fn spread(
+    areas: &[AreaSpread],
+    op: OpKind,
+    locality: Locality,
+    alone: bool,
+) -> Option<&AreaSpread> {
+    let unlike = |it: &&AreaSpread| (it.op != op, it.locality != locality, it.alone != alone);
+    areas.iter().min_by_key(unlike)
 }

@@ -78,6 +78,8 @@ pub enum CauseCode {
     StolenTime,
     /// A control group used up its CPU time and was stopped.
     CpuQuota,
+    /// What a check of the system found explains an effect that the numbers show: which check, the cause says.
+    SystemFact,
 }
 
 impl CauseCode {

@@ -10,7 +10,7 @@
 use crate::schema::word;
 use crate::{
     CauseCode, Change, ComparedCondition, Confidence, DeviceFacts, Doubt, Estimate, Evidence,
-    Finding, IoGroup, LayerKind, Measured, Mix, Offered, OpKind, PathMap,
+    FactNotRead, Finding, IoGroup, LayerKind, Measured, Mix, Offered, OpKind, PathMap,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -296,10 +296,30 @@ pub struct Excluded {
 pub struct Cause {
     /// Which.
     pub code: CauseCode,
+    /// Name of the check that found it, for [`CauseCode::SystemFact`]; absent for all else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
     /// A sentence.
     pub claim: String,
     /// The numbers that it rests on.
     pub evidence: Vec<Evidence>,
+    /// Since when, RFC 3339 in UTC, where its source tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+}
+
+impl Cause {
+    /// A cause that the rules of the diagnosis name.
+    #[must_use]
+    pub fn of(code: CauseCode, claim: String, evidence: Vec<Evidence>) -> Self {
+        Self { code, check: None, claim, evidence, since: None }
+    }
+
+    /// Its name in print: of the check that found it, else of its code.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.check.clone().unwrap_or_else(|| self.code.name())
+    }
 }
 
 /// A stretch of time in which a device was used alike.
@@ -500,6 +520,8 @@ pub enum NoteCode {
     MeansOnly,
     /// The profile measured no writes, and the few that there were are left out of the verdict.
     ReadsAlone,
+    /// A fact of the system is unusual and does no harm here, as far as the numbers show.
+    HarmlessFact,
 }
 
 impl NoteCode {
@@ -567,6 +589,8 @@ pub enum Strategy {
     MoveNeighbour,
     /// The device brought back to what it did when it was profiled.
     Restore,
+    /// What a check of the system found put right.
+    PutRight,
 }
 
 impl Strategy {
@@ -616,6 +640,9 @@ pub struct Remedy {
     pub action: String,
     /// The cause that it answers.
     pub cause: CauseCode,
+    /// Name of the check that found it, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
     /// The episode that it is for.
     pub episode: u32,
     /// What it would change.
@@ -629,6 +656,14 @@ pub struct Remedy {
     pub cost: String,
     /// How to check that it works.
     pub how_to_check: String,
+}
+
+impl Remedy {
+    /// The name of the cause in print, as [`Cause::name`].
+    #[must_use]
+    pub fn cause_name(&self) -> String {
+        self.check.clone().unwrap_or_else(|| self.cause.name())
+    }
 }
 
 /// What is the matter with one device.
@@ -708,6 +743,9 @@ pub struct Diagnosis {
     /// tells nothing of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathMap>,
+    /// Checks that could not be made, so that what they look for stays possible.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_read: Vec<FactNotRead>,
     /// Devices of the observation that were left out, and why.
     pub left_out: Vec<String>,
     /// Findings of the observation: what its source lacks, resets, broken lines.

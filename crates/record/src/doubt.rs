@@ -78,6 +78,8 @@ pub enum Doubt {
     NeighbourFlushes,
     /// Files are stored compressed, which takes programs time beside the device.
     CompressedFiles,
+    /// A fact of the system explains what programs wait for beside the device.
+    SystemFact,
     /// Programs may wait for flushes, which no latency of reads and writes holds.
     Flushes,
     /// By the volume's own log the provider's limit was exceeded for a part of the time.

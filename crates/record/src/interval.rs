@@ -7,8 +7,8 @@
 //! conclusions depend on where the numbers came from.
 
 use crate::{
-    CachePoint, CgroupLimit, CgroupShare, DeviceFacts, Finding, HistogramSnapshot, ObservedPath,
-    ProcessIo,
+    CachePoint, CgroupLimit, CgroupShare, DeviceFacts, FactNotRead, Finding, HistogramSnapshot,
+    ObservedPath, ProcessIo, SystemFact,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -438,6 +438,12 @@ pub struct Observation {
     /// How late threads wake up after longer and longer sleeps; empty where it was not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wake_ups: Vec<WakeUp>,
+    /// What the checks of causes read of the system; empty where nothing was looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<SystemFact>,
+    /// Checks that could not be made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts_not_read: Vec<FactNotRead>,
     /// What the source lacks and which conclusion is lost with it, broken lines, resets.
     pub findings: Vec<Finding>,
 }

@@ -6,7 +6,7 @@
 //! session is one neighbour would be no answer. Threads of the kernel write for others (write-back,
 //! journals) and are a group of their own by name.
 //! Sources: systemd's CGROUP_DELEGATION and systemd.unit(5); the drivers cgroupfs and systemd of
-//! runc; LXC's lxc.payload.NAME.
+//! runc; LXC's lxc.payload.NAME; the kubelet's pod_container_manager; podman's libpod_pod_ID.
 
 use crate::{OpKind, counted, format_count, format_share};
 use schemars::JsonSchema;
@@ -122,8 +122,34 @@ impl Owner {
     }
 }
 
-/// `TOOL ID` of the container that a path is in or below.
+/// `TOOL ID` of the container that a path is in or below; `pod UID (TOOL ID)` in a pod of Kubernetes or podman.
 fn container(parts: &[&str]) -> Option<String> {
+    let container = own_container(parts)?;
+    Some(match parts.iter().find_map(|part| pod(part)) {
+        Some(pod) => format!("pod {pod} ({})", container.replace("kubernetes ", "container ")),
+        None => container,
+    })
+}
+
+/// The identifier of a pod, as its group is named: `kubepods-burstable-pod6f1c2d3e_....slice` (systemd),
+/// `pod6f1c2d3e-...` (cgroupfs), `machine-libpod_pod_ID.slice` (podman). Its name is in no path; `kubectl get pods -A
+/// -o custom-columns=NAME:.metadata.name,UID:.metadata.uid` finds it.
+fn pod(part: &str) -> Option<String> {
+    let part = part.strip_suffix(".slice").unwrap_or(part);
+    let id = match part.strip_prefix("machine-libpod_pod_") {
+        Some(id) => id,
+        None => {
+            let kubernetes = part.starts_with("kubepods") || part.starts_with("pod");
+            let id = part.rsplit_once("pod").filter(|_| kubernetes)?.1;
+            id.split(['_', '-']).next()?
+        }
+    };
+    let is_id = id.len() >= 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| id.chars().take(SHORT_ID).collect())
+}
+
+/// `TOOL ID` of the container.
+fn own_container(parts: &[&str]) -> Option<String> {
     let is_id = |text: &str| text.len() >= 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
     let short = |id: &str| id.chars().take(SHORT_ID).collect::<String>();
     let named = |tool: &str, id: &str| {
@@ -135,7 +161,10 @@ fn container(parts: &[&str]) -> Option<String> {
     for part in parts {
         for (begin, tool) in TOOLS {
             // `libpod-conmon-ID` watches over a container and is not in it.
-            let rest = part.strip_prefix(begin).filter(|rest| !rest.starts_with("conmon-"));
+            // A slice holds groups of containers: podman's of a pod is `machine-libpod_pod_ID.slice`.
+            let rest = part
+                .strip_prefix(begin)
+                .filter(|rest| !rest.starts_with("conmon-") && !rest.ends_with(".slice"));
             if let Some(found) = rest.and_then(|rest| named(tool, rest)) {
                 return Some(found);
             }

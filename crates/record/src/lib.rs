@@ -51,6 +51,7 @@ mod schema;
 mod settings;
 mod shared;
 mod size_shares;
+mod system_fact;
 mod trial;
 mod units;
 mod whatif;
@@ -147,6 +148,7 @@ pub use schema::document_schema;
 pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
 pub use shared::{SHARED_SCHEMA, SharedDiagnosis, SharedHost};
 pub use size_shares::{mix_word, size_shares};
+pub use system_fact::{FactData, FactNotRead, FactValue, FactsRead, SystemFact};
 pub use trial::{
     BadBlock, Batching, BlockFault, CacheDropped, ComponentUse, CpuClock, CpuCost, CpuSplit,
     CpuUpper, DeviceCounters, DirectionResult, EndedBy, ErrorCount, Harness, IntervalDirection,

@@ -7,7 +7,7 @@
 //! [`DeviceFacts::layers`](crate::DeviceFacts), which nothing can be concluded from.
 
 use crate::schema::word;
-use crate::{ArrayState, Bytes, CauseCode, FilesystemFacts};
+use crate::{ArrayState, Bytes, FilesystemFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -141,8 +141,11 @@ pub struct PathLayer {
     pub at_profiling: Option<String>,
     /// What it can explain.
     pub can_explain: String,
-    /// Causes that were found in it, the worst first.
-    pub causes: Vec<CauseCode>,
+    /// What the checks of causes read of it, a text for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<String>,
+    /// Names of the causes that were found in it, the worst first.
+    pub causes: Vec<String>,
 }
 
 /// The way from a program to a medium.

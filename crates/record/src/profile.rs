@@ -2,8 +2,8 @@
 
 use crate::{
     AreaSpread, Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot, Locality,
-    Measured, MeasuredArea, Nanos, OpKind, Pattern, Reruns, Target, Workload, format_binary_rate,
-    format_whole_iops, with_half_width, with_interval,
+    Measured, MeasuredArea, Nanos, OpKind, Pattern, Reruns, SystemFact, Target, Workload,
+    format_binary_rate, format_whole_iops, with_half_width, with_interval,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,9 @@ pub struct Profile {
     pub target: Target,
     /// Conditions; null for a simulated target, and where several machines made it.
     pub environment: Option<Environment>,
+    /// What the checks of causes read of the system when the profile was made; absent for a simulated target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<SystemFact>,
     /// The machines that made the load together, by name; absent where one did alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<String>,
@@ -118,8 +121,8 @@ impl Profile {
         estimate: &Estimate,
         (op, locality, alone): (OpKind, Locality, bool),
     ) -> Estimate {
-        let reruns = self.reruns();
-        let se = reruns.level_se.hypot(reruns.areas_se(op, locality, alone));
+        let areas_se = crate::areas::areas_se(&self.area_spreads, op, locality, alone);
+        let se = self.level_se_rel.unwrap_or(0.0).hypot(areas_se);
         estimate.with_ratio_error(se)
     }
 }

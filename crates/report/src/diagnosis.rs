@@ -23,8 +23,8 @@ use advice::{advice, answers};
 use handover::{commands, handover};
 use overview::{NO_INTERVAL, is_idle, matters, overview, rank};
 use record::{
-    Activity, DeviceDiagnosis, Diagnosis, Episode, MatchedBy, Moment, OperationVerdict, Rung, Tail,
-    Unit, Verdict,
+    Activity, DeviceDiagnosis, Diagnosis, Episode, FactNotRead, MatchedBy, Moment,
+    OperationVerdict, Rung, Tail, Unit, Verdict,
 };
 use stats::Ordered;
 
@@ -81,10 +81,32 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
         commands(&mut story, diagnosis, told);
     }
     path_maps(&mut story, &diagnosis.paths);
+    not_read(&mut story, &diagnosis.not_read);
     story.list("Left out", "", &diagnosis.left_out);
     story.condition("observation", &diagnosis.observation_id);
     story.written_by(&diagnosis.halfpower_version);
     story
+}
+
+/// Checks that could not be made, by the reason: what they look for stays possible.
+fn not_read(story: &mut Story, not_read: &[FactNotRead]) {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for one in not_read {
+        let device = one.device.as_ref().map(|device| format!(" ({device})")).unwrap_or_default();
+        let check = format!("{}{device}", one.check);
+        match reasons.iter_mut().find(|(reason, _)| *reason == one.reason) {
+            Some((_, checks)) => checks.push(check),
+            None => reasons.push((&one.reason, vec![check])),
+        }
+    }
+    let items = reasons.iter().map(|(reason, checks)| format!("{}: {reason}", checks.join(", ")));
+    let items: Vec<String> = items.collect();
+    if items.is_empty() {
+        return;
+    }
+    let section = story.section("Not looked at", "what these checks look for stays possible");
+    let section = section.supporting();
+    items.iter().for_each(|item| section.item(item));
 }
 
 /// What is said of a device; `subject` is its name where there are several.
@@ -120,7 +142,7 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
         baseline.better.iter().for_each(|better| section.row("better", better));
     }
     for cause in &main.causes {
-        section.row("cause", format!("{} [{}]", cause.claim, cause.code.name()));
+        section.row("cause", format!("{} [{}]", cause.claim, cause.name()));
     }
     for clause in &main.extrapolated {
         section.row("extrapolated", clause);

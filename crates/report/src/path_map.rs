@@ -17,6 +17,13 @@ pub(crate) fn path_maps(story: &mut Story, maps: &[PathMap]) {
         map.layers.iter().for_each(|layer| section.row(&name(layer), text(layer)));
         let section = story.fold(format!("What each layer of {} can explain", map.path));
         map.layers.iter().for_each(|layer| section.row(&name(layer), &layer.can_explain));
+        let facts = || map.layers.iter().filter(|layer| !layer.facts.is_empty());
+        if facts().next().is_some() {
+            let section = story.fold(format!("What was read of {} beside the counters", map.path));
+            for layer in facts() {
+                layer.facts.iter().for_each(|fact| section.row(&name(layer), fact));
+            }
+        }
     }
 }
 
@@ -47,6 +54,6 @@ fn text(layer: &PathLayer) -> String {
         None => format!("out of sight: {}", layer.can_explain),
     };
     let then = layer.at_profiling.as_ref().map(|then| format!("; at profiling {then}"));
-    let causes = layer.causes.iter().map(|code| format!(" [{}]", code.name()));
+    let causes = layer.causes.iter().map(|name| format!(" [{name}]"));
     format!("{of}{now}{}{}", then.unwrap_or_default(), causes.collect::<String>())
 }

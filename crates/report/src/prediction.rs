@@ -42,10 +42,9 @@ pub fn prediction(document: &PredictionDocument) -> Story {
         answer(&mut story, prediction);
         story.charts.extend(by_models(document, prediction));
     }
-    if let Some((target, prediction)) = document.target.as_ref().zip(advised) {
-        let command = run_of(target, prediction);
-        story.takeaway("how to check it", format!("`{command}` measures it in ten seconds"));
-    }
+    let check =
+        document.target.as_ref().zip(advised).map(|(target, one)| how_to_check(target, one));
+    story.takeaway("how to check it", check.clone().unwrap_or_default());
     for objective in &document.objectives {
         let (name, text) = objective_text(objective);
         story.fact(name, text);
@@ -53,8 +52,11 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     if document.predictions.len() > 1 {
         models(&mut story, document);
     }
-    let extrapolated = advised.map(|one| one.extrapolated.as_slice()).unwrap_or_default();
-    story.list("Not measured", "what the model had to assume", extrapolated);
+    let mut extrapolated = advised.map(|one| one.extrapolated.clone()).unwrap_or_default();
+    if !extrapolated.is_empty() {
+        extrapolated.extend(check);
+    }
+    story.list("Not measured", "what the model had to assume", &extrapolated);
     if let Some(since) = &document.since_profile {
         let text = format!("{}; the prediction follows that", level_text(since));
         story.condition("since the profile", text);
@@ -180,7 +182,19 @@ fn answer(story: &mut Story, prediction: &Prediction) {
     }
 }
 
-/// The run that measures what was predicted.
+/// The run that measures what was predicted, and what error it leaves.
+fn how_to_check(target: &str, prediction: &Prediction) -> String {
+    let latency = &prediction.latency_ns;
+    let all = (latency.high / latency.low).ln() / 2.0;
+    let others = (all * all - prediction.in_run_rel * prediction.in_run_rel).max(0.0).sqrt();
+    let left = match number::interval(others) {
+        text if others > 0.0 => format!("; another file or hour still differs by {text}"),
+        _ => String::new(),
+    };
+    format!("`{}` measures it in ten seconds{left}", run_of(target, prediction))
+}
+
+/// The same as a command.
 fn run_of(target: &str, prediction: &Prediction) -> String {
     let Prediction { mix, offered, .. } = prediction;
     let sequential = mix.share(|class| class.locality == Locality::Sequential) > 0.5;

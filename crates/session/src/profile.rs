@@ -5,11 +5,12 @@ use crate::{
     simulated_again,
 };
 use diagnose::Omitted;
+use kernel::Roots;
 use model::{Characterise, DriftNow, Predictor};
 use plan::{DriftProbe, ValidatePlan};
 use record::{
-    Bytes, CacheMode, Measured, Nanos, Profile, Sustained, TargetKind, Trial, VALIDATION_SCHEMA,
-    Validation,
+    Bytes, CacheMode, Measured, Nanos, Profile, Sustained, SystemFact, TargetKind, Trial,
+    VALIDATION_SCHEMA, Validation,
 };
 use std::path::Path;
 
@@ -51,6 +52,7 @@ pub fn profile(
     let clients = trials.iter().find_map(|trial| trial.clients.as_ref());
     let each = clients.iter().flat_map(|clients| &clients.each);
     profile.clients = each.map(|client| client.host.clone()).collect();
+    profile.facts = facts_of(&profile);
     profile.sustained = sustained;
     profile.caps = diagnose::caps(&profile, trials);
     profile.advice = diagnose::advise(&profile);
@@ -64,6 +66,18 @@ pub fn profile(
     findings.sort_by_cached_key(|finding| std::cmp::Reverse(finding.severity));
     profile.findings = findings;
     Ok(profile)
+}
+
+/// What the checks of causes read of the machine and of the disk that was measured, which has just served requests.
+/// Of a disk on other machines, and of a simulated one, nothing is read here.
+fn facts_of(profile: &Profile) -> Vec<SystemFact> {
+    let device = profile.target.device.as_ref();
+    let Some(device) = device.filter(|_| !profile.simulated && profile.clients.is_empty()) else {
+        return Vec::new();
+    };
+    let roots = Roots::default();
+    let host = causes::Host::new(&roots, std::slice::from_ref(device), &|_| true);
+    causes::read(&host, causes::Round::Once).facts
 }
 
 impl Session {

@@ -202,6 +202,8 @@ impl Document for Observation {
             intervals: _,
             contexts: _,
             wake_ups,
+            facts,
+            facts_not_read,
             findings,
         } = self;
         serde_json::to_string(&Self {
@@ -217,6 +219,8 @@ impl Document for Observation {
             intervals: Vec::new(),
             contexts: Vec::new(),
             wake_ups: wake_ups.clone(),
+            facts: facts.clone(),
+            facts_not_read: facts_not_read.clone(),
             findings: findings.clone(),
         })
     }

@@ -37,6 +37,8 @@ const MARGIN_PART: u64 = 20;
 /// Pieces of a file that grows, and what is flushed together.
 const PIECE_BYTES: u64 = 64 << 10;
 const GROWTH_PER_SYNC: u64 = 4 << 20;
+/// Bytes of a row of a file of text.
+const ROW_BYTES: usize = 64;
 /// How often cancellation is looked at while nothing completes.
 const POLL: Duration = Duration::from_millis(50);
 /// Alignment of the writers' memory, enough for every device.
@@ -142,6 +144,7 @@ fn fill(
         alignment: handle.alignment_bytes,
         size: size.0,
         seed,
+        text: written == Written::Text,
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
     };
@@ -163,6 +166,8 @@ struct Plan {
     alignment: u64,
     size: u64,
     seed: u64,
+    /// Whether it holds text instead of random bytes.
+    text: bool,
     next: AtomicU64,
     stop: AtomicBool,
 }
@@ -220,7 +225,11 @@ impl Plan {
             }
             let length = self.chunk.min(self.size - offset);
             let chunk = &mut buffer[..length as usize];
-            fill_incompressible(chunk, self.seed, offset);
+            if self.text {
+                fill_text(chunk, self.seed, offset);
+            } else {
+                fill_incompressible(chunk, self.seed, offset);
+            }
             let mut outcome = self.write(chunk, offset);
             unsynced += length;
             if outcome.is_ok() && self.direct.is_none() && unsynced >= self.per_sync {
@@ -263,6 +272,17 @@ fn fill_incompressible(buffer: &mut [u8], seed: u64, offset: u64) {
     let mut random = SplitMix64::new(SplitMix64::mix(seed ^ place));
     for word in buffer.chunks_mut(8) {
         word.copy_from_slice(&random.next_u64().to_le_bytes()[..word.len()]);
+    }
+}
+
+/// Fills memory with rows as a table of a database has them: a number of its own, and blanks.
+fn fill_text(buffer: &mut [u8], seed: u64, offset: u64) {
+    let place = SplitMix64::new(offset).next_u64();
+    let mut random = SplitMix64::new(SplitMix64::mix(seed ^ place));
+    for row in buffer.chunks_mut(ROW_BYTES) {
+        let text =
+            format!("{:016x} {:<width$}\n", random.next_u64(), "row", width = ROW_BYTES - 18);
+        row.copy_from_slice(&text.as_bytes()[..row.len()]);
     }
 }
 

@@ -33,6 +33,20 @@ fn the_margin_is_the_larger_of_five_percent_and_one_gib() {
     assert!(text.contains("another file system"), "{text}");
 }
 
+#[test]
+fn rows_of_text_compress_although_no_two_are_alike() {
+    let mut text = vec![0; 1 << 16];
+    fill_text(&mut text, 3, 0);
+    let rows: std::collections::HashSet<&[u8]> = text.chunks(ROW_BYTES).collect();
+    assert_eq!(rows.len(), text.len() / ROW_BYTES);
+    let blanks = text.iter().filter(|byte| **byte == b' ').count();
+    assert!(2 * blanks > text.len() && text.ends_with(b"\n"), "{blanks}");
+    // The next chunk is another text, and one that ends within a row is as long as it was.
+    let mut next = vec![0; 100];
+    fill_text(&mut next, 3, 1 << 16);
+    assert!(next[..ROW_BYTES] != text[..ROW_BYTES] && next[99] == b' ', "{next:?}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_system_that_fills_up_is_told_as_such_and_left_as_it_was() {

@@ -72,7 +72,7 @@ pub(crate) fn judge(found: &Diagnosis, device: &str, expect: &Expect) -> Result<
     let allowed = |name: &String| expect.verdicts.contains(&name.as_str());
     let verdict = shown.verdict.name();
     let open: Vec<String> = shown.alternatives.iter().map(|one| one.verdict.name()).collect();
-    let causes: Vec<String> = shown.causes.iter().map(|cause| cause.code.name()).collect();
+    let causes: Vec<String> = shown.causes.iter().map(record::Cause::name).collect();
     let caused = causes.iter().any(|code| expect.causes.contains(&code.as_str()));
     let undecided = expect.undecided.contains(&verdict.as_str()) && open.iter().any(allowed);
     let right = (allowed(&verdict) || undecided) && (caused || expect.causes.is_empty());

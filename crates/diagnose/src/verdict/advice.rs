@@ -12,7 +12,7 @@ use super::fitted_profile::FittedProfile;
 use super::remedies::{Case, Fixes, ROWS, Row};
 use model::PredictError;
 use model::whatif::{Setup, WhatIfError, words};
-use record::{Cause, Change, Confidence, Effect, Measured, Remedy, Verdict};
+use record::{Cause, Change, Confidence, Effect, Measured, Remedy, Strategy, Verdict};
 
 /// A cause that lasted less than this share of the time of the one that lasted longest comes last.
 const PASSING: f64 = 0.2;
@@ -40,12 +40,15 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
         let evident = one.judgement.verdict != Verdict::NotEnoughEvidence;
         let rows = ROWS.iter().filter(|row| evident || row.fixes == Fixes::Array);
         let rows = one.causes.iter().flat_map(|cause| rows.clone().map(move |row| (row, cause)));
-        for found in rows.filter_map(|(row, cause)| case.remedy(row, cause, episode)) {
+        let by_rows = rows.filter_map(|(row, cause)| case.remedy(row, cause, episode));
+        let by_facts = one.causes.iter().filter_map(|cause| put_right(one, cause, episode));
+        for found in by_facts.chain(by_rows) {
             // The same strategy for several episodes is named once, where it gains most; what is to be
             // done about an array is something else than about its disks.
             let same = |known: &&mut Ranked| {
                 let of_arrays = [known.fixes, found.fixes].map(|fixes| fixes == Fixes::Array);
                 known.remedy.strategy == found.remedy.strategy
+                    && known.remedy.check == found.remedy.check
                     && (of_arrays == [false; 2] || known.remedy.cause == found.remedy.cause)
             };
             match all.iter_mut().find(same) {
@@ -64,6 +67,26 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
     let rank = |one: &Ranked| (one.seconds < PASSING * longest, one.fixes);
     all.sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.gain().total_cmp(&a.gain())));
     all.into_iter().map(|one| one.remedy).collect()
+}
+
+/// What the check that found a cause says to do.
+fn put_right(one: &Judged<'_>, cause: &Cause, episode: u32) -> Option<Ranked> {
+    let name = cause.check.as_deref()?;
+    let claim = &one.claims.iter().find(|claim| claim.check.name == name)?.claim;
+    let remedy = Remedy {
+        strategy: Strategy::PutRight,
+        change: None,
+        action: claim.action.clone(),
+        cause: cause.code,
+        check: cause.check.clone(),
+        episode,
+        effect: Measured::not("what a fact of the system costs is in no model"),
+        gain: None,
+        assumes: "the fact is what causes the effect beside it".to_owned(),
+        cost: "time to look, or a part".to_owned(),
+        how_to_check: "the effect is gone in the same observation afterwards".to_owned(),
+    };
+    Some(Ranked { remedy, fixes: Fixes::System, seconds: one.segment.tally.seconds })
 }
 
 impl Case<'_> {
@@ -96,6 +119,7 @@ impl Case<'_> {
             change,
             action,
             cause: cause.code,
+            check: None,
             episode,
             effect,
             gain,

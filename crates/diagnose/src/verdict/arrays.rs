@@ -101,7 +101,7 @@ fn rebuilds(observation: &Observation, array: &Array<'_>, time: &Range<u64>) -> 
         evidence.push(("read by the members", members, "B/s"));
         evidence.push(("read by programs", asked, "B/s"));
     }
-    Some(Cause { code: CauseCode::ArrayRebuilds, claim, evidence: numbers(&evidence) })
+    Some(Cause::of(CauseCode::ArrayRebuilds, claim, numbers(&evidence)))
 }
 
 fn degraded(array: &Array<'_>) -> Option<Cause> {
@@ -113,5 +113,5 @@ fn degraded(array: &Array<'_>) -> Option<Cause> {
         counted(f64::from(missing), "member")
     );
     let evidence = numbers(&[("missing members", f64::from(missing), "")]);
-    (missing > 0).then_some(Cause { code: CauseCode::ArrayDegraded, claim, evidence })
+    (missing > 0).then(|| Cause::of(CauseCode::ArrayDegraded, claim, evidence))
 }

@@ -46,7 +46,7 @@ const NEARLY_ALL: f64 = 0.9;
 pub(crate) const SPLITS_SHARE: f64 = 0.05;
 
 fn cause(code: CauseCode, claim: String, evidence: &[Number]) -> Cause {
-    Cause { code, claim, evidence: numbers(evidence) }
+    Cause::of(code, claim, numbers(evidence))
 }
 
 /// All causes of a segment. `spare` names other devices that have much to spare.

@@ -8,6 +8,7 @@ use super::interval_totals::IntervalTotals;
 use super::subject::Subject;
 use super::{
     DiagnoseOptions, Spare, advice, by_operation, causes, engine, excluded, hits, load, notes,
+    system_facts,
 };
 use record::{
     Activity, Baseline, DeviceDiagnosis, Episode, MatchedBy, MatchedProfile, Measured, Moment,
@@ -37,7 +38,7 @@ impl Subject<'_> {
             let judgement = engine::weigh(&segment, told);
             let spare = self.spare_elsewhere(&segment.time, spare);
             let causes = causes::causes(&segment, &judgement, told, &spare);
-            Judged { segment, judgement, causes }
+            Judged { segment, judgement, causes, claims: Vec::new() }
         };
         segments.into_iter().zip(told).map(judge).collect()
     }
@@ -84,6 +85,7 @@ impl Subject<'_> {
     fn notes(&self, judged: &[Judged<'_>], whole: &IntervalTotals) -> Vec<Note> {
         let mut notes = notes::notes(self.device, self.profile.value(), judged, whole);
         notes.extend(self.reads_alone.then(|| notes::reads_alone(whole)));
+        notes.extend(system_facts::notes(judged));
         notes
     }
 

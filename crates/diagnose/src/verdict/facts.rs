@@ -10,6 +10,7 @@ use super::interval_totals::{IntervalTotals, latency_error};
 use super::judgement::Judgement;
 use super::outstanding::{ExcessQueue, Outstanding, WAITING_MIN};
 use super::system_context::{SystemContext, TracedSums};
+use causes::Machine;
 use record::{
     CachePoint, Calibrated, Cap, Cause, ComparedCondition, Demand, DeviceFacts, Doubt, FileLayout,
     Tail,
@@ -139,6 +140,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) reads_alone: bool,
     /// Why a profile that fits the device does not serve here.
     pub(crate) unserved: Option<String>,
+    /// The machine as its checks read it now, and when the profile was made.
+    pub(crate) machines: (Machine<'a>, Option<Machine<'a>>),
 }
 
 /// Whether anybody waits for requests that the device has not got, or not done.
@@ -157,6 +160,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) segment: Segment<'a>,
     pub(crate) judgement: Judgement,
     pub(crate) causes: Vec<Cause>,
+    /// What the checks of the system claim.
+    pub(crate) claims: Vec<causes::Judged>,
 }
 
 impl Segment<'_> {

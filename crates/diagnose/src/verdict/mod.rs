@@ -6,7 +6,8 @@
 //! expected of the device: by its profile ([`expected`]), else by what the observation itself shows and by what
 //! a device of its class does ([`own`]). These are the facts ([`facts`]). The engine weighs the hypotheses
 //! ([`hypotheses`]) on them, once for each segment by itself and once more with what the first run found at other
-//! hours and at sibling devices ([`elsewhere`]). Causes follow ([`causes`]), then advice ([`advice`]), and a map
+//! hours and at sibling devices ([`elsewhere`]). Causes follow ([`causes`], and of links, health and settings
+//! [`system_facts`]), then advice ([`advice`]), and a map
 //! shows in which layer of the path they lie ([`path_map`]). What looks like trouble and is none is named beside
 //! ([`notes`]). Rejected: one verdict per observation (an average over a night), a score over many weak signs,
 //! thresholds in milliseconds.
@@ -49,6 +50,7 @@ mod segment;
 mod starved;
 mod subject;
 mod system_context;
+mod system_facts;
 mod tails;
 mod volumes;
 mod wakeup_latency;
@@ -124,6 +126,7 @@ pub fn diagnose<'p>(
         .collect();
     volumes::above(observation, &subjects, &mut judged);
     arrays::of_their_own(observation, &subjects, &mut judged);
+    system_facts::causes(&subjects, &mut judged);
     let devices: Vec<DeviceDiagnosis> = subjects
         .iter()
         .zip(&judged)
@@ -143,6 +146,7 @@ pub fn diagnose<'p>(
         host: observation.host.clone(),
         paths: path_map::maps(observation, &subjects, &devices),
         devices,
+        not_read: observation.facts_not_read.clone(),
         left_out,
         findings: observation.findings.clone(),
     }
@@ -152,7 +156,7 @@ pub fn diagnose<'p>(
 fn judged_alone<'s>(segments: Vec<Segment<'s>>) -> Vec<Judged<'s>> {
     let judge = |segment: Segment<'s>| {
         let judgement = engine::weigh(&segment, &Elsewhere::default());
-        Judged { judgement, segment, causes: Vec::new() }
+        Judged { judgement, segment, causes: Vec::new(), claims: Vec::new() }
     };
     segments.into_iter().map(judge).collect()
 }

@@ -108,7 +108,7 @@ pub(super) fn of(doubt: Doubt) -> f64 {
         NeighbourFlushes | Tail | SlowToWake => 0.5,
         IdleWaits | Stops | DeviceUnknown | OneOperation | ConstantRatePressed | ProviderLog
         | LimitPartOfTime | PlaceOnMember | MemberUnknown | Neighbour | CompressedFiles
-        | GroupShares | WritesUnknown | ProfileInvalid => 0.3,
+        | GroupShares | WritesUnknown | ProfileInvalid | SystemFact => 0.3,
         BehindWrites | ReadAgain | ReadAheadOff | WriteBackLimit | Flushes | OwnBursts
         | TailByCredit | ConstantRateUnseen => 0.15,
         OthersBesideGroup | SequentialUnknown | WakeUps | ProfileMatch | FullTags

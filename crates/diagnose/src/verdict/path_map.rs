@@ -11,9 +11,9 @@ use super::subject::Subject;
 use super::system_context::{SystemContext, each_once};
 use crate::words::percent;
 use record::{
-    ArrayState, CauseCode, CgroupLimit, DeviceDiagnosis, DeviceFacts, FileLayout, FilesystemFacts,
-    LayerKind, Observation, ObservedPath, PathLayer, PathMap, Profile, Volume, VolumeKind,
-    format_bytes,
+    ArrayState, Cause, CauseCode, CgroupLimit, DeviceDiagnosis, DeviceFacts, FileLayout,
+    FilesystemFacts, LayerKind, Observation, ObservedPath, PathLayer, PathMap, Profile, SystemFact,
+    Volume, VolumeKind, format_bytes,
 };
 
 /// A file system with less free than this share is named as nearly full.
@@ -27,7 +27,7 @@ struct Leaf<'a> {
     facts: Option<&'a DeviceFacts>,
     profile: Option<&'a Profile>,
     around: SystemContext,
-    causes: Vec<CauseCode>,
+    causes: &'a [Cause],
 }
 
 /// The map of each path that is observed, and of each device beside them that the kernel describes.
@@ -46,6 +46,7 @@ pub(super) fn maps(
             built_of.len() > 1 && built_of.iter().all(within)
         });
         let layers = layers(observation, path, &own.collect::<Vec<_>>(), whole);
+        let layers = with_facts(layers, &observation.facts, &path.devices);
         PathMap { path: path.path.clone(), layers }
     };
     let paths = &observation.paths;
@@ -65,20 +66,20 @@ pub(super) fn maps(
     paths.iter().map(of).chain(described.map(|leaf| of(&alone(leaf)))).collect()
 }
 
-fn leaf<'a>(subject: &'a Subject<'_>, device: &DeviceDiagnosis) -> Leaf<'a> {
+fn leaf<'a>(subject: &'a Subject<'_>, device: &'a DeviceDiagnosis) -> Leaf<'a> {
     let causes = device.shown_episode().map_or(&[][..], |episode| &episode.causes);
     Leaf {
         name: &subject.device.name,
         facts: subject.device.facts.as_ref(),
         profile: subject.reference.map(super::FittedProfile::profile),
         around: SystemContext::of(&subject.intervals, &subject.observation.contexts),
-        causes: causes.iter().map(|cause| cause.code).collect(),
+        causes,
     }
 }
 
 /// The layer that a cause lies in.
-fn layer_of(code: CauseCode, leaf: &Leaf<'_>) -> LayerKind {
-    match code {
+fn layer_of(cause: &Cause, leaf: &Leaf<'_>) -> LayerKind {
+    match cause.code {
         CauseCode::PinnedRate | CauseCode::StandsStill if leaf.facts.is_some_and(is_hosted) => {
             LayerKind::Below
         }
@@ -89,6 +90,10 @@ fn layer_of(code: CauseCode, leaf: &Leaf<'_>) -> LayerKind {
         | CauseCode::PinnedRate
         | CauseCode::StandsStill
         | CauseCode::SlowestMember => LayerKind::Device,
+        CauseCode::SystemFact => {
+            let row = cause.check.as_deref().and_then(causes::check);
+            row.map_or(LayerKind::Device, |row| row.layer)
+        }
         CauseCode::ProviderLimit => LayerKind::Below,
         CauseCode::WritesInFront | CauseCode::SchedulerHolds => LayerKind::Scheduler,
         CauseCode::SplitRequests | CauseCode::ScatteredFiles => LayerKind::File,
@@ -186,7 +191,7 @@ fn layers(
         } else {
             "what goes on inside the drive: retries, garbage collection, its cache"
         };
-        let causes = causes_in(LayerKind::Below, &[leaf]);
+        let causes = names_in(LayerKind::Below, &[leaf]);
         let devices = vec![leaf.name.to_owned()];
         layers.push(layer(LayerKind::Below, devices, (None, None), can_explain, causes));
     }
@@ -201,28 +206,66 @@ fn layer(
     devices: Vec<String>,
     (now, then): NowAndThen,
     can_explain: &str,
-    causes: Vec<CauseCode>,
+    causes: Vec<String>,
 ) -> PathLayer {
     let at_profiling = then.filter(|then| Some(then) != now.as_ref());
-    PathLayer { kind, devices, now, at_profiling, can_explain: can_explain.to_owned(), causes }
+    let (can_explain, facts) = (can_explain.to_owned(), Vec::new());
+    PathLayer { kind, devices, now, at_profiling, can_explain, facts, causes }
 }
 
 /// A layer of the whole path.
 fn common(kind: LayerKind, leaves: &[&Leaf<'_>], told: NowAndThen, can_explain: &str) -> PathLayer {
-    layer(kind, Vec::new(), told, can_explain, causes_in(kind, leaves))
+    layer(kind, Vec::new(), told, can_explain, names_in(kind, leaves))
 }
 
 /// Causes of some devices that lie in a layer, each once.
-fn causes_in(kind: LayerKind, leaves: &[&Leaf<'_>]) -> Vec<CauseCode> {
-    let mut found = Vec::new();
+fn causes_in<'a>(kind: LayerKind, leaves: &[&Leaf<'a>]) -> Vec<&'a Cause> {
+    let mut found: Vec<&Cause> = Vec::new();
     for leaf in leaves {
-        for &code in leaf.causes.iter().filter(|&&code| layer_of(code, leaf) == kind) {
-            if !found.contains(&code) {
-                found.push(code);
+        for cause in leaf.causes.iter().filter(|cause| layer_of(cause, leaf) == kind) {
+            if found.iter().all(|known| known.name() != cause.name()) {
+                found.push(cause);
             }
         }
     }
     found
+}
+
+/// The same by their names.
+fn names_in(kind: LayerKind, leaves: &[&Leaf<'_>]) -> Vec<String> {
+    causes_in(kind, leaves).into_iter().map(Cause::name).collect()
+}
+
+/// What the checks read of the devices of a path, put into their layers. A fact of the machine belongs to the
+/// first layer of its kind.
+fn with_facts(
+    mut layers: Vec<PathLayer>,
+    facts: &[SystemFact],
+    devices: &[String],
+) -> Vec<PathLayer> {
+    for fact in facts {
+        let own = |name: &String| devices.contains(name);
+        let on_path = fact.device.as_ref().is_none_or(own) || fact.disks.iter().any(own);
+        let Some(kind) = causes::check(&fact.check).map(|row| row.layer).filter(|_| on_path) else {
+            continue;
+        };
+        let names = |layer: &PathLayer| {
+            fact.device.as_ref().is_some_and(|device| layer.devices.contains(device))
+        };
+        let own = layers.iter().position(|layer| layer.kind == kind && names(layer));
+        let place = own.or_else(|| layers.iter().position(|layer| layer.kind == kind));
+        if let Some(layer) = place.and_then(|place| layers.get_mut(place)) {
+            layer.facts.push(fact_text(fact));
+        }
+    }
+    layers
+}
+
+/// `sata_link of sda: speed 1.5 Gb/s, limit of the port 6 Gb/s`.
+fn fact_text(fact: &SystemFact) -> String {
+    let of = fact.device.as_ref().map(|device| format!(" of {device}")).unwrap_or_default();
+    let since = fact.since.as_ref().map(|since| format!(", since {since}")).unwrap_or_default();
+    format!("{}{of}: {}{since}", fact.check, fact.values_text())
 }
 
 fn limit_text(limit: &CgroupLimit) -> String {
@@ -320,12 +363,13 @@ fn volume_layer(volume: &Volume, state: Option<&ArrayState>, leaves: &[&Leaf<'_>
         now.push_str(&format!("; {told}"));
     }
     let mut causes = causes_in(LayerKind::Volume, leaves);
-    causes.retain(|code| match code {
+    causes.retain(|cause| match cause.code {
         CauseCode::ArrayRebuilds => state.is_some_and(|state| state.work.is_some()),
         CauseCode::ArrayDegraded => state.is_some_and(|state| state.missing > 0),
         // A cause of a disk does not say which of several volumes above it holds requests.
         _ => volume.kind != VolumeKind::Loop,
     });
+    let causes = causes.into_iter().map(Cause::name).collect();
     layer(LayerKind::Volume, vec![volume.name.clone()], (Some(now), None), can_explain, causes)
 }
 
@@ -341,7 +385,7 @@ fn grouped_layers(
         let then = leaf.profile.and_then(|profile| profile.target.device.as_ref());
         let told = (settings(leaf.facts, names), settings(then, names));
         let devices = vec![leaf.name.to_owned()];
-        let own = layer(kind, devices, told, can_explain, causes_in(kind, &[leaf]));
+        let own = layer(kind, devices, told, can_explain, names_in(kind, &[leaf]));
         let alike = |known: &&mut PathLayer| {
             (&known.now, &known.at_profiling, &known.causes)
                 == (&own.now, &own.at_profiling, &own.causes)

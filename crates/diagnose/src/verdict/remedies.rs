@@ -47,6 +47,8 @@ const MEMORY_MIN: f64 = 1e9;
 pub(super) enum Fixes {
     /// An array that is not whole, as the kernel says.
     Array,
+    /// What a check of the system found.
+    System,
     /// The device, or what is above it.
     Device,
     /// The load.

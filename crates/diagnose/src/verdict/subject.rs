@@ -14,6 +14,7 @@ use super::system_context::{self, SystemContext};
 use super::{
     constant_rate, device_states, hypotheses, outstanding, own, segment, tails, wakeup_latency,
 };
+use causes::Machine;
 use record::{
     Doubt, Finding, Interval, MatchedBy, MatchedProfile, Measured, Observation, ObservedDevice,
 };
@@ -124,6 +125,27 @@ impl<'a> Subject<'a> {
         from..to
     }
 
+    /// The machine as its checks read it now, and when the profile was made.
+    pub(super) fn machines(&self) -> (Machine<'_>, Option<Machine<'_>>) {
+        let profile = self.reference.map(FittedProfile::profile);
+        let on =
+            self.observation.paths.iter().find(|path| path.devices.contains(&self.device.name));
+        let now = Machine {
+            facts: &self.observation.facts,
+            disk: self.device.facts.as_ref(),
+            filesystem: on.and_then(|path| path.filesystem.as_ref()),
+            changed: self.profile.value().map_or(&[], |profile| &profile.differences),
+            sustained: profile.map_or(&[], |profile| &profile.sustained),
+        };
+        let then = profile.map(|profile| Machine {
+            facts: &profile.facts,
+            disk: profile.target.device.as_ref(),
+            filesystem: profile.target.filesystem.as_ref(),
+            ..Machine::default()
+        });
+        (now, then)
+    }
+
     fn segment(&self, range: Range<usize>) -> Segment<'_> {
         let body = self.body(&range);
         let intervals = &self.intervals[body.clone()];
@@ -179,6 +201,7 @@ impl<'a> Subject<'a> {
             simulated: self.observation.source == "simulated",
             reads_alone: self.reads_alone,
             unserved: None,
+            machines: self.machines(),
         };
         let too_quick = segment.best_look().filter(|_| device_states::profile_is_slower(&segment));
         let too_quick = too_quick.filter(|(look, ns)| !device_states::served_by_a_cache(look, *ns));

@@ -108,5 +108,5 @@ fn held(
     );
     let evidence =
         [("latency of the volume", takes_ns, "ns"), ("latency below it", below_ns, "ns")];
-    Some(Cause { code: CauseCode::VolumeHolds, claim, evidence: numbers(&evidence) })
+    Some(Cause::of(CauseCode::VolumeHolds, claim, numbers(&evidence)))
 }

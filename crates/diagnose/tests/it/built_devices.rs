@@ -188,7 +188,7 @@ fn the_map_of_a_path_has_every_layer_the_cause_in_its_place_and_what_is_out_of_s
     let blamed: Vec<_> = map.layers.iter().filter(|layer| !layer.causes.is_empty()).collect();
     let [blamed] = blamed[..] else { panic!("{map:#?}") };
     assert_eq!((blamed.kind, blamed.devices.concat()), (LayerKind::Device, "b".to_owned()));
-    assert_eq!(blamed.causes, [CauseCode::SlowestMember]);
+    assert_eq!(blamed.causes, [CauseCode::SlowestMember.name()]);
     // Of the file nothing is seen, nor of the host below the virtual disk; loop devices have none.
     let [below] = of(LayerKind::Below)[..] else { panic!("{map:#?}") };
     assert_eq!((below.devices.concat(), &below.now), ("a".to_owned(), &None));

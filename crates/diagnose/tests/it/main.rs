@@ -22,6 +22,7 @@ mod settings;
 mod staged;
 #[path = "../../../model/tests/it/synthetic.rs"]
 mod synthetic;
+mod system_facts;
 mod tails;
 mod trials;
 mod unprofiled;

@@ -92,6 +92,7 @@ fn profile(cells: Vec<Cell>, max: f64, knee: Option<u32>) -> Profile {
             test_file: None,
         },
         clients: Vec::new(),
+        facts: Vec::new(),
         environment: None,
         budget_ns: Nanos(1),
         measured_ns: Nanos(1),

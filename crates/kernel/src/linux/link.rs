@@ -93,7 +93,7 @@ pub(crate) fn describe_attachment(roots: &Roots, disk: &Path, facts: &mut Device
 }
 
 /// The directories from the device's parent device up to the root of sysfs, nearest first.
-fn upward_path(roots: &Roots, disk: &Path) -> Vec<PathBuf> {
+pub(crate) fn upward_path(roots: &Roots, disk: &Path) -> Vec<PathBuf> {
     let top = std::fs::canonicalize(&roots.sys).unwrap_or_else(|_| roots.sys.clone());
     let mut start = std::fs::canonicalize(disk.join("device")).unwrap_or_else(|_| disk.to_owned());
     // An NVMe disk with several paths hangs on a virtual subsystem, which lists its controllers

@@ -7,6 +7,7 @@ pub(crate) mod clock;
 pub(crate) mod counter_log;
 pub(crate) mod descriptors;
 pub mod device;
+pub mod device_calls;
 pub(crate) mod diskstats;
 pub(crate) mod environment;
 pub mod filesystem;

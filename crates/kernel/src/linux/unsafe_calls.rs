@@ -1,7 +1,8 @@
 //! Every call of this crate that the compiler cannot check, wrapped so that its callers are safe.
 //!
 //! rustix gives safe forms of nearly all that is needed. What is left: the identity of an ATA
-//! drive, a log page of an NVMe device, `getrusage`, the idle policy and perf events.
+//! drive, a log page and a feature of an NVMe device, the table of a volume of the device mapper,
+//! `getrusage`, the idle policy and perf events.
 
 use rustix::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
 use rustix::fs::{FileType, fstat};
@@ -61,26 +62,136 @@ struct NvmeCommand {
 
 const _: () = assert!(size_of::<NvmeCommand>() == 72);
 
-/// A log page of the first namespace of an NVMe device. A device that has no such page leaves it
-/// zero or fails.
-pub(crate) fn nvme_log_page(device: impl AsFd, page: u8) -> Result<[u8; LOG_BYTES], Errno> {
-    let mut bytes = [0; LOG_BYTES];
+/// The command "Get Features".
+const GET_FEATURES: u8 = 0x0A;
+
+/// A log page of a namespace of an NVMe device. A device that has no such page leaves it zero or fails; some
+/// refuse to give more bytes than a page has, so `bytes` is as long as the page, and at most [`LOG_BYTES`].
+pub(crate) fn nvme_log_page(
+    device: impl AsFd,
+    (page, namespace): (u8, u32),
+    bytes: usize,
+) -> Result<[u8; LOG_BYTES], Errno> {
+    let bytes = bytes.clamp(4, LOG_BYTES) as u32 / 4 * 4;
     // Words of four bytes but one, above the number of the page.
-    let asked = ((LOG_BYTES as u32 / 4 - 1) << 16) | u32::from(page);
-    let mut command = NvmeCommand {
-        opcode: GET_LOG_PAGE,
-        namespace: 1,
-        data: bytes.as_mut_ptr() as u64,
-        data_bytes: LOG_BYTES as u32,
-        words_10_to_15: [asked, 0, 0, 0, 0, 0],
-        timeout_ms: ADMIN_TIMEOUT_MS,
-        ..NvmeCommand::default()
-    };
+    let asked = ((bytes / 4 - 1) << 16) | u32::from(page);
+    let command = NvmeCommand { opcode: GET_LOG_PAGE, namespace, ..NvmeCommand::default() };
+    let (log, _) = nvme_read(
+        device,
+        NvmeCommand { words_10_to_15: [asked, 0, 0, 0, 0, 0], ..command },
+        bytes,
+    )?;
+    Ok(log)
+}
+
+/// The current value of a feature of an NVMe device (its first word), which may come with `bytes` of data.
+pub(crate) fn nvme_feature(device: impl AsFd, feature: u8, bytes: usize) -> Result<u32, Errno> {
+    let command = NvmeCommand { opcode: GET_FEATURES, ..NvmeCommand::default() };
+    let words_10_to_15 = [u32::from(feature), 0, 0, 0, 0, 0];
+    let (_, result) = nvme_read(device, NvmeCommand { words_10_to_15, ..command }, bytes as u32)?;
+    Ok(result)
+}
+
+/// Carries out a command that reads, with so many bytes of data: at most [`LOG_BYTES`].
+fn nvme_read(
+    device: impl AsFd,
+    mut command: NvmeCommand,
+    bytes: u32,
+) -> Result<([u8; LOG_BYTES], u32), Errno> {
+    let mut data = [0; LOG_BYTES];
+    command.data = data.as_mut_ptr() as u64;
+    command.data_bytes = bytes.min(LOG_BYTES as u32);
+    command.timeout_ms = ADMIN_TIMEOUT_MS;
     // SAFETY: the command is live and of the size that the opcode names; the kernel writes its last
     // field, and `data_bytes` bytes at most to the live array that `data` points to, before it
     // returns. Every bit pattern is valid in both. A descriptor of another kind fails with ENOTTY.
     unsafe { ioctl(device, Updater::<NVME_IOCTL_ADMIN_CMD, _>::new(&mut command)) }?;
-    Ok(bytes)
+    Ok((data, command.result))
+}
+
+/// Bytes of a table of the device mapper that are asked for, with the header in front.
+const DM_BYTES: usize = 64 << 10;
+/// `DM_TABLE_STATUS` of include/uapi/linux/dm-ioctl.h, for a `struct dm_ioctl` of 312 bytes.
+const DM_TABLE_STATUS: Opcode = 0xC138_FD0C;
+const DM_HEADER_BYTES: u32 = 312;
+/// The version of the interface that every kernel since 2.6 takes.
+const DM_VERSION: [u32; 3] = [4, 0, 0];
+/// The line of each target in place of its state; the kernel wipes its own copy, which may hold a key.
+const DM_STATUS_TABLE: u32 = 1 << 4;
+const DM_SECURE_DATA: u32 = 1 << 15;
+const DM_BUFFER_FULL: u32 = 1 << 8;
+
+/// `struct dm_ioctl`, and room for what the kernel writes behind it.
+#[repr(C)]
+struct DmTable {
+    version: [u32; 3],
+    data_bytes: u32,
+    data_start: u32,
+    targets: u32,
+    open_count: i32,
+    flags: u32,
+    event: u32,
+    padding: u32,
+    device: u64,
+    name: [u8; 128],
+    uuid: [u8; 129],
+    rest: [u8; 7],
+    data: [u8; DM_BYTES - DM_HEADER_BYTES as usize],
+}
+
+const _: () = assert!(size_of::<DmTable>() == DM_BYTES);
+
+/// Each target of a volume of the device mapper: its kind and its line, of the table or of the state, through the
+/// descriptor of /dev/mapper/control.
+pub(crate) fn dm_targets(
+    control: impl AsFd,
+    (major, minor): (u32, u32),
+    table: bool,
+) -> Result<Vec<(String, String)>, Errno> {
+    let mut asked = Box::new(DmTable {
+        version: DM_VERSION,
+        data_bytes: DM_BYTES as u32,
+        data_start: DM_HEADER_BYTES,
+        targets: 0,
+        open_count: 0,
+        flags: DM_SECURE_DATA | if table { DM_STATUS_TABLE } else { 0 },
+        event: 0,
+        padding: 0,
+        // As `new_encode_dev` of the kernel writes it.
+        device: u64::from((minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)),
+        name: [0; 128],
+        uuid: [0; 129],
+        rest: [0; 7],
+        data: [0; DM_BYTES - DM_HEADER_BYTES as usize],
+    });
+    // SAFETY: the structure is live, exclusive, and `data_bytes` long, which is all that the kernel reads and
+    // writes; every bit pattern is valid in it. A descriptor of another kind fails with ENOTTY.
+    unsafe { ioctl(control, Updater::<DM_TABLE_STATUS, _>::new(&mut *asked)) }?;
+    if asked.flags & DM_BUFFER_FULL != 0 {
+        return Err(Errno::NOBUFS);
+    }
+    let found = dm_lines(&asked.data, asked.targets);
+    // A line of an encrypted volume holds its key.
+    asked.data.fill(0);
+    Ok(found)
+}
+
+/// The targets behind a header: for each a `struct dm_target_spec` (begin, length, status, the offset of the next
+/// one from the beginning of the data, and 16 bytes for its kind), then its line, which ends with a zero.
+fn dm_lines(data: &[u8], targets: u32) -> Vec<(String, String)> {
+    const SPEC_BYTES: usize = 40;
+    let text = |bytes: &[u8]| {
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..end]).into_owned()
+    };
+    let (mut found, mut at) = (Vec::new(), 0_usize);
+    for _ in 0..targets {
+        let Some(spec) = data.get(at..at + SPEC_BYTES) else { break };
+        let next: [u8; 4] = spec[20..24].try_into().unwrap_or_default();
+        found.push((text(&spec[24..40]), text(&data[at + SPEC_BYTES..])));
+        at = u32::from_ne_bytes(next) as usize;
+    }
+    found
 }
 
 /// User and system time of the whole process in microseconds.

@@ -13,6 +13,8 @@ use std::fs::File;
 
 /// What the models of these devices are called.
 const MODELS: [&str; 2] = ["Amazon Elastic Block Store", "Amazon EC2 NVMe Instance Storage"];
+/// The namespace of a volume.
+const FIRST_NAMESPACE: u32 = 1;
 /// The log page, and its first word on either kind.
 const LOG_PAGE: u8 = 0xD0;
 const MAGIC: [u32; 2] = [0x3C23_B510, 0xEC2C_0D7E];
@@ -53,7 +55,7 @@ impl VolumeLog {
 }
 
 fn read(device: &File) -> Option<[u64; 4]> {
-    counters(&nvme_log_page(device, LOG_PAGE).ok()?)
+    counters(&nvme_log_page(device, (LOG_PAGE, FIRST_NAMESPACE), LOG_BYTES).ok()?)
 }
 
 /// The four counters of a log page, in microseconds.

@@ -9,6 +9,7 @@ pub(crate) mod clock;
 pub(crate) mod counter_log;
 pub(crate) mod descriptors;
 pub mod device;
+pub mod device_calls;
 pub(crate) mod disk_layers;
 pub(crate) mod disk_performance;
 pub(crate) mod environment;

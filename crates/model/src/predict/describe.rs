@@ -3,12 +3,14 @@
 use super::Predictor;
 use record::{Locality, Mix, ModelName, Offered, format_bytes};
 
+/// How much slower a program's own time makes a request before that is told.
+const TOLD_FROM: f64 = 1.02;
+
 pub(super) fn extrapolated(
     predictor: &Predictor,
-    model: ModelName,
-    mix: &Mix,
-    offered: Offered,
+    (model, mix, offered): (ModelName, &Mix, Offered),
     saturation: f64,
+    slower: f64,
 ) -> Vec<String> {
     let mut clauses: Vec<String> = Vec::new();
     let mut say = |clause: String| {
@@ -79,6 +81,12 @@ pub(super) fn extrapolated(
     let most = loads.fold(0.0, f64::max);
     if open && most > 0.0 && saturation > most + 0.02 {
         say(format!("loads were measured up to {:.0} % of the maximum", most * 100.0));
+    }
+    if slower > TOLD_FROM {
+        say(format!(
+            "a program that spends up to 0.5 µs more on a request than halfpower gets up to {:.0} % less",
+            100.0 * (1.0 - 1.0 / slower)
+        ));
     }
     if matches!(offered, Offered::ConstantPerS(_)) {
         say("loads were measured with Poisson arrivals; equal distances are theory".to_owned());

@@ -50,7 +50,7 @@ pub(super) fn between(cells: &[Cell]) -> Vec<Between> {
     // What latencies spread by takes no part, and is most of a cell.
     let bare = |cell: &Cell| Cell { histogram: HistogramSnapshot::default(), ..cell.clone() };
     let known: Vec<(MixClass, Cell)> =
-        cells.iter().filter_map(|cell| Some((class_of(cell)?, bare(cell)))).collect();
+        cells.iter().filter_map(|cell| Some((class_of(&cell.workload)?, bare(cell)))).collect();
     let kinds: BTreeSet<(OpKind, Locality)> =
         known.iter().map(|(class, _)| (class.op, class.locality)).collect();
     let of_kind = |(op, locality): (OpKind, Locality)| {
@@ -69,9 +69,9 @@ pub(super) fn between(cells: &[Cell]) -> Vec<Between> {
             let off = off(&known, &|it| std::ptr::eq(it, one));
             Some((one.0.bytes, depth(one), *off.first()?))
         });
-        let cells = cells
-            .iter()
-            .filter(|cell| class_of(cell).is_some_and(|it| (it.op, it.locality) == (op, locality)));
+        let cells = cells.iter().filter(|cell| {
+            class_of(&cell.workload).is_some_and(|it| (it.op, it.locality) == (op, locality))
+        });
         let cells: Vec<&Cell> = cells.collect();
         let tails = PERCENTILES.map(|share| rms(tails_off(&cells, share).into_iter()));
         let (sizes, depths) = (of_sizes.collect(), of_depths.collect());

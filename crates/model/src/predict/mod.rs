@@ -34,6 +34,7 @@ pub use drift_factors::DriftFactors;
 pub use errors::LOADED;
 pub use open::{OpenLoad, open_loads};
 pub use sheet::DataSheet;
+pub(crate) use table::class_of;
 pub use table::mix_of;
 
 use after_rest::AfterRest;

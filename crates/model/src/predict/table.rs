@@ -33,6 +33,9 @@ pub(crate) struct Row {
     pub(super) rel: f64,
     /// Squared coefficient of variation of the latency at depth 1, where it was measured.
     pub(crate) scv: Option<f64>,
+    /// Processor time of this program for a request, nanoseconds; none where it was not measured, as of
+    /// simulated devices.
+    pub(super) cpu_ns: Option<f64>,
     /// Latencies by depth, as measured.
     latencies: Vec<(u32, HistogramSnapshot)>,
 }
@@ -132,7 +135,7 @@ pub fn mix_of(workload: &Workload) -> Option<Mix> {
 
 impl Table {
     pub(crate) fn new<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Self {
-        let classed = cells.into_iter().filter_map(|cell| Some((class_of(cell)?, cell)));
+        let classed = cells.into_iter().filter_map(|cell| Some((class_of(&cell.workload)?, cell)));
         let classed: Vec<(MixClass, &Cell)> = classed.collect();
         let kinds = Rows::by_kind(|op, place| {
             let of_kind = classed.iter().filter(|it| (it.0.op, it.0.locality) == (op, place));
@@ -292,6 +295,13 @@ impl Table {
         known.min_by(|a, b| distance(a.0).total_cmp(&distance(b.0))).map(|(_, scv)| scv)
     }
 
+    /// Processor time of this program for a request of a class, nanoseconds.
+    pub(super) fn cpu_ns(&self, class: &MixClass) -> Option<f64> {
+        let rows = &self.rows_for(class.op, class.locality)?.rows;
+        let known = |row: &Row| Some((row.bytes as f64, row.cpu_ns?));
+        between(&rows.iter().filter_map(known).collect::<Vec<_>>(), class.bytes as f64)
+    }
+
     /// The row that is nearest in size to a class.
     pub(super) fn nearest(&self, class: &MixClass) -> Option<(&Rows, &Row)> {
         let kind = self.rows_for(class.op, class.locality)?;
@@ -300,11 +310,11 @@ impl Table {
     }
 }
 
-/// The class of a cell that is a closed loop of one; `None` for all else.
-pub(super) fn class_of(cell: &Cell) -> Option<MixClass> {
-    let workload = &cell.workload;
-    let closed = workload.arrival == Arrival::Closed && workload.blend.is_none();
-    only_size(cell).filter(|_| closed)?;
+/// The class of a closed loop of one class with direct I/O and without flushes; `None` for any other load.
+pub(crate) fn class_of(workload: &Workload) -> Option<MixClass> {
+    if workload.arrival != Arrival::Closed || workload.flush.is_some() {
+        return None;
+    }
     let mix = mix_of(workload)?;
     let [class] = mix.classes.as_slice() else { return None };
     Some(*class)
@@ -334,8 +344,16 @@ fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {
             .last()
             .map_or(1.0, |point| NORMAL_95 * point.se / point.rate.max(f64::MIN_POSITIVE)),
         scv: alone.and_then(|cell| variation(&cell.histogram)),
+        cpu_ns: processor_time_ns(of_size.clone()),
         latencies: of_size.map(|cell| (cell.workload.depth, cell.histogram.clone())).collect(),
     })
+}
+
+/// Median over cells.
+fn processor_time_ns<'a>(cells: impl Iterator<Item = &'a &'a Cell>) -> Option<f64> {
+    let known = cells.filter_map(|cell| Some(1e3 * cell.cpu_us_per_io.value()?.value));
+    let known: Vec<f64> = known.collect();
+    (!known.is_empty()).then(|| stats::median(known))
 }
 
 /// Squared coefficient of variation of the values of a histogram.

@@ -64,6 +64,33 @@ fn a_depth_between_measured_ones_obeys_littles_law() {
 }
 
 #[test]
+fn an_interval_holds_a_program_that_spends_half_a_microsecond_more_on_a_request() {
+    // Memory behind one processor: 3 µs for a request alone, 2 µs each from two on, all of it processor time.
+    let reads_at = |depth: u32, iops: f64, cpu_us: f64| {
+        let cost = Measured::Value(Estimate::symmetric(cpu_us, 0.01, 6));
+        Cell { cpu_us_per_io: cost, ..cell(4096, depth, None, iops, f64::from(depth) / iops * 1e9) }
+    };
+    let of = |cpu_us: f64| {
+        let rates = [(1, 333e3), (2, 500e3), (4, 500e3), (8, 500e3)];
+        let cells: Vec<Cell> = rates.map(|(depth, iops)| reads_at(depth, iops, cpu_us)).into();
+        let predictor = Predictor::of_cells(&cells);
+        [1.0, 4.0].map(|depth| predictor.predict(&reads(4096), Offered::Depth(depth)).unwrap())
+    };
+    let [alone, several] = of(2.0);
+    // 3.5 µs and 2.5 µs, with 1 % that every interval has.
+    assert!((alone.iops.low / (1e9 / 3_530.0) - 1.0).abs() < 0.01, "{alone:?}");
+    assert!((several.iops.low / 398e3 - 1.0).abs() < 0.01, "{several:?}");
+    assert!((several.latency_ns.high / (4e9 / 398e3) - 1.0).abs() < 0.01, "{several:?}");
+    assert!((several.iops.high / 500e3 - 1.0).abs() < 0.015, "{several:?}");
+    let told = |one: &Prediction| one.extrapolated.iter().any(|clause| clause.contains("0.5 µs"));
+    assert!(told(&alone) && told(&several));
+    // With time left on the processor, several requests lose nothing, and one loses what it waits longer.
+    let [alone, several] = of(1.0);
+    assert!(alone.iops.low < 290e3 && several.iops.low > 490e3, "{alone:?} {several:?}");
+    assert!(!told(&several));
+}
+
+#[test]
 fn open_trials_overrule_theory_where_it_is_wrong() {
     // A token bucket: the curve of one server, and no queue below the cap.
     let mut cells = servers(1);

@@ -18,12 +18,28 @@ fn control_groups_of_both_versions_are_told_by_who_made_them() {
         ("/docker/ID", Container, "docker 0123456789ab"),
         ("/docker/ID/system.slice/nginx.service", Container, "docker 0123456789ab"),
         (
-            "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1.slice/\
-             cri-containerd-ID.scope",
+            "/kubepods.slice/kubepods-burstable.slice/\
+             kubepods-burstable-pod6f1c2d3e_9a4b_4c5d_8e6f_0a1b2c3d4e5f.slice/cri-containerd-ID.scope",
             Container,
-            "containerd 0123456789ab",
+            "pod 6f1c2d3e (containerd 0123456789ab)",
+        ),
+        (
+            "/kubepods/burstable/pod6f1c2d3e-9a4b-4c5d-8e6f-0a1b2c3d4e5f/ID",
+            Container,
+            "pod 6f1c2d3e (container 0123456789ab)",
+        ),
+        // A pod of a node's own manifest has a hash in place of a UUID.
+        (
+            "/kubepods.slice/kubepods-pod0f2a9d4c7b8e1a3c5d6f7e8091a2b3c4.slice/crio-ID.scope",
+            Container,
+            "pod 0f2a9d4c7b8e (cri-o 0123456789ab)",
         ),
         ("/kubepods/burstable/pod6b1f/ID", Container, "kubernetes 0123456789ab"),
+        (
+            "/machine.slice/machine-libpod_pod_ID.slice/libpod-ID.scope",
+            Container,
+            "pod 0123456789ab (podman 0123456789ab)",
+        ),
         ("/machine.slice/libpod-ID.scope/container", Container, "podman 0123456789ab"),
         ("/machine.slice/libpod-conmon-ID.scope", Unit, "libpod-conmon-ID.scope"),
         ("/lxc.payload.web/system.slice/cron.service", Container, "lxc web"),

@@ -62,7 +62,7 @@ pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String
 /// The cause that a remedy answers.
 pub(super) fn answered<'a>(device: &'a DeviceDiagnosis, remedy: &Remedy) -> Option<&'a Cause> {
     let episode = device.episodes.get(remedy.episode as usize)?;
-    episode.causes.iter().find(|cause| cause.code == remedy.cause)
+    episode.causes.iter().find(|cause| (cause.code, &cause.check) == (remedy.cause, &remedy.check))
 }
 
 fn first_sentence(text: &str) -> &str {
@@ -129,7 +129,7 @@ pub(super) fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode
                 _ => format!(", episode {}", remedy.episode + 1),
             };
             action = action
-                .with("cause", format!("{}{episode}", remedy.cause.name()))
+                .with("cause", format!("{}{episode}", remedy.cause_name()))
                 .with("assumes", &remedy.assumes)
                 .with("cost", &remedy.cost)
                 .with("how to check", &remedy.how_to_check);
@@ -219,5 +219,6 @@ fn strategy_words(strategy: Strategy) -> &'static str {
         Strategy::MoreTags => "more tags",
         Strategy::MoveNeighbour => "move the neighbour",
         Strategy::Restore => "find what changed",
+        Strategy::PutRight => "put it right",
     }
 }

@@ -1,15 +1,15 @@
-//! The files that a check measured, and how far they lie apart.
+//! The files that a check measured, and how much they differ.
 
 use crate::number;
 use crate::story::{Cell, Story};
-use record::{AreaSpread, MeasuredArea, Profile};
+use record::{AreaSpread, Profile};
 
 /// A row for each kind of load, a column for each file.
 pub(super) fn areas(story: &mut Story, profile: &Profile) {
     if profile.areas.is_empty() {
         return;
     }
-    let remark = "rate over that of files written through the page cache; ±: a further such file";
+    let remark = "rate relative to files written through the page cache; ±: another such file";
     let section = story.section("Files measured", remark).supporting();
     section.table(&profile.area_spreads, |t| {
         t.left("", |spread| name(spread));
@@ -23,14 +23,8 @@ pub(super) fn areas(story: &mut Story, profile: &Profile) {
     });
     let files = profile.areas.iter().zip(1..);
     let files: Vec<String> =
-        files.map(|(area, number)| format!("{number} {}", told(area))).collect();
+        files.map(|(area, number)| format!("{number} {}", area.words())).collect();
     section.note(files.join("; ") + ".");
-}
-
-/// `written through the page cache, 3 pieces`
-fn told(area: &MeasuredArea) -> String {
-    let pieces = area.pieces.map(|pieces| format!(", {}", record::counted(pieces as f64, "piece")));
-    area.words() + &pieces.unwrap_or_default()
 }
 
 /// `random writes, QD 1`

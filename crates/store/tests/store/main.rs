@@ -103,6 +103,7 @@ fn profile(id: &str) -> Profile {
         simulated: false,
         target: target(),
         clients: Vec::new(),
+        facts: Vec::new(),
         environment: None,
         budget_ns: Nanos(60_000_000_000),
         measured_ns: Nanos(59_000_000_000),

@@ -22,7 +22,8 @@ pub(crate) struct Case {
     /// Modules of the kernel with their parameters, loaded in this order; with `-` in front one that the
     /// script loads itself.
     pub(super) modules: &'static [&'static str],
-    /// Programs beside those that each guest has, by their place in Debian's packages.
+    /// Programs beside those that each guest has, by their place in Debian's packages, or on this machine
+    /// by an absolute path.
     pub(super) programs: &'static [&'static str],
     pub(super) drives: &'static [Disk],
     pub(super) script: &'static str,
@@ -36,6 +37,13 @@ pub(crate) struct Case {
     pub(super) expects: &'static [(&'static str, &'static str, Expect)],
     /// One that is quick and rests on no time, for a look whether the lab works.
     pub(super) smoke: bool,
+}
+
+impl Case {
+    /// The same case with programs in its guest.
+    pub(crate) fn with_programs(self, programs: &'static [&'static str]) -> Self {
+        Self { programs, ..self }
+    }
 }
 
 const FINE: &[&str] = &["healthy", "not_the_disk"];
@@ -163,6 +171,23 @@ pub(crate) const LOAD_SERVER: Case = Case {
         "usr/bin/ssh-keygen",
     ],
     ..NFS_SERVER
+};
+
+/// `xtask truth` on a file system on a disk of 4 ms, so that the speed of an emulated processor does not
+/// matter. The caller adds the programs.
+pub(crate) const TRUTH: Case = Case {
+    name: "truth",
+    modules: &["crc32c_generic", "virtio_blk", "virtio_pci", "dm-delay", "ext4"],
+    drives: &[Disk { device: "virtio-blk-pci", drive: "cache=writeback" }],
+    script: "mkdir /mnt
+delayed slow /dev/vda 4
+mke2fs -q /dev/dm-0 > /dev/null
+mount -t ext4 /dev/dm-0 /mnt
+grep -q ' /mnt ' /proc/mounts || say 'no file system'
+xtask truth --folder /mnt --site lab --size 400m --seconds 2 --binary /bin/halfpower --output /tmp/truth.json > /tmp/table 2>&1
+tell table $? /tmp/table
+tell result 0 /tmp/truth.json",
+    ..NOTHING
 };
 
 const DISK_OF_SERVER: &str = "scsi_debug dev_size_mb=300 ndelay=1000 max_queue=32";

@@ -134,7 +134,7 @@ impl Guest {
         std::fs::copy(&busybox, root.join("bin/busybox"))?;
         let programs = PROGRAMS.iter().chain(case.programs);
         let mut programs: Vec<(PathBuf, PathBuf)> =
-            programs.map(|program| (unpacked.join(program), root.join(program))).collect();
+            programs.map(|program| (unpacked.join(program), root.join(inside(program)))).collect();
         programs.push((self.binary.clone(), root.join("bin/halfpower")));
         for (program, place) in programs {
             std::fs::create_dir_all(place.parent().context("a program without a folder")?)?;
@@ -220,6 +220,14 @@ impl Guest {
         std::fs::create_dir_all(&to)?;
         std::fs::copy(from.join("modules.dep"), to.join("modules.dep"))?;
         Ok(())
+    }
+}
+
+/// Where a program lies in the guest. One of this machine, with an absolute path, lies where the shell finds it.
+fn inside(program: &str) -> String {
+    match program.strip_prefix('/') {
+        Some(path) => format!("bin/{}", path.rsplit('/').next().unwrap_or(path)),
+        None => program.to_owned(),
     }
 }
 

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-pub(crate) use cases::{LOAD_CLIENT, LOAD_SERVER};
+pub(crate) use cases::{LOAD_CLIENT, LOAD_SERVER, TRUTH};
 pub(crate) use guest::Guest;
 pub(crate) use machine::{Answers, Boot, Machine, Network};
 
@@ -99,7 +99,7 @@ pub(crate) fn tally(
     for case in CASES.iter().filter(|case| wanted(case)) {
         let begin = Instant::now();
         // One that cannot be staged here answers nothing.
-        let mut answers = boot(&guest, case).unwrap_or_else(|error| {
+        let mut answers = boot(&guest, case, LONGEST).unwrap_or_else(|error| {
             println!("       {:26} {error:#}", case.name);
             Answers::new()
         });
@@ -152,8 +152,8 @@ pub(crate) fn guest(binary: PathBuf) -> std::result::Result<Guest, String> {
     guest.map_err(|error| format!("{error:#}"))
 }
 
-/// Runs a case in a guest until that ends, beside the one that serves it.
-fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
+/// Runs a case in a guest until that ends or the time is over, beside the one that serves it.
+pub(crate) fn boot(guest: &Guest, case: &Case, longest: Duration) -> Result<Answers> {
     let begin = Instant::now();
     // Of one that was killed.
     let _ = std::fs::remove_file(guest.wire());
@@ -164,7 +164,7 @@ fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
     }
     let network = if server.is_some() { Network::Joins } else { Network::Nothing };
     let mut machine = start(guest, case, network)?;
-    while machine.runs()? && begin.elapsed() < LONGEST {
+    while machine.runs()? && begin.elapsed() < longest {
         std::thread::sleep(LOOK);
     }
     let mut found = machine.ended()?;

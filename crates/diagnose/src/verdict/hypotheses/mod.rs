@@ -33,6 +33,7 @@ pub(crate) use stops::Stops;
 pub(super) use unlisted::unlisted;
 
 use super::engine::{Explanation, Facts, Hypothesis};
+use super::system_facts::explains_waits;
 use record::LayerKind::{self, Below, Device, File, PageCache, Program, Queue, Scheduler, Volume};
 
 const fn row(
@@ -44,7 +45,7 @@ const fn row(
 }
 
 /// All of them. Of two that weigh the same the first wins.
-pub(super) static ROWS: [Hypothesis; 46] = [
+pub(super) static ROWS: [Hypothesis; 47] = [
     row("a control group's limit is reached", Program, limits::control_group),
     row("a provider's limit is reached, by the volume's own log", Below, limits::provider),
     row("a cap that the profile met is reached", Below, profiled_cap::reached),
@@ -85,6 +86,7 @@ pub(super) static ROWS: [Hypothesis; 46] = [
     row("a neighbour uses the device", Program, flushes::neighbour),
     row("reads wait behind writes", Device, behind_writes::wait),
     row("programs wait for flushes", PageCache, flushes::many),
+    row("a fact of the system holds programs", Program, explains_waits),
     row("files are compressed", File, flushes::compressed),
     row("the profile is of other settings", Device, changes::settings),
     row("the profile is of another device, or does not count", Device, changes::another_profile),

@@ -319,6 +319,7 @@ fn profile(sample: &Sample, target: Target, findings: Vec<Finding>) -> Profile {
         simulated: false,
         target,
         clients: Vec::new(),
+        facts: Vec::new(),
         environment: Some(environment()),
         budget_ns: Nanos(60_000_000_000),
         measured_ns: Nanos(58_300_000_000),

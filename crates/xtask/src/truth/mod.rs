@@ -1,36 +1,49 @@
-//! Whether what a check foretells holds on the reader's own files: fio, on files that fio laid out, that dd
-//! wrote and that PostgreSQL made (read only), against the intervals of `predict`.
+//! Checks predictions on the reader's own files: fio on files that fio laid out, that dd wrote and that
+//! PostgreSQL made (read only), against the intervals of `predict`.
 //!
-//! A check of the folder comes first. Then every load runs on every file, several times, in a shuffled
-//! order, so that the minutes fall on all alike. An interval is right if it holds what fio got, and it
-//! must not be wide for nothing: its width stands beside the spread of fio over the same files and
-//! minutes. Two controls come first: A/A, in which each value of fio is held against an interval from
-//! fio's own others, and a planted change of a fifth, which the predictions must miss more often. A
-//! second check at the end tells how well two checks agree.
+//! It starts with a check of the folder. Then it runs every load on every file several times, in a
+//! shuffled order, so that drift affects all alike. An interval is right if it includes fio's result. Its
+//! width is shown next to the spread of fio over the same files and minutes, so that wide intervals do not
+//! win. There are two controls. A/A compares each result of fio with an interval from fio's other results.
+//! The planted change takes a fifth off fio's results, and must be missed more often. A second check at the
+//! end shows how well two checks agree.
 //!
-//! fio hands over and takes as many requests at a time as it can, and registers files and buffers: as it
-//! comes it makes a system call for each, and on memory that is what it measures.
+//! A lone request goes through fio's default engine, psync, as most programs read and write. Several go
+//! through io_uring with registered files and buffers, submitted and reaped together: by default fio makes
+//! a system call for each, and on memory that is what it measures.
 //!
-//! The folder is the caller's: on the disk, on a loop device, on a zram device, in a guest.
+//! The caller chooses the folder: on the disk, on a loop device, on a zram device, in a guest.
+
+mod guest;
 
 use crate::databases::postgres::Postgres;
 use crate::{arguments::Arguments, child, kept, place};
 use anyhow::{Context, Result};
-use record::{Estimate, Prediction, PredictionDocument, Profile};
+use record::{Bytes, Estimate, Prediction, PredictionDocument, Profile};
 use serde_json::{Value, json};
-use stats::{SplitMix64, grouped, mean, median};
+use stats::{grouped, mean, median};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use workload::Rng;
 
-pub(crate) const SWITCHES: [&str; 1] = ["--no-keep"];
-pub(crate) const VALUES: [&str; 7] =
-    ["--folder", "--site", "--repeats", "--seconds", "--budget", "--seed", "--binary"];
+pub(crate) const SWITCHES: [&str; 2] = ["--no-keep", "--lab"];
+pub(crate) const VALUES: [&str; 9] = [
+    "--folder",
+    "--site",
+    "--size",
+    "--repeats",
+    "--seconds",
+    "--budget",
+    "--seed",
+    "--binary",
+    "--output",
+];
 const REPEATS: usize = 2;
 const SECONDS: u32 = 3;
 const BUDGET: &str = "60s";
 const MIB: u64 = 1 << 20;
-/// Size of the files.
-const FILE_BYTES: u64 = 512 * MIB;
+/// Size of all test files of a check. The files of the others are half as large.
+const SIZE: Bytes = Bytes(1024 * MIB);
 /// What is planted: a fifth less.
 const PLANTED: f64 = 0.8;
 
@@ -42,7 +55,7 @@ struct Load {
     depth: u32,
 }
 
-/// Loads that are in the matrix of a check, and more that are not.
+/// Some are cells of a check, more are not.
 const LOADS: [(u8, bool, u64, u32); 26] = [
     (100, false, 4, 1),
     (100, false, 4, 2),
@@ -72,12 +85,12 @@ const LOADS: [(u8, bool, u64, u32); 26] = [
     (90, false, 64, 8),
 ];
 
-/// A number of fio beside what was foretold of it.
+/// A result of fio and its prediction.
 struct Pair {
     load: usize,
     what: &'static str,
     file: &'static str,
-    foretold: Estimate,
+    predicted: Estimate,
     measured: f64,
 }
 
@@ -122,7 +135,6 @@ impl Load {
         let mut command = Command::new("fio");
         command.args([
             "--name=truth",
-            "--ioengine=io_uring",
             "--direct=1",
             "--time_based",
             "--norandommap",
@@ -131,11 +143,16 @@ impl Load {
             "--allow_file_create=0",
             "--lat_percentiles=1",
             "--unified_rw_reporting=mixed",
-            "--iodepth_batch_complete_min=1",
-            "--registerfiles",
-            "--fixedbufs",
             "--output-format=json+",
         ]);
+        if self.depth == 1 {
+            command.arg("--ioengine=psync");
+        } else {
+            command.args(["--ioengine=io_uring", "--registerfiles", "--fixedbufs"]);
+            command.arg("--iodepth_batch_complete_min=1");
+            command.arg(format!("--iodepth_batch_submit={}", self.depth));
+            command.arg(format!("--iodepth_batch_complete_max={}", self.depth));
+        }
         for (name, value) in [
             ("filename", file.path.display().to_string()),
             ("size", file.bytes.to_string()),
@@ -144,8 +161,6 @@ impl Load {
             ("bs", self.bytes.to_string()),
             ("iodepth", self.depth.to_string()),
             ("rwmixread", self.reads.to_string()),
-            ("iodepth_batch_submit", self.depth.to_string()),
-            ("iodepth_batch_complete_max", self.depth.to_string()),
         ] {
             command.arg(format!("--{name}={value}"));
         }
@@ -154,8 +169,8 @@ impl Load {
         let both = &jobs[0]["mixed"];
         let number = |value: &Value| value.as_f64().filter(|number| *number > 0.0);
         Ok(Reported {
-            iops: number(&both["iops"]).context("fio told no rate")?,
-            mean_ns: number(&both["lat_ns"]["mean"]).context("fio told no latency")?,
+            iops: number(&both["iops"]).context("fio reports no rate")?,
+            mean_ns: number(&both["lat_ns"]["mean"]).context("fio reports no latency")?,
             p99_ns: number(&both["lat_ns"]["percentile"]["99.000000"]),
         })
     }
@@ -179,13 +194,17 @@ impl Load {
     }
 }
 
-/// Runs all; whether the share inside is that of a 95 % interval.
+/// Runs everything. Returns whether 90 % and more of the results lie inside.
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
+    if flags.has("--lab") {
+        return guest::run(flags);
+    }
     let repeats = flags.value("--repeats")?.unwrap_or(REPEATS).max(2);
     let seconds = flags.value("--seconds")?.unwrap_or(SECONDS);
     let budget: String = flags.value("--budget")?.unwrap_or_else(|| BUDGET.to_owned());
     let site: String = flags.value("--site")?.unwrap_or_else(|| "disk".to_owned());
-    let mut rng = SplitMix64::new(flags.value("--seed")?.unwrap_or(1));
+    let size = flags.value("--size")?.unwrap_or(SIZE);
+    let mut rng = Rng::new(flags.value("--seed")?.unwrap_or(1));
     let binary = place::binary(flags.value::<PathBuf>("--binary")?, false)?;
     let parent: PathBuf = flags.value("--folder")?.unwrap_or_else(|| PathBuf::from("."));
     if Command::new("fio").arg("--version").output().is_err() {
@@ -193,55 +212,53 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         return Ok(true);
     }
     let folder = testkit::Folder::within(&parent, "halfpower-truth-")?;
-    let (first, database) = check(&binary, folder.path(), "first", &budget)?;
+    let (first, database) = check(&binary, folder.path(), "first", (&budget, size))?;
     let loads = Load::all();
-    let foretold: Vec<Prediction> =
+    let predictions: Vec<Prediction> =
         loads.iter().map(|load| load.predicted(&binary, &database)).collect::<Result<_>>()?;
-    let files = files(folder.path())?;
+    let files = files(folder.path(), size.0 / 2)?;
     let mut turns: Vec<(usize, usize)> = Vec::new();
     for (at, load) in loads.iter().enumerate() {
         for (file, _) in files.iter().enumerate().filter(|it| it.1.writable || load.reads == 100) {
             turns.extend(std::iter::repeat_n((at, file), repeats));
         }
     }
-    for at in (1..turns.len()).rev() {
-        turns.swap(at, rng.below(at as u64 + 1) as usize);
-    }
+    rng.shuffle(&mut turns);
     let mut pairs = Vec::new();
     for (load, file) in &turns {
-        let told = loads[*load].fio(&files[*file], seconds)?;
-        let said = &foretold[*load];
-        let mut add = |what, foretold: Option<Estimate>, measured: Option<f64>| {
-            let both = foretold.zip(measured);
-            pairs.extend(both.map(|(foretold, measured)| Pair {
+        let reported = loads[*load].fio(&files[*file], seconds)?;
+        let prediction = &predictions[*load];
+        let mut add = |what, predicted: Option<Estimate>, measured: Option<f64>| {
+            let both = predicted.zip(measured);
+            pairs.extend(both.map(|(predicted, measured)| Pair {
                 load: *load,
                 what,
                 file: files[*file].name,
-                foretold,
+                predicted,
                 measured,
             }));
         };
-        add("IOPS", Some(said.iops), Some(told.iops));
-        add("mean", Some(said.latency_ns), Some(told.mean_ns));
-        add("p99", said.p99_ns, told.p99_ns);
+        add("IOPS", Some(prediction.iops), Some(reported.iops));
+        add("mean", Some(prediction.latency_ns), Some(reported.mean_ns));
+        add("p99", prediction.p99_ns, reported.p99_ns);
     }
-    let (second, _) = check(&binary, folder.path(), "second", &budget)?;
+    let (second, _) = check(&binary, folder.path(), "second", (&budget, size))?;
     println!("{site}: {} loads, {} runs of fio of {seconds} s", loads.len(), turns.len());
     let (good, summary) = table(&loads, &pairs);
     let (agree, cells) = agreement(&first, &second);
     println!("two checks: {agree} of {cells} cells agree within their own ±");
-    if !flags.has("--no-keep") {
-        let rows: Vec<Value> = pairs.iter().map(|pair| row(&loads, pair)).collect();
-        kept::keep(
-            &format!("truth-{site}"),
-            &[
-                ("site", json!(site)),
-                ("areas", json!(first.areas)),
-                ("summary", summary),
-                ("cells_that_agree", json!([agree, cells])),
-                ("pairs", json!(rows)),
-            ],
-        )?;
+    let rows: Vec<Value> = pairs.iter().map(|pair| row(&loads, pair)).collect();
+    let document = kept::document(&[
+        ("site", json!(site)),
+        ("areas", json!(first.areas)),
+        ("summary", summary),
+        ("cells_that_agree", json!([agree, cells])),
+        ("pairs", json!(rows)),
+    ]);
+    match flags.value::<PathBuf>("--output")? {
+        Some(path) => std::fs::write(path, document)?,
+        None if flags.has("--no-keep") => {}
+        None => kept::write(&format!("truth-{site}"), &document)?,
     }
     Ok(good)
 }
@@ -251,36 +268,41 @@ fn row(loads: &[Load], pair: &Pair) -> Value {
         "load": loads[pair.load].name(),
         "file": pair.file,
         "what": pair.what,
-        "foretold": pair.foretold,
+        "predicted": pair.predicted,
         "fio": pair.measured,
     })
 }
 
-fn check(binary: &Path, folder: &Path, name: &str, budget: &str) -> Result<(Profile, PathBuf)> {
+fn check(
+    binary: &Path,
+    folder: &Path,
+    name: &str,
+    (budget, size): (&str, Bytes),
+) -> Result<(Profile, PathBuf)> {
     let database = folder.join(format!("{name}.db"));
     let mut command = Command::new(binary);
     // Of one size, so that the cells of two checks are the same.
-    command.arg("check").arg(folder).args(["--size", "1g", "--budget", budget, "--json", "--db"]);
-    command.arg(&database);
+    command.arg("check").arg(folder).args(["--budget", budget, "--json", "--size"]);
+    command.arg(size.0.to_string()).arg("--db").arg(&database);
     let text = child::output(&mut command, &[0, 1])?;
     Ok((serde_json::from_slice(&text).context("the profile of a check")?, database))
 }
 
 /// A file that fio laid out, one that dd wrote, and one of PostgreSQL's where that is installed.
-fn files(folder: &Path) -> Result<Vec<File>> {
+fn files(folder: &Path, bytes: u64) -> Result<Vec<File>> {
     let [laid, copied] = ["laid-out", "copied"].map(|name| folder.join(name));
     let mut lay_out = Command::new("fio");
     lay_out.args(["--name=lay", "--rw=randread", "--create_only=1", "--filename"]).arg(&laid);
-    child::output(lay_out.arg(format!("--size={FILE_BYTES}")), &[0])?;
+    child::output(lay_out.arg(format!("--size={bytes}")), &[0])?;
     let mut copy = Command::new("dd");
     copy.args(["if=/dev/urandom", "bs=1M", "conv=fsync", "status=none"]);
-    copy.arg(format!("count={}", FILE_BYTES / MIB)).arg(format!("of={}", copied.display()));
+    copy.arg(format!("count={}", bytes / MIB)).arg(format!("of={}", copied.display()));
     child::output(&mut copy, &[0])?;
-    let own = |name, path| File { name, path, bytes: FILE_BYTES, writable: true };
+    let own = |name, path| File { name, path, bytes, writable: true };
     let mut files = vec![own("fio", laid), own("dd", copied)];
     match Postgres::start(folder)? {
         Ok(server) => {
-            let (path, bytes) = server.large_table(FILE_BYTES)?;
+            let (path, bytes) = server.large_table(bytes)?;
             files.push(File {
                 name: "PostgreSQL",
                 path,
@@ -295,10 +317,10 @@ fn files(folder: &Path) -> Result<Vec<File>> {
     Ok(files)
 }
 
-/// Prints what the pairs come to, and whether it is good.
+/// Prints a summary of the pairs. Returns whether it meets the goals, and the summary for the document.
 fn table(loads: &[Load], pairs: &[Pair]) -> (bool, Value) {
     let inside = |pairs: &[&Pair], factor: f64| {
-        let held = pairs.iter().filter(|pair| pair.foretold.includes(pair.measured * factor));
+        let held = pairs.iter().filter(|pair| pair.predicted.includes(pair.measured * factor));
         held.count() as f64 / pairs.len().max(1) as f64
     };
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
@@ -312,9 +334,9 @@ fn table(loads: &[Load], pairs: &[Pair]) -> (bool, Value) {
         if own.is_empty() {
             continue;
         }
-        let error = |pair: &&Pair| (pair.foretold.value / pair.measured - 1.0).abs();
+        let error = |pair: &&Pair| (pair.predicted.value / pair.measured - 1.0).abs();
         let errors = median(own.iter().map(error).collect());
-        let width = |pair: &&Pair| (pair.foretold.high / pair.foretold.low).ln() / 2.0;
+        let width = |pair: &&Pair| (pair.predicted.high / pair.predicted.low).ln() / 2.0;
         let width = median(own.iter().map(width).collect());
         let by_load = grouped(own.iter().map(|pair| (pair.load, pair.measured.ln())));
         let spread =
@@ -359,9 +381,9 @@ fn table(loads: &[Load], pairs: &[Pair]) -> (bool, Value) {
         println!(
             "  {:24} {:>7} ({} to {})   fio {:>7}  dd {:>7}  PostgreSQL {:>7}   inside {}",
             load.name(),
-            record::format_count(first.foretold.value),
-            record::format_count(first.foretold.low),
-            record::format_count(first.foretold.high),
+            record::format_count(first.predicted.value),
+            record::format_count(first.predicted.low),
+            record::format_count(first.predicted.high),
             of("fio"),
             of("dd"),
             of("PostgreSQL"),
@@ -378,7 +400,7 @@ fn deviation(values: &[f64]) -> f64 {
     (squares / (values.len() as f64 - 1.0).max(1.0)).sqrt()
 }
 
-/// Whether each value lies where the others say that a further one lies, with 95 %.
+/// Whether each value lies within the 95 % prediction interval of the others.
 fn others_hold(values: &[f64]) -> Vec<bool> {
     let held = |at: usize| {
         let others: Vec<f64> =
@@ -391,7 +413,7 @@ fn others_hold(values: &[f64]) -> Vec<bool> {
     if values.len() < 3 { Vec::new() } else { (0..values.len()).map(held).collect() }
 }
 
-/// How many cells of two checks agree within their own intervals, of how many they share.
+/// How many of the cells that two checks share agree within their intervals, and how many they share.
 fn agreement(first: &Profile, second: &Profile) -> (usize, usize) {
     let pairs = first.cells.iter().filter_map(|cell| {
         let other = second.cells.iter().find(|other| other.workload == cell.workload)?;
@@ -410,7 +432,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interval_of_the_others_holds_values_of_one_kind_and_not_one_that_is_apart() {
+    fn an_interval_of_the_others_includes_similar_values_and_no_outlier() {
         let alike = [0.0, 0.1, -0.1, 0.05, -0.05];
         assert_eq!(others_hold(&alike), [true; 5]);
         let apart = [0.0, 0.1, -0.1, 0.05, 3.0];
@@ -424,7 +446,7 @@ mod tests {
             load: 0,
             what: "IOPS",
             file: "fio",
-            foretold: Estimate::symmetric(100.0, 10.0, 1),
+            predicted: Estimate::symmetric(100.0, 10.0, 1),
             measured,
         };
         let pairs: Vec<Pair> = [95.0, 100.0, 105.0, 104.0].map(pair).into();

@@ -1,0 +1,73 @@
+//! From facts and effects to causes: the one place that decides whether a fact is one.
+
+use crate::check::{Basis, Check};
+use crate::effect::{Claim, Effects, Seen};
+use crate::rows::TABLE;
+use crate::view::{Machine, View};
+
+/// A fact that was as far from usual when the profile was made explains nothing that is worse than the profile;
+/// it was, from this share of what it is now on.
+const AS_THEN: f64 = 0.95;
+/// What a fact gains as a cause that is not what it was when the profile was made.
+const SINCE_PROFILE: f64 = 1.5;
+
+/// A claim of a check, with what it explains.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The row.
+    pub check: &'static Check,
+    /// What it claims.
+    pub claim: Claim,
+    /// The effect that it explains; `None` where there is none, so that the fact is harmless.
+    pub seen: Option<Seen>,
+    /// How well it explains that beside other claims.
+    pub weight: f64,
+}
+
+impl Judged {
+    /// The cause in words: the fact, then its effect.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match &self.seen {
+            Some(seen) => format!("{} {}", self.claim.says, seen.says),
+            None => self.claim.says.clone(),
+        }
+    }
+}
+
+/// What the checks make of a disk, causes first, the best one at the front. `then` is the machine when the
+/// profile of the disk was made.
+#[must_use]
+pub fn judged(now: Machine<'_>, then: Option<Machine<'_>>, effects: &Effects) -> Vec<Judged> {
+    let mut found: Vec<Judged> =
+        TABLE.iter().filter_map(|row| judged_by(row, now, then, effects)).collect();
+    // A stable sort: of equals the row that comes first in the table wins.
+    found.sort_by(|a, b| {
+        (b.seen.is_some(), b.weight)
+            .partial_cmp(&(a.seen.is_some(), a.weight))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    found
+}
+
+fn judged_by(
+    check: &'static Check,
+    now: Machine<'_>,
+    then: Option<Machine<'_>>,
+    effects: &Effects,
+) -> Option<Judged> {
+    let Basis::Facts { judge, .. } = check.basis else { return None };
+    let view = View::of(check.name, now, &effects.load);
+    let claim = judge(&view)?;
+    let before = then.map(|then| View::of(check.name, then, &effects.load));
+    // Of a check that was not made then nothing is known.
+    let before = before.filter(|before| view.facts.is_empty() || !before.facts.is_empty());
+    let compared = before.is_some();
+    let as_then = before
+        .and_then(|before| judge(&before))
+        .is_some_and(|before| before.degree >= AS_THEN * claim.degree);
+    let seen = effects.first(&claim.explains).filter(|seen| !(as_then && seen.by_profile));
+    let news = if compared && !as_then { SINCE_PROFILE } else { 1.0 };
+    let weight = claim.weight * news;
+    Some(Judged { check, seen: seen.cloned(), weight, claim })
+}

@@ -1,0 +1,88 @@
+//! Limits of dirty memory that are others than when the profile was made.
+//!
+//! That programs are stopped at the limit, the rules of the diagnosis see (`dirty_throttle`); this says that
+//! somebody moved it.
+
+use crate::check::{Basis, Check, When};
+use crate::effect::{Claim, Effect};
+use crate::host::{Fact, Host, Reader};
+use crate::view::View;
+use record::LayerKind;
+
+pub(super) const ROW: Check = Check {
+    name: "dirty_limits",
+    causes: &[11],
+    layer: LayerKind::PageCache,
+    reads: "vm.dirty_bytes, vm.dirty_ratio and their background values in /proc/sys/vm",
+    excludes: "limits of dirty memory that are unusually low",
+    source: "https://docs.kernel.org/admin-guide/sysctl/vm.html#dirty-bytes",
+    basis: Basis::Facts { when: When::Begin, read, judge },
+};
+
+const BYTES: &str = "dirty_bytes";
+const RATIO: &str = "dirty_ratio";
+const NAMES: [(&str, &str); 4] =
+    [(BYTES, "B"), (RATIO, "%"), ("dirty_background_bytes", "B"), ("dirty_background_ratio", "%")];
+/// Less than a second of a quick disk.
+const LOW_BYTES: f64 = 64e6;
+/// The kernel's own setting is 20.
+const LOW_RATIO: f64 = 5.0;
+
+fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
+    let value = |name: &str| host.proc(&format!("sys/vm/{name}"))?.parse::<f64>().ok();
+    let fact = NAMES
+        .iter()
+        .fold(Fact::of_machine(), |fact, (name, unit)| fact.number(name, value(name), unit));
+    reader.add(fact);
+}
+
+fn judge(view: &View<'_>) -> Option<Claim> {
+    let fact = view.fact()?;
+    // One of both is 0, and the other one counts.
+    let bytes = fact.number(BYTES).filter(|bytes| *bytes > 0.0);
+    let ratio = fact.number(RATIO).filter(|ratio| *ratio > 0.0);
+    let (says, degree) = match (bytes, ratio) {
+        (Some(bytes), _) if bytes < LOW_BYTES => {
+            let text = record::format_bytes(bytes as u64);
+            (
+                format!("vm.dirty_bytes is {text}: more may not wait to be written."),
+                LOW_BYTES / bytes,
+            )
+        }
+        (None, Some(ratio)) if ratio < LOW_RATIO => {
+            (format!("vm.dirty_ratio is {ratio} % of the memory."), LOW_RATIO / ratio)
+        }
+        _ => return None,
+    };
+    let explains: &[Effect] =
+        if view.load.writes_per_s > 0.0 { &[Effect::WaitsAbove] } else { &[] };
+    let action = "Raise it (sysctl vm.dirty_bytes=536870912 vm.dirty_background_bytes=134217728), unless it is so \
+                  low to keep syncs short.";
+    Some(Claim::unusual(says, explains, action).by(degree))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::effect::Load;
+    use crate::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
+    use crate::view::Machine;
+    use testkit::Fake;
+
+    #[test]
+    fn a_low_limit_explains_waits_of_writers_and_the_kernels_own_does_not() {
+        let staged = |bytes: u64, ratio: u64| {
+            let fake = Fake::new();
+            fake.proc("sys/vm/dirty_bytes", &format!("{bytes}\n"));
+            fake.proc("sys/vm/dirty_ratio", &format!("{ratio}\n"));
+            facts("dirty_limits", &fake, &disk("sda", |_| {}))
+        };
+        let sda = disk("sda", |_| {});
+        let writes = Load { writes_per_s: 10.0, ..Load::default() };
+        let (low, usual) = (staged(16_777_216, 0), staged(0, 20));
+        let now = Machine { facts: &low, disk: Some(&sda), ..Machine::default() };
+        cause_only_with_effect("dirty_limits", now, Effect::WaitsAbove, writes);
+        nothing("dirty_limits", now, Load { reads_per_s: 10.0, ..Load::default() });
+        nothing("dirty_limits", Machine { facts: &usual, ..now }, writes);
+    }
+}

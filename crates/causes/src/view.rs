@@ -1,0 +1,68 @@
+//! What a judge may look at: pure documents.
+
+use crate::effect::Load;
+use record::{ComparedCondition, DeviceFacts, FilesystemFacts, Sustained, SystemFact};
+
+/// A machine at one time, as far as one of its disks is concerned.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Machine<'a> {
+    /// All that the checks read.
+    pub facts: &'a [SystemFact],
+    /// What sysfs says of the disk.
+    pub disk: Option<&'a DeviceFacts>,
+    /// The file systems on the disk that were named.
+    pub filesystem: Option<&'a FilesystemFacts>,
+    /// Settings that are others than when the profile was made: first as profiled, then as observed.
+    pub changed: &'a [ComparedCondition],
+    /// Loads of the profile that went on until the rate fell.
+    pub sustained: &'a [Sustained],
+}
+
+/// What the judge of one check looks at.
+#[derive(Clone, Debug)]
+pub struct View<'a> {
+    /// What this check read of the disk, of what lies on it, and of the machine.
+    pub facts: Vec<&'a SystemFact>,
+    /// The machine.
+    pub machine: Machine<'a>,
+    /// The load.
+    pub load: &'a Load,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn of(check: &str, machine: Machine<'a>, load: &'a Load) -> Self {
+        let own = |fact: &&SystemFact| {
+            let Some(device) = &fact.device else { return true };
+            machine.disk.is_none_or(|disk| {
+                *device == disk.disk || *device == disk.name || fact.disks.contains(&disk.disk)
+            })
+        };
+        let facts = machine.facts.iter().filter(|fact| fact.check == check);
+        Self { facts: facts.filter(own).collect(), machine, load }
+    }
+
+    /// The fact, of a check that reads one of each disk or of the machine.
+    #[must_use]
+    pub fn fact(&self) -> Option<&'a SystemFact> {
+        self.facts.first().copied()
+    }
+
+    /// What sysfs says of the disk.
+    #[must_use]
+    pub fn disk(&self) -> Option<&'a DeviceFacts> {
+        self.machine.disk
+    }
+
+    /// Whether the disk is flash, as far as can be believed.
+    #[must_use]
+    pub fn is_flash(&self) -> bool {
+        let flash = |disk: &&DeviceFacts| disk.rotational == Some(false) && !disk.virtual_disk;
+        self.disk().filter(flash).is_some()
+    }
+
+    /// A setting that is another now than when the profile was made.
+    #[must_use]
+    pub fn changed(&self, what: &str) -> Option<&'a ComparedCondition> {
+        self.machine.changed.iter().find(|one| one.what == what)
+    }
+}

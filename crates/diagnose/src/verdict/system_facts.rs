@@ -1,0 +1,313 @@
+//! Facts of the system as causes: what was read of links, health, settings and kernel statistics, put beside the
+//! effects that the numbers show.
+//!
+//! The table of the crate `causes` says what is unusual about a machine, and which effects that would explain.
+//! This is the other half: which of those effects a segment shows. A claim whose effect is there becomes a cause;
+//! one without becomes a note, or is silent where healthy machines have it too. A row of hypotheses
+//! ([`super::hypotheses`]) asks the same table for what programs wait for above the device.
+
+use super::by_operation::apart;
+use super::engine::{Explanation, Facts};
+use super::facts::{Judged, LONGER, PRESSURE_BEYOND, SLOW_FROM, Segment};
+use super::interval_totals::IntervalTotals;
+use super::judgement::{Judgement, RestsOn};
+use super::subject::Subject;
+use super::tails::sentence;
+use crate::words::{percent, times};
+use causes::{Basis, Claim, Effect, Effects, Load, RateStep, Seen, TABLE};
+use record::{
+    Cause, CauseCode, Doubt, Note, NoteCode, Verdict, format_bytes, format_nanos, format_rate,
+};
+
+/// A flush takes so many times as long as a write where the cache is what it waits for.
+const FLUSH_LONGER: f64 = 3.0;
+/// And the device spends this share of the time in flushes: a log that syncs now and then harms nothing.
+const IN_FLUSH: f64 = 0.5;
+/// An operation below this share of the requests is not what is slow.
+const OPERATION_SHARE: f64 = 0.1;
+/// Causes of the system that are named of one segment, at most.
+const NAMED_MAX: usize = 3;
+/// From this weight on a claim comes before what the rules of the diagnosis say in general.
+const TELLING: f64 = 2.0;
+/// A rate that fell to this share or less, under requests of alike size and mix, with as many in flight, of a
+/// device that always has one.
+const FELL: f64 = 0.7;
+const ALIKE_SIZE: f64 = 1.5;
+const ALIKE_MIX: f64 = 0.2;
+const AS_DEEP: f64 = 0.8;
+const ALWAYS_BUSY: f64 = 0.9;
+
+/// Causes that say that something is slow or waits, and not why.
+const GENERAL: [CauseCode; 9] = [
+    CauseCode::ServiceSlower,
+    CauseCode::ReadsSlower,
+    CauseCode::WritesSlower,
+    CauseCode::PinnedRate,
+    CauseCode::WaitsAbove,
+    CauseCode::ManyFlushes,
+    CauseCode::VolumeHolds,
+    CauseCode::StandsStill,
+    CauseCode::SlowestMember,
+];
+
+/// Names the causes that the system's facts show, in the judgements of all segments.
+pub(super) fn causes(subjects: &[Subject<'_>], judged: &mut [Vec<Judged<'_>>]) {
+    for (subject, judged) in subjects.iter().zip(judged) {
+        let steps = steps(judged);
+        for (one, step) in judged.iter_mut().zip(steps) {
+            let effects = of_judged(one, step);
+            let (now, then) = subject.machines();
+            let found = causes::judged(now, then, &effects);
+            name(one, &found);
+            one.claims = found;
+        }
+    }
+}
+
+/// Adds those with an effect to the causes of a segment.
+fn name(one: &mut Judged<'_>, found: &[causes::Judged]) {
+    let specific = one.causes.iter().any(|cause| !GENERAL.contains(&cause.code));
+    let ruled = |claim: &causes::Judged| {
+        let same =
+            TABLE.iter().filter(|row| row.causes.iter().any(|it| claim.check.causes.contains(it)));
+        same.into_iter().any(|row| match row.basis {
+            Basis::Rule(codes) => one.causes.iter().any(|cause| codes.contains(&cause.code)),
+            Basis::Facts { .. } => false,
+        })
+    };
+    let named = found
+        .iter()
+        .filter(|claim| claim.seen.is_some() && !ruled(claim))
+        .filter(|claim| claim.weight >= TELLING || !specific)
+        .take(NAMED_MAX);
+    let causes: Vec<(Cause, bool)> =
+        named.map(|claim| (cause(claim), claim.weight >= TELLING)).collect();
+    // What is proven stays in front.
+    let proven = one.causes.iter().take_while(|cause| !GENERAL.contains(&cause.code)).count();
+    let first = if matches!(one.judgement.rests_on, RestsOn::Means | RestsOn::State | RestsOn::Tail)
+    {
+        0
+    } else {
+        proven
+    };
+    for (at, (cause, telling)) in causes.into_iter().enumerate() {
+        let place = if telling { first } else { proven };
+        one.causes.insert((place + at).min(one.causes.len()), cause);
+    }
+}
+
+fn cause(judged: &causes::Judged) -> Cause {
+    let Claim { evidence, since, .. } = judged.claim.clone();
+    Cause {
+        code: CauseCode::SystemFact,
+        check: Some(judged.check.name.to_owned()),
+        claim: judged.text(),
+        evidence,
+        since,
+    }
+}
+
+/// Facts that are unusual and explain nothing here, each once.
+pub(super) fn notes(judged: &[Judged<'_>]) -> Vec<Note> {
+    let is_cause = |name: &str| {
+        judged.iter().flat_map(|one| &one.causes).any(|cause| cause.check.as_deref() == Some(name))
+    };
+    let mut found: Vec<Note> = Vec::new();
+    for claim in judged.iter().flat_map(|one| &one.claims) {
+        let Claim { says, notable, evidence, .. } = &claim.claim;
+        if !notable || is_cause(claim.check.name) {
+            continue;
+        }
+        let text = format!("{says} No effect of it shows here. ({})", claim.check.name);
+        if found.iter().all(|known| known.claim != text) {
+            let evidence = evidence.clone();
+            found.push(Note { code: NoteCode::HarmlessFact, claim: text, evidence });
+        }
+    }
+    found
+}
+
+/// What programs wait for above the device, where a fact of the system explains it.
+pub(super) fn explains_waits(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    let segment = facts.segment;
+    let Some(waits) = waits_above(segment) else { return };
+    let (now, then) = segment.machines;
+    let effects = Effects { load: load(segment, None), seen: vec![waits] };
+    let claims = causes::judged(now, then, &effects);
+    let best = claims.iter().find(|claim| claim.seen.is_some() && claim.weight >= TELLING);
+    let Some(claim) = best else { return };
+    let decided_by = "The same once that is put right; the tracer's waits, as root.";
+    let (doubt, all) = (Doubt::SystemFact, facts.states.all());
+    found.push(Explanation::beside(Verdict::NotTheDisk, doubt, all, claim.text(), decided_by));
+}
+
+/// What a segment shows, by its verdict.
+fn of_judged(one: &Judged<'_>, step: Option<RateStep>) -> Effects {
+    let (segment, judgement) = (&one.segment, &one.judgement);
+    let mut seen: Vec<Seen> = slow(segment, judgement);
+    seen.extend(slow_flushes(segment));
+    seen.extend(capped_rate(judgement));
+    seen.extend(waits_above(segment));
+    seen.extend(waits_before(segment));
+    seen.extend(step.map(stepped_down));
+    let holds = one.causes.iter().find(|cause| cause.code == CauseCode::VolumeHolds);
+    seen.extend(holds.map(|cause| absolute(Effect::VolumeHolds, cause.claim.clone())));
+    let tail = segment.long_tail().map(sentence);
+    seen.extend(tail.map(|says| by(segment, Effect::StandsStill, says)));
+    Effects { load: load(segment, step), seen }
+}
+
+/// An effect against what is expected of the device.
+fn by(segment: &Segment<'_>, effect: Effect, says: String) -> Seen {
+    Seen { effect, says, by_profile: !segment.is_unprofiled() }
+}
+
+/// One that needs no expectation.
+fn absolute(effect: Effect, says: String) -> Seen {
+    Seen { effect, says, by_profile: false }
+}
+
+/// The operations that take longer than expected, and lone requests.
+fn slow(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Seen> {
+    let Some((look, latency)) = segment.best_look() else { return Vec::new() };
+    if !judgement.verdict.is_slow() || judgement.rests_on == RestsOn::Tail {
+        return Vec::new();
+    }
+    let over = latency / look.expected_ns(segment.by_rate()).max(1.0);
+    let share = segment.tally.read_share();
+    let of_share = [share.unwrap_or(1.0), 1.0 - share.unwrap_or(0.0)];
+    let each = apart(segment).map(|both| both.map(|one| one.over));
+    let effects = [(Effect::SlowReads, "Reads"), (Effect::SlowWrites, "Writes")];
+    let mut seen = Vec::new();
+    for (at, (effect, what)) in effects.into_iter().enumerate() {
+        let over = each.map_or(over, |each| each[at]);
+        if of_share[at] >= OPERATION_SHARE && over >= SLOW_FROM {
+            let says = format!("{what} take {} what is expected.", times(over));
+            seen.push(by(segment, effect, says));
+        }
+    }
+    if segment.hardly_in_use() {
+        let says = format!(
+            "Requests come alone and take {}, {} what is expected.",
+            format_nanos(latency),
+            times(over)
+        );
+        seen.push(by(segment, Effect::SlowLone, says));
+    }
+    seen
+}
+
+fn slow_flushes(segment: &Segment<'_>) -> Option<Seen> {
+    segment.many_flushes()?;
+    let load = load(segment, None);
+    let (each_ns, write_ns) = (load.flush_ns?, load.write_ns?);
+    let in_flush = each_ns * load.flushes_per_s? / 1e9;
+    (each_ns >= FLUSH_LONGER * write_ns && in_flush >= IN_FLUSH).then(|| {
+        let says = format!(
+            "Flushes are many and take {}, writes {}.",
+            format_nanos(each_ns),
+            format_nanos(write_ns)
+        );
+        absolute(Effect::SlowFlushes, says)
+    })
+}
+
+fn capped_rate(judgement: &Judgement) -> Option<Seen> {
+    let pin = judgement.pin.filter(|_| judgement.verdict == Verdict::Capped)?;
+    let says = format!("The {} stays at {}.", pin.what(), pin.text());
+    Some(absolute(Effect::CappedRate, says))
+}
+
+fn waits_above(segment: &Segment<'_>) -> Option<Seen> {
+    let beyond = segment.pressure_beyond().filter(|beyond| *beyond > PRESSURE_BEYOND);
+    let waited = segment.waited_beyond().filter(|waited| waited.times >= LONGER);
+    let by_pressure = beyond.map(|beyond| {
+        format!(
+            "Programs wait for I/O {} of the time beyond what the device does.",
+            percent(beyond)
+        )
+    });
+    let by_programs = waited.map(|waited| {
+        format!(
+            "Programs wait {} for a request of which the device takes {}.",
+            format_nanos(waited.program_ns),
+            format_nanos(waited.device_ns)
+        )
+    });
+    Some(absolute(Effect::WaitsAbove, by_pressure.or(by_programs)?))
+}
+
+fn waits_before(segment: &Segment<'_>) -> Option<Seen> {
+    let traced = segment.around.traced.as_ref().filter(|_| segment.waits_before())?;
+    let says = format!("Requests wait {} before they are started.", format_nanos(traced.held.1));
+    Some(absolute(Effect::WaitsBefore, says))
+}
+
+fn stepped_down(step: RateStep) -> Seen {
+    let says = format!(
+        "The rate fell from {} to {} under the same load, after {} were written.",
+        format_rate(step.before),
+        format_rate(step.after),
+        format_bytes(step.written as u64)
+    );
+    absolute(Effect::SteppedDown, says)
+}
+
+fn load(segment: &Segment<'_>, step: Option<RateStep>) -> Load {
+    let tally = &segment.tally;
+    let seconds = tally.seconds.max(1e-9);
+    let flushes = tally.flushes.filter(|count| *count > 0.0);
+    Load {
+        seconds,
+        reads_per_s: tally.read.count() / seconds,
+        writes_per_s: tally.write.count() / seconds,
+        bytes_per_s: tally.bytes_per_s(),
+        write_bytes: tally.write.request_bytes(),
+        write_ns: tally.write.latency_ns(),
+        flush_ns: tally.flush_ns.zip(flushes).map(|(time_ns, count)| time_ns / count),
+        flushes_per_s: tally.flushes.map(|count| count / seconds),
+        discards_per_s: tally.discards.map(|count| count / seconds),
+        depth: segment.present(),
+        step,
+    }
+}
+
+/// For each segment, by how much its rate lies below that of the segment before it, under the same load.
+fn steps(judged: &[Judged<'_>]) -> Vec<Option<RateStep>> {
+    let mut found = vec![None; judged.len()];
+    let mut written = 0.0;
+    for (at, pair) in judged.windows(2).enumerate() {
+        let (before, after) = (&pair[0].segment, &pair[1].segment);
+        written += before.tally.write.bytes.unwrap_or(0.0);
+        found[at + 1] = step(before, after).map(|step| RateStep { written, ..step });
+        // What lasts over several segments is one step.
+        if found[at + 1].is_none() && found[at].is_some() && same_rate(before, after) {
+            found[at + 1] = found[at];
+        }
+    }
+    found
+}
+
+fn same_rate(before: &Segment<'_>, after: &Segment<'_>) -> bool {
+    let rates = before.tally.bytes_per_s().zip(after.tally.bytes_per_s());
+    rates.is_some_and(|(before, after)| after <= before / FELL.sqrt())
+}
+
+fn step(before: &Segment<'_>, after: &Segment<'_>) -> Option<RateStep> {
+    let alike = |of: fn(&IntervalTotals) -> Option<f64>, within: f64| {
+        let (one, other) = (of(&before.tally)?, of(&after.tally)?);
+        (one.max(other) <= within * one.min(other)).then_some(())
+    };
+    alike(|tally| tally.all.request_bytes(), ALIKE_SIZE)?;
+    let (was, is) = (before.tally.read_share()?, after.tally.read_share()?);
+    let (rate, rate_now) = (before.tally.bytes_per_s()?, after.tally.bytes_per_s()?);
+    let busy = |segment: &Segment<'_>| segment.busy().is_some_and(|busy| busy >= ALWAYS_BUSY);
+    let as_deep = after.present()? >= AS_DEEP * before.present()?;
+    let fell = rate_now <= FELL * rate && libm::fabs(was - is) <= ALIKE_MIX;
+    (fell && as_deep && busy(before) && busy(after)).then_some(RateStep {
+        before: rate,
+        after: rate_now,
+        written: 0.0,
+        writes: 1.0 - is,
+    })
+}
