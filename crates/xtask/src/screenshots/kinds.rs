@@ -35,7 +35,7 @@ const REQUESTS: u64 = 2_000;
 pub(super) const KINDS: [Kind; 23] = [
     Kind {
         name: "readme",
-        documents: &[("drive", "check sim:sata-ssd")],
+        documents: &[("drive", "check sim:nvme-ssd,plp=on")],
         page: "report @drive -o @page",
         short: true,
         picture: Some("docs/check-page.png"),
