@@ -1,7 +1,9 @@
 //! The command line: its commands. The flags of each are beside what it does.
 
 use crate::extent::ExtentArgs;
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use std::path::PathBuf;
 
 /// What a disk can do, why it is slow now, and what to change.
 #[derive(Debug, Parser)]
@@ -50,9 +52,9 @@ pub(crate) enum Verb {
     /// Explain a finding or a cause by its code.
     Explain(crate::explain::ExplainArgs),
     /// Print completions for a shell.
-    Completions(crate::manual::CompletionsArgs),
+    Completions(CompletionsArgs),
     /// Print the manual page, or write all of them.
-    Man(crate::manual::ManArgs),
+    Man(ManArgs),
     /// Run an experiment in randomised blocks; resumable.
     Sweep(Box<crate::sweep::SweepArgs>),
     /// Measure each part of the path to a disk, and find which one binds.
@@ -65,4 +67,25 @@ pub(crate) enum Verb {
     Drive(crate::drive::DriveArgs),
     /// Take part in a load of several machines (started by `run --hosts`).
     Agent(crate::agent::AgentArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    halfpower completions bash > /etc/bash_completion.d/halfpower\n  \
+    halfpower completions zsh > ~/.zfunc/_halfpower\n  \
+    halfpower completions fish > ~/.config/fish/completions/halfpower.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    halfpower man | man -l -              read the page of the program\n  \
+    halfpower man ~/.local/share/man/man1   write the pages of all commands")]
+pub(crate) struct ManArgs {
+    /// Write the pages of all commands to this folder [default: print the page of the program].
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
 }

@@ -1,36 +1,15 @@
 //! `halfpower completions` and `man`: from the table of commands that `--help` is printed from.
 
+use crate::cli::{CompletionsArgs, ManArgs};
 use crate::help::command;
 use crate::output::{self, Verdict};
 use anyhow::Context;
+use clap::Command;
 use clap::builder::Resettable;
-use clap::{Args, Command};
 use clap_complete::Shell;
-use std::path::PathBuf;
 
 /// The program's name.
 const NAME: &str = "halfpower";
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    halfpower completions bash > /etc/bash_completion.d/halfpower\n  \
-    halfpower completions zsh > ~/.zfunc/_halfpower\n  \
-    halfpower completions fish > ~/.config/fish/completions/halfpower.fish")]
-pub(crate) struct CompletionsArgs {
-    /// The shell.
-    #[arg(value_name = "SHELL")]
-    shell: Shell,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    halfpower man | man -l -              read the page of the program\n  \
-    halfpower man ~/.local/share/man/man1   write the pages of all commands")]
-pub(crate) struct ManArgs {
-    /// Write the pages of all commands to this folder [default: print the page of the program].
-    #[arg(value_name = "DIR")]
-    folder: Option<PathBuf>,
-}
 
 pub(crate) fn print_completions(arguments: &CompletionsArgs) -> anyhow::Result<Verdict> {
     output::print(&completions(arguments.shell))

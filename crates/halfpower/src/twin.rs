@@ -27,12 +27,12 @@ use workload::Spec;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    halfpower record twin requests.io                 a summary, and an equivalent load\n  \
-    halfpower record twin requests.io sim:nvme-ssd    both, side by side, simulated\n  \
-    halfpower record twin requests.io /dev/sdb        the same on a disk\n  \
-    halfpower record twin last /mnt/data              the load of the newest recording\n  \
+    halfpower record twin requests.io               a summary, an equivalent load\n  \
+    halfpower record twin requests.io sim:nvme-ssd  both, in turn, simulated\n  \
+    halfpower record twin requests.io /dev/sdb      both, on a disk\n  \
+    halfpower record twin last /mnt/data            that of the newest recording\n  \
     halfpower record twin requests.io --fio > twin.fio\n\n\
-    Recordings: halfpower record --trace-io FILE, fio's --write_iolog, blkparse, DiskSim.")]
+    Recordings: of record --trace-io, fio's --write_iolog, blkparse, DiskSim.")]
 pub(crate) struct TwinArgs {
     /// Recorded requests: fio's iolog (version 2 or 3), text of blkparse, an ASCII trace of DiskSim. Or
     /// an observation: its id, `last`, or a file of counters of any tool.

@@ -257,7 +257,7 @@ fn idle_devices_share_one_line_until_they_are_asked_for() {
 fn the_detail_has_its_figures_with_their_windows_on_a_small_screen() {
     let view = WatchView { detail: true, ..plain() };
     let text = screen(&known(), &view, SMALL);
-    for words in ["last 30.0 s", "in 1.00 s", "\n   reads", "\n   writes", "\n   both", "try"] {
+    for words in ["last 30.0 s", "in 1.00 s", "\n  reads ", "\n  writes ", "\n  both ", "try"] {
         assert!(text.contains(words), "{words:?} is not in\n{text}");
     }
 }
