@@ -86,8 +86,7 @@ pub const METRICS: &[Metric] = &[
         "device_info",
         Unit::None,
         &["device", "model", "vendor", "serial", "firmware", "driver", "profile"],
-        "1, with what the device says of itself and the id of the profile that stands for it; \
-         empty where not known.",
+        "1, with the device's own data and the id of its profile; empty if unknown.",
         device_info,
     ),
     gauge("device_size", Unit::Bytes, DEVICE, "Size of the device.", |reading, out| {
@@ -182,22 +181,21 @@ pub const METRICS: &[Metric] = &[
         "device_busy_doubtful",
         Unit::None,
         DEVICE,
-        "1 where this kernel counts the busy time of this device badly, else 0.",
+        "1 if this kernel's busy time of this device is unreliable, else 0.",
         |reading, out| reading.devices(out, |row| Some(f64::from(row.device.busy_doubt.is_some()))),
     ),
     gauge(
         "device_profiled",
         Unit::None,
         DEVICE,
-        "1 where a saved profile stands for this device, else 0: without one there is no \
-         expectation and no verdict.",
+        "1 if a saved profile fits this device, else 0: without one it has no expectation and no verdict.",
         |reading, out| reading.devices(out, |row| Some(f64::from(row.profile.is_some()))),
     ),
     gauge(
         "device_expected_latency",
         Unit::Seconds,
         DEVICE,
-        "Latency that the profile predicts of this mix at this queue depth.",
+        "Latency that the profile predicts for this mix at this queue depth.",
         |reading, out| {
             reading.times(out, |row| row.calibrated.map(|split| split.expected_ns.value))
         },
@@ -220,14 +218,14 @@ pub const METRICS: &[Metric] = &[
         "device_max_requests_per_second",
         Unit::None,
         DEVICE,
-        "Largest rate that the profile measured or predicts of this mix of requests.",
+        "Highest rate that the profile measured or predicts for this mix of requests.",
         |reading, out| reading.devices(out, |row| row.calibrated.map(|split| split.max_iops)),
     ),
     gauge(
         "device_saturation",
         Unit::Ratio,
         DEVICE,
-        "Requests per second over that largest rate: how full the device is.",
+        "Requests per second over that highest rate: how full the device is.",
         |reading, out| reading.devices(out, |row| row.calibrated.map(|split| split.saturation)),
     ),
     gauge(
@@ -247,8 +245,7 @@ pub const METRICS: &[Metric] = &[
         "device_verdict_probability",
         Unit::None,
         DEVICE_VERDICT,
-        "How probable each verdict on the last 30 seconds is, 0 to 1; over all verdicts they add up \
-         to 1.",
+        "Probability of each verdict on the last 30 seconds, 0 to 1; the sum over all verdicts is 1.",
         |reading, out| {
             verdicts(reading, out, |row, verdict| {
                 let found = row.verdict.as_ref().filter(|_| row.profile.is_some())?;
@@ -272,7 +269,7 @@ pub const METRICS: &[Metric] = &[
         "device_cgroup_limit_bytes_per_second",
         Unit::None,
         DEVICE_GROUP,
-        "Limit that a control group sets on bytes to and from the device, likewise.",
+        "Limit that a control group sets on bytes to and from the device, of the same groups.",
         |reading, out| {
             limits(reading, out, |limited| [LimitedIo::Rbps, LimitedIo::Wbps].contains(&limited))
         },
@@ -281,8 +278,7 @@ pub const METRICS: &[Metric] = &[
         "device_over_limit",
         Unit::Ratio,
         &["device", "limit"],
-        "Share of the last interval in which more was asked for than the provider of the volume \
-         lets through, by the volume's own log; no samples of volumes without one.",
+        "Share of the last interval in which the load exceeded the provider's limit, by the volume's own log; no samples for volumes without one.",
         over_limit,
     ),
     gauge(
@@ -308,8 +304,7 @@ pub const METRICS: &[Metric] = &[
         "findings",
         Unit::None,
         &["code", "severity"],
-        "Warnings and notes about the figures since the exporter started, by the codes of \
-         docs/findings.md.",
+        "Warnings and notes about the figures since the exporter started, by code; `halfpower explain CODE` explains each.",
         findings,
     ),
     gauge(
@@ -350,7 +345,7 @@ pub const METRICS: &[Metric] = &[
     }),
     counter(
         "requests_refused",
-        "Requests by a name that is not this machine's, or without a name and password that the web configuration knows.",
+        "Requests for a host name that is not this machine's, or without valid credentials.",
         |reading, out| out.add(&[], reading.own.refused as f64),
     ),
     Metric {

@@ -97,7 +97,7 @@ macro_rules! quantities {
 
 quantities! {
     "iops", "IOPS", PerSecond,
-        "Requests completed in full per second of the measured window.";
+        "Requests completed in full per second of the measured time.";
     "bytes_per_s", "throughput", BytesPerSecond,
         "Bytes that those requests transferred, per second; MB is 10^6 bytes.";
     "iops_ci95_rel", "rate ±", Share,
@@ -114,32 +114,32 @@ quantities! {
     "latency_max_ns", "max", Nanos, "Longest latency: the upper bound of its bucket.";
     "latency_stddev_ns", "stddev", Nanos, "Standard deviation of the latency.";
     "completion_mean_ns", "completion mean", Nanos,
-        "Mean time from submission to completion: the latency without the wait of an arrival for its turn.";
+        "Mean time from submission to completion: the latency without the wait before submission.";
     "offered_iops", "arrivals", PerSecond,
-        "Requests that arrived per second of the window, in an open loop, whether or not they could be served.";
+        "Requests that arrived per second of the measured time, in an open loop, whether or not they could be served.";
     "late_mean_ns", "late", Nanos,
-        "Mean time from an intended arrival to its hand-over, the wait for a free slot included.";
+        "Mean time from an intended arrival to its submission, including the wait for a free slot.";
     "late_p99_ns", "late p99", Nanos, "99th percentile of that time.";
     "late_max_ns", "late at most", Nanos, "The longest such time.";
     "pacer_late_mean_ns", "pacer late", Nanos,
-        "The same of arrivals that found a free slot: the lateness of this program itself.";
+        "The same for arrivals that found a free slot: the lateness of this program itself.";
     "backlog_max", "backlog", Count, "Most arrivals that waited for a slot at one time.";
     "backlog_end", "backlog at the end", Count,
-        "Arrivals that still waited when the window ended; none is dropped.";
+        "Arrivals that still waited when the measured time ended; none is dropped.";
     "spin_ms", "polling", Millis,
         "CPU time spent on waiting for the next arrival; not part of the processor cost.";
     "warm_up_ns", "warm-up", Nanos,
-        "The start of the window that differs from the rest and is not part of the numbers.";
+        "The start of the run that differs from the rest and is not part of the numbers.";
     "errors", "errors", Count, "Requests that the kernel refused or failed.";
-    "short", "short", Count, "Requests that transferred fewer bytes than asked; never counted as completed.";
+    "short", "short", Count, "Requests that transferred fewer bytes than requested; never counted as completed.";
     "concurrency", "QD", Ratio,
         "Queue depth: mean requests in flight, by Little's law; near --iodepth in a closed loop.";
     "cpu_lower_us_per_io", "CPU per request", Micros,
         "CPU time charged to us per request, kernel workers of io_uring included: a lower bound of the true cost.";
     "cpu_upper_us_per_io", "CPU at most", Micros,
-        "CPU time of the whole machine per request, from a pass beside a soaker of idle priority: an upper bound.";
+        "CPU time of the whole machine per request, measured with a second program that uses up all idle time: an upper bound.";
     "cpu_elsewhere_us_per_io", "CPU elsewhere", Micros,
-        "The part of the upper bound that was not charged to us in the same pass: interrupts, kernel threads, others.";
+        "The part of the upper bound that was not charged to us in the same pass: interrupts, kernel threads, other programs.";
     "cpu_ms_per_mib", "CPU per MiB", Millis, "CPU time charged to us per MiB transferred.";
     "cpu_clocks_per_byte", "clocks per byte", Ratio,
         "Processor clocks charged to us per byte transferred, at the clock frequency in use.";
@@ -153,39 +153,39 @@ quantities! {
     "cpu_user_ms", "CPU user", Millis, "CPU time in the program.";
     "cpu_system_ms", "CPU system", Millis, "CPU time in the kernel on our behalf.";
     "cpu_workers_ms", "CPU workers", Millis, "The part of it that kernel worker threads of io_uring used.";
-    "device_ios", "device requests", Count, "Requests that the device itself counted in the window.";
-    "device_bytes", "device bytes", Bytes, "Bytes that the device itself counted in the window.";
+    "device_ios", "device requests", Count, "Requests that the device itself counted in the measured time.";
+    "device_bytes", "device bytes", Bytes, "Bytes that the device itself counted in the measured time.";
     "device_mean_request_bytes", "device request size", Bytes, "Mean size of a request as the device saw it.";
     "device_other_bytes", "others' bytes", Bytes,
-        "Bytes that the device moved in the direction that was not asked for.";
+        "Bytes that the device moved in the direction that the run did not use.";
     "device_merges", "merges", Count,
         "Requests that the kernel merged into another before they reached the device.";
     "device_splits", "splits", Count,
-        "Device requests beyond ours that splitting explains; unknown where other traffic or caching blurs it.";
+        "Additional device requests that splitting explains; unknown if other traffic or caching hides it.";
     "device_concurrency", "device concurrency", Ratio,
         "Mean requests in flight at the device, by its own counter.";
     "device_busy_share", "device busy", Share,
-        "Share of the window with at least one request in flight. Not saturation on a parallel device.";
+        "Share of the measured time with at least one request in flight. Not saturation on a parallel device.";
     "device_ratio_ios", "device/our requests", Ratio,
-        "Device requests over ours: 1 where each request reached the device as it was issued.";
+        "Device requests over ours: 1 if each request reached the device as it was issued.";
     "device_ratio_bytes", "device/our bytes", Ratio,
-        "Device bytes over ours: below 1 where a cache served some, above 1 with other traffic.";
+        "Device bytes over ours: below 1 if a cache served some, above 1 with other traffic.";
     "service_ns", "service", Nanos,
-        "S = U/X, utilization over I/O rate. On a parallel device the mean spacing of completions while busy.";
+        "S = U/X, utilization over I/O rate. On a parallel device, the mean spacing of completions while busy.";
     "utilization", "busy", Share, "U: share of time with at least one request in flight.";
     "ceiling_iops", "harness ceiling", PerSecond,
-        "What one job of this program can generate by itself, on the null engine.";
+        "The rate that one job of this program can generate on the null engine.";
     "clock_cost_ns", "clock", Nanos, "Cost of one reading of the clock.";
-    "requests_per_call", "batch", Ratio, "Mean requests that are handed to the kernel in one call.";
+    "requests_per_call", "batch", Ratio, "Mean number of requests submitted to the kernel in one call.";
     "batching_error_mean_ns", "batching error", Nanos,
-        "Mean time that the kernel took to take a batch: a latency is too long by at most this, on average.";
+        "Mean time that the kernel took to accept a batch: a latency is too long by at most this, on average.";
     "batching_error_max_ns", "batching error at most", Nanos, "The longest such time.";
     "callback_depth", "callback depth", Count, "Deepest nesting of completion calls.";
-    "verify_good", "blocks as written", Count, "Blocks read back that hold what was written last.";
+    "verify_good", "blocks as written", Count, "Blocks read back with the data that was written last.";
     "verify_bad", "bad blocks", Count, "Blocks read back that are lost, misplaced, torn or stale.";
     "resident_before_bytes", "in the page cache", Bytes,
         "Bytes of the area in the page cache before they were dropped.";
-    "resident_after_bytes", "left in the page cache", Bytes, "The same after cached pages were dropped.";
+    "resident_after_bytes", "left in the page cache", Bytes, "Bytes of the area in the page cache after they were dropped.";
     "precondition_filled_bytes", "preconditioned", Bytes,
         "Bytes written before the rounds of preconditioning.";
 }

@@ -13,7 +13,7 @@ use record::Verdict::{
 };
 use record::{Arrival, DeviceFacts, LimitedIo, OpKind};
 
-/// What the boundaries are: see `docs/diagnosis.md`.
+/// What the boundaries are: see `crates/diagnose/docs/method.md`.
 const SLOW_FROM: f64 = 1.2;
 const WAITS_FROM: f64 = 3.0;
 const SPARE_BELOW: f64 = 0.2;

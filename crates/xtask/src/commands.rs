@@ -138,6 +138,10 @@ fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {
     if verb.chars().any(char::is_uppercase) {
         return Ok(None);
     }
+    // The first page shows no flags of the program itself.
+    if verb.is_empty() && flags.iter().all(|flag| flag == "--version" || flag == "--help") {
+        return Ok(None);
+    }
     let Some(help) = shell.help(&verb)? else {
         return Ok(Some(format!("halfpower knows no `{verb}`")));
     };

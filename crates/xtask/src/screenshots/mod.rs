@@ -98,7 +98,8 @@ fn check(kinds: &[&Kind], binary: PathBuf, pictures: Option<&Path>, bless: bool)
             }
         } else {
             let missing = kind.picture.filter(|picture| !maker.root.join(picture).is_file());
-            found.extend(missing.map(|picture| format!("{picture} is missing: make it by --bless")));
+            found
+                .extend(missing.map(|picture| format!("{picture} is missing: make it by --bless")));
             let text = std::fs::read_to_string(&file);
             let text = text.with_context(|| format!("{}: make it by --bless", file.display()))?;
             for (now, then) in all.iter().zip(&reference::read(&text)?) {
@@ -177,7 +178,11 @@ impl Eye {
     /// together with the reference, so it shows the page as long as that agrees.
     fn keep_picture(&mut self, page: &Path, file: &Path) -> Result<()> {
         let (width, height) = PICTURE;
-        self.browser.open(&self.page, &url(page), Look { width, height, dark: false, print: false })?;
+        self.browser.open(
+            &self.page,
+            &url(page),
+            Look { width, height, dark: false, print: false },
+        )?;
         let picture = BASE64_STANDARD.decode(self.browser.picture(&self.page)?);
         std::fs::write(file, picture.map_err(anyhow::Error::msg)?)
             .with_context(|| format!("cannot write {}", file.display()))

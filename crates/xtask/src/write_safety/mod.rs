@@ -1,7 +1,7 @@
 //! The program tried against stacks of files and devices: it never writes where data could be lost.
 //!
 //! Stacks are drawn from a seed: file systems, links, overlays, loop devices over files and over each other,
-//! swap, locks and other processes. Each is a target in many ways. A model of what the README promises, which
+//! swap, locks and other processes. Each is a target in many ways. A model of what docs/safety.md promises, which
 //! knows nothing of how the program decides, says what must be refused; the bytes of the lowest files
 //! say what was written. Rejected: a list of known holes, which finds those alone.
 //!

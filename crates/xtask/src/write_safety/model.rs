@@ -1,4 +1,4 @@
-//! What the README promises about writing, as a rule over nodes and spans of bytes.
+//! What docs/safety.md promises about writing, as a rule over nodes and spans of bytes.
 //!
 //! It was written from the promise alone, by someone who had not read how the program decides, so that one
 //! mistake cannot be in both. Every file and device of a stack is a span of one base (a lowest file, or a
