@@ -1,4 +1,5 @@
-//! Which checks read when.
+//! Which checks read when: files at the beginning, counters at both ends, and what a drive answers by itself only
+//! after it has served requests, so that none is woken up.
 
 use crate::check::{Basis, When};
 use crate::host::{Host, Reader};

@@ -53,7 +53,8 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let now_us = uptime_us(host).unwrap_or_else(|| log.last().map_or(0, |line| line.since_boot_us));
     let recent: Vec<&LogLine> =
         log.iter().filter(|line| line.since_boot_us + WINDOW_US >= now_us).collect();
-    for disk in host.disks() {
+    // The name of a loop device goes to another file, whose errors these are not.
+    for disk in host.disks().filter(|disk| disk.facts.loop_file.is_none()) {
         let names = names_of(disk);
         let about = |line: &&&LogLine| {
             let text = line.text.to_lowercase();
