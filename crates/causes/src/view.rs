@@ -14,6 +14,8 @@ pub struct Machine<'a> {
     pub filesystem: Option<&'a FilesystemFacts>,
     /// Settings that are others than when the profile was made: first as profiled, then as observed.
     pub changed: &'a [ComparedCondition],
+    /// Length of the recording, between whose ends facts rise, in seconds; 0 if unknown.
+    pub recorded_s: f64,
     /// Loads of the profile that went on until the rate fell.
     pub sustained: &'a [Sustained],
 }
@@ -45,6 +47,13 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn fact(&self) -> Option<&'a SystemFact> {
         self.facts.first().copied()
+    }
+
+    /// A rise between the ends of the recording, per second. A segment is shorter than that.
+    #[must_use]
+    pub fn per_s(&self, rise: f64) -> f64 {
+        let recorded_s = Some(self.machine.recorded_s).filter(|seconds| *seconds > 0.0);
+        rise / recorded_s.unwrap_or(self.load.seconds).max(1e-9)
     }
 
     /// What sysfs says of the disk.

@@ -18,6 +18,8 @@ pub(super) const ROW: Check = Check {
 };
 
 const SECTOR_BYTES: u64 = 512;
+/// Sectors of a partition that may hold data.
+const DATA_SECTORS: u64 = 400_000;
 const OFF: &str = "off the block";
 const BLOCK: &str = "physical block";
 
@@ -32,6 +34,11 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         else {
             continue;
         };
+        // Small ones are for booting, such as the first of Proxmox, which begins at sector 34.
+        let sectors = number(&part.directory.join("size"));
+        if sectors.is_some_and(|sectors| sectors < DATA_SECTORS) {
+            continue;
+        }
         // Where a disk's first block lies off by itself, a partition has to as well.
         let own = text(&disk.join("alignment_offset")).and_then(|it| it.parse::<i64>().ok());
         let begins = start * SECTOR_BYTES + block - own.unwrap_or(0).clamp(0, block as i64) as u64;

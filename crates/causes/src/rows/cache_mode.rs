@@ -51,7 +51,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     }
     // Drives without a volatile cache say so too, and are the fastest of all.
     let rotates =
-        view.disk().is_some_and(|disk| disk.rotational == Some(true) && !disk.virtual_disk);
+        view.disk().is_some_and(|disk| disk.rotational == Some(true) && disk.rotational_trusted);
     rotates.then(|| {
         let says =
             format!("The disk acknowledges no write before it is on the medium (cache {told}).");
@@ -94,7 +94,9 @@ mod tests {
         nothing("cache_mode", Machine { changed: &[], ..now }, Load::default());
         let back = facts("cache_mode", &machine("write back"), &sda);
         nothing("cache_mode", Machine { facts: &back, ..now }, Load::default());
-        let rotating = disk("sda", |facts| facts.rotational = Some(true));
+        let rotating = disk("sda", |facts| {
+            (facts.rotational, facts.rotational_trusted) = (Some(true), true);
+        });
         let now = Machine { disk: Some(&rotating), changed: &[], ..now };
         cause_only_with_effect("cache_mode", now, Effect::SlowWrites, Load::default());
     }

@@ -7,6 +7,7 @@ use crate::check::{Basis, Check, When};
 use crate::effect::{Claim, Effect};
 use crate::host::{Fact, Host, Reader};
 use crate::view::View;
+use kernel::read::memory_field;
 use record::LayerKind;
 
 pub(super) const ROW: Check = Check {
@@ -25,15 +26,15 @@ const NAMES: [(&str, &str); 4] =
     [(BYTES, "B"), (RATIO, "%"), ("dirty_background_bytes", "B"), ("dirty_background_ratio", "%")];
 /// Less than a second of a quick disk.
 const LOW_BYTES: f64 = 64e6;
-/// The kernel's own setting is 20.
-const LOW_RATIO: f64 = 5.0;
+const MEMORY: &str = "memory";
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let value = |name: &str| host.proc(&format!("sys/vm/{name}"))?.parse::<f64>().ok();
     let fact = NAMES
         .iter()
         .fold(Fact::of_machine(), |fact, (name, unit)| fact.number(name, value(name), unit));
-    reader.add(fact);
+    let memory = host.proc("meminfo").and_then(|text| memory_field(&text, "MemTotal"));
+    reader.add(fact.number(MEMORY, memory.map(|bytes| bytes as f64), "B"));
 }
 
 fn judge(view: &View<'_>) -> Option<Claim> {
@@ -41,6 +42,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     // One of both is 0, and the other one counts.
     let bytes = fact.number(BYTES).filter(|bytes| *bytes > 0.0);
     let ratio = fact.number(RATIO).filter(|ratio| *ratio > 0.0);
+    let memory = fact.number(MEMORY).unwrap_or(f64::INFINITY);
     let (says, degree) = match (bytes, ratio) {
         (Some(bytes), _) if bytes < LOW_BYTES => {
             let text = record::format_bytes(bytes as u64);
@@ -49,8 +51,9 @@ fn judge(view: &View<'_>) -> Option<Claim> {
                 LOW_BYTES / bytes,
             )
         }
-        (None, Some(ratio)) if ratio < LOW_RATIO => {
-            (format!("vm.dirty_ratio is {ratio} % of the memory."), LOW_RATIO / ratio)
+        (None, Some(ratio)) if ratio / 100.0 * memory < LOW_BYTES => {
+            let degree = LOW_BYTES / (ratio / 100.0 * memory);
+            (format!("vm.dirty_ratio is {ratio} % of the memory."), degree)
         }
         _ => return None,
     };

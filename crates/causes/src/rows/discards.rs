@@ -22,6 +22,8 @@ const MOST: &str = "largest discard";
 const MOUNTED: &str = "mount option";
 /// Discards among the requests that hold the others up.
 const STORM: f64 = 0.05;
+/// And at least so many per second: file systems that discard at rest send a few.
+const STORM_LEAST: f64 = 10.0;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let mounts = mounted(host.roots);
@@ -42,7 +44,8 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
 
 fn judge(view: &View<'_>) -> Option<Claim> {
     let requests = view.load.reads_per_s + view.load.writes_per_s;
-    let storm = view.load.discards_per_s.filter(|discards| *discards >= STORM * requests.max(1.0));
+    let storm =
+        view.load.discards_per_s.filter(|discards| *discards >= STORM_LEAST.max(STORM * requests));
     let fact = view.fact();
     if let Some(discards) = storm {
         let mounted = fact.is_some_and(|fact| fact.text(MOUNTED).is_some());
@@ -62,8 +65,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     (view.is_flash() && fact?.number(MOST)? == 0.0).then(|| {
         let says =
             "No TRIM reaches this flash drive (discard_max_bytes 0): it never learns what is free.";
-        let action = "Find what keeps TRIM back (a RAID controller, a USB bridge, dm-crypt without \
-                      --allow-discards) and trim the drive once.";
+        let action =
+            "Find what keeps TRIM back (a RAID controller, a USB bridge) and trim the drive once.";
         Claim::usual(says.to_owned(), &[Effect::SlowWrites, Effect::SteppedDown], action)
     })
 }

@@ -30,8 +30,12 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let flags = field(&cpuinfo, "flags").or_else(|| field(&cpuinfo, "Features"));
     let aes = flags.map(|flags| flags.split_ascii_whitespace().any(|flag| flag == "aes"));
     for volume in &host.devices {
-        let uuid = text(&volume.directory.join("dm/uuid"));
-        if uuid.is_none_or(|uuid| !uuid.starts_with("CRYPT-")) {
+        // Of the same family, and without encryption: dm-verity and dm-integrity.
+        let encrypts = |uuid: &str| {
+            uuid.starts_with("CRYPT-")
+                && !["CRYPT-VERITY-", "CRYPT-INTEGRITY-"].iter().any(|kind| uuid.starts_with(kind))
+        };
+        if !text(&volume.directory.join("dm/uuid")).is_some_and(|uuid| encrypts(&uuid)) {
             continue;
         }
         let queues = match dm_lines(host.roots, &volume.directory, true) {
@@ -82,8 +86,9 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let action = if passed {
         "Look whether the processors that encrypt are full; more of them, or a drive that encrypts itself."
     } else {
-        "Let requests pass the work queues: cryptsetup refresh --perf-no_read_workqueue \
-         --perf-no_write_workqueue (--persistent keeps it)."
+        "On flash, let requests pass the work queues: cryptsetup refresh NAME --perf-no_read_workqueue \
+         --perf-no_write_workqueue. Repeat every option that the volume has now (--allow-discards: see dmsetup \
+         table), because refresh switches off what is not repeated."
     };
     Some(Claim::usual(says, &explains, action))
 }

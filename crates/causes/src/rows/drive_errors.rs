@@ -38,21 +38,30 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     }
 }
 
-/// Some errors are answers to commands that a disk does not know; only those of the observation count.
+/// Only a rise within the observation counts. Polling SMART raises the count of errors too, because libata ends
+/// such commands with a check condition: errors alone are weak evidence, time-outs are not.
 fn judge(view: &View<'_>) -> Option<Claim> {
     let fact = view.fact()?;
     let rose = |name: &str| fact.rise(name).filter(|rise| *rise > 0.0);
     let (errors, timeouts) = (rose(ERRORS), rose(TIMEOUTS));
     let most = errors.into_iter().chain(timeouts).reduce(f64::max)?;
+    let timed_out = timeouts.is_some();
     let told = |count: f64, what: &str| format!("{} that {what}", counted(count, "command"));
     let errors = errors.map(|count| told(count, "failed"));
     let timeouts = timeouts.map(|count| told(count, "timed out"));
     let each: Vec<String> = errors.into_iter().chain(timeouts).collect();
     let says = format!("The disk had {} meanwhile.", each.join(" and "));
-    let explains = [Effect::StandsStill, Effect::SlowReads, Effect::SlowWrites, Effect::WaitsAbove];
-    let action = "Look at the kernel's log and SMART of this disk, then at its cable and slot; back it up and \
-                  replace it if errors go on.";
-    Some(Claim::counted(says, &explains, action).with("errors and time-outs", most, ""))
+    let claim = if timed_out {
+        let explains =
+            [Effect::StandsStill, Effect::SlowReads, Effect::SlowWrites, Effect::WaitsAbove];
+        let action = "Look at the kernel's log and SMART of this disk, then at its cable and slot; back it up and \
+                      replace it if errors go on.";
+        Claim::counted(says, &explains, action)
+    } else {
+        let action = "Look at the kernel's log for this disk. Programs that poll SMART raise this count, too.";
+        Claim::usual(says, &[Effect::StandsStill], action)
+    };
+    Some(claim.with("errors and time-outs", most, ""))
 }
 
 #[cfg(test)]

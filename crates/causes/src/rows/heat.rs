@@ -12,10 +12,10 @@ pub(super) const ROW: Check = Check {
     name: "heat",
     causes: &[20],
     layer: LayerKind::Device,
-    reads: "temp1_input, temp1_max and temp1_crit of the drive's hwmon directory, at both ends",
+    reads: "temp1_input, temp1_max and temp1_crit of the drive's hwmon directory, of drives in use",
     excludes: "a drive near its limit of temperature",
     source: "https://docs.kernel.org/hwmon/sysfs-interface.html",
-    basis: Basis::Facts { when: When::BothEnds, read, judge },
+    basis: Basis::Facts { when: When::InUse, read, judge },
 };
 
 const NOW: &str = "temperature";
@@ -28,8 +28,12 @@ const NEAREST: usize = 2;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     for disk in host.disks() {
-        // A chip that is asked through the drive would wake one that sleeps: drivetemp itself does not ask then.
         let Some(chip) = chip(disk) else { continue };
+        // The drive itself answers, and may begin its time to standby anew.
+        if !disk.in_use {
+            reader.not_read(Some(disk), "it served no requests, and is not woken up");
+            continue;
+        }
         let celsius = |file: &str| number(&chip.join(file)).map(|milli| milli as f64 / 1e3);
         // The kernel prints 65,261.85 °C where the drive states no limit.
         let limit = |file: &str| celsius(file).filter(|celsius| (20.0..200.0).contains(celsius));

@@ -70,11 +70,11 @@ fn between(info: &str, from: &str, to: &str) -> Option<f64> {
 
 fn judge(view: &View<'_>) -> Option<Claim> {
     let busiest = view.facts.iter().filter_map(|fact| {
-        let per_s = fact.rise(REQUESTED)? / view.load.seconds.max(1e-9);
+        let per_s = view.per_s(fact.rise(REQUESTED)?);
         Some((fact, per_s, fact.number(COMMIT)?))
     });
     let (fact, per_s, commit_ns) = busiest.max_by(|a, b| (a.1 * a.2).total_cmp(&(b.1 * b.2)))?;
-    let committing = fact.rise(COMMITS)? / view.load.seconds.max(1e-9) * commit_ns / 1e9;
+    let committing = view.per_s(fact.rise(COMMITS)?) * commit_ns / 1e9;
     if per_s < OFTEN_PER_S || committing < COMMITTING {
         return None;
     }

@@ -53,22 +53,31 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let now_us = uptime_us(host).unwrap_or_else(|| log.last().map_or(0, |line| line.since_boot_us));
     let recent: Vec<&LogLine> =
         log.iter().filter(|line| line.since_boot_us + WINDOW_US >= now_us).collect();
+    let trouble: Vec<(&LogLine, String)> = recent
+        .into_iter()
+        .map(|line| (line, line.text.to_lowercase()))
+        .filter(|(_, text)| is_trouble(text))
+        .collect();
     // The name of a loop device goes to another file, whose errors these are not.
     for disk in host.disks().filter(|disk| disk.facts.loop_file.is_none()) {
         let names = names_of(disk);
-        let about = |line: &&&LogLine| {
-            let text = line.text.to_lowercase();
-            let trouble = TROUBLE.iter().any(|word| text.contains(word))
-                || text.contains(RESETS) && text.contains("usb device");
-            trouble && names.iter().any(|name| has_word(&text, name))
-        };
-        let lines: Vec<&LogLine> = recent.iter().filter(about).copied().collect();
+        let about = |text: &str| names.iter().any(|name| has_word(text, name));
+        let lines: Vec<&LogLine> =
+            trouble.iter().filter(|(_, text)| about(text)).map(|(line, _)| *line).collect();
         let since = lines.first().and_then(|line| at(host, line.since_boot_us));
         let last = lines.last().map(|line| line.text.as_str());
         reader.add(
             Fact::of(disk).number(LINES, lines.len() as f64, "").text(LAST, last).since(since),
         );
     }
+}
+
+/// Whether a line, in lower case, is about trouble. Drivers of NVMe print the time that a shutdown may take of
+/// each healthy drive.
+fn is_trouble(text: &str) -> bool {
+    let trouble = TROUBLE.iter().any(|word| text.contains(word))
+        || text.contains(RESETS) && text.contains("usb device");
+    trouble && !text.contains("shutdown timeout set")
 }
 
 /// Time since the machine started.
@@ -167,7 +176,8 @@ mod tests {
              6,4,29000200000,-;ata1: hard resetting link\n\
              3,5,29000300000,-;ata12: hard resetting link\n\
              3,6,29000400000,-;I/O error, dev sdab, sector 5 op 0x0:(READ)\n\
-             6,7,29000500000,-;sd 0:0:0:0: [sda] Attached SCSI disk\n",
+             6,7,29000500000,-;sd 0:0:0:0: [sda] Attached SCSI disk\n\
+             6,8,29000600000,-;sda: Shutdown timeout set to 8 seconds\n",
         );
         let sda = disk("sda", |_| {});
         let read = facts("kernel_log", &fake, &sda);

@@ -108,7 +108,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         "The drive slowed itself down against heat for {} in its life{at}.",
         format_nanos(throttled_s * 1e9)
     );
-    Some(Claim { notable: true, ..Claim::usual(says, &slow, cool).by(throttled_s) })
+    Some(Claim::usual(says, &slow, cool).by(throttled_s))
 }
 
 #[cfg(test)]

@@ -63,6 +63,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         return None;
     }
     let what = match (saves, link) {
+        (true, false) if fact.text(SAVES).is_none() => "The drive may save power while it rests",
         (true, true) => "The drive and its PCIe link save power while they rest",
         (true, false) => "The drive saves power while it rests",
         _ => "The PCIe link saves power while it rests",

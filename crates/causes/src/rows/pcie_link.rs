@@ -29,7 +29,9 @@ const PORT_WIDTH: &str = "lanes of the port";
 const NEAR_FULL: f64 = 0.6;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
-    for disk in host.disks().filter(|disk| disk.name.starts_with("nvme")) {
+    for disk in
+        host.disks().filter(|disk| disk.name.starts_with("nvme") && !disk.facts.virtual_disk)
+    {
         let linked = |directory: &&PathBuf| gts(directory, "current").is_some();
         let Some(device) = disk.above.iter().find(linked) else { continue };
         let port = device.parent().filter(|port| gts(port, "max").is_some());

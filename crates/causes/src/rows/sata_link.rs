@@ -12,8 +12,7 @@ pub(super) const ROW: Check = Check {
     name: "sata_link",
     causes: &[7],
     layer: LayerKind::Device,
-    reads: "sata_spd, sata_spd_limit and hw_sata_spd_limit of the ata_link, spdn_cnt of the ata_device, \
-            device/queue_depth",
+    reads: "sata_spd, sata_spd_limit and hw_sata_spd_limit of the ata_link, device/queue_depth",
     excludes: "a link below its speed, a drive without NCQ",
     source: "https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-ata",
     basis: Basis::Facts { when: When::BothEnds, read, judge },
@@ -21,7 +20,7 @@ pub(super) const ROW: Check = Check {
 
 const SPEED: &str = "speed";
 const LIMIT: &str = "limit of the port";
-const SLOWED: &str = "times slowed down";
+const LOWERED: &str = "limit that the kernel set";
 const QUEUE: &str = "queue depth";
 /// Bytes per second of a Gb/s: ten bits carry a byte (8b/10b coding).
 const BYTES_PER_GBPS: f64 = 1e8;
@@ -29,7 +28,7 @@ const BYTES_PER_GBPS: f64 = 1e8;
 const NEAR_FULL: f64 = 0.6;
 /// Requests in flight from which on a drive without NCQ makes them wait for each other.
 const SEVERAL: f64 = 1.5;
-/// The slowest link that a flash drive of today should have.
+/// The speed of a SATA link of today.
 const USUAL_GBPS: f64 = 6.0;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
@@ -51,16 +50,10 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         let gbps = |file: &str| {
             text(&attributes.join(file))?.strip_suffix("Gbps")?.trim().parse::<f64>().ok()
         };
-        let devices = names(&link).into_iter().filter(|name| name.starts_with("dev"));
-        let slowed = devices
-            .filter_map(|name| {
-                number(&link.join(&name).join("ata_device").join(&name).join("spdn_cnt"))
-            })
-            .max();
         let fact = Fact::of(disk)
             .number(SPEED, gbps("sata_spd"), "Gb/s")
-            .number(LIMIT, gbps("hw_sata_spd_limit").or_else(|| gbps("sata_spd_limit")), "Gb/s")
-            .number(SLOWED, slowed.map(|count| count as f64), "")
+            .number(LIMIT, gbps("hw_sata_spd_limit"), "Gb/s")
+            .number(LOWERED, gbps("sata_spd_limit"), "Gb/s")
             .number(
                 QUEUE,
                 number(&disk.directory.join("device/queue_depth")).map(|it| it as f64),
@@ -73,19 +66,21 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
 fn judge(view: &View<'_>) -> Option<Claim> {
     let fact = view.fact()?;
     let speed = fact.number(SPEED)?;
-    let could =
-        fact.number(LIMIT).unwrap_or(speed).max(if view.is_flash() { USUAL_GBPS } else { speed });
-    let slowed = fact.number(SLOWED).filter(|count| *count > 0.0);
+    // The kernel states a limit of its own after errors only; where the port states none, it is "<unknown>".
+    let (port, lowered) = (fact.number(LIMIT), fact.number(LOWERED));
+    let slowed = lowered.is_some_and(|limit| port.is_none_or(|port| limit < port));
+    let usual = if slowed || view.is_flash() { USUAL_GBPS } else { speed };
+    let could = port.filter(|_| slowed).unwrap_or(usual).max(speed);
     let carries = speed * BYTES_PER_GBPS;
     if speed < could {
         let full = view.load.bytes_per_s.is_some_and(|bytes| bytes >= NEAR_FULL * carries);
-        let after = slowed.map_or("", |_| ", which the kernel slowed down after errors");
+        let after = if slowed { ", which the kernel slowed down after errors" } else { "" };
         let says = format!(
             "The SATA link runs at {speed} Gb/s of {could} ({} at most){after}.",
             format_rate(carries)
         );
         // Small requests hardly need the link: without bytes it explains errors alone.
-        let explains: &[Effect] = match (full, slowed.is_some()) {
+        let explains: &[Effect] = match (full, slowed) {
             (true, _) => &[Effect::CappedRate, Effect::SlowReads, Effect::SlowWrites],
             (false, true) => &[Effect::StandsStill],
             (false, false) => &[],
@@ -93,7 +88,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         let action = "Replace the cable or change the port, then look whether the speed comes back; \
                       `libata.force` on the kernel's command line keeps it low, too.";
         let claim = Claim::unusual(says, explains, action).with(SPEED, speed, "Gb/s");
-        return Some(claim.by(could / speed));
+        return Some(Claim { notable: slowed, ..claim.by(could / speed) });
     }
     if fact.number(QUEUE) == Some(1.0) {
         let several = view.load.depth.is_some_and(|depth| depth >= SEVERAL);
@@ -123,7 +118,7 @@ mod tests {
 
     const PORT: &str = "devices/pci0000:00/0000:00:1f.2/ata1";
 
-    fn machine(speed: &str, queue: u32, slowed: u32) -> Fake {
+    fn machine(speed: &str, queue: u32, limit: &str) -> Fake {
         let fake = Fake::new();
         let disk = "host0/target0:0:0/0:0:0:0/block/sda";
         fake.block(&format!("pci0000:00/0000:00:1f.2/ata1/{disk}"), "8:0", 1 << 20);
@@ -131,21 +126,17 @@ mod tests {
         fake.sys_link(&format!("{PORT}/{disk}/device"), &device);
         fake.sys(&format!("{device}/queue_depth"), &format!("{queue}\n"));
         for (file, text) in
-            [("sata_spd", speed), ("sata_spd_limit", "6.0 Gbps"), ("hw_sata_spd_limit", "6.0 Gbps")]
+            [("sata_spd", speed), ("sata_spd_limit", limit), ("hw_sata_spd_limit", "<unknown>")]
         {
             fake.sys(&format!("{PORT}/link1/ata_link/link1/{file}"), &format!("{text}\n"));
         }
-        fake.sys(
-            &format!("{PORT}/link1/dev1.0/ata_device/dev1.0/spdn_cnt"),
-            &format!("{slowed}\n"),
-        );
         fake
     }
 
     #[test]
     fn a_slow_link_explains_a_cap_near_what_it_carries_and_no_slow_small_requests() {
         let sda = disk("sda", |_| {});
-        let slow = facts("sata_link", &machine("1.5 Gbps", 32, 2), &sda);
+        let slow = facts("sata_link", &machine("1.5 Gbps", 32, "1.5 Gbps"), &sda);
         let now = Machine { facts: &slow, disk: Some(&sda), ..Machine::default() };
         let full = Load { bytes_per_s: Some(141e6), ..Load::default() };
         let says = cause_only_with_effect("sata_link", now, Effect::CappedRate, full);
@@ -153,15 +144,15 @@ mod tests {
         let small = Load { bytes_per_s: Some(4e6), ..Load::default() };
         let of = Effects { load: small, seen: vec![seen(Effect::SlowReads, true)] };
         assert!(judged_by("sata_link", now, None, &of).unwrap().seen.is_none());
-        let fine = facts("sata_link", &machine("6.0 Gbps", 32, 0), &sda);
+        let fine = facts("sata_link", &machine("6.0 Gbps", 32, "<unknown>"), &sda);
         nothing("sata_link", Machine { facts: &fine, ..now }, full);
     }
 
     #[test]
     fn a_link_that_was_as_slow_when_the_profile_was_made_does_not_explain_what_is_slower_now() {
         let sda = disk("sda", |_| {});
-        let slow = facts("sata_link", &machine("3.0 Gbps", 32, 0), &sda);
-        let fast = facts("sata_link", &machine("6.0 Gbps", 32, 0), &sda);
+        let slow = facts("sata_link", &machine("3.0 Gbps", 32, "3.0 Gbps"), &sda);
+        let fast = facts("sata_link", &machine("6.0 Gbps", 32, "<unknown>"), &sda);
         let now = Machine { facts: &slow, disk: Some(&sda), ..Machine::default() };
         let load = Load { bytes_per_s: Some(280e6), ..Load::default() };
         let of = Effects { load, seen: vec![seen(Effect::SlowReads, true)] };
@@ -173,7 +164,7 @@ mod tests {
     #[test]
     fn a_queue_of_one_explains_slow_requests_where_several_are_in_flight() {
         let sda = disk("sda", |_| {});
-        let one = facts("sata_link", &machine("6.0 Gbps", 1, 0), &sda);
+        let one = facts("sata_link", &machine("6.0 Gbps", 1, "<unknown>"), &sda);
         let now = Machine { facts: &one, disk: Some(&sda), ..Machine::default() };
         let deep = Load { depth: Some(8.0), ..Load::default() };
         cause_only_with_effect("sata_link", now, Effect::SlowReads, deep);

@@ -24,6 +24,8 @@ pub(super) const ROW: Check = Check {
 };
 
 const WAIT: Duration = Duration::from_secs(10);
+/// For all drives together: each that hangs takes the time of one.
+const WAIT_ALL: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(20);
 /// Output of the program that is read, at most.
 const OUTPUT_BYTES: u64 = 1 << 20;
@@ -40,6 +42,7 @@ const TEMPERATURE: &str = "temperature";
 const PASSED: &str = "self-assessment";
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
+    let until = Instant::now() + WAIT_ALL;
     for drive in host.disks().filter(|disk| has_health(disk)) {
         if !drive.in_use {
             reader.not_read(Some(drive), "it served no requests, and is not woken up");
@@ -52,6 +55,10 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
                 continue;
             }
         };
+        if Instant::now() > until {
+            reader.not_read(Some(drive), "smartctl took too long for other drives");
+            continue;
+        }
         match asked(program, &host.roots.dev.join(&drive.name)) {
             Ok(told) => reader.add(fact(drive, &told)),
             Err(reason) => reader.not_read(Some(drive), reason),
@@ -127,12 +134,16 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     } else {
         format!("SMART counts{}.", listed(" ", &found))
     };
-    let action = if found.iter().all(|(name, _)| *name == "errors on the cable") && !failed {
-        "Replace the cable or the slot; the count stays, so watch whether it rises."
+    let replace = "Back the data up and replace the drive.";
+    let cable = !failed && found.iter().all(|(name, _)| *name == "errors on the cable");
+    // A count of the cable stays when the cable has long been replaced.
+    let claim = if cable {
+        let action = "Replace the cable or the slot; the count stays, so watch whether it rises.";
+        Claim::usual(says, &explains, action)
     } else {
-        "Back the data up and replace the drive."
+        Claim::unusual(says, &explains, replace)
     };
-    let claim = Claim::unusual(says, &explains, action).by(sum.max(1.0));
+    let claim = claim.by(sum.max(1.0));
     Some(if failed { Claim { weight: 3.0, ..claim } } else { claim })
 }
 

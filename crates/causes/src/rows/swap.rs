@@ -22,6 +22,8 @@ const IN: &str = "pages swapped in";
 const OUT: &str = "pages swapped out";
 /// Pages per second from which on swapping takes from the disk, as a share of its requests.
 const SHARE: f64 = 0.05;
+/// Part of a swap area in memory from which on pages go to the next one.
+const ZRAM_FULL: f64 = 0.9;
 /// And in all: a page now and then is none.
 const PAGES_PER_S: f64 = 10.0;
 
@@ -32,9 +34,25 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let pages = |name: &str| count(&vmstat, name).map(|pages| pages as f64);
     let swaps = host.proc("swaps").unwrap_or_default();
     // `/dev/sda2  partition  8388604  1024  -2`, below a line of titles. A file of swap names no disk.
-    for line in swaps.lines().skip(1) {
-        let mut words = line.split_ascii_whitespace();
-        let (Some(path), Some(kind)) = (words.next(), words.next()) else { continue };
+    let areas: Vec<[&str; 4]> = swaps
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
+            words.get(..4)?.try_into().ok()
+        })
+        .collect();
+    // The kernel counts pages to zram as well, which come before those to a disk until it is full.
+    let number = |text: &str| text.parse::<f64>().unwrap_or(0.0);
+    if areas.iter().any(|[path, _, size, used]| {
+        path.contains("/zram") && number(used) < ZRAM_FULL * number(size)
+    }) {
+        return;
+    }
+    for [path, kind, _, used] in areas {
+        if number(used) == 0.0 {
+            continue;
+        }
         let node = host.roots.locate(Path::new(path));
         let node = std::fs::canonicalize(&node).unwrap_or(node);
         let fact = match host.device(&base_name(&node)).filter(|_| kind == "partition") {
@@ -48,8 +66,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
 
 fn judge(view: &View<'_>) -> Option<Claim> {
     let fact = view.fact()?;
-    let seconds = view.load.seconds.max(1e-9);
-    let per_s = (fact.rise(IN)? + fact.rise(OUT)?) / seconds;
+    let per_s = view.per_s(fact.rise(IN)? + fact.rise(OUT)?);
     let requests = view.load.reads_per_s + view.load.writes_per_s;
     if per_s < PAGES_PER_S || per_s < SHARE * requests {
         return None;
@@ -68,7 +85,11 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         Effect::CappedRate,
         Effect::StandsStill,
     ];
-    Some(Claim::unusual(says, &explains, action).with("swapped", per_s, "pages/s").by(per_s))
+    let claim = match fact.device {
+        Some(_) => Claim::unusual(says, &explains, action),
+        None => Claim::usual(says, &explains, action),
+    };
+    Some(claim.with("swapped", per_s, "pages/s").by(per_s))
 }
 
 #[cfg(test)]
@@ -99,7 +120,7 @@ mod tests {
         let swapping = between("swap", &fake, &sda, || set(11_000));
         let now = Machine { facts: &swapping, disk: Some(&sda), ..Machine::default() };
         let says = cause_only_with_effect("swap", now, Effect::WaitsAbove, load);
-        assert!(says.contains("3.00 k pages per second to and from sda2"), "{says}");
+        assert!(says.contains("3.00k pages per second to and from sda2"), "{says}");
         let at_rest = between("swap", &fake, &sda, || {});
         nothing("swap", Machine { facts: &at_rest, ..now }, load);
     }

@@ -24,13 +24,14 @@ pub(super) const ROW: Check = Check {
 const KIND: &str = "kind";
 const FULL: &str = "used";
 const METADATA: &str = "metadata used";
-/// Endings of the UUIDs that LVM gives its inner devices, and what is above them.
+/// Endings of the UUIDs that LVM gives its inner devices, and what is above them. The first that a volume is
+/// built of counts: a cached volume has an origin (`-real`), too.
 const INNER: [(&str, &str); 5] = [
     ("-tpool", "a thin volume"),
-    ("-real", "a volume with a snapshot"),
-    ("-cow", "a snapshot"),
     ("-cdata", "a cached volume"),
-    ("-corig", "a cached volume"),
+    ("-cvol", "a cached volume"),
+    ("-cow", "a snapshot"),
+    ("-real", "a volume with a snapshot"),
 ];
 /// A pool that is nearly full.
 const NEARLY_FULL: f64 = 0.9;
@@ -49,13 +50,15 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
             let uuid = uuid(device)?;
             INNER.iter().find(|(end, _)| uuid.ends_with(end)).map(|(end, kind)| (*end, *kind))
         };
-        // What is inside of LVM's own devices is told of the volume above.
-        if inner(volume).is_some() {
+        // What is inside of LVM's own devices is told of the volume above. A pool is visible beside its volumes.
+        if inner(volume).is_some() || uuid(volume).is_some_and(|uuid| uuid.ends_with("-pool")) {
             continue;
         }
-        let Some((pool, (end, kind))) = below.iter().find_map(|it| Some((*it, inner(it)?))) else {
-            continue;
-        };
+        let found = INNER.iter().find_map(|&(end, kind)| {
+            let ends = |device: &&&HostDevice| uuid(device).is_some_and(|uuid| uuid.ends_with(end));
+            Some((*below.iter().find(ends)?, end, kind))
+        });
+        let Some((pool, end, kind)) = found else { continue };
         let state = (end == "-tpool" || end == "-cow")
             .then(|| dm_lines(host.roots, &pool.directory, false));
         let (mut used, mut metadata) = (None, None);

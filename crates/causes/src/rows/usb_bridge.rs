@@ -44,7 +44,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let speed = speed(disk)?;
     let driver = disk.driver.as_deref().unwrap_or("unknown");
     let no_trim = view.fact().is_some_and(|fact| fact.number("largest discard") == Some(0.0));
-    let trim = if no_trim { "; it hands no TRIM on" } else { "" };
+    let trim = if no_trim && view.is_flash() { "; it hands no TRIM on" } else { "" };
     if speed <= USB_2_MBPS {
         let bytes = view.load.bytes_per_s.unwrap_or(0.0);
         let explains: &[Effect] = if bytes >= NEAR_FULL * USB_2_BYTES_PER_S {

@@ -73,7 +73,6 @@ fn longest_sync(groups: &str) -> Option<f64> {
 }
 
 fn judge(view: &View<'_>) -> Option<Claim> {
-    let seconds = view.load.seconds.max(1e-9);
     let pool_of = |fact: &&record::SystemFact| fact.text(POOL).unwrap_or("unknown").to_owned();
     if let Some(fact) =
         view.facts.iter().find(|fact| fact.text(STATE).is_some_and(|it| it != "ONLINE"))
@@ -83,14 +82,19 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             pool_of(fact),
             fact.text(STATE).unwrap_or_default()
         );
-        let explains = [Effect::WaitsAbove, Effect::SlowWrites, Effect::SlowReads];
+        // Which disks it is on is unknown, so that a slow disk may be another one.
+        let explains = [Effect::WaitsAbove];
         return Some(Claim::unusual(says, &explains, "Replace the failed disk (`zpool status`)."));
     }
     let worst = view
         .facts
         .iter()
         .max_by(|a, b| a.number(SYNC).unwrap_or(0.0).total_cmp(&b.number(SYNC).unwrap_or(0.0)))?;
-    let rise = |name: &str| worst.rise(name).unwrap_or(0.0) / seconds;
+    // Counters of all pools together, so that any of the facts has them.
+    let rise = |name: &str| {
+        let each = view.facts.iter().filter_map(|fact| fact.rise(name));
+        view.per_s(each.fold(0.0, f64::max))
+    };
     let (delayed, stopped) = (rise(DELAYED), rise(STOPPED));
     let sync_ns = worst.number(SYNC).unwrap_or(0.0);
     if delayed.max(stopped) < OFTEN_PER_S && sync_ns < GROUP_NS {

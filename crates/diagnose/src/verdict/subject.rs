@@ -135,6 +135,7 @@ impl<'a> Subject<'a> {
             disk: self.device.facts.as_ref(),
             filesystem: on.and_then(|path| path.filesystem.as_ref()),
             changed: self.profile.value().map_or(&[], |profile| &profile.differences),
+            recorded_s: self.series.iter().map(|one| one.seconds).sum(),
             sustained: profile.map_or(&[], |profile| &profile.sustained),
         };
         let then = profile.map(|profile| Machine {

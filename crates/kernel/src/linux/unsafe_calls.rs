@@ -119,6 +119,8 @@ const DM_VERSION: [u32; 3] = [4, 0, 0];
 /// The line of each target in place of its state; the kernel wipes its own copy, which may hold a key.
 const DM_STATUS_TABLE: u32 = 1 << 4;
 const DM_SECURE_DATA: u32 = 1 << 15;
+/// Without it a pool writes its metadata before it answers.
+const DM_NOFLUSH: u32 = 1 << 11;
 const DM_BUFFER_FULL: u32 = 1 << 8;
 
 /// `struct dm_ioctl`, and room for what the kernel writes behind it.
@@ -154,7 +156,7 @@ pub(crate) fn dm_targets(
         data_start: DM_HEADER_BYTES,
         targets: 0,
         open_count: 0,
-        flags: DM_SECURE_DATA | if table { DM_STATUS_TABLE } else { 0 },
+        flags: DM_SECURE_DATA | DM_NOFLUSH | if table { DM_STATUS_TABLE } else { 0 },
         event: 0,
         padding: 0,
         // As `new_encode_dev` of the kernel writes it.
