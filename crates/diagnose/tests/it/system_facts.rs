@@ -33,9 +33,9 @@ fn fact(check: &str, values: Vec<FactValue>) -> SystemFact {
     SystemFact { check: check.to_owned(), device, values, ..SystemFact::default() }
 }
 
-/// Commands that failed during the observation, or before it.
+/// Commands that timed out during the observation, or before it.
 fn errors(now: f64, before: f64) -> SystemFact {
-    fact("drive_errors", vec![value("failed commands", now, Some(before).filter(|it| *it != now))])
+    fact("drive_errors", vec![value("timed-out commands", now, Some(before).filter(|it| *it != now))])
 }
 
 /// A drive at its limit of temperature.
@@ -76,7 +76,7 @@ fn a_fact_with_its_effect_is_the_first_cause_and_says_what_to_do() {
     let first = &episode.causes[0];
     assert_eq!((first.code, first.name()), (CauseCode::SystemFact, "drive_errors".to_owned()));
     assert!(
-        first.claim.contains("7 commands that failed") && first.claim.contains("Reads take"),
+        first.claim.contains("7 commands that timed out") && first.claim.contains("Reads take"),
         "{first:?}"
     );
     assert_eq!(found.advice[0].strategy, Strategy::PutRight);
@@ -93,7 +93,7 @@ fn the_same_fact_on_a_device_that_is_as_fast_as_ever_is_a_note_and_no_cause() {
         assert!(has_note(&found, NoteCode::HarmlessFact));
         assert_eq!(longest(&found).verdict, Verdict::Healthy);
     }
-    // Errors from before the observation are no word at all.
+    // Time-outs from before the observation are not mentioned.
     let old = with(seen(EIGHT, vec![reads(0, 60, 3_000)], false), vec![errors(9.0, 9.0)]);
     assert!(!has_note(&diagnosed(&old, Some(&profile)), NoteCode::HarmlessFact));
 }
