@@ -35,7 +35,10 @@ fn fact(check: &str, values: Vec<FactValue>) -> SystemFact {
 
 /// Commands that timed out during the observation, or before it.
 fn errors(now: f64, before: f64) -> SystemFact {
-    fact("drive_errors", vec![value("timed-out commands", now, Some(before).filter(|it| *it != now))])
+    fact(
+        "drive_errors",
+        vec![value("timed-out commands", now, Some(before).filter(|it| *it != now))],
+    )
 }
 
 /// A drive at its limit of temperature.
