@@ -69,9 +69,16 @@ fn newest_of_this_machine(store: &Store) -> anyhow::Result<Profile> {
         }
         foreign += 1;
     }
+    let newest = rows.last().map(|row| {
+        format!(
+            "; `halfpower advise --for NAME {}` uses the newest of these",
+            record::short_id(&row.id)
+        )
+    });
+    let newest = newest.unwrap_or_default();
     Err(usage(format!(
         "no saved profile is of a disk of this machine ({simulated} simulated, {foreign} of other disks): \
-         `halfpower check DIR` makes one; another one is used where its id is named (`halfpower show list`)"
+         `halfpower check DIR` makes one{newest}"
     )))
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn explain(arguments: &ExplainArgs) -> anyhow::Result<Verdict> {
         let all = [list("Findings", &findings), list("Causes", &causes)].join("\n");
         return output::print(&all);
     };
-    let wanted = code.trim_matches(['[', ']', '`']);
+    let wanted = code.trim_matches(['[', ']', '`']).to_lowercase();
     match findings.iter().chain(&causes).find(|one| one.code == wanted) {
         Some(one) => output::print(&report::code_text(&one.code, &one.paragraphs, &style)),
         None => Err(usage(format!(

@@ -107,6 +107,11 @@ impl Flags {
 /// # Errors
 /// If an option of fio has no place beside a target.
 pub(crate) fn language(all: Vec<OsString>) -> anyhow::Result<Language> {
+    // A whole line of fio, pasted after `run`.
+    let pasted = all.get(1).is_some_and(|word| word == "run")
+        && all.get(2).is_some_and(|word| word == "fio")
+        && !Path::new("fio").exists();
+    let all = if pasted { [&all[..2], &all[3..]].concat() } else { all };
     let texts: Option<Vec<&str>> = all.iter().map(|word| word.to_str()).collect();
     let Some((["run"], words)) =
         texts.as_deref().and_then(|words| words.get(1..)?.split_at_checked(1))
@@ -136,6 +141,11 @@ pub(crate) fn language(all: Vec<OsString>) -> anyhow::Result<Language> {
                 kept.extend(left.next().map(OsString::from));
             }
             continue;
+        }
+        if word.name == "parse-only" {
+            let text = "--parse-only looks at fio's job files and command lines (--name=JOB --filename=FILE); \
+                        nothing was run";
+            return Err(usage(text));
         }
         let (name, mut value) = (word.name, word.value());
         if kind == OptionKind::WithValue && !word.has_value {

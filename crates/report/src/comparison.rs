@@ -12,8 +12,8 @@ use crate::number::{self, change, counted};
 use crate::page::Tone;
 use crate::story::{Action, Badge, Cell, Section, Story, joined};
 use record::{
-    ComparedKind, ComparedMetric, ComparedRow, ComparedSide, ComparedUnit, ComparedVerdict,
-    Comparison, Unit,
+    ComparedCell, ComparedKind, ComparedMetric, ComparedRow, ComparedSide, ComparedUnit,
+    ComparedVerdict, Comparison, Unit,
 };
 use stats::{Ordered, grouped};
 
@@ -307,8 +307,20 @@ fn without_partner(story: &mut Story, comparison: &Comparison) {
         let reason = cell.rows.iter().find_map(|row| row.reason.clone()).unwrap_or_default();
         format!("{}: {reason}", cell.label)
     });
-    let lone: Vec<String> = lone.collect();
-    story.list("Not comparable", "cells without a partner", &lone);
+    let mut lone: Vec<String> = lone.collect();
+    if lone.is_empty() {
+        return;
+    }
+    lone.sort();
+    let only = |side: fn(&ComparedCell) -> bool| {
+        comparison.cells.iter().filter(|cell| side(cell)).count() as f64
+    };
+    let (only_a, only_b) = (only(|cell| cell.cell_b.is_none()), only(|cell| cell.cell_a.is_none()));
+    let text =
+        format!("{} only in A, {} only in B.", counted(only_a, "cell"), counted(only_b, "cell"));
+    story.section("Not comparable", "cells without a partner").note(text);
+    let section = story.section("Cells without a partner", "").supporting();
+    lone.iter().for_each(|cell| section.item(cell));
 }
 
 /// Why rows are inconclusive, each reason once.

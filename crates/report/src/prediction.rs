@@ -231,12 +231,19 @@ fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {
     };
     let text = match (&answer.at, &answer.not) {
         (Some(at), _) => {
-            let rate = number::with_interval(&at.iops, number::per_second);
-            let load = match at.offered {
-                Offered::Depth(depth) => format!(", with QD {}", plain(depth)),
-                _ => String::new(),
-            };
-            format!("at most {rate}{load}, {} of the maximum", number::percent(at.saturation))
+            let share = number::percent(at.saturation);
+            match at.offered {
+                Offered::Depth(depth) => format!(
+                    "at most {} from a program that keeps QD {}, {share} of the maximum; unknown for requests that \
+                     arrive independently (check --for-diagnosis measures these)",
+                    number::with_interval(&at.iops, number::per_second),
+                    plain(depth)
+                ),
+                // The rate is asked for, and has no error of its own.
+                _ => {
+                    format!("at most {}, {share} of the maximum", number::per_second(at.iops.value))
+                }
+            }
         }
         (None, not) => not.clone().unwrap_or_default(),
     };

@@ -519,6 +519,12 @@ impl Store {
         } else if found.is_empty() && part.len() >= END_LEAST {
             found = ids("substr(id, -length(?1)) = ?1")?;
         }
+        // A profile is made in the same moments as its trials, and is more likely meant.
+        let others = || found.iter().filter(|(kind, _)| *kind != Trial::KIND);
+        if found.len() > 1 && others().count() == 1 {
+            let one = others().next().cloned();
+            found = one.into_iter().collect();
+        }
         match found.len() {
             0 => Err(self.not_found(&part, kinds)),
             1 => Ok(found.swap_remove(0)),
