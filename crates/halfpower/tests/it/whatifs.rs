@@ -211,7 +211,8 @@ fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
     let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
     let id = disk.run("show --json").expect(0).profile().id;
     // What is pasted into a server is of a real disk, unless a simulated one is named.
-    disk.run("advise --for linux").refuses(2, &["1 simulated", "halfpower check", "id is named"]);
+    disk.run("advise --for linux")
+        .refuses(2, &["1 simulated", "halfpower check", "uses the newest of these"]);
     disk.run("advise --for linux last").refuses(2, &["1 simulated"]);
     for program in ["postgresql", "mysql", "linux", "io.cost", "scylla", "fio"] {
         let text = disk.run(&format!("advise --for {program} {id}")).expect(0).stdout;
