@@ -62,8 +62,6 @@ pub struct Load {
     pub writes_per_s: f64,
     /// Bytes per second.
     pub bytes_per_s: Option<f64>,
-    /// Mean bytes of a write.
-    pub write_bytes: Option<f64>,
     /// Mean latency of a write, nanoseconds.
     pub write_ns: Option<f64>,
     /// Mean time of a flush, nanoseconds.
@@ -76,14 +74,6 @@ pub struct Load {
     pub depth: Option<f64>,
     /// A rate that fell.
     pub step: Option<RateStep>,
-}
-
-impl Load {
-    /// Share of writes among the requests, 0 to 1.
-    #[must_use]
-    pub fn writes_share(&self) -> f64 {
-        self.writes_per_s / (self.reads_per_s + self.writes_per_s).max(1e-9)
-    }
 }
 
 /// The load of a device, and what it suffers.

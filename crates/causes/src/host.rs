@@ -122,13 +122,13 @@ fn is_root() -> bool {
 pub struct Fact(SystemFact);
 
 impl Fact {
-    /// Of the machine.
+    /// A fact of the machine as a whole.
     #[must_use]
     pub fn of_machine() -> Self {
         Self::default()
     }
 
-    /// Of a device.
+    /// A fact of a block device.
     #[must_use]
     pub fn of(device: &HostDevice) -> Self {
         let disks = if device.is_disk() { Vec::new() } else { device.disks.clone() };

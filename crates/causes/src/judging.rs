@@ -4,6 +4,7 @@ use crate::check::{Basis, Check};
 use crate::effect::{Claim, Effects, Seen};
 use crate::rows::TABLE;
 use crate::view::{Machine, View};
+use record::SystemFact;
 
 /// A fact that was as far from usual when the profile was made explains nothing that is worse than the profile;
 /// it was, from this share of what it is now on.
@@ -39,8 +40,9 @@ impl Judged {
 /// profile of the disk was made.
 #[must_use]
 pub fn judged(now: Machine<'_>, then: Option<Machine<'_>>, effects: &Effects) -> Vec<Judged> {
+    let (now, then) = (with_facts(now), then.map(with_facts));
     let mut found: Vec<Judged> =
-        TABLE.iter().filter_map(|row| judged_by(row, now, then, effects)).collect();
+        TABLE.iter().filter_map(|row| judged_by(row, &now, then.as_ref(), effects)).collect();
     // A stable sort: of equals the row that comes first in the table wins.
     found.sort_by(|a, b| {
         (b.seen.is_some(), b.weight)
@@ -50,16 +52,23 @@ pub fn judged(now: Machine<'_>, then: Option<Machine<'_>>, effects: &Effects) ->
     found
 }
 
+/// A machine with its own facts.
+type WithFacts<'a> = (Machine<'a>, Vec<&'a SystemFact>);
+
+fn with_facts(machine: Machine<'_>) -> WithFacts<'_> {
+    (machine, machine.own_facts())
+}
+
 fn judged_by(
     check: &'static Check,
-    now: Machine<'_>,
-    then: Option<Machine<'_>>,
+    now: &WithFacts<'_>,
+    then: Option<&WithFacts<'_>>,
     effects: &Effects,
 ) -> Option<Judged> {
     let Basis::Facts { judge, .. } = check.basis else { return None };
-    let view = View::of(check.name, now, &effects.load);
+    let view = View::of(check.name, now.0, &now.1, &effects.load);
     let claim = judge(&view)?;
-    let before = then.map(|then| View::of(check.name, then, &effects.load));
+    let before = then.map(|then| View::of(check.name, then.0, &then.1, &effects.load));
     // Of a check that was not made then nothing is known.
     let before = before.filter(|before| view.facts.is_empty() || !before.facts.is_empty());
     let compared = before.is_some();

@@ -20,6 +20,19 @@ pub struct Machine<'a> {
     pub sustained: &'a [Sustained],
 }
 
+impl<'a> Machine<'a> {
+    /// The facts of the disk, of what lies on it, and of the machine as a whole.
+    pub(crate) fn own_facts(&self) -> Vec<&'a SystemFact> {
+        let own = |fact: &&SystemFact| {
+            let Some(device) = &fact.device else { return true };
+            self.disk.is_none_or(|disk| {
+                *device == disk.disk || *device == disk.name || fact.disks.contains(&disk.disk)
+            })
+        };
+        self.facts.iter().filter(own).collect()
+    }
+}
+
 /// What the judge of one check looks at.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
@@ -32,15 +45,15 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn of(check: &str, machine: Machine<'a>, load: &'a Load) -> Self {
-        let own = |fact: &&SystemFact| {
-            let Some(device) = &fact.device else { return true };
-            machine.disk.is_none_or(|disk| {
-                *device == disk.disk || *device == disk.name || fact.disks.contains(&disk.disk)
-            })
-        };
-        let facts = machine.facts.iter().filter(|fact| fact.check == check);
-        Self { facts: facts.filter(own).collect(), machine, load }
+    /// `own` are the machine's own facts: they are searched once for all checks.
+    pub(crate) fn of(
+        check: &str,
+        machine: Machine<'a>,
+        own: &[&'a SystemFact],
+        load: &'a Load,
+    ) -> Self {
+        let facts = own.iter().copied().filter(|fact| fact.check == check).collect();
+        Self { facts, machine, load }
     }
 
     /// The fact, of a check that reads one of each disk or of the machine.

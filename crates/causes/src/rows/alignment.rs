@@ -39,7 +39,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         if sectors.is_some_and(|sectors| sectors < DATA_SECTORS) {
             continue;
         }
-        // Where a disk's first block lies off by itself, a partition has to as well.
+        // A disk whose first block has an offset needs partitions with the same offset.
         let own = text(&disk.join("alignment_offset")).and_then(|it| it.parse::<i64>().ok());
         let begins = start * SECTOR_BYTES + block - own.unwrap_or(0).clamp(0, block as i64) as u64;
         let fact = Fact::of(part).number(OFF, (begins % block) as f64, "B");
@@ -59,7 +59,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         format_bytes(block as u64)
     );
     let action =
-        "Make the partition anew on a boundary of 1 MiB (parted -a optimal) and restore its data.";
+        "Recreate the partition on a boundary of 1 MiB (parted -a optimal) and restore its data.";
     // Without writes nothing is read first.
     let explains: &[Effect] =
         if view.load.writes_per_s > 0.0 { &[Effect::SlowWrites] } else { &[] };

@@ -1,7 +1,7 @@
-//! Limits of dirty memory that are others than when the profile was made.
+//! Unusually low limits of dirty memory.
 //!
-//! That programs are stopped at the limit, the rules of the diagnosis see (`dirty_throttle`); this says that
-//! somebody moved it.
+//! The rules of the diagnosis find programs that are stopped at the limit (`dirty_throttle`). This check finds
+//! the setting.
 
 use crate::check::{Basis, Check, When};
 use crate::effect::{Claim, Effect};

@@ -22,7 +22,7 @@ const MOST: &str = "largest discard";
 const MOUNTED: &str = "mount option";
 /// Discards among the requests that hold the others up.
 const STORM: f64 = 0.05;
-/// And at least so many per second: file systems that discard at rest send a few.
+/// Minimum number per second: file systems that discard in the background send a few.
 const STORM_LEAST: f64 = 10.0;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {

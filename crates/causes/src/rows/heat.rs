@@ -29,7 +29,7 @@ const NEAREST: usize = 2;
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     for disk in host.disks() {
         let Some(chip) = chip(disk) else { continue };
-        // The drive itself answers, and may begin its time to standby anew.
+        // The drive itself answers, which may restart its standby timer.
         if !disk.in_use {
             reader.not_read(Some(disk), "it served no requests, and is not woken up");
             continue;

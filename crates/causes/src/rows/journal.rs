@@ -24,7 +24,7 @@ const HANDLES: &str = "handles of a commit";
 const EXTERNAL: &str = "journal";
 /// Commits per second that programs asked for, from which on they matter.
 const OFTEN_PER_S: f64 = 1.0;
-/// Share of the time in commits from which on whoever syncs waits for one.
+/// Share of the time in commits from which on programs that sync wait for one.
 const COMMITTING: f64 = 0.5;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {

@@ -168,7 +168,7 @@ mod tests {
             Effect::StandsStill,
             Load::default(),
         );
-        // Throttled long ago, or not at all.
+        // Throttled long ago, or never.
         let fine = facts(&log(&[]), &log(&[]));
         nothing("nvme_health", machine(&fine), Load::default());
         assert_eq!(fine[0].number(TEMPERATURE), Some(41.0));

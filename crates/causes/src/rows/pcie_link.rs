@@ -138,7 +138,7 @@ mod tests {
             let read = facts("pcie_link", &machine("8.0", 1, port_width), &drive);
             let machine = Machine { facts: &read, disk: Some(&drive), ..Machine::default() };
             let load = Load::default();
-            let view = View::of("pcie_link", machine, &load);
+            let view = View::of("pcie_link", machine, &machine.own_facts(), &load);
             assert!(judge(&view).unwrap().action.contains(says));
         }
     }

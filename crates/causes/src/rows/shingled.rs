@@ -1,4 +1,4 @@
-//! Shingled drives: overlapping tracks that are written anew in whole bands.
+//! Shingled drives: overlapping tracks, which the drive rewrites in whole bands.
 //!
 //! Drives that the host manages say so (`queue/zoned`). Those that hide it are known by TRIM on a rotating drive,
 //! which nothing else needs.

@@ -42,7 +42,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
             words.get(..4)?.try_into().ok()
         })
         .collect();
-    // The kernel counts pages to zram as well, which come before those to a disk until it is full.
+    // The kernel also counts pages to zram, and uses zram before a disk until zram is full.
     let number = |text: &str| text.parse::<f64>().unwrap_or(0.0);
     if areas.iter().any(|[path, _, size, used]| {
         path.contains("/zram") && number(used) < ZRAM_FULL * number(size)

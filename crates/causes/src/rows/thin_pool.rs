@@ -50,7 +50,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
             let uuid = uuid(device)?;
             INNER.iter().find(|(end, _)| uuid.ends_with(end)).map(|(end, kind)| (*end, *kind))
         };
-        // What is inside of LVM's own devices is told of the volume above. A pool is visible beside its volumes.
+        // Skip LVM's inner devices, whose facts belong to the volume above, and the pool beside its volumes.
         if inner(volume).is_some() || uuid(volume).is_some_and(|uuid| uuid.ends_with("-pool")) {
             continue;
         }
@@ -98,8 +98,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let room = full.map(|share| format!(", whose pool is {} full", format_share(share)));
     let says = format!("{name} is {kind}{}.", room.unwrap_or_default());
     let explains = [Effect::VolumeHolds];
-    let action = "A first write to a thin or snapshotted block allocates or copies first: remove snapshots that \
-                  nobody needs, give the pool room and a larger chunk, or use a plain volume for this load.";
+    let action = "A first write to a thin or snapshotted block allocates or copies first: remove unused \
+                  snapshots, give the pool room and a larger chunk, or use a plain volume for this load.";
     let claim = Claim::usual(says, &explains, action);
     Some(if full.is_some() { Claim { weight: 2.0, notable: true, ..claim } } else { claim })
 }

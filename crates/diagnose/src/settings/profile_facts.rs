@@ -243,7 +243,7 @@ fn fastest<'a>(cells: impl Iterator<Item = (&'a Cell, u64)>) -> Option<(&'a Cell
     cells.max_by(|a, b| a.0.bytes_per_s.value.total_cmp(&b.0.bytes_per_s.value))
 }
 
-/// Whether a curve with this knee may as well have another one: the rates at both differ by less than their
+/// Whether the curve also allows another knee: the rates at both differ by less than their
 /// errors, or the gain from the shallower to the deeper is within its error of what a knee asks for.
 fn cannot_tell(curve: &DepthCurve, knee: u32, other: u32) -> bool {
     let at = |depth| curve.points.iter().find(|point: &&DepthPoint| point.depth == depth);

@@ -19,7 +19,7 @@ use record::{
     Cause, CauseCode, Doubt, Note, NoteCode, Verdict, format_bytes, format_nanos, format_rate,
 };
 
-/// A flush takes so many times as long as a write where the cache is what it waits for.
+/// Minimum ratio of the time of a flush to that of a write if the drive's cache delays flushes.
 const FLUSH_LONGER: f64 = 3.0;
 /// And the device spends this share of the time in flushes: a log that syncs now and then harms nothing.
 const IN_FLUSH: f64 = 0.5;
@@ -262,7 +262,6 @@ fn load(segment: &Segment<'_>, step: Option<RateStep>) -> Load {
         reads_per_s: tally.read.count() / seconds,
         writes_per_s: tally.write.count() / seconds,
         bytes_per_s: tally.bytes_per_s(),
-        write_bytes: tally.write.request_bytes(),
         write_ns: tally.write.latency_ns(),
         flush_ns: tally.flush_ns.zip(flushes).map(|(time_ns, count)| time_ns / count),
         flushes_per_s: tally.flushes.map(|count| count / seconds),

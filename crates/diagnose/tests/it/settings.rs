@@ -191,7 +191,7 @@ fn a_second_check_keeps_the_depth_of_the_first_unless_its_error_excludes_it() {
     let kept = depth(&second, std::slice::from_ref(&first));
     assert_eq!(kept.value.value().unwrap(), "32");
     assert!(kept.derivation.contains("earlier check"), "{kept:?}");
-    // The one before the first decides as well, as long as none excludes it.
+    // The check before the first one also counts, unless a later one excludes it.
     let other = depth(&first, std::slice::from_ref(&second));
     assert_eq!(other.value.value().unwrap(), "8");
     // It gains nothing beyond QD 8, beyond any error.

@@ -92,7 +92,7 @@ pub(crate) fn nvme_feature(device: impl AsFd, feature: u8, bytes: usize) -> Resu
     Ok(result)
 }
 
-/// Carries out a command that reads, with so many bytes of data: at most [`LOG_BYTES`].
+/// Runs a command that reads this number of bytes, at most [`LOG_BYTES`].
 fn nvme_read(
     device: impl AsFd,
     mut command: NvmeCommand,

@@ -3,7 +3,7 @@
 use super::Predictor;
 use record::{Locality, Mix, ModelName, Offered, format_bytes};
 
-/// How much slower a program's own time makes a request before that is told.
+/// Minimum slowdown by a program's own time that is reported.
 const TOLD_FROM: f64 = 1.02;
 
 pub(super) fn extrapolated(
