@@ -6,6 +6,7 @@
 
 use crate::areas::Areas;
 use crate::cells::aggregate_beside;
+use crate::wander::run_spread;
 use crate::{
     DEFAULT_KNEE_GAIN, commit_points, depth_curves, expectations, level_se_between, level_se_rel,
     levels_of, limits, lone_reads, mix_of, service_time_fits, size_curves,
@@ -74,6 +75,7 @@ pub fn characterise(input: Characterise<'_>) -> Profile {
         budget_ns: input.budget_ns,
         measured_ns: measured,
         level_se_rel: level_se,
+        run_spread: run_spread(&area, input.trials),
         areas: areas.areas,
         area_spreads: areas.spreads,
         earlier_levels,
@@ -115,7 +117,7 @@ fn rerun(profile: &Profile, workload: &Workload, estimate: &Estimate) -> Estimat
     let mix = mix_of(workload);
     match mix.as_ref().and_then(|mix| mix.classes.first()) {
         Some(class) => profile.rerun(estimate, (class.op, class.locality, workload.depth == 1)),
-        None => estimate.with_ratio_error(profile.level_se_rel.unwrap_or(0.0)),
+        None => estimate.with_ratio_error(profile.reruns().common_se()),
     }
 }
 

@@ -8,10 +8,17 @@
 //! each. Where earlier profiles are at hand, the spread of their levels says it directly; the
 //! larger of the two holds. Rejected: widening the cells' intervals, which would blur comparisons
 //! within the run.
+//!
+//! A check is a minute of short visits, a reader's run may be two seconds of one load. Noise that lasts
+//! longer than a visit averages out in the minute and not in the run. So the visits are grouped by
+//! windows of two seconds: the variance between windows, minus what the noise of single visits
+//! explains, is common to a run; the rest of the noise averages out over the run's length. Percentiles
+//! have variances of their own, as bursts move a tail more than a mean.
 
 use crate::cells::counts;
-use record::{Arrival, Cell, Profile, Trial};
-use stats::{grouped, median};
+use record::{Arrival, Cell, Nanos, PERCENTILES, Profile, RunSpread, Trial};
+use stats::{grouped, mean, median};
+use std::collections::BTreeMap;
 
 /// Parts of the check whose levels are compared.
 const BLOCKS: usize = 6;
@@ -30,17 +37,20 @@ const SIGNIFICANT_RATIO: f64 = 2.21;
 const MEDIAN_FACTOR: f64 = 1.253_314_137;
 /// Standard deviation of normal values over their median absolute deviation.
 const MAD_FACTOR: f64 = 1.482_602_219;
+/// Length of the reader's run.
+const RUN: Nanos = Nanos(2_000_000_000);
+/// Windows of that length without which they do not tell how they differ.
+const WINDOWS: usize = 5;
+/// Requests beyond a percentile of one visit that make it more than noise.
+const BEYOND: f64 = 10.0;
+/// Share of checks of a steady disk in which windows seem to differ.
+const FALSE_SHARE: f64 = 0.05;
 
 /// Standard error of a run's level as a share of it; `None` with too few visits. `trials` are in
 /// the order in which they were run; the rate of each is divided by that of its `area`.
 #[must_use]
 pub fn level_se_rel(area: &dyn Fn(&Trial) -> f64, trials: &[Trial]) -> Option<f64> {
-    // Rates of open loops are set by the load and tell nothing of the device's level; those of
-    // commits are the file system's as well.
-    let closed = |trial: &&Trial| {
-        trial.workload.arrival == Arrival::Closed && trial.workload.flush.is_none()
-    };
-    let counted: Vec<&Trial> = trials.iter().filter(|trial| counts(trial)).filter(closed).collect();
+    let counted: Vec<&Trial> = closed_loops(trials).collect();
     let cells = grouped(counted.iter().enumerate().map(|visit| (&visit.1.cell, visit)));
     let mut blocks = vec![Vec::new(); BLOCKS];
     for (_, visits) in cells.iter().filter(|(_, visits)| visits.len() >= VISITS_OF_A_CELL) {
@@ -64,6 +74,77 @@ pub fn level_se_rel(area: &dyn Fn(&Trial) -> f64, trials: &[Trial]) -> Option<f6
         return Some(0.0);
     }
     Some((BLOCK_VARIANCES * (between - own)).sqrt())
+}
+
+/// How far a run of two seconds lies from the mean of this check; `None` if it is too short to tell.
+/// `trials` and `area` are as for [`level_se_rel`].
+#[must_use]
+pub(crate) fn run_spread(area: &dyn Fn(&Trial) -> f64, trials: &[Trial]) -> Option<RunSpread> {
+    let of_percentile = |share: f64| {
+        window_se(trials, &|trial| {
+            let histogram = trial.histogram();
+            let enough = histogram.count() as f64 * (1.0 - share) >= BEYOND;
+            histogram.percentile(share).filter(|_| enough)
+        })
+    };
+    Some(RunSpread {
+        rate_se: window_se(trials, &|trial| Some(trial.iops() / area(trial)))?,
+        percentile_ses: PERCENTILES.map(of_percentile),
+    })
+}
+
+/// Standard error, as a logarithm, of the mean of a value over a run of two seconds.
+fn window_se(trials: &[Trial], value: &dyn Fn(&Trial) -> Option<f64>) -> Option<f64> {
+    let (mut begin, mut visits) = (Nanos(0), Vec::new());
+    for trial in closed_loops(trials) {
+        if let Some(value) = value(trial) {
+            visits.push((&trial.cell, (begin.0 / RUN.0, libm::log(value))));
+        }
+        begin = begin.plus(trial.result.duration_ns).plus(trial.workload.ramp_ns);
+    }
+    let mut windows: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for (_, visits) in grouped(visits) {
+        let count = visits.len() as f64;
+        if visits.len() < VISITS_OF_A_CELL {
+            continue;
+        }
+        let level = visits.iter().map(|visit| visit.1).sum::<f64>() / count;
+        // A mean of few visits lies nearer to each of them than the true one.
+        let nearer = libm::sqrt(count / (count - 1.0));
+        for (window, value) in visits {
+            windows.entry(window).or_default().push((value - level) * nearer);
+        }
+    }
+    let windows: Vec<Vec<f64>> = windows.into_values().filter(|it| it.len() > 1).collect();
+    if windows.len() < WINDOWS {
+        return None;
+    }
+    // One-way analysis of variance with windows of different sizes.
+    let (groups, total) = (windows.len() as f64, windows.iter().map(Vec::len).sum::<usize>() as f64);
+    let centre = windows.iter().flatten().sum::<f64>() / total;
+    let (mut within, mut between, mut squares) = (0.0, 0.0, 0.0);
+    for window in &windows {
+        let (own, size) = (mean(window), window.len() as f64);
+        within += window.iter().map(|value| (value - own) * (value - own)).sum::<f64>();
+        between += size * (own - centre) * (own - centre);
+        squares += size * size;
+    }
+    let (within, between) = (within / (total - groups), between / (groups - 1.0));
+    let size = (total - squares / total) / (groups - 1.0);
+    let chance = stats::chi_square_per_degree(1.0 - FALSE_SHARE, windows.len() - 1);
+    let lasting = if between <= chance * within { 0.0 } else { (between - within) / size };
+    let visits_of_run = (RUN.0 as f64 * total / begin.0 as f64).max(1.0);
+    Some(libm::sqrt(lasting + within / visits_of_run))
+}
+
+/// Visits whose rate tells of the device: that of open loops is set by the load, and that of commits is
+/// the file system's as well.
+fn closed_loops(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
+    trials.iter().filter(|trial| {
+        counts(trial)
+            && trial.workload.arrival == Arrival::Closed
+            && trial.workload.flush.is_none()
+    })
 }
 
 /// The level of each earlier profile against these cells: the median over the cells in common of

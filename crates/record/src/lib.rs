@@ -58,7 +58,7 @@ mod whatif;
 mod workload;
 mod zones;
 
-pub use areas::{AreaSpread, MeasuredArea, PERCENTILES, Reruns, TestFile, Written};
+pub use areas::{AreaSpread, MeasuredArea, PERCENTILES, Reruns, RunSpread, TestFile, Written};
 pub use capability::Capability;
 pub use cause::CauseCode;
 pub use clients::{

@@ -2,7 +2,7 @@
 
 use crate::{
     AreaSpread, Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot, Locality,
-    Measured, MeasuredArea, Nanos, OpKind, Pattern, Reruns, SystemFact, Target, Workload,
+    Measured, MeasuredArea, Nanos, OpKind, Pattern, Reruns, RunSpread, SystemFact, Target, Workload,
     format_binary_rate, format_whole_iops, with_half_width, with_interval,
 };
 use schemars::JsonSchema;
@@ -45,6 +45,9 @@ pub struct Profile {
     /// wandered within the run, or from earlier profiles of the same target where these say more.
     /// [`Cell::rerun_iops`] holds it, the other intervals do not. Null with too few visits.
     pub level_se_rel: Option<f64>,
+    /// What a run of two seconds adds to that; null with too few visits.
+    #[serde(default)]
+    pub run_spread: Option<RunSpread>,
     /// The files that were measured; absent where it was one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub areas: Vec<MeasuredArea>,
@@ -109,21 +112,23 @@ impl Profile {
     /// What another run would differ by.
     #[must_use]
     pub fn reruns(&self) -> Reruns {
-        let (level_se, areas) = (self.level_se_rel.unwrap_or(0.0), self.area_spreads.clone());
-        Reruns { level_se, areas }
+        Reruns {
+            level_se: self.level_se_rel.unwrap_or(0.0),
+            run: self.run_spread.unwrap_or_default(),
+            areas: self.area_spreads.clone(),
+        }
     }
 
-    /// A rate or mean latency of this run as another run would find it: with the errors of the areas
-    /// and of the level, which are independent.
+    /// A rate or mean latency of this run as another run would find it: with the errors of the areas,
+    /// of the level and of a short run, which are independent.
     #[must_use]
     pub fn rerun(
         &self,
         estimate: &Estimate,
         (op, locality, alone): (OpKind, Locality, bool),
     ) -> Estimate {
-        let areas_se = crate::areas::areas_se(&self.area_spreads, op, locality, alone);
-        let se = self.level_se_rel.unwrap_or(0.0).hypot(areas_se);
-        estimate.with_ratio_error(se)
+        let reruns = self.reruns();
+        estimate.with_ratio_error(reruns.common_se().hypot(reruns.areas_se(op, locality, alone)))
     }
 }
 

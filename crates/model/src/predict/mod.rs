@@ -206,18 +206,17 @@ impl Predictor {
     /// Half-width of the interval, as a logarithm, of what another run would differ by under a mix, on
     /// another file of the disk and at another hour; the predictions hold it.
     fn rerun_rel(&self, mix: &Mix, alone: bool) -> f64 {
-        self.rerun(mix, |class| self.reruns.areas_se(class.op, class.locality, alone))
+        let common = self.reruns.common_se();
+        rerun(common, mix, |class| self.reruns.areas_se(class.op, class.locality, alone))
     }
 
     /// The same of a percentile, by its place in [`record::PERCENTILES`].
     fn rerun_tail(&self, mix: &Mix, alone: bool, which: usize) -> f64 {
-        self.rerun(mix, |class| self.reruns.percentile_se(class.op, class.locality, alone, which))
-    }
-
-    /// The level's error and those of the areas, which are the same for all classes of a mix.
-    fn rerun(&self, mix: &Mix, areas_se: impl Fn(&MixClass) -> f64) -> f64 {
-        let areas: f64 = mix.classes.iter().map(|class| class.share * areas_se(class)).sum();
-        NORMAL_95 * self.reruns.level_se.hypot(areas)
+        let common = self.reruns.common_percentile_se(which);
+        let areas_se = |class: &MixClass| {
+            self.reruns.percentile_se(class.op, class.locality, alone, which)
+        };
+        rerun(common, mix, areas_se)
     }
 
     /// What a request of a mix takes longer after a rest of this mean length, in nanoseconds; `None`
@@ -263,4 +262,11 @@ fn checked(mix: &Mix) -> Result<(), PredictError> {
     let sum: f64 = mix.classes.iter().map(|class| class.share).sum();
     let positive = mix.classes.iter().all(|class| class.share > 0.0 && class.share.is_finite());
     if positive && (sum - 1.0).abs() < 1e-6 { Ok(()) } else { Err(PredictError::Shares(sum)) }
+}
+
+/// Half-width of an interval, as a logarithm, from the error that all classes of a mix have in common
+/// and those of their areas.
+fn rerun(common_se: f64, mix: &Mix, areas_se: impl Fn(&MixClass) -> f64) -> f64 {
+    let areas: f64 = mix.classes.iter().map(|class| class.share * areas_se(class)).sum();
+    NORMAL_95 * common_se.hypot(areas)
 }

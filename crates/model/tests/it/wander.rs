@@ -3,7 +3,7 @@
 use crate::profile;
 use crate::synthetic::{trial, workload};
 use model::{level_se_between, level_se_rel};
-use record::{OpKind, Pattern, Trial};
+use record::{Nanos, OpKind, Pattern, Trial};
 
 const CELLS: u32 = 40;
 const VISITS: usize = 12;
@@ -104,4 +104,31 @@ fn one_earlier_profile_says_nothing_of_a_spread() {
     assert_eq!(level_se_between(&[0.1]), None);
     assert_eq!(level_se_between(&[]), None);
     assert_eq!(level_se_between(&[0.0, 0.0]), Some(0.0));
+}
+
+#[test]
+fn noise_that_lasts_for_seconds_is_in_the_error_of_a_short_run() {
+    // Visits of 50 ms; the level changes every two seconds by 10 %, or with each visit.
+    let check = |lasting: bool| {
+        let (mut noise, mut level) = (Noise(11), 0.0);
+        let visits = (0..CELLS as usize * VISITS).map(|at| {
+            if at % 40 == 0 {
+                level = 0.1 * noise.next();
+            }
+            let own = if lasting { level } else { 0.1 * noise.next() };
+            let depth = (at % CELLS as usize) as u32 + 1;
+            let shape = workload(OpKind::Read, Pattern::Random, 4096, depth);
+            let mut visit = trial(&shape, 1e5 * f64::from(depth) * own.exp());
+            (visit.result.duration_ns, visit.workload.ramp_ns) = (Nanos(45_000_000), Nanos(5_000_000));
+            visit
+        });
+        let trials: Vec<Trial> = visits.collect();
+        profile(&trials, &[]).run_spread.expect("enough windows").rate_se
+    };
+    // Twelve windows tell a deviation to a fifth.
+    let lasting = check(true);
+    assert!((0.06..0.15).contains(&lasting), "{lasting}");
+    // Of 40 independent visits the mean is known 6.3 times as well as one.
+    let passing = check(false);
+    assert!((0.013..0.02).contains(&passing), "{passing}");
 }
