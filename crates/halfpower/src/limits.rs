@@ -8,7 +8,6 @@ use crate::progress::Progress;
 use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
 use ::limits::document::{self, Evidence};
-use ::limits::memory;
 use ::limits::pap::Stated;
 use ::limits::plan::Settings;
 use clap::Args;
@@ -19,6 +18,7 @@ use record::{
 use session::{Driver, RealTargets, Shown, StopFlag, Targets};
 use std::path::Path;
 use target::Access;
+use trial::memory;
 
 /// Largest request of the plan: a target must hold one.
 const LARGEST_REQUEST: Bytes = Bytes(1 << 20);

@@ -16,6 +16,7 @@ mod error;
 mod job_counters;
 mod legs;
 mod measurement;
+pub mod memory;
 mod own_engine;
 mod part;
 mod precision;

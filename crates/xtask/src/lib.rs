@@ -31,6 +31,7 @@ mod judge;
 mod kept;
 mod kills;
 mod lab;
+pub mod lines;
 pub mod pairs;
 mod place;
 mod sanitize;
@@ -52,6 +53,7 @@ usage: cargo xtask VERB [flags]
   ci                      everything that a change must pass
   prove                   the statistical tests with all of their draws, before a release
   tidy [--bless]          the project's own lint; --bless rewrites the outputs shown in the docs
+  lines                   lines of code of each crate, without comments, blank lines and tests
   bench [--smoke] [--only PART] [--no-keep] [--verbose]
         [--pairs N] [--binary BINARY] [--against BINARY]
                           speed and truth of the harness, with goals
@@ -125,11 +127,12 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 29] =
+const VERBS: [Verb; 30] =
     [
         ("ci", &[], &[], |_| ci::run()),
         ("prove", &[], &[], |_| ci::prove()),
         ("tidy", &["--bless"], &[], |flags| tidy_all(flags.has("--bless"))),
+        ("lines", &[], &[], |_| lines::run()),
         ("bench", &bench::Options::SWITCHES, &bench::Options::VALUES, bench::run),
         ("peers", &["--smoke"], &contest::peers::Options::VALUES, contest::peers::run),
         ("fio-jobs", &fio_jobs::SWITCHES, &fio_jobs::VALUES, fio_jobs::run),

@@ -1,10 +1,7 @@
 //! Whether two segments have the same load and take the same time.
 
-use super::elsewhere::Elsewhere;
-use super::engine;
 use super::facts::{REQUESTS_MIN, Segment};
 use super::interval_totals::IntervalTotals;
-use record::Verdict;
 
 /// Neighbouring segments are one episode where their rates, times and sizes are within this factor
 /// and they have the same verdict.
@@ -41,18 +38,4 @@ pub(crate) fn same_kind(one: &IntervalTotals, other: &IntervalTotals) -> bool {
 pub(crate) fn alike_in_time(one: &Segment<'_>, other: &Segment<'_>) -> bool {
     let (a, b) = (&one.tally, &other.tally);
     same_load(a, b) && near(a.latency_ns(), b.latency_ns(), apart(a, b))
-}
-
-fn verdict(segment: &Segment<'_>) -> Verdict {
-    engine::weigh(segment, &Elsewhere::default()).verdict
-}
-
-pub(crate) fn alike(one: &Segment<'_>, other: &Segment<'_>) -> bool {
-    let idle = |segment: &Segment<'_>| segment.tally.iops() < IDLE_IOPS;
-    if idle(one) && idle(other) {
-        return true;
-    }
-    let (a, b) = (&one.tally, &other.tally);
-    let few = a.all.count().min(b.all.count()) < REQUESTS_MIN;
-    alike_in_time(one, other) && (few || verdict(one) == verdict(other))
 }

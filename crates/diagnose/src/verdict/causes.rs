@@ -2,14 +2,14 @@
 //! may hold at once. What only a tracer sees is silent without one.
 
 use super::by_operation::{OPERATION_SLOW, apart};
+use super::device_users::NeighbourBy;
 use super::elsewhere::{Elsewhere, Sibling};
 use super::expected::Expectation;
 use super::facts::{IN_SCHEDULER, STEAL_MATTERS, Segment};
-use super::hypotheses::{read_again_text, read_ahead_text};
 use super::judgement::{Judgement, Number, RestsOn, numbers};
 use super::layout::{compression, files};
-use super::neighbours::NeighbourBy;
 use super::outstanding::{ExcessQueue, LoopKind, Outstanding};
+use super::page_cache;
 use super::starved;
 use super::tails::sentence;
 use crate::words::percent;
@@ -251,14 +251,18 @@ fn stolen(segment: &Segment<'_>) -> Option<Cause> {
 fn read_ahead_off(segment: &Segment<'_>) -> Option<Cause> {
     let share = segment.read_ahead_off()?;
     let numbers = [("in order, of the reads", share, "share")];
-    Some(cause(CauseCode::ReadAheadOff, read_ahead_text(share), &numbers))
+    Some(cause(CauseCode::ReadAheadOff, page_cache::read_ahead_off(share), &numbers))
 }
 
 /// Tasks that wait for memory, or read again what it was too small to hold.
 fn memory_short(segment: &Segment<'_>) -> Option<Cause> {
     if let Some(share) = segment.read_again() {
         let numbers = [("read again, of the bytes read", share, "share")];
-        return Some(cause(CauseCode::MemoryShort, read_again_text(segment, share), &numbers));
+        return Some(cause(
+            CauseCode::MemoryShort,
+            page_cache::read_again(segment, share),
+            &numbers,
+        ));
     }
     let waited = segment.around.memory_some.filter(|share| *share >= WAIT_FOR_MEMORY)?;
     let claim = format!(

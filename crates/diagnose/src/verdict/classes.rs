@@ -2,8 +2,7 @@
 //! the ladder of expectations. Errors are wide, because a class holds fast and slow devices; they are wider below,
 //! where caches and sequential requests lie, than above.
 
-use super::facts::is_hosted;
-use record::ObservedDevice;
+use record::{DeviceFacts, ObservedDevice};
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -237,4 +236,11 @@ pub(crate) fn published(per_s: f64, bytes: bool) -> Option<&'static str> {
         .iter()
         .find(|(figure, of_bytes, _)| *of_bytes == bytes && near(*figure))
         .map(|one| one.2)
+}
+
+/// Whether a host and what it has lie below a device, out of sight of this kernel. Of a loop device
+/// and of disks in memory the kernel itself is what lies below.
+pub(crate) fn is_hosted(facts: &DeviceFacts) -> bool {
+    const OWN: [&str; 4] = ["loop", "zram", "brd", "null_blk"];
+    facts.virtual_disk && facts.driver.as_deref().is_none_or(|driver| !OWN.contains(&driver))
 }

@@ -7,8 +7,8 @@ use super::facts::{Judged, Segment};
 use super::interval_totals::IntervalTotals;
 use super::subject::Subject;
 use super::{
-    DiagnoseOptions, Spare, advice, by_operation, causes, engine, excluded, hits, load, notes,
-    system_facts,
+    DiagnoseOptions, Spare, advice, by_operation, causes, excluded, hits, load, notes,
+    system_facts, weighing,
 };
 use record::{
     Activity, Baseline, DeviceDiagnosis, Episode, MatchedBy, MatchedProfile, Measured, Moment,
@@ -35,7 +35,7 @@ impl Subject<'_> {
         spare: &[(&str, Vec<Spare>)],
     ) -> Vec<Judged<'s>> {
         let judge = |(Judged { segment, .. }, told): (Judged<'s>, &Elsewhere)| {
-            let judgement = engine::weigh(&segment, told);
+            let judgement = weighing::weigh(&segment, told);
             let spare = self.spare_elsewhere(&segment.time, spare);
             let causes = causes::causes(&segment, &judgement, told, &spare);
             Judged { segment, judgement, causes, claims: Vec::new() }

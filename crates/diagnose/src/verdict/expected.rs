@@ -12,8 +12,8 @@
 
 use super::fitted_profile::FittedProfile;
 use super::interval_totals::{IntervalTotals, ratio_error};
-use super::outstanding::Outstanding;
-use super::own::Posterior;
+use super::outstanding::{Outstanding, SufficientDepth};
+use super::posterior::Posterior;
 use model::PredictError;
 use record::{Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
 use stats::weighted_mean;
@@ -127,15 +127,6 @@ impl Expectation {
     pub(crate) fn side_by_side(&self) -> f64 {
         self.max_iops * (self.unloaded_ns - self.rest_ns.unwrap_or(0.0)) / 1e9
     }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SufficientDepth {
-    pub(crate) depth: f64,
-    /// The rate that they give, as a share of that of the largest number asked about.
-    pub(crate) rate_share: f64,
-    /// By what power of the number the rate still grows there.
-    pub(crate) growth: f64,
 }
 
 /// What the counters leave open about the requests.

@@ -3,12 +3,15 @@
 //! times: a device is slow against what is expected of it.
 
 use super::classes::Class;
+pub(crate) use super::classes::is_hosted;
 use super::constant_rate::{ConstantRate, moves};
 use super::expected::{Expectation, SegmentFacts, nearest};
-use super::hypotheses::Stops;
 use super::interval_totals::{IntervalTotals, latency_error};
 use super::judgement::Judgement;
+pub(crate) use super::odds::{MUCH_TO_SPARE, NEAR_MAXIMUM, SLOW_FROM, WAITS_FROM};
 use super::outstanding::{ExcessQueue, Outstanding, WAITING_MIN};
+use super::starved::Starved;
+use super::stops::Stops;
 use super::system_context::{SystemContext, TracedSums};
 use causes::Machine;
 use record::{
@@ -22,22 +25,14 @@ use std::ops::Range;
 pub(crate) const REQUESTS_MIN: f64 = 50.0;
 /// Coarsest step of a latency, as a share of it.
 pub(crate) const STEP_MAX_REL: f64 = 0.25;
-/// Slow from this many times the expectation on.
-pub(crate) const SLOW_FROM: f64 = 1.2;
-/// Below this a latency is as expected.
+/// Below this many times the expectation a latency is as expected.
 pub(crate) const HARDLY_SLOW: f64 = 1.12;
 /// Faster than this share of all expectations: it is another device, or a cache.
 pub(crate) const FIT_FROM: f64 = 0.67;
 /// A device that does fewer than this at once gains nothing from a second request.
 pub(crate) const ONE_AT_A_TIME: f64 = 1.25;
-/// Overloaded where a request takes this many times what a lone one takes.
-pub(crate) const WAITS_FROM: f64 = 3.0;
-/// Below this one hardly waits.
+/// Fewer times the latency of a lone request: requests hardly wait.
 pub(crate) const HARDLY_WAITS: f64 = 2.0;
-/// Or where the rate reaches this share of the largest.
-pub(crate) const NEAR_MAXIMUM: f64 = 0.9;
-/// Below this share of the largest rate there is no load worth the name.
-pub(crate) const MUCH_TO_SPARE: f64 = 0.2;
 /// Share of time that tasks wait for I/O beyond the device's busy time: something else holds them.
 pub(crate) const PRESSURE_BEYOND: f64 = 0.2;
 /// From which on that leaves a limit open, and from which on no other sign is needed.
@@ -362,11 +357,10 @@ impl Segment<'_> {
     pub(crate) fn scheduler_by_share(&self) -> Option<&str> {
         self.scheduler().filter(|scheduler| BY_SHARE.contains(scheduler))
     }
-}
 
-/// Whether a host and what it has lie below a device, out of sight of this kernel. Of a loop device
-/// and of disks in memory the kernel itself is what lies below.
-pub(crate) fn is_hosted(facts: &DeviceFacts) -> bool {
-    const OWN: [&str; 4] = ["loop", "zram", "brd", "null_blk"];
-    facts.virtual_disk && facts.driver.as_deref().is_none_or(|driver| !OWN.contains(&driver))
+    /// The requests that a scheduler by class and weight keeps, with its name.
+    pub(crate) fn starved(&self) -> Option<(Starved, &str)> {
+        let scheduler = self.scheduler_by_share()?;
+        Some((self.around.traced.as_ref()?.starved?, scheduler))
+    }
 }

@@ -21,6 +21,7 @@ mod causes;
 mod classes;
 mod constant_rate;
 mod device_states;
+mod device_users;
 mod elsewhere;
 mod engine;
 mod episodes;
@@ -43,17 +44,21 @@ mod notes;
 mod odds;
 mod outstanding;
 mod own;
+mod page_cache;
 mod path_map;
+mod posterior;
 mod profile_set;
 mod remedies;
 mod segment;
 mod starved;
+mod stops;
 mod subject;
 mod system_context;
 mod system_facts;
 mod tails;
 mod volumes;
 mod wakeup_latency;
+mod weighing;
 mod whole;
 
 pub(crate) use classes::published as published_limit;
@@ -126,7 +131,7 @@ pub fn diagnose<'p>(
         .collect();
     volumes::above(observation, &subjects, &mut judged);
     arrays::of_their_own(observation, &subjects, &mut judged);
-    system_facts::causes(&subjects, &mut judged);
+    system_facts::causes(&mut judged);
     let devices: Vec<DeviceDiagnosis> = subjects
         .iter()
         .zip(&judged)
@@ -155,7 +160,7 @@ pub fn diagnose<'p>(
 /// Each segment by itself.
 fn judged_alone<'s>(segments: Vec<Segment<'s>>) -> Vec<Judged<'s>> {
     let judge = |segment: Segment<'s>| {
-        let judgement = engine::weigh(&segment, &Elsewhere::default());
+        let judgement = weighing::weigh(&segment, &Elsewhere::default());
         Judged { judgement, segment, causes: Vec::new(), claims: Vec::new() }
     };
     segments.into_iter().map(judge).collect()

@@ -9,11 +9,18 @@
 //! they are to blame. Rejected: one level of doubt for every alternative, and one word from 0.7 up to
 //! certain, both of which called 98 of 100 right verdicts "likely".
 
-use super::facts::{MUCH_TO_SPARE, NEAR_MAXIMUM, SLOW_FROM, WAITS_FROM};
 use record::{Confidence, Doubt, NORMAL_95};
 use stats::normal_tail;
 use std::f64::consts::TAU;
 
+/// Slow from this many times the expectation on.
+pub(crate) const SLOW_FROM: f64 = 1.2;
+/// Overloaded where a request takes this many times what a lone one takes.
+pub(crate) const WAITS_FROM: f64 = 3.0;
+/// Overloaded also from this share of the largest rate on.
+pub(crate) const NEAR_MAXIMUM: f64 = 0.9;
+/// Below this share of the largest rate there is no load worth the name.
+pub(crate) const MUCH_TO_SPARE: f64 = 0.2;
 /// An alternative with smaller odds is not named.
 pub(super) const NAMED: f64 = 0.004;
 /// A verdict is certain from this probability on, almost certain from the second, and likely from the

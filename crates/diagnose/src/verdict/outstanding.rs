@@ -21,7 +21,6 @@
 //! hardly move within a second, whoever asks.
 
 use super::constant_rate::moves;
-use super::expected::SufficientDepth;
 use super::interval_totals::IntervalTotals;
 use crate::words::percent;
 use record::format_count;
@@ -77,6 +76,16 @@ const MOMENTS_MIN: usize = 10;
 /// So many requests that wait for a tag on average are one nearly all the time: a program that hands
 /// over one after the other is stopped at the first.
 pub(super) const WAITING_MIN: f64 = 0.5;
+
+/// A queue depth that is enough for a device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SufficientDepth {
+    pub(crate) depth: f64,
+    /// The rate that they give, as a share of that of the largest number asked about.
+    pub(crate) rate_share: f64,
+    /// By what power of the number the rate still grows there.
+    pub(crate) growth: f64,
+}
 
 /// Who keeps a deep queue up.
 #[derive(Clone, Copy, Debug, PartialEq)]

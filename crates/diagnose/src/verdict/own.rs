@@ -11,33 +11,13 @@
 use super::alike::same_kind;
 use super::classes::{Class, published};
 use super::constant_rate::{ConstantRate, regularity};
-use super::expected::{Expectation, SufficientDepth, mixes_of};
+use super::expected::{Expectation, mixes_of};
 use super::facts::Segment;
 use super::interval_totals::IntervalTotals;
-use super::outstanding::{chance_of_busy, constant_depth, kept_up};
+use super::outstanding::{SufficientDepth, chance_of_busy, constant_depth, kept_up};
+use super::posterior::Posterior;
 use crate::words::{percent, times};
 use record::{Doubt, Estimate, LoneReads, NORMAL_95, Rung, Verdict, format_count, format_nanos};
-
-/// What is concluded without a profile.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Posterior {
-    /// Probabilities that the device is slower than it should be; that requests wait far longer than they are
-    /// served, or the rate is nearly all that it can do; and that it has much to spare.
-    pub(crate) slow: f64,
-    pub(crate) overloaded: f64,
-    pub(crate) spare: f64,
-    /// Served side by side.
-    pub(crate) side: f64,
-    /// Requests in progress while it is busy.
-    pub(crate) depth: f64,
-    pub(crate) class: Class,
-    /// Where the class is from.
-    pub(crate) rung: Rung,
-    /// Intervals that lone requests were seen in.
-    pub(crate) lone_intervals: usize,
-    /// Our own lone reads, where they are like the requests.
-    pub(crate) own_reads: Option<LoneReads>,
-}
 
 /// Before anything is measured: the share of devices that are slow, of those that somebody asks about without a
 /// profile; and by which factors.

@@ -3,12 +3,12 @@
 //! An empty word is that of the change ([`model::whatif::words`]). A row without a change says why its
 //! effect is not predicted.
 
+use super::device_users::NeighbourGroup;
 use super::expected::Expectation;
 use super::facts::Judged;
 use super::fitted_profile::FittedProfile;
 use super::judgement::RestsOn;
 use super::load::load;
-use super::neighbours::NeighbourGroup;
 use super::outstanding::{ExcessQueue, LoopKind, Outstanding};
 use crate::words::percent;
 use record::{

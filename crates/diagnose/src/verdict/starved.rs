@@ -6,7 +6,6 @@
 //! waiting to each second. So the waits are summed that are far beyond the usual one. Seen by the tracer
 //! alone; the counters hold these waits as the device's own.
 
-use super::facts::Segment;
 use record::{HistogramSnapshot, Traced, bucket_mid, format_count, format_nanos};
 
 /// A wait this long and so many times the median one is far beyond the usual.
@@ -51,14 +50,6 @@ pub(super) fn long_waits<'a>(
     let times = buckets.into_iter().map(|&(at, n)| (bucket_mid(at as usize), n as f64));
     let long = times.filter(|(wait, _)| *wait >= least_ns);
     long.fold((0.0, 0.0), |(n, sum), (wait, more)| (n + more, sum + wait * more))
-}
-
-impl Segment<'_> {
-    /// Those of a scheduler that serves by class and weight, with its name.
-    pub(crate) fn starved(&self) -> Option<(Starved, &str)> {
-        let scheduler = self.scheduler_by_share()?;
-        Some((self.around.traced.as_ref()?.starved?, scheduler))
-    }
 }
 
 /// What is said of them.

@@ -1,22 +1,25 @@
 //! A device of an observation: its series, cut into segments of one use, and the facts of each.
 
-use super::alike::{alike, same_load};
+use super::alike::{IDLE_IOPS, alike_in_time, same_load};
 use super::classes::Class;
+use super::elsewhere::Elsewhere;
 use super::expected::{Expectation, SegmentFacts};
-use super::facts::Segment;
+use super::facts::{REQUESTS_MIN, Segment};
 use super::fitted_profile::FittedProfile;
-use super::hypotheses::Stops;
 use super::interval_totals::{IntervalTotals, OpTally};
 use super::ladder::{Ladder, Prior, best};
 use super::matching::{Fit, fit};
 use super::outstanding::{ExcessQueue, Outstanding};
+use super::stops::Stops;
 use super::system_context::{self, SystemContext};
 use super::{
     constant_rate, device_states, hypotheses, outstanding, own, segment, tails, wakeup_latency,
+    weighing,
 };
 use causes::Machine;
 use record::{
     Doubt, Finding, Interval, MatchedBy, MatchedProfile, Measured, Observation, ObservedDevice,
+    Verdict,
 };
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -126,7 +129,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The machine as its checks read it now, and when the profile was made.
-    pub(super) fn machines(&self) -> (Machine<'_>, Option<Machine<'_>>) {
+    fn machines(&self) -> (Machine<'_>, Option<Machine<'_>>) {
         let profile = self.reference.map(FittedProfile::profile);
         let on =
             self.observation.paths.iter().find(|path| path.devices.contains(&self.device.name));
@@ -339,4 +342,19 @@ fn few_writes(whole: &IntervalTotals) -> bool {
     let requests = share(|tally| tally.requests);
     requests.is_some_and(|share| share > 0.0 && share <= FEW_WRITES.0)
         && share(|tally| tally.time_ns).is_some_and(|share| share <= FEW_WRITES.1)
+}
+
+fn verdict(segment: &Segment<'_>) -> Verdict {
+    weighing::weigh(segment, &Elsewhere::default()).verdict
+}
+
+/// Whether two segments have the same load, take the same time and get the same verdict.
+fn alike(one: &Segment<'_>, other: &Segment<'_>) -> bool {
+    let idle = |segment: &Segment<'_>| segment.tally.iops() < IDLE_IOPS;
+    if idle(one) && idle(other) {
+        return true;
+    }
+    let (a, b) = (&one.tally, &other.tally);
+    let few = a.all.count().min(b.all.count()) < REQUESTS_MIN;
+    alike_in_time(one, other) && (few || verdict(one) == verdict(other))
 }

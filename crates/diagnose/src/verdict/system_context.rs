@@ -2,7 +2,7 @@
 //! Contexts have intervals of their own; a segment takes from each as much as it overlaps. What
 //! holds requests back above the disk shows here or nowhere.
 
-use super::neighbours::DeviceUsers;
+use super::device_users::DeviceUsers;
 use super::starved::{Starved, long_waits};
 use record::{
     CgroupLimit, CgroupShare, Context, CpuStops, DeviceFacts, HistogramSnapshot, Interval,

@@ -11,7 +11,6 @@ use super::engine::{Explanation, Facts};
 use super::facts::{Judged, LONGER, PRESSURE_BEYOND, SLOW_FROM, Segment};
 use super::interval_totals::IntervalTotals;
 use super::judgement::{Judgement, RestsOn};
-use super::subject::Subject;
 use super::tails::sentence;
 use crate::words::{percent, times};
 use causes::{Basis, Claim, Effect, Effects, Load, RateStep, Seen, TABLE};
@@ -51,12 +50,12 @@ const GENERAL: [CauseCode; 9] = [
 ];
 
 /// Names the causes that the system's facts show, in the judgements of all segments.
-pub(super) fn causes(subjects: &[Subject<'_>], judged: &mut [Vec<Judged<'_>>]) {
-    for (subject, judged) in subjects.iter().zip(judged) {
+pub(super) fn causes(judged: &mut [Vec<Judged<'_>>]) {
+    for judged in judged {
         let steps = steps(judged);
         for (one, step) in judged.iter_mut().zip(steps) {
             let effects = of_judged(one, step);
-            let (now, then) = subject.machines();
+            let (now, then) = one.segment.machines;
             let found = causes::judged(now, then, &effects);
             name(one, &found);
             one.claims = found;

@@ -3,7 +3,7 @@
 //! Rates are compared with the pass's own level. Steps are found by the test in [`stats::steps`]. The
 //! loss is estimated from fixed groups, because a group that is chosen for being extreme is extreme.
 
-use record::{Estimate, Measured};
+use record::{Band, Bytes, Estimate, Extents, Measured, Target, TargetKind, ZonePosition};
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{Rng, derive_seed};
 
@@ -116,4 +116,48 @@ fn inner_loss(
         .collect();
     let loss = stats::visits_mean(&losses);
     loss.ok_or("fewer than two passes have valid visits at both ends").into()
+}
+
+/// The positions of an analysis with where they lie: `offset` says where one begins.
+#[must_use]
+pub fn positions(
+    analysis: &Analysis,
+    offset: &dyn Fn(u32) -> Bytes,
+    target: &Target,
+) -> Vec<ZonePosition> {
+    let place = |(position, bytes_per_s): &(u32, Estimate)| ZonePosition {
+        offset_bytes: offset(*position),
+        device_offset_bytes: on_device(target, offset(*position)),
+        bytes_per_s: *bytes_per_s,
+    };
+    analysis.positions.iter().map(place).collect()
+}
+
+/// The slowest position.
+pub(super) fn lowest(positions: &[ZonePosition]) -> Measured<ZonePosition> {
+    let by_rate =
+        |a: &&ZonePosition, b: &&ZonePosition| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value);
+    positions.iter().min_by(by_rate).cloned().ok_or("no position").into()
+}
+
+/// The bands of an analysis with where they begin.
+pub(super) fn bands(analysis: &Analysis, offset: &dyn Fn(u32) -> Bytes) -> Vec<Band> {
+    let band = |&(first, last, bytes_per_s): &(u32, u32, Estimate)| Band {
+        first,
+        last,
+        offset_bytes: offset(first),
+        bytes_per_s,
+    };
+    analysis.bands.iter().map(band).collect()
+}
+
+/// Where an offset lies on the device: there itself, or behind the start of a file in one piece.
+fn on_device(target: &Target, offset: Bytes) -> Option<Bytes> {
+    match (target.kind, &target.extents) {
+        (TargetKind::BlockDevice | TargetKind::Simulated, _) => Some(offset),
+        (_, Some(Extents { count: 1, first_physical_bytes, .. })) => {
+            Some(Bytes(first_physical_bytes.0 + offset.0))
+        }
+        _ => None,
+    }
 }

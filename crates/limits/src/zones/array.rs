@@ -4,33 +4,10 @@
 //! number times the slowest. Where it gives less, something ahead of them binds (bus, adapter, host),
 //! which hides their zones. Members are read alone, one at a time, between the visits of the whole.
 
-use super::analysis::{Visit, analyse, ends};
-use super::document::{bands, lowest, positions};
-use super::plan::ZonePlan;
-use record::{ArrayZones, Bytes, Estimate, Measured, MemberZones, Target};
+use super::analysis::{Visit, analyse, bands, ends, lowest, positions};
+use super::plan::{ArrayPlan, ZonePlan};
+use record::{ArrayZones, Estimate, Measured, MemberZones, Target};
 use std::collections::BTreeSet;
-
-/// What an array is made of.
-#[derive(Clone, Debug)]
-pub struct ArrayPlan {
-    /// Number of members.
-    pub count: u32,
-    /// Bytes that lie together on a member.
-    pub chunk: Bytes,
-    /// Chunk where halfpower itself makes a stripe of the targets; `None` where the target is the array.
-    pub stripe: Option<Bytes>,
-    /// Members as sets of targets that can be read alone; one for all where they are alike.
-    pub members: Vec<String>,
-    /// Size of a member.
-    pub member_area: Bytes,
-}
-
-impl ArrayPlan {
-    /// Size of the stripe over members of this size.
-    pub(super) fn whole(&self, member: Bytes) -> Bytes {
-        Bytes(member.0 / self.chunk.0 * self.chunk.0 * u64::from(self.count))
-    }
-}
 
 /// What the visits of an array say beside the map of the whole; `visits` are of the whole first, then of
 /// each member, and `facts` are those of the members. `None` where a member has no map.

@@ -1,45 +1,12 @@
 //! From trials to the document of a map.
 
-use super::analysis::{Analysis, Visit, analyse};
+use super::analysis::{Analysis, Visit, analyse, bands, lowest, positions};
 use super::array::together;
 use super::plan::{Place, Settings, ZonePlan};
 use record::{
-    Band, Bytes, EngineName, Environment, Estimate, Extents, Finding, FindingCode, Measured,
-    Severity, Target, TargetKind, Trial, ZONES_SCHEMA, ZoneMap, ZonePosition, format_rate,
+    EngineName, Environment, Finding, FindingCode, Severity, Target, Trial, ZONES_SCHEMA, ZoneMap,
+    format_rate,
 };
-
-/// The positions of an analysis with where they lie: `offset` says where one begins.
-#[must_use]
-pub fn positions(
-    analysis: &Analysis,
-    offset: &dyn Fn(u32) -> Bytes,
-    target: &Target,
-) -> Vec<ZonePosition> {
-    let place = |(position, bytes_per_s): &(u32, Estimate)| ZonePosition {
-        offset_bytes: offset(*position),
-        device_offset_bytes: on_device(target, offset(*position)),
-        bytes_per_s: *bytes_per_s,
-    };
-    analysis.positions.iter().map(place).collect()
-}
-
-/// The slowest position.
-pub(super) fn lowest(positions: &[ZonePosition]) -> Measured<ZonePosition> {
-    let by_rate =
-        |a: &&ZonePosition, b: &&ZonePosition| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value);
-    positions.iter().min_by(by_rate).cloned().ok_or("no position").into()
-}
-
-/// The bands of an analysis with where they begin.
-pub(super) fn bands(analysis: &Analysis, offset: &dyn Fn(u32) -> Bytes) -> Vec<Band> {
-    let band = |&(first, last, bytes_per_s): &(u32, u32, Estimate)| Band {
-        first,
-        last,
-        offset_bytes: offset(first),
-        bytes_per_s,
-    };
-    analysis.bands.iter().map(band).collect()
-}
 
 /// What a map is of.
 #[derive(Clone, Debug)]
@@ -145,15 +112,4 @@ fn steps_finding(analysis: &Analysis, turns: bool, random: bool) -> Option<Findi
         Some(loss) => finding.with("loss from the first places to the last", loss.value, "share"),
         None => finding,
     })
-}
-
-/// Where an offset lies on the device: there itself, or behind the start of a file in one piece.
-fn on_device(target: &Target, offset: Bytes) -> Option<Bytes> {
-    match (target.kind, &target.extents) {
-        (TargetKind::BlockDevice | TargetKind::Simulated, _) => Some(offset),
-        (_, Some(Extents { count: 1, first_physical_bytes, .. })) => {
-            Some(Bytes(first_physical_bytes.0 + offset.0))
-        }
-        _ => None,
-    }
 }

@@ -12,8 +12,7 @@ mod document;
 mod place;
 mod plan;
 
-pub use analysis::{Analysis, Visit, analyse};
-pub use array::ArrayPlan;
-pub use document::{Mapped, document, positions};
+pub use analysis::{Analysis, Visit, analyse, positions};
+pub use document::{Mapped, document};
 pub use place::place;
-pub use plan::{MIN_PASSES, MIN_POSITIONS, Place, Settings, ZonePlan};
+pub use plan::{ArrayPlan, MIN_PASSES, MIN_POSITIONS, Place, Settings, ZonePlan};

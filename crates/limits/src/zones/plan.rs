@@ -1,6 +1,5 @@
 //! The visits of a map: what is read at which place, in which order.
 
-use super::array::ArrayPlan;
 use plan::{PlannedTrial, TrialList};
 use record::{Bytes, EngineName, Nanos, Pattern, StopRules, Workload, format_bytes};
 use workload::{Rng, Spec, derive_seed};
@@ -230,5 +229,27 @@ impl Read<'_> {
             })
         };
         spec.with_bs(request).build(self.area).map_err(|error| error.to_string())
+    }
+}
+
+/// What an array is made of.
+#[derive(Clone, Debug)]
+pub struct ArrayPlan {
+    /// Number of members.
+    pub count: u32,
+    /// Bytes that lie together on a member.
+    pub chunk: Bytes,
+    /// Chunk where halfpower itself makes a stripe of the targets; `None` where the target is the array.
+    pub stripe: Option<Bytes>,
+    /// Members as sets of targets that can be read alone; one for all where they are alike.
+    pub members: Vec<String>,
+    /// Size of a member.
+    pub member_area: Bytes,
+}
+
+impl ArrayPlan {
+    /// Size of the stripe over members of this size.
+    pub(super) fn whole(&self, member: Bytes) -> Bytes {
+        Bytes(member.0 / self.chunk.0 * self.chunk.0 * u64::from(self.count))
     }
 }

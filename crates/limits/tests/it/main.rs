@@ -3,12 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bus;
-mod caches;
 mod components;
 mod cost;
 mod data_sheet;
 mod line_rate;
-mod memory;
 mod memory_modules;
 mod network;
 mod path;

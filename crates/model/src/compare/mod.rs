@@ -23,7 +23,8 @@ mod rows;
 mod sides;
 
 pub use conditions::{SCHEDULER, changed_since, settings_told};
-pub use sides::{Side, SideError, TraceObservation};
+pub use observed::TraceObservation;
+pub use sides::{Side, SideError};
 
 use conditions::differing;
 use observed::{SideCell, cache_words};

@@ -2,7 +2,6 @@
 //! block, or means with their errors. A quantity that one trial of a cell lacks is missing with
 //! that trial's reason.
 
-use super::sides::TraceObservation;
 use crate::cells::cpu_us_per_io;
 use record::{
     Arrival, Bytes, CacheMode, Cell, ComparedMetric, EngineName, Estimate, ExperimentCell, Trial,
@@ -12,6 +11,21 @@ use std::collections::BTreeMap;
 
 /// Why times on processors of two kinds are not compared.
 const NO_CLOCK: &str = "the processors differ, and a clock is not known";
+
+/// One line of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceObservation {
+    /// What tells its cell from others.
+    pub key: String,
+    /// The cell in a few words.
+    pub label: String,
+    /// Requests per second.
+    pub iops: f64,
+    /// Requests completed.
+    pub requests: f64,
+    /// CPU time per request; `None` where the line does not tell.
+    pub cpu_us_per_io: Option<f64>,
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct SideCell {

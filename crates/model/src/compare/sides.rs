@@ -1,7 +1,9 @@
 //! What a side of a comparison is made of, as observations of cells.
 
 use super::conditions::Conditions;
-use super::observed::{Numbers, Placed, SideCell, join, of_cell, of_group, of_lines, of_result};
+use super::observed::{
+    Numbers, Placed, SideCell, TraceObservation, join, of_cell, of_group, of_lines, of_result,
+};
 use crate::cells::counts;
 use record::{
     ComparedKind, ComparedMetric, ComparedSide, ComparedUnit, Environment, Experiment,
@@ -61,21 +63,6 @@ fn known_axes(known: &[String]) -> String {
         return "only an experiment has axes".to_owned();
     }
     format!("it has {}", known.join(", "))
-}
-
-/// One line of a trace.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TraceObservation {
-    /// What tells its cell from others.
-    pub key: String,
-    /// The cell in a few words.
-    pub label: String,
-    /// Requests per second.
-    pub iops: f64,
-    /// Requests completed.
-    pub requests: f64,
-    /// CPU time per request; `None` where the line does not tell.
-    pub cpu_us_per_io: Option<f64>,
 }
 
 /// One side of a comparison.

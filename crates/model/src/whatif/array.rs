@@ -12,7 +12,7 @@
 //! c²)/2 mean spacings per piece. Rejected: "n (1 - (1 - 1/n)^k) disks busy", which holds only
 //! where all requests begin together.
 
-use super::disk::Answer;
+use super::answer::Answer;
 use super::station::Station;
 use super::{Array, WhatIfError, joined};
 use record::{Locality, Mix, MixClass, Offered, OpKind, RaidLevel};

@@ -6,8 +6,9 @@
 //! of a disk is 100 % busy. Rejected: the even spread taken for exact (the interval holds what
 //! simulated arrays show).
 
+use super::answer::Answer;
 use super::array;
-use super::disk::{Answer, Disk};
+use super::disk::Disk;
 use super::station::{StatedDisk, Station};
 use super::{Array, WhatIfError};
 use crate::predict::Predictor;

@@ -6,6 +6,7 @@
 //! widens the interval by what its formula was off in simulation. Rejected: a formula per change,
 //! because two of those cannot be put together.
 
+mod answer;
 mod array;
 mod balance;
 mod disk;

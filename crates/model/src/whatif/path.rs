@@ -7,7 +7,8 @@
 //! - *A cache* of a stated time is a second server that never queues: R = h t + (1 - h) R(misses).
 //!   A closed loop shares its requests between both by Little's law.
 
-use super::disk::{Answer, Disk};
+use super::answer::Answer;
+use super::disk::Disk;
 use super::station::Station;
 use super::{NONE, Setup, WhatIfError, array, is_random_read, joined};
 use crate::predict::{PredictError, Predictor};

@@ -7,7 +7,7 @@
 //! Worthington, Horst 2000). Rejected: cells made up of stated rates, which would look measured.
 
 use super::WhatIfError;
-use super::disk::Answer;
+use super::answer::Answer;
 use crate::predict::PredictError;
 use crate::queueing::birth_death_latency;
 use record::{Locality, Mix, MixClass, Offered, OpKind};

@@ -9,6 +9,7 @@
 //! (nothing to read for a screen reader, nothing to print sharply).
 
 use super::look::{Look, Sample, file_style, looks, rule_letter};
+use super::shape::Shape;
 use super::{Axis, Chart, Form, Point, Rule, Series};
 use crate::page::wrap;
 use askama::Template;
@@ -47,35 +48,6 @@ const BESIDE: (f64, f64) = (7.0, 0.5);
 const TOOLTIPS_MAX: usize = 80;
 /// Letters of a line of the sentence in a file of its own.
 const FILE_LETTERS: usize = 118;
-
-/// A path, or a text where it has none.
-#[derive(Default, Template)]
-#[template(path = "shape.svg")]
-pub(crate) struct Shape {
-    class: String,
-    path: String,
-    /// Attributes of a text.
-    place: String,
-    anchor: &'static str,
-    /// Of a path, what is shown to a pointer that rests on it.
-    text: String,
-}
-
-impl Shape {
-    pub(super) fn path(class: impl Into<String>, path: String) -> Self {
-        Self { class: class.into(), path, ..Self::default() }
-    }
-
-    pub(super) fn tip(self, text: String) -> Self {
-        Self { text, ..self }
-    }
-
-    fn text(class: &str, (x, y): (f64, f64), anchor: &'static str, text: &str) -> Self {
-        let place = format!("x=\"{x:.1}\" y=\"{y:.1}\"");
-        let (class, text) = (class.to_owned(), text.to_owned());
-        Self { class, place, anchor, text, path: String::new() }
-    }
-}
 
 /// Where the data lie within a drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,7 +10,7 @@
 //! green (Machado and others 2009). Rejected: labels at the ends of curves (they overlap where curves
 //! meet, and these do), and names of rules within the drawing (they overprint the data).
 
-use super::draw::Shape;
+use super::shape::Shape;
 use super::{Chart, Form, Series};
 use crate::page::Tone;
 use askama::Template;

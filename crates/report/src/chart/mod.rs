@@ -11,6 +11,7 @@ mod axis;
 mod data;
 mod draw;
 mod look;
+mod shape;
 
 pub use axis::Axis;
 pub use data::CSV_HEADER;

@@ -1,9 +1,9 @@
 //! The kernel's events: where they are described, and how a program is attached to one.
 
 use super::assembler::ProgramError;
+use super::error::TracerError;
 use super::format::Format;
 use super::syscalls::{self, AttachTo};
-use super::tracer::TracerError;
 use kernel::Roots;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;

@@ -17,11 +17,12 @@
 use super::assembler::{
     Arithmetic, Assembler, KernelFunction, Label, ProgramError, Register, When, Width,
 };
+use super::error::TracerError;
 use super::events::{Attached, Events};
 use super::format::Format;
 use super::programs::{Devices, address, look_up, update};
 use super::syscalls::{Map, MapKind};
-use super::tracer::{DeviceNumber, TracerError, slot_numbers};
+use super::tracer::{DeviceNumber, slot_numbers};
 use Register::{R0, R1, R2, R3, R6, R7, R8, R10};
 use kernel::Roots;
 use kernel::process::{ProcessFacts, outstanding, process_facts};

@@ -2,6 +2,7 @@
 
 mod assembler;
 mod capability;
+mod error;
 mod events;
 mod format;
 mod issuers;
@@ -13,6 +14,7 @@ mod tracer;
 mod types;
 
 pub use capability::capabilities;
+pub use error::TracerError;
 pub use issuers::Issuers;
 pub use recorder::Recorder;
-pub use tracer::{Tracer, TracerError, request_disks};
+pub use tracer::{Tracer, request_disks};

@@ -5,10 +5,11 @@
 //! that are built of others too. Events come through a ring for each processor, because a recording needs
 //! them all in user space; counting in the kernel, as the tracer does, costs less and keeps less.
 
+use super::error::TracerError;
 use super::events::Events;
 use super::format::Format;
 use super::syscalls::{Record, Ring};
-use super::tracer::{TracerError, kernel_number};
+use super::tracer::kernel_number;
 use crate::drained::Drained;
 use kernel::Roots;
 use kernel::device::partitions;

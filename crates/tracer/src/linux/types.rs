@@ -6,7 +6,7 @@
 //! Source: the kernel's Documentation/bpf/btf.rst.
 
 use super::assembler::{Place, Width};
-use super::tracer::TracerError;
+use super::error::TracerError;
 use kernel::Roots;
 
 const MAGIC: u16 = 0xEB9F;

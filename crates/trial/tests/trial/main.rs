@@ -4,6 +4,8 @@
     reason = "clippy.toml allows it in test functions; what they call uses it too"
 )]
 
+#[cfg(target_os = "linux")]
+mod caches;
 mod closed;
 mod common;
 mod components;
@@ -20,6 +22,8 @@ mod flash;
 mod flushed;
 mod known_truth;
 mod lying;
+#[cfg(target_os = "linux")]
+mod memory;
 mod open;
 #[cfg(target_os = "linux")]
 #[path = "../../../engine/tests/engine/linux/scratch.rs"]

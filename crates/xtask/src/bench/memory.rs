@@ -73,15 +73,15 @@ fn contest(
     // `moved` bytes are passed over and `bytes` counted, in pages of this turn's own, as in the
     // peer.
     let ours = |moved: usize| -> Result<f64> {
-        let words = limits::memory::buffer(moved / 8);
+        let words = trial::memory::buffer(moved / 8);
         let mut both = vec![1_u8; moved.next_multiple_of(4096) + 2048 + moved];
         let (from, to) = both.split_at_mut(moved.next_multiple_of(4096) + 2048);
         Ok(match test {
             "read" => rate(bytes, slice, || {
-                black_box(limits::memory::read(&words));
+                black_box(trial::memory::read(&words));
             }),
-            "write" => rate(bytes, slice, || limits::memory::write(&words, 3)),
-            _ => rate(bytes, slice, || limits::memory::copy(&from[..moved], to)),
+            "write" => rate(bytes, slice, || trial::memory::write(&words, 3)),
+            _ => rate(bytes, slice, || trial::memory::copy(&from[..moved], to)),
         })
     };
     ours(bytes)?;

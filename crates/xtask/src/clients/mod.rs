@@ -37,7 +37,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let binary = place::binary(arguments.value("--binary")?, !guests)?;
     let (name, good, results) = if let Some(with_mpi) = with_mpi {
         let hosts = namespaces::Stage::new(binary, with_mpi, if smoke { 2 } else { 5 })?;
-        let (good, results) = try_all(&hosts, &namespaces::CASES, only.as_deref());
+        let cases = [&namespaces::CASES[..], &mpirun::CASES].concat();
+        let (good, results) = try_all(&hosts, &cases, only.as_deref());
         ("clients", good, results)
     } else {
         let guest = match crate::lab::guest(binary.clone()) {

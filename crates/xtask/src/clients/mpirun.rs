@@ -2,7 +2,7 @@
 //! with one of them killed in the middle.
 
 use super::namespaces::{HOSTS, Stage, hold};
-use super::{figures, finds, has, quietly};
+use super::{Case, figures, finds, has, quietly};
 use anyhow::{Context, Result, bail, ensure};
 use record::{BegunBy, FindingCode, Trial};
 use serde_json::{Value, json};
@@ -16,6 +16,13 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const MIDDLE: Duration = Duration::from_secs(5);
 const LONGER_S: u32 = 10;
 
+pub(super) const CASES: [Case<Stage>; 4] = [
+    ("four processes of mpirun", agreed),
+    ("four processes of mpirun that meet in MPI's barrier", barrier),
+    ("one process of mpirun killed in the middle", killed),
+    ("likewise where they meet in MPI's barrier", barrier_killed),
+];
+
 /// The program with MPI's barrier, or why there is none. It takes the place of the other one.
 pub(super) fn built(smoke: bool) -> Result<Result<PathBuf, String>> {
     match ["mpirun", "mpicc"].into_iter().find(|program| !has(program)) {
@@ -25,19 +32,19 @@ pub(super) fn built(smoke: bool) -> Result<Result<PathBuf, String>> {
     }
 }
 
-pub(super) fn agreed(stage: &Stage) -> Result<Value> {
+fn agreed(stage: &Stage) -> Result<Value> {
     on_agreed(stage, |stage, binary| begun_by(&ended(stage, binary, false)?, BegunBy::AgreedTime))
 }
 
-pub(super) fn barrier(stage: &Stage) -> Result<Value> {
+fn barrier(stage: &Stage) -> Result<Value> {
     on_barrier(stage, |stage, binary| begun_by(&ended(stage, binary, false)?, BegunBy::MpiBarrier))
 }
 
-pub(super) fn killed(stage: &Stage) -> Result<Value> {
+fn killed(stage: &Stage) -> Result<Value> {
     on_agreed(stage, without_one)
 }
 
-pub(super) fn barrier_killed(stage: &Stage) -> Result<Value> {
+fn barrier_killed(stage: &Stage) -> Result<Value> {
     on_barrier(stage, without_one)
 }
 

@@ -7,8 +7,8 @@
 //! kernel cannot do (throttled reads) is said and left out.
 
 use super::{
-    Case, Coordinator, accuses, adds_up, bridged, figures, finds, is_shared, keygen, mpirun,
-    namespace, nothing, quietly, secure_shell,
+    Case, Coordinator, accuses, adds_up, bridged, figures, finds, is_shared, keygen, namespace,
+    nothing, quietly, secure_shell,
 };
 use anyhow::{Context, Result, ensure};
 use record::{FindingCode, TargetSharing, Trial};
@@ -31,17 +31,13 @@ const SLOW_IOPS: u64 = 200;
 /// Longest that a run may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-pub(super) const CASES: [Case<Stage>; 10] = [
+pub(super) const CASES: [Case<Stage>; 6] = [
     ("four hosts over ssh, one shared file", shared),
     ("four hosts over ssh, a file each", own),
     ("one agent killed in the middle", killed),
     ("one host's network cut in the middle", cut),
     ("one host made slow", slow),
     ("a sweep and a check on four hosts", plans),
-    ("four processes of mpirun", mpirun::agreed),
-    ("four processes of mpirun that meet in MPI's barrier", mpirun::barrier),
-    ("one process of mpirun killed in the middle", mpirun::killed),
-    ("likewise where they meet in MPI's barrier", mpirun::barrier_killed),
 ];
 
 /// The hosts; all of it goes away again.

@@ -1,7 +1,7 @@
 //! The cases: what is started and set, and what a diagnosis has to find.
 
 use super::load::{FLOODED, Load};
-use super::stage::Medium;
+use super::medium::Medium;
 use crate::judge::{Expect, FINE, SILENCE};
 use std::time::Duration;
 use testkit::Throttle;

@@ -16,14 +16,15 @@
 
 mod cases;
 mod load;
+mod medium;
 mod stage;
 
 use crate::judge::{Answer, Tally, judge};
 use crate::{arguments::Arguments, place};
 use anyhow::{Context, Result, anyhow};
 use cases::{Case, cases};
+pub(crate) use medium::Medium;
 use record::Diagnosis;
-pub(crate) use stage::Medium;
 use stage::Stage;
 use std::path::{Path, PathBuf};
 use testkit::Capability;

@@ -2,6 +2,7 @@
 
 use super::cases::{Case, Change, Known, discards, flood};
 use super::load::{BUFFERED, FILE, FLOODED, LOADED, Load, Running};
+use super::medium::Medium;
 use crate::{child, place};
 use anyhow::{Context, Result, anyhow};
 use record::{Diagnosis, OpKind, Profile};
@@ -27,40 +28,6 @@ const MOST: f64 = 0.8;
 const BUSY_PER_PROCESSOR: usize = 3;
 /// How often it is asked whether limits still have to come and go.
 const STEP: Duration = Duration::from_millis(100);
-
-/// A kind of device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Medium {
-    /// A loop device over memory.
-    Loop,
-    /// Compressed memory: no queue, no scheduler.
-    Zram,
-    /// The disk of the build folder, which others use, too.
-    Disk,
-}
-
-impl Medium {
-    pub(crate) const ALL: [Self; 3] = [Self::Loop, Self::Zram, Self::Disk];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Loop => "loop",
-            Self::Zram => "zram",
-            Self::Disk => "disk",
-        }
-    }
-
-    /// What the machine lacks for it.
-    pub(super) fn lack(self) -> Option<String> {
-        use Capability::{Ext4, Loop, Mount};
-        let needs: &[Capability] = match self {
-            Self::Loop => &[Loop, Mount, Ext4],
-            Self::Zram => &[Capability::Zram, Mount, Ext4],
-            Self::Disk => &[Capability::Disk],
-        };
-        needs.iter().find_map(|need| need.lack())
-    }
-}
 
 /// A folder on a device, the device, and the program.
 pub(super) struct Stage {

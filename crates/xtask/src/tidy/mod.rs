@@ -5,9 +5,11 @@
 //! planted. Rejected: clippy plug-ins (tied to a compiler version) and regular expressions over
 //! whole files (they find words in strings and comments).
 
+mod circles;
 mod code;
 mod files;
 mod links;
+mod paths;
 mod reads;
 mod source;
 mod structure;
@@ -54,6 +56,7 @@ pub fn check(root: &Path) -> Result<Vec<Problem>> {
             links::check(root, file, &mut problems);
         }
     }
+    circles::check(&files, &mut problems);
     structure::check(root, &files, &mut problems)?;
     for needed in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"] {
         if !root.join(needed).is_file() {

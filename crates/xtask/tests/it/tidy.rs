@@ -186,6 +186,25 @@ fn circles_of_modules_are_found_and_what_tests_name_makes_none() {
         files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let expected = [circle("a.rs:2", "a", "p::f", "y"), circle("y.rs:2", "y", "a::g", "a")];
     assert_eq!(problems(&files), expected);
+    // Inside of modules, by names that the modules around them re-export. A parent and its children are no circle.
+    let files = [
+        ("crates/a/src/lib.rs", essay("mod a;\nmod b;\npub use a::{Draw, look as see};\n")),
+        (
+            "crates/a/src/a/mod.rs",
+            essay("mod draw;\nmod look;\nuse draw::{self, Draw};\nuse b::b;\n"),
+        ),
+        ("crates/a/src/a/draw.rs", essay("use super::draw;\nuse crate::see::Style;\n")),
+        ("crates/a/src/a/look/mod.rs", essay("mod deep;\n")),
+        ("crates/a/src/a/look/deep.rs", essay("use super::super::look;\nuse crate::Draw;\n")),
+        ("crates/a/src/b.rs", essay("use crate::a::b;\nuse crate::{Draw as d, see as s};\n")),
+    ];
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let expected = [
+        circle("a/draw.rs:3", "a::draw", "see::Style", "a::look"),
+        circle("a/look/deep.rs:3", "a::look", "Draw", "a::draw"),
+    ];
+    assert_eq!(problems(&files), expected);
 }
 
 #[test]

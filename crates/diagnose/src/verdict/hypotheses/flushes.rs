@@ -1,8 +1,8 @@
 //! Who shares the device, and what flushes and compression take beside it.
 
+use crate::verdict::device_users::NeighbourBy;
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::layout::compression;
-use crate::verdict::neighbours::NeighbourBy;
 use crate::words::times;
 use record::{Doubt, Verdict};
 

@@ -2,8 +2,8 @@
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::Segment;
-use crate::words::percent;
-use record::{Doubt, MemoryLimit, Verdict, format_bytes};
+use crate::verdict::page_cache;
+use record::{Doubt, MemoryLimit, Verdict};
 
 /// Share of the bytes read that had been in memory a short time before.
 const READ_AGAIN: f64 = 0.3;
@@ -19,7 +19,7 @@ pub(super) fn read_again(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         "The pages that were read again may be on another disk.",
         "The same with more memory (memory.max of the group), or workingset_refault_file of its memory.stat.",
     );
-    let (claim, fine) = (sentence(segment, share), facts.states.fine());
+    let (claim, fine) = (page_cache::read_again(segment, share), facts.states.fine());
     found.push(
         Explanation::instead(Verdict::NotTheDisk, Doubt::ReadAgain, fine, claim, rival).with(&[(
             "read again, of the bytes read",
@@ -27,22 +27,6 @@ pub(super) fn read_again(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             "share",
         )]),
     );
-}
-
-/// What is said of it.
-pub(in crate::verdict) fn sentence(segment: &Segment<'_>, share: f64) -> String {
-    let of = match segment.short_group() {
-        Some(limit) => format!(
-            "the control group {:?} has reached the limit of its memory ({})",
-            limit.group,
-            format_bytes(limit.limit_bytes)
-        ),
-        None => "the memory is too small for what they use".to_owned(),
-    };
-    let share = percent(share);
-    format!(
-        "Programs reread what the page cache has just dropped ({share} of the bytes read): {of}."
-    )
 }
 
 impl Segment<'_> {

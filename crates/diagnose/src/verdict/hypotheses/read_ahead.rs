@@ -2,7 +2,7 @@
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::Segment;
-use crate::words::percent;
+use crate::verdict::page_cache;
 use record::{Doubt, Verdict};
 
 /// Pages are no larger than this on the machines that have small ones.
@@ -19,20 +19,11 @@ pub(super) fn off(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         "The program may read past the page cache in pieces of that size by itself.",
         "The reader's throughput with read_ahead_kb=128.",
     );
-    let (claim, fine) = (sentence(share), facts.states.fine());
+    let (claim, fine) = (page_cache::read_ahead_off(share), facts.states.fine());
     found.push(
         Explanation::instead(Verdict::NotTheDisk, Doubt::ReadAheadOff, fine, claim, rival)
             .with(&[("in order, of the reads", share, "share")]),
     );
-}
-
-/// What is said of it.
-pub(in crate::verdict) fn sentence(share: f64) -> String {
-    format!(
-        "The kernel reads nothing ahead (read_ahead_kb=0): {} of the reads follow the one before, page by page and one \
-         at a time.",
-        percent(share)
-    )
 }
 
 impl Segment<'_> {

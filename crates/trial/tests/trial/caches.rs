@@ -1,7 +1,7 @@
 //! What the kernel tells of the processor's caches and of memory.
 
 use kernel::Roots;
-use limits::memory::{available_memory, caches, device_read_bytes, huge_pages};
+use trial::memory::{available_memory, caches, device_read_bytes, huge_pages};
 use record::{Bytes, ProcessorCache};
 use testkit::Fake;
 

@@ -1,7 +1,7 @@
 //! The memory tests as a whole, and the loops that others time as well.
 
 use kernel::Roots;
-use limits::memory::{MemoryError, Settings, buffer, copy, measure, read, write};
+use trial::memory::{MemoryError, Settings, buffer, copy, measure, read, write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use testkit::Fake;

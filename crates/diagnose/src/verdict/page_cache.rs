@@ -1,0 +1,30 @@
+//! Sentences about the page cache that a hypothesis and a cause share.
+
+use super::facts::Segment;
+use crate::words::percent;
+use record::format_bytes;
+
+/// Programs read again what the page cache dropped; `share` is that of the bytes read.
+pub(super) fn read_again(segment: &Segment<'_>, share: f64) -> String {
+    let of = match segment.short_group() {
+        Some(limit) => format!(
+            "the control group {:?} has reached the limit of its memory ({})",
+            limit.group,
+            format_bytes(limit.limit_bytes)
+        ),
+        None => "the memory is too small for what they use".to_owned(),
+    };
+    let share = percent(share);
+    format!(
+        "Programs reread what the page cache has just dropped ({share} of the bytes read): {of}."
+    )
+}
+
+/// The kernel reads nothing ahead; `share` is that of the reads that are in order.
+pub(super) fn read_ahead_off(share: f64) -> String {
+    format!(
+        "The kernel reads nothing ahead (read_ahead_kb=0): {} of the reads follow the one before, page by page and one \
+         at a time.",
+        percent(share)
+    )
+}
