@@ -73,7 +73,7 @@ pub fn validation(validation: &Validation) -> Story {
     story.fact("max IOPS", rate);
     if let Some(within) = summary.within_interval {
         let within = number::percent(within);
-        story.fact("error bars", format!("{within} of the measured means lie within them"));
+        story.fact("error bars", format!("they contain {within} of the measured means"));
     }
     match &validation.since_profile {
         Some(since) => story.fact("since the profile", since_text(since, summary)),
@@ -146,7 +146,7 @@ pub(crate) fn level_text(since: &SinceProfile) -> String {
     let kinds = [
         ("of deep reads", &since.reads_ratio),
         ("of deep writes", &since.writes_ratio),
-        ("of deep mixes beyond these", &since.mixes_ratio),
+        ("of further deep mixes", &since.mixes_ratio),
         ("of reads at QD 1", &since.qd1_ratio),
     ];
     let known = kinds.into_iter().filter_map(|(name, one)| Some((name, one.as_ref()?)));
