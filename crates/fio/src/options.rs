@@ -146,7 +146,7 @@ const NOTES: &[(&str, &str)] = &[
     ),
     ("latency-log bandwidth-log", "name a log of a job: write_lat_log or write_bw_log"),
     ("idle-prof", "the page says what the processors did"),
-    ("rw_sequencer", "it is for a count behind rw, which has its own note"),
+    ("rw_sequencer", "it only modifies the count in rw=KIND:COUNT, which has its own note"),
     (
         "trim_backlog trim_backlog_batch trim_verify_zero",
         "they mean nothing without trims among writes",

@@ -422,7 +422,7 @@ fn damage(counts: &Counts) -> Option<Finding> {
     if faults + twice + backwards == 0 {
         return None;
     }
-    let claim = "parts of the source could not be read; what was whole around them is used";
+    let claim = "parts of the source could not be read; the rest is used";
     let remedy = "compare the time covered with what you expect; a tool that was killed leaves a \
                   cut end";
     let counts = [

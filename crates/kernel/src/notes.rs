@@ -65,7 +65,7 @@ impl Notes {
              interval. The first: {}.",
             examples.first()?
         );
-        let remedy = "Read on: other devices are not touched by it. If it is always the same \
+        let remedy = "The other devices are not affected. If it is always the same \
                       device, its driver writes the line.";
         let finding = Finding::warning(FindingCode::CountersUnreadable, claim, remedy);
         Some(finding.with("unreadable lines", *count as f64, ""))

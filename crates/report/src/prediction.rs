@@ -63,7 +63,7 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     }
     if let Some(prediction) = advised.filter(|_| !document.simulated) {
         let known = number::interval(prediction.in_run_rel);
-        let text = format!("{known}: without what another file and another hour differ by");
+        let text = format!("{known}: without the differences between files and hours");
         story.condition("within the run", text);
     }
     story.condition("profile", document.profile_id.clone().unwrap_or_default());

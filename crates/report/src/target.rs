@@ -147,7 +147,7 @@ fn rotational_line(device: &DeviceFacts) -> String {
     let flag = match device.rotational {
         Some(true) => "yes",
         Some(false) => "no",
-        None => return "the kernel does not say".to_owned(),
+        None => return "unknown to the kernel".to_owned(),
     };
     match (device.rotational_trusted, device.virtual_disk) {
         (true, _) => flag.to_owned(),

@@ -134,7 +134,7 @@ fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
     }
     if let Some(still) = &summary.as_profiled {
         let (latency, rate) = (known(still.latency_rel), known(still.max_iops_rel));
-        let off = format!("; as profiled, without that, they are off by {latency} and {rate}");
+        let off = format!("; without the correction the profile is off by {latency} and {rate}");
         text.push_str(&off);
     }
     text

@@ -107,7 +107,7 @@ impl Text<'_, '_> {
         let share = percent(measure.saturation);
         let waits = times(look.wait_ratio());
         let waiting = if verdict == Verdict::SlowAndOverloaded {
-            format!(", and that is {waits} the {alone} of a lone request")
+            format!(", {waits} the latency at QD 1 ({alone})")
         } else {
             String::new()
         };
