@@ -195,7 +195,8 @@ fn positional<'a>(words: &'a [&str], flags: &'a Flags) -> impl Iterator<Item = &
                 return Some(*text);
             }
             let word = Word::of(text);
-            let fios = || fio::option_kind(word.name) == OptionKind::WithValue && !word.has_value;
+            // A misspelt option has a value more often than none.
+            let fios = || fio::option_kind(word.name) != OptionKind::Switch && !word.has_value;
             // fio's `--thread file` and our `--overwrite file` end with a target.
             if flags.takes_next(&word).unwrap_or_else(fios) {
                 left.next();
@@ -235,7 +236,7 @@ fn fio_words(words: &[&str], flags: &Flags) -> FioWords {
                 list.push((*text).to_owned());
                 let follows = match ours {
                     true => flags.takes_next(&word) == Some(true),
-                    false => kind == OptionKind::WithValue && !word.has_value,
+                    false => kind != OptionKind::Switch && !word.has_value,
                 };
                 if follows {
                     list.extend(

@@ -195,6 +195,6 @@ mod tests {
         assert!(no_limit(CacheEvidence::NotServed, Growth::Stopped).contains("no faster"));
         assert!(no_limit(CacheEvidence::Served, Growth::OneTarget).contains("one target"));
         assert!(no_limit(CacheEvidence::Served, Growth::Grows).contains("still grew"));
-        assert!(no_limit(CacheEvidence::CannotTell, Growth::Stopped).contains("cannot be told"));
+        assert!(no_limit(CacheEvidence::CannotTell, Growth::Stopped).contains("too wide to show"));
     }
 }

@@ -181,7 +181,7 @@ fn an_interrupted_recording_is_kept_and_says_so() {
     std::thread::sleep(Duration::from_millis(100));
     running.signal("INT");
     let ended = running.end().expect(130);
-    assert!(ended.stderr.contains("interrupted: what was recorded by then"), "{ended:?}");
+    assert!(ended.stderr.contains("interrupted: the recording until then"), "{ended:?}");
     let kept: Observation =
         serde_json::from_str(&std::fs::read_to_string(document).unwrap()).unwrap();
     assert!(found(&kept.findings, FindingCode::Interrupted) && !kept.contexts.is_empty());
