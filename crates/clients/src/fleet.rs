@@ -414,7 +414,7 @@ impl Agents {
             let lost: Vec<bool> =
                 (0..asked.len()).map(|rank| late && waits(self, &trials, rank)).collect();
             self.drop_silent(silence, Some(window), |rank, _| {
-                lost[rank].then(|| "it did not come to an end in its time".to_owned())
+                lost[rank].then(|| "it did not end in time".to_owned())
             });
             let shares =
                 self.links.iter().zip(asked).filter(|(link, asked)| **asked && link.lost.is_none());

@@ -181,7 +181,7 @@ impl Link {
         told.results.extend(results);
         told.totals.extend(totals);
         if told.results.len().max(told.totals.len()) > told.most {
-            let text = format!("it told of more than the {} intervals of its trial", told.most);
+            let text = format!("it reported more than the {} intervals of its trial", told.most);
             self.intervals = Intervals::default();
             self.lose(LostKind::Failed, text, window);
         }

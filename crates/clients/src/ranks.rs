@@ -87,7 +87,7 @@ impl Rank {
             .find_map(|(launcher, rank, size)| Some((*launcher, number(rank)?, number(size)?)));
         let (launcher, rank, of) = found.filter(|(_, rank, of)| rank < of).ok_or_else(|| {
             SessionError::usage(
-                "--mpi: no launcher says the number of this process (OMPI_COMM_WORLD_RANK, PMI_RANK or \
+                "--mpi: no launcher gives the number of this process (OMPI_COMM_WORLD_RANK, PMI_RANK or \
                  SLURM_PROCID, each with its size); start it by mpirun or srun",
             )
         })?;
@@ -107,7 +107,7 @@ impl Rank {
             }
             None => {
                 return Err(SessionError::usage(
-                    "--mpi: the processes are on several machines, or it cannot be told; add --rendezvous \
+                    "--mpi: the processes are on several machines, or their machines are unknown; add --rendezvous \
                      FILE in a folder that all of them see",
                 ));
             }
@@ -178,7 +178,7 @@ impl Rank {
         let mut bytes = Vec::new();
         input::at_most(open_own(&self.file)?, INTRODUCTION_BYTES, &mut bytes)?;
         let text = String::from_utf8_lossy(&bytes);
-        let wrong = || std::io::Error::other("the file does not say where rank 0 listens");
+        let wrong = || std::io::Error::other("the file does not have the address of rank 0");
         let (address, secret) = text.trim().split_once(' ').ok_or_else(wrong)?;
         let mut stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -362,7 +362,7 @@ fn open_own(path: &Path) -> std::io::Result<File> {
         return Err(refused("it belongs to another user"));
     }
     if facts.mode() & 0o077 != 0 {
-        return Err(refused("others than its user may read or write it"));
+        return Err(refused("other users may read or write it"));
     }
     Ok(file)
 }

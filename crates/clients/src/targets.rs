@@ -334,8 +334,9 @@ fn sharing(
         .unwrap_or_default();
     if let Some((source, _)) = same.iter().find(|(source, _)| is_own_host(source)) {
         return Err(SessionError::Usage(format!(
-            "the file system is mounted from {source:?} on each client, which is a server of its own or the way \
-             to one of all: say --targets-are own (a server each) or --targets-are shared (as behind a tunnel)"
+            "the file system is mounted from {source:?} on each client, which may be a server on each \
+            client or a path to a shared one; add --targets-are own (a server each) or --targets-are shared \
+            (as behind a tunnel)"
         )));
     }
     if !same.is_empty() {
@@ -351,8 +352,7 @@ fn sharing(
         return own("the devices have different serial numbers");
     }
     Err(SessionError::usage(
-        "it cannot be told whether all clients see one target or each has its own: say \
-         --targets-are shared (jobs get different parts, shares are compared) or --targets-are own",
+        "it is unknown whether all clients see one target or each has its own; add --targets-are shared (jobs get different parts, shares are compared) or --targets-are own",
     ))
 }
 

@@ -89,8 +89,8 @@ impl Deadlines {
 /// Why an agent that gives signs of life is given up.
 pub(crate) fn late_text(step: Step, within: Duration) -> String {
     format!(
-        "it gives signs of life, and for {} s has made no progress with {:?}; look there at what keeps it, \
-         as a file server that is gone or a disk that does not answer (dmesg)",
+        "it is alive, but for {} s has made no progress with {:?}; look there for the cause, such as a lost \
+        file server or a disk that does not respond (dmesg)",
         within.as_secs_f64(),
         step.name()
     )

@@ -101,8 +101,8 @@ fn areas_differ(profile: &Profile) -> Option<Finding> {
 fn wandered(profile: &Profile) -> Option<Finding> {
     let se = profile.level_se_rel.filter(|&se| se > LEVEL_SE_MAX)?;
     let claim = format!(
-        "The device's level wanders, all cells alike: another run may lie {} higher or lower as a \
-         whole. The ± of this page holds that.",
+        "The speed of the device drifts for all loads together: another run may be {} higher or lower as a \
+        whole. The ± of this page holds that.",
         percent(NORMAL_95 * se)
     );
     if profile.simulated {
@@ -241,8 +241,8 @@ fn compared(hit: &Cell, random: &Cell) -> Option<Finding> {
 fn fit_poor(fit: &ServiceTimeFit) -> Option<Finding> {
     model::fit_is_poor(fit).then(|| {
         let claim = format!(
-            "A straight line does not describe the time of {} {}s against their size: points lie \
-             up to {} off.",
+            "A straight line does not describe the time of {} {}s against their size: points are up to {} \
+            away from it.",
             fit.pattern.name(),
             fit.op.name(),
             percent(fit.max_residual_rel),
@@ -265,7 +265,7 @@ fn knee_not_reached(curve: &DepthCurve) -> Option<Finding> {
             curve.op.name(),
         );
         let remedy = format!(
-            "Try more: halfpower run TARGET --rw rand{} --iodepth {}.",
+            "Try a higher queue depth: halfpower run TARGET --rw rand{} --iodepth {}.",
             curve.op.name(),
             deepest.saturating_mul(2),
         );

@@ -63,8 +63,8 @@ pub enum EngineError {
     },
     /// More requests in flight than one engine can have.
     #[error(
-        "{engine} takes at most {available} requests in flight per job, {asked} were asked for; \
-         use a smaller --iodepth and more --numjobs"
+        "{engine} takes at most {available} requests in flight per job, and the run needs {asked}; use a \
+        smaller --iodepth and more --numjobs"
     )]
     TooDeep {
         /// Which engine.

@@ -319,13 +319,9 @@ pub const METRICS: &[Metric] = &[
             out.add(&["no"], snapshot.hidden as f64)
         },
     ),
-    gauge(
-        "interval",
-        Unit::Seconds,
-        &[],
-        "Time between two samples, as asked for.",
-        |reading, out| out.add(&[], reading.own.interval_s),
-    ),
+    gauge("interval", Unit::Seconds, &[], "Requested time between two samples.", |reading, out| {
+        out.add(&[], reading.own.interval_s)
+    }),
     gauge(
         "last_sample_timestamp",
         Unit::Seconds,

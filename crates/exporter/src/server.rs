@@ -317,7 +317,7 @@ fn router(asked: Arc<Asked>) -> Router {
 }
 
 /// What a request is told that asks for another name.
-const MISDIRECTED: &str = "This exporter does not answer to the name in the Host header. Ask by its address or \
+const MISDIRECTED: &str = "This exporter does not serve the name in the Host header. Ask by its address or \
                            by the machine's own name, or start halfpower watch with --allow-host NAME.\n";
 
 /// Lets through who may ask, by a name of this machine.
@@ -353,8 +353,7 @@ async fn admit(
     }
     asked.published.refused.fetch_add(1, Relaxed);
     let challenge = [(WWW_AUTHENTICATE, "Basic realm=\"halfpower\", charset=\"UTF-8\"")];
-    (StatusCode::UNAUTHORIZED, challenge, "A name and its password are asked for.\n")
-        .into_response()
+    (StatusCode::UNAUTHORIZED, challenge, "Name and password required.\n").into_response()
 }
 
 async fn page() -> impl IntoResponse {

@@ -94,7 +94,7 @@ impl<'t> Events<'t> {
             };
             let line = self.line;
             if let Some(first) = entries.iter().find(|entry| entry.key == key) {
-                let what = format!("`{key}` stands in line {} already: keep one", first.line);
+                let what = format!("`{key}` is already in line {}; keep one", first.line);
                 return Err(Wrong { line, what });
             }
             let value = match self.next()? {

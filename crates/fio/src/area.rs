@@ -48,7 +48,17 @@ pub(crate) fn area(
     if filled && files.made {
         settings.refuse("fill_device", "a file system is not filled to the brim; give a size");
     } else if lengths.leg.is_none() && files.made && settings.has_engine() {
-        settings.refuse("size", "size is missing: how large the file is");
+        match out.stands_for.first().filter(|_| !settings.has("filename_format")) {
+            Some(name) => {
+                let why = format!(
+                    "size is missing: {name} does not exist, and a test file in its place needs a size, such as \
+                     size=1g; or name a file or device that exists"
+                );
+                settings.refuse("size", &why);
+            }
+            None => settings
+                .refuse("size", "size is missing: the size of the test file, such as size=1g"),
+        }
     }
     let step =
         read("offset_increment").and_then(|step| step.of(files.bytes)).filter(|step| *step > 0);
@@ -181,9 +191,7 @@ fn in_folders(
     let own = jobs > 1 && format.is_none_or(|format| format.contains("$jobnum"));
     let count = if nrfiles <= FILES_MAX { nrfiles } else { 1 };
     if count < nrfiles {
-        out.note(format!(
-            "nrfiles: one test file in place of {nrfiles}, with as many bytes together"
-        ));
+        out.note(format!("nrfiles: one test file in place of {nrfiles}, with the same total size"));
     }
     let folder = targets[0].clone();
     targets.extend((1..count).map(|_| folder.clone()));

@@ -102,8 +102,8 @@ fn depth(settings: &Settings<'_>, out: &mut Words, (name, engine): (&str, &str))
     let files = named.max(settings.number("nrfiles").unwrap_or(1));
     if name == "posixaio" && depth > files {
         out.note(
-            "iodepth: the C library makes the requests on one file one after the other; in fio the others wait in \
-             its queue, and their latency counts from there",
+            "iodepth: the C library makes the requests on one file one after the other; in fio the rest \
+            wait in its queue, and their latency counts from there",
         );
         depth = files.max(1);
     }

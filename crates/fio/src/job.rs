@@ -131,8 +131,7 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
 /// What makes another load of a job than any that there is here.
 fn not_at_all(settings: &Settings<'_>) {
     if settings.on("create_only") {
-        settings
-            .refuse("create_only", "nothing would run; the test files of a run are made with it");
+        settings.refuse("create_only", "nothing would run; a run creates its test files itself");
     }
     if settings.text("flow").is_some_and(|flow| flow != "0") {
         settings.refuse("flow", "the rates of jobs are not tied to each other");

@@ -2,7 +2,7 @@
 //!
 //! Every option is one of three: it becomes a flag; it changes nothing that is measured here or is done
 //! anyway, and a note says so; or it is refused by its name, with its place in the file, and nothing runs.
-//! All obstacles of a job are found in one pass, so that a reader mends a file once. Pure: the caller says what a
+//! All errors of a job are found in one pass, so that a user corrects a file once. Pure: the caller says what a
 //! file name stands for. What fio means by an option is from its HOWTO, its source, and from what runs of it show.
 //! Rejected: a second reader of values beside the flags of `run`, which check the words that come of this.
 #![forbid(unsafe_code)]

@@ -3,7 +3,7 @@
 use crate::parts::Words;
 use crate::settings::Settings;
 use crate::sizes::{self, Sizes};
-use crate::values::{by_direction, number, size, size_word};
+use crate::values::{by_direction, did_you_mean, number, size, size_word};
 
 /// What the other parts of a job need to know of its requests.
 pub(crate) struct Load {
@@ -36,8 +36,9 @@ pub(crate) fn load(settings: &Settings<'_>, out: &mut Words, kb_base: u64) -> Lo
     if ["trimwrite", "randtrimwrite"].contains(&rw) {
         settings.refuse("rw", "trims with writes in one job are not supported; use two jobs");
     } else if !known.contains(&rw) {
-        let known = known.join(", ");
-        settings.refuse("rw", &format!("fio has no such direction; use {known}"));
+        let close = did_you_mean(rw, known.into_iter());
+        let close = if close.is_empty() { format!("; use {}", known.join(", ")) } else { close };
+        settings.refuse("rw", &format!("fio has no such direction{close}"));
     }
     let sequential = !rw.starts_with("rand");
     let (mixed, trims) = (rw.ends_with("rw") || rw == "readwrite", rw.ends_with("trim"));
@@ -82,7 +83,8 @@ pub(crate) fn load(settings: &Settings<'_>, out: &mut Words, kb_base: u64) -> Lo
                 let share = (100 * (row - 1) + row / 2) / row;
                 if share > 0 {
                     out.flag("seq-share", &format!("{share}%"));
-                    out.note(format!("rw: {share} % of the requests continue the one before, in rows of {row} on average; fio's have that length"));
+                    out.note(format!("rw: {share} % of the requests continue the one before, in rows of {row} on average; \
+                    in fio all rows have that length"));
                 }
             }
             Err(why) => settings.refuse("rw", &why),
@@ -109,7 +111,8 @@ fn step_of(
         let stride = size(back, kb_base)?.checked_sub(only.unwrap_or(u64::MAX));
         let stride = stride.filter(|stride| *stride >= only.unwrap_or_default());
         return stride.map(Step::Back).ok_or_else(|| {
-            "requests of one size that go back by at least one are supported".to_owned()
+            "only requests of one size, and steps back of at least that size, are supported"
+                .to_owned()
         });
     }
     size(text, kb_base).map(Step::Gap)

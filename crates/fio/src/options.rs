@@ -2,6 +2,8 @@
 //!
 //! Names are those of fio 3.33 and 3.38, with the options of its engines.
 
+use crate::values::did_you_mean;
+
 /// What an option of a command line takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionKind {
@@ -32,6 +34,11 @@ pub(crate) fn canonical(name: &str) -> &str {
         _ => name,
     }
 }
+
+/// The names that [`canonical`] replaces and that are longer than a typing error.
+const ALIASES: &str = "
+    blocksize readwrite io_limit timeout blocksize_range fileoffset fill_fs nr_files iomem
+";
 
 /// Switches of fio: a value behind a sign alone.
 const SWITCHES: &str = "
@@ -118,7 +125,7 @@ const NOTES: &[(&str, &str)] = &[
     ),
     (
         "continue_on_error ignore_error error_dump",
-        "errors are counted by kind, and the run goes on as long as the device answers",
+        "errors are counted by kind, and the run continues as long as the device answers",
     ),
     (
         "steadystate steadystate_duration ss_dur steadystate_ramp_time ss_ramp steadystate_check_interval ss_interval",
@@ -126,7 +133,7 @@ const NOTES: &[(&str, &str)] = &[
       early",
     ),
     ("unified_rw_reporting", "reads and writes are reported apart"),
-    ("fadvise_hint write_hint", "the kernel is told the order of reads alone"),
+    ("fadvise_hint write_hint", "the kernel gets a hint on the order of reads only"),
     ("hugepage-size", "the kernel chooses the size of huge pages"),
     ("sqthread_poll_cpu", "the kernel chooses the processor of its thread"),
     (
@@ -139,10 +146,10 @@ const NOTES: &[(&str, &str)] = &[
     ),
     ("latency-log bandwidth-log", "name a log of a job: write_lat_log or write_bw_log"),
     ("idle-prof", "the page says what the processors did"),
-    ("rw_sequencer", "it is for a count behind rw, which has its own note"),
+    ("rw_sequencer", "it only modifies the count in rw=KIND:COUNT, which has its own note"),
     (
         "trim_backlog trim_backlog_batch trim_verify_zero",
-        "they mean nothing without trims beside writes",
+        "they mean nothing without trims among writes",
     ),
     ("openfiles", "all files are open during the run"),
     (
@@ -167,7 +174,7 @@ const REFUSALS: &[(&str, &str)] = &[
         "a recording is repeated as it is",
     ),
     ("flow_id flow_watermark flow_sleep", "the rates of jobs are not tied to each other"),
-    ("trim_percentage", "trims beside writes are not supported"),
+    ("trim_percentage", "trims among writes are not supported"),
     ("nice", "run the program under nice"),
     ("uid gid", "run the program as that user"),
     (
@@ -176,8 +183,8 @@ const REFUSALS: &[(&str, &str)] = &[
     ),
     (
         "latency_target latency_window latency_percentile latency_run",
-        "a run does not search for a depth; `halfpower check` measures the latency at each depth, and predict tells which \
-      rate meets a target",
+        "a run does not search for a depth; `halfpower check` measures the latency at each depth, and \
+        predict computes the rate that meets a target",
     ),
     (
         "zonesize zonerange zoneskip zonecapacity read_beyond_wp max_open_zones job_max_open_zones ignore_zone_limits zone_reset_threshold zone_reset_frequency recover_zbd_write_error write_zone_remainder",
@@ -196,7 +203,7 @@ const REFUSALS: &[(&str, &str)] = &[
     ),
     (
         "percentage_sequential bs_is_seq_rand sprandom spr_num_regions spr_op spr_cs random_sequence_stride num_range offset_align",
-        "requests are drawn in other ways here; see the orders of --pattern",
+        "random requests are drawn in another way; see --pattern",
     ),
     (
         "atomic uncached nowait force_async write_barrier lockfile lockmem libaio_vectored hipri_percentage md_per_io_size",
@@ -242,6 +249,13 @@ pub(crate) fn is_of_engine(name: &str) -> bool {
     lists(OF_ENGINES, name)
 }
 
+/// The names of all options.
+fn names() -> impl Iterator<Item = &'static str> {
+    let tables = NOTES.iter().chain(REFUSALS).map(|(names, _)| *names);
+    let lists = [SWITCHES, READ, SILENT, OF_ENGINES, ALIASES].into_iter().chain(tables);
+    lists.flat_map(str::split_whitespace)
+}
+
 /// What a command line gives with it.
 #[must_use]
 pub fn option_kind(name: &str) -> OptionKind {
@@ -279,7 +293,9 @@ pub(crate) fn leftover(name: &str, value: Option<&str>) -> Result<Option<&'stati
         return Err("it is for an engine that halfpower does not have".to_owned());
     }
     match option_kind(name) {
-        OptionKind::Unknown => Err("fio has no option of this name".to_owned()),
+        OptionKind::Unknown => {
+            Err(format!("fio has no such option{}", did_you_mean(name, names())))
+        }
         // Read where it means something; here it does not.
         _ => Ok(Some("it means nothing in this job, in fio too")),
     }
@@ -295,11 +311,12 @@ pub fn without_load(name: &str, value: Option<&str>) -> Result<Option<&'static s
         "time_based" => Ok(Some("a run takes the whole --runtime anyway")),
         "readonly" => Ok(Some("a run only reads unless --rw says otherwise")),
         "norandommap" => Ok(Some("random blocks are drawn with replacement anyway")),
+        "name" => Ok(Some("the run needs no name")),
         "filename" | "directory" => {
-            Err("a target is named without it here, as in `halfpower run FILE`; leave it out".to_owned())
+            Err("the target is named already; leave this out".to_owned())
         }
         first if lists(READ, first) => Err(
-            "it is an option of fio's jobs; name the job with --name and its file with --filename, or use the flags \
+            "`halfpower run` has no such flag; add --name=JOB, and the whole line is read as one of fio, or use the flags \
              of `halfpower run --help`"
                 .to_owned(),
         ),

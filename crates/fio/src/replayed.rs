@@ -30,7 +30,7 @@ pub(crate) fn replayed(settings: &Settings<'_>, out: &mut Words, log: &str) {
     }
     for ignored in ["rw", "bs", "size", "norandommap", "time_based"] {
         if settings.has(ignored) {
-            out.note(format!("{ignored}: the recording says that, in fio too"));
+            out.note(format!("{ignored}: the recording decides that, in fio too"));
         }
     }
 }

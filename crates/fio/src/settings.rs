@@ -136,6 +136,10 @@ fn unquoted(text: &str) -> &str {
 }
 
 fn fault(setting: &Setting, why: &str) -> FioError {
+    // A word of a command line is its own place.
+    if setting.place.starts_with('-') {
+        return FioError::new(&setting.place, why);
+    }
     let value = setting.value.as_deref().map(|value| format!("={value}")).unwrap_or_default();
     FioError::new(&setting.place, format!("{}{value}: {why}", setting.name))
 }

@@ -127,6 +127,13 @@ pub(crate) fn switch(text: Option<&str>, any: bool) -> Result<bool, String> {
     }
 }
 
+/// The name that a misspelt one is closest to, as the end of a message; empty where none is close.
+pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known = known.map(|known| (strsim::damerau_levenshtein(name, known), known));
+    let close = known.min().filter(|(errors, _)| *errors <= 2 && 2 * errors < name.len());
+    close.map(|(_, known)| format!("; did you mean {known}?")).unwrap_or_default()
+}
+
 /// A whole number.
 pub(crate) fn number(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| format!("{text:?} is no whole number"))

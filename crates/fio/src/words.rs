@@ -32,7 +32,9 @@ pub fn read_words(words: &[String]) -> Result<(Vec<Setting>, Vec<Section>), Vec<
             }
             continue;
         }
-        reading.set(Setting { name: name.to_owned(), value, place: word.clone() });
+        let apart = value.as_ref().filter(|_| !word.contains('='));
+        let place = apart.map_or_else(|| word.clone(), |value| format!("{word} {value}"));
+        reading.set(Setting { name: name.to_owned(), value, place });
     }
     let global = reading.global().to_vec();
     Ok((global, reading.finish()?))

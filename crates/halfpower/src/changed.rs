@@ -61,7 +61,7 @@ pub(crate) fn of_observation(
         return of_load(arguments, stop, Some(observed), profile, predictor, &setup);
     }
     if !arguments.changes(true)?.is_empty() {
-        return Err(usage("--balance stands alone: name no other change beside it"));
+        return Err(usage("--balance cannot be combined with another change; leave one out"));
     }
     if arguments.change.simulate {
         return Err(usage("--balance is not simulated: a simulated machine has one device"));
@@ -150,12 +150,12 @@ fn extents(arguments: &PredictArgs, profile: &Profile) -> anyhow::Result<String>
             file.metadata().with_context(|| format!("cannot read {}", quoted(path)))?.len();
         let Some(found) = target::extents(&file, Bytes(0), Bytes(length))? else {
             return Ok(format!(
-                "not known: the file system of {} does not tell extents",
+                "not known: the file system of {} does not report extents",
                 quoted(path)
             ));
         };
         let (count, each) = (found.count, format_bytes(length / found.count.max(1)));
-        return Ok(format!("{} lies in {count} extents of {each} on average", quoted(path)));
+        return Ok(format!("{} has {count} extents of {each} on average", quoted(path)));
     }
     Ok(match &profile.target.extents {
         Some(found) => format!(

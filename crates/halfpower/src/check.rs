@@ -101,9 +101,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     }
     let simulated = session::simulated(&arguments.target)?;
     if arguments.sustained && arguments.hosts.given() {
-        return Err(usage(
-            "--sustained goes on from one machine; leave out --hosts or --sustained",
-        ));
+        return Err(usage("--sustained runs on one machine; leave out --hosts or --sustained"));
     }
     if simulated.is_some() && !arguments.file.is_empty() {
         return Err(usage("--file is a file of a disk; a simulated target has none"));

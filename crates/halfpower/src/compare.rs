@@ -32,10 +32,10 @@ use store::{LAST, Library, StoreError};
     halfpower compare old.csv new.csv            trials as CSV"
 )]
 pub(crate) struct CompareArgs {
-    /// The first: what is held to be usual.
+    /// The first: the baseline.
     #[arg(value_name = "A")]
     first: String,
-    /// The second: what is judged.
+    /// The second: compared with the baseline.
     #[arg(value_name = "B")]
     second: String,
     /// Exit with 1 where any row of B is established to be worse than A by more than this.
@@ -151,8 +151,7 @@ fn sides(first: Source, second: Source) -> anyhow::Result<(Side, Side)> {
             Ok((side(&name_a, id_a, &a)?, side(&name_b, id_b, &b)?))
         }
         _ => Err(usage(
-            "a trace can be compared with a trace only: it tells neither pattern nor \
-                        latency; give the documents, or a trace of both",
+            "a trace can only be compared with a trace, because it has neither pattern nor latency; give the documents, or a trace of both",
         )),
     }
 }

@@ -95,14 +95,14 @@ pub(crate) struct DesignArgs {
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Safety",
         value_parser = clap::value_parser!(u32).range(0..=2))]
     survive: u32,
-    /// The disks carry the need with one of them failed, too, at up to 100 %.
+    /// The disks must also meet the need with one of them failed, at up to 100 % load.
     #[arg(long, help_heading = "Safety")]
     degraded: bool,
     /// Disks that are bought and wait in their places.
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Safety",
         value_parser = clap::value_parser!(u32).range(0..=1000))]
     spare: u32,
-    /// Bytes that lie together on a disk of an array.
+    /// Chunk size of an array: bytes in a row on one disk.
     #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = some_bytes,
         help_heading = "Arrays")]
     chunk: Bytes,
@@ -147,9 +147,7 @@ impl DesignArgs {
             ));
         }
         if self.apart && read + written == 0.0 {
-            return Err(usage(
-                "--apart is about a stream beside --kaps; add --mbps or --write-mbps",
-            ));
+            return Err(usage("--apart needs a stream and --kaps; add --mbps or --write-mbps"));
         }
         for (flag, bytes) in
             [("--bs", self.bs), ("--stream-bs", self.stream_bs), ("--chunk", self.chunk)]
@@ -159,7 +157,7 @@ impl DesignArgs {
             }
         }
         if self.degraded && random_iops + read + written == 0.0 {
-            return Err(usage("--degraded is about a rate; add --kaps, --mbps or --write-mbps"));
+            return Err(usage("--degraded needs a rate; add --kaps, --mbps or --write-mbps"));
         }
         Ok(PurchaseNeed {
             random_iops,
@@ -187,8 +185,9 @@ pub(crate) fn design(arguments: &DesignArgs) -> anyhow::Result<Verdict> {
             return cost::cost(&arguments.cost, &arguments.view);
         }
         return Err(usage(
-            "name a price list and a need (--prices FILE --kaps N), or the price of the newest profile's \
-             disk (--price AMOUNT), or what such disks are to fill (--fill NAME=RATE)",
+            "--prices FILE is missing: the disks on offer, as a TOML file that `halfpower design --help` shows; \
+             for example --prices prices.toml --kaps 5000 --size 4TB. For the cost of accesses to the disk of the \
+             newest profile give --price AMOUNT, for how many such disks fill a bus --fill NAME=RATE",
         ));
     };
     let need = arguments.need()?;

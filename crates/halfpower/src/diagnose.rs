@@ -90,8 +90,8 @@ pub(crate) struct DiagnoseArgs {
     /// Seed of the simulation.
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
     pub(crate) seed: u64,
-    /// Requests of the disk, one by one (`record --trace-io`, fio, blkparse, DiskSim): what more memory
-    /// would serve of its reads is counted in them.
+    /// Requests of the disk, one by one (`record --trace-io`, fio, blkparse, DiskSim)to count the reads
+    /// that more memory would serve.
     #[arg(long, value_name = "FILE", value_parser = crate::run_args::recording)]
     pub(crate) recorded: Option<Replay>,
     /// Print a ticket for another team, in Markdown: when and where, what is excluded, what it costs,
@@ -167,7 +167,7 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     output::print(&text)?;
     written.transpose()?;
     if interrupted {
-        return Err(failure::interrupted("the diagnosis is of what was seen by then"));
+        return Err(failure::interrupted("the diagnosis covers the time until then"));
     }
     Ok(Verdict::Clean)
 }
@@ -205,7 +205,7 @@ fn observations(
     if simulated {
         arguments.sampling.check_length(arguments.length)?;
         let [source] = arguments.sources.as_slice() else {
-            return Err(usage("name one simulated device and nothing beside it"));
+            return Err(usage("name one simulated device and nothing else"));
         };
         return Ok((vec![simulate(source, arguments, stop)?], false, true));
     }

@@ -20,7 +20,7 @@ const DEMERIT_MAX: f64 = 0.1;
     us, pause in us.\n\
     Exit code 1: the demerit is above 10 %.")]
 pub(crate) struct DriveArgs {
-    /// Parameters in the language of DiskSim; files that it names lie beside it.
+    /// Parameters in the language of DiskSim; the files that it names are in the same folder.
     #[arg(value_name = "FILE.parv")]
     drive: String,
     /// Requests with their measured service times; - is standard input.

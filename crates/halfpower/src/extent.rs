@@ -5,25 +5,17 @@
 
 use crate::failure::usage;
 use crate::output;
-use clap::{ArgMatches, Args};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 use report::Extent;
 
 /// Commands that print no result that could be longer or shorter.
-const NO_PAGE: [&str; 10] = [
-    "advise",
-    "completions",
-    "doctor",
-    "explain",
-    "export",
-    "lab",
-    "list",
-    "man",
-    "report",
-    "watch",
-];
+const NO_PAGE: [&str; 9] =
+    ["advise", "completions", "doctor", "explain", "export", "lab", "list", "man", "report"];
+/// Commands whose lines can be longer, and not shorter.
+const NO_LINE: [&str; 1] = ["watch"];
 /// Flags by which another command prints something else than its page.
-const NO_PAGE_BY: [&str; 7] =
-    ["list", "list_sim", "show_sim", "show", "dry_run", "fio", "for_ticket"];
+const NO_PAGE_BY: [&str; 8] =
+    ["list", "list_sim", "show_sim", "show", "dry_run", "fio", "for_ticket", "listen"];
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct ExtentArgs {
@@ -63,9 +55,27 @@ pub(crate) fn innermost(words: &ArgMatches) -> (&str, &ArgMatches) {
     (command, words)
 }
 
+fn is_refused(command: &str, flag: &str) -> bool {
+    NO_PAGE.contains(&command) || flag == "quiet" && NO_LINE.contains(&command)
+}
+
+/// The command with these flags left out of the help where it refuses them.
+pub(crate) fn without_refused(mut command: Command) -> Command {
+    for flag in ["verbose", "quiet"] {
+        if is_refused(command.get_name(), flag) {
+            let letter = flag.chars().next();
+            let hidden = Arg::new(flag).long(flag).short(letter).action(ArgAction::SetTrue);
+            command = command.arg(hidden.global(true).hide(true));
+        }
+    }
+    let names: Vec<String> =
+        command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, without_refused))
+}
+
 fn refuse(flag: &str, words: &ArgMatches) -> anyhow::Result<()> {
     let (command, words) = innermost(words);
-    if NO_PAGE.contains(&command) {
+    if is_refused(command, flag.trim_start_matches('-')) {
         let text =
             format!("{flag}: `{command}` prints one thing, no more and no less; leave it out");
         return Err(usage(text));

@@ -219,12 +219,14 @@ fn planned(asked: &FioWords) -> anyhow::Result<Vec<Planned>> {
     groups.into_iter().map(|group| together(asked, group)).collect()
 }
 
-/// Tells all obstacles, each on its line.
+/// Prints all errors in the order of the lines, each once.
 fn refused(asked: &FioWords, faults: &[FioError]) -> anyhow::Result<()> {
+    let mut faults: Vec<&FioError> = faults.iter().collect();
+    faults.sort_by_key(|fault| line_of(asked, &fault.place));
     let mut told: Vec<String> = Vec::new();
     for fault in faults {
         let line = fault.to_string();
-        // An option of [global] is an obstacle once, not once for each job.
+        // An option of [global] is wrong once, not once for each job.
         if !told.contains(&line) {
             told.push(line);
         }
@@ -239,7 +241,20 @@ fn refused(asked: &FioWords, faults: &[FioError]) -> anyhow::Result<()> {
         [only] => Err(usage(format!("{only} ({what}; nothing has run)"))),
         several => {
             several.iter().for_each(|line| output::remark(line));
-            Err(usage(format!("{} obstacles in {what}; nothing has run", several.len())))
+            Err(usage(format!("{} errors in {what}; nothing has run", several.len())))
+        }
+    }
+}
+
+/// File, line and column of a place, to sort by; of a word of the command line its position.
+fn line_of(asked: &FioWords, place: &str) -> (String, usize, usize) {
+    let mut parts = place.rsplitn(3, ':');
+    let mut number = || parts.next()?.parse::<usize>().ok();
+    match number().zip(number()) {
+        Some((column, line)) => (parts.collect(), line, column),
+        None => {
+            let first = |word: &String| place.split(' ').next() == Some(word);
+            (String::new(), asked.options.iter().position(first).unwrap_or(0), 0)
         }
     }
 }

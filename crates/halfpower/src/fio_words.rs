@@ -1,8 +1,9 @@
 //! Whether the words behind `halfpower run` are in fio's language, and which of them are ours.
 //!
 //! They are where they name a job file, by its content, a job (`--name`), or no target but fio's (`--filename`), which
-//! fio itself would ask a name for. Where they name a target first, options of fio that carry no load do nothing and say so; the parser's guesses would lead from
-//! `--filename` to `--failed`.
+//! fio itself would ask a name for. A file, device or folder in front of `--name` is the file or folder of fio's jobs.
+//! Where a line names a target and no job, options of fio that carry no load do nothing and say so; the parser's guesses
+//! would lead from `--filename` to `--failed`.
 
 use crate::failure::usage;
 use crate::output;
@@ -122,8 +123,22 @@ pub(crate) fn language(all: Vec<OsString>) -> anyhow::Result<Language> {
     let has = |names: &[&str]| {
         words.iter().any(|word| word.starts_with('-') && names.contains(&Word::of(word).name))
     };
-    if has(&["name"]) || positional(words, &flags).any(is_job_file) {
+    let named: Vec<&str> = positional(words, &flags).collect();
+    let jobs = named.is_empty() || named.iter().any(|name| is_job_file(name));
+    if jobs && (has(&["name"]) || !named.is_empty()) {
         return Ok(Language::Fio(fio_words(words, &flags)));
+    }
+    if has(&["name"]) && named.iter().all(|name| Path::new(name).exists()) {
+        if has(&["filename", "directory"]) {
+            let target = named.join(" ");
+            return Err(usage(format!(
+                "{target}: --filename or --directory names the target too; leave one out"
+            )));
+        }
+        let mut found = fio_words(words, &flags);
+        let targets = std::mem::take(&mut found.files);
+        found.options.splice(0..0, as_options(&targets)?);
+        return Ok(Language::Fio(found));
     }
     if has(&["filename", "directory"]) && positional(words, &flags).next().is_none() {
         let named: Vec<&str> = ["--name=job"].into_iter().chain(words.iter().copied()).collect();
@@ -159,6 +174,18 @@ pub(crate) fn language(all: Vec<OsString>) -> anyhow::Result<Language> {
     Ok(Language::Ours(kept))
 }
 
+/// Targets as fio's option that names them.
+fn as_options(targets: &[String]) -> anyhow::Result<[String; 1]> {
+    let folders = targets.iter().filter(|target| Path::new(target).is_dir()).count();
+    let option = match folders {
+        0 => "--filename",
+        all if all == targets.len() => "--directory",
+        _ => return Err(usage("fio's jobs take files or folders, not both; leave one out")),
+    };
+    let names: Vec<String> = targets.iter().map(|target| target.replace(':', "\\:")).collect();
+    Ok([format!("{option}={}", names.join(":"))])
+}
+
 /// Words that are neither options nor their values.
 fn positional<'a>(words: &'a [&str], flags: &'a Flags) -> impl Iterator<Item = &'a str> {
     let mut left = words.iter();
@@ -168,7 +195,8 @@ fn positional<'a>(words: &'a [&str], flags: &'a Flags) -> impl Iterator<Item = &
                 return Some(*text);
             }
             let word = Word::of(text);
-            let fios = || fio::option_kind(word.name) == OptionKind::WithValue && !word.has_value;
+            // A misspelt option has a value more often than none.
+            let fios = || fio::option_kind(word.name) != OptionKind::Switch && !word.has_value;
             // fio's `--thread file` and our `--overwrite file` end with a target.
             if flags.takes_next(&word).unwrap_or_else(fios) {
                 left.next();
@@ -208,7 +236,7 @@ fn fio_words(words: &[&str], flags: &Flags) -> FioWords {
                 list.push((*text).to_owned());
                 let follows = match ours {
                     true => flags.takes_next(&word) == Some(true),
-                    false => kind == OptionKind::WithValue && !word.has_value,
+                    false => kind != OptionKind::Switch && !word.has_value,
                 };
                 if follows {
                     list.extend(

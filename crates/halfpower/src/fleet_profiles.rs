@@ -57,7 +57,7 @@ impl Asked<'_> {
                     slow_by_peers: slow.iter().any(|one| one.labels == disk.labels),
                 }),
                 Err(why) => {
-                    let reason = format!("not held against its own profile: {why}");
+                    let reason = format!("not compared with its own profile: {why}");
                     all.left_out.extend(FleetLeftOut::of(&reason, &[disk.key.to_string()]));
                 }
             }
@@ -94,7 +94,7 @@ fn diagnosis(
         let profile = match device.profile.value() {
             Some(profile) if profile.by == MatchedBy::Serial => profile.clone(),
             Some(_) => {
-                return Err(anyhow!("the server told no serial number when the range ended"));
+                return Err(anyhow!("the server had no serial number at the end of the range"));
             }
             None => return Err(anyhow!("{}", device.profile.reason().unwrap_or_default())),
         };

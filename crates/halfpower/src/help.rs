@@ -7,7 +7,7 @@
 use crate::cli::Cli;
 use crate::failure::usage;
 use crate::output::Verdict;
-use crate::{output, recognise};
+use crate::{extent, output, recognise};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
 use recognise::FileForm;
@@ -134,6 +134,7 @@ pub(crate) fn command() -> Command {
             })
         });
     }
+    let command = extent::without_refused(command);
     let first = first_page(&command);
     command.override_help(first)
 }
@@ -172,6 +173,11 @@ pub(crate) fn meant(error: &clap::Error) -> Option<anyhow::Error> {
     else {
         return None;
     };
+    if word == "fio" {
+        return Some(usage(
+            "paste a line of fio behind `halfpower run`, as in `halfpower run fio --name=a ...`",
+        ));
+    }
     let path = Path::new(word);
     if !path.exists() && !word.contains('/') && !word.starts_with("sim:") {
         return None;

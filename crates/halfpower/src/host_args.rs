@@ -32,12 +32,11 @@ pub(crate) struct HostArgs {
     /// [default: ssh -o BatchMode=yes ... {host} halfpower agent].
     #[arg(long, value_name = "WORDS", requires = "hosts", help_heading = "Several machines")]
     launch: Option<String>,
-    /// Whether the machines load one target, whose parts they share, or each its own [default: as the path
-    /// and the machines tell].
+    /// Whether the machines load one target, whose parts they share, or each its own [default: decided by
+    /// the path and the machines].
     #[arg(long, value_name = "shared|own", value_parser = sharing, help_heading = "Several machines")]
     targets_are: Option<TargetSharing>,
-    /// How long an agent may say nothing before it is given up, from its start on [default: 60s to come up,
-    /// then 15s].
+    /// How long an agent may be silent before it counts as lost [default: 60s to start, then 15s].
     #[arg(long, value_name = "TIME", help_heading = "Several machines")]
     agent_timeout: Option<Nanos>,
     /// The processes that mpirun or srun started with this command make the load together; number 0
@@ -99,7 +98,7 @@ impl HostArgs {
         let silence = self.agent_timeout;
         if silence.is_some_and(|silence| silence < AGENT_TIMEOUT_MIN) {
             return Err(usage(
-                "--agent-timeout must be at least 2s: a sign of life comes each second",
+                "--agent-timeout must be at least 2s, because an agent reports once a second",
             ));
         }
         let display = Box::new(progress.clone());

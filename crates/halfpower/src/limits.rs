@@ -150,7 +150,7 @@ fn real(
         targets.open_mode(cache, write)?;
     }
     let so =
-        "what they do together says nothing of a bus, which was tested with the first target alone";
+        "their joint rate shows no limit of a bus, which was tested with the first target alone";
     let shared = document::shared_disk_finding(targets.all_facts(), so);
     let session = targets.into_session(engine::DEFAULT_ENGINE, seed, stop, progress)?;
     Ok((Targets::one(session), Vec::new(), shared.into_iter().collect()))

@@ -35,8 +35,7 @@ pub(crate) struct PapersArgs {
     /// coalesce, contention or zones. Once for each.
     #[arg(long, value_name = "PART", value_parser = one_of(&Switch::ALL, Switch::name))]
     without: Vec<Switch>,
-    /// Simulates a machine of another description wherever the papers' runs name it: what would the
-    /// figures be with these numbers? --show-sim NAME prints the description to begin with.
+    /// Replace a machine of the papers' runs with this description, to see its figures. --show-sim NAME prints the description to begin with.
     #[arg(long, value_name = "NAME=FILE", value_parser = machine)]
     machine: Vec<(String, String)>,
     /// Multiplies the published values by this before they are compared: nothing reproduced may

@@ -41,12 +41,12 @@ pub(crate) fn place(path: &Path, named: Option<&str>, save: &SaveArgs) -> anyhow
     let pieces = if tells { target::pieces(&file, size)? } else { None };
     let pieces = pieces.ok_or_else(|| {
         format!(
-            "the {} of {} does not tell where a file lies on its device",
+            "the {} of {} does not report where a file is on its device",
             filesystem.kind, filesystem.mount_point
         )
     });
     let found = match (&device, named) {
-        (None, _) => Err("it lies on no block device".to_owned()),
+        (None, _) => Err("it is on no block device".to_owned()),
         (Some(device), Some(name)) => Ok(chosen(name, save, &roots, device)?),
         (Some(device), None) => latest(save, &roots, device)?,
     };
@@ -161,18 +161,18 @@ fn shift(roots: &Roots, device: &DeviceFacts, map: &ZoneMap) -> Result<u64, Stri
     let of =
         |it: &DeviceFacts| (it.disk.clone(), it.model.clone(), it.serial.clone(), it.size_bytes);
     if of(mapped) != of(device) {
-        return Err(format!("it is of {}, and the file lies on {}", mapped.disk, device.disk));
+        return Err(format!("it is of {}, and the file is on {}", mapped.disk, device.disk));
     }
     if mapped.name == device.name {
         return Ok(0);
     }
     if mapped.name != mapped.disk {
-        return Err(format!("it is of {}, and the file lies on {}", mapped.name, device.name));
+        return Err(format!("it is of {}, and the file is on {}", mapped.name, device.name));
     }
     let start = kernel::device::start_on_disk(roots, &device.name);
     let unknown = || {
         format!(
-            "the file lies on {}, which is built of {}, not one part of it",
+            "the file is on {}, which is built of {}, not on one part of it",
             device.name, device.disk
         )
     };
@@ -184,8 +184,8 @@ fn of_map(map: &ZoneMap) -> Vec<String> {
     let mut cautions = Vec::new();
     if map.findings.iter().any(|finding| finding.code == FindingCode::RateByPosition) {
         cautions.push(
-            "The disk is not known to turn: what makes places differ may be elsewhere tomorrow; map it \
-             again before files are moved."
+            "The disk may not be a rotating one, so the differences between positions may move. Map it \
+            again before you move files."
                 .to_owned(),
         );
     }

@@ -43,7 +43,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
         return arguments.view.show(&document, &report::whatif(&document));
     }
     if arguments.change.simulate {
-        return Err(usage("--simulate is about a change: name one, for example --faster 30%"));
+        return Err(usage("--simulate needs a change, for example --faster 30%"));
     }
     let question = arguments.question()?;
     let document = if let Some(sessions) = arguments.sessions.sessions {
@@ -52,7 +52,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
         let processors = asked.processors.unwrap_or(cpus);
         let work_ns = asked.work.0 as f64;
         if asked.record.is_some() && asked.log != LogKind::NewBlocks {
-            return Err(usage("--record is about a log that grows; add --log new-blocks"));
+            return Err(usage("--record needs a log that grows; add --log new-blocks"));
         }
         let record_bytes = asked.record.map(|bytes| bytes.0);
         let sessions = Sessions { sessions, work_ns, processors, record_bytes };
@@ -108,7 +108,7 @@ impl PredictArgs {
             ("--now", self.now),
         ]);
         given.map_or(Ok(()), |flag| {
-            Err(usage(format!("{flag} is about the disk as it is; leave it or the change out")))
+            Err(usage(format!("{flag} does not go with a change; leave one out")))
         })
     }
 

@@ -116,8 +116,8 @@ pub(crate) struct SessionArgs {
     #[arg(long, value_name = "N", requires = "sessions", help_heading = "Commits",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) processors: Option<u32>,
-    /// Bytes of a commit in a log of new blocks: only the first record of a block has a flush of a new
-    /// one [default: whole blocks].
+    /// Bytes of a commit, if the log has new blocks: only the first record in a block pays for a new block
+    /// [default: whole blocks].
     #[arg(long, value_name = "SIZE", requires = "sessions", help_heading = "Commits")]
     pub(crate) record: Option<Bytes>,
     /// Their log: overwritten (files used again, as PostgreSQL and InnoDB do) or new-blocks (files
@@ -195,7 +195,7 @@ pub(crate) struct ChangeArgs {
     #[arg(long, value_name = "LEVEL", value_parser = raid, requires = "disks",
         help_heading = "Changes")]
     raid: Option<RaidLevel>,
-    /// Bytes of an array that lie together on a disk.
+    /// Chunk size of an array: bytes in a row on one disk.
     #[arg(long, value_name = "SIZE", default_value = "64k", help_heading = "Changes")]
     chunk: Bytes,
     /// Share of the random reads that a cache of the device serves.

@@ -106,7 +106,7 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
             ("--output", arguments.output.is_some()),
         ]);
         if let Some(flag) = live {
-            let text = format!("{flag} is about live counters, and files are named; leave one out");
+            let text = format!("{flag} is for live counters, and files are named; leave one out");
             return Err(usage(text));
         }
         let interval = sampling.named_interval();
@@ -143,8 +143,8 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
         return Ok(Verdict::Clean);
     }
     Err(interrupted(match (&arguments.output, saved) {
-        (Some(_), _) => "what was recorded by then is in the file",
-        (None, true) => "what was recorded by then is saved",
-        (None, false) => "what was recorded by then is printed and not saved",
+        (Some(_), _) => "the recording until then is in the file",
+        (None, true) => "the recording until then is saved",
+        (None, false) => "the recording until then is printed and not saved",
     }))
 }

@@ -74,7 +74,7 @@ pub(crate) fn record_requests(
     }
     show(&replay::summary(&replay, VERSION, Some(lost)), json)?;
     if stop.load(Ordering::Relaxed) {
-        return Err(interrupted("what was recorded by then is in the file"));
+        return Err(interrupted("the recording until then is in the file"));
     }
     let next = format!("halfpower record twin {}", record::shell_word(&replay.source));
     output::remark(&format!("next: {next} TARGET, or halfpower run TARGET --replay FILE"));
@@ -101,7 +101,7 @@ fn disk(roots: &Roots, name: &str) -> anyhow::Result<String> {
     let path = Path::new(name);
     if path.is_dir() {
         let found = kernel::disk_of(roots, path).map(|facts| facts.disk);
-        return found.ok_or_else(|| usage(format!("{name} lies on no disk that is known here")));
+        return found.ok_or_else(|| usage(format!("{name} is on no known disk")));
     }
     let node = std::fs::canonicalize(path).ok();
     let node = node.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());

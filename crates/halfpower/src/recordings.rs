@@ -50,7 +50,7 @@ impl FormArgs {
         given.map_or(Ok(()), |flag| {
             let words =
                 if words.is_empty() { "the command".to_owned() } else { quoted(words.join(" ")) };
-            let text = format!("{flag} is about files of other tools, and {words} names no file");
+            let text = format!("{flag} is for files of other tools, and {words} names no file");
             Err(usage(text))
         })
     }

@@ -134,7 +134,7 @@ pub(crate) fn run_into(
     written?;
     if end == End::Interrupted {
         let saved = if saved { "saved" } else { "not saved" };
-        return Err(interrupted(format!("the numbers are of what was measured by then, {saved}")));
+        return Err(interrupted(format!("the numbers cover the time until then, {saved}")));
     }
     Ok(Verdict::of(clean))
 }

@@ -208,13 +208,13 @@ pub(crate) struct LoadArgs {
     /// 50/5:30/15:20/80.
     #[arg(long, value_name = "ZONES", value_parser = zones)]
     pub(crate) zones: Option<Zones>,
-    /// What random requests begin at multiples of [default: the smallest size].
+    /// Alignment: random requests begin at multiples of this [default: the smallest size].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes, alias = "blockalign")]
     pub(crate) align: Option<Bytes>,
     /// Strided requests from the start go down from the end of the area.
     #[arg(long)]
     pub(crate) backwards: bool,
-    /// Sequential and strided requests begin at the start of the area, and not at a drawn place.
+    /// Sequential and strided requests begin at the start of the area, not at a random position.
     #[arg(long)]
     pub(crate) from_start: bool,
     /// Random requests of one size take each block once before any comes again.
@@ -258,7 +258,7 @@ pub(crate) struct ArrivalArgs {
     /// The same with sync_file_range: written out to the device and waited for, which is not durable.
     #[arg(long, value_name = "N", conflicts_with = "fdatasync")]
     pub(crate) sync_file_range: Option<u32>,
-    /// What lets a job go on: any completion, oldest-first, callback (it issues the next itself),
+    /// Which completion starts the next request: any, oldest-first, callback (it issues the next itself),
     /// callback-posted (through the job's loop).
     #[arg(long, value_name = "HOW", default_value = "any",
         value_parser = one_of(&Discipline::ALL, Discipline::name))]
@@ -282,14 +282,14 @@ pub(crate) struct PlaceArgs {
     /// [default: 0 with --chunk; else each target has requests of its own].
     #[arg(long, value_name = "LEVEL", value_parser = raid)]
     pub(crate) raid: Option<RaidLevel>,
-    /// Bytes that lie together on a target of --raid [default: 64k].
+    /// Chunk size of --raid: bytes in a row on one target [default: 64k].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) chunk: Option<Bytes>,
     /// The target of --raid 1 or 5 that has failed, from 0: nothing is read from it or written to it.
     #[arg(long, value_name = "N")]
     pub(crate) failed: Option<u32>,
-    /// Writes the failed target again from the others while the load runs, at so many bytes per second or
-    /// max, and ends with it; the load runs once before it without.
+    /// Rebuild the failed target from the others while the load runs, at this many bytes per second or
+    /// max. The run ends with the rebuild. Before it, the load runs once without one.
     #[arg(long, value_name = "RATE|max", value_parser = rebuild_pace, requires = "failed")]
     pub(crate) rebuild: Option<RebuildPace>,
     /// How requests are carried out: io_uring, libaio, sync (one per job), threads (a pool), mmap,
@@ -302,8 +302,8 @@ pub(crate) struct PlaceArgs {
     /// io_uring: a kernel thread takes the submissions.
     #[arg(long, alias = "sqthread_poll")]
     pub(crate) sqthread_poll: bool,
-    /// Asks for huge pages below the buffers: a large request then lies in few pieces of memory, and is
-    /// not split where the device takes a limited number. Without it the system's setting decides, as
+    /// Asks for huge pages below the buffers: a large request then has few pieces of memory, and is not
+    /// split for devices that take a limited number. Without it the system's setting decides, as
     /// for any program.
     #[arg(long)]
     pub(crate) huge_pages: bool,
@@ -327,7 +327,7 @@ pub(crate) struct PlaceArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
-    /// Measured time; with another rule the longest [default: 10s; of a job beside the first, that of the
+    /// Measured time; with another rule the longest [default: 10s; of a job in --beside, that of the
     /// first].
     #[arg(long, value_name = "TIME")]
     pub(crate) runtime: Option<Nanos>,
@@ -337,7 +337,7 @@ pub(crate) struct StopArgs {
     /// Ends when this many bytes are transferred, over all jobs.
     #[arg(long, value_name = "SIZE", value_parser = some_bytes, alias = "io_size")]
     pub(crate) io_size: Option<Bytes>,
-    /// Ends when the length of the area is transferred so many times.
+    /// Ends after this many passes over the area.
     #[arg(long, value_name = "N", alias = "loops")]
     pub(crate) passes: Option<u32>,
     /// Ends when the 95 % interval of the rate is this narrow; with --hosts that of all machines together.
@@ -346,7 +346,7 @@ pub(crate) struct StopArgs {
     /// Reports a start that differs from the rest as part of the result.
     #[arg(long)]
     pub(crate) keep_warm_up: bool,
-    /// How long the device may be silent before the run is given up [default: 30s].
+    /// How long no request may complete before the run ends [default: 30s].
     #[arg(long, value_name = "TIME")]
     pub(crate) io_timeout: Option<Nanos>,
 }
@@ -372,10 +372,10 @@ pub(crate) struct JobsArgs {
     /// target it uses those of the first.
     #[arg(long, value_name = "FLAGS", value_parser = beside, allow_hyphen_values = true)]
     pub(crate) beside: Vec<BesideRun>,
-    /// What the job is called beside others.
+    /// Name of the job in the results.
     #[arg(long, value_name = "NAME")]
     pub(crate) job_name: Option<String>,
-    /// Of a job beside the first: how much later it begins.
+    /// In --beside: how much later the job begins.
     #[arg(long, value_name = "TIME")]
     pub(crate) start_delay: Option<Nanos>,
     /// How the I/O scheduler is to rank its requests: rt, be or idle, and a level from 0 to 7, as be/0.
@@ -401,7 +401,7 @@ fn beside(text: &str) -> Result<BesideRun, String> {
     let command = command.mut_arg("targets", |_| Arg::new("targets").num_args(0..));
     let run = RunArgs::read_by(command, words.iter().map(String::as_str))?;
     let for_all = run.for_all_jobs().map(|flag| {
-        format!("{flag} is about all jobs together; give it beside --beside, or leave it out")
+        format!("{flag} is for all jobs together; give it outside of --beside, or leave it out")
     });
     for_all.or_else(|| run.contradiction_of_job()).map_or(Ok(BesideRun(Arc::new(run))), Err)
 }

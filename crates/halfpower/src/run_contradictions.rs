@@ -74,12 +74,12 @@ impl RunArgs {
         let alone = first_given(&[("--cost-fit", self.cost_fit), ("--cpu-upper", self.cpu_upper)]);
         if let Some(flag) = alone.filter(|_| self.hosts.given()) {
             return Some(format!(
-                "{flag} is about the processors of one machine: run it on one of them, without --hosts, and \
+                "{flag} is for the processors of one machine: run it on one of them, without --hosts, and \
                  leave it out here"
             ));
         }
         if self.jobs.start_delay.is_some() {
-            let text = "--start-delay is for a job beside the first; write it into its --beside";
+            let text = "--start-delay is for a further job; write it into its --beside";
             return Some(text.to_owned());
         }
         self.contradiction_of_job()
@@ -110,7 +110,7 @@ impl RunArgs {
         let place = &self.place;
         let mistakes = [
             (
-                "--failed is a target of which others hold what it held; add --raid 1 or --raid 5",
+                "--failed names a target whose data the other targets can restore; add --raid 1 or --raid 5",
                 place.failed.is_some() && self.array().is_none(),
             ),
             (
@@ -194,7 +194,7 @@ impl RunArgs {
         }
         let trims = self.jobs.beside.iter().any(|job| job.0.rw().trims);
         if self.data.verify && trims {
-            let text = "--verify finds what others changed: leave out the job beside it that trims";
+            let text = "--verify would report blocks that another job trimmed; leave out the job that trims";
             return Some(text.to_owned());
         }
         let alone = first_given(&[

@@ -56,7 +56,7 @@ enum ShowAction {
 
 #[derive(Debug, Args)]
 struct ListArgs {
-    /// Only documents of this kind, as in `show`.
+    /// Only documents of this kind, as in `show`; trial: also those that checks and experiments made.
     #[arg(long, value_name = "KIND", value_parser = one_of(&DocumentKind::ALL, DocumentKind::name))]
     kind: Option<DocumentKind>,
     /// Print a JSON array.
@@ -129,7 +129,12 @@ fn list(arguments: &ListArgs) -> anyhow::Result<Verdict> {
         Some(DocumentKind::Experiment) => {
             report::experiment_list_text(&all(&store, &kept)?, &style)
         }
-        _ => report::kept_list_text(&kept, &style),
+        Some(_) => report::kept_list_text(&kept, 0, &style),
+        None => {
+            let own = kept.iter().filter(|one| one.kind == DocumentKind::Trial.name()).count();
+            let inner = store.kept(&[DocumentKind::Trial])?.len() - own;
+            report::kept_list_text(&kept, inner, &style)
+        }
     })
 }
 

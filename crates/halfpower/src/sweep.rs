@@ -68,7 +68,7 @@ pub(crate) struct SweepArgs {
     /// Measured time of a trial, or the longest: --set runtime=TIME.
     #[arg(long, value_name = "TIME", help_heading = "Design")]
     runtime: Option<String>,
-    /// A note that is kept with the experiment and stands in the lines of --dry-run.
+    /// A note that is saved with the experiment and printed by --dry-run.
     #[arg(
         long,
         value_name = "TEXT",

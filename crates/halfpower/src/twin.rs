@@ -87,12 +87,12 @@ pub(crate) fn twin(arguments: &TwinArgs, stop: &StopFlag) -> anyhow::Result<Verd
         ("--destroy-data-on", !arguments.safety.destroy_data_on.is_empty()),
     ]);
     if let Some(flag) = real.filter(|_| simulated || arguments.target.is_none()) {
-        return Err(usage(format!("{flag} is about a real target, and none is named")));
+        return Err(usage(format!("{flag} is for a real target, and none is named")));
     }
     match recorded(arguments)? {
-        Some(_) if arguments.device.is_some() || arguments.profile.is_some() => {
-            Err(usage("--device and --profile are about an observation, and this is a recording"))
-        }
+        Some(_) if arguments.device.is_some() || arguments.profile.is_some() => Err(usage(
+            "--device and --profile are for an observation, and this is a recording of requests",
+        )),
         Some(recording) => {
             let mut summary = replay::summary(&recording, VERSION, None);
             if let Some(target) = &arguments.target {
@@ -107,7 +107,7 @@ pub(crate) fn twin(arguments: &TwinArgs, stop: &StopFlag) -> anyhow::Result<Verd
                 let trials = run_twin(arguments, target, words(&summary)?, stop)?;
                 summary.side_by_side = model::beside_counters(&counted, &trials);
                 if summary.side_by_side.is_none() {
-                    let why = "the target keeps no counters, which those of the observation could be held against";
+                    let why = "the target has no counters to compare with those of the observation";
                     output::remark(why);
                 }
             }

@@ -1,6 +1,6 @@
 //! `halfpower watch`: what the disks do now, and whether it is what they should do.
 //!
-//! On a terminal a screen; anywhere else, or asked for by `--once`, `--count` or `--json`, a line per
+//! On a terminal a screen; anywhere else, or asked for by `--once`, `--count`, `--json` or `--verbose`, a line per
 //! device and interval; with `--listen` metrics for Prometheus. All show the same rows.
 
 use crate::failure::{interrupted, usage};
@@ -11,9 +11,9 @@ use crate::store_args::StoreArgs;
 use crate::values::one_of;
 use clap::Args;
 use exporter::{HostNames, Published, Server, Snapshot, WebConfig};
-use live::{Judge, Lines, Screen};
+use live::{Judge, LineForm, Lines, Screen};
 use observe::{Pace, Source};
-use report::SortBy;
+use report::{SortBy, WatchView};
 use session::{SessionError, StopFlag, VERSION};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,7 @@ use std::sync::atomic::Ordering;
     halfpower watch                        a screen of all disks; h shows its keys\n  \
     halfpower watch sda --interval 5s\n  \
     halfpower watch . --once               one line on the disk of this directory\n  \
+    halfpower watch sda -v > sda.log       all columns, for awk\n  \
     halfpower watch --json --count 60 > minute.jsonl\n  \
     halfpower watch --listen 127.0.0.1:9750   metrics for Prometheus\n\n\
     On the screen: arrows, mouse or wheel pick a device, Enter opens it, a click on\n\
@@ -32,14 +33,14 @@ use std::sync::atomic::Ordering;
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) observing: ObservingArgs,
-    /// By what the screen sorts the devices: queue-depth, iops, reads, writes, throughput, latency,
+    /// By what the devices are sorted: queue-depth, iops, reads, writes, throughput, latency,
     /// latency-ratio (over the profile's), busy, saturation, verdict or name.
     #[arg(long, default_value = SortBy::default().name(), value_parser = one_of(&SortBy::ALL, SortBy::name))]
     pub(crate) sort: SortBy,
     /// Compare the devices with this profile [default: the one that fits each best].
     #[arg(long, value_name = "ID")]
     pub(crate) profile: Option<String>,
-    /// One interval, a line per device, no screen.
+    /// One interval, a line per device, no screen; --verbose prints all columns.
     #[arg(long, conflicts_with = "count", help_heading = "Without a screen")]
     pub(crate) once: bool,
     /// This many intervals, a line per device and interval, no screen.
@@ -100,7 +101,8 @@ pub(crate) fn watch(arguments: &WatchArgs, stop: &StopFlag) -> anyhow::Result<Ve
     if let Some((server, config)) = server {
         return serve(arguments, source, (judge, followed), (server, config), stop);
     }
-    let lines = arguments.once || arguments.count.is_some() || arguments.json;
+    let lines =
+        arguments.once || arguments.count.is_some() || arguments.json || output::is_verbose();
     if lines || !live::terminal_is_there() {
         return print_lines(arguments, source, judge, stop);
     }
@@ -137,7 +139,7 @@ fn print_lines(
 ) -> anyhow::Result<Verdict> {
     let count = if arguments.once { Some(1) } else { arguments.count };
     let mut pace = Pace::new(arguments.observing.sampling.interval());
-    let mut lines = Lines::new(arguments.json);
+    let mut lines = Lines::new(arguments.form());
     let mut taken = 0;
     while count.is_none_or(|count| taken < count) {
         if !pace.wait(stop) {
@@ -154,6 +156,23 @@ fn print_lines(
         output::remark(&finding.claim);
     }
     Ok(Verdict::Clean)
+}
+
+impl WatchArgs {
+    /// The form of what is printed without a screen.
+    fn form(&self) -> LineForm {
+        if self.json {
+            return LineForm::Json;
+        }
+        if output::is_verbose() {
+            return LineForm::Columns;
+        }
+        let all = self.observing.all || !self.observing.devices.is_empty();
+        LineForm::Table(
+            WatchView { sort: self.sort, all, ..WatchView::default() },
+            output::style().width,
+        )
+    }
 }
 
 impl ExportingArgs {
@@ -200,7 +219,9 @@ fn serve(
     if !output::is_quiet() {
         output::remark(&format!("metrics at {scheme}://{}/metrics", server.address()));
         if open {
-            output::remark("whoever reaches this address reads them: --web-config adds passwords");
+            output::remark(
+                "anyone who can reach this address can read the metrics; --web-config adds passwords",
+            );
         }
     }
     let published = Arc::new(Published::new(VERSION, interval));

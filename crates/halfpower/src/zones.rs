@@ -35,8 +35,8 @@ pub(crate) struct ZonesArgs {
     /// Block device, file, directory (a temporary test file in it) or sim:NAME; several with --chunk.
     #[arg(required_unless_present = "file", value_name = "TARGET")]
     targets: Vec<String>,
-    /// Says where a file lies on a saved map of its disk, and what another place would give; measures
-    /// nothing.
+    /// Find the position of a file on a saved map of its disk, and what another position would give,
+    /// without measuring.
     #[arg(long, value_name = "PATH", help_heading = "Place of a file",
           conflicts_with_all = ["targets", "positions", "passes", "rw", "bs", "iodepth", "chunk", "size", "seed",
                                 "no_save"])]
@@ -137,7 +137,7 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Ve
         turns: session.turns,
         findings: session.findings.clone(),
     };
-    let so = "a stripe over them is that of one disk, whose arm goes to and fro";
+    let so = "a stripe over them only moves the arm of one disk to and fro";
     mapped.findings.extend(shared_disk_finding(session.targets.iter(), so));
     let given = (&plan, &settings);
     let map = document(mapped, given, &finished.trials, identity, session::VERSION)
@@ -170,7 +170,7 @@ fn real(
             let session = target.into_session(engine::DEFAULT_ENGINE, seed, stop, progress)?;
             Ok((Targets::one(session), None))
         }
-        (None, _) => Err(usage("several targets are mapped as a stripe: say --chunk 64k")),
+        (None, _) => Err(usage("several targets are mapped as a stripe; add --chunk 64k")),
     }
 }
 

@@ -60,7 +60,9 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Observation,
     }
     counters::add_intervals(&mut builder, &by_time);
     let why = match by_time.len() {
-        0 if builder.counts.no_length > 0 => "no scrape tells its time (say --timestamp for each)",
+        0 if builder.counts.no_length > 0 => {
+            "no scrape has a time (--timestamp gives one for each)"
+        }
         0 => "there is no scrape",
         1 => "there is only one scrape, and its counters run since boot",
         _ if builder.counts.resets > 0 => "all counters restarted between the scrapes",

@@ -91,12 +91,12 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
     }
     for need in wholly {
         let severity = if need.name == NEEDS[7].name { Severity::Info } else { Severity::Warning };
-        let claim = format!("the source does not tell {}; lost: {}", need.name, need.lost);
+        let claim = format!("the source does not report {}; lost: {}", need.name, need.lost);
         let finding = Finding::new(FindingCode::FiguresMissing, severity, claim, "");
         findings.push(finding.with("intervals", count, ""));
     }
     if observation.contexts.iter().all(|it| it.io_some_share.is_none()) {
-        let claim = "the source tells nothing from above the disk (control groups, pressure); \
+        let claim = "the source reports nothing from above the disk (control groups, pressure); \
                      lost: capped, which becomes \"capped or paced by the application\"";
         let remedy = "record on the machine itself: halfpower record";
         let finding = Finding::note(FindingCode::FiguresMissing, claim, remedy);
@@ -164,7 +164,7 @@ fn stacked(observation: &Observation) -> Option<Finding> {
     (others > 0).then(|| {
         let more = if built.len() == 1 { "" } else { " and others" };
         let claim = format!(
-            "the source does not tell what {first}{more} is built of: its requests are counted \
+            "the source does not report what {first}{more} is built of: its requests are counted \
              again in the disks below; lost: totals over devices"
         );
         let finding = Finding::note(FindingCode::FiguresMissing, claim, "");

@@ -246,12 +246,16 @@ impl ObservationBuilder {
             ),
             (
                 self.lengths_given,
-                "the source has no times: intervals are as long as --interval says",
+                "the source has no times: intervals have the length of --interval",
                 "record times as well: iostat -t",
             ),
-            (self.length_in_text.is_some(), &in_text, "say --interval if they are not"),
-            (self.length_implied.is_some(), &implied, "say --interval if they are not"),
-            (self.length_assumed.is_some(), &assumed, "say --interval; record times: iostat -t"),
+            (self.length_in_text.is_some(), &in_text, "give --interval if they are not"),
+            (self.length_implied.is_some(), &implied, "give --interval if they are not"),
+            (
+                self.length_assumed.is_some(),
+                &assumed,
+                "give --interval, or record times: iostat -t",
+            ),
             (
                 self.begin_assumed,
                 "the time of day is unknown: intervals are counted on from the date, or 1970",
@@ -259,7 +263,7 @@ impl ObservationBuilder {
             ),
             (
                 self.steps_as_times,
-                "the steps of the query stand for the times of the scrapes, which are unknown",
+                "the times of the scrapes are unknown; the steps of the query are used instead",
                 "ask for timestamp(node_disk_reads_completed_total) as well",
             ),
         ];
@@ -366,11 +370,11 @@ fn left_out(counts: &Counts) -> Option<Finding> {
         some.map(|(count, what, of)| format!("{count} {what}{}{of}", plural(count))).collect();
     let mut claim = format!("left out: {}", parts.join(", "));
     if since_boot_unsure > 0 {
-        claim.push_str("; whether the first report is since boot cannot be told from its figures");
+        claim.push_str("; the figures do not show whether the first report is since boot");
     }
     let severity = if no_length > 0 { Severity::Warning } else { Severity::Info };
     let remedy = match (no_length > 0, since_boot_unsure > 0) {
-        (true, _) => "record with times: iostat -t, a scrape per time; or say --interval",
+        (true, _) => "record with times: iostat -t, a scrape per time; or give --interval",
         (false, true) => "record with iostat -y, which prints no averages since boot",
         (false, false) => "",
     };
@@ -418,7 +422,7 @@ fn damage(counts: &Counts) -> Option<Finding> {
     if faults + twice + backwards == 0 {
         return None;
     }
-    let claim = "parts of the source could not be read; what was whole around them is used";
+    let claim = "parts of the source could not be read; the rest is used";
     let remedy = "compare the time covered with what you expect; a tool that was killed leaves a \
                   cut end";
     let counts = [

@@ -1,7 +1,7 @@
 //! What the rates of a report say of its length: whether a first report of iostat covers an interval or
 //! averages all time since boot, and how long intervals without times are.
 //!
-//! iostat begins with averages since boot unless `-y` is given, and the file does not say which.
+//! iostat begins with averages since boot unless `-y` is given, and the file does not show which.
 //! The figures do: over an interval of a few seconds every rate is a whole number of requests
 //! divided by the interval's length, while an average over days is any number at all. If all rates
 //! of the report fit one length near that of the other reports, and that would hardly happen by

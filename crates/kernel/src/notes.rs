@@ -65,7 +65,7 @@ impl Notes {
              interval. The first: {}.",
             examples.first()?
         );
-        let remedy = "Read on: other devices are not touched by it. If it is always the same \
+        let remedy = "The other devices are not affected. If it is always the same \
                       device, its driver writes the line.";
         let finding = Finding::warning(FindingCode::CountersUnreadable, claim, remedy);
         Some(finding.with("unreadable lines", *count as f64, ""))
@@ -106,8 +106,7 @@ fn off_finding(devices: &[Arc<ObservedDevice>]) -> Option<Finding> {
     let names: Vec<String> = devices.iter().filter(off).map(|device| device.name.clone()).collect();
     let first = names.first()?;
     let claim = format!(
-        "The kernel keeps no counters for {}: nothing can be said of it, which is not the same as \
-         idle.",
+        "The kernel keeps no counters for {}: its state is unknown, not idle.",
         listed(&names, true)
     );
     let remedy = format!("Write 1 to /sys/block/{first}/queue/iostats.");

@@ -108,7 +108,7 @@ pub fn bus_test(answers: &[Answer], medium: Option<Estimate>) -> Measured<BusTes
     };
     let medium = medium.or_else(|| best(answers, Purpose::Sequential(OpKind::Read)));
     let Some(medium) = medium else {
-        return Measured::not("without sequential reads a cache cannot be told from the medium");
+        return Measured::not("without sequential reads, cache and medium are indistinguishable");
     };
     let evidence = evidence(&first, &medium, &one.again_bytes_per_s);
     let growth = growth(&points);
@@ -139,12 +139,12 @@ fn no_limit(evidence: CacheEvidence, growth: Growth) -> &'static str {
              that a cache served them"
         }
         (CacheEvidence::CannotTell, _) => {
-            "whether a cache served the re-reads cannot be told from their intervals"
+            "the error bars are too wide to show whether a cache served the re-reads"
         }
         (_, Growth::OneTarget) => "with one target nothing shows that the sum stops growing",
         (_, Growth::Grows) => "the sum still grew with the last target: it takes more of them",
         (_, Growth::CannotTell | Growth::Stopped) => {
-            "whether the sum stopped growing cannot be told from the intervals"
+            "the error bars are too wide to show whether the sum stopped growing"
         }
     }
 }
@@ -195,6 +195,6 @@ mod tests {
         assert!(no_limit(CacheEvidence::NotServed, Growth::Stopped).contains("no faster"));
         assert!(no_limit(CacheEvidence::Served, Growth::OneTarget).contains("one target"));
         assert!(no_limit(CacheEvidence::Served, Growth::Grows).contains("still grew"));
-        assert!(no_limit(CacheEvidence::CannotTell, Growth::Stopped).contains("cannot be told"));
+        assert!(no_limit(CacheEvidence::CannotTell, Growth::Stopped).contains("too wide to show"));
     }
 }

@@ -69,7 +69,7 @@ impl Peaks {
             link: match (link, link.and_then(link_peak)) {
                 (_, Some(peak)) => Measured::Value(peak),
                 (Some(link), None) => Measured::not(format!("{link} states no speed")),
-                (None, None) => Measured::not("the system tells no link"),
+                (None, None) => Measured::not("the system reports no link"),
             },
             network: match &target.filesystem {
                 Some(filesystem) => network_peak(&roots, filesystem),
@@ -142,7 +142,7 @@ fn processor(found: &Found<'_>) -> PathComponent {
             .collect();
         stats::visits_mean(&visits)
     });
-    let pap = Measured::not("nobody states how many bytes processors carry");
+    let pap = Measured::not("no source states how many bytes processors carry");
     let how = fastest.map(|(_, trial)| {
         let size = format_bytes(trial.workload.max_bs().0);
         format!("at most: CPU time charged per read of {size}, all processors busy")
@@ -183,7 +183,7 @@ fn memory(found: &Found<'_>) -> PathComponent {
 }
 
 fn file_cache(found: &Found<'_>) -> PathComponent {
-    let pap = Measured::not("nobody states one: it is a copy in memory");
+    let pap = Measured::not("no source states one: it is a copy in memory");
     let read = best(found.answers, Purpose::Cached(OpKind::Read));
     let write = best(found.answers, Purpose::Cached(OpKind::Write));
     PathComponent {
@@ -236,7 +236,7 @@ fn shared(found: &Found<'_>) -> Vec<PathComponent> {
     let rows = match hops.len() {
         0 if found.targets > 1 || named => vec![(
             "bus or controller".to_owned(),
-            Measured::not("the system tells no link above the disks; give --pap bus=RATE"),
+            Measured::not("the system reports no link above the disks; give --pap bus=RATE"),
         )],
         _ => hops,
     };

@@ -91,7 +91,7 @@ pub fn shared_disk_finding<'a>(
     let finding = Finding::new(
         FindingCode::TargetsShareDisk,
         Severity::Warning,
-        format!("{targets} targets lie on {disks} disk{ending}: {so}."),
+        format!("{targets} targets are on {disks} disk{ending}: {so}."),
         "Name targets on different disks.",
     );
     Some(finding.with("targets", targets as f64, "").with("disks", disks as f64, ""))

@@ -20,7 +20,7 @@ use linux as platform;
 use windows as platform;
 
 pub use judge::Judge;
-pub use lines::Lines;
+pub use lines::{LineForm, Lines};
 pub use screen::{Ended, Screen, terminal_is_there};
 
 use kernel::KernelError;

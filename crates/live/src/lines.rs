@@ -1,8 +1,8 @@
-//! The rows of a sample as lines: a table for people, JSON for programs.
+//! The rows of a sample as lines: a table for people, all columns or JSON for programs.
 
 use crate::{Judge, LiveError};
 use record::{Calibrated, Interval, UtilizationLaw};
-use report::{WatchVerdict, watch_header, watch_line};
+use report::{WatchRow, WatchVerdict, WatchView, watch_header, watch_line, watch_table};
 use serde::Serialize;
 
 /// The `schema` value of a line of JSON.
@@ -24,19 +24,29 @@ struct WatchDocument<'a> {
     verdict: Option<&'a WatchVerdict>,
 }
 
-/// Rows as lines, with a header now and then.
+/// The form of the lines.
+#[derive(Clone, Debug)]
+pub enum LineForm {
+    /// A table for people, in the columns that fit this width, with idle devices in one line.
+    Table(WatchView, usize),
+    /// All columns, with a header now and then.
+    Columns,
+    /// A JSON document a line.
+    Json,
+}
+
+/// Rows as lines.
 #[derive(Debug)]
 pub struct Lines {
-    /// Whether each line is a JSON document.
-    json: bool,
+    form: LineForm,
     printed: usize,
 }
 
 impl Lines {
-    /// For people, or in JSON.
+    /// In this form.
     #[must_use]
-    pub fn new(json: bool) -> Self {
-        Self { json, printed: 0 }
+    pub fn new(form: LineForm) -> Self {
+        Self { form, printed: 0 }
     }
 
     /// The lines of the last sample.
@@ -44,12 +54,21 @@ impl Lines {
     /// # Errors
     /// If a figure cannot be written as JSON.
     pub fn of(&mut self, judge: &Judge) -> Result<String, LiveError> {
+        let rows = judge.rows(0).into_iter().filter(|row| row.interval.is_some());
+        let rows: Vec<WatchRow> = rows.collect();
+        if let LineForm::Table(view, width) = &self.form {
+            let end = rows.first().and_then(|row| row.interval.as_ref()).map(end_of);
+            let table = |end: jiff::Timestamp| {
+                watch_table(&rows, view, &end.strftime("%H:%M:%SZ").to_string(), *width)
+            };
+            return Ok(end.map_or_else(String::new, table));
+        }
         let mut text = String::new();
-        for row in judge.rows(0) {
+        for row in &rows {
             let Some(interval) = &row.interval else { continue };
-            let time = end_of(interval);
-            let line = if self.json {
-                let document = WatchDocument {
+            let time = end_of(interval).strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+            let line = if matches!(self.form, LineForm::Json) {
+                serde_json::to_string(&WatchDocument {
                     schema: WATCH_SCHEMA,
                     time: &time,
                     device: &row.device.name,
@@ -58,14 +77,13 @@ impl Lines {
                     calibrated: row.calibrated,
                     profile_id: judge.profile(&row.device.name).map(|profile| profile.id.as_str()),
                     verdict: row.verdict.as_ref(),
-                };
-                serde_json::to_string(&document)?
+                })?
             } else {
                 if self.printed.is_multiple_of(HEADER_EVERY) {
                     text.push_str(&(watch_header() + "\n"));
                 }
                 self.printed += 1;
-                watch_line(&row, &time)
+                watch_line(row, &time)
             };
             text.push_str(&(line + "\n"));
         }
@@ -73,9 +91,8 @@ impl Lines {
     }
 }
 
-/// The end of an interval as text, to the second.
-fn end_of(interval: &Interval) -> String {
+/// The end of an interval.
+fn end_of(interval: &Interval) -> jiff::Timestamp {
     let end_ns = i128::from(interval.begin_ns) + i128::from(interval.duration_ns);
-    let time = jiff::Timestamp::from_nanosecond(end_ns).unwrap_or_default();
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    jiff::Timestamp::from_nanosecond(end_ns).unwrap_or_default()
 }

@@ -116,7 +116,7 @@ fn flushes<'a>(visits: &'a [&Trial]) -> impl Iterator<Item = &'a DirectionResult
 fn p99(all: &HistogramSnapshot, visits: &[&DirectionResult]) -> Measured<Estimate> {
     let count = all.count() as f64;
     let Some(value) = all.percentile(PERCENTILE) else {
-        return Measured::not(format!("{count:.0} flushes are too few, it takes a thousand"));
+        return Measured::not(format!("{count:.0} flushes are too few; 1,000 are needed"));
     };
     let spread = NORMAL_95 * (PERCENTILE * (1.0 - PERCENTILE) / count).sqrt();
     let ends = [-spread, spread].map(|off| all.value_at(((PERCENTILE + off) * count) as u64));

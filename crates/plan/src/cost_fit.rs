@@ -33,8 +33,8 @@ const STEPS: u32 = 4_096;
 const CHI_SQUARE_MAX: f64 = 10.0;
 
 /// Why there is no break-even where the errors are as large as what they blur.
-const UNTOLD: &str = "no break-even can be told: the costs of buffered and direct requests differ \
-                      by no more than their errors";
+const UNTOLD: &str = "no break-even size: the costs of buffered and direct requests differ by less than \
+their errors";
 /// Visits that may be made up for, as a part of all: counters that were read too late, as on a
 /// busy machine, leave a visit without a cost.
 const MADE_UP_PARTS: usize = 2;
@@ -240,13 +240,13 @@ fn left_out(trials: &[Trial]) -> Option<Finding> {
     }
     let (claim, remedy) = match first.workload.writes() {
         true => (
-            "The buffered costs are those of copying into the page cache: what kernel threads \
-             (write-back) take to write it to the disk later is not in them.",
+            "The buffered costs are those of copying into the page cache. They exclude the kernel threads \
+            that write the data to the disk later (write-back).",
             "For that compare --cpu-upper of buffered and of direct writes, on a long run.",
         ),
         false => (
-            "The buffered costs are those of reads that the page cache serves: what it takes to \
-             read from the disk into the cache is not in them.",
+            "The buffered costs are those of reads that the page cache serves. They exclude the reads from \
+            the disk into the cache.",
             "For that run buffered reads with --drop-cache dontneed.",
         ),
     };

@@ -41,9 +41,8 @@ pub(crate) fn crash_loss(experiment: &Experiment) -> Option<Finding> {
     Some(
         Finding::note(
             FindingCode::CrashLoss,
-            format!("What a crash could lose of the writes told to be done. {}.", parts.join("; ")),
-            "Where something has to be durable: --cache none or fs, or a flush; the effects say \
-             what that costs.",
+            format!("Completed writes that a crash could lose. {}.", parts.join("; ")),
+            "For durable writes use --cache none or fs, or flushes; the effects show the cost.",
         )
         .with("in the page cache alone", most, "bytes")
         .with("modes", modes.len() as f64, ""),
@@ -69,7 +68,7 @@ fn drive_cache(experiment: &Experiment) -> &'static str {
         drive.and_then(|drive| drive.write_cache.as_deref()) == Some(WRITE_THROUGH)
     };
     match !experiment.targets.is_empty() && drives().all(through) {
-        true => "nothing more, as the drive says that it caches no writes",
+        true => "nothing more, because the drive reports that it caches no writes",
         false => "what the drive's cache holds",
     }
 }

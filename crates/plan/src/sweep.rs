@@ -432,7 +432,7 @@ fn spread_finding(cells: &[ExperimentCell]) -> Option<Finding> {
         Finding::warning(
             FindingCode::BlockSpread,
             format!(
-                "In {} of {} combinations the blocks lie more than {:.0} % apart; most in {}: \
+                "In {} of {} combinations the blocks differ by more than {:.0} %; the most in {}: \
                  {:.1} %.",
                 apart.len(),
                 cells.len(),
@@ -440,8 +440,8 @@ fn spread_finding(cells: &[ExperimentCell]) -> Option<Finding> {
                 words(&widest.levels),
                 most * 100.0
             ),
-            "The intervals hold it. More blocks (--blocks) or longer trials (--runtime) narrow \
-             them; what else uses the disk, `halfpower check` says.",
+            "The intervals hold it. More blocks (--blocks) or longer trials (--runtime) narrow them; \
+            `halfpower check` shows what else uses the disk.",
         )
         .with("combinations apart", apart.len() as f64, "")
         .with("largest spread", most, "share"),

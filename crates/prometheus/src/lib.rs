@@ -46,7 +46,7 @@ pub enum ClientError {
     #[error("{0}")]
     Header(String),
     /// It was asked to stop while it waited.
-    #[error("interrupted: the server's answer was not awaited, nothing of it is kept")]
+    #[error("interrupted before the server's answer was complete; nothing of it is saved")]
     Interrupted,
     /// The server did not answer as a Prometheus server does.
     #[error("cannot fetch {path} from {authority}: {why}")]

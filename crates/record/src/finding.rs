@@ -183,7 +183,7 @@ pub enum FindingCode {
     ClientLost,
     /// The clients did not begin together.
     ClientsApart,
-    /// The clocks of the clients are not known well enough to say whether they began together.
+    /// The clocks of the clients are too uncertain to show whether they began together.
     ClientClockUnsure,
     /// A client is much slower than the others.
     ClientStraggles,

@@ -99,8 +99,7 @@ impl ImpossibleFigures {
             let first =
                 self.first.as_ref().map_or(String::new(), |it| format!(" The first: {it}."));
             let claim = format!(
-                "Figures that no device can have were left out: {} intervals, and {} figures of \
-                 others.{first}",
+                "Impossible figures were left out: {} whole intervals, and {} single figures.{first}",
                 self.intervals, self.figures
             );
             let remedy = "Compare with another tool: a driver, a tool or a damaged file made them.";
@@ -129,14 +128,14 @@ const DOUBTS: [(Version, Version, &str); 2] = [
     (
         (4, 17),
         (5, 0),
-        "counts requests that are allocated and not yet started, so that it says too much when \
-         they wait for a free tag",
+        "counts requests that are allocated and not yet started, so it is too high when they wait for a \
+        free tag",
     ),
     (
         (5, 0),
         (6, 10),
-        "looks once per timer tick whether a request is in progress, so that it can say 90 % for a \
-         disk that is nearly idle",
+        "looks once per timer tick whether a request is in progress, so it can show 90 % for a disk that is \
+        nearly idle",
     ),
 ];
 
@@ -174,7 +173,7 @@ pub fn doubt_busy_counters(observation: &mut Observation) {
             continue;
         }
         let doubt =
-            format!("it says {busy:.2} s, and requests were in flight for {present:.2} s at most");
+            format!("it shows {busy:.2} s, and requests were in flight for {present:.2} s at most");
         let claim = format!("The busy share of {} cannot be trusted: {doubt}.", device.name);
         let remedy = "Conclude from latency and concurrency; the utilization law rests on it.";
         observation.findings.push(

@@ -39,7 +39,7 @@ pub struct RequestsSummary {
     pub write: Option<RequestsSide>,
     /// What a cache of each size would have served of the reads; empty without reads.
     pub cache: Vec<CachePoint>,
-    /// The load that does the same, as words of `halfpower run` behind its targets; null for several
+    /// Equivalent load, as words of `halfpower run` behind its targets; null for several
     /// devices.
     pub twin: Option<Vec<String>>,
     /// What the twin does not have of the original.

@@ -177,7 +177,7 @@ impl SavedDocument {
         }
         fn read<D: DeserializeOwned>(document: &str) -> Result<Box<D>, String> {
             serde_json::from_str(document).map(Box::new).map_err(|error| {
-                format!("it is not what its schema says, or of a newer program: {error}")
+                format!("it does not match its schema, or a newer program wrote it: {error}")
             })
         }
         let schema = serde_json::from_str::<Head>(document).unwrap_or_default().schema;

@@ -166,7 +166,7 @@ impl Trial {
     /// last.
     #[must_use]
     pub fn job(&self, index: usize) -> Option<Self> {
-        let not = || "the counters do not tell jobs apart".to_owned();
+        let not = || "the counters do not distinguish jobs".to_owned();
         let mut alone = Self {
             beside: Vec::new(),
             total: None,

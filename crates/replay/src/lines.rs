@@ -15,7 +15,7 @@ pub enum ReplayError {
     },
     /// No form that is known.
     #[error(
-        "line 1, column 1: {0:?} begins no recording that is known; use a log of fio (version 2 or \
+        "line 1, column 1: {0:?} is not the start of a known recording; use a log of fio (version 2 or \
          3), what blkparse prints, an ASCII trace of DiskSim, or a CSV of MSR Cambridge, SYSTOR '17, SPC or Alibaba"
     )]
     Unknown(String),

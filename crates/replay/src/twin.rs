@@ -104,7 +104,8 @@ fn job(
     if !sequential && side.sequential_share > RANDOM {
         flag("seq-share", format!("{:.0}%", side.sequential_share * 100.0));
         if side.zipf_theta.is_some_and(|theta| theta >= POPULAR) {
-            lacks.push(format!("the popularity of places of {name}, beside their order"));
+            lacks
+                .push(format!("the popularity of positions of {name}, in addition to their order"));
         }
     } else if let Some(theta) = side.zipf_theta.filter(|theta| !sequential && *theta >= POPULAR) {
         flag("pattern", "zipf".to_owned());

@@ -459,7 +459,7 @@ fn misleading(story: &mut Story, episode: &Episode, title: String) {
     let rows = [
         ("% Disk Time", disk_time, "latency times rate, cut at 100: no share of time"),
         ("queue length", queue, "requests in flight, also those that are being served"),
-        ("svctm", svctm, "U/X: spacing of completions, no request's time"),
+        ("svctm", svctm, "U/X: spacing of completions, not a latency"),
         ("%util", busy, "time with any request, however many would fit"),
     ];
     if rows.iter().all(|(_, value, _)| value.is_none()) {
@@ -502,7 +502,7 @@ fn over_time(device: &DeviceDiagnosis, subject: &str) -> Option<Chart> {
     Some(Chart {
         title: capital(&format!("{}latency as seen and as expected", prefix(subject))),
         finding: capital(&finding),
-        errors: "Band: 95 % interval of what the profile expects. What is seen is counted."
+        errors: "Band: 95 % interval of what the profile expects. Measured values are counts."
             .to_owned(),
         x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
         y: Axis::decades("mean latency", Some(Unit::Nanos), ends(&series)),

@@ -29,20 +29,21 @@ pub fn fleet(document: &FleetDiagnosis) -> Story {
     kinds(&mut story, document);
     let reasons: Vec<String> = document.left_out.iter().map(not_judged).collect();
     story.list("Not judged", "", &reasons);
-    let section = story.section("What this takes for granted", "");
+    let section = story.section("Assumptions", "");
+    section.item("Devices of one kind are alike: the spread of the healthy ones is measured.");
     section.item(
-        "Devices of one kind are alike: what healthy ones differ by is measured on themselves.",
+        "A cause that slows all devices of a kind equally and all the time is invisible, because \
+    they are compared with each other.",
     );
-    section.item("What slows all devices of a kind alike, all of the time, is not seen: they are each other's yardstick.");
     section.item(
-        "Work of one size, mix and concurrency is alike: counters do not tell random requests from \
-         sequential ones, nor what a cache served. A rotational disk that seeks beside peers that scan \
-         looks slow.",
+        "Work of one size, mix and queue depth counts as alike: counters do not show which requests are \
+        random, sequential or served by a cache. A rotational disk with random requests looks slow among \
+        peers with sequential ones.",
     );
     if document.kinds.iter().any(|kind| !kind.labels.contains_key("model")) {
         section.item(
-            "Some disks have no label for their model, so that disks of different makes are each other's \
-             peers: node_exporter tells models from 1.4 on.",
+            "Some disks have no label for their model, so that disks of different makes are compared with \
+            each other: node_exporter reports models since 1.4.",
         );
     }
     section.item("A ratio is one of latencies at the same size, mix and concurrency while busy, so that a busy device is no slow one.");

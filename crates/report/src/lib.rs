@@ -100,7 +100,7 @@ pub use validation::{predicted, validation};
 pub use view::{findings_text, markdown, summary, terminal, tickets};
 pub use watch::{
     PastMoment, SortBy, VerdictProbability, WatchData, WatchPlace, WatchRow, WatchVerdict,
-    WatchView, watch_header, watch_line, watch_order, watch_place, watch_screen,
+    WatchView, watch_header, watch_line, watch_order, watch_place, watch_screen, watch_table,
 };
 pub use whatif::whatif;
 pub use zones::zones;

@@ -42,9 +42,10 @@ pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
     page.finish()
 }
 
-/// What is kept, in the given order: short id, kind, time and target, a line each.
+/// What is kept, in the given order: short id, kind, time and target, a line each. `inner` is the number of trials that
+/// belong to listed documents and are not listed themselves.
 #[must_use]
-pub fn kept_list_text(kept: &[KeptDocument], style: &Style) -> String {
+pub fn kept_list_text(kept: &[KeptDocument], inner: usize, style: &Style) -> String {
     let mut page = Page::new(style);
     if kept.is_empty() {
         page.paragraph(0, "Nothing is kept here. `halfpower check` measures a disk.", Tone::Plain);
@@ -55,6 +56,12 @@ pub fn kept_list_text(kept: &[KeptDocument], style: &Style) -> String {
         let words = format!("  {:kinds$}  {time:16}  ", one.kind);
         let id = Span::new(short_id(&one.id), Tone::Strong);
         page.hanging(vec![id, Span::plain(words)], &one.target, Tone::Plain);
+    }
+    if inner > 0 {
+        let trials = number::counted(inner as f64, "trial");
+        let command = format!("halfpower show list --kind trial {}", style.database);
+        let text = format!("and {trials} inside these: {}", command.trim_end());
+        page.paragraph(0, &text, Tone::Faint);
     }
     page.finish()
 }
@@ -107,8 +114,8 @@ pub fn capabilities_text(rows: &[Capability], style: &Style) -> String {
         (0, _) => return page.finish(),
         (all, []) => format!("All {all} things that halfpower can use work here."),
         (all, some) => format!(
-            "{} of {all} things that halfpower can use work here. Without the others it measures, and \
-             says less: {}.",
+            "{} of {all} things that halfpower can use work here. Without the others halfpower still \
+            measures, but reports less. Missing: {}.",
             all - some.len(),
             some.join(", ")
         ),

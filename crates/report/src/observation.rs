@@ -235,10 +235,9 @@ fn over_time(
     Some(Chart {
         title: format!("{} over time", capital(title)),
         finding,
-        errors:
-            "Bands: the smallest step that the source can tell, or the range of intervals that a \
-                 point stands for; a counter has no other error."
-                .to_owned(),
+        errors: "Bands: the resolution of the source, or the range of the intervals in a point; a \
+            counter has no other error."
+            .to_owned(),
         x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
         y,
         rules: (!log && series.len() == 1).then_some(half).into_iter().collect(),
@@ -267,7 +266,7 @@ fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<C
     Some(Chart {
         title: "Latency against IOPS, an interval each".to_owned(),
         finding,
-        errors: "Error bars: the smallest step that the source can tell.".to_owned(),
+        errors: "Error bars: the resolution of the source.".to_owned(),
         x: Axis::from_zero("IOPS", Some(Unit::PerSecond), xs(&series)),
         y: Axis::decades("mean latency", Some(Unit::Nanos), ys(&series)),
         rules: Vec::new(),

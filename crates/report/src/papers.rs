@@ -187,7 +187,7 @@ fn conclusions(report: &Report) -> Vec<(String, String)> {
     let middle = off.get(off.len() / 2).map(|median| {
         let reproduced = series().filter(|row| row.verdict == Verdict::Reproduced).count();
         format!(
-            "{reproduced} of {} series; half of them lie within {} of the published curve (median over its \
+            "{reproduced} of {} series; half of them are within {} of the published curve (median over its \
              points).",
             off.len(),
             number::percent(*median)

@@ -19,7 +19,8 @@ pub(crate) fn path_maps(story: &mut Story, maps: &[PathMap]) {
         map.layers.iter().for_each(|layer| section.row(&name(layer), &layer.can_explain));
         let facts = || map.layers.iter().filter(|layer| !layer.facts.is_empty());
         if facts().next().is_some() {
-            let section = story.fold(format!("What was read of {} beside the counters", map.path));
+            let section =
+                story.fold(format!("Facts read of {} in addition to the counters", map.path));
             for layer in facts() {
                 layer.facts.iter().for_each(|fact| section.row(&name(layer), fact));
             }

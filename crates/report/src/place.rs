@@ -46,8 +46,8 @@ pub fn place(document: &FilePlace) -> Story {
         story.fact("fastest", fastest);
         if rates.gain.value > 0.0 {
             let random = format!(
-                "a read of 4 KiB would be transferred {} sooner, beside the milliseconds of arm and \
-                 rotation",
+                "a read of 4 KiB would be transferred {} sooner, little compared with the milliseconds of \
+                arm and rotation",
                 number::time(rates.random_read_saves_ns)
             );
             story.fact("random", random);
@@ -76,13 +76,13 @@ fn verdict(place: &SurfacePlace, rates: &PlaceRates) -> String {
     let gain = &rates.gain;
     if gain.value <= NOTHING || gain.low <= 0.0 {
         return format!(
-            "It lies at {at} of the surface, where reads stream at {here}: no other place is faster by more \
-             than can be told."
+            "It is at {at} of the surface, where sequential reads reach {here}: no other place is measurably \
+            faster."
         );
     }
     format!(
-        "It lies at {at} of the surface, where reads stream at {here}; the fastest zone gives {}: moving \
-         it would give {} for sequential reads, and next to nothing for random ones.",
+        "It is at {at} of the surface, where sequential reads reach {here}; the fastest zone gives {}: moving \
+         it would give {} for sequential reads, and almost nothing for random ones.",
         number::rate(rates.fastest_bytes_per_s.value),
         told(&Measured::Value(*gain), |gain| number::with_range(gain, |share| format!(
             "{:+.0} %",

@@ -63,7 +63,7 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     }
     if let Some(prediction) = advised.filter(|_| !document.simulated) {
         let known = number::interval(prediction.in_run_rel);
-        let text = format!("{known}: without what another file and another hour differ by");
+        let text = format!("{known}: without the differences between files and hours");
         story.condition("within the run", text);
     }
     story.condition("profile", document.profile_id.clone().unwrap_or_default());
@@ -140,14 +140,14 @@ fn of_commits(story: &mut Story, commits: &CommitPrediction) {
         let between =
             "the best, where all that wait share a flush, to the worst, where each has its own";
         let server =
-            "where in between is a matter of the server: how soon its sessions wake up and run";
+            "the position in between depends on how soon the server's sessions wake up and run";
         story.fact("range", format!("from {between}; {server}"));
     }
 }
 
 fn answer(story: &mut Story, prediction: &Prediction) {
     story.headline = format!(
-        "A request takes {} on average; the load takes {} of the largest rate.",
+        "The mean latency is {}; the load is {} of the highest rate.",
         number::with_range(&prediction.latency_ns, number::time),
         number::percent(prediction.saturation)
     );
@@ -382,7 +382,7 @@ fn by_models(document: &PredictionDocument, advised: &Prediction) -> Option<Char
     Chart {
         title: "What the models say".to_owned(),
         finding: format!(
-            "The models lie between {} and {}; the answer is that of \"{}\"{why}.",
+            "The models are between {} and {}; the answer is that of \"{}\"{why}.",
             number::time(least),
             number::time(most),
             advised.model.name()

@@ -123,8 +123,8 @@ fn filled(document: &PriceDocument) -> Option<Chart> {
     Some(Chart {
         title: "How many disks fill what carries them".to_owned(),
         finding,
-        errors: "Disks times the rate of one: what stands between them takes nothing here. Intervals are \
-                 those of one disk, in the figures."
+        errors: "The rate of one disk times the number of disks; adapters and hosts are assumed to cost \
+        nothing. The error bars cover the figures of this one disk."
             .to_owned(),
         x: Axis::at_values("disks", None, true, counts.iter().copied()),
         y: Axis::decades("throughput of all", Some(Unit::BytesPerSecond), values),

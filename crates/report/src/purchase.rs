@@ -38,7 +38,7 @@ pub fn purchase(document: &Purchase) -> Story {
     break_even(&mut story, document);
     disks(&mut story, document);
     excluded(&mut story, document);
-    story.list("What this takes for granted", "", &document.assumes);
+    story.list("Assumptions", "", &document.assumes);
     story.charts.extend(at_other_needs(document));
     story.condition("prices", &document.prices);
     story.written_by(&document.halfpower_version);
@@ -352,7 +352,7 @@ fn at_other_needs(document: &Purchase) -> Option<Chart> {
         title: "Cost of the same room at other rates".to_owned(),
         finding,
         errors: "Costs are sums of prices and have no intervals.".to_owned(),
-        x: Axis::at_values("rates over those asked for", Some(Unit::Ratio), true, xs(&series)),
+        x: Axis::at_values("rates over the needed ones", Some(Unit::Ratio), true, xs(&series)),
         y: Axis::from_zero(&document.currency, None, ys(&series)),
         series,
         rules: Vec::new(),

@@ -38,7 +38,7 @@ pub fn requests(summary: &RequestsSummary) -> Story {
         let lacks = joined(&summary.twin_lacks, ", ", String::clone);
         let without = (!lacks.is_empty()).then(|| format!("it leaves out: {lacks}"));
         story.takeaway("twin", without.unwrap_or_default());
-        let section = story.section("The load that does the same", "");
+        let section = story.section("Equivalent load", "");
         section.row("as", "the command at the end of this page, on a target of yours");
         section.row("without", lacks);
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
@@ -60,7 +60,7 @@ fn beside(story: &mut Story, summary: &RequestsSummary) {
     let many = |count: u64| number::count(count as f64);
     section.row("flushes", many(summary.flushes));
     section.row("discards", many(summary.discards));
-    section.row("lost", summary.lost.map_or_else(|| "the file does not tell".to_owned(), many));
+    section.row("lost", summary.lost.map_or_else(|| "the file does not have it".to_owned(), many));
     section.row("reach", format_bytes(summary.reach.0));
     if summary.devices > 1 {
         section.row("devices", format!("{}: no twin is made of several", summary.devices));
@@ -86,7 +86,7 @@ fn cache(story: &mut Story, summary: &RequestsSummary) {
     // Sizes that differ: below the first that serves anything there is nothing to see.
     let told = summary.cache.iter().filter(|point| point.read_hit_share >= CACHE_SHARE_MIN);
     let section = story.section(
-        "What a cache would serve of the reads",
+        "Reads that a cache would serve",
         "one that keeps the pages used last, empty at first, in front of these requests",
     );
     section.table(told, |t| {
@@ -138,7 +138,7 @@ fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
     let touched = format!("{} of {}", format_bytes(side.touched.0), format_bytes(span));
     story.fact_of(name, "touched", touched);
     let popular = side.zipf_theta.map_or_else(
-        || "no place more than others".to_owned(),
+        || "all places equally often".to_owned(),
         |theta| format!("Zipf, theta {}", number::digits(theta)),
     );
     story.fact_of(name, "popularity", popular);
@@ -181,7 +181,7 @@ fn ratios(runs: &SideBySideRuns) -> Option<Chart> {
         known.iter().max_by(|(_, a), (_, b)| off(a.value).total_cmp(&off(b.value)))?;
     let same = known.iter().filter(|(_, ratio)| ratio.includes(1.0)).count();
     let finding = format!(
-        "Twin and original are not told apart in {same} of {} quantities; they differ most in {}: {}.",
+        "Twin and original agree in {same} of {} quantities; they differ most in {}: {}.",
         known.len(),
         name(&farthest.of, &farthest.quantity),
         number::change(ratio.value)
@@ -204,7 +204,7 @@ fn cached(summary: &RequestsSummary) -> Option<Chart> {
     let points = summary.cache.iter().map(|it| Point::bare(it.bytes.0 as f64, it.read_hit_share));
     let series = vec![Series::new("reads served", Form::Curve, points.collect())];
     Chart {
-        title: "What a cache would serve of the reads".to_owned(),
+        title: "Reads that a cache would serve".to_owned(),
         finding: format!(
             "A cache of {} serves {} of the reads, and a larger one little more.",
             format_bytes(enough.bytes.0),

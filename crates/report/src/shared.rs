@@ -14,7 +14,8 @@ const MUCH_ELSEWHERE: f64 = 0.15;
 pub fn shared(document: &SharedDiagnosis) -> Story {
     let mut story = crate::diagnosis(&document.whole);
     story.headline = headline(document);
-    let section = story.section("Hosts", "whose load the others' latency follows most, first");
+    let section =
+        story.section("Hosts", "order: hosts whose load affects the latency of the others most");
     section.table(&document.hosts, |t| {
         t.left("host", |host| host.host.clone()).flexible();
         t.left("device", |host| host.device.clone()).expendable(1);
@@ -44,16 +45,16 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
         ));
     }
     section.note(
-        "Others' latency: that of the other hosts while this one asks for much, in bytes, over that while \
-         it asks for little; \"no rise\" where it is not higher by a fifth beyond doubt.",
+        "Others' latency: the latency of the other hosts while this one transfers much, divided by that \
+        while it transfers little; \"no rise\" if it is not higher by a fifth beyond its error.",
     );
     for host in document.hosts.iter().filter(|host| host.slows_others()) {
         if let Some(elsewhere) =
             host.explains.map(|share| 1.0 - share).filter(|it| *it > MUCH_ELSEWHERE)
         {
             section.note(format!(
-                "{} of what the others wait beyond the usual lies at times at which {} asks for little: another \
-                 host causes that, perhaps one that nobody recorded, or the disk itself.",
+                "{} of the other hosts' extra waiting is at times when {} transfers little. Another host \
+                causes that, perhaps one without a recording, or the disk itself.",
                 number::percent(elsewhere),
                 host.host
             ));
@@ -64,7 +65,7 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
             "Clock of {}: {}.",
             host.host,
             told(&host.ahead_s, |ahead| match ahead.half_width() == 0.0 {
-                true => "the others are put on it".to_owned(),
+                true => "the other values are scaled to it".to_owned(),
                 false => format!(
                     "{} s {}, ±{} s",
                     number::digits(ahead.value.abs()),
@@ -88,8 +89,8 @@ fn all_together(hosts: &[SharedHost]) -> String {
         false => String::new(),
     };
     format!(
-        "All together: {}, {} MB/s{latency}. This and the table are means of all of the time; load and \
-         latency above are those of the stretch that the verdict is about.",
+        "All together: {}, {} MB/s{latency}. This and the table are means of the whole time; load and \
+        latency above are those of the episode of the verdict.",
         number::per_second(sum(|host| host.per_s)),
         number::digits(sum(|host| host.bytes_per_s) / 1e6)
     )
@@ -100,8 +101,8 @@ fn headline(document: &SharedDiagnosis) -> String {
     match document.filled_by.value().and_then(|name| found(name)) {
         Some(host) => {
             format!(
-                "{} fills the disk: while it asks for much, the others' latency is {} that while it \
-                 asks for little. It makes {} of the requests and {} of the bytes.{}",
+                "{} fills the disk: while it transfers much, the other hosts' latency is {} that at other \
+                times. It makes {} of the requests and {} of the bytes.{}",
                 host.host,
                 told(&host.effect, |effect| {
                     let [value, low, high] =

@@ -147,14 +147,14 @@ fn rotational_line(device: &DeviceFacts) -> String {
     let flag = match device.rotational {
         Some(true) => "yes",
         Some(false) => "no",
-        None => return "the kernel does not say".to_owned(),
+        None => return "unknown to the kernel".to_owned(),
     };
     match (device.rotational_trusted, device.virtual_disk) {
         (true, _) => flag.to_owned(),
         (false, true) => {
-            format!("\"{flag}\" says the kernel, which cannot know it of a virtual disk")
+            format!("\"{flag}\" according to the kernel, which cannot know it for a virtual disk")
         }
-        (false, false) => format!("\"{flag}\" says the kernel; not to be trusted here"),
+        (false, false) => format!("\"{flag}\" according to the kernel, which is unreliable here"),
     }
 }
 

@@ -73,7 +73,7 @@ pub fn validation(validation: &Validation) -> Story {
     story.fact("max IOPS", rate);
     if let Some(within) = summary.within_interval {
         let within = number::percent(within);
-        story.fact("error bars", format!("{within} of the measured means lie within them"));
+        story.fact("error bars", format!("they contain {within} of the measured means"));
     }
     match &validation.since_profile {
         Some(since) => story.fact("since the profile", since_text(since, summary)),
@@ -134,7 +134,7 @@ fn since_text(since: &SinceProfile, summary: &ValidationSummary) -> String {
     }
     if let Some(still) = &summary.as_profiled {
         let (latency, rate) = (known(still.latency_rel), known(still.max_iops_rel));
-        let off = format!("; as profiled, without that, they are off by {latency} and {rate}");
+        let off = format!("; without the correction the profile is off by {latency} and {rate}");
         text.push_str(&off);
     }
     text
@@ -146,7 +146,7 @@ pub(crate) fn level_text(since: &SinceProfile) -> String {
     let kinds = [
         ("of deep reads", &since.reads_ratio),
         ("of deep writes", &since.writes_ratio),
-        ("of deep mixes beyond these", &since.mixes_ratio),
+        ("of further deep mixes", &since.mixes_ratio),
         ("of reads at QD 1", &since.qd1_ratio),
     ];
     let known = kinds.into_iter().filter_map(|(name, one)| Some((name, one.as_ref()?)));

@@ -115,7 +115,7 @@ fn times(ratio: &Estimate) -> String {
 /// Which change gives the most, what to do first, and the plots.
 fn answer(story: &mut Story, document: &WhatIf, before: &LoadState) {
     story.headline = match quickest(document) {
-        None => "Nothing can be said of these changes; each says why.".to_owned(),
+        None => "The effect of these changes is unknown; each has its reason.".to_owned(),
         Some((case, ratio)) => {
             let (name, now) = (title(&case.changes), number::time(before.latency_ns.value));
             let after = case.after.value().map(|after| number::time(after.latency_ns.value));
@@ -125,14 +125,8 @@ fn answer(story: &mut Story, document: &WhatIf, before: &LoadState) {
                 (true, _) => {
                     format!("{name}: a request takes {after} instead of {now}, {}.", times(ratio))
                 }
-                (_, true) => format!(
-                    "None of this makes requests quicker: {name} comes to {}.",
-                    times(ratio)
-                ),
-                _ => format!(
-                    "None of this makes a difference that can be told: {name} comes to {}.",
-                    times(ratio)
-                ),
+                (_, true) => format!("Requests become no faster: {name} is {}.", times(ratio)),
+                _ => format!("No measurable difference: {name} is {}.", times(ratio)),
             }
         }
     };
@@ -211,7 +205,7 @@ fn latencies(document: &WhatIf, before: &LoadState) -> Option<Chart> {
     let together = together.and_then(|case| case.latency_ratio.as_ref());
     let finding = match (together, all) {
         (Some(ratio), _) => format!(
-            "By the model {quicker} of {} make requests quicker; together they come to {}.",
+            "By the model {quicker} of {} changes make requests faster; together they give {}.",
             number::counted(f64::from(all), "change"),
             times(ratio)
         ),
@@ -260,7 +254,7 @@ fn fullness(document: &WhatIf, before: &LoadState) -> Option<Chart> {
     Chart {
         title: "How full the device is".to_owned(),
         finding,
-        errors: "Rate over the largest rate of the same mix; no intervals are computed of it."
+        errors: "IOPS as a share of the highest IOPS of the same mix; its error is not computed."
             .to_owned(),
         x: Axis::from_zero("of the largest rate", Some(Unit::Share), [1.0]),
         y: Axis::named(names(document, before)),

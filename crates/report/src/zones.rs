@@ -53,7 +53,7 @@ pub fn zones(map: &ZoneMap) -> Story {
         if map.random { format!(", {}", format_iops(per_s)) } else { String::new() }
     };
     let lowest = told(&map.lowest, |place| {
-        let what = if map.random { "" } else { ", what a stream over all of it can count on" };
+        let what = if map.random { "" } else { ", the rate of a sequential read over all of it" };
         format!(
             "{}{} at {}{what}",
             number::rate_with_interval(&place.bytes_per_s),

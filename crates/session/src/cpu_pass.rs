@@ -179,7 +179,7 @@ pub fn add_upper_bound(
 
 fn unmeasured(why: &str) -> Finding {
     let claim = format!("The upper bound of the processor cost was not measured: {why}.");
-    let remedy = "Repeat with --cpu-upper; the lower bound stands.";
+    let remedy = "Repeat with --cpu-upper; the lower bound holds.";
     Finding::warning(FindingCode::CpuBoundUnsure, claim, remedy).confidence(Confidence::Certain)
 }
 

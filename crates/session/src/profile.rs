@@ -161,7 +161,7 @@ pub fn drift_now(
     display: &mut dyn Display,
 ) -> Result<(Predictor, DriftNow)> {
     if profile.simulated {
-        let text = "--now: the time of a simulated device begins anew; there is no other level";
+        let text = "--now: a simulated device has no drift since its profile";
         return Err(SessionError::usage(text));
     }
     // In a directory it is a file of halfpower's own that is written.
@@ -170,8 +170,8 @@ pub fn drift_now(
     let profiled = Predictor::of_cells(&cells);
     let mut probe = DriftProbe::new(&cells, &profiled, write, seed).ok_or_else(|| {
         SessionError::usage(
-            "--now: the profile holds too few loops of random requests to tell the level of the \
-             device; make another with `check --for-diagnosis`",
+            "--now: the profile holds too few closed loops of random requests to find the level of the \
+            device; make another with `check --for-diagnosis`",
         )
     })?;
     let session = open_again(profile, write, seed, stop, display)?;
@@ -180,8 +180,8 @@ pub fn drift_now(
         return Err(SessionError::ended("nothing is predicted"));
     }
     let level = probe.level().ok_or_else(|| {
-        let text = "--now: the level of the device is not told, because no visit to the profile's \
-                    loads counts; the machine may be too busy for it";
+        let text = "--now: the level of the device is unknown: no visit to the profile's loads was valid, \
+        perhaps because the machine is too busy";
         SessionError::NoResult(text.to_owned())
     })?;
     let now = DriftNow { level, ends: probe.ends(), since: probe.since() };

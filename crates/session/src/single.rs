@@ -153,8 +153,7 @@ fn size_on(spec: &Spec, targets: &[&Target]) -> Result<Option<Bytes>> {
         && spec.asked.stripe_bytes.is_none()
     {
         return Err(SessionError::Usage(format!(
-            "the targets differ in size ({} has {} bytes, {} {}); say with --size how much of \
-             each is meant",
+            "the targets differ in size ({} has {} bytes, {} {}); give --size for the part of each to use",
             quoted(&smallest.path),
             smallest.size_bytes.0,
             quoted(&largest.path),

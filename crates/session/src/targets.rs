@@ -95,8 +95,7 @@ pub fn one_simulated(targets: &[String]) -> Result<Option<SimSpec>> {
         targets.iter().map(|target| simulated(target)).collect::<Result<_, _>>()?;
     let found = specs.into_iter().flatten().next();
     if found.is_some() && targets.len() > 1 {
-        let text = "a simulated target stands alone: its disks are its own key disks=N; name one \
-                    target";
+        let text = "a simulated target stands alone: its key disks=N adds disks; name one target";
         return Err(SessionError::usage(text));
     }
     Ok(found)
@@ -185,7 +184,7 @@ pub fn striped(
         let mut targets = RealTargets::open(paths, &Access::ReadOnly, None, chunk)?;
         if targets.all_facts().any(|facts| facts.kind == TargetKind::Directory) {
             return Err(SessionError::usage(
-                "a stripe is read over block devices or files: a test file in a directory lies anywhere",
+                "a stripe is read over block devices or files: a test file in a directory can be anywhere",
             ));
         }
         targets.open_mode(CacheMode::Device, false)?;

@@ -103,14 +103,14 @@ impl Form {
         match (family.transpose()?, Self::like(&entries)?) {
             (Some(family), Some((like, entry))) if family.name != like.family.name => {
                 let (name, own) = (family.name, like.family.name);
-                Err(entry.fault(format!("it is of the family {own}, and family says {name}")))
+                Err(entry.fault(format!("it is of the family {own}, but family = {name}")))
             }
             (_, Some((like, _))) => Self::on(like.family, Some(like), &entries),
             (Some(family), None) => Self::on(family, None, &entries),
             (None, None) => {
                 let known = names().collect::<Vec<_>>().join(", ");
                 let why = format!(
-                    "nothing says what it is: begin with like = \"NAME\" of a simulated device, or \
+                    "the kind of device is missing: begin with like = \"NAME\" of a simulated device, or \
                      with family = one of {known}"
                 );
                 Err(Fault { line: 1, why })

@@ -40,7 +40,7 @@ pub(crate) const KINDS: &[Kind] = &[
         ("burst", "8"),
         ("throughput", "125MiB/s"),
     ]),
-    kind("jittery", "stands still now and then, all requests with it").with(&[
+    kind("jittery", "stalls now and then, with all requests").with(&[
         ("service", "1ms"),
         ("servers", "8"),
         ("cv", "0.3"),
@@ -97,7 +97,7 @@ pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
         "bytes per second of writes that leave the write cache; all of them once it is full",
     )
     .sets(|it, value| put(&mut it.drain_bytes_per_s, bytes_per_s(value))),
-    key("stall", "none", "time for which the device stands still")
+    key("stall", "none", "time of a stall")
         .sets(|it, value| put(&mut it.stall, time_or_none(value))),
     key("stall-every", "1s", "mean time from one such stop to the next, exponential")
         .sets(|it, value| put(&mut it.stall_every, time(value))),

@@ -83,7 +83,7 @@ impl SimSpec {
     /// The drive that a file of parameters describes.
     fn extracted(text: &str, name: &str, key: Option<&str>) -> Result<Self, SpecError> {
         if let Some(key) = key {
-            let why = "all of it stands in its file".to_owned();
+            let why = "all of it is in its file".to_owned();
             return Err(SpecError::Value(key.to_owned(), String::new(), why));
         }
         let folder = Path::new(name).parent().unwrap_or(Path::new(""));

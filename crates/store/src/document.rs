@@ -34,9 +34,12 @@ const NEXT_ROW: &str = "(SELECT 1 + max(coalesce((SELECT max(rowid) FROM trial),
     coalesce((SELECT max(rowid) FROM experiment), 0), \
     coalesce((SELECT max(rowid) FROM document), 0)))";
 
-/// Behind the place of trials: only those that belong to no profile and no experiment.
+/// Behind the place of trials: only those that belong to no other document. Limits, validations and maps of zones list
+/// theirs in their JSON, as `trial_ids`.
 const OF_NO_OTHER: &str = " AND NOT EXISTS (SELECT 1 FROM profile_trial WHERE trial_id = trial.id) \
-    AND NOT EXISTS (SELECT 1 FROM experiment_trial WHERE trial_id = trial.id)";
+    AND NOT EXISTS (SELECT 1 FROM experiment_trial WHERE trial_id = trial.id) \
+    AND id NOT IN (SELECT entry.value FROM document AS other, json_tree(other.document) AS entry \
+        WHERE other.kind IN ('limits', 'validation', 'zones') AND entry.path GLOB '*trial_ids*')";
 
 /// The word that stands for the newest document; `last~1` for the one before it.
 pub const LAST: &str = "last";

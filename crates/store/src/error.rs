@@ -31,7 +31,13 @@ pub enum StoreError {
          name another file with --db or HALFPOWER_DB", .0.display()
     )]
     Missing(PathBuf),
-    /// The folder of a new database could not be made; the system says why.
+    /// The folder of a database that the user named does not exist.
+    #[error(
+        "the folder {} for the database does not exist; create it, or name another file with --db or \
+         HALFPOWER_DB", .0.display()
+    )]
+    NoFolder(PathBuf),
+    /// The folder of the default database could not be made; the system says why.
     #[error(
         "cannot make the folder {} for the database: {}; check its permissions, or name \
          another file with --db", .0.display(), .1
@@ -143,11 +149,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the file is of another kind or version: the wrong one was named, and no other moment makes
-    /// it ours.
+    /// Whether the wrong file was named: its folder does not exist, or it is of another kind or version, and no
+    /// other moment makes it ours.
     #[must_use]
     pub fn is_wrong_file(&self) -> bool {
-        matches!(self, Self::NotADatabase(..) | Self::NewerSchema { .. })
+        matches!(self, Self::NoFolder(..) | Self::NotADatabase(..) | Self::NewerSchema { .. })
     }
 
     /// The variant that fits what SQLite said about `path`.

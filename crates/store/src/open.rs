@@ -32,14 +32,17 @@ impl Store {
             .ok_or(StoreError::NoDefaultPath)
     }
 
-    /// Opens the database for reading and adding; makes it, and its folder, where they are
-    /// missing, and migrates an older one.
+    /// Opens the database for reading and adding; makes it where it is missing, and migrates an older one.
+    /// The folder is made for the default file only: of a path that the user named it may be misspelt.
     ///
     /// # Errors
-    /// If the folder or file cannot be made or opened, is not ours, or is newer than we are.
+    /// If the folder is missing, the file cannot be made or opened, is not ours, or is newer than we are.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(folder) = folder {
+        if let Some(folder) = folder.filter(|folder| !folder.exists()) {
+            if !Self::default_path().is_ok_and(|default| default == path) {
+                return Err(StoreError::NoFolder(folder.to_owned()));
+            }
             std::fs::create_dir_all(folder)
                 .map_err(|cause| StoreError::Folder(folder.to_owned(), cause))?;
         }

@@ -86,9 +86,10 @@ pub enum TargetError {
     },
     /// The file system filled up while the test file was written.
     #[error(
-        "no space for the test file in {}: {} after {} of {}; free some space, raise the \
+        "no space for the test file in {}: {} after {} of {}{}; free some space, raise the \
          quota, or ask for a smaller --size",
-        quoted(.path), kernel::system_words(.cause), format_bytes(.written.0), format_bytes(.size.0)
+        quoted(.path), kernel::system_words(.cause), format_bytes(.written.0), format_bytes(.size.0),
+        .free.map(|free| format!(", and {} are free", format_bytes(free.0))).unwrap_or_default()
     )]
     NoSpace {
         /// Where.
@@ -97,6 +98,8 @@ pub enum TargetError {
         written: Bytes,
         /// Bytes that were to be written.
         size: Bytes,
+        /// Bytes that the file system still has, where it says so: a quota may leave less.
+        free: Option<Bytes>,
         /// What the system said.
         cause: Error,
     },

@@ -41,7 +41,7 @@ pub(crate) fn target_findings(facts: &Target) -> Vec<Finding> {
         findings.push(Finding::note(
             FindingCode::RotationalUntrusted,
             format!(
-                "The kernel calls {} {}: with {} that says nothing.",
+                "The kernel calls {} {}: with {} that means nothing.",
                 device.disk,
                 if rotational { "rotational" } else { "not rotational" },
                 device.driver.as_deref().unwrap_or("an unknown driver"),
@@ -85,8 +85,7 @@ pub(crate) fn placement_findings(
             Finding::note(
                 FindingCode::Fragmented,
                 format!(
-                    "The file lies in {} pieces of {} on average: sequential requests jump on \
-                     the device.",
+                    "The file has {} extents of {} on average: sequential requests jump on the device.",
                     extents.count,
                     format_bytes(mapped / extents.count)
                 ),

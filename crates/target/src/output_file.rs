@@ -67,7 +67,7 @@ impl OutputFile {
             }
             if !facts.is_file() {
                 if !is_stream(&facts) {
-                    let why = "it is a device, and what it does with a result nobody can know";
+                    let why = "it is a device, not a regular file";
                     return Err(refusal(flag, path, why));
                 }
                 let file = open_stream(&place).map_err(cannot)?;

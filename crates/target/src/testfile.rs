@@ -123,7 +123,8 @@ fn fill(
         let path = PathBuf::from(&handle.facts.path);
         match cause.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                TargetError::NoSpace { path, written: Bytes(written), size, cause }
+                let free = free_bytes(&handle.file, &path).ok().map(Bytes);
+                TargetError::NoSpace { path, written: Bytes(written), size, free, cause }
             }
             _ => TargetError::system("write the test file in", &path, cause),
         }

@@ -93,12 +93,12 @@ fn order(lower_us: f64, upper: &CpuUpper) -> Option<Finding> {
             "in the pass itself the charge was below it: the load costs less where the processors \
              do not sleep between requests, so the bound holds for such a machine only"
         }
-        _ if !upper.doubts.is_empty() => "the doubts named beside it explain that",
+        _ if !upper.doubts.is_empty() => "the doubts named with it explain that",
         _ => "the soaker was given time that it was not due, or its calibration was too low",
     };
     let mut finding = Finding::warning(
         FindingCode::CpuBoundUnsure,
-        format!("The upper bound of the processor cost lies below the lower one: {why}."),
+        format!("The upper bound of the processor cost is below the lower one: {why}."),
         "Trust the lower bound; repeat --cpu-upper on a quiet machine with a longer --runtime.",
     )
     .with("lower bound", lower_us, "µs/request")
@@ -141,8 +141,8 @@ fn elsewhere(upper: &CpuUpper) -> Option<Finding> {
     Some(
         Finding::warning(
             FindingCode::CpuChargedElsewhere,
-            "CPU time was used for this load that is not charged to this program: by kernel \
-             workers, interrupts, or somebody else who was busy at the same moments.",
+            "CPU time was used for this load that is not charged to this program: by kernel workers, \
+            interrupts, or another program that was busy at the same time.",
             "Count with the upper bound when sizing a machine for this load.",
         )
         .with("charged to this program", charged, "µs/request")

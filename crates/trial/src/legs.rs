@@ -105,9 +105,10 @@ impl<'a> Legs<'a> {
             None => (self.leg_bytes, ""),
             Some(_) if rebuild.rebuilt >= self.leg_bytes => (self.leg_bytes, ""),
             Some(_) if mirror_left => (self.leg_bytes, "the failed leg was left out"),
-            Some(_) if rebuild.rebuilt > 0 => {
-                (rebuild.rebuilt, "beyond what was rebuilt nothing says what the others hold")
-            }
+            Some(_) if rebuild.rebuilt > 0 => (
+                rebuild.rebuilt,
+                "the data of the other targets are unknown beyond the rebuilt part",
+            ),
             Some(_) => (0, "with a leg failed nothing is left to compare the others with"),
         }
     }

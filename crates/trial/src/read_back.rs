@@ -73,7 +73,7 @@ pub(crate) fn method(workload: &Workload, files: &[OwnedFile]) -> String {
             let bytes = format_bytes(bytes);
             format!("through the page cache, emptied first but for {bytes}")
         }
-        None => "through the page cache, emptied first as far as it can be told".to_owned(),
+        None => "through the page cache, which was emptied first as far as possible".to_owned(),
     }
 }
 

@@ -171,8 +171,8 @@ impl Spec {
         let needs = "strided needs a distance; add for example --stride 64k";
         refuse(is(Pattern::Strided) && self.asked.stride_bytes.is_none(), "pattern", needs)?;
         if self.regions == Some(Regions::Shared) {
-            let why = "shared is about sequential and strided jobs; with other patterns jobs share \
-                       the area anyway: leave it out";
+            let why = "shared is for sequential and strided jobs; with other patterns jobs share the area \
+            anyway: leave it out";
             refuse(!cursor, "regions", why)?;
         }
         Ok(())
@@ -192,13 +192,12 @@ impl Spec {
         in_range(flag, u64::from(every), 1, u64::from(u32::MAX))?;
         let why = "flushes what is written; use it with --rw write, randwrite, rw or randrw";
         refuse(self.asked.read_percent == 100, flag, why)?;
-        let why = "needs a closed loop: a job that commits goes on when its flush has ended; leave \
-                   --rate-iops out";
+        let why = "needs a closed loop: a job that commits continues when its flush has ended; leave \
+        --rate-iops out";
         refuse(self.asked.rate_iops.is_some(), flag, why)?;
         let why = "waits for all that is in flight; leave --completion out";
         refuse(self.asked.discipline != Discipline::Any, flag, why)?;
-        let why =
-            "comes between the writes of a job, where --think-time is not known; leave one out";
+        let why = "adds pauses between the writes of a job and does not go with --think-time; leave one out";
         refuse(self.asked.think_ns > Nanos(0), flag, why)?;
         let why = "has nothing to do after writes that are durable when they end; use --cache device \
                    or --cache all";
@@ -221,7 +220,7 @@ impl Spec {
         refuse(asked.polled, "hipri", why)?;
         let why = "is for reads and writes; trim one target at a time";
         refuse(asked.stripe_bytes.is_some(), "chunk", why)?;
-        let why = "is about what writes carry, and a trim carries nothing; leave it out";
+        let why = "is for the data of writes, and a trim has none; leave it out";
         refuse(asked.data != Data::Random, "verify, --zeros or --compressible", why)
     }
 
@@ -229,7 +228,7 @@ impl Spec {
         self.check_flush()?;
         self.check_instead()?;
         let Some(rate) = self.asked.rate_iops else {
-            let why = "says how arrivals are spaced; add --rate-iops, which sets how many";
+            let why = "sets the spacing of arrivals; add --rate-iops, which sets their rate";
             return refuse(self.arrival.is_some(), "arrival", why);
         };
         in_range("rate-iops", rate, 1, MAX_RATE_IOPS)?;
@@ -285,7 +284,7 @@ impl Spec {
             Data::Zeros => "zeros",
             Data::Tagged => "verify",
         };
-        let why = "is about what is written; use it with --rw write, randwrite, rw or randrw";
+        let why = "is for writes; use it with --rw write, randwrite, rw or randrw";
         // Reads alone are held against the tags that an earlier run left.
         let tagged = self.asked.data == Data::Tagged;
         refuse(self.asked.read_percent == 100 && !tagged, flag, why)?;

@@ -163,7 +163,7 @@ fn told(output: &Output, name: &str) -> Fate {
         let notes: Vec<String> = notes.chain(findings(&output.stdout)).collect();
         return if notes.is_empty() { Fate::Honoured } else { Fate::Noted(notes) };
     }
-    let reasons = lines().filter(|line| !line.contains(" obstacles in "));
+    let reasons = lines().filter(|line| !line.contains(" errors in "));
     Fate::Refused(reasons.map(|line| reason(line, name)).collect())
 }
 

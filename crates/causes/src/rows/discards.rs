@@ -51,7 +51,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         let mounted = fact.is_some_and(|fact| fact.text(MOUNTED).is_some());
         let by = if mounted { ", and a file system is mounted with `discard`" } else { "" };
         let says = format!(
-            "{} discards per second reach the drive beside {} requests{by}.",
+            "{} discards per second reach the drive next to {} requests{by}.",
             format_count(discards),
             format_count(requests)
         );

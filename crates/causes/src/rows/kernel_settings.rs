@@ -13,7 +13,7 @@ pub(super) const ROW: Check = Check {
     layer: LayerKind::Queue,
     reads: "queue/wbt_lat_usec; scheduler, nr_requests, read_ahead_kb, max_sectors_kb, nomerges and the kernel's \
             version against the profile's",
-    excludes: "settings that are others than the profile's",
+    excludes: "settings that differ from the profile's",
     source: "https://docs.kernel.org/block/queue-sysfs.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };

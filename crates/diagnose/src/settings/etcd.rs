@@ -60,7 +60,7 @@ fn heartbeat(facts: &ProfileFacts<'_>) -> Result<(f64, String), String> {
     let (point, words) = facts.commit(LogKind::NewBlocks)?;
     let slow = point.histogram.percentile(OUTLASTED).ok_or_else(|| {
         let flushes = point.histogram.count();
-        format!("{flushes} flushes of a new log are too few to tell the slowest of a thousand")
+        format!("{flushes} flushes of a new log are too few for the slowest of a thousand (p99.9)")
     })?;
     let value = (slow / 1e6).ceil().max(HEARTBEAT_MS);
     let than = if value > HEARTBEAT_MS { "longer" } else { "less" };

@@ -146,8 +146,8 @@ impl<'a> ProfileFacts<'a> {
         let last = curve.points.last().ok_or_else(|| format!("no depth of random {name}s"))?.depth;
         let Some(knee) = curve.knee else {
             let words = format!(
-                "the rate of random {name}s of {size} still grew at {last} outstanding, the most \
-                 that was tried; a deeper check may say more"
+                "the rate of random {name}s of {size} still grew at {last} outstanding, the highest that \
+                was tried; a check with higher queue depths may show more"
             );
             return Ok((last, words));
         };
@@ -155,7 +155,7 @@ impl<'a> ProfileFacts<'a> {
         if let Some(before) = earlier.filter(|before| cannot_tell(curve, knee, *before)) {
             let words = format!(
                 "an earlier check of this disk found {before} random {name}s of {size} outstanding to be \
-                 enough; this one found {knee}, which its error does not tell from that"
+                 enough; this one found {knee}, which is the same within its error"
             );
             return Ok((before, words));
         }

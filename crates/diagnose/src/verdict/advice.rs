@@ -80,9 +80,9 @@ fn put_right(one: &Judged<'_>, cause: &Cause, episode: u32) -> Option<Ranked> {
         cause: cause.code,
         check: cause.check.clone(),
         episode,
-        effect: Measured::not("what a fact of the system costs is in no model"),
+        effect: Measured::not("no model has the cost of this fact"),
         gain: None,
-        assumes: "the fact is what causes the effect beside it".to_owned(),
+        assumes: "the fact causes the measured effect".to_owned(),
         cost: "time to look, or a part".to_owned(),
         how_to_check: "the effect is gone in the same observation afterwards".to_owned(),
     };

@@ -86,7 +86,7 @@ fn rebuilds(observation: &Observation, array: &Array<'_>, time: &Range<u64>) -> 
     };
     let name = array.name;
     let mut claim = format!(
-        "{name} reads and writes its members beside what programs ask for ({work} under way when \
+        "{name} reads and writes its members in addition to programs ({work} under way when \
          this began)."
     );
     let mut evidence: Vec<Number> = Vec::new();

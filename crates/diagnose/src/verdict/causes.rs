@@ -287,7 +287,7 @@ fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
     } else {
         let what = match look.own {
             Some(_) => "Requests take longer than they usually do on a device of this kind.",
-            None => "Requests take longer than the profile says.",
+            None => "Requests take longer than the profile predicts.",
         };
         (CauseCode::ServiceSlower, what)
     };
@@ -420,8 +420,8 @@ fn compressed(segment: &Segment<'_>) -> Option<Cause> {
 fn scattered(segment: &Segment<'_>) -> Option<Cause> {
     let (layout, piece, bytes) = segment.scattered()?;
     let claim = format!(
-        "Of {}, each extent holds {} on average, and requests are of {}: one that goes on in the file \
-         goes to another place on the device.",
+        "Of {}, each extent holds {} on average, and requests are of {}: a request that continues in the \
+        file jumps on the device.",
         files(layout),
         format_bytes(piece as u64),
         format_bytes(bytes as u64)

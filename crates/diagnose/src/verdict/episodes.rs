@@ -166,7 +166,8 @@ impl Subject<'_> {
         let rung = own.rung;
         let why = segment.unserved.as_deref().unwrap_or("no profile fits");
         let better = format!(
-            "No profile serves: {}. It would say what this device itself takes, and what a change gives: `halfpower check` on it \
+            "No profile serves: {}. It would show the latency of this device alone, and the effect of a \
+            change: `halfpower check` on it \
              while it is quiet.",
             why.trim_end_matches('.')
         );
@@ -261,7 +262,8 @@ fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) ->
         );
     };
     let Some(split) = one.segment.tally.utilization_law() else {
-        return "The source tells no busy time, so that there is no Friedman split.".to_owned();
+        return "The source reports no busy time, so the utilization law gives no service time."
+            .to_owned();
     };
     let (service, alone) =
         (record::format_nanos(split.service_ns), record::format_nanos(look.unloaded_ns));

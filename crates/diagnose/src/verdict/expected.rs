@@ -177,7 +177,7 @@ impl FittedProfile {
             return Ok(looks);
         }
         if beyond {
-            return Err("the device did more requests than its profile says that it can".to_owned());
+            return Err("the device did more IOPS than its profile has as the maximum".to_owned());
         }
         Err(why.unwrap_or_else(|| "the sizes of the requests are not known".to_owned()))
     }
@@ -264,7 +264,7 @@ impl FittedProfile {
         known: SegmentFacts,
     ) -> Result<Expectation, String> {
         let busy = tally.utilization().filter(|share| known.busy && *share > 0.0);
-        let concurrency = tally.concurrency().ok_or("the source tells no latencies")?;
+        let concurrency = tally.concurrency().ok_or("the source reports no latencies")?;
         let depth = (concurrency / busy.unwrap_or(1.0)).max(1.0);
         let mut mixes = mixes(tally, share);
         if variant >= mixes.len() {

@@ -104,14 +104,16 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
             && seen.trim() != measured.trim()
         {
             let (seen, measured) = (seen.trim(), measured.trim());
-            return Fit::Not(format!("its {what} is {seen}, that of the profile {measured}"));
+            return Fit::Not(format!("its {what} is {seen}, but {measured} in the profile"));
         }
     }
     if let (Some(seen), Some(measured)) = (&seen.loop_file, &measured.loop_file)
         && (&seen.path, &seen.on) != (&measured.path, &measured.on)
     {
         let (seen, measured) = (file(seen), file(measured));
-        return Fit::Not(format!("it keeps its data in {seen}, that of the profile in {measured}"));
+        return Fit::Not(format!(
+            "it keeps its data in {seen}, the disk of the profile in {measured}"
+        ));
     }
     let sizes_known = seen.size_bytes.0 > 0 && measured.size_bytes.0 > 0;
     if !same_size(seen, measured) {
@@ -122,13 +124,13 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
         return Fit::Of(MatchedBy::Serial, None);
     }
     if seen.model.is_some() && measured.model.is_some() && sizes_known {
-        let doubt = "there may be several of this model and size, and no serial number tells them \
-                     apart";
+        let doubt =
+            "there may be several of this model and size, and no serial number distinguishes them";
         return Fit::Of(MatchedBy::ModelAndSize, Some(doubt.to_owned()));
     }
     if seen.disk == measured.disk {
         let doubt = if sizes_known {
-            format!("only name ({}) and size agree; it tells no model or serial number", seen.disk)
+            format!("only name ({}) and size agree; it has no model or serial number", seen.disk)
         } else {
             format!("only the name {} agrees, which another disk may have had", seen.disk)
         };
@@ -137,10 +139,10 @@ fn by_facts(seen: &DeviceFacts, measured: &DeviceFacts, chosen: bool) -> Fit {
     let names = format!("it is {}, the profile is of {}", seen.disk, measured.disk);
     if chosen {
         return choice(&format!(
-            "{names}, and no serial number says that they are the same device"
+            "{names}, and no serial number shows that they are the same device"
         ));
     }
-    Fit::Not(format!("{names}, and nothing says that they are the same device"))
+    Fit::Not(format!("{names}, and nothing shows that they are the same device"))
 }
 
 /// Whether two devices hold as much as each other, as far as that is known.
@@ -166,7 +168,7 @@ fn by_name(name: &str, measured: &DeviceFacts, chosen: bool) -> Fit {
         return Fit::Of(MatchedBy::Name, Some(doubt));
     }
     if chosen {
-        return choice("the recording tells no more than a name");
+        return choice("the recording has only a name");
     }
     Fit::Not(format!("it is {name}, the profile is of {}", measured.name))
 }

@@ -87,8 +87,8 @@ impl Segment<'_> {
         match most {
             Some(group) => format!("Most by {}.", self.told(group)),
             None => {
-                "No program's fsyncs were seen: a file system that tells none, or the kernel's \
-                     own."
+                "No fsync of a program was seen: the file system does not report them, or the flushes are \
+                the kernel's own."
                     .to_owned()
             }
         }

@@ -114,8 +114,8 @@ fn sizes_grew(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let (small, large) = (size(from)?, size(to)?);
     let fine = to.judgement.verdict.is_fine();
     let claim = format!(
-        "Latencies rose {} because requests grew from {} to {}: what is expected of them rose \
-         as much. await alone would be an alarm; it is none.",
+        "Latencies rose {} because requests grew from {} to {}, and the expected latency rose equally. \
+        await alone would be a false alarm.",
         times(after / before),
         format_bytes(small as u64),
         format_bytes(large as u64)
@@ -161,8 +161,8 @@ fn write_back(judged: &Judged<'_>) -> Option<Note> {
     let look = judged.segment.best_look()?.0;
     let bytes = judged.segment.around.writeback_bytes.unwrap_or(0.0);
     let claim = format!(
-        "The page cache wrote back {} at a time: its requests wait for each other, and as far as is \
-         known nobody waits for them.",
+        "The page cache wrote back {} at a time: its requests wait for each other, and no process is known \
+        to wait for them.",
         format_bytes(bytes as u64)
     );
     let numbers = [("under write-back on average", bytes, "B")];
@@ -175,8 +175,8 @@ fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
     let (look, _) = judged.segment.best_look()?;
     let (saturation, side) = (judged.segment.tally.iops() / look.max_iops, look.side_by_side());
     let claim = format!(
-        "%util says {}, yet the rate is {} of the largest: this device serves about {side:.0} \
-         requests side by side, and is busy as soon as there is one.",
+        "%util says {}, yet the rate is {} of the largest: this device serves about {side:.0} requests in \
+        parallel, and counts as busy with one.",
         percent(busy),
         percent(saturation)
     );
@@ -188,8 +188,8 @@ fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
 fn discards(whole: &IntervalTotals) -> Option<Note> {
     let share = whole.discards? / whole.all.count().max(1.0);
     let claim = format!(
-        "There are {} discards per request, and the latency times of this source hold theirs: a file \
-         system that trims looks slow.",
+        "There are {} discards per request, and the latency of this source includes them: a file system \
+        that trims looks slow.",
         percent(share)
     );
     let numbers = [("discards per request", share, "share")];
@@ -221,7 +221,7 @@ fn busy_cut(whole: &IntervalTotals) -> Option<Note> {
     let told_s = whole.busy_s? + whole.busy_cut_s;
     let share = |busy_s: f64| percent(busy_s / whole.seconds.max(1e-9));
     let claim = format!(
-        "The busy counter is not believed: it says {}, but requests were in flight for at most {}. \
+        "The busy counter is wrong: it shows {}, but requests were in flight for at most {}. \
          That is used in its place.",
         share(told_s),
         share(whole.busy_s.unwrap_or(0.0))
@@ -241,7 +241,7 @@ fn missing(whole: &IntervalTotals) -> Option<Note> {
     let names: Vec<&str> =
         lacks.iter().filter(|(lacks, _)| *lacks).map(|(_, name)| *name).collect();
     (!names.is_empty() && whole.all.count() > 0.0).then(|| {
-        let claim = format!("The source does not tell {}.", names.join("; "));
+        let claim = format!("The source does not report {}.", names.join("; "));
         note(NoteCode::FiguresMissing, claim, &[])
     })
 }

@@ -168,8 +168,8 @@ impl ExcessQueue {
                 percent(chance)
             ),
             LoopKind::FollowsRate(moves, rate) => format!(
-                "They vary by {} and the rate by {}, as where a program asks for more only when it is \
-                 answered.",
+                "They vary by {} and the rate by {}, as with a program that waits for completions before it \
+                submits more.",
                 percent(moves),
                 percent(rate)
             ),
@@ -181,14 +181,14 @@ impl ExcessQueue {
                  themselves would have queued up further at one of them."
             ),
             LoopKind::BeyondTags(waiting) => format!(
-                "{} more wait for one of the device's tags on average; how many a program has not even \
-                 handed over, no counter shows.",
+                "{} more wait for a tag of the device on average; no counter shows requests that a program \
+                has not submitted yet.",
                 format_count(waiting)
             ),
             LoopKind::Chance => "They vary as those that come by themselves do.".to_owned(),
             LoopKind::Untold => {
-                "Whether a program keeps them up or they come by themselves, these \
-                                 counters do not tell."
+                "These counters do not show whether a program keeps them in flight or they arrive \
+                independently."
                     .to_owned()
             }
         }

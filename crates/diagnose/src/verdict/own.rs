@@ -245,7 +245,7 @@ pub(crate) fn expectation(
     (busy, closed): (bool, bool),
 ) -> Result<Expectation, String> {
     let closed = closed || constant_depth(series);
-    let seen = Seen::of(series, whole, busy, closed).ok_or("the source tells no latencies")?;
+    let seen = Seen::of(series, whole, busy, closed).ok_or("the source reports no latencies")?;
     let total = IntervalTotals::sum(series);
     let class = for_kind(class, &total);
     let seen = seen.with_lone_reads(lone_reads, &total, &class);
@@ -463,11 +463,7 @@ pub(crate) fn alternative(
         "Whether {} requests at once wait for each other on {name} depends on how many it serves side by side.",
         whole(posterior.depth)
     );
-    (
-        Doubt::SideUnknown,
-        because,
-        "`halfpower check`, or the latency with half as many outstanding.",
-    )
+    (Doubt::SideUnknown, because, "`halfpower check`, or the latency at half the queue depth.")
 }
 
 /// A cap inside or below a device without a profile.

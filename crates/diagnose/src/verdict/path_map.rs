@@ -166,7 +166,11 @@ fn layers(
         .map(|volume| volume_layer(volume, state_of(observation, &volume.name), leaves));
     layers.extend(volumes);
     let per_device: [(LayerKind, &[&str], &str); 3] = [
-        (LayerKind::Scheduler, &[model::SCHEDULER], "requests that are held for those of others"),
+        (
+            LayerKind::Scheduler,
+            &[model::SCHEDULER],
+            "requests that are held for those of other groups",
+        ),
         (
             LayerKind::Queue,
             &["kernel's queue", "largest request", "merging off", "read-ahead"],

@@ -129,15 +129,15 @@ pub(super) static ROWS: [Row; 34] = [
         Fixes::Device,
         |_| {
             let action = "Find out what became slower: SMART and the system's log for retries, a rebuild \
-                          or scrub, firmware, a neighbour on shared storage. `halfpower check` on the \
-                          quiet device tells whether it is the device; if it is, replace or move it.";
+                          or scrub, firmware, a neighbour on shared storage. `halfpower check` on the quiet \
+                          device shows whether it is the device; if it is, replace or move it.";
             Some((action.to_owned(), Some(Change::AsProfiled)))
         },
     ),
     row(Strategy::Restore, &[CauseCode::WritesSlower], Fixes::Device, |_| {
         let action = "Find out why writes became slow: write cache off, partial writes, a drive without \
-                      free blocks (trim), an array that rebuilds. `halfpower check` on the quiet \
-                      device tells whether it is the device or the load; if it is the device, replace \
+                      free blocks (trim), an array that rebuilds. `halfpower check` on the quiet device \
+                      shows whether it is the device or the load; if it is the device, replace \
                       it.";
         Some((action.to_owned(), Some(Change::AsProfiled)))
     }),
@@ -156,7 +156,7 @@ pub(super) static ROWS: [Row; 34] = [
         })
     },
     Row {
-        unpredicted: "how the array's own requests lie among those of programs is in no counter",
+        unpredicted: "no counter shows how the array's own requests mix with those of programs",
         words: [
             "the array's own work is what the programs wait for",
             "the array is without its redundancy for longer",
@@ -170,10 +170,10 @@ pub(super) static ROWS: [Row; 34] = [
         })
     },
     Row {
-        unpredicted: "what a missing member would serve depends on where the data lie",
+        unpredicted: "what a missing member would serve depends on the position of the data",
         words: [
             "the array lacks a member for good, and not for a reboot",
-            "a disk, and hours of rebuilding that take from the others",
+            "a disk, and hours of rebuilding that slow the other disks",
             "/proc/mdstat or `btrfs device usage` shows all members",
         ],
         ..row(Strategy::Restore, &[CauseCode::ArrayDegraded], Fixes::Array, |case| {
@@ -188,14 +188,14 @@ pub(super) static ROWS: [Row; 34] = [
         })
     },
     Row {
-        unpredicted: "the mean hardly changes; of the slowest requests no model knows the cause",
+        unpredicted: "the mean hardly changes; no model explains the slowest requests",
         words: [
-            "the device, or what lies below it, stands still by itself",
+            "the device, or a layer below it, stalls by itself",
             "time to look",
             "the tail under this load is that of the profile",
         ],
         ..row(Strategy::Restore, &[CauseCode::StandsStill], Fixes::Device, |_| {
-            let action = "Find out what makes it stand still: resets and time-outs in the system's log, \
+            let action = "Find the cause of the stalls: resets and time-outs in the system's log, \
                           discards (fstrim, mount option discard), collection of free blocks in a full \
                           SSD, a limit whose credit is used up, a snapshot or a neighbour below a \
                           virtual disk. `halfpower watch` as root shows when.";
@@ -203,7 +203,7 @@ pub(super) static ROWS: [Row; 34] = [
         })
     },
     Row {
-        unpredicted: "no profile of this member says how fast it should be",
+        unpredicted: "no profile of this member has its expected latency",
         words: [
             "the other members show what it could do",
             "time to look, or another device",
@@ -211,8 +211,8 @@ pub(super) static ROWS: [Row; 34] = [
         ],
         ..row(Strategy::Restore, &[CauseCode::SlowestMember], Fixes::Device, |_| {
             let action = "Find out why this member is slower than its siblings: its system's log and SMART, \
-                          a limit on it alone (control group, provider), what its file or its path lies \
-                          on. Replace it if it is the device.";
+                          a limit on it alone (control group, provider), the device that holds its file or \
+                          its path. Replace it if it is the device.";
             Some((action.to_owned(), None))
         })
     },
@@ -232,9 +232,9 @@ pub(super) static ROWS: [Row; 34] = [
         })
     },
     Row {
-        unpredicted: "the profile was made behind the same limit, or others do requests beside the group",
+        unpredicted: "the profile was made behind the same limit, or programs outside the group use the disk",
         words: [
-            "programs ask for more than the limit lets through",
+            "programs need more than the limit allows",
             "a larger or faster volume costs more",
             "the rate rises above the limit",
         ],
@@ -302,8 +302,8 @@ pub(super) static ROWS: [Row; 34] = [
         unpredicted: "what a page cache of another size would serve is in no counter",
         words: [
             "what is read again fits into the memory that is added",
-            "memory, which others on the machine then lack",
-            "workingset_refault_file of /proc/vmstat or of the group's memory.stat stands still",
+            "memory, which other programs then lack",
+            "workingset_refault_file of /proc/vmstat or of the group's memory.stat does not grow",
         ],
         ..row(Strategy::HostCache, &[CauseCode::MemoryShort], Fixes::Device, |case| {
             let segment = &case.judged.segment;
@@ -320,7 +320,7 @@ pub(super) static ROWS: [Row; 34] = [
         })
     },
     Row {
-        unpredicted: "no profile holds reads of the size that would come",
+        unpredicted: "no profile has reads of the resulting size",
         words: [
             "the program reads through the page cache",
             "memory, and reads for nothing where readers jump",
@@ -351,9 +351,9 @@ pub(super) static ROWS: [Row; 34] = [
         })
     },
     Row {
-        unpredicted: "what others then do to these requests is not known",
+        unpredicted: "how the other programs then affect these requests is unknown",
         words: [
-            "nobody depends on the share that the scheduler gives",
+            "no program depends on the share that the scheduler gives",
             "the programs that it favours lose their privilege",
             "the tracer's wait before the issue to the device disappears",
         ],
@@ -371,7 +371,7 @@ pub(super) static ROWS: [Row; 34] = [
     Row {
         unpredicted: "how many requests the programs keep outstanding was not seen",
         words: [
-            "the programs keep them outstanding, and nobody else does",
+            "only these programs keep them outstanding",
             "the rest of the work waits in the program, which has to order it",
             "requests wait no more before they are started (the tracer's wait before the start)",
         ],
@@ -464,9 +464,9 @@ pub(super) static ROWS: [Row; 34] = [
     Row {
         unpredicted: "how large the programs' own requests are is in no counter",
         words: [
-            "the programs ask for more at a time than the kernel hands on",
+            "the programs submit more at a time than the kernel passes on",
             "a setting, which can be taken back",
-            "the size of a request grows, and their number falls as much",
+            "requests become larger and fewer",
         ],
         ..row(Strategy::LargerRequests, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
             let cut = case.judged.segment.cut_to().filter(|bytes| *bytes < SMALL_PIECES)?;
@@ -503,7 +503,7 @@ pub(super) static ROWS: [Row; 34] = [
         })
     },
     Row {
-        unpredicted: "how well the data compress and what the program asks for is not in these counters",
+        unpredicted: "these counters do not show how well the data compress, or the demand of the program",
         words: [
             "the data are read or written more often than they are worth compressing",
             "room on the device, and writing these files once",
@@ -516,7 +516,7 @@ pub(super) static ROWS: [Row; 34] = [
         })
     },
     Row {
-        unpredicted: "how the requests of a program lie in its files is not in these counters",
+        unpredicted: "these counters do not show the positions of requests in files",
         words: [
             "the files are read or written in order",
             "reading and writing these files once",
@@ -554,11 +554,11 @@ pub(super) static ROWS: [Row; 34] = [
         Some((case.move_away(&neighbour), Some(Change::Without { share, process })))
     }),
     Row {
-        unpredicted: "no profile holds what flushes or requests of another kind take from the others",
+        unpredicted: "no profile has the effect of flushes, or of requests of another kind, on the rest",
         words: [
-            "the others wait for what it does, not for the device itself",
+            "the other programs wait for its requests, not for the device itself",
             "what moves gets less, or another disk; or it flushes less often (group commits)",
-            "pause it: latency of the others falls",
+            "pause it: the latency of the other programs falls",
         ],
         ..row(Strategy::MoveNeighbour, &[CauseCode::Neighbour], Fixes::Load, |case| {
             let neighbour = case.neighbour().filter(|it| !it.is_by_requests())?;
@@ -640,8 +640,8 @@ pub(super) static ROWS: [Row; 34] = [
 /// What to try without a profile: the rate stays, and the latency falls with the number.
 fn half_as_many(present: f64) -> String {
     format!(
-        "Keep half as many requests outstanding in the program as now ({}): where the queue is what they wait in, \
-         the rate stays and each takes half as long. Halve again until the rate falls.",
+        "Halve the number of requests that the program keeps outstanding ({} now). If they wait in the \
+        queue, the rate stays and each takes half the time. Halve again until the rate falls.",
         format_count(present)
     )
 }

@@ -44,7 +44,7 @@ pub(super) struct Subject<'a> {
     pub(super) intervals: Vec<&'a Interval>,
     /// Of them, what is held against the profile.
     pub(super) series: Vec<IntervalTotals>,
-    /// Whether that is the reads alone, because the profile knows no writes and these are few.
+    /// Whether that is the reads alone, because the profile has no writes and these are few.
     pub(super) reads_alone: bool,
     pub(super) observation: &'a Observation,
     pub(super) profile: Measured<MatchedProfile>,

@@ -19,8 +19,8 @@ use record::{HistogramSnapshot, Interval, Offered, Tail, bucket_mid, format_nano
 /// Shares of the requests that are quicker than the slowest ones, the preferred first.
 const SHARES: [f64; 2] = [0.999, 0.99];
 /// What is open where nothing but means is known.
-pub(super) const MEANS_HIDE: &str = "A mean hides a device that stands still, or is held, for moments now and then, and no single \
-     request was timed, or too few, or the profile has no load like this.";
+pub(super) const MEANS_HIDE: &str = "A mean hides short stalls of the device. No single request was timed, \
+or too few, or the profile has no load like this.";
 /// Fewest requests beyond a share that is told.
 const BEYOND_MIN: f64 = 10.0;
 /// The difference of two shares is not exact.

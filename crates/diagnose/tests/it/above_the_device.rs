@@ -125,7 +125,7 @@ fn a_stop_while_tasks_wait_and_the_device_has_nothing_to_do_is_something_above_i
         let held = found(&stopped(1.0), profiled);
         let episode = longest(&held);
         assert_eq!(episode.verdict, Verdict::Capped, "{episode:#?}");
-        assert!(episode.claim.contains("stood still in 2 of"), "{}", episode.claim);
+        assert!(episode.claim.contains("stopped in 2 of"), "{}", episode.claim);
         // Who sleeps waits for nothing.
         let slept = found(&stopped(0.0), profiled);
         assert_ne!(longest(&slept).verdict, Verdict::Capped, "{:#?}", longest(&slept));

@@ -212,7 +212,7 @@ fn a_cap_below_a_virtual_disk_is_an_alternative_to_its_own_slowness() {
         let hidden = slow.alternatives.iter().find(|it| it.verdict == Verdict::Capped);
         hidden.map(|hidden| hidden.because.clone())
     };
-    assert!(verdict_of("virtio_blk").unwrap().contains("out of sight"));
+    assert!(verdict_of("virtio_blk").unwrap().contains("not visible here"));
     assert_eq!(verdict_of("loop"), None);
 }
 

@@ -150,5 +150,5 @@ fn a_source_that_tells_no_rate_is_not_said_to_have_seen_nothing() {
     let found = diagnosed(&observed, None);
     let episode = longest(&found);
     assert_eq!(episode.verdict, Verdict::NotEnoughEvidence, "{episode:#?}");
-    assert!(episode.claim.contains("unknown"), "{}", episode.claim);
+    assert!(episode.claim.contains("does not report the number of requests"), "{}", episode.claim);
 }

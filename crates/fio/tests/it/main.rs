@@ -139,7 +139,7 @@ fn sequential_jobs_begin_where_fio_begins_them() {
     assert!(of("rw=read:96k\nsize=8m").contains("--io-size 3264k"), "{}", of("rw=read:96k"));
     assert!(of("rw=read:-128k").contains("--pattern strided --stride 64k --backwards"));
     assert!(of("rw=randread:4").contains("--seq-share 75%"));
-    assert!(refused("filename=old\nrw=read:-4k").contains("go back by at least one"));
+    assert!(refused("filename=old\nrw=read:-4k").contains("steps back of at least that size"));
 }
 
 #[test]
@@ -301,7 +301,10 @@ fn what_is_not_honoured_is_refused_with_its_place_and_the_reason() {
         ),
         ("filename=old\nflow=2", "jobs.fio:3:1: flow=2: the rates of jobs"),
         ("filename=old\nzonemode=zbd", "jobs.fio:3:1: zonemode=zbd: zoned devices"),
-        ("filename=old\nno_such_option=1", "jobs.fio:3:1: no_such_option=1: fio has no option"),
+        (
+            "filename=old\nno_such_option=1",
+            "jobs.fio:3:1: no_such_option=1: fio has no such option",
+        ),
         ("ioengine=rados\npool=rbd", "jobs.fio:2:1: ioengine=rados: halfpower has no engine"),
         ("filename", "jobs.fio:2:1: filename: a value is missing"),
     ];
@@ -309,12 +312,12 @@ fn what_is_not_honoured_is_refused_with_its_place_and_the_reason() {
         let found = refused(lines);
         assert!(found.starts_with(expected), "{lines}: {found}");
         let alone = found.lines().count() == 1 || lines == "filename";
-        assert!(alone, "one obstacle: {found}");
+        assert!(alone, "one error: {found}");
     }
 }
 
 #[test]
-fn all_obstacles_of_a_job_are_told_at_once() {
+fn all_errors_of_a_job_are_printed_at_once() {
     let found = refused("filename=old\nrw=trimwrite\nflow=1\nno_such_option=1\nbs=4q");
     let places: Vec<&str> = found.lines().filter_map(|line| line.split(": ").next()).collect();
     assert_eq!(places.len(), 4, "{found}");

@@ -28,7 +28,7 @@ fn middle(load: &[f64]) -> Option<f64> {
 /// where it had requests, as logarithms.
 pub(super) fn effect(load: &[f64], others: &[Vec<Option<f64>>]) -> Measured<Estimate> {
     let Some(middle) = middle(load) else {
-        return Measured::not("it asks for much the same all of the time");
+        return Measured::not("its load hardly changes");
     };
     // Host by host: who is there only while this one is loud must not pass for a rise of the others.
     let rises: Vec<(f64, f64, u32)> =

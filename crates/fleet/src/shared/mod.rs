@@ -43,7 +43,7 @@ pub enum SharedError {
         devices: String,
     },
     /// Two recordings of one host.
-    #[error("{host} stands in two recordings: give one file for each host")]
+    #[error("two recordings are of {host}; give one file for each host")]
     Twice {
         /// The host.
         host: String,
@@ -160,8 +160,8 @@ fn clocks_disagree(parts: &[SharedHost]) -> Option<String> {
         .filter_map(|it| Some((it, it.ahead_s.value()?)))
         .find(|(_, ahead)| ahead.value.abs() > 2.0 * ahead.half_width())?;
     Some(format!(
-        "the clock of {} could not be compared, and that of {} is {:.1} s off, so that nobody knows who \
-         asked for much at which time: set the clocks, or record for longer",
+        "the clock of {} could not be compared, and that of {} is {:.1} s off, so the load of a host has no \
+        known time; set the clocks, or record for longer",
         unknown.host, other.host, ahead.value
     ))
 }
@@ -170,20 +170,20 @@ fn clocks_disagree(parts: &[SharedHost]) -> Option<String> {
 fn filled_by(parts: &[SharedHost]) -> Measured<String> {
     match parts.iter().filter(|host| host.slows_others()).collect::<Vec<_>>()[..] {
         [] => Measured::not(
-            "no host's load makes the latency of the others rise by a fifth or more, or their loads \
-             never change",
+            "no host's load raises the latency of the other hosts by a fifth or more, or no load ever \
+            changes",
         ),
         [only] if only.explains.is_some_and(|share| share < EXPLAINS_MIN) => {
             Measured::not(format!(
-                "the latency of the others rises while {} asks for much, and much of what they wait is at other \
-                 times: a host that nobody recorded loads the disk, or it slows down by itself",
+                "the latency of the others rises while {} transfers much, but much of their waiting is at \
+                other times: a host without a recording loads the disk, or the disk slows down by itself",
                 only.host
             ))
         }
         [only] => Measured::Value(only.host.clone()),
         [first, second, ..] => Measured::not(format!(
-            "{} and {} ask for more at the same times, and the recordings do not tell which of them \
-             makes the others wait",
+            "{} and {} raise their load at the same times, and the recordings do not show which of them slows \
+            the others",
             first.host, second.host
         )),
     }

@@ -202,7 +202,7 @@ fn depth_and_size_of_a_job_are_those_of_all_its_files() {
 }
 
 #[test]
-fn all_obstacles_of_a_file_are_told_at_once_in_its_own_words() {
+fn all_errors_of_a_file_are_printed_at_once_in_its_own_words() {
     let folder = folder();
     let text = "[global]\nfilename=data\n[a]\nrw=randtrimwrite\n[b]\nflow=2\nlatency_target=5ms\n";
     std::fs::write(folder.path().join("three.conf"), text).unwrap();
@@ -211,10 +211,62 @@ fn all_obstacles_of_a_file_are_told_at_once_in_its_own_words() {
         "three.conf:4:1: rw=randtrimwrite: ",
         "three.conf:6:1: flow=2: ",
         "three.conf:7:1: latency_target=5ms: ",
-        "3 obstacles in three.conf, a job file of fio",
+        "3 errors in three.conf, a job file of fio",
     ] {
         assert!(outcome.stderr.contains(part), "{part}: {outcome:?}");
     }
+}
+
+#[test]
+fn a_target_in_front_of_fios_options_is_the_file_or_folder_of_its_job() {
+    let folder = folder();
+    let says = |words: &str, run: &str| {
+        let outcome = halfpower_in(folder.path(), words).expect(0);
+        assert!(outcome.stderr.contains(run), "{words}: {outcome:?}");
+    };
+    let more = "--rw=randread --bs=8k --direct=0 --size=64k --group_reporting --parse-only";
+    says(&format!("run data --name=x {more}"), "job x: halfpower run data --rw randread --bs 8k");
+    says(&format!("run . --name=x {more}"), "job x: halfpower run . --rw randread --bs 8k");
+    let words = "run sim:mm1 --name=x --group_reporting --io-size 1m --json --no-save";
+    let ran = halfpower_in(folder.path(), words).expect(0);
+    assert_eq!(json(&ran)["schema"], "halfpower/trial/1");
+    let refuses = |words: &str, code: i32, reason: &[&str]| {
+        halfpower_in(folder.path(), words).refuses(code, reason);
+    };
+    refuses("run data --name=x --filename=data", 2, &["--filename", "leave one out"]);
+    refuses("run data . --name=x --rw=read", 2, &["files or folders"]);
+    let gone = halfpower_in(folder.path(), "run gone --name=x --rw=read").expect(4);
+    assert!(gone.stderr.contains("cannot open \"gone\""), "{gone:?}");
+    refuses("run --name=x --filename=gone --rw=read", 2, &["gone does not exist", "size=1g"]);
+}
+
+#[test]
+fn errors_of_a_job_file_are_in_the_order_of_its_lines_with_the_nearest_names() {
+    let folder = folder();
+    let text =
+        "[global]\nfilename=data\nrunntime=10\n[a]\nrw=randraed\nbs=4q\n[b]\nrw=read\niodpth=4\n";
+    std::fs::write(folder.path().join("four.fio"), text).unwrap();
+    let stderr = halfpower_in(folder.path(), "run four.fio --no-save").expect(2).stderr;
+    let lines: Vec<&str> = stderr.lines().collect();
+    let expected = [
+        "halfpower: four.fio:3:1: runntime=10: fio has no such option; did you mean runtime?",
+        "halfpower: four.fio:5:1: rw=randraed: fio has no such direction; did you mean randread?",
+        "halfpower: four.fio:6:1: bs=4q: ",
+        "halfpower: four.fio:9:1: iodpth=4: fio has no such option; did you mean iodepth?",
+        "halfpower: 4 errors in four.fio",
+    ];
+    assert_eq!(lines.len(), expected.len(), "{stderr}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(expected), "{line}");
+    }
+    let words = "run --name=a --filename=data --blocksze 4k --no-save";
+    let alone = halfpower_in(folder.path(), words).expect(2).stderr;
+    assert!(
+        alone.starts_with(
+            "halfpower: --blocksze 4k: fio has no such option; did you mean blocksize? ("
+        ),
+        "{alone}"
+    );
 }
 
 #[test]
@@ -229,7 +281,7 @@ fn fios_flags_beside_a_target_do_nothing_or_are_refused_and_lead_to_no_other_fla
         assert!(outcome.stderr.contains(&said), "{flag}: {outcome:?}");
     }
     let refused = halfpower_in(folder.path(), "run data --filename=data --no-save").expect(2);
-    assert!(refused.stderr.contains("a target is named without it"), "{refused:?}");
+    assert!(refused.stderr.contains("the target is named already"), "{refused:?}");
     assert!(!refused.stderr.contains("failed"), "{refused:?}");
     halfpower_in(folder.path(), "run data --bsrange=1k-4k")
         .refuses(2, &["--bsrange=1k-4k", "--name"]);

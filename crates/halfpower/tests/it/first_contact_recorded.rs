@@ -73,7 +73,7 @@ fn a_flood_of_writes_is_named_and_not_the_reader_that_waits_for_it() {
 
 #[test]
 fn a_stop_of_two_seconds_is_told() {
-    says("one-stop", &["CAPPED", "stood still in 2 of 14 intervals"], NO_ANSWER);
+    says("one-stop", &["CAPPED", "stopped in 2 of 14 intervals"], NO_ANSWER);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn the_fsyncs_of_a_program_that_opens_with_o_sync_are_told() {
 
 #[test]
 fn a_deep_queue_is_the_answer_with_the_program_that_keeps_it() {
-    says("deep-queue", &["OVERLOADED (likely", "fio", "half as many"], NO_ANSWER);
+    says("deep-queue", &["OVERLOADED (likely", "fio", "Halve the number"], NO_ANSWER);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_loop_device_on_a_disk_whose_limit_is_reached_is_capped_by_that_limit() {
         "cap-below-loop",
         &[
             "loop0: CAPPED (likely)",
-            "Its file lies on vda, which is capped",
+            "Its file is on vda, which is capped",
             "do first Raise riops=200",
         ],
         &["OVERLOADED", "SLOW (", "SMART"],
@@ -125,7 +125,7 @@ fn requests_that_the_kernel_cuts_are_not_the_queue_of_the_program() {
             "do first Let the kernel hand on larger requests",
             "max_sectors_kb",
         ],
-        &["half as many"],
+        &["Halve the number"],
     );
 }
 

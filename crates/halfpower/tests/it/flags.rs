@@ -266,9 +266,15 @@ fn a_flag_that_would_be_ignored_is_refused() {
     refused("run sim:mm1 --no-save --json --verbose", &["--verbose", "--json"]);
     refused("run sim:mm1 --no-save --quiet --verbose", &["--quiet", "--verbose"]);
     refused("run --list-sim --quiet", &["--list-sim"]);
-    for command in ["doctor", "watch --once", "show list", "export last --parquet x"] {
+    for command in ["doctor", "show list", "export last --parquet x"] {
         refused(&format!("{command} --verbose"), &["--verbose", "leave it out"]);
+        let help = halfpower(&format!("{command} --help")).expect(0).stdout;
+        assert!(!help.contains("--verbose") && !help.contains("--quiet"), "{command}: {help}");
     }
+    refused("watch --once --quiet", &["--quiet", "leave it out"]);
+    refused("watch --listen 127.0.0.1:0 --verbose", &["--verbose", "--listen"]);
+    let help = halfpower("watch --help").expect(0).stdout;
+    assert!(help.contains("--verbose") && !help.contains("--quiet"), "{help}");
     refused("diagnose sim:mm1 --load iodepth=1 --for-ticket -q", &["--quiet", "--for-ticket"]);
     refused("run --name=a --rw=read --filename=x --quiet --verbose", &["contradict"]);
 }

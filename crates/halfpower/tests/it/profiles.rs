@@ -34,12 +34,32 @@ fn profiles_are_listed_in_the_order_in_which_they_were_saved() {
     assert!(listed.iter().all(|one| one.kind == "profile"), "no trial of a profile: {listed:?}");
     // A short id of the list names its profile.
     let list = with_database(folder.path(), "show list").expect(0).stdout;
+    let (list, more) = list.split_once("\nand ").unwrap_or_else(|| panic!("{list}"));
+    assert!(more.contains("trials inside these: halfpower show list --kind trial"), "{more}");
     let short: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(short.len(), 2, "{list}");
     for (short, profile) in short.iter().zip(&profiles) {
         let shown = with_database(folder.path(), &format!("show {short} --json")).expect(0);
         assert_eq!(shown.profile().id, profile.id);
     }
+}
+
+#[test]
+fn trials_of_limits_and_of_a_validation_are_not_listed_as_runs_of_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let kinds = |words: &str| {
+        let json = with_database(folder.path(), words).expect(0).stdout;
+        let listed: Vec<KeptDocument> = serde_json::from_str(&json).unwrap();
+        listed.into_iter().map(|one| one.kind).collect::<Vec<_>>()
+    };
+    with_database(folder.path(), "run sim:mm1 --io-size 1m").expect(0);
+    with_database(folder.path(), "check sim:mm1 --budget 2m");
+    with_database(folder.path(), "show validate last --trials 2");
+    with_database(folder.path(), "limits sim:mm1");
+    assert_eq!(kinds("show list --json"), ["trial", "profile", "validation", "limits"]);
+    assert!(kinds("show list --json --kind trial").len() > 20);
+    let before = with_database(folder.path(), "show last~1 --json").expect(0).stdout;
+    assert!(before.contains("halfpower/validation/"), "{before}");
 }
 
 #[test]

@@ -11,10 +11,31 @@ use std::time::Duration;
 use testkit::{requires, skip};
 
 #[test]
-fn one_interval_is_one_line_per_device_with_stable_columns() {
-    let machine = Machine::new(&(disk(0, "sda", 100) + &disk(16, "sdb", 5) + &disk(32, "sdc", 0)));
+fn one_interval_is_a_table_that_fits_with_idle_devices_in_one_line() {
+    let machine = Machine::new(&(disk(0, "sda", 100) + &disk(16, "sdb", 5)));
     let folder = tempfile::tempdir().unwrap();
     let words = format!("watch --once --interval 50ms --db {}/none", folder.path().display());
+    let table = |more: &str| {
+        let text = halfpower(&format!("{words} {more} {}", machine.roots())).expect(0).stdout;
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        text
+    };
+    // Both are idle, so both have a line.
+    let text = table("");
+    let lines: Vec<&str> = text.lines().collect();
+    let header: Vec<&str> = lines[0].split_whitespace().collect();
+    assert!(header[0].ends_with('Z') && header[1..3] == ["read/s", "write/s"], "{text}");
+    assert!(header.ends_with(&["verdict"]), "{text}");
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines[1].starts_with("sda ") && lines[2].starts_with("sdb "), "{text}");
+    assert_eq!(table("sdb").lines().count(), 2);
+}
+
+#[test]
+fn all_columns_are_one_line_per_device_in_a_stable_order() {
+    let machine = Machine::new(&(disk(0, "sda", 100) + &disk(16, "sdb", 5) + &disk(32, "sdc", 0)));
+    let folder = tempfile::tempdir().unwrap();
+    let words = format!("watch --once -v --interval 50ms --db {}/none", folder.path().display());
     let ended = halfpower(&format!("{words} {}", machine.roots())).expect(0);
     let lines: Vec<Vec<&str>> =
         ended.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -160,7 +181,7 @@ fn an_interrupted_recording_is_kept_and_says_so() {
     std::thread::sleep(Duration::from_millis(100));
     running.signal("INT");
     let ended = running.end().expect(130);
-    assert!(ended.stderr.contains("interrupted: what was recorded by then"), "{ended:?}");
+    assert!(ended.stderr.contains("interrupted: the recording until then"), "{ended:?}");
     let kept: Observation =
         serde_json::from_str(&std::fs::read_to_string(document).unwrap()).unwrap();
     assert!(found(&kept.findings, FindingCode::Interrupted) && !kept.contexts.is_empty());

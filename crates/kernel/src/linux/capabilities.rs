@@ -90,7 +90,7 @@ fn told(name: &str, detail: Option<String>, none: &str, remedy: &str) -> Capabil
 fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
     let link = disk.and_then(|disk| Some(format!("{}: {}", disk.disk, disk.link.as_ref()?)));
     let remedy = "the speed of the path to the disk must be known from elsewhere";
-    told("link facts", link, "sysfs tells nothing of the link", remedy)
+    told("link facts", link, "sysfs does not report the link", remedy)
 }
 
 fn io_uring(outcome: Result<(), EngineError>) -> Capability {
@@ -141,8 +141,8 @@ fn split(roots: &Roots) -> Capability {
 fn steal(roots: &Roots) -> Capability {
     let steal = steal_ns(roots);
     let detail = steal.map(|steal| match (steal, environment(roots, None).virtualization) {
-        (_, None) => "no hypervisor shows, so nothing can be stolen".to_owned(),
-        (0, Some(name)) => format!("{name} has taken nothing since boot, or does not tell"),
+        (_, None) => "no hypervisor was found, so there is no steal time".to_owned(),
+        (0, Some(name)) => format!("{name} has taken nothing since boot, or does not report it"),
         (ns, Some(name)) => format!("{name} has taken {:.2} s since boot", ns as f64 / 1e9),
     });
     let remedy = "time that the host takes shows as slow processors: use a newer kernel";
@@ -189,7 +189,7 @@ fn clock_frequency(roots: &Roots) -> Capability {
     let clock = processors::clock(roots)
         .map(|clock| format!("{:.2} GHz, from {}", clock.hz / 1e9, clock.source));
     let remedy = "clocks per byte stay unknown; CPU time is measured without them";
-    told("processor clock", clock, "the kernel tells no frequency", remedy)
+    told("processor clock", clock, "the kernel reports no frequency", remedy)
 }
 
 fn pressure(roots: &Roots) -> Capability {

@@ -95,7 +95,7 @@ pub fn nvme_saves_power(roots: &Roots, name: &str) -> Result<bool, String> {
 /// Why they are not known.
 pub fn dm_lines(roots: &Roots, directory: &Path, table: bool) -> Result<Vec<DmTarget>, String> {
     let what = "the table of the volume";
-    let numbers = device_numbers(directory).ok_or("sysfs does not tell its numbers")?;
+    let numbers = device_numbers(directory).ok_or("sysfs does not have its numbers")?;
     let control = open(&roots.dev.join("mapper/control"), what)?;
     let found = dm_targets(&control, numbers, table).map_err(|errno| refused(errno, what))?;
     Ok(found.into_iter().map(|(kind, line)| without_key(kind, line)).collect())

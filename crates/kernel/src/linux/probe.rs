@@ -82,7 +82,9 @@ impl Probe for Counters {
 
     fn facts(&self) -> ProbeFacts {
         let no_instructions_reason = match &self.instructions {
-            Ok(_) => "the counter never ran: others hold all of the processor's".to_owned(),
+            Ok(_) => {
+                "the counter never ran: other programs use all counters of the processor".to_owned()
+            }
             Err(refusal) => refusal.clone(),
         };
         let (usable, clock) = (processors::usable(&self.roots), processors::clock(&self.roots));

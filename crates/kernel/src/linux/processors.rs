@@ -79,7 +79,7 @@ pub(crate) fn doubts(roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
     }
     if says("smt/active", "1") {
         doubts.push(
-            "hardware threads share cores (SMT): a soaker beside the load runs slower, which \
+            "hardware threads share cores (SMT): a soaker next to the load runs slower, which \
              counts as load"
                 .to_owned(),
         );

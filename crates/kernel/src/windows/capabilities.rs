@@ -101,7 +101,7 @@ fn large_pages(roots: &Roots) -> Capability {
 
 fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
     let link = disk.and_then(|disk| Some(format!("{}: {}", disk.disk, disk.link.as_ref()?)));
-    let none = "the driver tells no bus";
+    let none = "the driver reports no bus";
     let remedy = "the speed of the path to the disk must be known from elsewhere";
     Capability::of("link facts", link.is_some(), link.unwrap_or_else(|| none.into()), remedy)
 }
@@ -122,7 +122,7 @@ fn clock_frequency() -> Capability {
         .as_ref()
         .map(|clock| format!("{:.2} GHz, from the {}; nominal", clock.hz / 1e9, clock.source));
     let remedy = "clocks per byte stay unknown; CPU time is measured without them";
-    let none = "the registry tells no frequency";
+    let none = "the registry has no frequency";
     Capability::of("processor clock", clock.is_some(), detail.unwrap_or(none.into()), remedy)
 }
 

@@ -29,7 +29,7 @@ impl Counters {
     #[expect(clippy::needless_pass_by_value, reason = "Linux keeps them")]
     pub(crate) fn new(roots: Roots, disks: &[DeviceFacts]) -> Self {
         let device = if disks.is_empty() {
-            Err("Windows tells no disk below the target".to_owned())
+            Err("Windows reports no disk below the target".to_owned())
         } else {
             let mut reader = DeviceReader::new(disks);
             reader.read(&roots).map(|_| reader)

@@ -41,7 +41,7 @@ pub(crate) fn cpu_ticks(_roots: &Roots) -> Option<[u64; 8]> {
 /// What makes a comparison of CPU time unsure here, each a clause.
 pub(crate) fn doubts(_roots: &Roots, soaked: &BTreeSet<u32>) -> Vec<String> {
     let mut doubts = vec![
-        "Windows tells no frequency that is in use: the clock may follow the load".to_owned(),
+        "Windows does not report the frequency in use: the clock may follow the load".to_owned(),
         "a soaker's own CPU time is counted in ticks of some 15 ms".to_owned(),
     ];
     let (_, all) = process_affinity().unwrap_or((0, 0));

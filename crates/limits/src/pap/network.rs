@@ -48,7 +48,7 @@ pub fn network_peak(roots: &Roots, filesystem: &FilesystemFacts) -> Measured<Adv
         bytes_per_s: megabits * 1e6 / 8.0,
         source: format!("sysfs: {interface}, {megabits:.0} Mb/s"),
     });
-    peak.ok_or_else(|| format!("the interface {interface} tells no speed")).into()
+    peak.ok_or_else(|| format!("the interface {interface} reports no speed")).into()
 }
 
 /// The server's address: the mount option `addr`, else the source if it is one.

@@ -53,7 +53,7 @@ pub fn memory_peak(roots: &Roots) -> Measured<Advertised> {
 fn peak_of(structures: &[Vec<u8>]) -> Measured<Advertised> {
     let modules: Vec<Module> = structures.iter().filter_map(|raw| module(raw)).collect();
     if modules.is_empty() {
-        return Measured::not("the firmware tells no speed of any memory module");
+        return Measured::not("the firmware reports no speed of any memory module");
     }
     let slowest = modules.iter().map(|module| module.megatransfers).fold(f64::MAX, f64::min);
     let width = modules.iter().map(|module| module.width_bits).fold(f64::MAX, f64::min);

@@ -189,8 +189,7 @@ fn why(failure: &Failure, need: &PurchaseNeed) -> String {
             format!("the mean latency stays above {most}, however many disks")
         }
         PurchaseBound::AfterLoss => {
-            "with a disk failed, the others would not carry the need, or the data is lost"
-                .to_owned()
+            "with a disk failed, the rest would not carry the need, or the data is lost".to_owned()
         }
         PurchaseBound::Slots => "32 hosts have too few places for adapters".to_owned(),
         PurchaseBound::Bays => "32 hosts have too few places for disks".to_owned(),
@@ -314,8 +313,7 @@ fn assumes(market: &Market, need: &PurchaseNeed) -> Vec<String> {
     let both = need.random_iops > 0.0
         && need.stream_read_bytes_per_s + need.stream_write_bytes_per_s > 0.0;
     let mut all = vec![
-        "the load is spread evenly over the disks; what one area gets more than others is headroom"
-            .to_owned(),
+        "the load is spread evenly over the disks; headroom covers areas that get more".to_owned(),
         format!(
             "the host binds the disks (in pieces of {}): copies, parity and what is read for it pass \
              adapters and buses too",

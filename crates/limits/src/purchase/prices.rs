@@ -188,14 +188,14 @@ impl Text<'_> {
             return Ok(value);
         }
         let takes = if least == 0.0 { "a number from 0" } else { "a number above 0" };
-        Err(self.wrong(key, at, format!("{value} does not do; use {takes} to 1e12")))
+        Err(self.wrong(key, at, format!("{value} is not allowed; use {takes} to 1e12")))
     }
 
     fn count(&self, key: &str, at: &Spanned<f64>) -> Result<u32, PricesError> {
         let value = *at.get_ref();
         let fits = value.fract() == 0.0 && (1.0..=1e6).contains(&value);
         fits.then_some(value as u32)
-            .ok_or_else(|| self.wrong(key, at, format!("{value} does not do; use 1 to 1000000")))
+            .ok_or_else(|| self.wrong(key, at, format!("{value} is not allowed; use 1 to 1000000")))
     }
 
     fn rate(&self, key: &str, at: &Spanned<String>) -> Result<f64, PricesError> {
@@ -229,7 +229,8 @@ impl Text<'_> {
             Some(watts) => self.number("watts", watts, 0.0),
             None if power.is_none() => Ok(0.0),
             None => {
-                let text = format!("{:?} has none; with [power] each part says it", name.get_ref());
+                let text =
+                    format!("{:?} has none; with [power] each part needs it", name.get_ref());
                 Err(self.wrong("watts", name, text))
             }
         }
@@ -344,7 +345,7 @@ impl Text<'_> {
         };
         let disks = places("disks", &part.disks)?;
         if disks.is_none() && !host {
-            let text = "an adapter says for how many disks it has places: disks = 4";
+            let text = "an adapter needs its number of ports: disks = 4";
             return Err(self.wrong("disks", &part.name, text));
         }
         if let (Some(at), false) = (&part.adapters, host) {

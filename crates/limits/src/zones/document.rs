@@ -87,12 +87,12 @@ fn steps_finding(analysis: &Analysis, turns: bool, random: bool) -> Option<Findi
         (
             FindingCode::RateByPosition,
             format!("Random requests near a place are served at {from_to}, in {bands} steps."),
-            "Map it with requests in sequence, too: that tells zones from the way of the arm.",
+            "Map it with sequential requests too: they show the zones without the travel of the arm.",
         )
     } else if turns {
         (
             FindingCode::ZonesFound,
-            format!("The medium has zones: {bands} bands were told apart, from {from_to}."),
+            format!("The medium has zones: {bands} bands differ, from {from_to}."),
             "Put what is read in sequence at the beginning; count on the lowest rate for streams.",
         )
     } else {
@@ -102,7 +102,7 @@ fn steps_finding(analysis: &Analysis, turns: bool, random: bool) -> Option<Findi
                 "The rate depends on the position, from {from_to} in {bands} steps, but this disk \
                  is not known to turn: a cache below, tiering or parts of a volume look like that."
             ),
-            "Map again later: what moves is no property of the medium.",
+            "Map again later: differences that move are no property of the medium.",
         )
     };
     let finding = Finding::new(code, Severity::Info, claim, remedy)

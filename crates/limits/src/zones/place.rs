@@ -20,10 +20,10 @@ pub fn place(
     let bytes: u64 = pieces.iter().map(|(_, length)| length.0).sum();
     let nowhere = |why: &str| (Measured::not(why), Measured::not(why));
     if bytes == 0 {
-        return nowhere("no byte of it lies on the device: it is empty, or not written out yet");
+        return nowhere("no byte of it is on the device: it is empty, or not written out yet");
     }
     let Some((begin, end)) = covered(map) else {
-        return nowhere("the map does not say where its positions lie on the device");
+        return nowhere("the map does not have the positions on the device");
     };
     let middle = |&(first, length): &(Bytes, Bytes)| {
         (first.0 as f64 + length.0 as f64 / 2.0) * (length.0 as f64 / bytes as f64)
@@ -43,7 +43,7 @@ pub fn place(
     };
     let outside = 1.0 - pieces.iter().map(within).sum::<u64>() as f64 / bytes as f64;
     if outside > OUTSIDE_MAX {
-        let why = format!("{:.0} % of it lie outside of what was mapped", outside * 100.0);
+        let why = format!("{:.0} % of it is outside of what was mapped", outside * 100.0);
         return (Measured::Value(lies), Measured::not(why));
     }
     (Measured::Value(lies), rates(map, begin, pieces))
@@ -61,7 +61,7 @@ fn covered(map: &ZoneMap) -> Option<(u64, u64)> {
 
 fn rates(map: &ZoneMap, begin: u64, pieces: &[(Bytes, Bytes)]) -> Measured<PlaceRates> {
     if map.random {
-        return Measured::not("the map is of random reads; one of reads in sequence tells zones");
+        return Measured::not("the map is of random reads; a map of sequential reads shows zones");
     }
     if map.bands.len() < 2 {
         return Measured::not(

@@ -124,7 +124,7 @@ impl ZonePlan {
         let request = *sizes.iter().find(|size| fits(**size, member_depth)).ok_or_else(|| {
             if let Some(size) = sizes.iter().find(|size| !size.is_multiple_of(settings.alignment.max(1))) {
                 return format!(
-                    "requests of {} are no multiple of {}, which the target asks for; use another --bs",
+                    "requests of {} are no multiple of {}, which the target needs; use another --bs",
                     format_bytes(*size),
                     format_bytes(settings.alignment)
                 );

@@ -172,7 +172,7 @@ fn notes(context: &rows::Context) -> Vec<String> {
     let mut notes = Vec::new();
     let (a, b) = (&context.a.about, &context.b.about);
     if context.identical {
-        notes.push("Both sides are the same documents: there is nothing to tell apart.".to_owned());
+        notes.push("Both sides are the same documents: nothing to compare.".to_owned());
     }
     for (name, side) in [("A", a), ("B", b)] {
         if side.trials_left_out > 0 {

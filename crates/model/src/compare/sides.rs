@@ -30,7 +30,7 @@ pub enum SideError {
     #[error("two profiles do not show how runs differ; give one, or three or more")]
     TwoProfiles,
     /// Nothing in it counts.
-    #[error("it holds no trial that is valid and at hand")]
+    #[error("it has no valid trial that could be loaded")]
     Empty,
     /// Documents of a kind that is not compared.
     #[error("it holds a document that is no trial, experiment or profile: {0}")]
@@ -212,8 +212,8 @@ impl Side {
         let mut side = Self::of(about, conditions, environment, cells)?;
         side.design = Some(experiment.design_text.clone());
         side.notes.push(
-            "The trials of an experiment are not at hand: its results stand for them, and blocks \
-             cannot be paired."
+            "The trials of an experiment are not at hand: its results are used instead, and blocks cannot \
+            be paired."
                 .to_owned(),
         );
         Ok(side)
@@ -268,8 +268,7 @@ impl Side {
         };
         let mut side = Self::of(about, Conditions::default(), None, cells)?;
         side.notes.push(
-            "A trace tells neither latency times nor conditions: machines and files may differ in \
-             anything."
+            "A trace has neither latencies nor conditions, so machines and files may differ in any way."
                 .to_owned(),
         );
         Ok(side)

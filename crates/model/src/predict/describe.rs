@@ -26,14 +26,14 @@ pub(super) fn extrapolated(
             let part = mix.share(|other| other.op == class.op) * 100.0;
             let (op, measured) = (class.op.name(), kind.op.name());
             say(format!(
-                "{part:.2} % are {op}s, which were not measured; {measured}s stand for them"
+                "{part:.2} % are {op}s, which were not measured; {measured}s are used instead"
             ));
             continue;
         }
         let op = class.op.name();
         if kind.locality != class.locality {
             let place = class.locality.word();
-            say(format!("no {place} {op}s were measured; random ones stand for them"));
+            say(format!("no {place} {op}s were measured; random ones are used instead"));
         }
         let sizes = kind.rows.iter().map(|row| row.bytes);
         let (least, most) = (sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0));
@@ -53,7 +53,7 @@ pub(super) fn extrapolated(
             && (row.measured_depth as usize) < predictor.capacity.table.deepest().min(8)
         {
             say(format!(
-                "{} {op}s of {} were measured up to depth {}; deeper ones follow the shape of others",
+                "{} {op}s of {} were measured up to QD {}; beyond that the shape of the other curves is used",
                 kind.locality.word(),
                 format_bytes(row.bytes),
                 row.measured_depth
@@ -64,7 +64,8 @@ pub(super) fn extrapolated(
     let sequential = mix.share(|class| class.locality == Locality::Sequential);
     let mixed = |part: f64| (0.001..0.999).contains(&part);
     if (mixed(reads) || mixed(sequential)) && !predictor.capacity.knows_mixes() {
-        say("no mix was measured; the classes are taken not to disturb each other".to_owned());
+        say("no mix was measured; reads and writes are assumed not to disturb each other"
+            .to_owned());
     }
     let open = offered.is_open();
     if open && predictor.trials.is_empty() {

@@ -147,9 +147,10 @@ pub fn balance(sides: &[BalanceSide<'_>]) -> Result<Balance, WhatIfError> {
         devices,
         moves,
         left_out: Vec::new(),
-        assumes: "loads can be divided, a part of one is of the same mix as the whole, and on \
-                  another device it is what the profile of that device says"
-            .to_owned(),
+        assumes:
+            "loads can be divided; each part has the mix of the whole, and on another device the \
+        latency of that device's profile"
+                .to_owned(),
         cost: "moving the data, once; afterwards a failure of either device touches both"
             .to_owned(),
         how_to_check: "count requests by place: none of the data takes most of them".to_owned(),

@@ -87,8 +87,8 @@ fn memory(observed: Option<&ObservedLoad>) -> String {
         Some(Some(bytes)) => {
             format!("at least {} of memory were available all the time", format_bytes(bytes))
         }
-        Some(None) => "not known: the observation does not tell of memory".to_owned(),
-        None => "not known: only an observation of the host tells of free memory".to_owned(),
+        Some(None) => "not known: the observation has no memory figures".to_owned(),
+        None => "not known: only an observation of the host has its free memory".to_owned(),
     }
 }
 

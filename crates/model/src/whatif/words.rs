@@ -28,12 +28,12 @@ pub fn words(change: Change, load: &Setup) -> Words {
         Change::CacheHit { hit_ns: None, .. } => [
             "the cache serves that share of the random reads, as fast as this device serves re-reads",
             "a controller or drive with memory; for writes with a battery or capacitor",
-            "trace the addresses: that share of them is read again",
+            "trace the addresses: that share must be repeated reads",
         ],
         Change::CacheHit { hit_ns: Some(_), .. } => [
             "the cache serves that share of the random reads in the stated time, without a queue",
             "a cache device or controller memory",
-            "trace the addresses: that share of them is read again",
+            "trace the addresses: that share must be repeated reads",
         ],
         Change::HostCache(_) => [
             "memory serves that share of the reads in no time, and the mean includes them; the rest \
@@ -61,7 +61,7 @@ pub fn words(change: Change, load: &Setup) -> Words {
             "the same bytes per second, in the same places; the figures are of requests of the new \
              size",
             "memory for larger buffers, or more requests for the same bytes",
-            "bytes per second stay: if they rise, the device reads what no program asked for",
+            "throughput stays the same: if it rises, the device reads data that no program requested",
         ],
         Change::RequestBytes(_) => [
             "the same queue depth as before; the figures are of requests of the new size",
@@ -71,21 +71,21 @@ pub fn words(change: Change, load: &Setup) -> Words {
         Change::Cap(_) => [
             "a limit ahead of the device that saves no credit (the lower end of the interval: enough \
              of it)",
-            "the limited programs wait; the rest is for others",
+            "the limited programs wait, and the rest gets the disk",
             "latency at the device stays: if it changes, the limit is not ahead of it",
         ],
         Change::Uncapped => [
             "the programs keep as many requests in flight as the device serves side by side; the \
              interval reaches from the rate of now to the largest one",
-            "a larger volume type, or less for others on the same disk",
+            "a larger volume type, or a smaller share for other users of the disk",
             "the rate rises: if it stays, the program paces itself",
         ],
         Change::AsProfiled => [
             match (open, load.alternatives.iter().any(|other| !other.is_open())) {
                 (false, _) => "the same queue depth as now",
-                (true, false) => "requests that arrive as often as now, by chance",
+                (true, false) => "Poisson arrivals at the present rate",
                 (true, true) => {
-                    "requests that arrive as often as now, by chance; the interval includes the same \
+                    "Poisson arrivals at the present rate; the interval includes the same \
                      queue depth as now"
                 }
             },
@@ -95,7 +95,7 @@ pub fn words(change: Change, load: &Setup) -> Words {
         Change::Without { .. } => [
             "the rest has the same mix, and arrives by chance",
             "what moves gets less, or another disk",
-            "pause it: latency of the others falls",
+            "pause it: the latency of the other programs falls",
         ],
         Change::Independent => [
             "the same requests per second, independent of each other",
@@ -109,7 +109,7 @@ pub fn words(change: Change, load: &Setup) -> Words {
 
 fn array(disks: u32, raid: RaidLevel, chunk_bytes: u64) -> Words {
     let (room, loss) = match raid {
-        RaidLevel::Raid0 => (disks, "any one of them lost is all lost"),
+        RaidLevel::Raid0 => (disks, "the loss of one disk loses all data"),
         RaidLevel::Raid1 => (1, "all but one may fail"),
         RaidLevel::Raid5 => (disks - 1, "one may fail; a small write is four requests"),
         RaidLevel::Raid6 => (disks - 2, "two may fail; a small write is six requests"),

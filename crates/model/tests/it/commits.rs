@@ -74,7 +74,7 @@ fn the_percentile_holds_those_of_its_visits_and_is_not_told_of_few_flushes() {
     let workload = committing(1, true);
     let few = [flushed(&workload, 100.0, &[(1_000_000, 999)])];
     let reason = model::commit_points(&few)[0].flush_p99_ns.reason().unwrap().to_owned();
-    assert_eq!(reason, "999 flushes are too few, it takes a thousand");
+    assert_eq!(reason, "999 flushes are too few; 1,000 are needed");
     // Two in a hundred are slow in one visit, none in the other: one in a hundred of all.
     let uneven = [
         flushed(&workload, 100.0, &[(1_000_000, 2940), (9_000_000, 60)]),

@@ -85,8 +85,8 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
         }
         Verdict::Healthy | Verdict::NotTheDisk if elsewhere.is_empty() => {
             "Leave the disk alone: it does what it should. If a program waits, it waits for \
-             something that was not seen: a lock, the network, another machine, or what this \
-             source does not tell."
+             something that was not seen: a lock, the network, another machine, or something that this \
+             source does not report."
         }
         Verdict::Healthy | Verdict::NotTheDisk => "Leave the disk alone: it does what it should.",
         Verdict::NotEnoughEvidence if profiled => "Watch for longer, or while there is more to do.",

@@ -63,7 +63,7 @@ fn when_and_where(
         "device",
         match &device.facts {
             Some(facts) => device_line(facts),
-            None => format!("{} (the source tells no model or serial number)", device.device),
+            None => format!("{} (the source has no model or serial number)", device.device),
         },
     );
     section.row("machine", diagnosis.host.as_deref().unwrap_or("unknown to the source"));
@@ -74,7 +74,7 @@ fn when_and_where(
 /// The latency of now against that of the profile and of the first remedy.
 fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
     let Some(latency) = main.numbers.latency_ns else {
-        return section.text("Unknown: the source tells no latencies.");
+        return section.text("Unknown: the source reports no latencies.");
     };
     let error = main.response_ci95_rel.map(|error| format!(" {}", number::interval(error)));
     section.row(

@@ -157,9 +157,9 @@ fn ladder(run: &LimitsRun) -> Option<Chart> {
     let chart = Chart {
         title: "The path: advertised and real peak of each part".to_owned(),
         finding,
-        errors: "Error bars: 95 % confidence interval of the measured peak. What is advertised \
-                 has none."
-            .to_owned(),
+        errors:
+            "Error bars: 95 % confidence interval of the measured peak. Advertised rates have none."
+                .to_owned(),
         x: Axis::decades("bytes per second", Some(Unit::BytesPerSecond), xs(&series)),
         y: Axis::named(run.components.iter().map(row_name).collect()),
         series,
@@ -202,7 +202,7 @@ fn bus(run: &LimitsRun) -> Option<Chart> {
             number::rate_with_interval(limit)
         ),
         None => format!(
-            "{} targets together read {} times what one does; that is no limit of a bus.",
+            "{} targets together read {} times what one does; so they show no limit of a bus.",
             bus.points.len(),
             number::digits(most / first)
         ),

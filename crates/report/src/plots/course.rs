@@ -12,7 +12,7 @@ use stats::Ordered;
 use std::collections::BTreeMap;
 
 const POINTS: usize = 256;
-const BANDS: &str = "Bands: least and largest of the slices that a point stands for.";
+const BANDS: &str = "Bands: smallest and largest of the intervals in a point.";
 
 /// Neighbours taken together where there are more than `most`: mean, least and largest.
 pub(crate) fn thinned(points: Vec<Point>, most: usize) -> Vec<Point> {
@@ -156,7 +156,9 @@ pub(crate) fn visits(mut visits: Vec<(&'static str, Point)>) -> Option<Chart> {
         true => {
             "Error bars: 95 % interval within the trial; what moves between trials is the scatter."
         }
-        false => "The scatter is the error; intervals within so many trials are not drawn.",
+        false => {
+            "The scatter is the error. With this many trials the error bars of each are not drawn."
+        }
     };
     Some(Chart {
         title: "Trials in order of time, each against the mean of its cell".to_owned(),

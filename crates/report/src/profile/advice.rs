@@ -10,7 +10,7 @@ use crate::story::{Action, Cell, Story};
 use record::{Advice, Estimate, Expectation, OpKind, Profile, SATURATIONS};
 
 /// Why a latency is not stated.
-const TOO_UNEVEN: &str = "the measured rates vary too much to say within ±60 %";
+const TOO_UNEVEN: &str = "the measured rates vary too much: unknown within ±60 %";
 
 /// Latency at shares of the maximum rate.
 pub(super) fn expectations(story: &mut Story, profile: &Profile) {

@@ -119,8 +119,8 @@ fn latency_against_rate(profile: &Profile) -> Option<Chart> {
     series.retain(|series| !series.points.is_empty());
     Some(Chart {
         title: "Latency against rate".to_owned(),
-        finding: sentence(said, "What an open load would see is not known."),
-        errors: format!("{OVER_VISITS} Of expectations: that of the model. M/M/1 has none."),
+        finding: sentence(said, "The latency under an open load is unknown."),
+        errors: format!("{OVER_VISITS} Expectations have the error of the model. M/M/1 has none."),
         x: Axis::from_zero("I/O rate", Some(Unit::PerSecond), xs(&series)),
         y: Axis::decades("mean latency", Some(Unit::Nanos), ys(&series)),
         rules,
@@ -251,7 +251,7 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
     let per_kib = fit.slope_ns_per_byte.scaled(1024.0);
     let per_kib = match per_kib.low > 0.0 {
         true => format!("{} for each KiB", number::with_interval(&per_kib, number::time)),
-        false => "no more for its size that the intervals could tell".to_owned(),
+        false => "no measurable effect of its size".to_owned(),
     };
     let finding = format!(
         "At QD 1 a {} {} takes {} and {per_kib}{}.",
@@ -264,7 +264,7 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
     Some(Chart {
         title: "Latency of one request against its size".to_owned(),
         finding,
-        errors: format!("{OVER_VISITS} Bands: of the fitted line, its two parts taken apart."),
+        errors: format!("{OVER_VISITS} Bands: the fitted line, separately for its two parts."),
         x: Axis::over("request size", Some(Unit::Bytes), xs(&series).chain([0.0])),
         y: Axis::from_zero("mean latency at depth 1", Some(Unit::Nanos), highs),
         rules: Vec::new(),

@@ -39,7 +39,7 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
     protected(section, profile);
     let sources: BTreeSet<&str> = commits.verdicts.iter().map(|it| it.source.as_str()).collect();
     if !sources.is_empty() {
-        section.note(format!("Who asks for how many: {}.", joined(sources, "; ", str::to_owned)));
+        section.note(format!("Needs of programs: {}.", joined(sources, "; ", str::to_owned)));
     }
     // Where all is well, the programs' names are the answer.
     let is_enough = commits.verdicts.iter().all(|verdict| verdict.met == Some(true));
@@ -80,9 +80,7 @@ fn points(section: &mut Section, commits: &Commits) {
     });
     let unknown = |point: &CommitPoint| point.histogram.percentile(0.999).is_none();
     if commits.points.iter().any(unknown) {
-        section.note(
-            "–: fewer than ten flushes took longer, too few to say; a larger --budget has more.",
-        );
+        section.note("–: fewer than ten flushes took longer, too few; a larger --budget has more.");
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
         }
     });
     if curves.iter().flat_map(|curve| &curve.points).any(|point| point.p99_ns.is_none()) {
-        section.note("p99 –: fewer than ten requests took longer, too few to say.");
+        section.note("p99 –: fewer than ten requests took longer, too few for a percentile.");
     }
     missing_directions(section, profile, |op| curves.iter().any(|curve| curve.op == op));
     for curve in curves.iter().filter(|curve| curve.knee.is_none()) {

@@ -249,7 +249,7 @@ fn changed(series: &[Series], x: &Axis, measure: Measure) -> String {
     let is_more = ratio >= 1.0;
     let times = number::digits(if is_more { ratio } else { 1.0 / ratio });
     let words = if is_more { format!("{times} times as much") } else { format!("1/{times} of it") };
-    let sure = if apart(first, last) { "" } else { ", which the intervals do not tell apart" };
+    let sure = if apart(first, last) { "" } else { ", equal within the error bars" };
     let name = prefix(name);
     let [from, to] =
         [first, last].map(|p| format!("{} at {} {}", measure.written(p.y), x.title, x.label(p.x)));
@@ -270,7 +270,7 @@ fn rows(set: &Set<'_>, measure: Measure) -> Option<Chart> {
     let [largest, smallest] = [most, least].map(|estimate| measure.written(estimate.value));
     let times = number::digits(most.value / least.value);
     let apart = most.low > least.high;
-    let doubt = if apart { "" } else { "; their intervals do not tell them apart" };
+    let doubt = if apart { "" } else { "; equal within the error bars" };
     let finding = match found.len() {
         1 => format!("{top}: {largest}."),
         _ => format!(

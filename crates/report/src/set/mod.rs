@@ -123,8 +123,8 @@ fn errors(cells: &[SetCell<'_>]) -> String {
     match least >= REPEATS {
         true => "Error bars: 95 % confidence interval from the variance between blocks.",
         false => {
-            "Error bars: 95 % confidence interval; of cells with less than three trials from \
-             within them, which leaves out what moves between trials. Values without a bar have \
+            "Error bars: 95 % confidence interval; with fewer than three trials it comes from the spread \
+            inside a trial and excludes drift between trials. Values without a bar have \
              none."
         }
     }

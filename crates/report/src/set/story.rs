@@ -96,7 +96,7 @@ pub(crate) fn of_trials(trials: &[&Trial]) -> Story {
     let invalid = trials.iter().filter(|trial| !trial.clean()).count();
     if invalid > 0 {
         story.section("Not valid", "").text(format!(
-            "{invalid} of {} say that their numbers are not what was requested; see each by itself.",
+            "{invalid} of {} are invalid: they did not measure the requested load. See each trial.",
             counted(trials.len() as f64, "trial")
         ));
     }
@@ -330,7 +330,7 @@ fn extra_table(section: &mut Section, set: &Set<'_>, axes: &[usize], name: &str)
     if name == "shows_old_data" {
         let shown = set.cells.iter().filter_map(value).any(|shown| shown.value > 0.0);
         return section.note(if shown {
-            "Blocks that were called valid without being written showed what others left on the disk."
+            "Blocks that were marked valid without being written showed old data of the disk."
         } else {
             "Blocks that were called valid without being written read as zeros."
         });

@@ -59,8 +59,8 @@ fn alone(section: &mut Section, trial: &Trial, rebuild: &RebuildResult) {
     if alone_ns > load_ns / ALONE {
         let time = |ns: u64| number::time(ns as f64);
         let text = format!(
-            "the load ended after {}, and the rebuild went on alone for {}: its time and rate are \
-             not those beside the load",
+            "the load ended after {}, and the rebuild continued alone for {}: its time and rate are not \
+            those under load",
             time(load_ns),
             time(alone_ns)
         );
@@ -117,8 +117,8 @@ fn costs(section: &mut Section, trial: &Trial, rebuild: &RebuildResult) {
     });
     if !trial.simulated {
         section.note(
-            "The load ran once without the rebuild and once beside it: what else the disks or the \
-             machine did differently meanwhile is in the change too.",
+            "The load ran once without the rebuild and once during it. The difference includes any other \
+            change of the disks or the machine.",
         );
     }
 }

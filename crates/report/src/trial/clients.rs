@@ -99,7 +99,7 @@ fn begin_text(clients: &Clients) -> String {
     let by = match clients.begun_by {
         None => "",
         Some(BegunBy::AgreedTime) => ", by an agreed time",
-        Some(BegunBy::MpiBarrier) => ", by an MPI barrier, as compared clocks tell",
+        Some(BegunBy::MpiBarrier) => ", by an MPI barrier, measured with compared clocks",
     };
     match (clients.start_spread_ns, clients.start_spread_error_ns) {
         (Some(spread), Some(error)) => format!(
@@ -129,10 +129,10 @@ fn lost(section: &mut Section, clients: &Clients) {
     for client in &clients.each {
         let Some(lost) = &client.lost else { continue };
         let until = lost.until_ns.map_or_else(
-            || "it had told of no request".to_owned(),
+            || "it had reported no request".to_owned(),
             |until| {
                 format!(
-                    "by {} it had told of {} requests and {}",
+                    "by {} it had reported {} requests and {}",
                     number::time(until.0 as f64),
                     number::count(lost.ios as f64),
                     number::size(lost.bytes as f64)

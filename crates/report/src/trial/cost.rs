@@ -22,7 +22,7 @@ pub(super) fn per_request_text(cpu: &CpuCost) -> String {
     if let Some(upper) = &cpu.upper {
         let estimate = &upper.us_per_io;
         text.push_str(&format!(
-            ", {} at most (the whole machine, beside a soaker that changed the rate by {})",
+            ", {} at most (the whole machine, with a soaker that changed the rate by {})",
             number::with_interval(estimate, micros),
             number::change(1.0 + upper.rate_change_rel)
         ));

@@ -76,11 +76,11 @@ pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
 
 fn ended_text(why: EndedBy) -> &'static str {
     match why {
-        EndedBy::Bytes => "its bytes: all that were asked for are transferred",
+        EndedBy::Bytes => "its bytes: all requested bytes are transferred",
         EndedBy::Recording => "its recording: all its requests have been made",
         EndedBy::Rebuilt => "the rebuild: the failed target holds its part again",
-        EndedBy::Passes => "its passes: all that were asked for are made",
-        EndedBy::Precision => "its precision: the interval of the rate is as narrow as asked for",
+        EndedBy::Passes => "its passes: all requested passes are done",
+        EndedBy::Precision => "its precision: the error bar of the rate is as narrow as requested",
         EndedBy::Failures => "failures: nothing else came back",
         EndedBy::Silence => "silence: the device stopped answering",
         EndedBy::Interrupted => "an interruption: the user or the system asked for an end",

@@ -218,7 +218,7 @@ fn latencies(story: &mut Story, jobs: &[(String, Trial)]) {
         }
     }
     if absent {
-        section.note("–: fewer than ten requests took longer, too few to say.");
+        section.note("–: fewer than ten requests took longer, too few for a percentile.");
     }
 }
 

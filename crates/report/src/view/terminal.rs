@@ -206,7 +206,7 @@ fn verdict(page: &mut Page, badge: &Badge, short: bool) {
     let rest = badge.alternatives.iter().skip(told).map(|other| other.what.as_str());
     let rest: Vec<&str> = rest.collect();
     if !rest.is_empty() {
-        let text = format!("less likely: {} (--verbose says why)", rest.join(", "));
+        let text = format!("less likely: {} (--verbose shows why)", rest.join(", "));
         page.paragraph(2, &text, Tone::Faint);
     }
 }

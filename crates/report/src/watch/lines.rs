@@ -3,8 +3,8 @@
 //! The columns are a contract: their names, order and units do not change, new ones come at the
 //! end, and what is not known is `-`. `docs/watch.md` says what each is. Numbers are plain, in the unit
 //! of the column's name, so that `awk` can count columns and a person can still read them. Names from
-//! outside are escaped and their blanks become underscores. Rejected: the screen's own columns, which
-//! change with its width.
+//! outside are escaped and their blanks become underscores. A reader gets the screen's own columns, which
+//! change with the width.
 
 use super::WatchRow;
 use super::words::open;

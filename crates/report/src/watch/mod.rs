@@ -24,6 +24,7 @@ mod words;
 
 pub use lines::{watch_header, watch_line};
 pub use order::{SortBy, watch_order};
+pub use table::watch_table;
 
 use crate::number;
 use crate::page::{Page, Span, Tone};
@@ -187,7 +188,7 @@ const KEYS: [(&str, &str); 10] = [
     ("s, S", "sort by the next figure; reverse the order"),
     ("/", "show devices by name, model or process only; Esc: all again"),
     ("mouse, m", "click a device or a title; m: off, so that text can be marked"),
-    ("p, Space", "pause and go on; the counters are still read meanwhile"),
+    ("p, Space", "pause and continue; the counters are still read"),
     ("r", "begin and end a recording, saved as by `halfpower record`"),
     ("a", "show all devices, also idle ones, partitions and unused ones; and back"),
     ("+, -, u", "longer and shorter intervals; MB/s or MiB/s"),
@@ -310,14 +311,20 @@ impl<'d> Layout<'d> {
 fn idle(area: Rect, data: &WatchData, view: &WatchView) -> Page {
     let mut line = Page::of_screen(area.width.into());
     let shown = watch_order(&data.rows, view);
-    let names = (0..data.rows.len()).filter(|index| !shown.contains(index));
-    let names: Vec<&str> = names.map(|index| data.rows[index].device.name.as_str()).collect();
-    if view.filter.is_empty() && !names.is_empty() {
-        let text = format!("  {} idle (a): {}", names.len(), names.join(", "));
-        let text = crate::page::shortened(&text, area.width.into());
-        line.line(vec![Span::new(text, Tone::Faint)]);
+    let text = idle_line(&data.rows, &shown, " (a)", usize::from(area.width).saturating_sub(2));
+    if let Some(text) = text.filter(|_| view.filter.is_empty()) {
+        line.line(vec![Span::new(format!("  {text}"), Tone::Faint)]);
     }
     line
+}
+
+/// The names of the devices that are not among those shown, as far as they fit; `None` where all are shown.
+fn idle_line(rows: &[WatchRow], shown: &[usize], key: &str, width: usize) -> Option<String> {
+    let names = (0..rows.len()).filter(|index| !shown.contains(index));
+    let names: Vec<&str> = names.map(|index| rows[index].device.name.as_str()).collect();
+    let text = format!("{} idle{key}: {}", names.len(), names.join(", "));
+    let text = crate::page::shortened(&crate::escape(&text), width);
+    (!names.is_empty()).then_some(text)
 }
 
 /// What a page holds, as far as it fits. ratatui's own wrapping would know no hanging indent and part

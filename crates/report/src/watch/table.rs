@@ -2,9 +2,10 @@
 //!
 //! One list holds all columns, so that titles, entries, widths and the help cannot disagree. Ranks
 //! decide what a width keeps: 80 columns have who, how much, how long, what is expected, and the
-//! verdict; 40 have the verdict still. The rest is one key away.
+//! verdict; 40 have the verdict still. The rest is one key away. Without a screen the same columns are
+//! printed as text.
 
-use super::{SortBy, WatchRow, WatchView, style, words};
+use super::{SortBy, WatchRow, WatchView, style, watch_order, words};
 use crate::number;
 use crate::page::{Tone, shortened};
 use Entry::{Known, Rate, Text, Toned, TonedText};
@@ -25,6 +26,8 @@ const BEYOND: &str = "!";
 /// The widest name, where there is room for it.
 const WIDEST_NAME: usize = 24;
 const NEAR_FULL: f64 = 0.9;
+/// The column that only a screen has: it shows past intervals, which text above shows already.
+const HISTORY: &str = "history";
 
 struct Column {
     title: &'static str,
@@ -98,9 +101,9 @@ pub(super) const MEANINGS: [(&str, &str); 11] = [
     ("busy", "share of time with any; 100 % is not full; ? in doubt"),
     ("verdict", "diagnosis of the last 30 s; ? other explanations remain"),
     ("sat", "saturation: IOPS over the largest of this mix, by the profile"),
-    ("process", "who asks for most of the requests, and its share; as root"),
+    ("process", "process with most of the requests, and its share; as root"),
     ("service, queue", "its split: by the profile, else by S = U/X (overlap is queue)"),
-    ("history", "latency of the last intervals, on a scale of its own"),
+    (HISTORY, "latency of the last intervals, on a scale of its own"),
 ];
 
 const COLUMNS: [Column; 21] = [
@@ -128,7 +131,7 @@ const COLUMNS: [Column; 21] = [
     column("sat", 6, 11, Toned(saturation)).by(SortBy::Saturation),
     column("verdict", 11, 0, TonedText(words::verdict)).by(SortBy::Verdict),
     column("process", 12, 12, Text(words::process)),
-    column("history", 16, 15, Text(words::past)),
+    column(HISTORY, 16, 15, Text(words::past)),
 ];
 
 const fn column(title: &'static str, width: usize, rank: u8, entry: Entry) -> Column {
@@ -179,7 +182,7 @@ pub(super) fn first_shown(picked: usize, area: Rect) -> usize {
 /// What the title at a column of the screen sorts by.
 pub(super) fn sort_at(sorted: &[&WatchRow], area: Rect, at: u16) -> Option<SortBy> {
     let mut end = usize::from(area.x) + MARK.len();
-    let shown = fitting(area.width.into(), sorted);
+    let shown = on_screen(area, sorted);
     let hit = shown.iter().find(|(_, width)| {
         end += width + GAP;
         usize::from(at) < end
@@ -194,7 +197,7 @@ pub(super) fn draw(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    let shown = fitting(area.width.into(), sorted);
+    let shown = on_screen(area, sorted);
     let titles = Row::new(shown.iter().map(|(column, _)| column.heading(view)));
     let first = first_shown(picked, area);
     let rows = sorted.iter().skip(first).take(room(area));
@@ -211,14 +214,50 @@ pub(super) fn draw(
     table.render(area, buffer, &mut state);
 }
 
+/// The devices as text of at most this width, in the columns that fit: a line each, and one line for the idle ones.
+/// The titles begin with the time.
+#[must_use]
+pub fn watch_table(rows: &[WatchRow], view: &WatchView, time: &str, width: usize) -> String {
+    let order = watch_order(rows, view);
+    let sorted: Vec<&WatchRow> = order.iter().map(|&at| &rows[at]).collect();
+    let columns = COLUMNS.iter().filter(|column| column.title != HISTORY);
+    let mut columns: Vec<(&Column, usize)> = columns.map(|column| (column, column.width)).collect();
+    columns[0].1 = columns[0].1.max(time.width());
+    let shown = fitting(columns, width, &sorted);
+    let line = |text: &dyn Fn(&'static Column, usize) -> String| {
+        let entries = shown.iter().map(|(column, width)| {
+            let text = text(column, *width);
+            let pad = " ".repeat(width.saturating_sub(text.width()));
+            if column.is_text() { text + &pad } else { pad + &text }
+        });
+        entries.collect::<Vec<_>>().join(" ").trim_end().to_owned() + "\n"
+    };
+    let mut text = line(&|column, _| match column.sort {
+        Some(SortBy::Name) => time.to_owned(),
+        _ => column.title.to_owned(),
+    });
+    text.extend(
+        sorted.iter().map(|row| line(&|column, width| column.cell(row, view, width).to_string())),
+    );
+    text + &super::idle_line(rows, &order, "", width).map_or(String::new(), |line| line + "\n")
+}
+
+/// The columns of a screen.
+fn on_screen(area: Rect, rows: &[&WatchRow]) -> Vec<(&'static Column, usize)> {
+    let columns = COLUMNS.iter().map(|column| (column, column.width)).collect();
+    fitting(columns, usize::from(area.width).saturating_sub(MARK.len()), rows)
+}
+
 /// The columns that fit, with their widths; room that is left over goes to the names, then to the
 /// text columns at the end.
-fn fitting(width: usize, rows: &[&WatchRow]) -> Vec<(&'static Column, usize)> {
+fn fitting(
+    mut shown: Vec<(&'static Column, usize)>,
+    width: usize,
+    rows: &[&WatchRow],
+) -> Vec<(&'static Column, usize)> {
     let total = |shown: &[(&Column, usize)]| -> usize {
-        MARK.len() + shown.iter().map(|(_, width)| width + GAP).sum::<usize>() - GAP
+        shown.iter().map(|(_, width)| width + GAP).sum::<usize>() - GAP
     };
-    let mut shown: Vec<(&Column, usize)> =
-        COLUMNS.iter().map(|column| (column, column.width)).collect();
     while total(&shown) > width && shown.len() > 1 {
         let rank = shown.iter().map(|(column, _)| column.rank).max().unwrap_or(0);
         match rank {

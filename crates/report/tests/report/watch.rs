@@ -3,7 +3,7 @@
 use crate::common;
 use crate::report::{
     PastMoment, SortBy, WatchData, WatchPlace, WatchRow, WatchVerdict, WatchView, watch_header,
-    watch_line, watch_order, watch_place, watch_screen,
+    watch_line, watch_order, watch_place, watch_screen, watch_table,
 };
 use crate::snapshots::assert_snapshot;
 use ratatui::backend::TestBackend;
@@ -585,6 +585,25 @@ fn devices_are_sorted_by_any_figure_and_unknown_ones_come_last() {
         all.push(all.last().unwrap().next());
     }
     assert_eq!(all, SortBy::ALL);
+}
+
+#[test]
+fn a_table_without_a_screen_fits_any_width_and_names_idle_devices_in_one_line() {
+    let idle = |name: &str| WatchRow { past: Vec::new(), ..busy(name, 0.0, 0.0, 0.0) };
+    let judged = judged(busy("vda", 82_000.0, 3_000.0, 41_200.0), Verdict::SlowAndOverloaded, "");
+    let rows = [idle("loop0"), busy("nvme10n1", 100.0, 5.0, 1e6), judged, idle("sr0")];
+    let table = |width| watch_table(&rows, &WatchView::default(), "07:00:00Z", width);
+    assert_snapshot("watch_table", &table(80));
+    for width in [40, 60, 80, 120, 250] {
+        let text = table(width);
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+        assert!(text.starts_with("07:00:00Z"), "{text}");
+        assert_eq!(text.lines().count(), 4, "{text}");
+        assert!(text.ends_with("2 idle: loop0, sr0\n"), "{text}");
+        assert!(!text.contains("history"), "{text}");
+    }
+    let all = watch_table(&rows, &WatchView { all: true, ..plain() }, "07:00:00Z", 80);
+    assert_eq!(all.lines().count(), 5, "{all}");
 }
 
 #[test]

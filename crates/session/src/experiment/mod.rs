@@ -300,7 +300,9 @@ impl TargetList {
         }
         treatment.map_or(Ok(()), |treatment| treatment.fits(&facts))?;
         if line.spec.all().any(|(set, _)| set > 0) {
-            return Err("a job beside the first uses its targets; name none in beside".to_owned());
+            return Err(
+                "a further job uses the targets of the first; name none in beside".to_owned()
+            );
         }
         if line.spec.all().any(|(_, spec)| spec.asked.polled || spec.asked.sqpoll) {
             engine::probe_default_engine().map_err(|error| error.to_string())?;

@@ -38,7 +38,7 @@ fn finding(target: &Target) -> Option<Finding> {
     }
     let at_most = if sizes.len() == FILES_MAX { "the first " } else { "" };
     let files = match sizes.len() {
-        0 => format!("below {} there are no files that would lose by rounding", target.path),
+        0 => format!("no file below {} loses by rounding", target.path),
         number => format!(
             "{at_most}{number} files of {} below {} lose {:.1} % of the space that they take to \
              rounding, and {:.1} % if the unit were {}",

@@ -25,7 +25,7 @@ pub(super) struct Writeback;
 impl Treatment for Writeback {
     fn fits(&self, _targets: &[&Target]) -> Result<(), String> {
         let lacks = || {
-            "the system does not say how much memory is dirty (/proc/meminfo of Linux does)"
+            "the system does not report how much memory is dirty (/proc/meminfo of Linux does)"
                 .to_owned()
         };
         dirty_bytes(&Roots::default()).map(drop).ok_or_else(lacks)

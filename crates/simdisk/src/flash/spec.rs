@@ -131,7 +131,7 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
         .sets(|it, value| put(&mut it.command, nanos(value))),
     key("write-command", BY_KIND, "controller time of a write, one by one")
         .sets(|it, value| put(&mut it.write_command, nanos(value))),
-    key("overhead", BY_KIND, "time of a command beside that, in parallel")
+    key("overhead", BY_KIND, "further time of a command, in parallel")
         .sets(|it, value| put(&mut it.overhead, nanos(value))),
 ];
 

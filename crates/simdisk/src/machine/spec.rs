@@ -87,7 +87,7 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     .sets(|it, value| put(&mut it.drive.write_cache, switch(value))),
     key("raid", "none", "none (one disk after the other), 0, 1 or 5")
         .sets(|it, value| put(&mut it.volume.raid, choice(value, Raid::WORDS))),
-    key("chunk", "64KiB", "bytes of an array that lie together on a disk")
+    key("chunk", "64KiB", "chunk size of an array: bytes in a row on one disk")
         .sets(|it, value| put(&mut it.volume.chunk_bytes, bytes(value).map(|bytes| bytes.0))),
     key("align", "0", "bytes from the start of a chunk to the first byte of the volume")
         .sets(|it, value| put(&mut it.volume.align_bytes, bytes(value).map(|bytes| bytes.0))),
@@ -98,7 +98,7 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key(
         "rebuild",
         "none",
-        "how the failed disk is rebuilt beside the load: none, max, or bytes per second of it",
+        "rebuild of the failed disk during the load: none, max, or bytes per second",
     )
     .sets(|it, value| {
         let pace = match value {
@@ -150,7 +150,7 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
         .sets(|it, value| put(&mut it.drive.effects.seek, switch(value))),
     key("rotation", "on", "off: the platter is where it is wanted")
         .sets(|it, value| put(&mut it.drive.effects.rotation, switch(value))),
-    key("readahead", "on", "off: the drive reads what is asked for only")
+    key("readahead", "on", "off: the drive reads only requested blocks")
         .sets(|it, value| put(&mut it.drive.effects.read_ahead, switch(value))),
     key("coalesce", "on", "off: writes in sequence stay separate")
         .sets(|it, value| put(&mut it.drive.effects.coalesce, switch(value))),

@@ -8,7 +8,7 @@ use tempfile::tempdir;
 #[test]
 fn a_document_comes_back_bit_for_bit_after_the_file_was_closed() {
     let folder = tempdir().unwrap();
-    let path = folder.path().join("not/yet/there/x.db");
+    let path = folder.path().join("x.db");
     let (first, second) = (trial("0190aa-1"), trial("0190ab-2"));
     let ids = [second.id.clone(), first.id.clone()];
     {

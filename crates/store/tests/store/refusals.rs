@@ -59,13 +59,13 @@ fn a_directory_and_a_device_are_no_databases() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_named() {
+fn a_missing_folder_of_a_named_database_is_not_made() {
     let folder = tempdir().unwrap();
-    let file = folder.path().join("file");
-    std::fs::write(&file, "").unwrap();
-    let refused = Store::open(&file.join("sub/x.db")).unwrap_err();
-    assert!(matches!(refused, StoreError::Folder { .. }), "{refused}");
-    check_message(&refused, &file.join("sub"));
+    let missing = folder.path().join("misspelt");
+    let refused = Store::open(&missing.join("x.db")).unwrap_err();
+    assert!(matches!(refused, StoreError::NoFolder { .. }), "{refused}");
+    check_message(&refused, &missing);
+    assert!(!missing.exists());
 }
 
 #[test]

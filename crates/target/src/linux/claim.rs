@@ -40,7 +40,7 @@ pub(crate) fn claim(
     let Some(node) = Node::find(roots, (major, minor)) else {
         return Err(refused(
             format!("{} has no block device {major}:{minor}", roots.sys.display()),
-            "mount sysfs, without which nobody can tell who uses it".to_owned(),
+            "mount sysfs, which shows what uses it".to_owned(),
         ));
     };
     // Before it is opened: a device in use is in use also for a user who may not open it.
@@ -62,7 +62,7 @@ pub(crate) fn claim(
         Err(Errno::BUSY) => {
             return Err(refused(
                 format!(
-                    "the kernel says that {} is in use: it or a part of it is mounted in another \
+                    "{} is in use according to the kernel: it or a part of it is mounted in another \
                      mount namespace, or held by a driver",
                     node.name
                 ),

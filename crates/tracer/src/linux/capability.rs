@@ -22,7 +22,7 @@ fn tracepoints(roots: &Roots) -> Capability {
         found.map_or("no tracefs with block events is visible".to_owned(), |mount| {
             format!("in /sys/{mount}")
         }),
-        "queue and device time cannot be told apart per request: as root, 'mount -t tracefs nodev \
+        "queue and device time are unknown per request; as root, run 'mount -t tracefs nodev \
          /sys/kernel/tracing'",
     )
 }

@@ -13,7 +13,7 @@ type DeviceNumber = (u32, u32);
 
 /// What is asked of the kernel in vain.
 const EVENTS: &str =
-    "tracer of requests: it is Linux's, and events of Event Tracing for Windows are not read";
+    "tracer of requests: it needs Linux, because Event Tracing for Windows is not supported";
 
 /// Why there is no tracer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -68,7 +68,7 @@ pub(super) fn trimmed_again(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::TrimmedAgain,
             format!(
-                "{} were trimmed in an area of {}: what had been trimmed before is quicker than the rest.",
+                "{} were trimmed in an area of {}, so some blocks were trimmed twice, which is faster.",
                 format_bytes(trimmed as u64),
                 format_bytes(area as u64)
             ),
@@ -110,8 +110,8 @@ pub(super) fn cache_sized(trial: &Trial) -> Option<Finding> {
         )
     } else {
         format!(
-            "The area of {} is {} of {}: short ways, and a large cache below (a controller's, a \
-             host's) may hold it.",
+            "The area of {} is {} of {}: seeks are short, and a large cache below (of a controller or a \
+            host) may hold it.",
             format_bytes(area),
             format_share(share),
             device.disk
@@ -179,8 +179,8 @@ pub(super) fn drop_cache(trial: &Trial) -> Option<Finding> {
                 format_share(share),
                 cache_dropped.method.name()
             ),
-            "Pages that are dirty, locked or mapped by somebody stay: end who uses the file, sync, \
-             or use --drop-cache drop-caches as root.",
+            "Pages that are dirty, locked or mapped stay cached. End the programs that use the file, run \
+            sync, or use --drop-cache drop-caches as root.",
         )
         .with("still in the page cache", after as f64, "bytes"),
     )

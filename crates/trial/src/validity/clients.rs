@@ -32,7 +32,7 @@ pub(super) fn lost(trial: &Trial) -> Option<Finding> {
     };
     let told = reason.until_ns.map_or_else(String::new, |until| {
         format!(
-            " By {} of its window it had told of {} requests, which are in no figure.",
+            " By {} of its window it had reported {} requests, which no figure includes.",
             format_nanos(until.0 as f64),
             format_count(reason.ios as f64)
         )
@@ -43,8 +43,8 @@ pub(super) fn lost(trial: &Trial) -> Option<Finding> {
         Finding::invalid(
             FindingCode::ClientLost,
             format!(
-                "{who}: {}. The figures are those of {counted} of {} clients, beside which its load ran for \
-                 a part of the window.{told}",
+                "{who}: {}. The figures are those of {counted} of {} clients; the load of the lost one ran \
+                next to them for a part of the window.{told}",
                 reason.reason,
                 clients.each.len()
             ),
@@ -92,8 +92,8 @@ pub(super) fn apart(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::ClientClockUnsure,
             format!(
-                "The clocks of the clients are known to ±{} only, {} of the window: whether they began \
-                 together is not known better.",
+                "The clocks of the clients are known to ±{} only, {} of the window, so their begins may \
+                differ by that much.",
                 format_nanos(error),
                 format_share(error / window)
             ),

@@ -95,8 +95,8 @@ fn no_direct(trial: &Trial) -> Option<Finding> {
     let finding = Finding::invalid(
         FindingCode::DirectIgnored,
         format!(
-            "The {} takes O_DIRECT and ignores it for this file, as the kernel says: every \
-             request went through the page cache.",
+            "The {} takes O_DIRECT and ignores it for this file, according to the kernel: every request \
+            went through the page cache.",
             filesystem.kind
         ),
         "Look for what forbids it: data=journal, encryption, verity, inline data. Or ask for \

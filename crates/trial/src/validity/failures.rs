@@ -47,8 +47,8 @@ pub(super) fn silent(trial: &Trial) -> Option<Finding> {
         Finding::invalid(
             FindingCode::DeviceSilent,
             format!(
-                "No request was answered for {}: the run was given up, with what had completed \
-                 by then.",
+                "No request was answered for {}: the run ended with the requests that had completed by \
+                then.",
                 format_nanos(allowed_ns)
             ),
             "Look at the system's log (dmesg, or the event log) and the path to the device, and whether a file system \
@@ -121,7 +121,7 @@ pub(super) fn array(trial: &Trial) -> Option<Finding> {
                 bad + check.good,
                 named.join("; ")
             ),
-            "What one leg holds cannot be made again from the others: run with --verify and a write              load, which makes them agree first, or rebuild the leg that is known to be wrong.",
+            "One target cannot be recomputed from the others: run with --verify and a write              load, which makes them agree first, or rebuild the leg that is known to be wrong.",
         )
         .with("rows that do not agree", bad as f64, "")
         .with("rows that agree", check.good as f64, "")

@@ -111,8 +111,8 @@ pub(super) fn clock(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::ClockUnsound,
             claim,
-            "See dmesg for why the kernel gave the counter up, and the file available_clocksource \
-             beside current_clocksource in sysfs for others.",
+            "dmesg shows why the kernel dropped the counter; available_clocksource, next to \
+            current_clocksource in sysfs, lists others.",
         )
         .with("a reading", harness.clock_cost_ns, "ns")
         .with("mean latency", latency.unwrap_or_default(), "ns")

@@ -65,7 +65,7 @@ fn held_up(trial: &Trial) -> Option<Finding> {
     let (why, remedy) = match workload.discipline {
         Discipline::OldestFirst => (
             "those that had completed waited for an older one",
-            "That is what --completion oldest-first does; --completion any goes on with any.",
+            "--completion oldest-first causes that; with --completion any each completion starts the next request.",
         ),
         _ => (
             "this program was busy between them",
@@ -117,8 +117,8 @@ pub(super) fn fell_behind(trial: &Trial) -> Option<Finding> {
                 format_nanos(late),
                 format_share(late / latency)
             ),
-            "Use more --numjobs, or a machine whose processors are free; completion times are \
-             without it.",
+            "Use more --numjobs, or a machine whose processors are free; completion times exclude this \
+            delay.",
         )
         .with("pacer late by", late, "ns")
         .confidence(Confidence::Likely)
@@ -222,7 +222,7 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
             format!("is known to ±{}", format_share(reached))
         };
         let claim = format!(
-            "The run time was over before the precision asked for: the rate {reached_text}, not \
+            "The run time was over before the requested precision: the rate {reached_text}, not \
              to ±{}.",
             format_share(asked)
         );
@@ -262,7 +262,7 @@ pub(super) fn not_preconditioned(trial: &Trial) -> Option<Finding> {
                 rounds.len(),
                 last.join(", ")
             ),
-            "Run it again: the rounds go on from where the device is now.",
+            "Run it again: the rounds continue from the present state of the device.",
         )
         .with("rounds", rounds.len() as f64, ""),
     )

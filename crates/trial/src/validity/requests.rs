@@ -61,7 +61,7 @@ pub(super) fn split(trial: &Trial) -> Option<Finding> {
     let why = match (limit, scattered) {
         (Some(limit), _) => format!("the largest that its queue takes is {}", format_bytes(limit)),
         (None, Some(pieces)) => format!(
-            "one lies in up to {pages} pages of memory, and the queue takes {pieces} pieces"
+            "a request has up to {pages} pages of memory, and the queue takes {pieces} pieces"
         ),
         (None, None) => {
             "a layer below takes smaller ones, or the extents of the file are short".to_owned()

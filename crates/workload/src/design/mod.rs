@@ -237,7 +237,7 @@ impl Design {
         let Some(settings) = self.protocols.get(protocol).cloned() else {
             let known: Vec<&str> = self.protocols.keys().map(String::as_str).collect();
             let problem = match known.is_empty() {
-                true => format!("is no protocol {protocol:?} and no other; leave --protocol out"),
+                true => format!("has no protocols; leave --protocol {protocol:?} out"),
                 false => format!("is no protocol {protocol:?}; use {}", known.join(", ")),
             };
             return Err(DesignError::wrong(&self.name, "there", problem));

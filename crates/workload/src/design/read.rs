@@ -114,7 +114,7 @@ impl Design {
                 return Err(format!("has the base {base:?}, which is no level of {axis}"));
             }
             if by.contains(axis) {
-                return Err(format!("tells {axis:?} apart by itself"));
+                return Err(format!("lists {axis:?} itself"));
             }
         }
         Ok(())

@@ -38,7 +38,8 @@ pub(super) fn writes_unknown(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
     if !facts.segment.reads_alone || facts.segment.is_unprofiled() {
         return;
     }
-    let because = "What reads take beside writes, the profile does not know: it measured none.";
+    let because =
+        "The profile has no latency of reads next to writes, because no mix was measured.";
     let decided_by = "A profile with writes: `check DIRECTORY` on this device.";
     let (doubt, harmed) = (Doubt::WritesUnknown, facts.states.harmed());
     found.push(Explanation::beside(NEE, doubt, harmed, because, decided_by));

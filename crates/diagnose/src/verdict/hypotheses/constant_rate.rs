@@ -83,11 +83,11 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
         ),
         Waiter::Nobody => (
             Doubt::ConstantRateUnpressed,
-            "paced by the application; a limit for asynchronous I/O would make nobody wait either",
+            "paced by the application; a limit on asynchronous I/O would show no waiting process either",
         ),
         Waiter::OutOfSight => (
             Doubt::ConstantRateUnseen,
-            "paced by the application; whether somebody waits for more, this source does not show",
+            "paced by the application; this source does not show whether a process waits for more",
         ),
     };
     let because = format!("{}: {means}.", same(&pin));
@@ -104,7 +104,8 @@ pub(super) fn of_a_device_that_rests(facts: &Facts<'_, '_>, found: &mut Vec<Expl
         return;
     }
     let claim = format!(
-        "{}, and the device rests {} of the time: the program paces itself, and gets what it asks for. Its requests \
+        "{}, and the device rests {} of the time: the program paces itself, and its requests are served at \
+        once. Its requests \
          come in groups.",
         same(&pin),
         percent(1.0 - busy)
@@ -156,7 +157,7 @@ pub(super) fn of_one_operation(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     }
     let because = format!("{} The mean over both hides that.", one.because());
     let weight = odds::of(Doubt::OneOperation) * (facts.states.all() - facts.states.slow());
-    let decided_by = "A trial of that operation alone, beside the profile's.";
+    let decided_by = "A trial of that operation alone, compared with the profile.";
     let doubt = Doubt::OneOperation;
     found.push(Explanation::weighed(Verdict::Slow, doubt, weight, because, decided_by));
 }

@@ -107,7 +107,7 @@ impl Text<'_, '_> {
         let share = percent(measure.saturation);
         let waits = times(look.wait_ratio());
         let waiting = if verdict == Verdict::SlowAndOverloaded {
-            format!(", and that is {waits} the {alone} of a lone request")
+            format!(", {waits} the latency at QD 1 ({alone})")
         } else {
             String::new()
         };
@@ -118,7 +118,7 @@ impl Text<'_, '_> {
                 times(measure.slower())
             ),
             Verdict::Overloaded if look.wait_ratio() >= WAITS_FROM => format!(
-                "Requests take {takes}, as expected with so many in progress; a lone one takes \
+                "Requests take {takes}, as expected at this queue depth; a lone one takes \
                  {alone}. The rate is {share} of the largest."
             ),
             Verdict::Overloaded => format!(
@@ -138,14 +138,13 @@ impl Text<'_, '_> {
         let open = look.at_rate.filter(|open| measure.latency >= 0.67 * open.value);
         let why = match open {
             Some(open) => format!(
-                "at this rate its open loads took {}. A limit of the rate holds only who asks for more",
+                "at this rate its open loads took {}. A rate limit only slows programs that need more",
                 format_nanos(open.value)
             ),
             None => "read-ahead or a cache of the device serves them".to_owned(),
         };
         format!(
-            "Requests take {}, {} of what the profile expects of requests one behind the other: \
-             {why}. The rate is {} of the largest.",
+            "Requests take {}, {} of the latency that the profile predicts for sequential requests: {why}. The rate is {} of the largest.",
             format_nanos(measure.latency),
             percent(measure.most),
             percent(measure.saturation)
@@ -168,7 +167,7 @@ impl Text<'_, '_> {
                 percent(measure.saturation),
                 percent(MUCH_TO_SPARE)
             );
-            return (Doubt::NearSpare, because, "What the device could do for another load.");
+            return (Doubt::NearSpare, because, "The device's limits with another load.");
         }
         let slower = if verdict.is_slow() { measure.slower().max(1.0) } else { 1.0 };
         let because = format!(
@@ -178,7 +177,7 @@ impl Text<'_, '_> {
             percent(measure.saturation * slower),
             percent(NEAR_MAXIMUM)
         );
-        (Doubt::NearOverloaded, because, "What the program can bear.")
+        (Doubt::NearOverloaded, because, "The latency that the program tolerates.")
     }
 
     fn may_be_as_expected(&self) -> (Doubt, String, &'static str) {
@@ -247,8 +246,7 @@ pub(super) fn more_sequential(facts: &Facts<'_, '_>, found: &mut Vec<Explanation
         return;
     }
     let because = format!(
-        "The time fits {} sequential requests; were there more of them, it would be up to {} what is \
-         expected.",
+        "The time fits {} sequential requests; with more of them it would be up to {} the expected latency.",
         percent(look.sequential_share),
         times(measure.most)
     );

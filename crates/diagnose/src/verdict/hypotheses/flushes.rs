@@ -18,7 +18,7 @@ pub(super) fn neighbour(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let decided_by = "The same while that program is stopped, or limited (io.max).";
     if segment.waits_beside() && !segment.is_unprofiled() {
         let because = format!(
-            "Requests take {} what a lone one takes, beside {told}.",
+            "Requests take {} the latency at QD 1, with {told}.",
             times(latency / look.unloaded_ns.max(1.0))
         );
         let (doubt, fine) = (Doubt::Neighbour, facts.states.fine());

@@ -16,8 +16,8 @@ pub(super) fn unknown_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
     if !facts.segment.unknown {
         return;
     }
-    let because = "The source tells no more of the device than its name: a host below it, a limit or a scheduler \
-                   above it is out of sight and looks the same.";
+    let because = "The source gives only the name of the device. A host below it, or a limit or scheduler \
+    above it, would look the same.";
     let decided_by = "The same observed live on its machine, with `halfpower diagnose`.";
     let slow = facts.states.slow();
     found.push(Explanation::beside(
@@ -63,8 +63,8 @@ pub(super) fn below_of(facts: &Facts<'_, '_>, slow: f64, found: &mut Vec<Explana
     let (because, decided_by) = if device.is_export() {
         (
             format!(
-                "{} is the export of a file server: the network, a limit or other clients of the \
-                 server are out of sight and look the same.",
+                "{} is the export of a file server: the network, a limit or other clients of the server are \
+                not visible here and would look the same.",
                 device.disk
             ),
             "The same on the server; of NFS also `nfsiostat` (round trip against the whole call).",
@@ -74,8 +74,8 @@ pub(super) fn below_of(facts: &Facts<'_, '_>, slow: f64, found: &mut Vec<Explana
         let cap = if segment.around.over_limit.is_some() { "" } else { "a cap of the provider, " };
         (
             format!(
-                "{} is a virtual disk: {cap}a neighbour on the host or a network below it is out \
-                 of sight and looks the same.",
+                "{} is a virtual disk: {cap}a neighbour on the host or a network below it is not visible \
+                here and would look the same.",
                 device.disk
             ),
             "The provider's or the host's own figures of this volume.",

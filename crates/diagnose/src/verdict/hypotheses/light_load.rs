@@ -48,7 +48,7 @@ pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     let odds = MORE_OFTEN * libm::exp(-excess_ns / rest_ns);
     let fine = facts.states.name_of_fine();
     let why = match full {
-        true => "the processors, which have no time left, attend to others first",
+        true => "the processors are saturated and serve other programs first",
         false => "waking up takes longer",
     };
     let claim = format!(
@@ -81,8 +81,8 @@ pub(super) fn slow_to_wake(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
         return;
     }
     let because = format!(
-        "Processors sleep between requests, and waking up takes them {} by their timer: what is missing is \
-         no more than some of these.",
+        "Processors sleep between requests, and waking up takes {} (measured with a timer): a few wake-ups \
+        explain the missing time.",
         format_nanos(segment.waking_ns)
     );
     let fine = facts.states.name_of_fine();

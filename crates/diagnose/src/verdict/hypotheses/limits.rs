@@ -90,7 +90,7 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
         found.push(Explanation::beside(fine, Doubt::OthersBesideGroup, LIMIT, because, decided_by));
     }
     if !waited {
-        let because = "The program may ask for no more than that by itself.";
+        let because = "The program may need no more than that.";
         let decided_by =
             "Pressure stall information, or the tracer's waits before a request is started.";
         found.push(Explanation::beside(fine, Doubt::NoMoreAsked, LIMIT, because, decided_by));
@@ -114,7 +114,7 @@ fn now_and_then(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         limit.limit_per_s
     );
     let rival = (
-        "Others do requests beside the group, and it may ask for no more by itself.",
+        "Programs outside the group use the disk too, and the group may need no more.",
         "Who sets the limit, and when (io.max).",
     );
     let fine = facts.states.fine();
@@ -216,11 +216,11 @@ pub(super) fn provider(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if share < OVER_AT_ALL {
         return;
     }
-    let decided_by = "The log second by second (record), beside the latency.";
+    let decided_by = "The log by seconds (record), compared with the latency.";
     if share < OVER_MOST {
         let because = format!(
-            "By the volume's own log more was asked for than the provider lets through {} of the time \
-             ({what}): bursts wait for that.",
+            "By the volume's own log, demand was above the provider's limit {} of the time ({what}): bursts \
+            wait for that.",
             percent(share)
         );
         let weight = odds::of(Doubt::ProviderLog) * facts.states.all();
@@ -229,8 +229,7 @@ pub(super) fn provider(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let claim = format!(
-        "More was asked for than the provider lets through {} of the time ({what}), by the volume's own \
-         log.",
+        "By the volume's own log, demand was above the provider's limit {} of the time ({what}).",
         percent(share)
     );
     let numbers = over.each().map(|(what, share)| (what, share, "share of the time over it"));

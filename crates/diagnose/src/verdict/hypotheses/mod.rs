@@ -68,10 +68,10 @@ pub(super) static ROWS: [Hypothesis; 47] = [
     row("one operation is capped or slow", Below, constant_rate::of_one_operation),
     row("control groups share the device", Program, groups::shares),
     row("the busy time is unknown", Device, counters::no_busy_time),
-    row("times hold those of discards", Device, counters::discards),
+    row("times include those of discards", Device, counters::discards),
     row("the host took processor time", Below, processors::steal),
     row("the processors are full", Program, processors::full),
-    row("programs take their answers late", Program, processors::answers_late),
+    row("programs process completions late", Program, processors::answers_late),
     row("programs ask late and for much at once", Program, processors::late),
     row("a few requests stand still", Device, tail::long),
     row("a few requests may stand still", Device, tail::unseen),
@@ -87,9 +87,9 @@ pub(super) static ROWS: [Hypothesis; 47] = [
     row("files are compressed", File, flushes::compressed),
     row("the profile is of other settings", Device, changes::settings),
     row("the profile is of another device, or does not count", Device, changes::another_profile),
-    row("the profile knows no writes", Device, changes::writes_unknown),
-    row("another hour or a sibling tells", Volume, elsewhere),
-    row("what lies below is out of sight", Below, hidden_layers),
+    row("the profile has no writes", Device, changes::writes_unknown),
+    row("another hour or a sibling shows it", Volume, elsewhere),
+    row("what is below is not visible", Below, hidden_layers),
 ];
 
 fn elsewhere(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {

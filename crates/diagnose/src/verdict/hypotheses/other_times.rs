@@ -7,7 +7,8 @@ use record::{Doubt, Verdict};
 /// Under the same load the device was slow at another time.
 pub(super) fn comes_and_goes(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(verdict) = facts.elsewhere.slow_at_another_time else { return };
-    let because = "Under the same load the device was slow at another time: what makes it so may come and go.";
+    let because =
+        "Under the same load the device was slow at another time: the cause may come and go.";
     let decided_by = "The system's log and SMART of that time, and a longer observation.";
     let not_slow = facts.states.all() - facts.states.slow();
     found.push(Explanation::beside(verdict, Doubt::ComesAndGoes, not_slow, because, decided_by));
@@ -17,8 +18,8 @@ pub(super) fn comes_and_goes(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
 pub(super) fn capped_inside(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(pin) = facts.elsewhere.fast_below else { return };
     let claim = format!(
-        "The {} stays at {} however many requests wait, and below it the device is as fast as \
-         its profile says: a cap inside or below it.",
+        "The {} stays at {} at any queue depth, and below it the device is as fast as its profile predicts: \
+        a cap in the device or below it.",
         pin.what(),
         pin.text()
     );
@@ -38,12 +39,11 @@ pub(super) fn capped_inside(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
 pub(super) fn below_a_cap(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(pin) = facts.elsewhere.below_cap else { return };
     let claim = format!(
-        "Requests wait as a cap of {} lets them through, and no longer: the device itself is as fast \
-         as its profile says.",
+        "Requests wait exactly as long as a cap of {} makes them; the device itself is as fast as its \
+        profile predicts.",
         pin.text()
     );
-    let rival =
-        ("The device may be slower at this load as well.", "A trial of our own at depth 1.");
+    let rival = ("The device may be slower at this load too.", "A trial of our own at depth 1.");
     let slow = facts.states.slow();
     found.push(Explanation::instead(Verdict::Healthy, Doubt::SlowBelowCap, slow, claim, rival));
     let because = "The cap costs time before it is reached.";

@@ -62,12 +62,12 @@ pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         None => format!("the rate is only {} of the largest", percent(saturation)),
     };
     let claim = format!(
-        "The processors are saturated. Programs submit their requests late and in bursts, and the requests queue ({}), \
-         as expected; {much}.",
+        "The processors are saturated, and programs that get to run late submit requests in bursts. Such bursts \
+         explain a latency of {}, because {much}. Counters show no single request, so the bursts are inferred.",
         format_nanos(latency)
     );
     let rival = (
-        "The programs may ask in bursts by themselves.",
+        "The programs may submit bursts for reasons of their own.",
         "The same observation with idle processors.",
     );
     let left = segment.around.idle.unwrap_or(0.0);

@@ -70,7 +70,7 @@ pub(super) fn starves(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some((starved, scheduler)) = facts.segment.starved() else { return };
     let claim = starved::sentence(&starved, scheduler);
     let rival = (
-        "All others are served as the profile says.",
+        "All other requests are served as the profile predicts.",
         "The class and weight of the program that waits (ionice, io.bfq.weight).",
     );
     let fine = facts.states.fine();
@@ -110,7 +110,7 @@ pub(super) fn may_hold(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             Doubt::SchedulerChanged,
             format!(
                 "The I/O scheduler is {scheduler} and was {was} when the profile was made: \
-                 requests may wait in it for others, within these counters."
+                 requests may wait in it for other requests, within these counters."
             ),
         ),
         None if segment.scheduler_by_share().is_some() => (

@@ -32,7 +32,7 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
     if ratio < CLEAR {
         let because = format!(
-            "{} what its sibling takes can be due to where its requests lie.",
+            "{} the latency of its sibling can be due to the positions of its requests.",
             times(ratio)
         );
         let doubt = Doubt::PlaceOnMember;
@@ -55,7 +55,7 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 /// A loop device whose file is on a capped disk.
 pub(super) fn capped_below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some((claim, rests_on)) = &facts.elsewhere.capped_below else { return };
-    let decided_by = "The same with a higher limit of what its file lies on.";
+    let decided_by = "The same test with a higher limit on the device that holds its file.";
     let (doubt, weight) = (Doubt::CapBelow, SIBLINGS);
     found.push(
         Explanation::weighed(Verdict::Capped, doubt, weight, claim.clone(), decided_by)

@@ -8,7 +8,7 @@ pub(super) fn above_the_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     let segment = facts.segment;
     let Some(stops) = segment.stops else { return };
     let claim = format!(
-        "The programs stood still in {} of {} intervals: the device had nothing to do, while tasks waited for I/O. \
+        "The programs stopped in {} of {} intervals: the device had nothing to do, while tasks waited for I/O. \
          At other times it does {}. Something above it stops them.",
         stops.intervals,
         segment.range.len(),

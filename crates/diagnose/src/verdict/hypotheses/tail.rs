@@ -19,26 +19,26 @@ pub(super) fn unseen(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 
 /// Requests among them that take far longer than the profile's slowest.
 pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    const DECIDED_BY: &str = "The device's own log, or a trial of our own at this load, whose slowest requests lie side by side in \
-                              time.";
+    const DECIDED_BY: &str = "The device's own log, or a trial of our own at this load, whose slowest \
+    requests are close in time.";
     let Some(tail) = facts.segment.perhaps_long_tail() else { return };
     let because = sentence(tail);
     let fine = facts.states.fine();
     let not_slow = facts.states.all() - facts.states.slow();
     if !tail.is_alike() {
-        let because = format!("{because} The profile has too few requests to tell what is usual.");
+        let because = format!("{because} The profile has too few requests to show what is usual.");
         let decided_by =
             "A profile with longer trials (`check --budget`), or the device's own log.";
         let doubt = Doubt::TailUnknown;
         found.push(Explanation::beside(Verdict::Slow, doubt, not_slow, because, decided_by));
     } else if facts.segment.known.constant {
         let claim = format!(
-            "{because} The mean is as expected, and the program keeps its queue constant: the \
-             device stands still now and then."
+            "{because} The mean is as expected, and the program keeps its queue constant: the device stalls \
+            now and then."
         );
         let rival = (
-            "The mean latency is as expected; who asks for nothing more is served well.",
-            "What the program can bear.",
+            "The mean latency is as expected, which is enough for programs that need no more.",
+            "The latency that the program tolerates.",
         );
         found.push(
             Explanation::instead(Verdict::Slow, Doubt::MeanAsExpected, fine, claim, rival)
@@ -46,7 +46,7 @@ pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         );
     } else {
         let because = format!(
-            "{because} The device may stand still now and then; bursts of the program do the same."
+            "{because} The device may stall now and then; bursts of the program look the same."
         );
         let doubt = Doubt::Tail;
         found.push(Explanation::beside(Verdict::Slow, doubt, not_slow, because, DECIDED_BY));

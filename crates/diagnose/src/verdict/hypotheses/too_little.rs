@@ -14,24 +14,24 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let tally = &facts.segment.tally;
     let (count, step) = (tally.all.count(), tally.step_rel());
     let claim = if tally.all.requests.is_none() {
-        "How many requests there were is unknown: the source does not tell it.".to_owned()
+        "The source does not report the number of requests.".to_owned()
     } else if count < 1.0 {
-        "Nothing was asked of the device.".to_owned()
+        "The device got no requests.".to_owned()
     } else if count < REQUESTS_MIN {
         format!("{count:.0} requests are too few to judge by (50 at least).")
     } else if tally.latency_ns().is_none() {
         "The source has no latencies; iostat prints them with -x, as in `iostat -x -t 1 60`."
             .to_owned()
     } else if step > STEP_MAX_REL {
-        "The source tells latencies too coarsely for this device.".to_owned()
+        "The source reports latencies too coarsely for this device.".to_owned()
     } else {
         return;
     };
     let waits = tally.concurrency().filter(|waits| *waits <= HARDLY_USED && step > STEP_MAX_REL);
     if let Some(waits) = waits.filter(|_| count >= REQUESTS_MIN) {
         let claim = format!(
-            "The source tells latencies too coarsely for this device, and it matters little: a request is under way \
-             {} of the time.",
+            "The source reports latencies too coarsely for this device. It matters little: a request is in \
+            flight {} of the time.",
             percent(waits)
         );
         let (doubt, weight) = (Doubt::TooLittle, ANSWERS * PROOF);

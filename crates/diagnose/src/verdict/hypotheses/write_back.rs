@@ -26,7 +26,7 @@ pub(super) fn for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         return;
     }
     let claim = format!(
-        "The page cache writes back: its requests wait for each other ({}), as expected.",
+        "The page cache writes back: its requests queue behind each other, which explains a latency of {}.",
         format_nanos(segment.tally.latency_ns().unwrap_or(0.0))
     );
     let rival = (

@@ -134,7 +134,7 @@ impl<const NOP: bool> Transport for Uring<NOP> {
     #[inline]
     fn wait(&mut self, ask: Wait, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         let Wait { min, max, deadline } = ask;
-        debug_assert!(min <= self.in_flight && min <= max, "cannot wait for what is not there");
+        debug_assert!(min <= self.in_flight && min <= max, "cannot wait: no request is in flight");
         let mut got = 0;
         loop {
             self.ring.enter(min.saturating_sub(got), deadline)?;
@@ -201,7 +201,7 @@ impl<const NOP: bool> Uring<NOP> {
             cause: "the device takes no discards, or the kernel none by io_uring (before 6.12)"
                 .to_owned(),
             errno: Errno::OPNOTSUPP.into(),
-            remedy: "use --ioengine sync or threads, which tells which of the two it is",
+            remedy: "use --ioengine sync or threads, which shows which of the two it is",
         })
     }
 

@@ -37,8 +37,8 @@ pub(super) fn of_file(roots: &Roots, file: BorrowedFd<'_>, reach: &Reach) -> Opt
     if writers == Writers::Hidden {
         return Some(Use {
             why: target.says(
-                "is another user's file, and the kernel tells only its owner whether a program has \
-                 it open for writing",
+                "is another user's file, and the kernel shows only its owner whether a program has it open \
+                for writing",
             ),
             remedy: "run as its owner or as root, or name a file of your own".to_owned(),
         });
@@ -46,8 +46,8 @@ pub(super) fn of_file(roots: &Roots, file: BorrowedFd<'_>, reach: &Reach) -> Opt
     if writers == Writers::Some && !is_open_in_our_program(roots, target) {
         return Some(Use {
             why: target.says(
-                "is open for writing elsewhere: the kernel says so, and no process that can be \
-                 seen here has it",
+                "is open for writing elsewhere, according to the kernel, by a process that is not visible \
+                here",
             ),
             remedy: "find its user (another container, an NFS, SMB or iSCSI server, a virtual \
                      machine) and end it"
@@ -118,7 +118,7 @@ pub(super) fn claimed_below(roots: &Roots, reach: &Reach) -> Option<Use> {
         let opened = rustix::fs::open(roots.dev.join(&node.name), flags, Mode::empty());
         (opened.err() == Some(Errno::BUSY)).then(|| Use {
             why: part.says(
-                "is in use as the kernel says: it or a part of it is mounted in another mount \
+                "is in use according to the kernel: it or a part of it is mounted in another mount \
                  namespace, or held by a driver",
             ),
             remedy: "find out who uses it (lsblk, fuser -v) and release it there".to_owned(),

@@ -2,7 +2,7 @@
 //!
 //! Descriptors are looked at in the order of cost: the flags first, because most are open for reading; then on
 //! which mount the file is, because to ask for the state of a file on a dead server would hang; then its state.
-//! Threads that share a table of descriptors (kcmp(2)) are looked at once; where the kernel does not say, each is.
+//! Threads that share a table of descriptors (kcmp(2)) are looked at once; where unknown to the kernel, each is.
 //! Rejected: pidfd_getfd, which needs more rights than reading /proc.
 
 use super::Use;
