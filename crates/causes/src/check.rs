@@ -3,10 +3,10 @@
 use crate::effect::Claim;
 use crate::host::{Host, Reader};
 use crate::view::View;
-use record::{CauseCode, LayerKind};
+use record::{CauseCode, LayerKind, SystemFact};
 
 /// When a check reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum When {
     /// Once, when an observation or a profile begins.
     Begin,
@@ -17,6 +17,9 @@ pub enum When {
     InUse,
     /// The same, and also once the drive has served its first requests: what counts is the difference.
     InUseTwice,
+    /// As [`When::BothEnds`], of many values, of which this function keeps what the judge needs. It is given what
+    /// was read at the end, with the values of the beginning.
+    Between(fn(&SystemFact) -> Option<SystemFact>),
 }
 
 /// Who names the cause.
@@ -46,8 +49,6 @@ pub struct Check {
     pub layer: LayerKind,
     /// What it reads: files, or the call.
     pub reads: &'static str,
-    /// What it rules out where the fact is not there.
-    pub excludes: &'static str,
     /// The public document that says what the figures are.
     pub source: &'static str,
     /// Who names the cause.

@@ -25,6 +25,8 @@ pub enum Effect {
     VolumeHolds,
     /// Some requests take far longer than the profile's slowest.
     StandsStill,
+    /// Requests are as large as the kernel lets them be: it cuts those of programs.
+    CutRequests,
 }
 
 /// An effect that was seen.
@@ -72,6 +74,10 @@ pub struct Load {
     pub discards_per_s: Option<f64>,
     /// Mean requests in flight while the device is busy.
     pub depth: Option<f64>,
+    /// Share of the time with a request at the device, discards and flushes among them.
+    pub busy: Option<f64>,
+    /// What waits to be written over what stops programs that write.
+    pub dirty: Option<f64>,
     /// A rate that fell.
     pub step: Option<RateStep>,
 }
@@ -83,6 +89,8 @@ pub struct Effects {
     pub load: Load,
     /// What was seen.
     pub seen: Vec<Seen>,
+    /// The volume that holds requests, by its kernel name, where one does.
+    pub holder: Option<String>,
 }
 
 impl Effects {

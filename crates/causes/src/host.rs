@@ -73,6 +73,13 @@ impl<'a> Host<'a> {
         Self { roots, devices: found.collect(), exports, smartctl: smartctl(roots) }
     }
 
+    /// Says again which disks have served requests.
+    pub fn mark_used(&mut self, in_use: &dyn Fn(&str) -> bool) {
+        for device in &mut self.devices {
+            device.in_use = device.disks.iter().any(|disk| in_use(disk));
+        }
+    }
+
     /// The whole disks.
     pub fn disks(&self) -> impl Iterator<Item = &HostDevice> {
         self.devices.iter().filter(|device| device.is_disk())
@@ -139,6 +146,15 @@ impl Fact {
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self(SystemFact { device: Some(name.to_owned()), ..SystemFact::default() })
+    }
+
+    /// Of what another fact is of, without its values.
+    pub(crate) fn again(of: &SystemFact) -> Self {
+        Self(SystemFact { values: Vec::new(), ..of.clone() })
+    }
+
+    pub(crate) fn read(self) -> SystemFact {
+        self.0
     }
 
     fn value(mut self, name: &str, value: Option<FactData>, unit: &str) -> Self {

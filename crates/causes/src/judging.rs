@@ -66,9 +66,11 @@ fn judged_by(
     effects: &Effects,
 ) -> Option<Judged> {
     let Basis::Facts { judge, .. } = check.basis else { return None };
-    let view = View::of(check.name, now.0, &now.1, &effects.load);
+    let view = View::of(check.name, now.0, &now.1, effects);
     let claim = judge(&view)?;
-    let before = then.map(|then| View::of(check.name, then.0, &then.1, &effects.load));
+    // What a claim rests on the load for was not there then.
+    let unloaded = Effects::default();
+    let before = then.map(|then| View::of(check.name, then.0, &then.1, &unloaded));
     // Of a check that was not made then nothing is known.
     let before = before.filter(|before| view.facts.is_empty() || !before.facts.is_empty());
     let compared = before.is_some();

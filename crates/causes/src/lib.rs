@@ -24,7 +24,7 @@ pub use check::{Basis, Check, When};
 pub use effect::{Claim, Effect, Effects, Load, RateStep, Seen};
 pub use host::{Fact, Host, HostDevice, Reader};
 pub use judging::{Judged, judged};
-pub use reading::{Round, read};
+pub use reading::{Round, between, read};
 pub use rows::TABLE;
 pub use view::{Machine, View};
 

@@ -4,7 +4,7 @@
 use crate::check::{Basis, When};
 use crate::host::{Host, Reader};
 use crate::rows::TABLE;
-use record::FactsRead;
+use record::{FactsRead, SystemFact};
 
 /// Which of the checks are asked to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +26,30 @@ pub fn read(host: &Host<'_>, round: Round) -> FactsRead {
     for row in &TABLE {
         let Basis::Facts { when, read, .. } = row.basis else { continue };
         let asked = match round {
-            Round::Begin => matches!(when, When::Begin | When::BothEnds),
-            Round::FirstUse => when == When::InUseTwice,
-            Round::End => when != When::Begin,
-            Round::Once => true,
+            Round::Begin => matches!(when, When::Begin | When::BothEnds | When::Between(_)),
+            Round::FirstUse => matches!(when, When::InUseTwice),
+            Round::End => !matches!(when, When::Begin),
+            // One look shows no difference.
+            Round::Once => !matches!(when, When::Between(_)),
         };
         if asked {
             read(host, &mut Reader::new(row.name, &mut found));
         }
     }
     found
+}
+
+/// What was read between the two ends of an observation, as far as it is kept.
+#[must_use]
+pub fn between(begin: FactsRead, mut end: FactsRead) -> FactsRead {
+    end.since_begin(begin);
+    let keep = |fact: SystemFact| {
+        let row = TABLE.iter().find(|row| row.name == fact.check);
+        match row.map(|row| row.basis) {
+            Some(Basis::Facts { when: When::Between(keep), .. }) => keep(&fact),
+            _ => Some(fact),
+        }
+    };
+    end.facts = end.facts.into_iter().filter_map(keep).collect();
+    end
 }

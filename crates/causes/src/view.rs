@@ -1,6 +1,6 @@
 //! What a judge may look at: pure documents.
 
-use crate::effect::Load;
+use crate::effect::{Effects, Load};
 use record::{ComparedCondition, DeviceFacts, FilesystemFacts, Sustained, SystemFact};
 
 /// A machine at one time, as far as one of its disks is concerned.
@@ -42,6 +42,8 @@ pub struct View<'a> {
     pub machine: Machine<'a>,
     /// The load.
     pub load: &'a Load,
+    /// The volume that holds requests.
+    holder: Option<&'a str>,
 }
 
 impl<'a> View<'a> {
@@ -50,16 +52,23 @@ impl<'a> View<'a> {
         check: &str,
         machine: Machine<'a>,
         own: &[&'a SystemFact],
-        load: &'a Load,
+        effects: &'a Effects,
     ) -> Self {
         let facts = own.iter().copied().filter(|fact| fact.check == check).collect();
-        Self { facts, machine, load }
+        Self { facts, machine, load: &effects.load, holder: effects.holder.as_deref() }
     }
 
     /// The fact, of a check that reads one of each disk or of the machine.
     #[must_use]
     pub fn fact(&self) -> Option<&'a SystemFact> {
         self.facts.first().copied()
+    }
+
+    /// The fact of the volume that holds requests. Where none does, the first.
+    #[must_use]
+    pub fn fact_of_holder(&self) -> Option<&'a SystemFact> {
+        let Some(holder) = self.holder else { return self.fact() };
+        self.facts.iter().copied().find(|fact| fact.device.as_deref() == Some(holder))
     }
 
     /// A rise between the ends of the recording, per second. A segment is shorter than that.
@@ -73,6 +82,15 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn disk(&self) -> Option<&'a DeviceFacts> {
         self.machine.disk
+    }
+
+    /// Whether the device works enough of the time that what takes it can hold programs up. Pressure is that of the
+    /// whole machine, whose programs may wait for another device.
+    #[must_use]
+    pub fn works(&self) -> bool {
+        /// Share of the time.
+        const WORKS: f64 = 0.1;
+        self.load.busy.is_none_or(|busy| busy >= WORKS)
     }
 
     /// Whether the disk is flash, as far as can be believed.

@@ -41,7 +41,9 @@ pub(crate) fn doctor(arguments: &DoctorArgs) -> anyhow::Result<Verdict> {
 /// What the checks of causes read of a disk, and which of them cannot: what they look for then stays possible.
 fn causes_read(roots: &Roots, disk: Option<&DeviceFacts>) -> Vec<Capability> {
     let Some(disk) = disk else { return Vec::new() };
-    let host = causes::Host::new(roots, std::slice::from_ref(disk), &|_| true);
+    // A disk that rotates may sleep, and is asked nothing that it answers itself.
+    let awake = disk.rotational == Some(false);
+    let host = causes::Host::new(roots, std::slice::from_ref(disk), &|_| awake);
     let read = causes::read(&host, causes::Round::Once);
     let named = |check: &str, device: &Option<String>| {
         let of = device.as_ref().map(|device| format!(" of {device}")).unwrap_or_default();

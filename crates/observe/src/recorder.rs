@@ -190,7 +190,10 @@ impl Source {
         let mut taken = 0;
         // Disks that served requests: others may sleep, and are asked nothing that they answer themselves.
         let mut used: BTreeSet<String> = BTreeSet::new();
-        let mut facts = self.facts(Round::Begin, &|_| false);
+        let roots = self.roots().clone();
+        // Looked at once: finding the devices takes most of the time of the checks.
+        let mut host = self.looked_at(&roots);
+        let mut facts = causes::read(&host, Round::Begin);
         while taken < samples && pace.wait(stop) {
             let sample = self.sample()?;
             recorder.add(&sample)?;
@@ -199,13 +202,14 @@ impl Source {
             let busy = sample.intervals.iter().filter(|interval| !is_idle(interval));
             used.extend(busy.map(|interval| interval.device.clone()));
             if first_use && !used.is_empty() {
-                facts.since_begin(self.facts(Round::FirstUse, &|disk| used.contains(disk)));
+                host.mark_used(&|disk| used.contains(disk));
+                facts.since_begin(causes::read(&host, Round::FirstUse));
             }
             probes.extend(self.begin_probes(&sample));
             progress(recorder.length(), sample.devices.len());
         }
-        let mut at_end = self.facts(Round::End, &|disk| used.contains(disk));
-        at_end.since_begin(facts);
+        host.mark_used(&|disk| used.contains(disk));
+        let at_end = causes::between(facts, causes::read(&host, Round::End));
         recorder.observation.facts = at_end.facts;
         recorder.observation.facts_not_read = at_end.not_read;
         let interrupted = taken < samples;

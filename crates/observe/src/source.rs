@@ -7,12 +7,12 @@
 //! only. Rejected: a new tracer for each interval, which would lose the requests in flight at
 //! every boundary.
 
-use causes::{Host, Round};
+use causes::Host;
 use kernel::live::{Sampler, Selection};
 use kernel::{KernelError, Roots};
 use record::{
-    Context, DeviceFacts, FactsRead, Finding, FindingCode, ImpossibleFigures, Interval,
-    ObservedDevice, ObservedPath, WakeUp,
+    Context, DeviceFacts, Finding, FindingCode, ImpossibleFigures, Interval, ObservedDevice,
+    ObservedPath, WakeUp,
 };
 use std::collections::HashMap;
 use std::path::Path;
@@ -199,11 +199,16 @@ impl Source {
         self.sampler.host()
     }
 
-    /// What the checks of causes read of the devices in a round; `in_use` says which disks served requests.
-    pub(crate) fn facts(&self, round: Round, in_use: &dyn Fn(&str) -> bool) -> FactsRead {
+    /// The machine for the checks of causes, with the devices that are there now, none of which has served requests.
+    pub(crate) fn looked_at<'a>(&self, roots: &'a Roots) -> Host<'a> {
         let devices = self.devices();
         let facts: Vec<DeviceFacts> = devices.iter().filter_map(|it| it.facts.clone()).collect();
-        causes::read(&Host::new(&self.roots, &facts, in_use), round)
+        Host::new(roots, &facts, &|_| false)
+    }
+
+    /// Where the machine's trees are.
+    pub(crate) fn roots(&self) -> &Roots {
+        &self.roots
     }
 
     /// What the sampler and the tracer found so far.

@@ -95,6 +95,23 @@ impl Mounted {
         Self::with_options("ext4", device, "noinit_itable")
     }
 
+    /// The same with a journal, inside or on a device of its own.
+    ///
+    /// # Errors
+    /// As for [`Mounted::ext4`].
+    pub fn ext4_with_journal(device: &Path, journal: Option<&Path>) -> Result<Self> {
+        let mut words = vec!["-q".to_owned(), "-F".to_owned(), "-b".to_owned(), "4096".to_owned()];
+        if let Some(journal) = journal {
+            run(Command::new("mke2fs")
+                .args(["-q", "-F", "-b", "4096", "-O", "journal_dev"])
+                .arg(journal))?;
+            words.extend(["-J".to_owned(), format!("device={}", journal.display())]);
+        }
+        words.extend(["-E".to_owned(), "lazy_itable_init=1".to_owned()]);
+        run(Command::new("mkfs.ext4").args(words).arg(device))?;
+        Self::with_options("ext4", device, "noinit_itable")
+    }
+
     /// Where it is mounted.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -4,7 +4,7 @@
 //! smallest real thing: asks for a free loop number, mounts and unmounts an empty file system.
 
 use crate::undo::run;
-use crate::{Mounted, ThrottledGroup, disk_folder};
+use crate::{Mounted, ServedDisk, ThrottledGroup, disk_folder};
 use std::fs::OpenOptions;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -27,6 +27,8 @@ pub enum Capability {
     Zram,
     /// File systems can be mounted.
     Mount,
+    /// This process can serve a disk (FUSE).
+    Served,
     /// The program fio.
     Fio,
     /// The folder of the tests takes `O_DIRECT` and has room for test files.
@@ -91,6 +93,7 @@ impl Capability {
             Self::Mount => return Mounted::tmpfs(1 << 20).err().map(words),
             Self::Disk => return disk_missing(),
             Self::BlkioGroup => return ThrottledGroup::new().err().map(words),
+            Self::Served => return ServedDisk::new(1 << 20, 1).err().map(words),
             Self::Loop => &["losetup --find"],
             Self::Fio => &["fio --version"],
             Self::Ext4 => &["mkfs.ext4 -V"],

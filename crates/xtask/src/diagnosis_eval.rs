@@ -16,7 +16,7 @@ use serde_json::json;
 /// Draws, unless told otherwise.
 const DRAWS: u64 = 500;
 
-pub(crate) const SWITCHES: [&str; 4] = ["--json", "--real", "--worth", "--unprofiled"];
+pub(crate) const SWITCHES: [&str; 5] = ["--json", "--real", "--worth", "--unprofiled", "--no-keep"];
 pub(crate) const VALUES: [&str; 7] =
     ["--draws", "--first", "--kind", "--seed", "--binary", "--medium", "--recordings"];
 

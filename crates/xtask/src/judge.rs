@@ -3,6 +3,7 @@
 
 use record::{Confidence, DeviceDiagnosis, Diagnosis, Episode, Verdict};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The word for no advice.
 pub(crate) const SILENCE: &str = "silence";
@@ -23,11 +24,83 @@ pub(crate) struct Expect {
     pub(crate) verdicts: &'static [&'static str],
     /// Any of these as well, where a right one is named beside it: what was staged leaves both open.
     pub(crate) undecided: &'static [&'static str],
-    /// Any of these causes; where there are none, no cause is asked for.
+    /// Any of these causes; where there are none, no cause is asked for, and a device that is fine has no fact of
+    /// the system for a cause.
     pub(crate) causes: &'static [&'static str],
+    /// Causes that are not to be named: the fact is there, and without harm.
+    pub(crate) harmless: &'static [&'static str],
     /// Any of these comes first of the advice, [`SILENCE`] for none; where there are none, no advice is
     /// asked for.
     pub(crate) advice: &'static [&'static str],
+}
+
+/// Alternatives, by their doubts, that name a cause.
+const NAMED_BY: [(&str, &[&str]); 12] = [
+    ("many_flushes", &["flushes", "neighbour_flushes"]),
+    ("neighbour", &["neighbour", "neighbour_flushes"]),
+    ("writes_in_front", &["behind_writes"]),
+    ("memory_short", &["read_again"]),
+    ("write_back_limit", &["write_back_limit"]),
+    ("tags_in_use", &["full_tags"]),
+    ("scheduler_holds", &["starved", "scheduler_by_share", "bursts_in_scheduler"]),
+    ("read_ahead_off", &["read_ahead_off"]),
+    ("kernel_settings", &["conditions_changed", "scheduler_changed"]),
+    (
+        "pinned_rate",
+        &[
+            "constant_rate_slow",
+            "constant_rate_below_maximum",
+            "constant_rate_queued",
+            "constant_rate_pressed",
+            "constant_rate_unpressed",
+            "constant_rate_unseen",
+            "constant_rate_at_maximum",
+            "one_operation_constant",
+            "cap_below",
+        ],
+    ),
+    ("slowest_member", &["slow_below_cap"]),
+    ("stolen_time", &["steal"]),
+];
+
+/// How well the cause that was staged was named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// It is the first cause.
+    First,
+    /// It is another cause, or an alternative.
+    Named,
+    /// It is neither.
+    Missed,
+    /// None was staged, and none is named.
+    Silent,
+    /// None was staged, and one is named.
+    False,
+}
+
+/// How the causes of each case were named.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Namings(BTreeMap<String, [u32; 5]>);
+
+impl Namings {
+    pub(crate) fn add(&mut self, case: &str, answer: &Answer) {
+        if let Some(naming) = answer.naming {
+            self.0.entry(case.to_owned()).or_default()[naming as usize] += 1;
+        }
+    }
+
+    /// A row for each case.
+    pub(crate) fn json(&self) -> Value {
+        let row = |(case, counts): (&String, &[u32; 5])| {
+            let [first, named, missed, silent, wrong] = counts;
+            if first + named + missed > 0 {
+                json!({ "case": case, "first": first, "named": named, "missed": missed })
+            } else {
+                json!({ "case": case, "silent": silent, "false": wrong })
+            }
+        };
+        self.0.iter().map(row).collect()
+    }
 }
 
 /// How one answer was.
@@ -45,12 +118,15 @@ pub(crate) struct Answer {
     pub(crate) gave_up: bool,
     /// Of a device that is fine: whether it is called anything else, and whether that is more than possible.
     pub(crate) alarm: Option<(bool, bool)>,
+    /// How well its cause was named; `None` where the case asks for none and its device is not fine.
+    pub(crate) naming: Option<Naming>,
 }
 
 impl Answer {
     /// A line of what came, with a mark.
     pub(crate) fn line(&self, case: &str, name: &str) -> String {
         let mark = match (self.right, self.named, self.advised) {
+            (true, ..) if matches!(self.naming, Some(Naming::Missed | Naming::False)) => "CAUSE",
             (true, _, Some(false)) => "ADVICE",
             (true, ..) => "ok",
             (false, true, _) => "WRONG",
@@ -76,12 +152,14 @@ pub(crate) fn judge(found: &Diagnosis, device: &str, expect: &Expect) -> Result<
     let caused = causes.iter().any(|code| expect.causes.contains(&code.as_str()));
     let undecided = expect.undecided.contains(&verdict.as_str()) && open.iter().any(allowed);
     let right = (allowed(&verdict) || undecided) && (caused || expect.causes.is_empty());
+    let naming = naming(shown, expect);
     let first = first_advice(device, shown);
     let sure = shown.probability;
     let fine = expect.verdicts == FINE && expect.undecided.is_empty();
     let gave_up = shown.verdict == Verdict::NotEnoughEvidence;
     let alarm = !shown.verdict.is_fine() && !gave_up;
     Ok(Answer {
+        naming,
         gave_up,
         alarm: fine.then_some((alarm, alarm && shown.confidence != Confidence::Possible)),
         told: format!(
@@ -94,6 +172,35 @@ pub(crate) fn judge(found: &Diagnosis, device: &str, expect: &Expect) -> Result<
         named: right || open.iter().any(allowed),
         advised: (!expect.advice.is_empty()).then(|| expect.advice.contains(&first.as_str())),
     })
+}
+
+fn naming(shown: &Episode, expect: &Expect) -> Option<Naming> {
+    let is_one = |cause: &record::Cause| expect.causes.contains(&cause.name().as_str());
+    if !expect.causes.is_empty() {
+        let by_doubt = |doubt: &str| {
+            NAMED_BY.iter().any(|(cause, by)| expect.causes.contains(cause) && by.contains(&doubt))
+        };
+        // A fact of the system that is one of the checks that are asked for.
+        let checks = |cause: &&&str| causes::check(cause).is_some();
+        let fact = expect.causes.iter().find(checks).is_some();
+        let mut open = shown.alternatives.iter().map(|one| one.doubt.name());
+        return Some(if shown.causes.first().is_some_and(is_one) {
+            Naming::First
+        } else if shown.causes.iter().any(is_one)
+            || open.any(|doubt| by_doubt(&doubt) || fact && doubt == "system_fact")
+        {
+            Naming::Named
+        } else {
+            Naming::Missed
+        });
+    }
+    if expect.verdicts != FINE {
+        return None;
+    }
+    let wrong = |cause: &record::Cause| {
+        cause.check.is_some() || expect.harmless.contains(&cause.name().as_str())
+    };
+    Some(if shown.causes.iter().any(wrong) { Naming::False } else { Naming::Silent })
 }
 
 /// What is advised first of what was found in this stretch. (A disk that others use too is slow now and
@@ -123,6 +230,13 @@ pub(crate) struct Tally {
     pub(crate) fine: usize,
     pub(crate) alarms: usize,
     pub(crate) loud_alarms: usize,
+    /// Those with a cause, those whose first cause is that, and those that name it.
+    pub(crate) caused: usize,
+    pub(crate) first: usize,
+    pub(crate) among: usize,
+    /// Those of devices that are fine with a fact beside, and those of them that name it as a cause.
+    pub(crate) causeless: usize,
+    pub(crate) false_causes: usize,
 }
 
 impl Tally {
@@ -137,6 +251,21 @@ impl Tally {
         self.fine += usize::from(answer.alarm.is_some());
         self.alarms += usize::from(alarm);
         self.loud_alarms += usize::from(loud);
+        let is = |all: &[Naming]| usize::from(answer.naming.is_some_and(|one| all.contains(&one)));
+        self.caused += is(&[Naming::First, Naming::Named, Naming::Missed]);
+        self.first += is(&[Naming::First]);
+        self.among += is(&[Naming::First, Naming::Named]);
+        self.causeless += is(&[Naming::Silent, Naming::False]);
+        self.false_causes += is(&[Naming::False]);
+    }
+
+    /// The line of causes.
+    pub(crate) fn causes_line(&self) -> String {
+        let Self { caused, first, among, causeless, false_causes, .. } = *self;
+        format!(
+            "{:12}causes: {first} of {caused} first, {among} named; false causes: {false_causes} of {causeless}",
+            ""
+        )
     }
 
     /// Whether there were cases, and as many right ones as are asked for.
@@ -199,6 +328,11 @@ impl Tally {
             "healthy": self.fine,
             "false_alarms": self.alarms,
             "false_alarms_above_possible": self.loud_alarms,
+            "with_a_cause": self.caused,
+            "right_first_cause": self.first,
+            "cause_named": self.among,
+            "without_a_cause": self.causeless,
+            "false_causes": self.false_causes,
         })
     }
 }
@@ -208,7 +342,28 @@ mod tests {
     use super::*;
 
     fn answer(right: bool, named: bool, advised: Option<bool>) -> Answer {
-        Answer { told: String::new(), right, named, advised, gave_up: false, alarm: None }
+        Answer {
+            told: String::new(),
+            right,
+            named,
+            advised,
+            gave_up: false,
+            alarm: None,
+            naming: None,
+        }
+    }
+
+    #[test]
+    fn a_cause_counts_as_first_or_named_and_one_of_a_disk_that_is_fine_as_false() {
+        let mut tally = Tally::default();
+        let named = |naming| Answer { naming: Some(naming), ..answer(true, true, None) };
+        for naming in [Naming::First, Naming::Named, Naming::Missed, Naming::Silent, Naming::False]
+        {
+            tally.add(&named(naming));
+        }
+        tally.add(&answer(true, true, None));
+        let Tally { caused, first, among, causeless, false_causes, .. } = tally;
+        assert_eq!((caused, first, among, causeless, false_causes), (3, 1, 2, 2, 1));
     }
 
     #[test]

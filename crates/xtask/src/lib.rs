@@ -81,8 +81,8 @@ usage: cargo xtask VERB [flags]
         [--databases FOLDER] [--without PART|all]
                           predictions against measurements, over all simulated devices
   diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--json]
-  diagnosis-eval --real [--medium loop|zram|disk] [--draws ROUNDS] [--first SEED] [--kind CASE]
-                 [--recordings DIR] [--binary BINARY]
+  diagnosis-eval --real [--medium loop|zram|disk|served|journal] [--draws ROUNDS] [--first SEED]
+                 [--kind CASE] [--recordings DIR] [--no-keep] [--binary BINARY]
                           the diagnosis against cases with a known truth
   lab [--smoke] [--list] [--only CASE] [--no-keep] [--binary BINARY]
                           the diagnosis and the engines on layers of a guest machine (qemu)

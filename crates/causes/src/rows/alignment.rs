@@ -12,7 +12,6 @@ pub(super) const ROW: Check = Check {
     causes: &[12],
     layer: LayerKind::FileSystem,
     reads: "start and alignment_offset of each partition, queue/physical_block_size, queue/logical_block_size",
-    excludes: "misaligned partitions",
     source: "https://docs.kernel.org/admin-guide/abi-stable.html#abi-sys-block-disk-alignment-offset",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };

@@ -15,7 +15,6 @@ pub(super) const ROW: Check = Check {
     causes: &[22],
     layer: LayerKind::Device,
     reads: "queue/write_cache, scsi_disk/*/cache_type",
-    excludes: "a write cache that was switched off",
     source: "https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-class-scsi_disk",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };

@@ -15,7 +15,6 @@ pub(super) const ROW: Check = Check {
     causes: &[11],
     layer: LayerKind::PageCache,
     reads: "vm.dirty_bytes, vm.dirty_ratio and their background values in /proc/sys/vm",
-    excludes: "limits of dirty memory that are unusually low",
     source: "https://docs.kernel.org/admin-guide/sysctl/vm.html#dirty-bytes",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };
@@ -26,6 +25,8 @@ const NAMES: [(&str, &str); 4] =
     [(BYTES, "B"), (RATIO, "%"), ("dirty_background_bytes", "B"), ("dirty_background_ratio", "%")];
 /// Less than a second of a quick disk.
 const LOW_BYTES: f64 = 64e6;
+/// Share of the limit that waits to be written from which on programs may be stopped at it.
+const REACHED: f64 = 0.5;
 const MEMORY: &str = "memory";
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
@@ -57,8 +58,9 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         }
         _ => return None,
     };
+    let reached = view.load.dirty.is_none_or(|share| share >= REACHED);
     let explains: &[Effect] =
-        if view.load.writes_per_s > 0.0 { &[Effect::WaitsAbove] } else { &[] };
+        if view.load.writes_per_s > 0.0 && reached { &[Effect::WaitsAbove] } else { &[] };
     let action = "Raise it (sysctl vm.dirty_bytes=536870912 vm.dirty_background_bytes=134217728), unless it is so \
                   low to keep syncs short.";
     Some(Claim::unusual(says, explains, action).by(degree))

@@ -13,7 +13,6 @@ pub(super) const ROW: Check = Check {
     causes: &[19],
     layer: LayerKind::FileSystem,
     reads: "discards of /proc/diskstats, queue/discard_max_bytes, mount option discard",
-    excludes: "discards among the requests",
     source: "https://docs.kernel.org/admin-guide/iostats.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };
@@ -47,7 +46,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let storm =
         view.load.discards_per_s.filter(|discards| *discards >= STORM_LEAST.max(STORM * requests));
     let fact = view.fact();
-    if let Some(discards) = storm {
+    if let Some(discards) = storm.filter(|_| view.works()) {
         let mounted = fact.is_some_and(|fact| fact.text(MOUNTED).is_some());
         let by = if mounted { ", and a file system is mounted with `discard`" } else { "" };
         let says = format!(

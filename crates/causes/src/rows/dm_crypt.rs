@@ -14,7 +14,6 @@ pub(super) const ROW: Check = Check {
     layer: LayerKind::Volume,
     reads: "dm/uuid of the volume, flags of its table by DM_TABLE_STATUS (root; the key is dropped), flags of \
             /proc/cpuinfo",
-    excludes: "encryption above the disk",
     source: "https://docs.kernel.org/admin-guide/device-mapper/dm-crypt.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };
@@ -67,7 +66,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
 }
 
 fn judge(view: &View<'_>) -> Option<Claim> {
-    let fact = view.fact()?;
+    let fact = view.fact_of_holder()?;
     let name = fact.text(NAME).or(fact.device.as_deref()).unwrap_or_default();
     let explains = [Effect::VolumeHolds];
     if fact.text(AES) == Some("no") {

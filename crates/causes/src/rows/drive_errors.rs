@@ -13,7 +13,6 @@ pub(super) const ROW: Check = Check {
     causes: &[13],
     layer: LayerKind::Device,
     reads: "device/ioerr_cnt, device/iotmo_cnt and device/iodone_cnt of SCSI and ATA disks",
-    excludes: "commands that fail or time out",
     source: "https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-block-device",
     basis: Basis::Facts { when: When::BothEnds, read, judge },
 };

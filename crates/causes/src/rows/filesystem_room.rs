@@ -13,7 +13,6 @@ pub(super) const ROW: Check = Check {
     causes: &[25],
     layer: LayerKind::FileSystem,
     reads: "size and free space of the file system that was named (statfs)",
-    excludes: "a full file system",
     source: "https://docs.kernel.org/filesystems/ext4/allocators.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };
@@ -41,7 +40,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     );
     let action = "Make room, or grow the file system: below a twentieth free, ext4, XFS and btrfs search long and \
                   scatter what they write.";
-    let explains: &[Effect] = if view.load.writes_per_s > 0.0 {
+    let explains: &[Effect] = if view.load.writes_per_s > 0.0 && view.works() {
         &[Effect::WaitsAbove, Effect::SlowWrites, Effect::SteppedDown]
     } else {
         &[]

@@ -14,7 +14,6 @@ pub(super) const ROW: Check = Check {
     causes: &[23],
     layer: LayerKind::Device,
     reads: "the rate of writes over the observation; the step of a profile by `check --sustained`",
-    excludes: "a write rate that falls after some gigabytes",
     source: "https://www.usenix.org/conference/hotstorage18/presentation/kim",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };

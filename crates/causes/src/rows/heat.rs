@@ -13,7 +13,6 @@ pub(super) const ROW: Check = Check {
     causes: &[20],
     layer: LayerKind::Device,
     reads: "temp1_input, temp1_max and temp1_crit of the drive's hwmon directory, of drives in use",
-    excludes: "a drive near its limit of temperature",
     source: "https://docs.kernel.org/hwmon/sysfs-interface.html",
     basis: Basis::Facts { when: When::InUse, read, judge },
 };

@@ -12,14 +12,16 @@ pub(super) const ROW: Check = Check {
     causes: &[27],
     layer: LayerKind::Program,
     reads: "/proc/interrupts of the disk's driver, irq and softirq of each processor in /proc/stat, at both ends",
-    excludes: "one processor that serves all interrupts of the disk",
     source: "https://docs.kernel.org/filesystems/proc.html#kernel-data",
-    basis: Basis::Facts { when: When::BothEnds, read, judge },
+    basis: Basis::Facts { when: When::Between(busiest), read, judge },
 };
 
 const INTERRUPTS: &str = "interrupts on processor ";
 const SERVING: &str = "interrupt time of processor ";
 const TIME: &str = "time of processor ";
+const BUSIEST: &str = "processor with most of the interrupts";
+const ITS_SHARE: &str = "its share of them";
+const ITS_TIME: &str = "its time in interrupts";
 /// Processors that are looked at, at most.
 const PROCESSORS_MAX: usize = 512;
 /// Share of the interrupts on one processor, and of its time in interrupts, from which on it is too much.
@@ -115,20 +117,32 @@ fn rises(fact: &SystemFact, begin: &str) -> Vec<f64> {
     .collect()
 }
 
-fn judge(view: &View<'_>) -> Option<Claim> {
-    let fact = view.fact()?;
-    let counts = rises(fact, INTERRUPTS);
+/// Of three values for each processor, what the one with most of the interrupts did. A machine has hundreds.
+fn busiest(read: &SystemFact) -> Option<SystemFact> {
+    let counts = rises(read, INTERRUPTS);
     let all: f64 = counts.iter().sum();
     let (most, count) = counts.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let serving = rises(fact, SERVING).get(most).copied()?;
-    let time = rises(fact, TIME).get(most).copied().filter(|time| *time > 0.0)?;
-    let share = serving / time;
-    if all <= 0.0 || count < ALL * all || share < FULL {
+    let serving = rises(read, SERVING).get(most).copied()?;
+    let time = rises(read, TIME).get(most).copied().filter(|time| *time > 0.0)?;
+    (all > 0.0).then(|| {
+        Fact::again(read)
+            .number(BUSIEST, most as f64, "")
+            .number(ITS_SHARE, count / all, "share")
+            .number(ITS_TIME, serving / time, "share")
+            .read()
+    })
+}
+
+fn judge(view: &View<'_>) -> Option<Claim> {
+    let fact = view.fact()?;
+    let (most, of_all) = (fact.number(BUSIEST)?, fact.number(ITS_SHARE)?);
+    let share = fact.number(ITS_TIME)?;
+    if of_all < ALL || share < FULL {
         return None;
     }
     let says = format!(
         "Processor {most} serves {} of the disk's interrupts and spends {} of its time in interrupts.",
-        format_share(count / all),
+        format_share(of_all),
         format_share(share)
     );
     let action = "Spread the interrupts (irqbalance, /proc/irq/N/smp_affinity_list), give the device more queues, \

@@ -2,7 +2,7 @@
 
 use crate::check::{Basis, Check, When};
 use crate::effect::{Claim, Effect};
-use crate::host::{Fact, Host, Reader};
+use crate::host::{Fact, Host, HostDevice, Reader};
 use crate::view::View;
 use kernel::read::{names, text};
 use record::{LayerKind, format_nanos};
@@ -11,8 +11,8 @@ pub(super) const ROW: Check = Check {
     name: "journal",
     causes: &[14],
     layer: LayerKind::FileSystem,
-    reads: "/proc/fs/jbd2/*/info: commits, those that were requested, the average time of a commit",
-    excludes: "slow commits of ext4's journal",
+    reads: "/proc/fs/jbd2/*/info: commits, those that were requested, the average time of a commit; \
+            /sys/fs/ext4/*/journal_task: whose they are",
     source: "https://docs.kernel.org/filesystems/ext4/journal.html",
     basis: Basis::Facts { when: When::BothEnds, read, judge },
 };
@@ -29,32 +29,68 @@ const COMMITTING: f64 = 0.5;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let folder = host.roots.proc.join("fs/jbd2");
-    for journal in names(&folder) {
-        // `sda1-8` for a journal in inode 8 of sda1, `sdb1` for one that has the device to itself.
-        let (device, inside) = match journal.rsplit_once('-') {
-            Some((device, inode)) if inode.bytes().all(|byte| byte.is_ascii_digit()) => {
-                (device, true)
-            }
-            _ => (journal.as_str(), false),
-        };
-        // A slash of the device's name is printed as this.
-        let Some(device) = host.device(&device.replace('!', "/")) else { continue };
-        let Some(info) = text(&folder.join(&journal).join("info")) else {
-            reader.not_read(Some(device), "the statistics of its journal cannot be read");
-            continue;
-        };
-        let fact = Fact::of(device)
-            .number(COMMITS, before(&info, " transactions ("), "")
-            .number(REQUESTED, between(&info, "transactions (", " requested)"), "")
-            .number(
-                COMMIT,
-                before(&info, "us average transaction commit time").map(|us| us * 1e3),
-                "ns",
-            )
-            .number(HANDLES, before(&info, " handles per transaction"), "")
-            .text(EXTERNAL, (!inside).then_some("on a device of its own"));
-        reader.add(fact);
+    let journals = names(&folder);
+    // File systems whose journal is on a device of its own, by the name of that.
+    let outside: Vec<(String, &HostDevice)> = names(&host.roots.sys.join("fs/ext4"))
+        .iter()
+        .filter_map(|name| host.device(&plain(name)))
+        .filter_map(|device| Some((journal_of(host, device, &journals)?, device)))
+        .collect();
+    for journal in &journals {
+        let users = outside.iter().filter(|(name, _)| name == journal).map(|(_, device)| *device);
+        let place = place(host, journal).into_iter();
+        for device in place.chain(users) {
+            let Some(info) = text(&folder.join(journal).join("info")) else {
+                reader.not_read(Some(device), "the statistics of its journal cannot be read");
+                continue;
+            };
+            let outside = !journal.starts_with(&format!("{}-", printed(&device.name)));
+            let fact = Fact::of(device)
+                .number(COMMITS, before(&info, " transactions ("), "")
+                .number(REQUESTED, between(&info, "transactions (", " requested)"), "")
+                .number(
+                    COMMIT,
+                    before(&info, "us average transaction commit time").map(|us| us * 1e3),
+                    "ns",
+                )
+                .number(HANDLES, before(&info, " handles per transaction"), "")
+                .text(EXTERNAL, outside.then_some(plain(journal).as_str()));
+            reader.add(fact);
+        }
     }
+}
+
+/// A device's name as the kernel uses it in names of files, and back: a slash is printed as this.
+fn printed(name: &str) -> String {
+    name.replace('/', "!")
+}
+
+fn plain(name: &str) -> String {
+    name.replace('!', "/")
+}
+
+/// The device that a journal is on: `sdb1` has it to itself, `sda1-8` has it in inode 8 of sda1. The name of a
+/// device may end like that, too (`dm-0`).
+fn place<'h>(host: &'h Host<'_>, journal: &str) -> Option<&'h HostDevice> {
+    if let Some(device) = host.device(&plain(journal)) {
+        return Some(device);
+    }
+    let (device, inode) = journal.rsplit_once('-')?;
+    let numbered = !inode.is_empty() && inode.bytes().all(|byte| byte.is_ascii_digit());
+    host.device(&plain(device)).filter(|_| numbered)
+}
+
+/// The journal of the ext4 on a device, where that is on another device: the thread that writes it has its name,
+/// which the kernel cuts to 15 letters.
+fn journal_of(host: &Host<'_>, device: &HostDevice, journals: &[String]) -> Option<String> {
+    const THREAD: &str = "jbd2/";
+    let file = format!("fs/ext4/{}/journal_task", printed(&device.name));
+    let thread = text(&host.roots.sys.join(file))?;
+    let name = host.proc(&format!("{thread}/comm"))?;
+    let begin = name.trim().strip_prefix(THREAD)?;
+    let mut own = journals.iter().filter(|journal| journal.starts_with(begin));
+    let found = own.next().filter(|_| own.next().is_none())?;
+    (!place(host, found).is_some_and(|it| it.name == device.name)).then(|| found.clone())
 }
 
 /// The number in front of some words, on their line.
@@ -79,7 +115,12 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         return None;
     }
     let name = fact.device.as_deref().unwrap_or("ext4");
-    let own = fact.text(EXTERNAL).map_or("", |_| " (a journal device)");
+    let outside = fact.text(EXTERNAL).filter(|device| *device != name);
+    let own = match (fact.text(EXTERNAL), outside) {
+        (_, Some(device)) => format!(", which is on {device},"),
+        (Some(_), None) => " (a journal device)".to_owned(),
+        (None, None) => String::new(),
+    };
     let says = format!(
         "The journal of {name}{own} commits {per_s:.0} times per second because programs sync, and each commit \
          takes {}: every program that syncs waits for it.",
@@ -133,5 +174,24 @@ mod tests {
         nothing("journal", Machine { facts: &rare, ..now }, load);
         let quick = read(info(1000, 900, 60), info(3000, 2900, 60));
         nothing("journal", Machine { facts: &quick, ..now }, load);
+    }
+
+    #[test]
+    fn a_journal_on_another_device_counts_for_the_disk_with_the_files_and_a_name_with_a_number_is_whole()
+     {
+        let fake = Fake::new();
+        fake.block("pci0000:00/block/sda", "8:0", 1 << 20);
+        fake.block("virtual/block/dm-0", "252:0", 1 << 20);
+        fake.sys("fs/ext4/sda/journal_task", "77\n");
+        fake.proc("77/comm", "jbd2/dm-0\n");
+        let sda = disk("sda", |_| {});
+        let load = Load { seconds: 10.0, ..Load::default() };
+        fake.proc("fs/jbd2/dm-0/info", &info(1000, 900, 30_000));
+        let slow = read_between("journal", &fake, &sda, || {
+            fake.proc("fs/jbd2/dm-0/info", &info(1250, 1150, 30_000));
+        });
+        let now = Machine { facts: &slow, disk: Some(&sda), ..Machine::default() };
+        let says = cause_only_with_effect("journal", now, Effect::WaitsAbove, load);
+        assert!(says.contains("The journal of sda, which is on dm-0,"), "{says}");
     }
 }

@@ -18,7 +18,6 @@ pub(super) const ROW: Check = Check {
     causes: &[6, 7, 13],
     layer: LayerKind::Device,
     reads: "/dev/kmsg, lines of the last six hours that name the disk (root, or kernel.dmesg_restrict=0)",
-    excludes: "resets, time-outs and failed commands in the last hours",
     source: "https://www.kernel.org/doc/Documentation/ABI/testing/dev-kmsg",
     basis: Basis::Facts { when: When::BothEnds, read, judge },
 };
@@ -42,6 +41,10 @@ const TROUBLE: [&str; 14] = [
     "frozen",
 ];
 const RESETS: &str = "reset ";
+/// What the kernel prints when the machine wakes up, and how long before and after that devices are reset.
+const WAKES: [&str; 3] =
+    ["PM: suspend exit", "PM: hibernation: hibernation exit", "ACPI: PM: Waking up"];
+const WAKES_US: u64 = 15 * 1_000_000;
 const LINES: &str = "lines of trouble";
 const LAST: &str = "last";
 
@@ -53,10 +56,11 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let now_us = uptime_us(host).unwrap_or_else(|| log.last().map_or(0, |line| line.since_boot_us));
     let recent: Vec<&LogLine> =
         log.iter().filter(|line| line.since_boot_us + WINDOW_US >= now_us).collect();
+    let woken = wake_ups(&recent);
     let trouble: Vec<(&LogLine, String)> = recent
         .into_iter()
         .map(|line| (line, line.text.to_lowercase()))
-        .filter(|(_, text)| is_trouble(text))
+        .filter(|(line, text)| is_trouble(text, woken.iter().any(|at| is_near(*at, line))))
         .collect();
     // The name of a loop device goes to another file, whose errors these are not.
     for disk in host.disks().filter(|disk| disk.facts.loop_file.is_none()) {
@@ -72,11 +76,21 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     }
 }
 
+/// When the machine woke up from sleep: devices on USB are reset then.
+fn wake_ups(lines: &[&LogLine]) -> Vec<u64> {
+    let woke = |line: &&&LogLine| WAKES.iter().any(|words| line.text.contains(words));
+    lines.iter().filter(woke).map(|line| line.since_boot_us).collect()
+}
+
+fn is_near(wake_us: u64, line: &LogLine) -> bool {
+    line.since_boot_us.abs_diff(wake_us) <= WAKES_US
+}
+
 /// Whether a line, in lower case, is about trouble. Drivers of NVMe print the time that a shutdown may take of
 /// each healthy drive.
-fn is_trouble(text: &str) -> bool {
-    let trouble = TROUBLE.iter().any(|word| text.contains(word))
-        || text.contains(RESETS) && text.contains("usb device");
+fn is_trouble(text: &str, waking: bool) -> bool {
+    let reset = text.contains(RESETS) && text.contains("usb device");
+    let trouble = TROUBLE.iter().any(|word| text.contains(word)) || reset && !waking;
     trouble && !text.contains("shutdown timeout set")
 }
 
@@ -188,6 +202,21 @@ mod tests {
         assert!(says.contains("3 lines of trouble") && says.contains("hard resetting"), "{says}");
         let quiet = facts("kernel_log", &machine("6,7,5,-;sd 0:0:0:0: [sda] Attached\n"), &sda);
         nothing("kernel_log", Machine { facts: &quiet, ..now }, Load::default());
+    }
+
+    #[test]
+    fn a_reset_of_usb_is_trouble_unless_the_machine_wakes_up_meanwhile() {
+        let line = |at_s: u64, text: &str| {
+            let (since_boot_us, text) = (at_s * 1_000_000, text.to_owned());
+            LogLine { since_boot_us, text }
+        };
+        let wake = line(100, "PM: suspend exit");
+        let reset = "usb 1-1: reset high-speed USB device number 2 using xhci_hcd";
+        let (waking, later) = (line(102, reset), line(300, reset));
+        let woken = wake_ups(&[&wake, &waking, &later]);
+        let counts =
+            |line: &LogLine| is_trouble(&line.text.to_lowercase(), is_near(woken[0], line));
+        assert!(woken == [100_000_000] && !counts(&waking) && counts(&later));
     }
 
     #[test]

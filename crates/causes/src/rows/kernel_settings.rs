@@ -13,7 +13,6 @@ pub(super) const ROW: Check = Check {
     layer: LayerKind::Queue,
     reads: "queue/wbt_lat_usec; scheduler, nr_requests, read_ahead_kb, max_sectors_kb, nomerges and the kernel's \
             version against the profile's",
-    excludes: "settings that differ from the profile's",
     source: "https://docs.kernel.org/block/queue-sysfs.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };
@@ -21,7 +20,8 @@ pub(super) const ROW: Check = Check {
 const WBT: &str = "write-back throttling";
 /// Settings of the kernel among the conditions of a profile.
 const SETTINGS: [&str; 6] =
-    ["scheduler", "kernel's queue", "read-ahead", "largest request", "merging off", "kernel"];
+    ["scheduler", "kernel's queue", "read-ahead", LARGEST, "merging off", "kernel"];
+const LARGEST: &str = "largest request";
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     for disk in host.disks() {
@@ -41,8 +41,11 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         let each: Vec<String> = each.collect();
         let says = format!("Not as when the profile was made: {}.", each.join("; "));
         let action = "Set it back as it was and compare; a newer kernel is compared by starting the older one.";
-        let explains =
-            [Effect::SlowReads, Effect::SlowWrites, Effect::CappedRate, Effect::WaitsBefore];
+        let mut explains =
+            vec![Effect::SlowReads, Effect::SlowWrites, Effect::CappedRate, Effect::WaitsBefore];
+        if changed.iter().any(|one| one.what == LARGEST) {
+            explains.insert(0, Effect::CutRequests);
+        }
         // Another kernel alone is rarely slower. A note on conditions names all of them already.
         let set = changed.iter().any(|one| one.what != "kernel");
         let weight = if set { 2.0 } else { 1.0 };

@@ -40,7 +40,7 @@ const fn rule(
     reads: &'static str,
     source: &'static str,
 ) -> Check {
-    Check { name, causes, layer, reads, excludes: "", source, basis: Basis::Rule(codes) }
+    Check { name, causes, layer, reads, source, basis: Basis::Rule(codes) }
 }
 
 /// All of them. Of two claims that weigh the same the first wins.

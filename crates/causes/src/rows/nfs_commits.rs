@@ -15,7 +15,6 @@ pub(super) const ROW: Check = Check {
     causes: &[10],
     layer: LayerKind::Below,
     reads: "calls, round trips and whole times of WRITE and COMMIT in /proc/self/mountstats",
-    excludes: "an NFS server that commits slowly",
     source: "https://man7.org/linux/man-pages/man8/mountstats.8.html",
     basis: Basis::Facts { when: When::BothEnds, read, judge },
 };

@@ -12,7 +12,6 @@ pub(super) const ROW: Check = Check {
     causes: &[13, 20],
     layer: LayerKind::Device,
     reads: "NVMe log page 0x02 by NVME_IOCTL_ADMIN_CMD of each drive in use (root), twice",
-    excludes: "thermal throttling, media errors, a worn-out drive",
     source: "https://nvmexpress.org/specification/nvm-express-base-specification/",
     basis: Basis::Facts { when: When::InUseTwice, read, judge },
 };

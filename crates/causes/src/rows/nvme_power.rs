@@ -15,7 +15,6 @@ pub(super) const ROW: Check = Check {
     layer: LayerKind::Device,
     reads: "feature 0x0c by NVME_IOCTL_ADMIN_CMD (root), default_ps_max_latency_us of nvme_core, \
             power/pm_qos_latency_tolerance_us, the policy of pcie_aspm",
-    excludes: "power states that lone requests wake",
     source: "https://nvmexpress.org/specification/nvm-express-base-specification/",
     basis: Basis::Facts { when: When::InUse, read, judge },
 };

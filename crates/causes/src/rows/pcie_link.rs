@@ -14,7 +14,6 @@ pub(super) const ROW: Check = Check {
     layer: LayerKind::Device,
     reads: "current_link_speed, current_link_width, max_link_speed and max_link_width of the PCI device and of its \
             port",
-    excludes: "a PCIe link below what the drive could use",
     source: "https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };
@@ -97,7 +96,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 mod tests {
     use super::*;
     use crate::effect::Load;
-    use crate::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
+    use crate::rows::staging_tests::{cause_only_with_effect, disk, effects, facts, nothing};
     use crate::view::Machine;
     use testkit::Fake;
 
@@ -137,8 +136,8 @@ mod tests {
         for (port_width, says) in [(1, "another slot"), (4, "reseat")] {
             let read = facts("pcie_link", &machine("8.0", 1, port_width), &drive);
             let machine = Machine { facts: &read, disk: Some(&drive), ..Machine::default() };
-            let load = Load::default();
-            let view = View::of("pcie_link", machine, &machine.own_facts(), &load);
+            let (effects, own) = (effects(&[], Load::default()), machine.own_facts());
+            let view = View::of("pcie_link", machine, &own, &effects);
             assert!(judge(&view).unwrap().action.contains(says));
         }
     }

@@ -13,7 +13,6 @@ pub(super) const ROW: Check = Check {
     causes: &[7],
     layer: LayerKind::Device,
     reads: "sata_spd, sata_spd_limit and hw_sata_spd_limit of the ata_link, device/queue_depth",
-    excludes: "a link below its speed, a drive without NCQ",
     source: "https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-ata",
     basis: Basis::Facts { when: When::BothEnds, read, judge },
 };
@@ -142,7 +141,7 @@ mod tests {
         let says = cause_only_with_effect("sata_link", now, Effect::CappedRate, full);
         assert!(says.contains("1.5 Gb/s of 6") && says.contains("after errors"), "{says}");
         let small = Load { bytes_per_s: Some(4e6), ..Load::default() };
-        let of = Effects { load: small, seen: vec![seen(Effect::SlowReads, true)] };
+        let of = Effects { load: small, seen: vec![seen(Effect::SlowReads, true)], holder: None };
         assert!(judged_by("sata_link", now, None, &of).unwrap().seen.is_none());
         let fine = facts("sata_link", &machine("6.0 Gbps", 32, "<unknown>"), &sda);
         nothing("sata_link", Machine { facts: &fine, ..now }, full);
@@ -155,7 +154,7 @@ mod tests {
         let fast = facts("sata_link", &machine("6.0 Gbps", 32, "<unknown>"), &sda);
         let now = Machine { facts: &slow, disk: Some(&sda), ..Machine::default() };
         let load = Load { bytes_per_s: Some(280e6), ..Load::default() };
-        let of = Effects { load, seen: vec![seen(Effect::SlowReads, true)] };
+        let of = Effects { load, seen: vec![seen(Effect::SlowReads, true)], holder: None };
         assert!(judged_by("sata_link", now, Some(now), &of).unwrap().seen.is_none());
         let then = Machine { facts: &fast, ..now };
         assert!(judged_by("sata_link", now, Some(then), &of).unwrap().seen.is_some());

@@ -15,7 +15,6 @@ pub(super) const ROW: Check = Check {
     causes: &[21],
     layer: LayerKind::Device,
     reads: "queue/zoned; queue/discard_max_bytes of a rotating drive",
-    excludes: "shingled recording",
     source: "https://docs.kernel.org/admin-guide/abi-stable.html#abi-sys-block-disk-queue-zoned",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };

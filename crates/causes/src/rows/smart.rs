@@ -18,7 +18,6 @@ pub(super) const ROW: Check = Check {
     causes: &[7, 13],
     layer: LayerKind::Device,
     reads: "smartctl --json -n standby -i -H -A of each drive in use (root, once)",
-    excludes: "a drive that knows that it fails, bad sectors, a bad cable",
     source: "https://www.smartmontools.org/wiki/Smartmontools_JSON_output",
     basis: Basis::Facts { when: When::InUse, read, judge },
 };

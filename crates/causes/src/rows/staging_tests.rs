@@ -42,9 +42,12 @@ pub(crate) fn between(
 ) -> Vec<SystemFact> {
     let begin = read_of(fake, std::slice::from_ref(disk), Round::Begin);
     happens();
-    let mut end = read_of(fake, std::slice::from_ref(disk), Round::End);
-    end.since_begin(begin);
-    end.facts.into_iter().filter(|fact| fact.check == check).collect()
+    let end = read_of(fake, std::slice::from_ref(disk), Round::End);
+    crate::reading::between(begin, end)
+        .facts
+        .into_iter()
+        .filter(|fact| fact.check == check)
+        .collect()
 }
 
 /// An effect that was seen, against a profile or not.
@@ -54,7 +57,8 @@ pub(crate) fn seen(effect: Effect, by_profile: bool) -> Seen {
 
 /// These effects under a load.
 pub(crate) fn effects(of: &[Effect], load: Load) -> Effects {
-    Effects { load, seen: of.iter().map(|effect| seen(*effect, false)).collect() }
+    let seen = of.iter().map(|effect| seen(*effect, false)).collect();
+    Effects { load, seen, holder: None }
 }
 
 /// What one check makes of a machine.
@@ -97,6 +101,7 @@ pub(crate) fn nothing(check: &str, now: Machine<'_>, load: Load) {
         Effect::SteppedDown,
         Effect::VolumeHolds,
         Effect::StandsStill,
+        Effect::CutRequests,
     ];
     let found = judged_by(check, now, None, &effects(&all, load));
     assert!(found.as_ref().is_none_or(|one| one.seen.is_none()), "{check}: {found:?}");

@@ -13,7 +13,6 @@ pub(super) const ROW: Check = Check {
     causes: &[24],
     layer: LayerKind::PageCache,
     reads: "pswpin and pswpout of /proc/vmstat, /proc/swaps",
-    excludes: "swapping",
     source: "https://docs.kernel.org/filesystems/proc.html",
     basis: Basis::Facts { when: When::BothEnds, read, judge },
 };
@@ -33,7 +32,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     };
     let pages = |name: &str| count(&vmstat, name).map(|pages| pages as f64);
     let swaps = host.proc("swaps").unwrap_or_default();
-    // `/dev/sda2  partition  8388604  1024  -2`, below a line of titles. A file of swap names no disk.
+    // `/dev/sda2  partition  8388604  1024  -2`, below a line of titles.
     let areas: Vec<[&str; 4]> = swaps
         .lines()
         .skip(1)
@@ -55,10 +54,18 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         }
         let node = host.roots.locate(Path::new(path));
         let node = std::fs::canonicalize(&node).unwrap_or(node);
-        let fact = match host.device(&base_name(&node)).filter(|_| kind == "partition") {
-            Some(device) => Fact::of(device),
-            None if kind == "file" => Fact::of_machine(),
-            None => continue,
+        let known = match kind {
+            "file" => node
+                .parent()
+                .and_then(|folder| kernel::disk_of(host.roots, folder))
+                .map(|on| on.name),
+            _ => Some(base_name(&node)),
+        };
+        let fact = match known.map(|name| host.device(&name)) {
+            Some(Some(device)) => Fact::of(device),
+            // On a disk that is not watched.
+            Some(None) => continue,
+            None => Fact::of_machine(),
         };
         reader.add(fact.number(IN, pages("pswpin"), "").number(OUT, pages("pswpout"), ""));
     }

@@ -16,7 +16,6 @@ pub(super) const ROW: Check = Check {
     causes: &[26],
     layer: LayerKind::Volume,
     reads: "dm/uuid of the volume and of what it is built of; DM_TABLE_STATUS of the pool or snapshot (root)",
-    excludes: "thin volumes, snapshots and caches of LVM",
     source: "https://docs.kernel.org/admin-guide/device-mapper/thin-provisioning.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };
@@ -91,7 +90,7 @@ fn share(of: &str) -> Option<f64> {
 }
 
 fn judge(view: &View<'_>) -> Option<Claim> {
-    let fact = view.fact()?;
+    let fact = view.fact_of_holder()?;
     let kind = fact.text(KIND)?;
     let name = fact.text("name").or(fact.device.as_deref()).unwrap_or_default();
     let full = fact.number(FULL).filter(|share| *share >= NEARLY_FULL);

@@ -14,7 +14,6 @@ pub(super) const ROW: Check = Check {
     causes: &[6],
     layer: LayerKind::Device,
     reads: "driver and speed of the disk's USB device, queue/discard_max_bytes",
-    excludes: "a USB 2 link, a bridge without queueing",
     source: "https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-usb",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };

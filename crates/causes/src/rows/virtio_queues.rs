@@ -12,7 +12,6 @@ pub(super) const ROW: Check = Check {
     causes: &[9],
     layer: LayerKind::Queue,
     reads: "queues below mq, devices/system/cpu/online",
-    excludes: "a single queue of a virtual disk",
     source: "https://docs.oasis-open.org/virtio/virtio/v1.2/virtio-v1.2.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };

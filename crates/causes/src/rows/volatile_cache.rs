@@ -15,7 +15,6 @@ pub(super) const ROW: Check = Check {
     causes: &[1],
     layer: LayerKind::Device,
     reads: "queue/fua, queue/write_cache, fields 19 and 20 of /proc/diskstats (flushes and their time)",
-    excludes: "flushes that empty a volatile cache",
     source: "https://docs.kernel.org/block/writeback_cache_control.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };

@@ -15,7 +15,6 @@ pub(super) const ROW: Check = Check {
     causes: &[5],
     layer: LayerKind::FileSystem,
     reads: "/proc/spl/kstat/zfs/dmu_tx, /proc/spl/kstat/zfs/arcstats, state and txgs of each pool",
-    excludes: "throttled writers and long transaction groups of ZFS",
     source: "https://openzfs.github.io/openzfs-docs/Performance%20and%20Tuning/ZFS%20Transaction%20Delay.html",
     basis: Basis::Facts { when: When::BothEnds, read, judge },
 };

@@ -55,3 +55,11 @@ fn a_row_that_says_fixture_has_a_check_that_reads_or_judges() {
         assert_eq!(row[5].contains("fixture"), own, "row {number}");
     }
 }
+
+#[test]
+fn the_page_says_what_each_check_reads_and_where_that_is_documented() {
+    for check in &TABLE {
+        let begin = format!("| `{}` | {} | [source]({}) |", check.name, check.reads, check.source);
+        assert!(PAGE.contains(&begin), "{begin}");
+    }
+}

@@ -42,6 +42,10 @@ const STOPPED: f64 = 0.05;
 const MAY_QUEUE: f64 = 0.3;
 /// A program with this share of the requests is alone on the device.
 const NEARLY_ALL: f64 = 0.9;
+/// Share of the time in flushes from which on they come first, and from which on, or with programs that wait so
+/// much beyond the device, they count on a device that is fine.
+pub(crate) const MOSTLY_IN_FLUSH: f64 = 0.5;
+const FLUSHES_MATTER: f64 = 0.1;
 /// Splits that count, as a share of requests.
 pub(crate) const SPLITS_SHARE: f64 = 0.05;
 
@@ -87,22 +91,26 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
     let mut open = judgement.open.iter();
     let may_queue = open.any(|one| one.verdict.is_overloaded() && one.odds >= MAY_QUEUE);
     let beside = overloaded || (segment.waits_beside() && !alone && (harmed || may_queue));
+    // Programs wait for a flush first, and what waits behind it is slow for that.
+    let in_flush = segment.in_flush().is_some_and(|share| share >= MOSTLY_IN_FLUSH);
     // In this order; each where the first says so.
-    let found: [(bool, Option<Cause>); 18] = [
+    let found: [(bool, Option<Cause>); 19] = [
         (harmed, starved(segment)),
+        (harmed && in_flush, flushes(segment)),
         (slow, Some(slower(segment, look, latency))),
         (harmed, stands_still(segment)),
         (slow, partial_blocks(segment)),
         (slow && may_be_capped, pinned_rate(judgement)),
+        // Pieces of few requests make a deep queue.
+        (harmed, scattered(segment)),
         (overloaded, deep(segment)),
         (overloaded, near_maximum(segment, look)),
         (overloaded, bursts(segment, look)),
         (harmed && segment.read_again().is_some(), memory_short(segment)),
         (overloaded, writes_in_front(segment, look)),
         (beside, neighbour(segment)),
-        (harmed, flushes(segment)),
+        (harmed && !in_flush, flushes(segment)),
         (harmed, compressed(segment)),
-        (harmed, scattered(segment)),
         (overloaded, hot(spare)),
         (!harmed, one_at_a_time(segment, look)),
         (harmed, small_sequential(segment)),
@@ -115,10 +123,20 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
 
 /// What programs wait for beside the disk, each with its figure.
 pub(super) fn elsewhere(segment: &Segment<'_>) -> Vec<Cause> {
-    let looks =
+    let looks: [fn(&Segment<'_>) -> Option<Cause>; 7] =
         [memory_short, read_ahead_off, processors_busy, stopped, stolen, flushes, compressed];
-    let found = looks.map(|look| look(segment));
-    found.into_iter().flatten().collect()
+    let mut found: Vec<Cause> = looks.into_iter().filter_map(|look| look(segment)).collect();
+    let in_flush = segment.in_flush();
+    let waits = segment.pressure_beyond();
+    // Flushes that are quick, and that no program waits for, are no cause.
+    let quick = |share: Option<f64>| share.is_none_or(|share| share < FLUSHES_MATTER);
+    if (in_flush.is_some() || waits.is_some()) && quick(in_flush) && quick(waits) {
+        found.retain(|cause| cause.code != CauseCode::ManyFlushes);
+    }
+    if in_flush.is_some_and(|share| share >= MOSTLY_IN_FLUSH) {
+        found.sort_by_key(|cause| cause.code != CauseCode::ManyFlushes);
+    }
+    found
 }
 
 fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {

@@ -38,7 +38,7 @@ impl Subject<'_> {
             let judgement = weighing::weigh(&segment, told);
             let spare = self.spare_elsewhere(&segment.time, spare);
             let causes = causes::causes(&segment, &judgement, told, &spare);
-            Judged { segment, judgement, causes, claims: Vec::new() }
+            Judged { segment, judgement, causes, claims: Vec::new(), holder: None }
         };
         segments.into_iter().zip(told).map(judge).collect()
     }

@@ -157,6 +157,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) causes: Vec<Cause>,
     /// What the checks of the system claim.
     pub(crate) claims: Vec<causes::Judged>,
+    /// The volume above the device that holds requests.
+    pub(crate) holder: Option<String>,
 }
 
 impl Segment<'_> {

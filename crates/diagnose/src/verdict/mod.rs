@@ -161,7 +161,7 @@ pub fn diagnose<'p>(
 fn judged_alone<'s>(segments: Vec<Segment<'s>>) -> Vec<Judged<'s>> {
     let judge = |segment: Segment<'s>| {
         let judgement = weighing::weigh(&segment, &Elsewhere::default());
-        Judged { judgement, segment, causes: Vec::new(), claims: Vec::new() }
+        Judged { judgement, segment, causes: Vec::new(), claims: Vec::new(), holder: None }
     };
     segments.into_iter().map(judge).collect()
 }

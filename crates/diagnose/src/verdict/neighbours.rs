@@ -59,13 +59,18 @@ impl Segment<'_> {
         })
     }
 
+    /// Time in flushes, over the time.
+    pub(crate) fn in_flush(&self) -> Option<f64> {
+        Some(self.tally.flush_ns? / 1e9 / self.tally.seconds.max(1e-9))
+    }
+
     /// Flushes, where they are many.
     pub(crate) fn many_flushes(&self) -> Option<Flushes> {
         let seconds = self.tally.seconds.max(1e-9);
         let users = self.around.users.as_ref();
         let fsyncs_per_s = users.map_or(0.0, |users| users.sum(|group| group.fsyncs_per_s));
         let count = self.tally.flushes.unwrap_or(0.0).max(fsyncs_per_s * seconds);
-        let in_flush = self.tally.flush_ns.unwrap_or(0.0) / 1e9 / seconds;
+        let in_flush = self.in_flush().unwrap_or(0.0);
         let often = count >= FLUSHES_SHARE * self.tally.all.count() || in_flush >= FLUSHES_SHARE;
         (count >= REQUESTS_MIN && often).then(|| Flushes {
             device_per_s: self.tally.flushes.map(|count| count / seconds),

@@ -7,6 +7,7 @@
 //! ([`super::hypotheses`]) asks the same table for what programs wait for above the device.
 
 use super::by_operation::apart;
+use super::causes::MOSTLY_IN_FLUSH;
 use super::engine::{Explanation, Facts};
 use super::facts::{Judged, LONGER, PRESSURE_BEYOND, SLOW_FROM, Segment};
 use super::interval_totals::IntervalTotals;
@@ -15,13 +16,12 @@ use super::tails::sentence;
 use crate::words::{percent, times};
 use causes::{Basis, Claim, Effect, Effects, Load, RateStep, Seen, TABLE};
 use record::{
-    Cause, CauseCode, Doubt, Note, NoteCode, Verdict, format_bytes, format_nanos, format_rate,
+    Cause, CauseCode, Doubt, Note, NoteCode, Verdict, format_bytes, format_count, format_nanos,
+    format_rate,
 };
 
 /// Minimum ratio of the time of a flush to that of a write if the drive's cache delays flushes.
 const FLUSH_LONGER: f64 = 3.0;
-/// And the device spends this share of the time in flushes: a log that syncs now and then harms nothing.
-const IN_FLUSH: f64 = 0.5;
 /// An operation below this share of the requests is not what is slow.
 const OPERATION_SHARE: f64 = 0.1;
 /// Causes of the system that are named of one segment, at most.
@@ -36,8 +36,11 @@ const ALIKE_MIX: f64 = 0.2;
 const AS_DEEP: f64 = 0.8;
 const ALWAYS_BUSY: f64 = 0.9;
 
-/// Causes that say that something is slow or waits, and not why.
-const GENERAL: [CauseCode; 9] = [
+/// Requests in flight from which on what is cut waits for its other pieces.
+const PIECES_MIN: f64 = 2.0;
+
+/// Causes that say that something is slow or waits, and not why; and those of the machine, beside which others hold.
+const GENERAL: [CauseCode; 11] = [
     CauseCode::ServiceSlower,
     CauseCode::ReadsSlower,
     CauseCode::WritesSlower,
@@ -47,6 +50,8 @@ const GENERAL: [CauseCode; 9] = [
     CauseCode::VolumeHolds,
     CauseCode::StandsStill,
     CauseCode::SlowestMember,
+    CauseCode::ProcessorsBusy,
+    CauseCode::OneAtATime,
 ];
 
 /// Names the causes that the system's facts show, in the judgements of all segments.
@@ -131,7 +136,7 @@ pub(super) fn explains_waits(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>
     let segment = facts.segment;
     let Some(waits) = waits_above(segment) else { return };
     let (now, then) = segment.machines;
-    let effects = Effects { load: load(segment, None), seen: vec![waits] };
+    let effects = Effects { load: load(segment, None), seen: vec![waits], holder: None };
     let claims = causes::judged(now, then, &effects);
     let best = claims.iter().find(|claim| claim.seen.is_some() && claim.weight >= TELLING);
     let Some(claim) = best else { return };
@@ -153,7 +158,8 @@ fn of_judged(one: &Judged<'_>, step: Option<RateStep>) -> Effects {
     seen.extend(holds.map(|cause| absolute(Effect::VolumeHolds, cause.claim.clone())));
     let tail = segment.long_tail().map(sentence);
     seen.extend(tail.map(|says| by(segment, Effect::StandsStill, says)));
-    Effects { load: load(segment, step), seen }
+    seen.extend(cut_requests(segment));
+    Effects { load: load(segment, step), seen, holder: one.holder.clone() }
 }
 
 /// An effect against what is expected of the device.
@@ -200,8 +206,9 @@ fn slow_flushes(segment: &Segment<'_>) -> Option<Seen> {
     segment.many_flushes()?;
     let load = load(segment, None);
     let (each_ns, write_ns) = (load.flush_ns?, load.write_ns?);
-    let in_flush = each_ns * load.flushes_per_s? / 1e9;
-    (each_ns >= FLUSH_LONGER * write_ns && in_flush >= IN_FLUSH).then(|| {
+    // A log that syncs now and then harms nothing.
+    let mostly = segment.in_flush()? >= MOSTLY_IN_FLUSH;
+    (each_ns >= FLUSH_LONGER * write_ns && mostly).then(|| {
         let says = format!(
             "Flushes are many and take {}, writes {}.",
             format_nanos(each_ns),
@@ -242,6 +249,18 @@ fn waits_before(segment: &Segment<'_>) -> Option<Seen> {
     Some(absolute(Effect::WaitsBefore, says))
 }
 
+/// Requests of a program that are cut into so many that it asks for more at once than helps.
+fn cut_requests(segment: &Segment<'_>) -> Option<Seen> {
+    let largest =
+        segment.cut_to().filter(|_| segment.present().is_some_and(|it| it >= PIECES_MIN))?;
+    let says = format!(
+        "Requests are cut to {} each, and {} of them are in flight at once.",
+        format_bytes(largest),
+        format_count(segment.present()?)
+    );
+    Some(absolute(Effect::CutRequests, says))
+}
+
 fn stepped_down(step: RateStep) -> Seen {
     let says = format!(
         "The rate fell from {} to {} under the same load, after {} were written.",
@@ -266,6 +285,8 @@ fn load(segment: &Segment<'_>, step: Option<RateStep>) -> Load {
         flushes_per_s: tally.flushes.map(|count| count / seconds),
         discards_per_s: tally.discards.map(|count| count / seconds),
         depth: segment.present(),
+        busy: tally.utilization(),
+        dirty: segment.around.unwritten.map(|(waits, limit)| waits / limit.max(1.0)),
         step,
     }
 }

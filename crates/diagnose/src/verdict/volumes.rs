@@ -37,14 +37,13 @@ pub(super) fn above(
             let then = subject.reference.and_then(|it| then(observation, it.profile(), volume));
             for one in judged {
                 let holds = held(observation, volume, &one.segment.time, then);
-                one.causes.extend(holds.filter(|_| !one.causes.iter().any(is_by_volume)));
+                if let Some(cause) = holds.filter(|_| one.holder.is_none()) {
+                    one.holder = Some(volume.name.clone());
+                    one.causes.push(cause);
+                }
             }
         }
     }
-}
-
-fn is_by_volume(cause: &Cause) -> bool {
-    cause.code == CauseCode::VolumeHolds
 }
 
 /// Whether a disk is below a volume, through others or not.

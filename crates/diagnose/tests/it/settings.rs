@@ -97,6 +97,7 @@ fn profile(cells: Vec<Cell>, max: f64, knee: Option<u32>) -> Profile {
         budget_ns: Nanos(1),
         measured_ns: Nanos(1),
         level_se_rel: None,
+        run_spread: None,
         areas: Vec::new(),
         area_spreads: Vec::new(),
         earlier_levels: Vec::new(),

@@ -108,6 +108,7 @@ fn profile(id: &str) -> Profile {
         budget_ns: Nanos(60_000_000_000),
         measured_ns: Nanos(59_000_000_000),
         level_se_rel: None,
+        run_spread: None,
         areas: Vec::new(),
         area_spreads: Vec::new(),
         earlier_levels: Vec::new(),

@@ -2,6 +2,7 @@
 
 use super::load::{FLOODED, Load};
 use super::medium::Medium;
+use super::pairs::pairs;
 use crate::judge::{Expect, FINE, SILENCE};
 use std::time::Duration;
 use testkit::Throttle;
@@ -14,15 +15,15 @@ const DEEP: (f64, f64) = (3.0, 6.0);
 const MEMORY: (f64, f64) = (100e6, 200e6);
 
 /// Too few requests at once for a device.
-const TAGS: u32 = 4;
+const TAGS: u64 = 4;
 
 /// What is changed on the machine after the profile was made, and put back after the case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// Another I/O scheduler.
     Scheduler(&'static str),
-    /// So many requests at once for the device.
-    Tags(u32),
+    /// A setting of the device's queue.
+    Queue(&'static str, u64),
     /// So many bytes may wait to be written.
     DirtyBytes(u64),
     /// Nothing is read ahead.
@@ -33,6 +34,22 @@ pub(super) enum Change {
     Flood,
     /// Files are made, removed and discarded.
     Discards,
+    /// A flush of the served disk takes so long.
+    FlushTakes(Duration),
+    /// A discard of it does.
+    DiscardTakes(Duration),
+    /// It does so many requests per second at most.
+    CapAt(u64),
+    /// The file system writes each file through.
+    MountedSync,
+    /// A program swaps to a file on the device.
+    Swaps,
+    /// A program has swapped, and rests.
+    Swapped,
+    /// A file is in pieces of so many bytes.
+    Fragmented(u64),
+    /// The file system has next to no room left.
+    Full,
     /// The limits of loads hold for the first time, and then do not for the second.
     ComeAndGo(Duration, Duration),
 }
@@ -49,22 +66,24 @@ pub(super) struct Case {
     /// its processor than the device needs of its time.
     pub(super) fills: Option<f64>,
     pub(super) expect: Expect,
+    /// The file, or the folder, that is watched instead of the device.
+    pub(super) watched: Option<&'static str>,
 }
 
 impl Change {
-    /// Whether a file that is open keeps what it was.
+    /// Whether a file that is open keeps what it was, or the load needs it.
     pub(super) fn comes_first(self) -> bool {
-        self == Self::NoReadAhead
+        matches!(self, Self::NoReadAhead | Self::Fragmented(_))
     }
 }
 
 impl Case {
-    fn changed(mut self, changes: &[Change]) -> Self {
+    pub(super) fn changed(mut self, changes: &[Change]) -> Self {
         self.changes.extend(changes);
         self
     }
 
-    fn on(mut self, media: &'static [Medium]) -> Self {
+    pub(super) fn on(mut self, media: &'static [Medium]) -> Self {
         self.media = media;
         self
     }
@@ -79,8 +98,13 @@ impl Case {
         self
     }
 
-    fn caused(mut self, causes: &'static [&'static str]) -> Self {
+    pub(super) fn caused(mut self, causes: &'static [&'static str]) -> Self {
         self.expect.causes = causes;
+        self
+    }
+
+    pub(super) fn watched(mut self, path: &'static str) -> Self {
+        self.watched = Some(path);
         self
     }
 
@@ -100,8 +124,8 @@ pub(super) struct Known {
     pub(super) knee: f64,
 }
 
-const TOO_MUCH: &[&str] = &["overloaded", "slow_and_overloaded"];
-const CAPPED: &[&str] = &["capped"];
+pub(super) const TOO_MUCH: &[&str] = &["overloaded", "slow_and_overloaded"];
+pub(super) const CAPPED: &[&str] = &["capped"];
 const SILENT: &[&str] = &[SILENCE];
 const RAISE: &[&str] = &["raise_cap"];
 const SHARE: &[&str] = &["shallower_queue", "move_neighbour", "scheduler", "direct_io"];
@@ -110,14 +134,23 @@ const ALL: &[Medium] = &[Medium::Loop, Medium::Zram, Medium::Disk];
 const OURS: &[Medium] = &[Medium::Loop, Medium::Zram];
 const LOOP: &[Medium] = &[Medium::Loop];
 
-fn case(
+pub(super) fn case(
     name: &'static str,
     loads: Vec<Load>,
     verdicts: &'static [&'static str],
     advice: &'static [&'static str],
 ) -> Case {
-    let expect = Expect { verdicts, undecided: &[], causes: &[], advice };
-    Case { name, media: OURS, changes: Vec::new(), loads, asks: None, fills: None, expect }
+    let expect = Expect { verdicts, undecided: &[], causes: &[], harmless: &[], advice };
+    Case {
+        name,
+        media: OURS,
+        changes: Vec::new(),
+        loads,
+        asks: None,
+        fills: None,
+        expect,
+        watched: None,
+    }
 }
 
 /// The cases of a round; `draw` is a share from 0 to 1 that is another one each time.
@@ -127,6 +160,7 @@ pub(super) fn cases(known: Known, mut draw: impl FnMut() -> f64) -> Vec<Case> {
     all.extend(limits(known, &mut between));
     all.extend(crowds(known, &mut between));
     all.extend(above(&mut between));
+    all.extend(pairs(known, &mut between));
     all
 }
 
@@ -296,8 +330,8 @@ fn above(between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
     vec![
         case("few tags", vec![Load::libaio("randread", 64, "")], CAPPED, &["more_tags"])
             .caused(&["tags_in_use"])
-            .filling(0.9 * f64::from(TAGS))
-            .changed(&[Change::Scheduler("mq-deadline"), Change::Tags(TAGS)])
+            .filling(0.9 * TAGS as f64)
+            .changed(&[Change::Scheduler("mq-deadline"), Change::Queue("nr_requests", TAGS)])
             .on(LOOP),
         case(
             "little may wait to be written",

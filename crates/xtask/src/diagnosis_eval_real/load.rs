@@ -12,6 +12,9 @@ pub(super) const BUFFERED: u64 = 512 << 20;
 pub(super) const LOADED: &str = "load";
 /// What is written and removed beside a load.
 pub(super) const FLOODED: &str = "flood";
+/// What lies in pieces.
+pub(super) const FRAGMENTED: &str = "pieces";
+pub(super) const FRAGMENTED_BYTES: u64 = 128 << 20;
 /// How long a load is there at most.
 const RUNTIME_S: u32 = 90;
 
@@ -24,11 +27,19 @@ pub(super) struct Load {
     memory: Option<u64>,
     /// In the I/O class that is served when nobody else asks.
     idle_class: bool,
+    file: &'static str,
 }
 
 impl Load {
     pub(super) fn run(words: &str) -> Self {
-        Self { words: words.to_owned(), fio: false, held: None, memory: None, idle_class: false }
+        Self {
+            words: words.to_owned(),
+            fio: false,
+            held: None,
+            memory: None,
+            idle_class: false,
+            file: LOADED,
+        }
     }
 
     fn fio(words: String) -> Self {
@@ -79,6 +90,11 @@ impl Load {
         self
     }
 
+    pub(super) fn of_file(mut self, file: &'static str) -> Self {
+        self.file = file;
+        self
+    }
+
     pub(super) fn in_idle_class(mut self) -> Self {
         self.idle_class = true;
         self
@@ -103,7 +119,8 @@ impl Load {
         }
         let words = &self.words;
         if self.fio {
-            let file = format!("--thread --name=load --filename={LOADED} --size={BUFFERED}");
+            let bytes = if self.file == LOADED { BUFFERED } else { FRAGMENTED_BYTES };
+            let file = format!("--thread --name=load --filename={} --size={bytes}", self.file);
             let time = format!("--time_based --runtime={RUNTIME_S} --output=/dev/null");
             command.arg("fio").args(format!("{file} {time} {words}").split_whitespace());
         } else {
@@ -139,6 +156,11 @@ impl Running {
         Ok(Self { child, undo, groups })
     }
 
+    /// A program as it is.
+    pub(super) fn of(command: Command) -> Result<Self> {
+        Self::new(command, Groups::default())
+    }
+
     /// A script of a shell in a folder.
     pub(super) fn script(folder: &Path, script: &str) -> Result<Self> {
         let mut command = Command::new("sh");
@@ -160,7 +182,8 @@ impl Running {
         let Ok(open) = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())) else {
             return true;
         };
-        let told = |to: &str| to.contains("io_uring") || to.ends_with(LOADED);
+        let told =
+            |to: &str| to.contains("io_uring") || to.ends_with(LOADED) || to.ends_with(FRAGMENTED);
         open.flatten().any(|entry| {
             std::fs::read_link(entry.path()).is_ok_and(|to| told(&to.to_string_lossy()))
         })

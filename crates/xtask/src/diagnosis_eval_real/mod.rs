@@ -17,14 +17,16 @@
 mod cases;
 mod load;
 mod medium;
+mod pairs;
 mod stage;
 
-use crate::judge::{Answer, Tally, judge};
-use crate::{arguments::Arguments, place};
+use crate::judge::{Answer, Namings, Tally, judge};
+use crate::{arguments::Arguments, kept, place};
 use anyhow::{Context, Result, anyhow};
 use cases::{Case, cases};
 pub(crate) use medium::Medium;
 use record::Diagnosis;
+use serde_json::json;
 use stage::Stage;
 use std::path::{Path, PathBuf};
 use testkit::Capability;
@@ -43,7 +45,9 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let media = match &medium {
         Some(name) => {
             let named = Medium::ALL.into_iter().find(|medium| medium.name() == name);
-            vec![named.with_context(|| format!("no medium {name:?}; known are loop, zram, disk"))?]
+            vec![named.with_context(|| {
+                format!("no medium {name:?}; known are loop, zram, disk, served, journal")
+            })?]
         }
         None => Medium::ALL.to_vec(),
     };
@@ -51,10 +55,20 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let recordings: Option<PathBuf> = flags.value("--recordings")?;
     let kept = recordings.as_deref();
     match tally(flags.value("--binary")?, &media, rounds, first, kind.as_deref(), kept)? {
-        Ok(both) => {
+        Ok(Real { tallies: both, namings }) => {
             println!("{}", Tally::heads());
             for (name, tally) in NAMES.iter().zip(&both) {
-                println!("{}\n{}", tally.line(name), tally.healthy_line());
+                println!("{}\n{}\n{}", tally.line(name), tally.healthy_line(), tally.causes_line());
+            }
+            if kind.is_none() && !flags.has("--no-keep") {
+                let parts = [
+                    ("first_seed", json!(first)),
+                    ("media", media.iter().map(|medium| json!(medium.name())).collect()),
+                    ("profiled", both[0].json()),
+                    ("unprofiled", both[1].json()),
+                    ("causes", namings.json()),
+                ];
+                kept::keep("causes", &parts)?;
             }
             Ok(both[0].reached() && both[1].reached_without_profile())
         }
@@ -65,7 +79,14 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     }
 }
 
-/// The two tallies.
+/// What came of the cases.
+pub(crate) struct Real {
+    /// With a profile, and without one.
+    pub(crate) tallies: [Tally; 2],
+    pub(crate) namings: Namings,
+}
+
+/// The names of the two tallies.
 pub(crate) const NAMES: [&str; 2] = ["real", "real, none"];
 
 /// Stages all cases, or those of one name, in rounds on each medium, and judges them with a profile and without
@@ -77,19 +98,19 @@ pub(crate) fn tally(
     first: u64,
     only: Option<&str>,
     recordings: Option<&Path>,
-) -> Result<Result<[Tally; 2], String>> {
+) -> Result<Result<Real, String>> {
     use Capability::{BlkioGroup, Fio, Root};
     if let Some(lacks) = [Root, Fio, BlkioGroup].into_iter().find_map(Capability::lack) {
         return Ok(Err(lacks));
     }
     let binary = place::binary(binary, false)?;
-    let mut both = [Tally::default(); 2];
+    let mut real = Real { tallies: [Tally::default(); 2], namings: Namings::default() };
     for medium in media {
         if let Some(lacks) = medium.lack() {
             testkit::skip(medium.name(), &lacks);
             continue;
         }
-        let stage = Stage::new(binary.clone(), *medium, recordings)?;
+        let stage = Stage::new(binary.clone(), *medium, recordings, first)?;
         let known = stage.profiled()?;
         println!(
             "{}: {:.0} random reads of 4 KiB per second at most, {:.0} one at a time",
@@ -101,18 +122,18 @@ pub(crate) fn tally(
             let mut draws = Rng::new(first + u64::from(round));
             let drawn = cases(known, || draws.unit());
             let wanted = |case: &&Case| {
-                case.media.contains(medium) && only.is_none_or(|name| case.name == name)
+                case.media.contains(medium) && only.is_none_or(|name| case.name.contains(name))
             };
             for case in drawn.iter().filter(wanted) {
-                one(&stage, case, &mut both)?;
+                one(&stage, case, &mut real)?;
             }
         }
     }
-    Ok(Ok(both))
+    Ok(Ok(real))
 }
 
 /// Stages a case and judges both answers.
-fn one(stage: &Stage, case: &Case, both: &mut [Tally; 2]) -> Result<()> {
+fn one(stage: &Stage, case: &Case, real: &mut Real) -> Result<()> {
     if !stage.can(case) {
         testkit::skip(case.name, "no other scheduler can be set here");
         return Ok(());
@@ -123,10 +144,12 @@ fn one(stage: &Stage, case: &Case, both: &mut [Tally; 2]) -> Result<()> {
         testkit::skip(case.name, &why);
         return Ok(());
     }
-    for ((tally, diagnosis), label) in both.iter_mut().zip(&found).zip(["profile", "none"]) {
+    for ((tally, diagnosis), label) in real.tallies.iter_mut().zip(&found).zip(["profile", "none"])
+    {
         let answer: Answer =
             judge(diagnosis, &name, &case.expect).map_err(|why| anyhow!("{}: {why}", case.name))?;
         tally.add(&answer);
+        real.namings.add(&format!("{}, {label}", case.name), &answer);
         println!("{}", answer.line(case.name, label));
     }
     Ok(())

@@ -1,19 +1,22 @@
 //! Where cases are staged: a device with a folder on it, a profile of it, and an empty database.
 
 use super::cases::{Case, Change, Known, discards, flood};
-use super::load::{BUFFERED, FILE, FLOODED, LOADED, Load, Running};
+use super::load::{BUFFERED, FILE, FLOODED, FRAGMENTED, FRAGMENTED_BYTES, LOADED, Load, Running};
 use super::medium::Medium;
 use crate::{child, place};
 use anyhow::{Context, Result, anyhow};
+use nix::fcntl::posix_fallocate;
 use record::{Diagnosis, OpKind, Profile};
 use serde::de::DeserializeOwned;
 use std::any::Any;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use testkit::{Capability, Folder, LoopDevice, Mounted, Zram};
+use testkit::{DiskService, Folder, LoopDevice, Mounted, ServedDisk, Undo, Zram};
+use workload::Rng;
 
 /// Of which only what is written takes memory; `check` leaves a gibibyte free.
 const DEVICE_BYTES: u64 = 4 << 30;
@@ -26,6 +29,11 @@ const MEMORY: &str = "/dev/shm";
 const MOST: f64 = 0.8;
 /// Programs that do nothing but compute, for each processor.
 const BUSY_PER_PROCESSOR: usize = 3;
+/// A file of swap, and the memory of a program that needs more.
+const SWAP_BYTES: u64 = 400 << 20;
+const SWAPS_BEYOND: u64 = 80 << 20;
+/// Bytes of another file between two pieces of one.
+const BETWEEN: i64 = 4096;
 /// How often it is asked whether limits still have to come and go.
 const STEP: Duration = Duration::from_millis(100);
 
@@ -34,6 +42,8 @@ pub(super) struct Stage {
     binary: PathBuf,
     folder: PathBuf,
     pub(super) device: PathBuf,
+    /// The disk whose latencies are chosen, and what it takes usually.
+    served: Option<(Rc<ServedDisk>, DiskService)>,
     /// Keeps processors awake while it is open, where a device's work is theirs.
     _awake: Option<std::fs::File>,
     /// What the stage stands on, the file system before its device.
@@ -53,7 +63,13 @@ fn awake() -> Option<std::fs::File> {
 
 impl Stage {
     /// What is recorded stays in a folder of the medium's name below `recordings`, where that is given.
-    pub(super) fn new(binary: PathBuf, medium: Medium, recordings: Option<&Path>) -> Result<Self> {
+    /// `seed` draws what a served disk takes.
+    pub(super) fn new(
+        binary: PathBuf,
+        medium: Medium,
+        recordings: Option<&Path>,
+        seed: u64,
+    ) -> Result<Self> {
         let (kept, temporary) = match recordings {
             Some(folder) => (std::path::absolute(folder.join(medium.name()))?, None),
             None => {
@@ -66,6 +82,7 @@ impl Stage {
             let mounted = Mounted::ext4(path)?;
             Ok((mounted.path().to_owned(), Box::new((mounted, device))))
         };
+        let mut served = None;
         let (folder, device, held) = match medium {
             Medium::Loop => {
                 let device = LoopDevice::within(Path::new(MEMORY), DEVICE_BYTES, 512)?;
@@ -78,6 +95,21 @@ impl Stage {
                 let path = device.path().to_owned();
                 let (folder, held) = mounted(Box::new(device), &path)?;
                 (folder, path, held)
+            }
+            Medium::Served | Medium::Journal => {
+                let (disk, service) = drawn(seed)?;
+                let disk = Rc::new(disk);
+                served = Some((Rc::clone(&disk), service));
+                let path = disk.path().to_owned();
+                if medium == Medium::Served {
+                    let mounted = Mounted::ext4_with_journal(&path, None)?;
+                    (mounted.path().to_owned(), path, Box::new((mounted, disk)) as Box<dyn Any>)
+                } else {
+                    let data = LoopDevice::within(Path::new(MEMORY), DEVICE_BYTES, 512)?;
+                    let device = data.path().to_owned();
+                    let mounted = Mounted::ext4_with_journal(&device, Some(&path))?;
+                    (mounted.path().to_owned(), device, Box::new((mounted, data, disk)) as _)
+                }
             }
             Medium::Disk => {
                 let folder = Folder::within(&place::target_folder(), "diagnosis-")?;
@@ -93,13 +125,38 @@ impl Stage {
             binary,
             folder,
             device,
+            served,
             _awake: awake,
             _held: held,
             kept,
             _temporary: temporary,
         };
         stage.write_file()?;
+        stage.serves_as_usual();
         Ok(stage)
+    }
+
+    fn serves_as_usual(&self) {
+        if let Some((disk, usual)) = &self.served {
+            disk.serves(|service| *service = *usual);
+        }
+    }
+
+    /// Changes what the served disk takes.
+    fn serves(&self, change: impl FnOnce(&mut DiskService)) -> Box<dyn Any> {
+        if let Some((disk, _)) = &self.served {
+            disk.serves(change);
+        }
+        Box::new(())
+    }
+
+    /// Does what only prepares a case, on a disk that takes no time for it.
+    fn at_once<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let Some((disk, _)) = &self.served else { return work() };
+        let before = disk.serves(|service| *service = DiskService::default());
+        let done = work();
+        disk.serves(|service| *service = before);
+        done
     }
 
     /// The file of fio's loads, which does not compress.
@@ -145,9 +202,20 @@ impl Stage {
         Ok(vec![match change {
             Change::ComeAndGo(..) => return Ok(Vec::new()),
             Change::Scheduler(name) => Box::new(testkit::scheduler(&self.device, name)?),
-            Change::Tags(tags) => {
-                Box::new(testkit::setting(&queue("nr_requests"), &tags.to_string())?)
+            Change::Queue(setting, value) => {
+                Box::new(testkit::setting(&queue(setting), &value.to_string())?)
             }
+            Change::FlushTakes(time) => self.serves(|service| service.flush = time),
+            Change::DiscardTakes(time) => self.serves(|service| service.discard = time),
+            Change::CapAt(per_s) => self.serves(|service| service.cap = Some(per_s as f64)),
+            Change::MountedSync => Box::new(self.remounted("sync", "async")?),
+            Change::Swaps => Box::new(self.swapping("dd if=/dev/zero of=/dev/null bs=160M")?),
+            // A shell that has filled a variable, and waits.
+            Change::Swapped => Box::new(self.at_once(|| {
+                self.swapping("full=$(head -c 130000000 /dev/zero | tr '\\0' x); sleep 100")
+            })?),
+            Change::Fragmented(bytes) => Box::new(self.at_once(|| self.fragmented(bytes))?),
+            Change::Full => Box::new(self.at_once(|| self.filled())?),
             Change::NoReadAhead => Box::new(testkit::setting(&queue("read_ahead_kb"), "0")?),
             Change::DirtyBytes(bytes) => Box::new(testkit::dirty_bytes(bytes)?),
             Change::Flood => Box::new(script(&flood())?),
@@ -159,6 +227,62 @@ impl Stage {
                 Box::new(all.collect::<Result<Vec<_>>>()?)
             }
         }])
+    }
+
+    /// The file system mounted with an option, until this is dropped.
+    fn remounted(&self, option: &str, back: &str) -> Result<Undo> {
+        let folder = self.folder.to_string_lossy();
+        let mount = |option: &str| {
+            ["mount".to_owned(), "-o".to_owned(), format!("remount,{option}"), folder.to_string()]
+        };
+        let words = mount(option);
+        child::output(Command::new(&words[0]).args(&words[1..]), &[0])?;
+        let back = mount(back);
+        let back: Vec<&str> = back.iter().map(String::as_str).collect();
+        Ok(Undo::by(format!("mount option {option}"), &back))
+    }
+
+    /// A file of swap, and a program that has less memory than it uses.
+    fn swapping(&self, script: &str) -> Result<(Running, testkit::MemoryGroup, Undo, Remains)> {
+        let file = self.folder.join("swap");
+        let remains = Remains(vec![file.clone()]);
+        let swap = self.at_once(|| {
+            fill(&file, SWAP_BYTES)?;
+            Ok(testkit::swap_on(&file)?)
+        })?;
+        let group = testkit::MemoryGroup::new(SWAPS_BEYOND)?;
+        let mut command = group.entered();
+        command.args(["sh", "-c", script]);
+        let running = Running::of(command)?;
+        std::thread::sleep(WARM_UP);
+        Ok((running, group, swap, remains))
+    }
+
+    /// A file whose pieces lie apart, because those of another one are between them.
+    fn fragmented(&self, bytes: u64) -> Result<Remains> {
+        let path = |name: &str| self.folder.join(name);
+        let paths = [path(FRAGMENTED), path("between")];
+        let open = |path: &PathBuf| std::fs::File::create(path);
+        let [one, other] = [open(&paths[0])?, open(&paths[1])?];
+        for at in 0..i64::try_from(FRAGMENTED_BYTES / bytes)? {
+            for (file, length) in [(&one, i64::try_from(bytes)?), (&other, BETWEEN)] {
+                posix_fallocate(file, at * length, length)?;
+            }
+        }
+        fill(&paths[0], FRAGMENTED_BYTES)?;
+        Ok(Remains(paths.to_vec()))
+    }
+
+    /// A file that leaves next to no room.
+    fn filled(&self) -> Result<Remains> {
+        let path = self.folder.join("filler");
+        let mut df = Command::new("df");
+        let free = child::output(df.args(["-B1", "--output=avail"]).arg(&self.folder), &[0])?;
+        let free = String::from_utf8_lossy(&free);
+        let free: u64 = free.lines().last().unwrap_or_default().trim().parse()?;
+        let bytes = (free - free / 50).to_string();
+        child::output(Command::new("fallocate").args(["-l", &bytes]).arg(&path), &[0])?;
+        Ok(Remains(vec![path]))
     }
 
     /// Whether the changes of a case can be made here.
@@ -202,15 +326,16 @@ impl Stage {
                 let (over, limit) = (&over, &limit);
                 scope.spawn(move || come_and_go(held, let_go, over, limit))
             });
-            let seen = self.watch(case.name);
+            let seen = self.watch(case);
             over.store(true, Ordering::Relaxed);
             if let Some(comes) = comes {
                 comes.join().map_err(|_| anyhow!("the limits' thread ended early"))??;
             }
             seen
         })?;
-        drop(changed);
         drop(running);
+        self.serves_as_usual();
+        drop(changed);
         // What a flood or a discarded file has left; there may be none.
         let _ = std::fs::remove_file(self.folder.join(FLOODED));
         let words = format!("diagnose {} --no-save", seen.display());
@@ -218,16 +343,58 @@ impl Stage {
     }
 
     /// Records the device for a while; the file.
-    fn watch(&self, case: &str) -> Result<PathBuf> {
-        let seen = self.kept.join(format!("{}.json", case.replace([' ', ','], "-")));
+    fn watch(&self, case: &Case) -> Result<PathBuf> {
+        let seen = self.kept.join(format!("{}.json", case.name.replace([' ', ','], "-")));
+        let watched =
+            case.watched.map_or_else(|| self.device.clone(), |path| self.folder.join(path));
         let words = format!(
             "record {} --for {WATCHED} --quiet --no-save --output {}",
-            self.device.display(),
+            watched.display(),
             seen.display()
         );
         child::output(&mut self.command(&words, "empty"), &[0])?;
         Ok(seen)
     }
+}
+
+/// Files that are removed when this is dropped.
+struct Remains(Vec<PathBuf>);
+
+impl Drop for Remains {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // It may not have been made.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Writes a file without holes.
+fn fill(path: &Path, bytes: u64) -> Result<()> {
+    let mut file =
+        std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    let piece = vec![0; 1 << 20];
+    for _ in 0..bytes >> 20 {
+        file.write_all(&piece)?;
+    }
+    Ok(file.sync_all()?)
+}
+
+/// A disk whose latencies and number of servers are drawn: from a quick flash drive to a slow one.
+fn drawn(seed: u64) -> Result<(ServedDisk, DiskService)> {
+    let mut draws = Rng::new(seed);
+    let mut micros =
+        |low: f64, high: f64| Duration::from_secs_f64(1e-6 * low * (high / low).powf(draws.unit()));
+    let service = DiskService {
+        read: micros(600.0, 2_500.0),
+        write: micros(600.0, 2_500.0),
+        flush: micros(100.0, 800.0),
+        discard: micros(100.0, 800.0),
+        cap: None,
+    };
+    let servers = 4 << (draws.unit() * 3.0) as usize;
+    let disk = ServedDisk::new(DEVICE_BYTES, servers)?;
+    Ok((disk, service))
 }
 
 /// Lets limits go and hold by turns.

@@ -26,6 +26,10 @@ pub(crate) struct Case {
     /// by an absolute path.
     pub(super) programs: &'static [&'static str],
     pub(super) drives: &'static [Disk],
+    /// What its disks take for a request at first, where the host serves them (`disk` of `init.sh`).
+    pub(super) served: Option<&'static str>,
+    /// Words of qemu before its disks: controllers.
+    pub(super) machine: &'static [&'static str],
     pub(super) script: &'static str,
     /// Engines of `run` that are put to the fault: the script runs `$engines`, and each answers by its name
     /// in words of `says`.
@@ -46,11 +50,11 @@ impl Case {
     }
 }
 
-const FINE: &[&str] = &["healthy", "not_the_disk"];
-const SLOW: &[&str] = &["slow", "slow_and_overloaded"];
+pub(super) const FINE: &[&str] = &["healthy", "not_the_disk"];
+pub(super) const SLOW: &[&str] = &["slow", "slow_and_overloaded"];
 const OVERLOADED: &[&str] = &["overloaded", "slow_and_overloaded"];
 const CAPPED: &[&str] = &["capped"];
-const SILENT: &[&str] = &[SILENCE];
+pub(super) const SILENT: &[&str] = &[SILENCE];
 const RAISE: &[&str] = &["raise_cap"];
 const RESTORE: &[&str] = &["restore"];
 const SHALLOWER: &[&str] = &["shallower_queue"];
@@ -59,11 +63,14 @@ const FAILED: &[&str] = &["io_errors", "short_transfers", "Input/output error", 
 const SILENT_DEVICE: &[&str] = &["device_silent", "io_errors"];
 const CORRUPT: &[&str] = &["data_corrupt"];
 
-const fn found(verdicts: &'static [&'static str], advice: &'static [&'static str]) -> Expect {
-    Expect { verdicts, undecided: &[], causes: &[], advice }
+pub(super) const fn found(
+    verdicts: &'static [&'static str],
+    advice: &'static [&'static str],
+) -> Expect {
+    Expect { verdicts, undecided: &[], causes: &[], harmless: &[], advice }
 }
 
-const fn caused(expect: Expect, causes: &'static [&'static str]) -> Expect {
+pub(super) const fn caused(expect: Expect, causes: &'static [&'static str]) -> Expect {
     Expect { causes, ..expect }
 }
 
@@ -79,11 +86,13 @@ const ENGINES: &[&str] = &["io_uring", "libaio", "sync", "threads", "mmap"];
 const UNMAPPED: &[&str] = &["io_uring", "libaio", "sync", "threads"];
 
 /// Nothing that most cases do without.
-const NOTHING: Case = Case {
+pub(super) const NOTHING: Case = Case {
     name: "",
     modules: &[],
     programs: &[],
     drives: &[],
+    served: None,
+    machine: &[],
     script: "",
     engines: &[],
     says: &[],
@@ -193,7 +202,11 @@ tell result 0 /tmp/truth.json",
 const DISK_OF_SERVER: &str = "scsi_debug dev_size_mb=300 ndelay=1000 max_queue=32";
 
 /// All of them.
-pub(super) const CASES: &[Case] = &[
+pub(super) fn all() -> impl Iterator<Item = &'static Case> {
+    CASES.iter().chain(super::causes::CASES)
+}
+
+const CASES: &[Case] = &[
     Case {
         name: "delay",
         modules: &["scsi_debug dev_size_mb=128 ndelay=4000000 max_queue=32", "sd_mod", "dm-delay"],

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 /// Beside the kernel: a shell, software arrays, the device mapper, volumes, file servers, the network, a
 /// secure shell, and what these need.
-const PACKAGES: [&str; 35] = [
+const PACKAGES: [&str; 40] = [
     "busybox-static",
     "mdadm",
     "dmsetup",
@@ -38,6 +38,11 @@ const PACKAGES: [&str; 35] = [
     "libpopt0",
     "liblmdb0",
     "lvm2",
+    "cryptsetup-bin",
+    "libcryptsetup12",
+    "libargon2-1",
+    "libjson-c5",
+    "libuuid1",
     "libdevmapper-event1.02.1",
     "libaio1",
     "util-linux",

@@ -26,6 +26,12 @@ say() {
     echo "SAY $*" > /dev/ttyS1
 }
 
+# disk WORDS: what the disks that the host serves take from now on, in microseconds (read=2000 flush=20000).
+disk() {
+    echo "HOST $*" > /dev/ttyS1
+    sleep 1
+}
+
 # told_of_profile CODE: why there is none; one that is not clean is one.
 told_of_profile() {
     [ "$1" -le 1 ] || tell failed "$1" /tmp/profile.err

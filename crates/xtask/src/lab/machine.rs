@@ -8,11 +8,14 @@ use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use testkit::Undo;
+use std::time::Duration;
+use testkit::{ServedDisk, Undo};
 
 pub(super) const QEMU: &str = "qemu-system-x86_64";
 /// Size of a disk of a guest.
 const DISK_BYTES: u64 = 2 << 30;
+/// Requests that a served disk does at once.
+const SERVERS: usize = 8;
 
 /// What a guest told: code and text of each answer by its name.
 pub(crate) type Answers = BTreeMap<String, (i32, String)>;
@@ -51,6 +54,9 @@ pub(crate) struct Machine {
     undo: Undo,
     told: PathBuf,
     images: Vec<PathBuf>,
+    /// Disks that this process serves, and how many lines for them were carried out.
+    served: Vec<ServedDisk>,
+    carried_out: usize,
 }
 
 impl Machine {
@@ -80,17 +86,26 @@ impl Machine {
         for file in [&file("console"), &told] {
             qemu.arg("-serial").arg(format!("file:{}", file.display()));
         }
-        let mut images = Vec::new();
+        qemu.args(case.machine);
+        let (mut images, mut served) = (Vec::new(), Vec::new());
         for (at, Disk { device, drive }) in case.drives.iter().enumerate() {
-            let image = file(&format!("disk{at}"));
-            std::fs::File::create(&image)?.set_len(DISK_BYTES)?;
+            let image = if let Some(service) = case.served {
+                let disk = ServedDisk::file(DISK_BYTES, SERVERS)?;
+                carry_out(service, &disk);
+                served.push(disk);
+                served[at].path().to_owned()
+            } else {
+                let image = file(&format!("disk{at}"));
+                std::fs::File::create(&image)?.set_len(DISK_BYTES)?;
+                images.push(image.clone());
+                image
+            };
             let file = image.display();
             qemu.arg("-drive").arg(format!("file={file},format=raw,if=none,id=disk{at},{drive}"));
             if device.starts_with("scsi") {
                 qemu.args(["-device", "virtio-scsi-pci"]);
             }
             qemu.arg("-device").arg(format!("{device},drive=disk{at},serial=lab{at}"));
-            images.push(image);
         }
         let stream =
             |listens: &str| format!("stream,server={listens},addr.type=unix,addr.path={WIRE}");
@@ -115,11 +130,22 @@ impl Machine {
         let errors = std::fs::File::create(file("errors"))?;
         let child = qemu.stdin(Stdio::null()).stderr(errors).spawn().context("cannot run qemu")?;
         let undo = Undo::process(child.id());
-        Ok(Self { child, undo, told, images })
+        Ok(Self { child, undo, told, images, served, carried_out: 0 })
     }
 
-    /// Whether it has not ended by itself.
+    /// Whether it has not ended by itself; what it asked of its served disks since the last look is done.
     pub(crate) fn runs(&mut self) -> Result<bool> {
+        if !self.served.is_empty() {
+            let text = std::fs::read(&self.told)?;
+            let text = String::from_utf8_lossy(&text);
+            let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+            let lines: Vec<&str> =
+                whole.lines().filter_map(|line| line.strip_prefix("HOST ")).collect();
+            for line in &lines[self.carried_out.min(lines.len())..] {
+                self.served.iter().for_each(|disk| carry_out(line, disk));
+            }
+            self.carried_out = lines.len();
+        }
         Ok(self.child.try_wait()?.is_none())
     }
 
@@ -165,6 +191,20 @@ impl Machine {
 impl Drop for Machine {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// What a disk takes from now on: `read=2000 flush=20000` in microseconds; what is not named stays.
+fn carry_out(words: &str, disk: &ServedDisk) {
+    for (name, value) in words.split_ascii_whitespace().filter_map(|word| word.split_once('=')) {
+        let micros = value.trim().parse().unwrap_or(0);
+        disk.serves(|service| match name {
+            "read" => service.read = Duration::from_micros(micros),
+            "write" => service.write = Duration::from_micros(micros),
+            "flush" => service.flush = Duration::from_micros(micros),
+            "discard" => service.discard = Duration::from_micros(micros),
+            _ => {}
+        });
     }
 }
 

@@ -6,13 +6,14 @@
 //! the machine's own kernel, which a container may not load, and which most kernels lack.
 
 mod cases;
+mod causes;
 mod guest;
 mod machine;
 
-use crate::judge::{Answer, Tally, judge};
+use crate::judge::{Answer, Naming, Namings, Tally, judge};
 use crate::{arguments::Arguments, kept, place};
 use anyhow::Result;
-use cases::{CASES, Case};
+use cases::Case;
 use machine::QEMU;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -50,17 +51,18 @@ pub(crate) struct Fault {
 pub(crate) struct Lab {
     pub(crate) tally: Tally,
     pub(crate) faults: Vec<Fault>,
+    pub(crate) namings: Namings,
 }
 
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     if flags.has("--list") {
-        CASES.iter().for_each(|case| println!("{}", case.name));
+        cases::all().for_each(|case| println!("{}", case.name));
         return Ok(true);
     }
     let only: Option<String> = flags.value("--only")?;
     let smoke = flags.has("--smoke");
     let wanted = |case: &Case| match &only {
-        Some(name) => case.name == name,
+        Some(name) => case.name.contains(name.as_str()),
         None => case.smoke || !smoke,
     };
     let binary = place::binary(flags.value("--binary")?, smoke)?;
@@ -71,9 +73,15 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
             return Ok(true);
         }
     };
-    println!("\n{}\n{}\n\n{}", Tally::heads(), lab.tally.line("lab"), lab.faults_text());
+    println!("\n{}\n{}\n{}", Tally::heads(), lab.tally.line("lab"), lab.tally.causes_line());
+    println!("\n{}", lab.faults_text());
     if only.is_none() && !smoke && !flags.has("--no-keep") {
-        kept::keep("lab", &[("verdicts", lab.tally.json()), ("faults", lab.faults_json())])?;
+        let parts = [
+            ("verdicts", lab.tally.json()),
+            ("causes", lab.namings.json()),
+            ("faults", lab.faults_json()),
+        ];
+        kept::keep("lab", &parts)?;
     }
     // Of single cases each has to be right.
     let single = smoke || only.is_some();
@@ -96,7 +104,7 @@ pub(crate) fn tally(
         Err(lacks) => return Ok(Err(lacks)),
     };
     let mut lab = Lab::default();
-    for case in CASES.iter().filter(|case| wanted(case)) {
+    for case in cases::all().filter(|case| wanted(case)) {
         let begin = Instant::now();
         // One that cannot be staged here answers nothing.
         let mut answers = boot(&guest, case, LONGEST).unwrap_or_else(|error| {
@@ -116,9 +124,11 @@ pub(crate) fn tally(
                 advised: (!expect.advice.is_empty()).then_some(false),
                 gave_up: true,
                 alarm: None,
+                naming: (!expect.causes.is_empty()).then_some(Naming::Missed),
             });
             println!("{}", answer.line(case.name, name));
             lab.tally.add(&answer);
+            lab.namings.add(&format!("{}: {name}", case.name), &answer);
         }
         for &engine in case.engines {
             let ended = answered(&mut answers, engine)

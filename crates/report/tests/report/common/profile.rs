@@ -324,6 +324,7 @@ fn profile(sample: &Sample, target: Target, findings: Vec<Finding>) -> Profile {
         budget_ns: Nanos(60_000_000_000),
         measured_ns: Nanos(58_300_000_000),
         level_se_rel: None,
+        run_spread: None,
         areas: Vec::new(),
         area_spreads: Vec::new(),
         earlier_levels: Vec::new(),

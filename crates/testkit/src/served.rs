@@ -1,0 +1,298 @@
+//! A disk whose latencies a test chooses: a loop device over a file that this process serves by FUSE.
+//!
+//! A loop device over memory is as fast as the processors, so what harms a disk harms it only where other programs
+//! leave the processors alone. This one sleeps for each request instead. It serves several requests at once, and what it takes
+//! for a read, a write, a flush and a discard can change while it is in use. The data are in an unlinked sparse
+//! file in memory. Rejected: a throttled control group (a cap, no latency); a kernel module (few machines have one).
+
+use crate::device::LoopDevice;
+use crate::undo::{Folder, Undo, run};
+use std::fs::File;
+use std::io::{Error, Read, Result, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Largest write of one request, and room for its head beside it.
+const LARGEST: usize = 1 << 20;
+const ROOM: usize = LARGEST + 4096;
+const HEAD: usize = 40;
+/// Requests that the kernel keeps in flight at most, more than a load here has.
+const IN_FLIGHT: u16 = 512;
+const BLOCK: u64 = 4096;
+/// Attributes are valid for this long, seconds: nothing changes them.
+const VALID_S: u64 = 3600;
+
+/// What the disk takes for each request. A request takes 0.5 to 1.5 times this.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Service {
+    /// For a read.
+    pub read: Duration,
+    /// For a write.
+    pub write: Duration,
+    /// For a flush of its cache, during which a loop device starts nothing else.
+    pub flush: Duration,
+    /// For a discard; the same.
+    pub discard: Duration,
+    /// Reads and writes per second, at most.
+    pub cap: Option<f64>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    service: Service,
+    /// When the next request may begin, under a cap.
+    next: Instant,
+    /// State of the jitter.
+    dice: u64,
+}
+
+/// The disk.
+#[derive(Debug)]
+pub struct ServedDisk {
+    shared: Arc<Mutex<Shared>>,
+    // Dropped in this order: the device, and the mount, whose end ends the servers.
+    device: Option<LoopDevice>,
+    _mount: Undo,
+    file: PathBuf,
+    _folder: Folder,
+}
+
+impl ServedDisk {
+    /// Makes one of so many bytes that serves so many requests at once.
+    ///
+    /// # Errors
+    /// If the kernel has no FUSE, or the device cannot be made.
+    pub fn new(bytes: u64, servers: usize) -> Result<Self> {
+        let mut disk = Self::file(bytes, servers)?;
+        disk.device = Some(LoopDevice::over(&disk.file, &["--direct-io=on"])?);
+        Ok(disk)
+    }
+
+    /// The same without a loop device over it.
+    ///
+    /// # Errors
+    /// If the kernel has no FUSE.
+    pub fn file(bytes: u64, servers: usize) -> Result<Self> {
+        let folder = Folder::within(&std::env::temp_dir(), "halfpower-served-")?;
+        let file = folder.path().join("disk");
+        File::create(&file)?;
+        let data = tempfile::tempfile_in("/dev/shm")?;
+        data.set_len(bytes)?;
+        let wire = File::options().read(true).write(true).open("/dev/fuse")?;
+        // The mount program gets the wire as its standard input.
+        let options =
+            "fd=0,rootmode=100644,user_id=0,group_id=0,default_permissions,max_read=1048576";
+        let mut mount = Command::new("mount");
+        mount.args(["-i", "-t", "fuse", "-o", options, "halfpower-test"]).arg(&file);
+        run(mount.stdin(Stdio::from(wire.try_clone()?)))?;
+        let path = file.to_string_lossy();
+        let undo = Undo::by(format!("mount {path}"), &["umount", "--lazy", &path]);
+        let shared = Shared { service: Service::default(), next: Instant::now(), dice: 1 };
+        let shared = Arc::new(Mutex::new(shared));
+        let server =
+            Server { wire: Arc::new(wire), data: Arc::new(data), bytes, shared: shared.clone() };
+        for _ in 0..servers {
+            let server = server.clone();
+            std::thread::spawn(move || server.serve());
+        }
+        Ok(Self { shared, device: None, _mount: undo, file, _folder: folder })
+    }
+
+    /// The device, or the file where there is none.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.device.as_ref().map_or(&self.file, LoopDevice::path)
+    }
+
+    /// Changes what it takes from now on; what it took before.
+    pub fn serves(&self, change: impl FnOnce(&mut Service)) -> Service {
+        let mut shared = locked(&self.shared);
+        let before = shared.service;
+        change(&mut shared.service);
+        before
+    }
+}
+
+impl Drop for ServedDisk {
+    fn drop(&mut self) {
+        // What waits in a long service would hold up the end of the device.
+        self.serves(|service| *service = Service::default());
+    }
+}
+
+fn locked(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[derive(Clone)]
+struct Server {
+    wire: Arc<File>,
+    data: Arc<File>,
+    bytes: u64,
+    shared: Arc<Mutex<Shared>>,
+}
+
+/// A request of the kernel, behind its head.
+struct Request<'a> {
+    call: u32,
+    body: &'a [u8],
+}
+
+impl Request<'_> {
+    fn word(&self, at: usize) -> u32 {
+        self.body
+            .get(at..at + 4)
+            .map_or(0, |it| u32::from_ne_bytes(it.try_into().unwrap_or_default()))
+    }
+
+    fn long(&self, at: usize) -> u64 {
+        self.body
+            .get(at..at + 8)
+            .map_or(0, |it| u64::from_ne_bytes(it.try_into().unwrap_or_default()))
+    }
+}
+
+/// The calls of FUSE that come here (include/uapi/linux/fuse.h).
+mod call {
+    pub(super) const FORGET: u32 = 2;
+    pub(super) const GETATTR: u32 = 3;
+    pub(super) const SETATTR: u32 = 4;
+    pub(super) const OPEN: u32 = 14;
+    pub(super) const READ: u32 = 15;
+    pub(super) const WRITE: u32 = 16;
+    pub(super) const STATFS: u32 = 17;
+    pub(super) const RELEASE: u32 = 18;
+    pub(super) const FSYNC: u32 = 20;
+    pub(super) const FLUSH: u32 = 25;
+    pub(super) const INIT: u32 = 26;
+    pub(super) const INTERRUPT: u32 = 36;
+    pub(super) const DESTROY: u32 = 38;
+    pub(super) const FALLOCATE: u32 = 43;
+}
+
+impl Server {
+    /// Serves until the file is unmounted.
+    fn serve(&self) {
+        let mut room = vec![0; ROOM];
+        loop {
+            let length = match (&*self.wire).read(&mut room) {
+                Ok(length) if length >= HEAD => length,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                _ => return,
+            };
+            let begin = Instant::now();
+            let word = |at: usize| {
+                u32::from_ne_bytes([room[at], room[at + 1], room[at + 2], room[at + 3]])
+            };
+            let request = Request { call: word(4), body: &room[HEAD..length] };
+            let unique = &room[8..16];
+            if matches!(request.call, call::FORGET | call::INTERRUPT) {
+                continue;
+            }
+            let (error, answer) = match self.answer(&request) {
+                Ok(answer) => (0, answer),
+                Err(error) => (-error.raw_os_error().unwrap_or(libc::EIO), Vec::new()),
+            };
+            self.wait(&request, begin);
+            let mut out = Vec::with_capacity(16 + answer.len());
+            out.extend((16 + answer.len() as u32).to_ne_bytes());
+            out.extend(error.to_ne_bytes());
+            out.extend(unique);
+            out.extend(answer);
+            // One that was interrupted wants no answer.
+            let _ = (&*self.wire).write(&out);
+        }
+    }
+
+    fn answer(&self, request: &Request<'_>) -> Result<Vec<u8>> {
+        match request.call {
+            call::INIT => Ok(init()),
+            call::GETATTR | call::SETATTR => Ok(self.attributes()),
+            // A handle, and: past the page cache, and several writes at once.
+            call::OPEN => Ok([0_u64.to_ne_bytes(), (1_u64 | 1 << 6).to_ne_bytes()].concat()),
+            call::READ => {
+                let (at, length) = (request.long(8), request.word(16) as usize);
+                let mut data = vec![0; length];
+                let got = self.data.read_at(&mut data, at)?;
+                data.truncate(got);
+                Ok(data)
+            }
+            call::WRITE => {
+                let (at, length) = (request.long(8), request.word(16));
+                let data = request.body.get(40..40 + length as usize);
+                self.data.write_all_at(data.ok_or_else(|| Error::other("short"))?, at)?;
+                Ok([length.to_ne_bytes(), 0_u32.to_ne_bytes()].concat())
+            }
+            // Without a block size of the file system a loop device discards nothing.
+            call::STATFS => {
+                let blocks = self.bytes / BLOCK;
+                let longs = [blocks, blocks, blocks, 1, 1].map(u64::to_ne_bytes).concat();
+                let words = [BLOCK as u32, 255, BLOCK as u32, 0, 0, 0, 0, 0, 0, 0];
+                Ok([longs, words.map(u32::to_ne_bytes).concat()].concat())
+            }
+            call::FSYNC | call::FLUSH | call::RELEASE | call::DESTROY | call::FALLOCATE => {
+                Ok(Vec::new())
+            }
+            _ => Err(Error::from_raw_os_error(libc::ENOSYS)),
+        }
+    }
+
+    /// The attributes of a regular file.
+    fn attributes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.extend(VALID_S.to_ne_bytes());
+        out.extend(0_u64.to_ne_bytes());
+        for long in [1, self.bytes, self.bytes / 512, 0, 0, 0] {
+            out.extend(long.to_ne_bytes());
+        }
+        for word in [0, 0, 0, libc::S_IFREG | 0o644, 1, 0, 0, 0, BLOCK as u32, 0_u32] {
+            out.extend(word.to_ne_bytes());
+        }
+        out
+    }
+
+    /// Sleeps for what the disk takes.
+    fn wait(&self, request: &Request<'_>, begin: Instant) {
+        let begin = {
+            let mut shared = locked(&self.shared);
+            let Service { read, write, flush, discard, cap } = shared.service;
+            let (takes, capped) = match request.call {
+                call::READ => (read, true),
+                call::WRITE => (write, true),
+                call::FSYNC => (flush, false),
+                call::FALLOCATE => (discard, false),
+                _ => return,
+            };
+            // A linear congruential generator (Knuth's MMIX) is chance enough for a jitter.
+            shared.dice =
+                shared.dice.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let share = 0.5 + (shared.dice >> 40) as f64 / (1 << 24) as f64;
+            let mut starts = begin;
+            if let Some(cap) = cap.filter(|_| capped) {
+                starts = begin.max(shared.next);
+                shared.next = starts + Duration::from_secs_f64(1.0 / cap);
+            }
+            starts + takes.mul_f64(share)
+        };
+        std::thread::sleep(begin.saturating_duration_since(Instant::now()));
+    }
+}
+
+fn init() -> Vec<u8> {
+    /// Reads in the background, large writes, direct I/O in the background, many pages in a request.
+    const FLAGS: u32 = 1 | 1 << 5 | 1 << 15 | 1 << 22;
+    let mut out = Vec::new();
+    for word in [7, 31, LARGEST as u32, FLAGS] {
+        out.extend(word.to_ne_bytes());
+    }
+    out.extend(IN_FLIGHT.to_ne_bytes());
+    out.extend(IN_FLIGHT.to_ne_bytes());
+    for word in [LARGEST as u32, 1, (LARGEST / 4096) as u32] {
+        out.extend(word.to_ne_bytes());
+    }
+    out.resize(64, 0);
+    out
+}

@@ -1,0 +1,285 @@
+//! Causes that only a guest has the hardware for: links, bridges, health, caches of drives, encryption.
+//!
+//! Disks that the host serves take what the script says, so that the harm of a cause begins when it is to begin. A
+//! fact without harm is watched too: no cause may be named then.
+
+use super::cases::{Case, Disk, FINE, NOTHING, SLOW, caused, found};
+use crate::judge::Expect;
+
+const HARMED: &[&str] = &["slow", "slow_and_overloaded", "overloaded", "capped"];
+const ANY: &[&str] =
+    &["healthy", "not_the_disk", "slow", "slow_and_overloaded", "overloaded", "capped"];
+
+const fn cause(verdicts: &'static [&'static str], causes: &'static [&'static str]) -> Expect {
+    caused(found(verdicts, &[]), causes)
+}
+
+const fn none(causes: &'static [&'static str]) -> Expect {
+    Expect { harmless: causes, ..found(FINE, &[]) }
+}
+
+/// A drive of flash, to whoever reads its words.
+const SSD: &str = "ide-hd,bus=sata.0,model=LABDRIVE-SSD,rotation_rate=1";
+const SATA: &[&str] = &["-device", "ich9-ahci,id=sata"];
+const SATA_MODULES: &[&str] = &["crc32c_generic", "ahci", "sd_mod", "ext4"];
+const QUICK: Option<&str> = Some("read=2000 write=2000 flush=500");
+const DIRECT: &str = "cache=none,aio=threads";
+const USB2: &[&str] = &["-device", "usb-ehci,id=usb"];
+const USB3: &[&str] = &["-device", "qemu-xhci,id=usb"];
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        name: "cause-heat",
+        modules: &["nvme"],
+        drives: &[Disk { device: "nvme", drive: DIRECT }],
+        served: QUICK,
+        // The drive of qemu has 50 degrees Celsius, and takes any limit.
+        script: "profile /dev/nvme0n1
+load /dev/nvme0n1 --rw randread --bs 4k --iodepth 4
+watch_it cool /dev/nvme0n1
+hot=$(ls -d /sys/class/nvme/nvme0/hwmon*/temp1_max | head -n 1)
+echo 48000 > $hot
+load /dev/nvme0n1 --rw randread --bs 4k --rate-iops 40 --arrival poisson
+watch_it warm /dev/nvme0n1
+disk read=12000 write=12000
+load /dev/nvme0n1 --rw randread --bs 4k --iodepth 4
+watch_it hot /dev/nvme0n1",
+        expects: &[
+            ("cool", "nvme0n1", none(&["heat"])),
+            ("warm", "nvme0n1", none(&["heat"])),
+            ("hot", "nvme0n1", cause(SLOW, &["heat", "nvme_health"])),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "cause-ncq-off",
+        modules: SATA_MODULES,
+        drives: &[Disk { device: SSD, drive: DIRECT }],
+        machine: SATA,
+        served: QUICK,
+        script: "profile /dev/sda
+echo 1 > /sys/block/sda/device/queue_depth
+load /dev/sda --rw randread --bs 4k --rate-iops 20 --arrival poisson
+watch_it alone /dev/sda
+load /dev/sda --rw randread --bs 4k --iodepth 16
+watch_it deep /dev/sda",
+        expects: &[
+            ("alone", "sda", none(&["sata_link", "kernel_settings"])),
+            ("deep", "sda", cause(HARMED, &["sata_link", "tags_in_use"])),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "cause-sata-1.5",
+        modules: SATA_MODULES,
+        drives: &[Disk { device: SSD, drive: "cache=unsafe,throttling.bps-total=125000000" }],
+        machine: SATA,
+        script: "load /dev/sda --rw randread --bs 4k --rate-iops 40 --arrival poisson
+watch_it small /dev/sda
+load /dev/sda --rw read --bs 1m --iodepth 8
+watch_it full /dev/sda",
+        expects: &[
+            ("small", "sda", none(&["sata_link"])),
+            ("full", "sda", cause(HARMED, &["sata_link"])),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "cause-slc-full",
+        modules: SATA_MODULES,
+        drives: &[Disk { device: SSD, drive: DIRECT }],
+        machine: SATA,
+        served: QUICK,
+        script: "mkdir /mnt
+mke2fs -q /dev/sda > /dev/null
+mount -t ext4 /dev/sda /mnt
+profile_writes /mnt
+(sleep 18; disk write=14000) &
+load /mnt --size 64m --direct --rw write --bs 64k --iodepth 4
+watch_it falls /dev/sda
+disk write=2000
+load /mnt --size 64m --direct --rw write --bs 64k --iodepth 4
+watch_it steady /dev/sda",
+        expects: &[
+            ("falls", "sda", cause(HARMED, &["flash_cache_full"])),
+            ("steady", "sda", none(&["flash_cache_full"])),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "cause-flushes",
+        modules: SATA_MODULES,
+        drives: &[Disk { device: SSD, drive: DIRECT }],
+        machine: SATA,
+        served: QUICK,
+        script: "mkdir /mnt
+mke2fs -q -j /dev/sda > /dev/null
+mount -t ext4 /dev/sda /mnt
+profile_writes /mnt
+disk flush=30000
+load /mnt --size 64m --direct --rw randread --bs 4k --rate-iops 20 --arrival poisson
+watch_it rest /dev/sda
+load /mnt --size 64m --direct --rw randwrite --bs 4k --iodepth 1 --fsync 1
+watch_it sync /dev/sda",
+        expects: &[
+            ("rest", "sda", none(&["volatile_cache", "many_flushes", "journal"])),
+            ("sync", "sda", cause(ANY, &["volatile_cache", "many_flushes", "journal"])),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "cause-write-through",
+        modules: &["crc32c_generic", "virtio_scsi", "virtio_pci", "sd_mod", "ext4"],
+        drives: &[Disk { device: "scsi-hd", drive: DIRECT }],
+        served: Some("read=2000 write=2000 flush=20000"),
+        script: "mkdir /mnt
+mke2fs -q /dev/sda > /dev/null
+mount -t ext4 /dev/sda /mnt
+profile_writes /mnt
+for disk in /sys/class/scsi_disk/*; do echo 'write through' > $disk/cache_type; done
+load /mnt --size 64m --direct --rw randread --bs 4k --rate-iops 20 --arrival poisson
+watch_it reads /dev/sda
+load /mnt --size 64m --direct --rw randwrite --bs 4k --iodepth 1
+watch_it writes /dev/sda",
+        expects: &[
+            ("reads", "sda", none(&["cache_mode"])),
+            ("writes", "sda", cause(HARMED, &["cache_mode"])),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "cause-usb2",
+        modules: &["ehci_pci", "usb-storage", "sd_mod"],
+        drives: &[Disk { device: "usb-storage,bus=usb.0", drive: "cache=unsafe,throttling.bps-total=30000000" }],
+        machine: USB2,
+        script: "load /dev/sda --rw randread --bs 4k --rate-iops 20 --arrival poisson
+watch_it small /dev/sda
+load /dev/sda --rw read --bs 1m --iodepth 4
+watch_it full /dev/sda",
+        expects: &[
+            ("small", "sda", none(&["usb_bridge"])),
+            ("full", "sda", cause(HARMED, &["usb_bridge"])),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "cause-usb-no-uas",
+        modules: &["xhci_pci", "usb-storage", "sd_mod"],
+        drives: &[Disk { device: "usb-storage,bus=usb.0", drive: DIRECT }],
+        machine: USB3,
+        served: QUICK,
+        script: "load /dev/sda --rw randread --bs 4k --rate-iops 20 --arrival poisson
+watch_it alone /dev/sda
+load /dev/sda --rw randread --bs 4k --iodepth 16
+watch_it deep /dev/sda",
+        expects: &[
+            ("alone", "sda", none(&["usb_bridge"])),
+            ("deep", "sda", cause(HARMED, &["usb_bridge"])),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "cause-crypt",
+        modules: &["virtio_blk", "virtio_pci", "dm-crypt", "xts", "ecb", "aes_generic", "cbc", "essiv", "sha256_generic"],
+        programs: &["sbin/cryptsetup"],
+        drives: &[Disk { device: "virtio-blk-pci", drive: "cache=unsafe" }],
+        script: "head -c 64 /dev/urandom > /tmp/key
+cryptsetup open --type plain --cipher aes-xts-plain64 --key-size 512 --key-file /tmp/key /dev/vda secret 2> /tmp/why || tell failed 1 /tmp/why
+dmsetup mknodes
+load /dev/mapper/secret --rw randread --bs 4k --rate-iops 5 --arrival poisson
+watch_it rest /dev/mapper/secret
+load /dev/mapper/secret --rw read --bs 256k --iodepth 8
+watch_it full /dev/mapper/secret",
+        expects: &[
+            ("full", "vda", cause(ANY, &["dm_crypt", "processors_busy"])),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "cause-crypt-beside",
+        modules: &["virtio_blk", "virtio_pci", "dm-crypt", "dm-delay", "xts", "ecb", "aes_generic"],
+        programs: &["sbin/cryptsetup"],
+        drives: &[Disk { device: "virtio-blk-pci", drive: "cache=unsafe" }],
+        // Two volumes on the disk: one is encrypted and at rest, the other one holds requests.
+        script: "head -c 64 /dev/urandom > /tmp/key
+dmsetup create first --table '0 1048576 linear /dev/vda 0'
+dmsetup create second --table '0 1048576 delay /dev/vda 1048576 30'
+dmsetup mknodes
+cryptsetup open --type plain --cipher aes-xts-plain64 --key-size 512 --key-file /tmp/key /dev/mapper/first secret 2> /tmp/why || tell failed 1 /tmp/why
+dmsetup mknodes
+load /dev/mapper/second --rw randread --bs 4k --iodepth 1
+watch_it beside /dev/mapper/second",
+        expects: &[("beside", "vda", Expect { harmless: &["dm_crypt"], ..cause(ANY, &["volume_holds"]) })],
+        ..NOTHING
+    },
+    Case {
+        name: "cause-misaligned",
+        modules: &["scsi_debug dev_size_mb=300 ndelay=2000000 max_queue=32 physblk_exp=3", "sd_mod"],
+        programs: &["usr/bin/addpart"],
+        script: "profile /dev/sda
+addpart /dev/sda 1 63 500000
+[ -e /dev/sda1 ] || mknod /dev/sda1 b 8 1
+load /dev/sda1 --rw randread --bs 4k --rate-iops 60 --arrival poisson
+watch_it reads /dev/sda
+slow_scsi 9000000
+load /dev/sda1 --rw randwrite --bs 4k --rate-iops 40 --arrival poisson --destroy-data-on sda1
+watch_it writes /dev/sda",
+        expects: &[
+            ("reads", "sda", none(&["alignment"])),
+            ("writes", "sda", cause(HARMED, &["alignment"])),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "cause-shingled",
+        modules: &["scsi_debug dev_size_mb=512 ndelay=2000000 max_queue=32 zbc=aware zone_size_mb=16", "sd_mod"],
+        script: "profile /dev/sda
+load /dev/sda --rw randread --bs 4k --rate-iops 60 --arrival poisson
+watch_it reads /dev/sda
+slow_scsi 20000000
+load /dev/sda --rw randwrite --bs 4k --rate-iops 30 --arrival poisson --destroy-data-on sda
+watch_it writes /dev/sda",
+        expects: &[
+            ("reads", "sda", none(&["shingled"])),
+            ("writes", "sda", cause(HARMED, &["shingled"])),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "cause-timeouts",
+        modules: &["scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=32", "sd_mod"],
+        script: "profile /dev/sda
+load /dev/sda --rw randread --bs 4k --iodepth 4
+watch_it same /dev/sda
+echo 2 > /sys/block/sda/device/timeout
+echo 300 > /sys/bus/pseudo/drivers/scsi_debug/every_nth
+echo 4 > /sys/bus/pseudo/drivers/scsi_debug/opts
+load /dev/sda --rw randread --bs 4k --iodepth 4
+watch_it loses /dev/sda
+echo 0 > /sys/bus/pseudo/drivers/scsi_debug/opts
+echo 0 > /sys/bus/pseudo/drivers/scsi_debug/every_nth",
+        expects: &[
+            ("same", "sda", none(&["drive_errors", "kernel_log"])),
+            ("loses", "sda", cause(ANY, &["drive_errors", "kernel_log"])),
+        ],
+        ..NOTHING
+    },
+    Case {
+        name: "cause-burst-credit",
+        modules: &["virtio_blk", "virtio_pci"],
+        drives: &[Disk {
+            device: "virtio-blk-pci",
+            drive: "cache=unsafe,throttling.iops-total=150,throttling.iops-total-max=600,throttling.iops-total-max-length=30",
+        }],
+        script: "load /dev/vda --rw randread --bs 4k --rate-iops 40 --arrival poisson
+watch_it below /dev/vda
+load /dev/vda --rw randread --bs 4k --iodepth 16
+sleep 40
+watch_it spent /dev/vda",
+        expects: &[
+            ("below", "vda", none(&["pinned_rate"])),
+            ("spent", "vda", cause(HARMED, &["pinned_rate", "provider_limit"])),
+        ],
+        ..NOTHING
+    },
+];
