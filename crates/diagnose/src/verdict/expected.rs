@@ -14,8 +14,9 @@ use super::fitted_profile::FittedProfile;
 use super::interval_totals::{IntervalTotals, ratio_error};
 use super::outstanding::Outstanding;
 use super::own::Posterior;
+use crate::words::percent;
 use model::PredictError;
-use record::{Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
+use record::{Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction, format_count};
 use stats::weighted_mean;
 use std::collections::BTreeMap;
 
@@ -132,10 +133,33 @@ impl Expectation {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SufficientDepth {
     pub(crate) depth: f64,
-    /// The rate that they give, as a share of that of the largest number asked about.
-    pub(crate) rate_share: f64,
+    /// The rate that they give, as a share of that of the largest number asked about. `None` where
+    /// no profile says.
+    pub(crate) rate_share: Option<f64>,
+    /// The same as a share of the largest rate of the mix.
+    pub(crate) max_share: Option<f64>,
     /// By what power of the number the rate still grows there.
     pub(crate) growth: f64,
+}
+
+impl SufficientDepth {
+    /// What this depth gives, with the rates that each share is of.
+    pub(crate) fn words(&self, present: f64) -> String {
+        let Self { depth, rate_share, max_share, .. } = self;
+        let Some(rate_share) = rate_share else {
+            return format!(
+                "about {depth:.0} are served at the same time, by these counters alone"
+            );
+        };
+        let of_max = max_share.map_or(String::new(), |share| {
+            format!(" ({} of the largest of this mix)", percent(share))
+        });
+        format!(
+            "queue depth {depth:.0} would give {} of the rate at {}{of_max}",
+            percent(*rate_share),
+            format_count(present)
+        )
+    }
 }
 
 /// What the counters leave open about the requests.
@@ -380,12 +404,18 @@ impl FittedProfile {
             let kept = self.in_programs(&look.mix, at_most.with(depth));
             rates.push((depth, self.ask(&look.mix, Offered::Depth(kept)).ok()?.iops));
         }
-        let (depth, rate) = *rates.get(model::deep_enough(&rates, model::DEFAULT_KNEE_GAIN)?)?;
+        let (depth, rate) = *rates.get(model::deep_enough(&rates, model::DEFAULT_KNEE_GAIN)?.at)?;
         let largest = rates.last()?.1.value;
         let before = rates.len().checked_sub(2).map(|index| &rates[index]);
         let growth = before
             .map_or(0.0, |(from, rate)| libm::log(largest / rate.value) / libm::log(most / from));
-        Some(SufficientDepth { depth, rate_share: rate.value / largest, growth })
+        let of = |rate_per_s: f64| Some((rate.value / rate_per_s).min(1.0));
+        Some(SufficientDepth {
+            depth,
+            rate_share: of(largest),
+            max_share: of(look.max_iops),
+            growth,
+        })
     }
 
     /// What requests take longer because the first of each busy time comes after a rest, by the lone reads

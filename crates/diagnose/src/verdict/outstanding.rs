@@ -431,7 +431,7 @@ mod tests {
 
     /// Four of them are enough, and beyond those the rate does not grow.
     fn four(_: Outstanding) -> Option<SufficientDepth> {
-        Some(SufficientDepth { depth: 4.0, rate_share: 0.95, growth: 0.0 })
+        Some(SufficientDepth { depth: 4.0, rate_share: Some(0.95), max_share: None, growth: 0.0 })
     }
 
     /// A second with so many requests done, in progress and in progress at its end, of a device that
@@ -465,7 +465,14 @@ mod tests {
         }
         // Of two programs, one of which is not known, or of other disks: it is less than what is here.
         assert!(matches!(found(&[17.0; 8]).present, Outstanding::AtDevice(_)));
-        let enough = |_| Some(SufficientDepth { depth: 200.0, rate_share: 0.95, growth: 0.0 });
+        let enough = |_| {
+            Some(SufficientDepth {
+                depth: 200.0,
+                rate_share: Some(0.95),
+                max_share: None,
+                growth: 0.0,
+            })
+        };
         assert!(deep(&series, &[230.0; 8], false, enough).is_none(), "no more than helps");
     }
 
@@ -538,7 +545,14 @@ mod tests {
         let series: Vec<IntervalTotals> = seconds
             .map(|((&present, rate), at_end)| second(1e3 * rate, present, at_end, 0.995))
             .collect();
-        let enough = |_| Some(SufficientDepth { depth: 32.0, rate_share: 0.8, growth: 0.27 });
+        let enough = |_| {
+            Some(SufficientDepth {
+                depth: 32.0,
+                rate_share: Some(0.8),
+                max_share: None,
+                growth: 0.27,
+            })
+        };
         let upkeep = deep(&series, &[], false, enough).unwrap().upkeep;
         assert!(matches!(upkeep, LoopKind::Steady(..)), "{upkeep:?}");
     }

@@ -28,6 +28,7 @@ mod write_back;
 pub(super) use device::too_quick_for;
 pub(super) use groups::shares_text;
 pub(super) use memory::sentence as read_again_text;
+pub(super) use profiled_cap::is_reached as profiled_cap_is_reached;
 pub(super) use read_ahead::sentence as read_ahead_text;
 pub(crate) use stops::Stops;
 pub(super) use unlisted::unlisted;
