@@ -260,8 +260,8 @@ fn knee_not_reached(curve: &DepthCurve) -> Option<Finding> {
     let deepest = curve.points.last()?.depth;
     curve.knee.is_none().then(|| {
         let claim = format!(
-            "The rate of random {}s still grew at the largest depth tried, {deepest}: the largest \
-             rate seen is not the device's limit.",
+            "The largest rate of random {}s was at the largest depth tried, {deepest}, and it still \
+             grew, or no smaller depth gave 80 % of it: it may not be the device's limit.",
             curve.op.name(),
         );
         let remedy = format!(

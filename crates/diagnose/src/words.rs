@@ -16,6 +16,16 @@ pub(crate) fn change(from: f64, to: f64) -> String {
     if text.starts_with('-') || text == "0 %" { text } else { format!("+{text}") }
 }
 
+/// A rate as a share of the largest that the profile predicts, which a device may exceed: a check
+/// measures the largest rate of a mix with an error, or computes it from other mixes.
+pub(crate) fn of_largest(share: f64) -> String {
+    if share <= 1.0 {
+        format!("{} of the largest", percent(share))
+    } else {
+        format!("above the largest that the profile predicts ({} of that)", percent(share))
+    }
+}
+
 /// `±2.1 %`: the half-width of an interval.
 fn plus_minus(estimate: &Estimate) -> String {
     format!("±{}", percent(estimate.relative_half_width()))

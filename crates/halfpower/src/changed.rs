@@ -8,11 +8,11 @@ use anyhow::{Context, anyhow};
 use model::Predictor;
 use model::whatif::Setup;
 use record::{
-    Bytes, Change, DocumentKind, Measured, Observation, ObservedDevice, ObservedLoad, Profile,
-    SavedDocument, WHATIF_SCHEMA, WhatIf, format_bytes, quoted,
+    Bytes, Cap, Change, DocumentKind, Measured, Observation, ObservedDevice, ObservedLoad, Profile,
+    SavedDocument, WHATIF_SCHEMA, WhatIf, format_bytes, quoted, shell_word,
 };
 use scenarios::Simulation;
-use session::{StopFlag, VERSION};
+use session::{SessionError, StopFlag, VERSION};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -91,6 +91,9 @@ pub(crate) fn of_load(
              --independent, or --balance",
         ));
     }
+    if changes.contains(&Change::Uncapped) {
+        refuse_above_cap(profile, setup)?;
+    }
     // Too much for the disk as it is may be what the change is about; but there is nothing to
     // compare with, and no load that could be observed.
     let found = model::whatif::document(profile, predictor, setup, &changes, observed, VERSION);
@@ -109,6 +112,22 @@ pub(crate) fn of_load(
         simulate(arguments, stop, &mut document, profile, predictor, setup)?;
     }
     Ok(document)
+}
+
+/// Refuses to predict a load without the cap that the profile was made behind: no request of that profile was
+/// above it.
+fn refuse_above_cap(profile: &Profile, setup: &Setup) -> anyhow::Result<()> {
+    let holds =
+        |cap: &&Cap| cap.op.is_none_or(|op| setup.mix.classes.iter().any(|class| class.op == op));
+    let Some(cap) = profile.caps.iter().find(holds) else { return Ok(()) };
+    let place = shell_word(&profile.target.path);
+    Err(SessionError::NoResult(format!(
+        "--uncapped: this profile was made behind a cap ({}), so it does not know what the disk does above \
+         it; without the cap the load gets at least what it gets now. Raise or remove the cap, or take a volume \
+         without one, run `halfpower check {place}` there, and predict from that profile without --uncapped",
+        cap.text()
+    ))
+    .into())
 }
 
 /// Simulates the answered question, or says in each place why not.

@@ -1,4 +1,7 @@
-//! `halfpower explain`: the page of a finding or a cause, from the documentation that the program carries.
+//! `halfpower explain`: what a code on a page means, from the documentation that the program carries.
+//!
+//! One list of entries holds findings, causes, verdicts and notes. A code may have several: `busy_doubtful` is a
+//! finding on a recording and a note of a diagnosis.
 
 use crate::failure::usage;
 use crate::output::{self, Verdict};
@@ -7,16 +10,21 @@ use record::CauseCode;
 
 /// Findings, each under a heading of its own, and the table of causes.
 const PAGE: &str = include_str!("../../../docs/findings.md");
+/// The tables of verdicts and of notes.
+const DIAGNOSIS: &str = include_str!("../../../docs/diagnosis.md");
+/// Typing errors in a code that is still offered, as a share of its letters.
+const TYPOS: f64 = 0.4;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower explain                  all codes\n  \
     halfpower explain drift            a finding, printed as [drift]\n  \
-    halfpower explain service_slower   a cause of a diagnosis")]
+    halfpower explain service_slower   a cause of a diagnosis\n  \
+    halfpower explain OVERLOADED       a verdict")]
 pub(crate) struct ExplainArgs {
-    /// Code of a finding or a cause [default: list all].
+    /// Code of a finding, a cause, a verdict or a note [default: list all].
     #[arg(value_name = "CODE")]
-    code: Option<String>,
+    code: Vec<String>,
 }
 
 /// A code with what is said of it, in paragraphs.
@@ -27,23 +35,63 @@ struct Entry {
 
 pub(crate) fn explain(arguments: &ExplainArgs) -> anyhow::Result<Verdict> {
     let style = output::style();
-    let (findings, causes) = (findings(), causes());
-    let Some(code) = &arguments.code else {
-        let list = |title: &str, entries: &[Entry]| {
+    let groups = [
+        ("Findings", findings()),
+        ("Causes", causes()),
+        ("Verdicts", rows("## Verdicts")),
+        ("Notes of a diagnosis", rows("## Notes")),
+    ];
+    if arguments.code.is_empty() {
+        let list = |(title, entries): &(&str, Vec<Entry>)| {
             let rows: Vec<(&str, &str)> =
                 entries.iter().map(|one| (one.code.as_str(), first_sentence(one))).collect();
             report::codes_text(title, &rows, &style)
         };
-        let all = [list("Findings", &findings), list("Causes", &causes)].join("\n");
-        return output::print(&all);
-    };
-    let wanted = code.trim_matches(['[', ']', '`']).to_lowercase();
-    match findings.iter().chain(&causes).find(|one| one.code == wanted) {
-        Some(one) => output::print(&report::code_text(&one.code, &one.paragraphs, &style)),
-        None => Err(usage(format!(
-            "there is no finding or cause '{wanted}'; `halfpower explain` lists all codes"
-        ))),
+        return output::print(&groups.iter().map(list).collect::<Vec<String>>().join("\n"));
     }
+    let wanted = as_code(&arguments.code.join("_"));
+    let all: Vec<&Entry> = groups.iter().flat_map(|(_, entries)| entries).collect();
+    let found: Vec<String> = all
+        .iter()
+        .filter(|one| one.code == wanted)
+        .map(|one| report::code_text(&one.code, &one.paragraphs, &style))
+        .collect();
+    if found.is_empty() {
+        let offered = similar(&wanted, all.iter().map(|one| one.code.as_str()));
+        let offered = offered.map_or(String::new(), |code| format!(" (did you mean '{code}'?)"));
+        return Err(usage(format!(
+            "there is no finding, cause, verdict or note '{wanted}'{offered}; `halfpower explain` lists all codes"
+        )));
+    }
+    output::print(&found.join("\n"))
+}
+
+/// A code as a page prints it or a reader types it: `[drift]`, `NOT THE DISK`, `areas-differ`.
+fn as_code(text: &str) -> String {
+    let text = text.trim_matches(['[', ']', '`', ':', '.']).to_lowercase();
+    text.replace([' ', '-'], "_")
+}
+
+/// The code that is most like a word, if one is.
+fn similar<'a>(word: &str, codes: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let nearest = codes.map(|code| (typing_errors(word, code), code)).min()?;
+    let most = TYPOS * word.chars().count().max(nearest.1.chars().count()) as f64;
+    (nearest.0 as f64 <= most).then_some(nearest.1)
+}
+
+/// Letters to insert, remove or replace (Levenshtein 1966).
+fn typing_errors(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut before: Vec<usize> = (0..=other.len()).collect();
+    for (row, letter) in one.chars().enumerate() {
+        let mut now = vec![row + 1];
+        for (column, &against) in other.iter().enumerate() {
+            let replaced = before[column] + usize::from(letter != against);
+            now.push(replaced.min(before[column + 1] + 1).min(now[column] + 1));
+        }
+        before = now;
+    }
+    before[other.len()]
 }
 
 fn first_sentence(entry: &Entry) -> &str {
@@ -83,6 +131,29 @@ fn causes() -> Vec<Entry> {
         Entry { code, paragraphs }
     };
     CauseCode::meanings().into_iter().map(entry).collect()
+}
+
+/// The rows of the table under a heading of the page on diagnoses: a code, its meaning, and for a verdict
+/// what it needs.
+fn rows(heading: &str) -> Vec<Entry> {
+    let section = DIAGNOSIS.split_once(heading).map_or("", |(_, behind)| behind);
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let entry = |line: &str| {
+        let mut cells = line.strip_prefix("| `")?.strip_suffix(" |")?.split(" | ");
+        let code = cells.next()?.trim_end_matches('`').to_owned();
+        let meaning = capital(&plain(cells.next()?));
+        let needs = cells.next().map(|needs| format!("Needs: {}.", plain(needs)));
+        Some(Entry {
+            code,
+            paragraphs: std::iter::once(format!("{meaning}.")).chain(needs).collect(),
+        })
+    };
+    section.lines().filter_map(entry).collect()
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Paragraphs and list items of a section, each on one line and without links.

@@ -1,39 +1,52 @@
 //! Rate and latency against depth, the knee, and how deep is enough.
 //!
 //! A curve is made of the random cells of the smallest size with two depths or more, file-system
-//! cache bypassed. The knee is the smallest depth from which no larger one gains the asked share
-//! per doubling. It is compared with every larger depth, so that one low point cannot end the curve
-//! early, and a gain must exceed the intervals, so that noise cannot prolong it. A curve that grew
-//! up to its last depth has no knee. Rejected: the maximum of X/R, which has no parameter to reason
-//! about, and curvature, which needs more points.
+//! cache bypassed. The knee is the smallest depth that gives four fifths of the largest rate of the
+//! whole curve ([`deep_enough`]): one rule for checks, diagnoses and settings. The errors of the
+//! rates do not move it. They give the depths among which another check may find it. A curve that
+//! still grows at its last depth has no known largest rate, and so no knee.
 //!
-//! The knee is for whoever waits for each request. Where it gives less than four fifths of the
-//! largest rate (a knee at 8 with 65 % of the rate of depth 128 was seen), the smallest depth that
-//! does is enough ([`enough`]): the one rule of a check and of a diagnosis ([`deep_enough`]).
-//! Rejected: a share of the rate alone, which at nine tenths accepts queues three times as deep as
-//! the knee, and at four fifths cuts a growing curve short.
+//! Rejected: the smallest depth from which no deeper one gains a share per doubling, which stops at
+//! the first flat piece of a curve (at 51 % of the largest rate, once) and at depth 1 where errors
+//! exceed every gain; nine tenths of the rate, which takes queues three times as deep; the maximum
+//! of X/R, which has no parameter to reason about; and curvature, which needs more points.
 
+use crate::curve::Rate;
 use crate::size::{direct, only_size};
 use record::{Cell, DepthCurve, DepthPoint, Estimate, OpKind, Pattern};
 use std::collections::BTreeSet;
 
-/// Gain per doubling of depth below which more depth does not pay. At 15 % a doubling multiplies
-/// the latency by 2/1.15 = 1.74 (R = n/X), a poor trade for anyone.
+/// Gain per doubling of depth from which on a curve still grows. At 15 % a doubling multiplies
+/// the latency by 2/1.15 = 1.74 (R = n/X).
 pub const DEFAULT_KNEE_GAIN: f64 = 0.15;
 
-/// Share of the largest rate that is enough for throughput.
-const ENOUGH: f64 = 0.8;
+/// Share of the largest rate that is enough.
+pub const ENOUGH_SHARE: f64 = 0.8;
 
 const MIN_POINTS: usize = 2;
 
-/// The rate at each depth, as [`enough`] takes them.
+/// Which depth is enough, as indexes into depths that rise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnoughDepth {
+    /// The smallest that gives [`ENOUGH_SHARE`] of the largest rate, or the last where the rate
+    /// still grows.
+    pub at: usize,
+    /// The smallest that may, as far as the errors of the rates tell.
+    pub least: usize,
+    /// The smallest that does, whatever the errors.
+    pub most: usize,
+}
+
+/// The rate at each depth, as [`deep_enough`] takes them. The points of a curve share what is known
+/// of their errors, because three visits by themselves say little.
 #[must_use]
 pub fn rates(points: &[DepthPoint]) -> Vec<(f64, Estimate)> {
-    points.iter().map(|point| (f64::from(point.depth), point.iops)).collect()
+    let of = |rate: Rate| (f64::from(rate.depth), Estimate::from_se(rate.rate, rate.se, 0));
+    crate::curve::rates(points).into_iter().map(of).collect()
 }
 
 /// The curves that the cells hold: at most one per operation, reads first. `knee_gain` is a share,
-/// normally [`DEFAULT_KNEE_GAIN`].
+/// normally [`DEFAULT_KNEE_GAIN`]: a curve that gains it by its last doubling has no knee.
 #[must_use]
 pub fn depth_curves(cells: &[Cell], knee_gain: f64) -> Vec<DepthCurve> {
     [OpKind::Read, OpKind::Write]
@@ -53,7 +66,8 @@ fn depth_curve(cells: &[Cell], op: OpKind, knee_gain: f64) -> Option<DepthCurve>
         // `max_by` takes the last of equals; from the deep end that is the smallest depth.
         let max = points.iter().rev().max_by(|a, b| a.iops.value.total_cmp(&b.iops.value))?;
         let (max_iops, max_depth) = (max.iops, max.depth);
-        let knee = knee(&rates(&points), knee_gain).map(|index| points[index].depth);
+        let enough = deep_enough(&rates(&points), knee_gain)?.at;
+        let knee = (enough + 1 < points.len()).then(|| points[enough].depth);
         (points.len() >= MIN_POINTS).then_some(DepthCurve {
             op,
             bs_bytes,
@@ -86,43 +100,34 @@ pub(crate) fn depth_points(cells: &[&Cell], bs_bytes: u64) -> Vec<DepthPoint> {
     points
 }
 
-/// The smallest depth that is deep enough, as an index into depths with the rates that they give,
-/// by rising depth: the knee, or a deeper one where that gives too little, or the last where the
-/// rate grew up to there. `None` without depths.
+/// The smallest of rising depths that is deep enough. `None` without depths.
 #[must_use]
-pub fn deep_enough(rates: &[(f64, Estimate)], knee_gain: f64) -> Option<usize> {
+pub fn deep_enough(rates: &[(f64, Estimate)], knee_gain: f64) -> Option<EnoughDepth> {
     let last = rates.len().checked_sub(1)?;
-    let from = knee(rates, knee_gain).unwrap_or(last);
-    Some(enough(rates, from))
-}
-
-/// The first index from `from` on that gives four fifths of the largest of these rates, as far as
-/// their intervals tell, and never less than half of it; they come by rising depth.
-#[must_use]
-pub fn enough(rates: &[(f64, Estimate)], from: usize) -> usize {
-    let most = rates.iter().map(|(_, rate)| rate).max_by(|a, b| a.value.total_cmp(&b.value));
-    let gives = |rate: &Estimate| {
-        most.is_none_or(|most| {
-            let least = most.scaled(ENOUGH);
-            let half = 0.5 * most.value;
-            rate.value >= least.value || (rate.value >= half && !least.exceeds(rate))
-        })
+    if still_grows(rates, knee_gain) {
+        return Some(EnoughDepth { at: last, least: last, most: last });
+    }
+    // `max_by` takes the last of equals; from the deep end that is the smallest depth.
+    let largest =
+        (0..=last).rev().max_by(|a, b| rates[*a].1.value.total_cmp(&rates[*b].1.value))?;
+    let asked = rates[largest].1.scaled(ENOUGH_SHARE);
+    let first = |gives: &dyn Fn(&Estimate) -> bool| {
+        rates[..largest].iter().position(|(_, rate)| gives(rate)).unwrap_or(largest)
     };
-    rates.iter().position(|(_, rate)| gives(rate)).unwrap_or(from).max(from)
+    Some(EnoughDepth {
+        at: first(&|rate| rate.value >= asked.value),
+        least: first(&|rate| !asked.exceeds(rate)),
+        most: first(&|rate| rate.exceeds(&asked)),
+    })
 }
 
-fn knee(rates: &[(f64, Estimate)], knee_gain: f64) -> Option<usize> {
-    let (_, candidates) = rates.split_last()?;
-    candidates
-        .iter()
-        .enumerate()
-        .position(|(index, from)| rates[index + 1..].iter().all(|to| !gains(from, to, knee_gain)))
-}
-
-/// Whether the rate at `to` exceeds that at `from` significantly and by the asked share for each
-/// doubling of depth between them.
-fn gains(from: &(f64, Estimate), to: &(f64, Estimate), knee_gain: f64) -> bool {
-    let doublings = libm::log2(to.0 / from.0);
-    let asked = libm::pow(1.0 + knee_gain, doublings);
-    to.1.exceeds(&from.1) && to.1.value >= asked * from.1.value
+/// Whether the last depth gains the asked share per doubling on the one before it, beyond their
+/// errors, and gives the largest rate.
+fn still_grows(rates: &[(f64, Estimate)], knee_gain: f64) -> bool {
+    let [before @ .., last] = rates else { return false };
+    let Some(nearest) = before.last() else { return false };
+    let doublings = libm::log2(last.0 / nearest.0);
+    let asked = libm::pow(1.0 + knee_gain, doublings) * nearest.1.value;
+    let is_largest = before.iter().all(|(_, rate)| rate.value <= last.1.value);
+    is_largest && last.1.exceeds(&nearest.1) && last.1.value >= asked
 }

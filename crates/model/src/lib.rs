@@ -36,7 +36,7 @@ pub use compare::{
     settings_told,
 };
 pub use demerit::{Demerit, demerit};
-pub use depth::{DEFAULT_KNEE_GAIN, deep_enough, depth_curves, enough, rates};
+pub use depth::{DEFAULT_KNEE_GAIN, ENOUGH_SHARE, EnoughDepth, deep_enough, depth_curves, rates};
 pub use expect::expectations;
 pub use fits::{MIN_FIT_SIZES, fit_is_poor, service_time_fits};
 pub use group_commit::{Sessions, group_commit};

@@ -73,6 +73,14 @@ impl HistogramSnapshot {
         self.value_at((p * total as f64).ceil() as u64)
     }
 
+    /// The mean, each value as the midpoint of its bucket; `None` without values.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        let value = |&(index, count): &(u32, u64)| count as f64 * bucket_mid(index as usize);
+        let count = self.count();
+        (count > 0).then(|| self.buckets.iter().map(value).sum::<f64>() / count as f64)
+    }
+
     /// The value of a rank, from 1 for the smallest, as the midpoint of its bucket: a rank below or
     /// beyond all is that of the smallest or largest. `None` without values.
     #[must_use]

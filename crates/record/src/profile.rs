@@ -336,9 +336,10 @@ pub struct DepthCurve {
     pub bs_bytes: u64,
     /// The points, by rising depth.
     pub points: Vec<DepthPoint>,
-    /// Smallest depth beyond which a doubling gains less than `knee_gain`; null if none.
+    /// Smallest depth that gives four fifths of the largest rate; null if the rate still grows at the
+    /// last depth, or no other gives as much.
     pub knee: Option<u32>,
-    /// The gain per doubling of depth that the knee asks for, as a share.
+    /// Gain of the last doubling of depth, as a share, from which on the rate still grows.
     pub knee_gain: f64,
     /// The largest rate of the curve.
     pub max_iops: Estimate,

@@ -246,7 +246,7 @@ fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
         ("slowest at the device", episode.tail.as_ref().map(slowest)),
         ("queue depth", numbers.concurrency.map(number::digits)),
         ("busy", numbers.utilization.map(number::percent)),
-        ("of the largest rate", calibrated.map(|split| number::percent(split.saturation))),
+        ("of largest predicted", calibrated.map(|split| number::percent(split.saturation))),
     ];
     for (name, value) in rows {
         if let Some(value) = value {
@@ -345,7 +345,7 @@ fn where_in_time(device: &DeviceDiagnosis, index: usize, episode: &Episode) -> S
 
 fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: String) {
     let remark =
-        "expected: latency at that queue depth; of max: share of the largest rate of this mix";
+        "expected: latency at that queue depth; of max: share of this mix's largest predicted rate";
     let section = story.section(title, remark).supporting();
     let mut listed: Vec<usize> = (0..device.episodes.len()).collect();
     listed.sort_by_cached_key(|&index| {

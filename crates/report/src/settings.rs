@@ -32,7 +32,7 @@ pub fn settings(settings: &Settings) -> Story {
     for one in &settings.settings {
         match one.value.known() {
             Ok(value) => section.row(&format!("{} = {value}", one.name), &one.derivation),
-            Err(reason) => section.row(&one.name, format!("not measured: {reason}")),
+            Err(reason) => section.row(&one.name, format!("no value: {reason}")),
         }
     }
     story.texts.push((format!("For {}", settings.place), settings_text(settings)));
@@ -92,7 +92,7 @@ fn one(text: &mut String, setting: &Setting) {
             format!("{} = {value}: {}", setting.name, setting.derivation)
         }
         Ok(_) => setting.derivation.clone(),
-        Err(reason) => format!("{}: not measured: {reason}", setting.name),
+        Err(reason) => format!("{}: no value: {reason}", setting.name),
     };
     comment(text, &about);
     if setting.value.value().is_some() {

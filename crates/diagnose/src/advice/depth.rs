@@ -1,64 +1,59 @@
-//! How many random requests to keep outstanding: the knee for whoever waits for each request, and,
-//! where that gives less than 80 % of the largest rate, the smallest depth that does for whoever
-//! wants work done (`model::enough`, by which a diagnosis calls a queue too deep as well).
-//! Rejected: the depth of the largest rate, which on a plateau is noise, and one compromise for
-//! both. The rule of thumb is two to four deep (Riedel, van Ingen, Gray 1997; Chung and others
-//! 2000); it is contradicted where the knee lies deeper, and where even two only wait for each
-//! other.
+//! How many random requests to keep outstanding: the smallest depth that gives 80 % of the largest
+//! rate (`model::deep_enough`, by which a diagnosis calls a queue too deep as well), with the share
+//! that it gives, and the depths that the errors of the curve leave open. Rejected: the depth of the
+//! largest rate, which on a plateau is noise. The rule of thumb is two to four deep (Riedel, van
+//! Ingen, Gray 1997; Chung and others 2000); it is contradicted where the knee lies deeper, and
+//! where even two only wait for each other.
 
 use crate::words::{change, percent, rate};
+use model::DEFAULT_KNEE_GAIN;
 use record::{Advice, DepthCurve, DepthPoint, format_nanos};
 
 /// Depths that the rule of thumb allows.
 const RULE_DEPTHS: std::ops::RangeInclusive<u32> = 2..=4;
 
 pub(super) fn advice(curve: &DepthCurve) -> Option<Advice> {
-    let at = |depth| curve.points.iter().position(|point| point.depth == depth);
-    let quick = at(curve.knee.unwrap_or(curve.points.last()?.depth))?;
-    let busy = model::enough(&model::rates(&curve.points), quick);
-    let (first, last) = (&curve.points[quick], &curve.points[busy]);
+    let points = &curve.points;
+    let enough = model::deep_enough(&model::rates(points), DEFAULT_KNEE_GAIN)?;
+    let chosen = &points[enough.at];
+    let (least, most) = (points[enough.least].depth, points[enough.most].depth);
+    let recommendation = if curve.knee.is_none() {
+        format!("QD {} or more; no deeper queue was tried", chosen.depth)
+    } else if least < most {
+        format!("QD {}; the errors allow QD {least} to {most}", chosen.depth)
+    } else {
+        format!("QD {}", chosen.depth)
+    };
     Some(Advice {
         subject: format!("{} depth", curve.op.name()),
-        recommendation: recommendation(curve, first.depth, last.depth),
-        because: because(curve, first, last),
-        next_best: next_best(&curve.points, quick, busy)?,
-        against_rule: against_rule(curve, first),
+        recommendation,
+        because: because(curve, chosen),
+        next_best: next_best(points, enough.at)?,
+        against_rule: against_rule(curve, chosen),
         ..Advice::default()
     })
 }
 
-fn recommendation(curve: &DepthCurve, quick: u32, busy: u32) -> String {
+fn because(curve: &DepthCurve, chosen: &DepthPoint) -> String {
+    let latency = format_nanos(chosen.latency_ns.value);
+    let at = format!("QD {}: {} at {latency}", chosen.depth, rate(&chosen.iops));
     if curve.knee.is_none() {
-        format!("QD {quick} or more; no deeper queue was tried")
-    } else if quick < busy {
-        format!("QD {quick}; QD {busy} where only throughput counts")
-    } else {
-        format!("QD {quick}")
+        return format!(
+            "{at}, the largest rate measured: no smaller QD gives 80 % of it, or it still grew"
+        );
     }
+    let share = percent(chosen.iops.value / curve.max_iops.value);
+    format!("{at}, {share} of the largest rate")
 }
 
-fn because(curve: &DepthCurve, quick: &DepthPoint, busy: &DepthPoint) -> String {
-    let at = |point: &DepthPoint| {
-        let latency = format_nanos(point.latency_ns.value);
-        format!("QD {}: {} at {latency}", point.depth, rate(&point.iops))
-    };
-    if quick.depth < busy.depth {
-        return format!("{}; {}", at(quick), at(busy));
-    }
-    let growing = if curve.knee.is_none() { ", and it still grew" } else { "" };
-    let share = percent(quick.iops.value / curve.max_iops.value);
-    format!("{}, {share} of the largest rate{growing}", at(quick))
-}
-
-/// The depth before the first of the advised points and the one behind the last, each against the
-/// advised point beside it. `None` for a lone point.
-fn next_best(points: &[DepthPoint], quick: usize, busy: usize) -> Option<String> {
-    let shallower = quick.checked_sub(1).map(|index| (&points[quick], &points[index]));
-    let deeper = points.get(busy + 1).map(|point| (&points[busy], point));
-    let neighbours = shallower.into_iter().chain(deeper);
+/// The depths before and behind the advised one, each compared with it. `None` for a lone point.
+fn next_best(points: &[DepthPoint], at: usize) -> Option<String> {
+    let from = &points[at];
+    let shallower = at.checked_sub(1).map(|index| &points[index]);
+    let neighbours = shallower.into_iter().chain(points.get(at + 1));
     let texts: Vec<String> = neighbours
         .enumerate()
-        .map(|(position, (from, to))| {
+        .map(|(position, to)| {
             let [rate, latency] = if position == 0 { [" rate", " latency"] } else { ["", ""] };
             let more = change(from.iops.value, to.iops.value);
             let longer = change(from.latency_ns.value, to.latency_ns.value);

@@ -6,8 +6,10 @@
 //! profile says nothing; its round trip may ask for more.
 
 use super::profile_facts::ProfileFacts;
-use super::{Derived, setting};
-use record::{CommitNeed, CommitVerdict, LogKind, Setting, format_count, format_nanos};
+use super::{Derived, setting, settled};
+use record::{
+    CommitNeed, CommitVerdict, Estimate, LogKind, NORMAL_95, Setting, format_count, format_nanos,
+};
 
 /// The defaults, in milliseconds.
 const HEARTBEAT_MS: f64 = 100.0;
@@ -17,11 +19,10 @@ const ELECTION_MOST_MS: f64 = 50_000.0;
 const OUTLASTED: f64 = 0.999;
 
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
-    let heartbeat = heartbeat(facts).map(|(ms, why)| (ms.to_string(), why));
     let line = |name, derived| setting(name, derived, |value| format!("{name}: {value}"));
     let fast_enough = setting("disk fast enough", fast_enough(facts), |_| String::new());
     let [interval, timeout] = ["heartbeat-interval", "election-timeout"];
-    vec![fast_enough, line(interval, heartbeat), line(timeout, election(facts))]
+    vec![fast_enough, line(interval, heartbeat(facts)), line(timeout, election(facts))]
 }
 
 /// Whether the disk meets what etcd's makers ask for, which no setting replaces.
@@ -56,24 +57,40 @@ fn fast_enough(facts: &ProfileFacts<'_>) -> Derived {
     Ok((word.to_owned(), format!("{}; {}", tail.1, rate.1)))
 }
 
-fn heartbeat(facts: &ProfileFacts<'_>) -> Result<(f64, String), String> {
-    let (point, words) = facts.commit(LogKind::NewBlocks)?;
-    let slow = point.histogram.percentile(OUTLASTED).ok_or_else(|| {
-        let flushes = point.histogram.count();
-        format!("{flushes} flushes of a new log are too few for the slowest of a thousand (p99.9)")
-    })?;
-    let value = (slow / 1e6).ceil().max(HEARTBEAT_MS);
-    let than = if value > HEARTBEAT_MS { "longer" } else { "less" };
+fn heartbeat(facts: &ProfileFacts<'_>) -> Derived {
+    let (slow, words) = slow_flush(facts)?;
+    let than = if beat_ms(slow.value) > HEARTBEAT_MS { "longer" } else { "less" };
     let derivation = format!(
         "{words}; one flush in a thousand takes {}, {than} than the default of {HEARTBEAT_MS:.0} ms, \
          and a leader that waits for it sends no heartbeat",
-        format_nanos(slow)
+        format_nanos(slow.value)
     );
-    Ok((value, derivation))
+    settled(&slow, derivation, |slow_ns| beat_ms(slow_ns).to_string())
+}
+
+/// The flush that [`OUTLASTED`] of all are shorter than, as another check would find it: with the error of
+/// its rank among the flushes and that of the disk's level.
+fn slow_flush(facts: &ProfileFacts<'_>) -> Result<(Estimate, String), String> {
+    let (point, words) = facts.commit(LogKind::NewBlocks)?;
+    let flushes = point.histogram.count();
+    let slow = point.histogram.percentile(OUTLASTED).ok_or_else(|| {
+        format!("{flushes} flushes of a new log are too few to tell the slowest of a thousand")
+    })?;
+    let (count, longer) = (flushes as f64, 1.0 - OUTLASTED);
+    let error = NORMAL_95 * libm::sqrt(count * OUTLASTED * longer);
+    let at = |rank: f64| point.histogram.value_at(rank.clamp(1.0, count) as u64).unwrap_or(slow);
+    let ends = [count * OUTLASTED - error, count * OUTLASTED + error].map(at);
+    let of_run = Estimate::spanning(slow, ends[0].min(slow), ends[1].max(slow), point.flush_ns.n);
+    Ok((of_run.with_ratio_error(facts.profile.level_se_rel.unwrap_or(0.0)), words))
+}
+
+fn beat_ms(slow_ns: f64) -> f64 {
+    (slow_ns / 1e6).ceil().max(HEARTBEAT_MS)
 }
 
 fn election(facts: &ProfileFacts<'_>) -> Derived {
-    let (beat, _) = heartbeat(facts)?;
-    let value = (beat * ELECTION_HEARTBEATS).min(ELECTION_MOST_MS);
-    Ok((format!("{value}"), format!("{ELECTION_HEARTBEATS:.0} heartbeats; at most 50000")))
+    let (slow, _) = slow_flush(facts)?;
+    let value = |slow_ns: f64| (beat_ms(slow_ns) * ELECTION_HEARTBEATS).min(ELECTION_MOST_MS);
+    let words = format!("{ELECTION_HEARTBEATS:.0} heartbeats; at most 50000");
+    settled(&slow, words, |slow_ns| value(slow_ns).to_string())
 }

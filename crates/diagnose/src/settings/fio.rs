@@ -4,8 +4,8 @@
 //! recommended depth, so that fio confirms (or contradicts) the profile's figure.
 
 use super::profile_facts::ProfileFacts;
-use super::{Derived, assigned, setting};
-use record::{OpKind, Setting, TargetKind, format_bytes, format_nanos};
+use super::{Derived, assigned, setting, settled};
+use record::{Locality, OpKind, Setting, TargetKind, format_bytes, format_nanos};
 
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     let given = |value: &str, why: &str| Ok((value.to_owned(), why.to_owned()));
@@ -18,7 +18,7 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
         place(facts),
         plain("rw", given("randread", "reads only: nothing is written over")),
         plain("bs", size(facts)),
-        plain("iodepth", facts.knee(OpKind::Read).map(|(knee, words)| (knee.to_string(), words))),
+        plain("iodepth", depth(facts)),
         assigned("# expected", expected(facts)),
     ]
 }
@@ -51,14 +51,22 @@ fn size(facts: &ProfileFacts<'_>) -> Derived {
     Ok((curve.bs_bytes.to_string(), format!("{}, as measured", format_bytes(curve.bs_bytes))))
 }
 
+fn depth(facts: &ProfileFacts<'_>) -> Derived {
+    let (knee, words) = facts.knee(OpKind::Read)?;
+    settled(&knee, words, |depth| format!("{depth:.0}"))
+}
+
 fn expected(facts: &ProfileFacts<'_>) -> Derived {
+    depth(facts)?;
     let (knee, _) = facts.knee(OpKind::Read)?;
     let curve = facts.curve(OpKind::Read)?;
-    let point = curve.points.iter().find(|point| point.depth == knee);
+    let point = curve.points.iter().find(|point| f64::from(point.depth) == knee.value);
     let point = point.ok_or_else(|| "the depth of the knee was not measured".to_owned())?;
+    let iops = facts.profile.rerun(&point.iops, (OpKind::Read, Locality::Random, point.depth == 1));
     let value = format!(
-        "{:.0} IOPS, clat of about {}",
-        point.iops.value,
+        "{:.0} IOPS ±{}, clat of about {}",
+        iops.value,
+        record::format_share(iops.relative_half_width()),
         format_nanos(point.latency_ns.value)
     );
     Ok((value, "what the profile measured at that depth".to_owned()))

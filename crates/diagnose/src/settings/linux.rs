@@ -7,7 +7,7 @@
 //! CPU time where it does not.
 
 use super::profile_facts::ProfileFacts;
-use super::{Derived, setting};
+use super::{Derived, setting, settled};
 use record::{Locality, OpKind, Setting};
 
 /// Two windows: one that is read, one that is on its way.
@@ -43,19 +43,21 @@ fn now(what: Option<impl std::fmt::Display>) -> String {
 fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
     let (bytes, words) = facts.enough_bytes(OpKind::Read)?;
     let was = now(facts.device().and_then(|device| Some(device.read_ahead_bytes? >> 10)));
-    let value = (bytes * WINDOWS).max(READ_AHEAD_MIN);
-    let least = if value > bytes * WINDOWS { ", and not below the default 128" } else { "" };
+    let value = |bytes: f64| (bytes as u64 * WINDOWS).max(READ_AHEAD_MIN);
+    let raised = value(bytes.value) > bytes.value as u64 * WINDOWS;
+    let least = if raised { ", and not below the default 128" } else { "" };
     let derivation = format!("{words}; twice that, so that one is on its way{least}{was}");
-    Ok(((value >> 10).to_string(), derivation))
+    settled(&bytes, derivation, |bytes| (value(bytes) >> 10).to_string())
 }
 
 fn requests(facts: &ProfileFacts<'_>) -> Derived {
     let (depth, words) = facts.deepest()?;
     let before = facts.device().and_then(|device| device.nr_requests);
-    let wanted = (depth * SPARE).next_power_of_two().max(REQUESTS_MIN);
+    let wanted = |depth: f64| (depth as u32 * SPARE).next_power_of_two().max(REQUESTS_MIN);
     // What waits here waits in the program otherwise: nothing measured speaks for fewer than there are.
-    let value = before.unwrap_or_default().max(u64::from(wanted));
-    let least = if value > u64::from(wanted) {
+    let value = |depth: f64| before.unwrap_or_default().max(u64::from(wanted(depth)));
+    let wanted = wanted(depth.value);
+    let least = if value(depth.value) > u64::from(wanted) {
         ", which are fewer than it has: it keeps those"
     } else {
         ""
@@ -64,23 +66,31 @@ fn requests(facts: &ProfileFacts<'_>) -> Derived {
         "{words}; twice that for what is waiting, as a power of two, {wanted}{least}{}",
         now(before)
     );
-    Ok((value.to_string(), derivation))
+    settled(&depth, derivation, |depth| value(depth).to_string())
 }
 
 fn scheduler(facts: &ProfileFacts<'_>) -> Derived {
     let (ratio, words) = facts.random_over_sequential(OpKind::Read, 4 << 10)?;
     let (rate, _) = facts.rate(OpKind::Read, Locality::Random, 4 << 10)?;
-    let parallel = rate * facts.alone_ns(OpKind::Read, Locality::Random, 4 << 10)? / 1e9;
+    let alone = facts.alone_ns(OpKind::Read, Locality::Random, 4 << 10)?;
+    let side_by_side = rate.scaled(alone.value / 1e9);
+    let parallel = side_by_side.value;
     let was = now(facts.device().and_then(|device| device.scheduler.as_ref()));
-    let (value, why) = if ratio >= ARM && parallel < SIDE_BY_SIDE {
-        ("mq-deadline", "order saves much, and few are served side by side")
+    let value = |ratio: f64, parallel: f64| {
+        let by_order = ratio >= ARM && parallel < SIDE_BY_SIDE;
+        if by_order { "mq-deadline" } else { "none" }.to_owned()
+    };
+    let why = if value(ratio.value, parallel) != "none" {
+        "order saves much, and few are served side by side"
     } else if parallel >= SIDE_BY_SIDE {
-        ("none", "many are served side by side, and order saves less than it costs")
+        "many are served side by side, and order saves less than it costs"
     } else {
-        ("none", "order saves little")
+        "order saves little"
     };
     let derivation = format!(
-        "{words}: {ratio:.0} times; largest rate times latency at QD 1 {parallel:.1}: {why}{was}"
+        "{words}: {:.0} times; largest rate times latency at QD 1 {parallel:.1}: {why}{was}",
+        ratio.value
     );
-    Ok((value.to_owned(), derivation))
+    settled(&side_by_side, derivation.clone(), |parallel| value(ratio.value, parallel))?;
+    settled(&ratio, derivation, |ratio| value(ratio, parallel))
 }

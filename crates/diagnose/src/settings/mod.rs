@@ -1,7 +1,9 @@
 //! Settings of other programs that a profile has an answer to, each with its derivation: numbers,
 //! formula and default, so that whoever disagrees can put another number in its place. A setting
-//! without its measurement says what is missing. Rejected: classes of devices ("SSD: 1.1 and 200"),
-//! and silent clamps.
+//! without its measurement says what is missing, and one that the errors of its measurement leave open
+//! says between what ([`settled`]). Rejected: classes of devices ("SSD: 1.1 and 200"), silent clamps,
+//! and one limit on the ± of a check for all settings, because a wide one may decide a setting that is
+//! clamped, and a narrow one leave a choice open.
 
 mod etcd;
 mod fio;
@@ -13,7 +15,7 @@ mod profile_facts;
 mod scylla;
 
 use profile_facts::ProfileFacts;
-use record::{Measured, Profile, SETTINGS_SCHEMA, Setting, Settings};
+use record::{Estimate, Measured, Profile, SETTINGS_SCHEMA, Setting, Settings, Severity};
 
 /// A program that can be told how to use a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +103,44 @@ pub fn settings(
         profile_time: profile.time.clone(),
         simulated: profile.simulated,
         head: head.iter().map(|&line| line.to_owned()).collect(),
-        settings: settings(&ProfileFacts::new(profile, earlier)),
+        settings: judged(profile, settings(&ProfileFacts::new(profile, earlier))),
     }
+}
+
+/// A profile that does not count gives no setting, and one that does says how the open ones are settled.
+fn judged(profile: &Profile, mut settings: Vec<Setting>) -> Vec<Setting> {
+    let invalid = profile.findings.iter().find(|finding| finding.severity == Severity::Invalid);
+    if let Some(finding) = invalid {
+        let why = format!("the check is not valid [{}]: {}", finding.code.name(), finding.claim);
+        for one in &mut settings {
+            (one.value, one.lines) = (Measured::not(&why), Vec::new());
+            one.derivation.clear();
+        }
+    }
+    settings
+}
+
+/// The largest value that the errors of a check leave possible over the smallest one, up to which a number
+/// is a setting: about ±50 %.
+const OPEN_MAX: f64 = 3.0;
+
+/// The value that follows from an estimate, if what follows from the ends of its interval is the same, or a
+/// number that differs by less than [`OPEN_MAX`].
+fn settled(estimate: &Estimate, words: String, value: impl Fn(f64) -> String) -> Derived {
+    let [least, most] = [estimate.low.max(0.0), estimate.high].map(&value);
+    let number = |text: &str| text.trim_end_matches("kB").parse::<f64>().ok();
+    let near = match number(&least).zip(number(&most)) {
+        Some((low, high)) => low.max(high) <= OPEN_MAX * low.min(high),
+        None => least == most,
+    };
+    if !near {
+        return Err(format!(
+            "not settled: the errors of this check allow {least} to {most}. A quiet machine and more \
+             measuring time narrow that (`halfpower check TARGET --budget 5m`). {words}"
+        ));
+    }
+    let open = if least == most { String::new() } else { format!(" ({least} to {most})") };
+    Ok((value(estimate.value), format!("{words}{open}")))
 }
 
 /// A value with its derivation, or why there is none.

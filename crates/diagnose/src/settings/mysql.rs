@@ -8,7 +8,7 @@
 //! requests.
 
 use super::profile_facts::ProfileFacts;
-use super::{Derived, assigned};
+use super::{Derived, assigned, settled};
 use record::{Locality, LogKind, OpKind, Setting, format_count, format_nanos};
 
 const PAGE: u64 = 16 << 10;
@@ -35,8 +35,8 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
 
 fn capacity(facts: &ProfileFacts<'_>, share: f64) -> Derived {
     let (rate, how) = facts.rate(OpKind::Write, Locality::Random, PAGE)?;
-    let value = (rate * share).floor();
-    let bounded = value.clamp(CAPACITY.0, CAPACITY.1);
+    let capacity = |rate: f64| (rate * share).floor().clamp(CAPACITY.0, CAPACITY.1);
+    let (value, bounded) = ((rate.value * share).floor(), capacity(rate.value));
     let bound = if bounded > value {
         ", raised to the least that it takes"
     } else if bounded < value {
@@ -52,32 +52,34 @@ fn capacity(facts: &ProfileFacts<'_>, share: f64) -> Derived {
     let derivation = format!(
         "{:.0} % of {} random writes of 16 KiB per second{how}{bound}: {why}",
         share * 100.0,
-        format_count(rate)
+        format_count(rate.value)
     );
-    Ok((format!("{bounded:.0}"), derivation))
+    settled(&rate, derivation, |rate| format!("{:.0}", capacity(rate)))
 }
 
 fn neighbours(facts: &ProfileFacts<'_>) -> Derived {
     let (random, _) = facts.rate(OpKind::Write, Locality::Random, PAGE)?;
     let (fastest, _) = facts.fastest_stream(OpKind::Write)?;
-    let sequential = fastest.bytes_per_s.value / PAGE as f64;
-    let ratio = sequential / random;
-    let value = if ratio >= NEIGHBOURS { "1" } else { "0" };
+    let sequential = fastest.bytes_per_s.scaled(1.0 / PAGE as f64);
+    let ratio = sequential.over(&random);
+    let value = |ratio: f64| if ratio >= NEIGHBOURS { "yes" } else { "no" };
     let derivation = format!(
-        "pages of 16 KiB are written {} times per second at random and {} in sequence, {ratio:.1} \
+        "pages of 16 KiB are written {} times per second at random and {} in sequence, {:.1} \
          times as many; neighbours are worth it from {NEIGHBOURS:.0} times on",
-        format_count(random),
-        format_count(sequential)
+        format_count(random.value),
+        format_count(sequential.value),
+        ratio.value
     );
-    Ok((value.to_owned(), derivation))
+    settled(&ratio, derivation, |ratio| value(ratio).to_owned())
+        .map(|(worth, why)| (if worth == "yes" { "1" } else { "0" }.to_owned(), why))
 }
 
 fn threads(facts: &ProfileFacts<'_>, op: OpKind) -> Derived {
     let (knee, words) = facts.knee(op)?;
-    let value = knee.div_ceil(THREAD_HOLDS).clamp(THREADS.0, THREADS.1);
+    let value = |depth: f64| (depth as u32).div_ceil(THREAD_HOLDS).clamp(THREADS.0, THREADS.1);
     let derivation =
         format!("{words}; a thread holds {THREAD_HOLDS}, and {} is the least default", THREADS.0);
-    Ok((value.to_string(), derivation))
+    settled(&knee, derivation, |depth| value(depth).to_string())
 }
 
 /// Always the durable value: what it costs is for the reader to weigh.

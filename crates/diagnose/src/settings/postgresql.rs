@@ -10,8 +10,8 @@
 //! other transactions are active.
 
 use super::profile_facts::ProfileFacts;
-use super::{Derived, assigned, assigned_since};
-use record::{CommitPoint, LogKind, OpKind, Setting};
+use super::{Derived, assigned, assigned_since, settled};
+use record::{Estimate, LogKind, OpKind, Setting};
 
 const PAGE: u64 = 8 << 10;
 /// Share of random page reads that the default takes to be cached.
@@ -35,41 +35,43 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
 fn random_page_cost(facts: &ProfileFacts<'_>) -> Derived {
     let (ratio, words) = facts.random_over_sequential(OpKind::Read, PAGE)?;
     let earlier = facts.earlier().and_then(|it| it.random_over_sequential(OpKind::Read, PAGE).ok());
-    let same = |(before, _): &(f64, String)| (before / ratio - 1.0).abs() <= SAME_RATIO;
-    let cost = (earlier.filter(same).map_or(ratio, |it| it.0) * (1.0 - CACHED)).max(1.0);
-    let bound = if ratio * (1.0 - CACHED) < 1.0 { ", not below seq_page_cost = 1" } else { "" };
+    let same = |before: &f64| (before / ratio.value - 1.0).abs() <= SAME_RATIO;
+    let kept = earlier.map(|(before, _)| before.value).filter(same).unwrap_or(ratio.value);
+    let cost = |ratio: f64| (ratio * (1.0 - CACHED)).max(1.0);
+    let bound =
+        if ratio.value * (1.0 - CACHED) < 1.0 { ", not below seq_page_cost = 1" } else { "" };
     let derivation = format!(
-        "{words}: {ratio:.1} times. Of that a tenth, because the planner's default (4.0) takes nine \
-         random pages of ten to be cached{bound}. With fewer cached it is higher."
+        "{words}: {:.1} times. Of that a tenth, because the planner's default (4.0) takes nine \
+         random pages of ten to be cached{bound}. With fewer cached it is higher.",
+        ratio.value
     );
-    Ok((format!("{cost:.1}"), derivation))
+    settled(&Estimate { value: kept, ..ratio }, derivation, |ratio| format!("{:.1}", cost(ratio)))
 }
 
 fn concurrency(facts: &ProfileFacts<'_>, remark: &str) -> Derived {
     let (knee, words) = facts.knee(OpKind::Read)?;
-    let value = knee.min(CONCURRENCY_MAX);
-    Ok((value.to_string(), format!("{words}; {remark}; 0 to {CONCURRENCY_MAX}. Per session.")))
+    let derivation = format!("{words}; {remark}; 0 to {CONCURRENCY_MAX}. Per session.");
+    settled(&knee, derivation, |depth| (depth as u32).min(CONCURRENCY_MAX).to_string())
 }
 
 fn combine(facts: &ProfileFacts<'_>) -> Derived {
     let (bytes, words) = facts.enough_bytes(OpKind::Read)?;
-    let value = bytes.clamp(COMBINE.0, COMBINE.1);
+    let value = |bytes: f64| (bytes as u64).clamp(COMBINE.0, COMBINE.1) >> 10;
     let remark = "not below the default, 128 kB, nor above 256 kB, which 17 takes";
-    Ok((format!("{}kB", value >> 10), format!("{words}; {remark}")))
+    settled(&bytes, format!("{words}; {remark}"), |bytes| format!("{}kB", value(bytes)))
 }
 
 fn commit_delay(facts: &ProfileFacts<'_>) -> Derived {
     let (point, words) = facts.commit(LogKind::Overwritten)?;
-    let half = |point: &CommitPoint| (point.flush_ns.value / 2e3).round();
     let earlier = facts.earlier().and_then(|it| it.commit(LogKind::Overwritten).ok());
-    let bounds = point.flush_ns.low / 2e3..=point.flush_ns.high / 2e3;
-    let kept = earlier.map(|(point, _)| half(point)).filter(|micros| bounds.contains(micros));
-    let micros = kept.unwrap_or_else(|| half(point));
-    let value = micros.min(COMMIT_DELAY_MAX);
+    let kept = earlier.map(|(before, _)| before.flush_ns.value);
+    let kept = kept.filter(|flush_ns| point.flush_ns.includes(*flush_ns));
+    let flush_ns = Estimate { value: kept.unwrap_or(point.flush_ns.value), ..point.flush_ns };
+    let half = |flush_ns: f64| format!("{:.0}", (flush_ns / 2e3).round().min(COMMIT_DELAY_MAX));
     let derivation = format!(
         "{words}: the most that one session commits. Several share a flush; half of it is what the \
          manual advises to wait for more of them, at most {COMMIT_DELAY_MAX:.0}. It acts only while \
          commit_siblings others are active."
     );
-    Ok((format!("{value:.0}"), derivation))
+    settled(&flush_ns, derivation, half)
 }

@@ -1,10 +1,10 @@
 //! What settings ask of a profile.
 
-use super::Derived;
+use super::{Derived, settled};
 use model::Predictor;
 use record::{
-    Arrival, Cell, CommitPoint, Commits, DepthCurve, DepthPoint, DeviceFacts, Locality, LogKind,
-    Mix, Offered, OpKind, Profile, format_bytes, format_count, format_nanos,
+    Arrival, Cell, CommitPoint, Commits, DepthCurve, DeviceFacts, Estimate, Locality, LogKind, Mix,
+    Offered, OpKind, Profile, format_bytes, format_count, format_nanos,
 };
 
 /// Share of the largest throughput from which on larger requests are not worth their memory.
@@ -61,12 +61,12 @@ impl<'a> ProfileFacts<'a> {
         op: OpKind,
         locality: Locality,
         bytes: u64,
-    ) -> Result<(f64, &'static str), String> {
+    ) -> Result<(Estimate, &'static str), String> {
         self.known(op, locality)?;
         let max = self.predictor.max_rate(&Mix::one(op, locality, bytes));
         let max = max.map_err(|error| error.to_string())?;
         let measured = self.cells(op, locality).any(|(_, size)| size == bytes);
-        Ok((max.value, if measured { "" } else { ", computed from the sizes that were measured" }))
+        Ok((max, if measured { "" } else { ", computed from the sizes that were measured" }))
     }
 
     /// The time of a request of a kind and size with no other in progress.
@@ -75,10 +75,10 @@ impl<'a> ProfileFacts<'a> {
         op: OpKind,
         locality: Locality,
         bytes: u64,
-    ) -> Result<f64, String> {
+    ) -> Result<Estimate, String> {
         self.known(op, locality)?;
         let found = self.predictor.predict(&Mix::one(op, locality, bytes), Offered::Depth(1.0));
-        Ok(found.map_err(|error| error.to_string())?.latency_ns.value)
+        Ok(found.map_err(|error| error.to_string())?.latency_ns)
     }
 
     /// The sequential requests with the largest throughput, and their size.
@@ -93,21 +93,32 @@ impl<'a> ProfileFacts<'a> {
         let (op, size, depth) = (op.name(), format_bytes(bytes), cell.workload.depth);
         let words =
             format!("the largest throughput of sequential {op}s, with {size} at depth {depth}");
-        Ok((format!("{:.0}", cell.bytes_per_s.value), words))
+        settled(&self.flow(cell), words, |per_s| format!("{per_s:.0}"))
+    }
+
+    /// The throughput of a cell as another check would find it.
+    pub(super) fn flow(&self, cell: &Cell) -> Estimate {
+        let class = model::mix_of(&cell.workload).and_then(|mix| mix.classes.first().copied());
+        class.map_or(cell.bytes_per_s, |class| {
+            let kind = (class.op, class.locality, cell.workload.depth == 1);
+            self.profile.rerun(&cell.bytes_per_s, kind)
+        })
     }
 
     /// The largest rate of requests of 4 KiB, in words.
     pub(super) fn largest_rate(&self, op: OpKind, locality: Locality) -> Derived {
         let (rate, how) = self.rate(op, locality, 4 << 10)?;
         let (place, op) = (locality.word(), op.name());
-        Ok((format!("{rate:.0}"), format!("the largest rate of {place} {op}s of 4 KiB{how}")))
+        let words = format!("the largest rate of {place} {op}s of 4 KiB{how}");
+        settled(&rate, words, |per_s| format!("{per_s:.0}"))
     }
 
     /// The smallest measured size of sequential requests, one at a time, that gives nearly the
-    /// largest throughput of such; with the derivation's words.
-    pub(super) fn enough_bytes(&self, op: OpKind) -> Result<(u64, String), String> {
-        let mut sizes: Vec<(u64, f64)> =
-            self.streams_alone(op).map(|(cell, bytes)| (bytes, cell.bytes_per_s.value)).collect();
+    /// largest throughput of such, and the words of its derivation; the sizes between which the errors
+    /// leave it come with it.
+    pub(super) fn enough_bytes(&self, op: OpKind) -> Result<(Estimate, String), String> {
+        let mut sizes: Vec<(u64, Estimate)> =
+            self.streams_alone(op).map(|(cell, bytes)| (bytes, cell.bytes_per_s)).collect();
         sizes.sort_by_cached_key(|&(bytes, _)| bytes);
         if sizes.len() < 3 {
             return Err(format!(
@@ -116,19 +127,26 @@ impl<'a> ProfileFacts<'a> {
                 op.name()
             ));
         }
-        let most = sizes.iter().map(|size| size.1).fold(0.0, f64::max);
-        let enough = sizes.iter().find(|size| size.1 >= NEARLY * most).map_or(0, |size| size.0);
-        let last = sizes.last().map_or(0, |size| size.0);
+        let by_rate = |a: &&(u64, Estimate), b: &&(u64, Estimate)| a.1.value.total_cmp(&b.1.value);
+        let most = sizes.iter().max_by(by_rate).ok_or("no size was measured")?;
+        let (asked, last) = (most.1.scaled(NEARLY), sizes.last().map_or(0, |size| size.0));
+        let first = |gives: &dyn Fn(&Estimate) -> bool| {
+            let found = sizes.iter().find(|(bytes, rate)| *bytes == most.0 || gives(rate));
+            found.map_or(last, |size| size.0)
+        };
+        let enough = first(&|rate| rate.value >= asked.value);
+        let (least, surely) =
+            (first(&|rate| !asked.exceeds(rate)), first(&|rate| rate.exceeds(&asked)));
         let beyond = if enough == last { ", the largest that was tried" } else { "" };
         let words = format!(
             "sequential {}s one at a time reach {:.0} % of their largest throughput ({}) with \
              requests of {}{beyond}",
             op.name(),
             NEARLY * 100.0,
-            record::format_rate(most),
+            record::format_rate(most.1.value),
             format_bytes(enough)
         );
-        Ok((enough, words))
+        Ok((Estimate::spanning(enough as f64, least as f64, surely as f64, 0), words))
     }
 
     /// The depth curve of random requests.
@@ -137,55 +155,64 @@ impl<'a> ProfileFacts<'a> {
         curve.ok_or_else(|| format!("the profile has no depth curve of random {}s", op.name()))
     }
 
-    /// The depth beyond which more hardly helps, with the derivation's words. One that an earlier check of
-    /// the disk gave stays, unless this measurement excludes it.
-    pub(super) fn knee(&self, op: OpKind) -> Result<(u32, String), String> {
+    /// The depth that is enough, between the depths that the errors of the curve leave open, with the
+    /// derivation's words. One that an earlier check of the disk gave stays, unless this measurement
+    /// excludes it.
+    pub(super) fn knee(&self, op: OpKind) -> Result<(Estimate, String), String> {
         let curve = self.curve(op)?;
-        let name = op.name();
-        let size = format_bytes(curve.bs_bytes);
-        let last = curve.points.last().ok_or_else(|| format!("no depth of random {name}s"))?.depth;
-        let Some(knee) = curve.knee else {
-            let words = format!(
-                "the rate of random {name}s of {size} still grew at {last} outstanding, the highest that \
-                was tried; a check with higher queue depths may show more"
-            );
-            return Ok((last, words));
+        let (name, size) = (op.name(), format_bytes(curve.bs_bytes));
+        let enough = model::deep_enough(&model::rates(&curve.points), curve.knee_gain);
+        let enough = enough.ok_or_else(|| format!("no depth of random {name}s"))?;
+        let depth = |index: usize| curve.points[index].depth;
+        let chosen = depth(enough.at);
+        let between = |depth_now: u32| {
+            let [least, most] = [enough.least, enough.most].map(|index| f64::from(depth(index)));
+            Estimate::spanning(f64::from(depth_now), least, most, 0)
         };
-        let earlier = self.earlier().and_then(|earlier| Some(earlier.knee(op).ok()?.0));
-        if let Some(before) = earlier.filter(|before| cannot_tell(curve, knee, *before)) {
+        if enough.at + 1 == curve.points.len() {
             let words = format!(
-                "an earlier check of this disk found {before} random {name}s of {size} outstanding to be \
-                 enough; this one found {knee}, which is the same within its error"
+                "the largest rate of random {name}s of {size} was at queue depth {chosen}, the deepest \
+                 that was tried; a deeper check may find more"
             );
-            return Ok((before, words));
+            return Ok((between(chosen), words));
         }
+        let earlier =
+            self.earlier().and_then(|earlier| Some(earlier.knee(op).ok()?.0.value as u32));
+        let open = depth(enough.least)..=depth(enough.most);
+        if let Some(before) = earlier.filter(|before| *before != chosen && open.contains(before)) {
+            let words = format!(
+                "an earlier check of this disk found queue depth {before} to be enough for random {name}s \
+                 of {size}; this one found {chosen}, and its errors allow both"
+            );
+            return Ok((between(before), words));
+        }
+        let share = curve.points[enough.at].iops.value / curve.max_iops.value;
         let words = format!(
-            "beyond {knee} random {name}s of {size} outstanding the rate grows less than {:.0} % per \
-             doubling (largest: {})",
-            curve.knee_gain * 100.0,
+            "queue depth {chosen} gives {} of the largest rate of random {name}s of {size} ({})",
+            record::format_share(share),
             record::format_iops(curve.max_iops.value)
         );
-        Ok((knee, words))
+        Ok((between(chosen), words))
     }
 
-    /// The deepest queue of random requests at which the page of the profile still finds most of the rate,
-    /// of reads and of writes, with the derivation's words.
-    pub(super) fn deepest(&self) -> Result<(u32, String), String> {
-        let of = |op| {
-            let curve = self.curve(op)?;
-            let (knee, _) = self.knee(op)?;
-            let from = curve.points.iter().position(|point| point.depth >= knee).unwrap_or(0);
-            let busy = model::enough(&model::rates(&curve.points), from);
-            Ok::<_, String>(curve.points.get(busy).map_or(knee, |point| point.depth.max(knee)))
+    /// The deeper of the depths that are enough for random reads and for random writes, with the
+    /// derivation's words.
+    pub(super) fn deepest(&self) -> Result<(Estimate, String), String> {
+        let (reads, _) = self.knee(OpKind::Read)?;
+        let Ok((writes, _)) = self.knee(OpKind::Write) else {
+            return Ok((
+                reads,
+                format!("queue depth {:.0} is enough for random reads", reads.value),
+            ));
         };
-        let (reads, writes) = (of(OpKind::Read)?, of(OpKind::Write).unwrap_or_default());
-        let words = match writes {
-            0 => format!("random reads gain up to {reads} outstanding"),
-            writes => {
-                format!("random reads gain up to {reads} outstanding, writes up to {writes}")
-            }
-        };
-        Ok((reads.max(writes), words))
+        let words = format!(
+            "queue depth {:.0} is enough for random reads, {:.0} for writes",
+            reads.value, writes.value
+        );
+        let [value, low, high] =
+            [(reads.value, writes.value), (reads.low, writes.low), (reads.high, writes.high)]
+                .map(|(reads, writes)| reads.max(writes));
+        Ok((Estimate::spanning(value, low, high, 0), words))
     }
 
     /// How much longer a random request takes than its share of a sequential stream, both at queue
@@ -195,23 +222,26 @@ impl<'a> ProfileFacts<'a> {
         &self,
         op: OpKind,
         bytes: u64,
-    ) -> Result<(f64, String), String> {
+    ) -> Result<(Estimate, String), String> {
         let random = self.alone_ns(op, Locality::Random, bytes)?;
         let (cell, size) = fastest(self.streams_alone(op))
             .ok_or_else(|| format!("the profile has no sequential {}s at depth 1", op.name()))?;
-        let per_s = cell.bytes_per_s.value;
-        let sequential = bytes as f64 / per_s * 1e9;
+        // What another run differs by as a whole is in the time of the random request.
+        let per_s = cell.bytes_per_s;
+        let sequential = bytes as f64 / per_s.value * 1e9;
         let words = format!(
             "both at queue depth 1: a random {} of {} takes {}, one in sequence {} (its share of \
              requests of {} at {})",
             op.name(),
             format_bytes(bytes),
-            format_nanos(random),
+            format_nanos(random.value),
             format_nanos(sequential),
             format_bytes(size),
-            record::format_rate(per_s)
+            record::format_rate(per_s.value)
         );
-        Ok((random / sequential, words))
+        let rel = [random, per_s].map(|one| one.half_width() / one.value);
+        let ratio = random.value / sequential;
+        Ok((Estimate::within_ratio(ratio, libm::hypot(rel[0], rel[1])), words))
     }
 
     /// What commits came to, or why that is not known.
@@ -241,17 +271,4 @@ impl<'a> ProfileFacts<'a> {
 /// Of cells with their sizes the one with the largest throughput.
 fn fastest<'a>(cells: impl Iterator<Item = (&'a Cell, u64)>) -> Option<(&'a Cell, u64)> {
     cells.max_by(|a, b| a.0.bytes_per_s.value.total_cmp(&b.0.bytes_per_s.value))
-}
-
-/// Whether the curve also allows another knee: the rates at both differ by less than their
-/// errors, or the gain from the shallower to the deeper is within its error of what a knee asks for.
-fn cannot_tell(curve: &DepthCurve, knee: u32, other: u32) -> bool {
-    let at = |depth| curve.points.iter().find(|point: &&DepthPoint| point.depth == depth);
-    let (Some(shallow), Some(deep)) = (at(knee.min(other)), at(knee.max(other))) else {
-        return false;
-    };
-    let doublings = f64::from(deep.depth / shallow.depth).log2();
-    let asked = (1.0 + curve.knee_gain).powf(doublings);
-    let gain = deep.iops.over(&shallow.iops);
-    (gain.low..=gain.high).contains(&asked) || !deep.iops.exceeds(&shallow.iops)
 }

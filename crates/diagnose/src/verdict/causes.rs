@@ -12,8 +12,8 @@ use super::outstanding::{ExcessQueue, LoopKind, Outstanding};
 use super::page_cache;
 use super::starved;
 use super::tails::sentence;
-use crate::words::percent;
-use record::{Cause, CauseCode, Verdict, format_bytes, format_count, format_nanos};
+use crate::words::{of_largest, percent};
+use record::{Cause, CauseCode, Verdict, format_bytes, format_count, format_iops, format_nanos};
 
 /// Where one operation alone is slower, the other takes no more than this over what is expected.
 const OPERATION_FINE: f64 = 1.15;
@@ -341,17 +341,18 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
         _ => "",
     };
     let mut claim = format!(
-        "Queue depth is {is}{}{all_the_time}; {:.0} would give {} of the rate. {}",
+        "Queue depth is {is}{}{all_the_time}; {}. {}",
         format_count(deep.present.value()),
-        enough.depth,
-        percent(enough.rate_share),
+        enough.words(deep.present.value()),
         deep.because()
     );
-    let mut numbers = vec![
-        ("requests in flight", deep.present.value(), ""),
-        ("enough", enough.depth, ""),
-        ("rate with these over that of now", enough.rate_share, "share"),
+    let mut numbers =
+        vec![("requests in flight", deep.present.value(), ""), ("enough", enough.depth, "")];
+    let shares = [
+        ("rate at that queue depth over that at the present one", enough.rate_share),
+        ("rate at that queue depth over the largest of the mix", enough.max_share),
     ];
+    numbers.extend(shares.into_iter().filter_map(|(name, share)| Some((name, share?, "share"))));
     if let Outstanding::InPrograms(_) = deep.present {
         let waits_ns = segment.latency_of_load_ns()?;
         let at_device = segment.tally.latency_ns().unwrap_or(waits_ns);
@@ -369,8 +370,10 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
 
 fn near_maximum(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let saturation = segment.tally.iops() / look.max_iops;
-    let claim = format!("The rate is {} of the largest of this mix.", percent(saturation));
-    let numbers = [("rate over the largest", saturation, "share")];
+    let (share, max) = (of_largest(saturation), format_iops(look.max_iops));
+    let claim = format!("The rate is {share} for this mix, {max}.");
+    let numbers =
+        [("rate over the largest of this mix that the profile predicts", saturation, "share")];
     (saturation >= NEAR).then(|| cause(CauseCode::RateNearMaximum, claim, &numbers))
 }
 

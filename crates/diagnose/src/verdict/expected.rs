@@ -371,12 +371,18 @@ impl FittedProfile {
             let kept = self.in_programs(&look.mix, at_most.with(depth));
             rates.push((depth, self.ask(&look.mix, Offered::Depth(kept)).ok()?.iops));
         }
-        let (depth, rate) = *rates.get(model::deep_enough(&rates, model::DEFAULT_KNEE_GAIN)?)?;
+        let (depth, rate) = *rates.get(model::deep_enough(&rates, model::DEFAULT_KNEE_GAIN)?.at)?;
         let largest = rates.last()?.1.value;
         let before = rates.len().checked_sub(2).map(|index| &rates[index]);
         let growth = before
             .map_or(0.0, |(from, rate)| libm::log(largest / rate.value) / libm::log(most / from));
-        Some(SufficientDepth { depth, rate_share: rate.value / largest, growth })
+        let of = |rate_per_s: f64| Some((rate.value / rate_per_s).min(1.0));
+        Some(SufficientDepth {
+            depth,
+            rate_share: of(largest),
+            max_share: of(look.max_iops),
+            growth,
+        })
     }
 
     /// What requests take longer because the first of each busy time comes after a rest, by the lone reads

@@ -81,10 +81,33 @@ pub(super) const WAITING_MIN: f64 = 0.5;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SufficientDepth {
     pub(crate) depth: f64,
-    /// The rate that they give, as a share of that of the largest number asked about.
-    pub(crate) rate_share: f64,
+    /// The rate that they give, as a share of that of the largest number asked about. `None` where
+    /// no profile says.
+    pub(crate) rate_share: Option<f64>,
+    /// The same as a share of the largest rate of the mix.
+    pub(crate) max_share: Option<f64>,
     /// By what power of the number the rate still grows there.
     pub(crate) growth: f64,
+}
+
+impl SufficientDepth {
+    /// What this depth gives, with the rates that each share is of.
+    pub(crate) fn words(&self, present: f64) -> String {
+        let Self { depth, rate_share, max_share, .. } = self;
+        let Some(rate_share) = rate_share else {
+            return format!(
+                "about {depth:.0} are served at the same time, by these counters alone"
+            );
+        };
+        let of_max = max_share.map_or(String::new(), |share| {
+            format!(" ({} of the largest of this mix)", percent(share))
+        });
+        format!(
+            "queue depth {depth:.0} would give {} of the rate at {}{of_max}",
+            percent(*rate_share),
+            format_count(present)
+        )
+    }
 }
 
 /// Who keeps a deep queue up.
@@ -440,7 +463,7 @@ mod tests {
 
     /// Four of them are enough, and beyond those the rate does not grow.
     fn four(_: Outstanding) -> Option<SufficientDepth> {
-        Some(SufficientDepth { depth: 4.0, rate_share: 0.95, growth: 0.0 })
+        Some(SufficientDepth { depth: 4.0, rate_share: Some(0.95), max_share: None, growth: 0.0 })
     }
 
     /// A second with so many requests done, in progress and in progress at its end, of a device that
@@ -474,7 +497,14 @@ mod tests {
         }
         // Of two programs, one of which is not known, or of other disks: it is less than what is here.
         assert!(matches!(found(&[17.0; 8]).present, Outstanding::AtDevice(_)));
-        let enough = |_| Some(SufficientDepth { depth: 200.0, rate_share: 0.95, growth: 0.0 });
+        let enough = |_| {
+            Some(SufficientDepth {
+                depth: 200.0,
+                rate_share: Some(0.95),
+                max_share: None,
+                growth: 0.0,
+            })
+        };
         assert!(deep(&series, &[230.0; 8], false, enough).is_none(), "no more than helps");
     }
 
@@ -547,7 +577,14 @@ mod tests {
         let series: Vec<IntervalTotals> = seconds
             .map(|((&present, rate), at_end)| second(1e3 * rate, present, at_end, 0.995))
             .collect();
-        let enough = |_| Some(SufficientDepth { depth: 32.0, rate_share: 0.8, growth: 0.27 });
+        let enough = |_| {
+            Some(SufficientDepth {
+                depth: 32.0,
+                rate_share: Some(0.8),
+                max_share: None,
+                growth: 0.27,
+            })
+        };
         let upkeep = deep(&series, &[], false, enough).unwrap().upkeep;
         assert!(matches!(upkeep, LoopKind::Steady(..)), "{upkeep:?}");
     }

@@ -349,7 +349,7 @@ impl Posterior {
     /// How many outstanding are enough, of at most so many.
     pub(crate) fn enough(&self, at_most: f64) -> Option<SufficientDepth> {
         let depth = libm::round(self.side).clamp(1.0, at_most);
-        Some(SufficientDepth { depth, rate_share: 0.9, growth: 0.0 })
+        Some(SufficientDepth { depth, rate_share: None, max_share: None, growth: 0.0 })
     }
 
     /// That the queue is short.

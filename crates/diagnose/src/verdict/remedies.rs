@@ -7,6 +7,7 @@ use super::device_users::NeighbourGroup;
 use super::expected::Expectation;
 use super::facts::Judged;
 use super::fitted_profile::FittedProfile;
+use super::hypotheses::profiled_cap_is_reached;
 use super::judgement::RestsOn;
 use super::load::load;
 use super::outstanding::{ExcessQueue, LoopKind, Outstanding};
@@ -267,14 +268,16 @@ pub(super) static ROWS: [Row; 34] = [
                 };
                 // A profile that was made behind the same limit does not say what lies beyond it, and of a load
                 // that is only partly the group's nobody knows what it would become.
-                let beyond = match &case.judged.judgement.rests_on {
-                    RestsOn::Published => false,
-                    RestsOn::Limit(limit) => {
-                        let tally = &case.judged.segment.tally;
-                        tally.op(limit.limited.op()).count() >= ALL_LIMITED * tally.all.count()
-                    }
-                    _ => true,
-                };
+                let known = !profiled_cap_is_reached(&case.judged.segment);
+                let beyond = known
+                    && match &case.judged.judgement.rests_on {
+                        RestsOn::Published => false,
+                        RestsOn::Limit(limit) => {
+                            let tally = &case.judged.segment.tally;
+                            tally.op(limit.limited.op()).count() >= ALL_LIMITED * tally.all.count()
+                        }
+                        _ => true,
+                    };
                 Some((action, beyond.then_some(Change::Uncapped)))
             },
         )
@@ -399,6 +402,10 @@ pub(super) static ROWS: [Row; 34] = [
         }
         let reference = case.reference?;
         let (present, enough) = (queue.present, queue.enough.depth);
+        let share = queue
+            .enough
+            .rate_share
+            .map_or(String::new(), |share| format!(", for {} of the present rate", percent(share)));
         let kept = |counted: f64| reference.in_programs(&look.mix, present.with(counted));
         let depth = kept(enough).round();
         let at_device = if kept(enough) / enough < ON_THE_WAY {
@@ -413,7 +420,7 @@ pub(super) static ROWS: [Row; 34] = [
             " Until then nr_requests is a stopgap."
         };
         let action = format!(
-            "Use queue depth {depth:.0} instead of {} in the program.{at_device}{stopgap}",
+            "Use queue depth {depth:.0} instead of {} in the program{share}.{at_device}{stopgap}",
             format_count(kept(present.value()))
         );
         Some((action, Some(Change::Depth(depth))))
@@ -423,13 +430,13 @@ pub(super) static ROWS: [Row; 34] = [
         ..row(Strategy::DeeperQueue, &[CauseCode::OneAtATime], Fixes::Load, |case| {
             let (reference, look) = (case.reference?, case.look.filter(|look| look.own.is_none())?);
             let iops = case.judged.segment.tally.iops();
-            let enough = reference
-                .deep_enough(look, iops, Outstanding::AtDevice(DEEPER_MAX))?
-                .depth
-                .max(2.0);
-            let depth = reference.outstanding(&look.mix, enough).round();
+            let enough = reference.deep_enough(look, iops, Outstanding::AtDevice(DEEPER_MAX))?;
+            let depth = reference.outstanding(&look.mix, enough.depth.max(2.0)).round();
+            let share = enough.max_share.map_or(String::new(), |share| {
+                format!(", for {} of the largest rate of this mix", percent(share))
+            });
             let action = format!(
-                "Use queue depth {depth:.0} instead of 1, if requests do not depend on each other \
+                "Use queue depth {depth:.0} instead of 1{share}, if requests do not depend on each other \
                  (io_uring, threads, a larger effective_io_concurrency)."
             );
             Some((action, Some(Change::Depth(depth))))

@@ -43,8 +43,7 @@ fn wandering(mut observation: Observation, slower: f64) -> Observation {
 fn a_check_and_a_diagnosis_agree_on_how_deep_is_enough() {
     let curves = &PROFILE.profile().depth_curves;
     let curve = curves.iter().find(|curve| curve.op == OpKind::Read).unwrap();
-    let knee = curve.points.iter().position(|point| Some(point.depth) == curve.knee).unwrap();
-    let advised = curve.points[model::enough(&model::rates(&curve.points), knee)].depth;
+    let advised = curve.knee.unwrap();
     for depth in [3 * advised, 16 * advised] {
         let found = diagnosed(&seen(EIGHT, vec![closed(0, 60, depth)], false), Some(&PROFILE));
         assert_eq!(first_advice(&found), Some(Strategy::ShallowerQueue), "{depth}: {found:#?}");

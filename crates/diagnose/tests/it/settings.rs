@@ -51,6 +51,11 @@ fn flash() -> Profile {
     profile(cells, 320_000.0, Some(32))
 }
 
+/// Rate as a share of the largest: all of it from the knee on, and below it as much less as the queue is shorter.
+fn rate_at(depth: u32, knee: Option<u32>) -> f64 {
+    knee.map_or(1.0, |knee| f64::from(depth.min(knee)) / f64::from(knee))
+}
+
 fn profile(cells: Vec<Cell>, max: f64, knee: Option<u32>) -> Profile {
     let curve = |op| DepthCurve {
         op,
@@ -59,14 +64,14 @@ fn profile(cells: Vec<Cell>, max: f64, knee: Option<u32>) -> Profile {
             .into_iter()
             .map(|depth| DepthPoint {
                 depth,
-                iops: exact(max),
+                iops: exact(max * rate_at(depth, knee)),
                 latency_ns: exact(f64::from(depth) / max * 1e9),
                 p99_ns: None,
                 cpu_us_per_io: None,
             })
             .collect(),
         knee,
-        knee_gain: 0.2,
+        knee_gain: 0.15,
         max_iops: exact(max),
         max_depth: 64,
     };
@@ -169,35 +174,75 @@ fn linux_reads_ahead_twice_what_saturates_and_orders_only_for_an_arm() {
 }
 
 /// The same with a curve of reads: these rates at QD 1, 2, 8, 32 and 64, with this relative error.
-fn with_rates(rates: [f64; 5], knee: u32, error_rel: f64) -> Profile {
+fn with_rates(rates: [f64; 5], error_rel: f64) -> Profile {
     let mut profile = flash();
     let curve = &mut profile.depth_curves[0];
     for (point, rate) in curve.points.iter_mut().zip(rates) {
         point.iops = Estimate::symmetric(rate, error_rel * rate, 6);
     }
-    curve.knee = Some(knee);
+    curve.max_iops = Estimate::symmetric(rates[4], error_rel * rates[4], 6);
     profile
+}
+
+fn of_postgresql(profile: &Profile, earlier: &[Profile], name: &str) -> record::Setting {
+    let found = settings(profile, earlier, Program::PostgreSql, "0").settings;
+    found.into_iter().find(|it| it.name == name).unwrap()
 }
 
 #[test]
 fn a_second_check_keeps_the_depth_of_the_first_unless_its_error_excludes_it() {
-    // From QD 8 to 32 the rate grows by 1.2 for each doubling: just at the knee.
-    let near = [10e3, 20e3, 80e3, 115e3, 118e3];
     let depth = |profile: &Profile, earlier: &[Profile]| {
-        let found = settings(profile, earlier, Program::PostgreSql, "0").settings;
-        found.into_iter().find(|it| it.name == "effective_io_concurrency").unwrap()
+        of_postgresql(profile, earlier, "effective_io_concurrency")
     };
-    let (first, second) = (with_rates(near, 32, 0.03), with_rates(near, 8, 0.03));
-    assert_eq!(depth(&second, &[]).value.value().unwrap(), "8");
+    // QD 1 gives just less, or just more, than four fifths of the largest rate; QD 2 surely more.
+    let first = with_rates([79e3, 98e3, 99e3, 100e3, 100e3], 0.03);
+    let second = with_rates([81e3, 98e3, 99e3, 100e3, 100e3], 0.03);
+    assert_eq!(depth(&first, &[]).value.value().unwrap(), "2");
+    assert_eq!(depth(&second, &[]).value.value().unwrap(), "1");
     let kept = depth(&second, std::slice::from_ref(&first));
-    assert_eq!(kept.value.value().unwrap(), "32");
+    assert_eq!(kept.value.value().unwrap(), "2");
     assert!(kept.derivation.contains("earlier check"), "{kept:?}");
-    // The check before the first one also counts, unless a later one excludes it.
-    let other = depth(&first, std::slice::from_ref(&second));
-    assert_eq!(other.value.value().unwrap(), "8");
-    // It gains nothing beyond QD 8, beyond any error.
-    let flat = with_rates([10e3, 20e3, 80e3, 81e3, 81e3], 8, 0.001);
-    assert_eq!(depth(&flat, &[first]).value.value().unwrap(), "8");
+    // QD 2 gives too little, beyond any error.
+    let other = with_rates([10e3, 20e3, 80.5e3, 81e3, 81e3], 0.001);
+    assert_eq!(depth(&other, &[first]).value.value().unwrap(), "8");
+}
+
+#[test]
+fn a_setting_that_the_errors_of_the_check_leave_open_is_not_set() {
+    // Errors of ±150 %: every depth may give four fifths of the largest rate.
+    let noisy = with_rates([40e3, 60e3, 90e3, 100e3, 100e3], 1.5);
+    let open = of_postgresql(&noisy, &[], "effective_io_concurrency");
+    let why = open.value.reason().unwrap();
+    assert!(why.contains("allow 1 to") && why.contains("--budget"), "{why}");
+    assert!(open.lines.is_empty() && open.derivation.is_empty(), "{open:?}");
+    // The same rates, well known.
+    let known = with_rates([40e3, 60e3, 90e3, 100e3, 100e3], 0.01);
+    let set = of_postgresql(&known, &[], "effective_io_concurrency");
+    assert_eq!(set.value.value().unwrap(), "8");
+    // What is clamped at both ends is decided by a poor check as well.
+    let mut poor = flash();
+    poor.level_se_rel = Some(0.8);
+    assert_eq!(of_postgresql(&poor, &[], "random_page_cost").value.value().unwrap(), "1.0");
+    let capacity = settings(&poor, &[], Program::Scylla, "0").settings;
+    assert!(capacity[0].value.reason().is_some_and(|why| why.contains("not settled")));
+}
+
+#[test]
+fn a_check_that_is_not_valid_gives_no_setting() {
+    let mut invalid = flash();
+    let found = record::Finding::new(
+        record::FindingCode::IoErrors,
+        record::Severity::Invalid,
+        "Requests failed.",
+        "",
+    );
+    invalid.findings.push(found);
+    for program in Program::ALL {
+        for one in settings(&invalid, &[], program, "0").settings {
+            assert!(one.value.reason().is_some_and(|why| why.contains("io_errors")), "{one:?}");
+            assert!(one.lines.is_empty(), "{one:?}");
+        }
+    }
 }
 
 #[test]
@@ -207,7 +252,6 @@ fn the_queue_of_linux_holds_what_writes_gain_from_and_is_never_made_shorter() {
     for point in &mut writes.points {
         point.iops = exact(1e3 * f64::from(point.depth));
     }
-    writes.knee = Some(64);
     assert_eq!(value(&profile, Program::Linux, "nr_requests"), "128");
     profile.target.device.as_mut().unwrap().nr_requests = Some(256);
     assert_eq!(value(&profile, Program::Linux, "nr_requests"), "256");

@@ -112,6 +112,32 @@ fn every_finding_and_every_cause_is_explained_in_whole_lines() {
 }
 
 #[test]
+fn every_verdict_and_note_of_a_diagnosis_is_explained_however_it_is_typed() {
+    let list = halfpower("explain").expect(0).stdout;
+    let schema: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../docs/schema/diagnosis-1.schema.json"))
+            .unwrap();
+    for kind in ["Verdict", "NoteCode"] {
+        for one in schema["$defs"][kind]["oneOf"].as_array().unwrap() {
+            let code = one["const"].as_str().unwrap();
+            let told = halfpower(&format!("explain {code}")).expect(0).stdout;
+            assert!(told.starts_with(code) && told.lines().count() >= 2, "{code}: {told}");
+            assert!(list.contains(code), "{code}: {list}");
+        }
+    }
+    for typed in ["NOT THE DISK", "not-the-disk", "[NOT_THE_DISK]"] {
+        assert!(
+            halfpower(&format!("explain {typed}")).expect(0).stdout.starts_with("not_the_disk")
+        );
+    }
+    // A note and a finding, or a note and a cause, of one name: both are told.
+    let both = halfpower("explain busy_doubtful").expect(0).stdout;
+    assert_eq!(both.matches("busy_doubtful\n").count(), 2, "{both}");
+    halfpower("explain overlaoded").refuses(2, &["did you mean 'overloaded'"]);
+    halfpower("explain area_differ").refuses(2, &["did you mean 'areas_differ'"]);
+}
+
+#[test]
 fn completions_and_manual_pages_come_from_the_program() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let text = halfpower(&format!("completions {shell}")).expect(0).stdout;

@@ -40,6 +40,36 @@ fn one_low_point_does_not_end_a_growing_curve() {
 }
 
 #[test]
+fn a_flat_piece_and_noise_do_not_end_a_curve_below_four_fifths_of_its_largest_rate() {
+    // Grows, is flat from 4 to 16, and grows again.
+    let stepped = |workload: &Workload| {
+        let rates = [10.0, 20.0, 40.0, 41.0, 42.0, 80.0, 82.0, 82.0, 82.0];
+        1e3 * rates[workload.depth.ilog2() as usize]
+    };
+    assert_eq!(curve(stepped, 256, 0.0, 0).knee, Some(32));
+    for seed in 0..50 {
+        let noisy = curve(stepped, 256, 0.4, seed);
+        let Some(knee) = noisy.knee else { continue };
+        let at = noisy.points.iter().find(|point| point.depth == knee).unwrap();
+        assert!(at.iops.value >= 0.8 * noisy.max_iops.value, "{seed}: {noisy:?}");
+    }
+}
+
+#[test]
+fn errors_give_the_depths_among_which_another_check_may_find_the_knee() {
+    let of = |noise: f64| {
+        let noisy = curve(servers(8), 64, noise, 3);
+        model::deep_enough(&model::rates(&noisy.points), DEFAULT_KNEE_GAIN).unwrap()
+    };
+    let sharp = of(0.01);
+    assert_eq!((sharp.least, sharp.at, sharp.most), (3, 3, 3));
+    let wide = of(0.5);
+    assert!(wide.least < wide.at.max(3) && wide.most >= 3, "{wide:?}");
+    assert!(wide.least <= wide.at && wide.at <= wide.most, "{wide:?}");
+    assert_eq!(model::deep_enough(&[], DEFAULT_KNEE_GAIN), None);
+}
+
+#[test]
 fn a_curve_that_still_grows_at_its_end_has_no_knee() {
     let growing = curve(servers(256), 64, 0.02, 5);
     assert_eq!(growing.knee, None);

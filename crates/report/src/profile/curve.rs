@@ -10,6 +10,8 @@ use crate::story::{Cell, Columns, Section, Story, joined};
 use record::{DepthCurve, Locality, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes};
 use std::collections::BTreeSet;
 
+/// How many times apart the mean latency of all requests and that of the rate may be.
+const SAME_REQUESTS: f64 = 1.1;
 /// Size curves side by side.
 const CURVES_ABREAST: usize = 4;
 
@@ -17,15 +19,17 @@ const CURVES_ABREAST: usize = 4;
 pub(super) fn depth(story: &mut Story, profile: &Profile) {
     let curves: Vec<&DepthCurve> =
         profile.depth_curves.iter().filter(|curve| !curve.points.is_empty()).collect();
-    let Some(first) = curves.first() else {
+    if curves.is_empty() {
         story.section("Depth curve", &not_measured(profile, None));
         return;
-    };
+    }
     let size = common_size(curves.iter().map(|curve| curve.bs_bytes));
-    let remark = format!(
-        "random{size}; knee: twice the QD gains less than {}",
-        number::percent(first.knee_gain)
-    );
+    let knees = curves.iter().filter_map(|curve| knee_share(curve));
+    let knees = joined(knees, ", ", |knee| knee);
+    let remark = match knees.is_empty() {
+        true => format!("random{size}"),
+        false => format!("random{size}; knee: {knees} of max"),
+    };
     let section = story.section("Depth curve", &remark);
     let depths: BTreeSet<u32> =
         curves.iter().flat_map(|curve| &curve.points).map(|point| point.depth).collect();
@@ -42,10 +46,45 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
     for curve in curves.iter().filter(|curve| curve.knee.is_none()) {
         let deepest = curve.points.iter().map(|point| point.depth).max().unwrap_or(0);
         section.text(format!(
-            "No knee: random {} still gained at QD {deepest}, the largest tried.",
+            "No knee: random {} were fastest at QD {deepest}, the largest tried, and may gain more.",
             curve.op.plural()
         ));
     }
+    if let Some(note) = other_requests(profile, &curves) {
+        section.note(note);
+    }
+}
+
+/// The share of the largest rate that the knee gives.
+fn knee_share(curve: &DepthCurve) -> Option<String> {
+    let knee = curve.points.iter().find(|point| Some(point.depth) == curve.knee)?;
+    let share = number::percent(knee.iops.value / curve.max_iops.value);
+    Some(format!("{} {share}", curve.op.plural()))
+}
+
+/// That rates and percentiles of one row are of other requests, where that is seen: a rate leaves out a
+/// warm-up and what files differ by, a percentile is of all requests.
+fn other_requests(profile: &Profile, curves: &[&DepthCurve]) -> Option<String> {
+    let off = curves.iter().flat_map(|curve| {
+        curve.points.iter().filter_map(|point| {
+            let cell = cell_of(profile, curve.op, Pattern::Random, point.depth, curve.bs_bytes)?;
+            let off = cell.histogram.mean_ns()? * point.iops.value / 1e9 / f64::from(point.depth);
+            Some((off.max(1.0 / off), curve.op, point.depth, off))
+        })
+    });
+    let (_, op, depth, off) =
+        off.filter(|it| it.0 > SAME_REQUESTS).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(format!(
+        "p50 and p99 are of all requests of all visits. IOPS leave out warm-ups and take out what files differ \
+         by. So they do not belong together in every row: {} at QD {depth} took {} in all visits than \
+         IOPS say.",
+        op.plural(),
+        if off > 1.0 {
+            format!("{} longer", number::percent(off - 1.0))
+        } else {
+            format!("{} less", number::percent(1.0 - off))
+        }
+    ))
 }
 
 /// What one curve says of each depth: its knee and its largest rate are marked.
@@ -62,12 +101,12 @@ fn depth_columns(t: &mut Columns<'_, u32>, profile: &Profile, curve: &DepthCurve
     t.interval(|depth| {
         let kind = (curve.op, Locality::Random, *depth == 1);
         at(depth).map(|it| profile.rerun(&it.iops, kind))
-    })
-    .expendable(1);
+    });
     t.of("latency_p50_ns", |depth| {
         let cell = cell_of(profile, curve.op, Pattern::Random, *depth, bytes)?;
         cell.histogram.percentile(0.5)
-    });
+    })
+    .expendable(1);
     t.of("latency_p99_ns", |depth| at(depth).and_then(|it| it.p99_ns));
     t.left("", |depth| match (is_knee(depth), *depth == curve.max_depth) {
         (true, true) => "knee, max",

@@ -15,6 +15,7 @@ mod line;
 mod lone;
 mod service;
 mod sustained;
+mod unsettled;
 
 use crate::page::Tone;
 use crate::story::{Cell, Fact, Section, Story, joined, sentence};
@@ -35,8 +36,12 @@ const BINARY: &str = "in binary units";
 pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     let mut story = Story::new("Profile", target::summary(&profile.target), profile.simulated)
         .saved(&profile.id, &profile.findings);
-    story.headline = headline(profile);
-    story.measured_line(&headline(profile));
+    let unsettled = unsettled::unsettled(profile);
+    let said = unsettled.as_ref().map_or(String::new(), |(text, _)| format!("{text} "));
+    story.headline = said + &headline(profile);
+    let answer = story.headline.clone();
+    story.measured_line(&answer);
+    story.actions.extend(unsettled.map(|(_, action)| action));
     story.again = format!("halfpower show {} --verbose", profile.id);
     story.charts = charts::charts(profile, trials);
     facts(&mut story, profile);

@@ -8,7 +8,7 @@ use crate::verdict::facts::{
 };
 use crate::verdict::judgement::RestsOn;
 use crate::verdict::{odds, own};
-use crate::words::{percent, times};
+use crate::words::{of_largest, percent, times};
 use record::{Doubt, Verdict, format_nanos};
 
 const STATES: [Verdict; 5] = [
@@ -104,7 +104,7 @@ impl Text<'_, '_> {
         let takes = format_nanos(measure.latency);
         let expected = format_nanos(look.expected_ns(self.segment.by_rate()));
         let alone = format_nanos(look.unloaded_ns);
-        let share = percent(measure.saturation);
+        let share = of_largest(measure.saturation);
         let waits = times(look.wait_ratio());
         let waiting = if verdict == Verdict::SlowAndOverloaded {
             format!(", {waits} the latency at QD 1 ({alone})")
@@ -119,17 +119,17 @@ impl Text<'_, '_> {
             ),
             Verdict::Overloaded if look.wait_ratio() >= WAITS_FROM => format!(
                 "Requests take {takes}, as expected at this queue depth; a lone one takes \
-                 {alone}. The rate is {share} of the largest."
+                 {alone}. The rate is {share}."
             ),
-            Verdict::Overloaded => format!(
-                "The rate is {share} of the largest of this mix; requests take {takes}, as \
-                 expected."
             ),
+            Verdict::Overloaded => {
+                format!("The rate is {share} for this mix; requests take {takes}, as expected.")
+            }
             _ if profile_is_slower(self.segment) => self.as_quick_as_a_cache(),
-            Verdict::NotTheDisk => format!(
-                "Requests take {takes}, as expected, and the rate is only {share} of the largest."
-            ),
-            _ => format!("Requests take {takes}, as expected; the rate is {share} of the largest."),
+            Verdict::NotTheDisk => {
+                format!("Requests take {takes}, as expected, and the rate is only {share}.")
+            }
+            _ => format!("Requests take {takes}, as expected; the rate is {share}."),
         }
     }
 
@@ -144,10 +144,11 @@ impl Text<'_, '_> {
             None => "read-ahead or a cache of the device serves them".to_owned(),
         };
         format!(
-            "Requests take {}, {} of the latency that the profile predicts for sequential requests: {why}. The rate is {} of the largest.",
+            "Requests take {}, {} of the latency that the profile predicts for sequential requests: \
+             {why}. The rate is {}.",
             format_nanos(measure.latency),
             percent(measure.most),
-            percent(measure.saturation)
+            of_largest(measure.saturation)
         )
     }
 
@@ -163,18 +164,19 @@ impl Text<'_, '_> {
         let fine = |verdict: Verdict| verdict.is_fine();
         if fine(verdict) && fine(self.likeliest) {
             let because = format!(
-                "The rate is {} of the largest; below {} the device has much to spare.",
-                percent(measure.saturation),
+                "The rate is {}; below {} the device has much to spare.",
+                of_largest(measure.saturation),
                 percent(MUCH_TO_SPARE)
             );
             return (Doubt::NearSpare, because, "The device's limits with another load.");
         }
         let slower = if verdict.is_slow() { measure.slower().max(1.0) } else { 1.0 };
+        let while_slow = if slower > 1.0 { " while the disk is as slow as now" } else { "" };
         let because = format!(
-            "A request takes {} what a lone one takes, and the rate is {} of the largest; from \
+            "A request takes {} what a lone one takes, and the rate is {}{while_slow}; from \
              {WAITS_FROM:.0} times or {} on that is called overloaded.",
             times(look.wait_ratio()),
-            percent(measure.saturation * slower),
+            of_largest(measure.saturation * slower),
             percent(NEAR_MAXIMUM)
         );
         (Doubt::NearOverloaded, because, "The latency that the program tolerates.")

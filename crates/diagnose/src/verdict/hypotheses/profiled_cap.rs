@@ -1,5 +1,6 @@
 //! A cap that the profile met, reached again by somebody who waits for more.
 
+use crate::verdict::Segment;
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::interval_totals::IntervalTotals;
 use crate::verdict::judgement::RestsOn;
@@ -44,6 +45,12 @@ pub(super) fn reached(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             .resting_on(RestsOn::Published)
             .with(&[("rate over the cap", share, "share")]),
     );
+}
+
+/// Whether the load has reached a cap of the profile: what the disk does above it was not measured.
+pub(crate) fn is_reached(segment: &Segment<'_>) -> bool {
+    let share = |cap: &Cap| Some(rate(&segment.tally, cap)? / cap.per_s.value);
+    segment.caps.iter().filter_map(share).any(|share| share >= AT_CAP.0)
 }
 
 /// What a cap counts, per second.

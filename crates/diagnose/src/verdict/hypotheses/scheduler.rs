@@ -7,7 +7,7 @@ use crate::verdict::facts::{
 };
 use crate::verdict::judgement::RestsOn;
 use crate::verdict::{odds, starved};
-use crate::words::percent;
+use crate::words::of_largest;
 use record::{Doubt, Verdict, format_nanos};
 
 /// What is seen of single requests outweighs the states, which hold their waits.
@@ -37,12 +37,12 @@ pub(super) fn holds(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     }
     let claim = format!(
         "Requests wait {} in the I/O scheduler ({scheduler}) and take {} at the device, where a \
-         lone one takes {}; the rate is {} of the largest. The scheduler holds them, not the \
+         lone one takes {}; the rate is {}. The scheduler holds them, not the \
          device.",
         format_nanos(traced.queue_ns),
         format_nanos(traced.device_ns),
         format_nanos(look.unloaded_ns),
-        percent(saturation)
+        of_largest(saturation)
     );
     let decided_by = "The same with the scheduler none, or shorter intervals.";
     let doubt = Doubt::BurstsInScheduler;

@@ -1,0 +1,106 @@
+//! A check that does not say how fast a disk is: the first lines of its page say so, why, and what to do.
+//!
+//! The interval of the largest rate decides, as another run would find it. Its parts are compared: how the
+//! level of the disk wandered, how far its files differ, how far visits of one load differ. No part is
+//! blamed that is small beside the largest. What a check cannot see is why a level wandered: another program,
+//! another machine on the same storage, or the disk itself.
+
+use super::largest;
+use crate::number;
+use crate::story::{Action, joined};
+use record::{Estimate, FindingCode, Locality, NORMAL_95, OpKind, Profile, shell_word};
+
+/// Half-width of the largest rate, as a share, from which on a check does not settle it.
+const WIDE: f64 = 0.5;
+/// A part that is less than this share of the largest part is not named.
+const BESIDE: f64 = 0.5;
+/// Findings that name who else was at work.
+const BUSY: [FindingCode; 3] =
+    [FindingCode::ForeignIo, FindingCode::StealTime, FindingCode::CgroupLimit];
+
+/// The sentences for the top, and the action; `None` where the check settles the rates.
+pub(super) fn unsettled(profile: &Profile) -> Option<(String, Action)> {
+    let wide = OpKind::BOTH.into_iter().filter_map(|op| {
+        let (rate, throughput) = largest(profile, op);
+        let is_wide = |it: &Estimate| it.relative_half_width() > WIDE;
+        let rate = rate.filter(is_wide).map(|it| number::with_interval(&it, number::per_second));
+        let most = throughput.filter(is_wide).map(|it| number::rate_with_interval(&it));
+        Some((op, format!("{} {}", op.plural(), rate.or(most)?)))
+    });
+    let wide: Vec<(OpKind, String)> = wide.collect();
+    let op = wide.first()?.0;
+    let rates = joined(wide.iter().map(|(_, text)| text.clone()), ", ", |text| text);
+    let parts = parts(profile, op);
+    let why = joined(parts.iter().map(|part| part.words.clone()), "; ", |words| words);
+    let why = if why.is_empty() { String::new() } else { format!(" Why: {why}.") };
+    let text = format!("This check does not settle how fast the disk is: {rates}.{why}");
+    Some((text, action(profile, parts.first().map(|part| part.kind))))
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Level,
+    Files,
+    Visits,
+}
+
+/// A part of an error, with its half-width as a share.
+struct Part {
+    kind: Kind,
+    half_width: f64,
+    words: String,
+}
+
+/// The parts of the error of the largest rate, the largest first, without those that hardly count.
+fn parts(profile: &Profile, op: OpKind) -> Vec<Part> {
+    let level = NORMAL_95 * profile.level_se_rel.unwrap_or(0.0);
+    let files = NORMAL_95 * profile.reruns().areas_se(op, Locality::Random, false);
+    let curve = profile.depth_curves.iter().find(|curve| curve.op == op);
+    let visits = curve.map_or(0.0, |curve| curve.max_iops.relative_half_width());
+    let busy = profile.findings.iter().find(|finding| BUSY.contains(&finding.code));
+    let busy = busy.map_or(String::new(), |one| format!(" ([{}])", one.code.name()));
+    let percent = number::percent;
+    let mut parts = vec![
+        Part {
+            kind: Kind::Level,
+            half_width: level,
+            words: format!("the whole disk was up to {} faster or slower{busy}", percent(level)),
+        },
+        Part {
+            kind: Kind::Files,
+            half_width: files,
+            words: format!("files of this disk differ, by {} for another file", percent(files)),
+        },
+        Part {
+            kind: Kind::Visits,
+            half_width: visits,
+            words: format!("visits of the same load differ (±{})", percent(visits)),
+        },
+    ];
+    parts.sort_by(|a, b| b.half_width.total_cmp(&a.half_width));
+    let most = parts[0].half_width;
+    parts.retain(|part| part.half_width > 0.0 && part.half_width >= BESIDE * most);
+    parts
+}
+
+fn action(profile: &Profile, main: Option<Kind>) -> Action {
+    let path = shell_word(&profile.target.path);
+    let longer = 5 * profile.budget_ns.0.div_ceil(1_000_000_000).max(1);
+    let again = format!("halfpower check {path} --budget {longer}s");
+    let what = match main {
+        _ if profile.simulated => again,
+        Some(Kind::Files) => {
+            format!("halfpower check --file PATH, with the file that matters; or {again}")
+        }
+        _ => format!("stop other programs on this disk and machine, then {again}"),
+    };
+    let why = match main {
+        Some(Kind::Files) => "another file of this disk may be as far off as these were",
+        Some(Kind::Level) if !profile.simulated => {
+            "`halfpower watch` shows what else loads this machine; load of other machines on shared storage \
+             is not visible here, and checks at several hours show it"
+        }
+        _ => "more visits narrow the error",
+    };
+    Action::new("check again", what).with("why", why)
+}
