@@ -91,8 +91,6 @@ pub(crate) fn of_load(
              --independent, or --balance",
         ));
     }
-    // Too much for the disk as it is may be what the change is about; but there is nothing to
-    // compare with, and no load that could be observed.
     let found = model::whatif::document(profile, predictor, setup, &changes, observed, VERSION);
     let mut document = found.map_err(|error| usage(error.to_string()))?;
     for case in &mut document.cases {
