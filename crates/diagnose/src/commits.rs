@@ -43,9 +43,12 @@ fn measured(commits: &Commits, need: CommitNeed) -> Measured<Estimate> {
     }
 }
 
-/// `None` where the interval holds the limit.
+/// An interval wider than this share of its value says too little for a verdict.
+const WIDEST: f64 = 1.0;
+
+/// `None` where the interval holds the limit, or is too wide.
 fn met(value: &Estimate, need: CommitNeed, limit: f64) -> Option<bool> {
-    if value.includes(limit) {
+    if value.includes(limit) || value.relative_half_width() > WIDEST {
         return None;
     }
     Some(match need {

@@ -94,8 +94,6 @@ pub(crate) fn of_load(
     if changes.contains(&Change::Uncapped) {
         refuse_above_cap(profile, setup)?;
     }
-    // Too much for the disk as it is may be what the change is about; but there is nothing to
-    // compare with, and no load that could be observed.
     let found = model::whatif::document(profile, predictor, setup, &changes, observed, VERSION);
     let mut document = found.map_err(|error| usage(error.to_string()))?;
     for case in &mut document.cases {

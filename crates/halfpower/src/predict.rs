@@ -116,7 +116,9 @@ impl PredictArgs {
     /// the profile does not hold is no result.
     fn show(&self, document: Result<PredictionDocument, PredictError>) -> anyhow::Result<Verdict> {
         let document = document.map_err(|error| match error {
-            PredictError::NoPercentile => SessionError::NoResult(error.to_string()).into(),
+            PredictError::NoPercentile | PredictError::NearMaximum { .. } => {
+                SessionError::NoResult(error.to_string()).into()
+            }
             error => usage(error.to_string()),
         })?;
         self.view.show(&document, &report::prediction(&document))

@@ -41,7 +41,7 @@ pub(crate) fn validate(arguments: &ValidateArgs, stop: &StopFlag) -> anyhow::Res
     let fixed = profile.simulated.then_some(SIMULATED_SEED);
     let seed = session::seed(arguments.seed.or(fixed), profile.simulated);
     let cells = profile.all_cells();
-    let predictor = Predictor::of_cells(&cells);
+    let predictor = Predictor::new(&profile);
     let probe_seed = workload::derive_seed(seed, u64::MAX);
     let probe = || DriftProbe::new(&cells, &predictor, write, probe_seed);
     let mut probe = (!profile.simulated).then(probe).flatten();

@@ -76,6 +76,18 @@ pub fn birth_death_latency(service_rates: &[f64], rate_per_s: f64) -> Option<f64
     birth_death(service_rates, rate_per_s).map(|(present, _)| present / rate_per_s)
 }
 
+/// The least mean latency of any arrivals at `rate_per_s` to a station that completes
+/// `service_rates[n - 1]` requests per second while n are present: that of as many present as complete
+/// the rate, on straight lines between whole numbers. `None` above the largest service rate.
+#[must_use]
+pub fn least_latency(service_rates: &[f64], rate_per_s: f64) -> Option<f64> {
+    let enough = service_rates.iter().position(|&rate| rate >= rate_per_s)?;
+    let high = service_rates[enough];
+    let low = enough.checked_sub(1).map_or(0.0, |below| service_rates[below]);
+    let share = if high > low { (rate_per_s - low) / (high - low) } else { 0.0 };
+    if rate_per_s <= 0.0 { Some(1.0 / high) } else { Some((enough as f64 + share) / rate_per_s) }
+}
+
 /// The same station: the mean number of requests present, and the probability of none.
 #[must_use]
 pub fn birth_death(service_rates: &[f64], rate_per_s: f64) -> Option<(f64, f64)> {

@@ -120,7 +120,8 @@ fn window_se(trials: &[Trial], value: &dyn Fn(&Trial) -> Option<f64>) -> Option<
         return None;
     }
     // One-way analysis of variance with windows of different sizes.
-    let (groups, total) = (windows.len() as f64, windows.iter().map(Vec::len).sum::<usize>() as f64);
+    let (groups, total) =
+        (windows.len() as f64, windows.iter().map(Vec::len).sum::<usize>() as f64);
     let centre = windows.iter().flatten().sum::<f64>() / total;
     let (mut within, mut between, mut squares) = (0.0, 0.0, 0.0);
     for window in &windows {
@@ -141,9 +142,7 @@ fn window_se(trials: &[Trial], value: &dyn Fn(&Trial) -> Option<f64>) -> Option<
 /// the file system's as well.
 fn closed_loops(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
     trials.iter().filter(|trial| {
-        counts(trial)
-            && trial.workload.arrival == Arrival::Closed
-            && trial.workload.flush.is_none()
+        counts(trial) && trial.workload.arrival == Arrival::Closed && trial.workload.flush.is_none()
     })
 }
 

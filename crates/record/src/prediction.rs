@@ -87,6 +87,9 @@ pub struct PredictionDocument {
     pub profile_time: Option<String>,
     /// What was measured; null for a data sheet.
     pub target: Option<String>,
+    /// Bytes of the area that was measured; absent for a data sheet and in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area_bytes: Option<u64>,
     /// Whether the profile is that of a simulated device.
     pub simulated: bool,
     /// The mix.

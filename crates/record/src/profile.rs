@@ -2,8 +2,8 @@
 
 use crate::{
     AreaSpread, Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot, Locality,
-    Measured, MeasuredArea, Nanos, OpKind, Pattern, Reruns, RunSpread, SystemFact, Target, Workload,
-    format_binary_rate, format_whole_iops, with_half_width, with_interval,
+    Measured, MeasuredArea, Nanos, OpKind, Pattern, Reruns, RunSpread, SystemFact, Target,
+    Workload, format_binary_rate, format_whole_iops, with_half_width, with_interval,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -193,6 +193,17 @@ pub struct ObservedLoad {
     pub memory_available_bytes: Option<u64>,
 }
 
+/// A load that a device does not sustain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UnsustainedLoad {
+    /// The requests.
+    pub mix: Mix,
+    /// How many are offered.
+    pub offered: Offered,
+    /// What the device does at most.
+    pub why: String,
+}
+
 /// What would become of a load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIf {
@@ -210,6 +221,9 @@ pub struct WhatIf {
     pub observed: Option<ObservedLoad>,
     /// The load as it is, by the model; null where load is only moved.
     pub before: Option<LoadState>,
+    /// The load as it is, where the device does not sustain it, which leaves no state before; else absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_unsustained: Option<UnsustainedLoad>,
     /// The same simulated; null where none was asked for.
     pub before_simulated: Option<Measured<SimulatedState>>,
     /// What of it the profile did not measure.

@@ -42,8 +42,8 @@ pub fn prediction(document: &PredictionDocument) -> Story {
         answer(&mut story, prediction);
         story.charts.extend(by_models(document, prediction));
     }
-    let check =
-        document.target.as_ref().zip(advised).map(|(target, one)| how_to_check(target, one));
+    let check = document.target.as_ref().zip(advised);
+    let check = check.map(|(target, one)| how_to_check(target, document.area_bytes, one));
     story.takeaway("how to check it", check.clone().unwrap_or_default());
     for objective in &document.objectives {
         let (name, text) = objective_text(objective);
@@ -183,22 +183,32 @@ fn answer(story: &mut Story, prediction: &Prediction) {
 }
 
 /// The run that measures what was predicted, and what error it leaves.
-fn how_to_check(target: &str, prediction: &Prediction) -> String {
+fn how_to_check(target: &str, area_bytes: Option<u64>, prediction: &Prediction) -> String {
     let latency = &prediction.latency_ns;
     let all = (latency.high / latency.low).ln() / 2.0;
     let others = (all * all - prediction.in_run_rel * prediction.in_run_rel).max(0.0).sqrt();
     let left = match number::interval(others) {
-        text if others > 0.0 => format!("; another file or hour still differs by {text}"),
+        text if others > 0.001 => format!("; another file or hour still differs by {text}"),
         _ => String::new(),
     };
-    format!("`{}` measures it in ten seconds{left}", run_of(target, prediction))
+    let run = run_of(target, area_bytes, prediction);
+    match prediction.mix.share(|class| class.locality == Locality::Hit) {
+        hits if (0.001..0.999).contains(&hits) => format!(
+            "`{run}` measures it in ten seconds, but for the {} that a cache serves, which `run` takes for \
+             random ones{left}",
+            number::percent(hits)
+        ),
+        _ => format!("`{run}` measures it in ten seconds{left}"),
+    }
 }
 
-/// The same as a command.
-fn run_of(target: &str, prediction: &Prediction) -> String {
+/// The same as a command, on the area of the profile: on a disk with an arm a larger one is slower.
+fn run_of(target: &str, area_bytes: Option<u64>, prediction: &Prediction) -> String {
     let Prediction { mix, offered, .. } = prediction;
-    let sequential = mix.share(|class| class.locality == Locality::Sequential) > 0.5;
-    let rw = match (mix.reads(), sequential) {
+    let place = |locality| mix.share(|class| class.locality == locality);
+    let [sequential, hits] = [Locality::Sequential, Locality::Hit].map(place);
+    let (all_sequential, reads) = (sequential > 0.999, mix.reads());
+    let rw = match (reads, all_sequential) {
         (reads, true) if reads > 0.999 => "read".to_owned(),
         (reads, true) if reads < 0.001 => "write".to_owned(),
         (reads, false) if reads > 0.999 => "randread".to_owned(),
@@ -208,20 +218,27 @@ fn run_of(target: &str, prediction: &Prediction) -> String {
             format!("{rw} --rwmixread {:.0}", reads * 100.0)
         }
     };
+    let place = match () {
+        () if hits > 0.999 => " --pattern hit".to_owned(),
+        () if sequential > 0.001 && !all_sequential => {
+            format!(" --seq-share {:.0}", sequential * 100.0)
+        }
+        () => String::new(),
+    };
     let sizes = mix.sizes();
     let bs = joined(&sizes, ":", |&bytes| match sizes.len() {
         1 => bytes.to_string(),
         _ => format!("{bytes}/{:.0}", mix.share(|class| class.bytes == bytes) * 100.0),
     });
+    let rate = |rate: f64| format!("--rate-iops {:.0} --iodepth 256", rate.max(1.0));
     let load = match offered {
         Offered::Depth(depth) => format!("--iodepth {}", depth.ceil()),
-        Offered::PoissonPerS(rate) => {
-            format!("--rate-iops {} --arrival poisson --iodepth 256", plain(*rate))
-        }
-        Offered::ConstantPerS(rate) => format!("--rate-iops {} --iodepth 256", plain(*rate)),
+        Offered::PoissonPerS(per_s) => format!("{} --arrival poisson", rate(*per_s)),
+        Offered::ConstantPerS(per_s) => rate(*per_s),
     };
+    let size = area_bytes.map_or_else(String::new, |bytes| format!(" --size {bytes}"));
     let target = shell_word(target);
-    format!("halfpower run {target} --rw {rw} --bs {bs} {load} --runtime 10s")
+    format!("halfpower run {target} --rw {rw}{place} --bs {bs} {load}{size} --runtime 10s")
 }
 
 fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {

@@ -29,11 +29,14 @@ pub fn whatif(document: &WhatIf) -> Story {
     if let Some(observed) = &document.observed {
         observed_load(&mut story, observed, document.before.as_ref());
     }
-    if let Some(before) = &document.before
-        && !document.cases.is_empty()
-    {
-        answer(&mut story, document, before);
-        table(&mut story, document, before);
+    if let Some(before) = &document.before_unsustained {
+        let load = format!("{} {}", offered_text(Some(before.offered)), mix_text(&before.mix));
+        story.fact("load", load);
+        story.fact("before", format!("not sustained: {}", before.why));
+    }
+    if !document.cases.is_empty() {
+        answer(&mut story, document);
+        table(&mut story, document);
         document.cases.iter().for_each(|case| grounds(&mut story, case));
     }
     if let Some(one) = &document.balance {
@@ -113,10 +116,12 @@ fn times(ratio: &Estimate) -> String {
 }
 
 /// Which change gives the most, what to do first, and the plots.
-fn answer(story: &mut Story, document: &WhatIf, before: &LoadState) {
-    story.headline = match quickest(document) {
+fn answer(story: &mut Story, document: &WhatIf) {
+    let before = document.before.as_ref();
+    story.headline = match quickest(document).zip(before) {
+        None if before.is_none() => sustained(document),
         None => "The effect of these changes is unknown; each has its reason.".to_owned(),
-        Some((case, ratio)) => {
+        Some(((case, ratio), before)) => {
             let (name, now) = (title(&case.changes), number::time(before.latency_ns.value));
             let after = case.after.value().map(|after| number::time(after.latency_ns.value));
             let after = after.unwrap_or_else(|| number::NONE.to_owned());
@@ -136,9 +141,7 @@ fn answer(story: &mut Story, document: &WhatIf, before: &LoadState) {
         story.takeaway(&format!("{name} assumes"), case.assumes.join("; "));
         story.takeaway("how to check it", case.how_to_check.join("; "));
     }
-    story
-        .charts
-        .extend([latencies(document, before), fullness(document, before)].into_iter().flatten());
+    story.charts.extend([latencies(document), fullness(document)].into_iter().flatten());
 }
 
 /// What the simulation says of the changes; empty where none was simulated.
@@ -157,32 +160,48 @@ fn simulation(document: &WhatIf) -> String {
     }
 }
 
+/// Whether a change makes a load bearable that is too much for the disk.
+fn sustained(document: &WhatIf) -> String {
+    let alone = document.cases.iter().filter(|case| case.changes.len() == 1);
+    let known = alone.filter_map(|case| Some((case, case.after.value()?)));
+    let best = known.min_by(|(_, a), (_, b)| a.latency_ns.value.total_cmp(&b.latency_ns.value));
+    match best {
+        None => {
+            "The disk does not sustain the load, and no change alone is known to help.".to_owned()
+        }
+        Some((case, after)) => format!(
+            "The disk does not sustain the load now. {}: a request takes {}.",
+            capital(&title(&case.changes)),
+            number::with_range(&after.latency_ns, number::time)
+        ),
+    }
+}
+
 /// The load as it is and after each change, in the order of the document.
-fn states<'a>(
-    document: &'a WhatIf,
-    before: &'a LoadState,
-) -> impl Iterator<Item = (String, Option<&'a LoadState>, Option<&'a SimulatedState>)> {
+fn states(
+    document: &WhatIf,
+) -> impl Iterator<Item = (String, Option<&LoadState>, Option<&SimulatedState>)> {
     let first = document.before_simulated.as_ref().and_then(Measured::value);
     let cases = document.cases.iter().map(|case| {
         let simulated = case.simulated.as_ref().and_then(Measured::value);
         (title(&case.changes), case.after.value(), simulated)
     });
-    std::iter::once(("as it is".to_owned(), Some(before), first)).chain(cases)
+    std::iter::once(("as it is".to_owned(), document.before.as_ref(), first)).chain(cases)
 }
 
-fn names(document: &WhatIf, before: &LoadState) -> Vec<String> {
+fn names(document: &WhatIf) -> Vec<String> {
     let name = |(name, state, _): (String, Option<&LoadState>, _)| match state {
         Some(_) => name,
         None => format!("{name}: unknown"),
     };
-    states(document, before).map(name).collect()
+    states(document).map(name).collect()
 }
 
-fn latencies(document: &WhatIf, before: &LoadState) -> Option<Chart> {
-    let computed = states(document, before).enumerate().filter_map(|(row, (_, state, _))| {
+fn latencies(document: &WhatIf) -> Option<Chart> {
+    let computed = states(document).enumerate().filter_map(|(row, (_, state, _))| {
         Some(Point::known(row as f64, &state?.latency_ns).across())
     });
-    let simulated = states(document, before)
+    let simulated = states(document)
         .enumerate()
         .filter_map(|(row, (.., state))| Some(Point::bare(state?.latency_ns, row as f64)));
     let mut series = vec![
@@ -196,6 +215,7 @@ fn latencies(document: &WhatIf, before: &LoadState) -> Option<Chart> {
         true => Axis::decades("mean latency", Some(Unit::Nanos), ends),
         false => Axis::from_zero("mean latency", Some(Unit::Nanos), ends),
     };
+    let rule = |before: &LoadState| Rule::upright(before.latency_ns.value, "as it is");
     let alone = document.cases.iter().filter(|case| case.changes.len() == 1);
     let (all, quicker) = alone.fold((0, 0), |(all, quicker), case| {
         let is = case.latency_ratio.as_ref().is_some_and(|ratio| ratio.high < 1.0);
@@ -226,21 +246,21 @@ fn latencies(document: &WhatIf, before: &LoadState) -> Option<Chart> {
                  model is in all rows alike, so the ratios are known better than the bars show."
                 .to_owned(),
         x,
-        y: Axis::named(names(document, before)),
+        y: Axis::named(names(document)),
         series,
-        rules: vec![Rule::upright(before.latency_ns.value, "as it is")],
+        rules: document.before.iter().map(rule).collect(),
     }
     .unless_empty()
 }
 
 /// How much of its largest rate each state uses.
-fn fullness(document: &WhatIf, before: &LoadState) -> Option<Chart> {
-    let bars = states(document, before)
+fn fullness(document: &WhatIf) -> Option<Chart> {
+    let before = document.before.as_ref()?;
+    let bars = states(document)
         .enumerate()
         .filter_map(|(row, (_, state, _))| Some(Point::bare(state?.saturation, row as f64)));
     let series = Series::new("of the largest rate", Form::Bars, bars.collect());
-    let room =
-        states(document, before).filter_map(|(name, state, _)| Some((name, state?.saturation)));
+    let room = states(document).filter_map(|(name, state, _)| Some((name, state?.saturation)));
     let (name, least) = room.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let (now, least) = (number::percent(before.saturation), number::percent(least));
     let finding = match name.as_str() {
@@ -257,15 +277,15 @@ fn fullness(document: &WhatIf, before: &LoadState) -> Option<Chart> {
         errors: "IOPS as a share of the highest IOPS of the same mix; its error is not computed."
             .to_owned(),
         x: Axis::from_zero("of the largest rate", Some(Unit::Share), [1.0]),
-        y: Axis::named(names(document, before)),
+        y: Axis::named(names(document)),
         series: vec![series],
         rules: Vec::new(),
     }
     .unless_empty()
 }
 
-fn table(story: &mut Story, document: &WhatIf, before: &LoadState) {
-    let rows = states(document, before);
+fn table(story: &mut Story, document: &WhatIf) {
+    let rows = states(document);
     let remark = "mean latency with its interval; IOPS; how full";
     story.section("Before and after", remark).table(rows, |t| {
         t.left("", |(name, ..)| name.clone());
@@ -301,6 +321,7 @@ fn grounds(story: &mut Story, case: &WhatIfCase) {
     // The last case is that of all changes together.
     story.line = match &remark {
         Some(remark) => format!("{}: {remark}", title(&case.changes)),
+        None if case.after.value().is_some() => story.headline.clone(),
         None => format!("{}: unknown", title(&case.changes)),
     };
     let section = story.section(title(&case.changes), &remark.unwrap_or_default());

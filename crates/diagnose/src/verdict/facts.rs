@@ -161,7 +161,21 @@ pub(crate) struct Judged<'a> {
     pub(crate) holder: Option<String>,
 }
 
+/// A rate from this share of a cap on has reached it.
+pub(crate) const AT_CAP: f64 = 0.95;
+
 impl Segment<'_> {
+    /// The caps of the profile whose rate the counters tell, and this load's rate as a share of each.
+    pub(crate) fn cap_shares(&self) -> impl Iterator<Item = (f64, &Cap)> {
+        let share = |cap: &Cap| Some(self.tally.counted_by(cap)? / cap.per_s.value);
+        self.caps.iter().filter_map(move |cap| Some((share(cap)?, cap)))
+    }
+
+    /// Whether it has reached a cap of the profile: the profile knows nothing of the disk above it.
+    pub(crate) fn is_at_cap(&self) -> bool {
+        self.cap_shares().any(|(share, _)| share >= AT_CAP)
+    }
+
     /// The latency and the look that explains it best.
     pub(crate) fn best_look(&self) -> Option<(&Expectation, f64)> {
         let latency = self.tally.latency_ns()?;

@@ -3,7 +3,7 @@
 //! every sum; a figure for both operations together stands in for missing ones of each. Discards
 //! and flushes are left out wherever the source keeps them apart.
 
-use record::{Figure, Interval, Misleading, Numbers, OpInterval, OpKind, UtilizationLaw};
+use record::{Cap, Figure, Interval, Misleading, Numbers, OpInterval, OpKind, UtilizationLaw};
 use std::ops::Range;
 
 /// The longest clock tick of a kernel, in seconds.
@@ -216,6 +216,16 @@ impl IntervalTotals {
 
     pub(crate) fn bytes_per_s(&self) -> Option<f64> {
         self.all.bytes.filter(|_| self.seconds > 0.0).map(|bytes| bytes / self.seconds)
+    }
+
+    /// What a cap counts, per second.
+    pub(crate) fn counted_by(&self, cap: &Cap) -> Option<f64> {
+        let Some(op) = cap.op else {
+            return if cap.bytes { self.bytes_per_s() } else { Some(self.iops()) };
+        };
+        let of = self.op(op);
+        let sum = if cap.bytes { of.bytes } else { of.requests };
+        sum.map(|sum| sum / self.seconds.max(1e-9))
     }
 
     /// Share of time with a request in flight.

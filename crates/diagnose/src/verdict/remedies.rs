@@ -7,7 +7,6 @@ use super::device_users::NeighbourGroup;
 use super::expected::Expectation;
 use super::facts::Judged;
 use super::fitted_profile::FittedProfile;
-use super::hypotheses::profiled_cap_is_reached;
 use super::judgement::RestsOn;
 use super::load::load;
 use super::outstanding::{ExcessQueue, LoopKind, Outstanding};
@@ -268,7 +267,7 @@ pub(super) static ROWS: [Row; 34] = [
                 };
                 // A profile that was made behind the same limit does not say what lies beyond it, and of a load
                 // that is only partly the group's nobody knows what it would become.
-                let known = !profiled_cap_is_reached(&case.judged.segment);
+                let known = !case.judged.segment.is_at_cap();
                 let beyond = known
                     && match &case.judged.judgement.rests_on {
                         RestsOn::Published => false,

@@ -389,4 +389,8 @@ fn a_need_is_met_by_a_whole_interval_or_not_by_any_of_it() {
     unknown.points[1].flush_p99_ns = Measured::not("999 flushes are too few");
     let verdict = &diagnose::commit_verdicts(&unknown)[0];
     assert_eq!((verdict.met, verdict.measured.reason()), (None, Some("999 flushes are too few")));
+    // 1 ms ±145 % lies below 10 ms, and says next to nothing.
+    let wide = Estimate::spanning(1e6, -4.5e5, 2.45e6, 3);
+    unknown.points[1].flush_p99_ns = Measured::Value(wide);
+    assert_eq!(diagnose::commit_verdicts(&unknown)[0].met, None);
 }

@@ -5,7 +5,7 @@
 
 use crate::documents::check_schema;
 use crate::program::{Outcome, halfpower};
-use record::{Estimate, ModelName, PredictionDocument, Validation};
+use record::{Estimate, ModelName, Offered, PredictionDocument, Trial, Validation};
 use std::path::Path;
 use testkit::{disk_folder, requires, skip};
 
@@ -186,6 +186,79 @@ fn more_than_the_device_can_do_is_refused_with_what_it_can() {
     let page = on(&database, "predict last --rate-iops 300").expect(0).stdout;
     assert!(page.contains("no open load was measured"), "{page}");
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+}
+
+/// A plain check knows queue depths alone; the truth of each arrives by chance, in the printed run.
+#[test]
+fn open_loads_of_a_plain_check_lie_within_the_interval_and_near_the_point() {
+    let cases = [
+        ("cloud", "--rate-iops 2000 --rwmixread 70% --bs 8k", 0.1),
+        ("capped", "--rate-iops 1800", 0.1),
+        ("md1,service=1ms", "--rate-iops 600", 0.1),
+        ("sata-ssd", "--rate-iops 57000", 0.1),
+        ("nvme-ssd", "--rate-iops 250000", 0.1),
+        ("atlas10k", "--rate-iops 115", 0.35),
+        ("sata-ssd", "--rate-iops 5000 --bs 16k --sequential 30% --rwmixread 80%", 0.35),
+    ];
+    for (device, load, near) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("h.db");
+        on(&database, &format!("check sim:{device} --json")).expect(0);
+        let document = predicted(&folder, load);
+        let used =
+            document.predictions.iter().find(|one| Some(one.model) == document.advised).unwrap();
+        let trial = measured(&database, load);
+        assert_eq!(model::mix_of(&trial.workload), Some(document.mix.clone()), "{load}");
+        let (truth, found) = (trial.latency_ns().unwrap(), &used.latency_ns);
+        println!("{device} {load}: {truth} in {found:?}");
+        assert!(found.includes(truth), "{device} {load}: {truth} {found:?}");
+        assert!((found.value / truth - 1.0).abs() < near, "{device} {load}: {truth} {found:?}");
+    }
+}
+
+/// The trial of the command that a prediction prints.
+fn measured(database: &Path, load: &str) -> Trial {
+    let page = on(database, &format!("predict last {load}")).expect(0).stdout;
+    let words: Vec<&str> = page.split_whitespace().collect();
+    let page = words.join(" ");
+    let command = page.split("`halfpower ").nth(1).unwrap().split('`').next().unwrap();
+    halfpower(&format!("{command} --json --no-save")).expect(0).trial()
+}
+
+#[test]
+fn the_printed_run_is_the_load_that_was_asked_about() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("h.db");
+    on(&database, "check sim:mmc,service=4ms --budget 20s --json").expect(0);
+    for load in [
+        "--rate-iops 300 --bs 4k/60:64k/40 --rwmixread 35%",
+        "--iodepth 3 --sequential 100%",
+        "--rate-iops 200 --arrival constant --rwmixread 0% --sequential 45%",
+        "--iodepth 2 --hit 100%",
+    ] {
+        let (document, trial) = (predicted(&folder, load), measured(&database, load));
+        assert_eq!(model::mix_of(&trial.workload), Some(document.mix), "{load}");
+        assert_eq!(Some(trial.workload.size_bytes.0), document.area_bytes, "{load}");
+        match document.offered.unwrap() {
+            Offered::Depth(depth) => assert_eq!(f64::from(trial.workload.depth), depth),
+            Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate) => {
+                assert_eq!(trial.workload.rate_iops, Some(rate as u64), "{load}");
+            }
+        }
+    }
+    let page = on(&database, "predict last --rate-iops 100 --hit 40%").expect(0).stdout;
+    assert!(page.contains("but for the 40 %"), "{page}");
+}
+
+#[test]
+fn a_load_within_the_error_of_the_maximum_has_no_latency_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("h.db");
+    on(&database, "check sim:cloud --json").expect(0);
+    let words = ["no steady latency", "within the error of the maximum", "at least"];
+    on(&database, "predict last --rate-iops 2990").refuses(4, &words);
+    let slo = predicted(&folder, "--slo mean=1s").objectives.remove(0);
+    assert!(slo.at.unwrap().saturation < 0.99);
 }
 
 #[test]

@@ -5,8 +5,8 @@
 use crate::documents::check_schema;
 use crate::program::{Outcome, halfpower, program, run};
 use record::{
-    Advice, Change, Diagnosis, Measured, OpKind, Profile, SimulatedState, WhatIf, WhatIfCase,
-    format_bytes,
+    Advice, Change, Diagnosis, Measured, OpKind, PredictionDocument, Profile, SimulatedState,
+    WhatIf, WhatIfCase, format_bytes,
 };
 use tempfile::TempDir;
 
@@ -89,11 +89,46 @@ fn what_the_flags_say_is_the_load_first_and_then_the_change() {
     disk.run("predict last --rate-iops 100 --sequential +30% --sequential 20%")
         .refuses(2, &["+30%"]);
     disk.run("predict last --rate-iops 100 --disks 3 --raid 10").refuses(2, &["even number"]);
-    disk.run("predict last --rate-iops 9000 --faster 10%").refuses(2, &["9000"]);
     disk.run("predict last --rate-iops 10 --balance").refuses(2, &["recording"]);
     disk.run("predict last --rate-iops 10 --simulate").refuses(2, &["--simulate", "--faster"]);
     disk.run("predict last --rate-iops 10 --faster 10% --slo mean=9ms").refuses(2, &["--slo"]);
     disk.run("predict last --iodepth 4 --faster 10% --now").refuses(2, &["--now"]);
+}
+
+#[test]
+fn a_load_that_is_too_much_for_the_disk_has_a_state_after_a_change_alone() {
+    let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
+    let found = disk.whatif("--rate-iops 2500 --disks 2 --raid 0 --faster 1% --simulate");
+    let before = found.before_unsustained.unwrap();
+    assert!(before.why.contains("2500") && before.why.contains(" at most"), "{before:?}");
+    assert!(found.before.is_none() && found.before_simulated.is_none());
+    let [striped, faster] = [0, 1].map(|at| &found.cases[at]);
+    let (striped, faster) = match striped.changes[..] {
+        [Change::Array { .. }] => (striped, faster),
+        _ => (faster, striped),
+    };
+    assert!(striped.after.value().unwrap().saturation < 0.8, "{striped:?}");
+    assert!(striped.latency_ratio.is_none() && faster.after.value().is_none());
+    let page = disk.run("predict last --rate-iops 2500 --disks 2 --raid 0").expect(0).stdout;
+    let said = ["does not sustain the load now", "not sustained", "as it is"];
+    assert!(said.iter().all(|words| page.contains(words)), "{page}");
+}
+
+#[test]
+fn one_load_has_one_latency_whether_a_change_is_asked_for_or_not() {
+    let disk = Profiled::new("cloud", "--budget 30s");
+    for load in ["--rate-iops 2000 --rwmixread 70% --bs 8k", "--iodepth 4 --bs 16k"] {
+        let plain = disk.run(&format!("predict last {load} --json")).expect(0).stdout;
+        let plain: PredictionDocument = serde_json::from_str(&plain).unwrap();
+        let used = plain.predictions.iter().find(|one| Some(one.model) == plain.advised).unwrap();
+        let before = disk.whatif(&format!("{load} --faster 30%")).before.unwrap();
+        let same = |one: f64, two: f64| assert!((one / two - 1.0).abs() < 1e-9, "{one} {two}");
+        same(before.latency_ns.value, used.latency_ns.value);
+        if used.offered.is_open() {
+            same(before.latency_ns.low, used.latency_ns.low);
+            same(before.latency_ns.high, used.latency_ns.high);
+        }
+    }
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! The answer of each model to a load. All share the capacity of the mix. The simple ones take it
 //! as one server's (U = X S, M/M/1, M/G/1); the load-dependent one is the birth-death chain without
 //! interference; the mix capacity has interference, and its queue time is multiplied by (Ca² +
-//! Cs²)/2 (Allen, Cunneen), Cs² being the squared variation of lone requests; the calibrated one is
+//! Cs²)/2 (Allen, Cunneen), Cs² being the squared variation of lone requests, or up to 1 where requests
+//! wait for one part of the device while others idle ([`super::never_open`]); the calibrated one is
 //! [`super::open`]. Arrivals at equal distances have Ca² = 0, in the calibrated model too; no trial
 //! stands behind that, and it is said.
 //!
 //! The interval is 1.96 times the root mean square of this model's logarithmic errors on held-out
-//! trials below 70 % of saturation, or above; without open-loop trials that of the measured rates
-//! alone, which is said too.
+//! trials below 70 % of saturation, or above; without open-loop trials it reaches from one bound of
+//! [`super::never_open`] to the other.
 
 use super::errors::rms_near;
 use super::open::Load;
@@ -52,12 +53,23 @@ impl Predictor {
         let max_iops = self.max_rate(mix)?;
         let means = self.means(model, mix, offered)?;
         let saturation = (means.rate_per_s / max_iops.value).clamp(0.0, 1.0);
-        let in_run_rel = self.interval(model, mix, offered, saturation);
-        let rel = in_run_rel.hypot(self.rerun_of(mix, offered, saturation, &means));
+        let bounded = self.bounded(model, mix, &means, offered);
+        let rerun = self.rerun_of(mix, offered, saturation, &means);
+        let in_run_rel = match bounded {
+            Some((low, high)) => {
+                let all = libm::log(high / low) / 2.0;
+                libm::sqrt((all * all - rerun * rerun).max(0.0))
+            }
+            None => self.interval(model, mix, offered, saturation),
+        };
+        let rel = in_run_rel.hypot(rerun);
         let slower = self.by_slower_program(mix, offered, means.rate_per_s * libm::exp(-rel));
-        let around = |value: f64| {
-            let within = Estimate::within_ratio(value, rel);
-            Estimate { high: within.high * slower, ..within }
+        let around = |value: f64| match bounded {
+            Some((low, high)) => Estimate::spanning(value, value * low, value * high, 0),
+            None => {
+                let within = Estimate::within_ratio(value, rel);
+                Estimate { high: within.high * slower, ..within }
+            }
         };
         let after_rest_ns = self.rested(model, mix, offered, means.busy);
         let rested =
@@ -93,7 +105,10 @@ impl Predictor {
             read_latency_ns: means.read.map(around).map(rested),
             write_latency_ns: means.write.map(around).map(rested),
             after_rest_ns,
-            unloaded_latency_ns: around(means.alone),
+            unloaded_latency_ns: match bounded {
+                Some(_) => Estimate::within_ratio(means.alone, self.alone_rel(mix)),
+                None => around(means.alone),
+            },
             queue_ns: (means.latency - means.alone).max(0.0),
             p50_ns: percentile(0),
             p90_ns: percentile(1),
@@ -106,6 +121,32 @@ impl Predictor {
             max_iops,
             extrapolated: describe::extrapolated(self, (model, mix, offered), saturation, slower),
         })
+    }
+
+    /// Half-width of the interval of a lone request, as a logarithm.
+    fn alone_rel(&self, mix: &Mix) -> f64 {
+        self.capacity.rel(mix, 1.0).hypot(self.rerun_rel(mix, true)).max(LEAST_REL)
+    }
+
+    /// The ends of the interval over the mean, at a rate without open-loop trials in the profile.
+    fn bounded(
+        &self,
+        model: ModelName,
+        mix: &Mix,
+        means: &Means,
+        offered: Offered,
+    ) -> Option<(f64, f64)> {
+        if !offered.is_open() || !self.trials.is_empty() || model != ModelName::MixCapacity {
+            return None;
+        }
+        let deepest = self.capacity.table.deepest() as f64;
+        let rels = (
+            self.alone_rel(mix),
+            self.capacity.rel(mix, deepest).hypot(self.rerun_rel(mix, false)).max(LEAST_REL),
+        );
+        let (least, most) = self.bounds(mix, means.rate_per_s, means.alone, rels)?;
+        let (of, least_rel) = (means.latency, libm::exp(LEAST_REL));
+        Some(((least / of).min(1.0 / least_rel), (most / of).max(least_rel)))
     }
 
     /// How many times as long a request takes, from this rate on, if the program spends [`PROGRAM_NS`] more
@@ -243,18 +284,18 @@ impl Predictor {
             }
             ModelName::Mg1 => one_server(mg1_response(service_s, scv, rho), arrivals),
             ModelName::LoadDependent => chain(f64::midpoint(arrival_scv, 1.0)),
-            ModelName::MixCapacity => chain(f64::midpoint(arrival_scv, scv)),
+            ModelName::MixCapacity => {
+                chain(f64::midpoint(arrival_scv, self.variation(mix, &rates)))
+            }
             ModelName::Calibrated => None,
         };
         if let Some((latency, alone, busy)) = seconds {
-            return Ok(Means {
-                latency: latency * 1e9,
-                read: None,
-                write: None,
-                alone: alone * 1e9,
-                rate_per_s,
-                busy,
-            });
+            let (latency, alone) = (latency * 1e9, alone * 1e9);
+            let latency = match model {
+                ModelName::MixCapacity => self.seen_by_arrivals(mix, rate_per_s, (latency, alone)),
+                _ => latency,
+            };
+            return Ok(Means { latency, read: None, write: None, alone, rate_per_s, busy });
         }
         let (capacity, open) = (&self.capacity, &self.open);
         let at = |rho: f64| Load { mix, rho, wait_factor: arrivals };

@@ -117,7 +117,9 @@ impl Capacity {
             NORMAL_95 * off.filter(|_| missing).map_or(0.0, se)
         };
         let known = row.knows(depth, self.table.deepest());
+        let beyond = depth > f64::from(row.measured_depth);
         row.rel
+            .hypot(if beyond { row.prolonged_rel } else { 0.0 })
             .hypot(gap(row.bytes != class.bytes, &|it| it.size_se(class.bytes)))
             .hypot(gap(!known, &|it| it.depth_se(row.bytes, depth)))
     }

@@ -69,8 +69,8 @@ pub(super) fn extrapolated(
     }
     let open = offered.is_open();
     if open && predictor.trials.is_empty() {
-        say("no open load was measured; the interval holds the error of the measured rates, not \
-             that of the model"
+        say("no open load was measured; the interval reaches from the least to the longest wait that the \
+             depth curve allows, and `check --for-diagnosis` narrows it"
             .to_owned());
     } else if open && model == ModelName::Calibrated {
         for class in mix.classes.iter().filter(|class| !predictor.open.knows(class)) {

@@ -97,6 +97,7 @@ impl PredictQuestion {
             profile_id: Some(profile.id.clone()),
             profile_time: profile.time.clone(),
             target: Some(profile.target.path.clone()),
+            area_bytes: Some(profile.target.size_bytes.0),
             simulated: profile.simulated,
             ..self.document()
         }
@@ -114,8 +115,11 @@ impl PredictQuestion {
     ) -> Result<PredictionDocument, PredictError> {
         let level = now.as_ref().map_or(DriftFactors::PROFILED, |now| now.level);
         let ends = now.as_ref().map_or(&[][..], |now| &now.ends);
-        let advised = predictor.advised();
-        let near = |model, offered| predictor.predict_near(level, ends, model, &self.mix, offered);
+        let asked = self.offered.unwrap_or(Offered::PoissonPerS(1.0));
+        let advised = predictor.model_for(asked);
+        let near = |model, offered| {
+            predictor.steady(predictor.predict_near(level, ends, model, &self.mix, offered)?)
+        };
         let mut predictions = Vec::new();
         if let Some(offered) = self.offered {
             predictions.push(near(advised, offered)?);

@@ -3,7 +3,7 @@
 //! A [`Predictor`] is made of a profile's cells once. It holds all models of [`ModelName`] and
 //! knows how far each lies from the profile's own open-loop trials, left out where a model was
 //! fitted to them ([`Predictor::errors`]); the best answers. A profile without such trials is
-//! answered by the load-dependent model and says so.
+//! answered by the mix capacity, within the bounds of [`never_open`], and says so.
 //!
 //! [`table`] has times per request by operation, place, size and depth; [`capacity`] makes mixes of
 //! them; [`open`] has what open loads saw beyond theory; [`answer`] puts them together;
@@ -21,6 +21,7 @@ mod drift_factors;
 mod errors;
 mod kriging;
 mod left_out;
+mod never_open;
 mod open;
 mod regress;
 mod sheet;
@@ -42,8 +43,8 @@ use capacity::Capacity;
 use device_time_share::DeviceTimeShare;
 use open::OpenTable;
 use record::{
-    Cell, Estimate, Locality, Mix, MixClass, ModelAccuracy, ModelName, NORMAL_95, Offered, OpKind,
-    Prediction, Profile, Reruns,
+    Cap, Cell, Estimate, Locality, Mix, MixClass, ModelAccuracy, ModelName, NORMAL_95, Offered,
+    OpKind, Prediction, Profile, Reruns,
 };
 use table::Rows;
 
@@ -63,6 +64,22 @@ pub enum PredictError {
         rate_per_s: f64,
         /// What can be done.
         max_per_s: f64,
+    },
+    /// As much as the device can do, as well as that is known.
+    #[error(
+        "no steady latency: {rate_per_s:.0} requests per second lie within the error of the maximum \
+         ({max_per_s:.0} ±{:.0} %), where the queue may grow without end; a request takes at least {}",
+        error_rel * 100.0, record::format_nanos(*least_ns)
+    )]
+    NearMaximum {
+        /// What was offered.
+        rate_per_s: f64,
+        /// What can be done.
+        max_per_s: f64,
+        /// Its error as a share.
+        error_rel: f64,
+        /// The least mean latency, in nanoseconds.
+        least_ns: f64,
     },
     /// The mix is empty, or its shares do not add up to 1.
     #[error("the shares of a mix are positive and add up to 1; these add up to {0}")]
@@ -133,6 +150,8 @@ pub struct Predictor {
     open: OpenTable,
     inside: DeviceTimeShare,
     after_rest: AfterRest,
+    /// Limits that the profile met.
+    caps: Vec<Cap>,
     without: Option<Part>,
     errors: Vec<ModelAccuracy>,
     trials: Vec<errors::OpenTrial>,
@@ -144,7 +163,8 @@ impl Predictor {
     #[must_use]
     pub fn new(profile: &Profile) -> Self {
         let (reruns, after_rest) = (profile.reruns(), AfterRest::new(&profile.lone_reads));
-        Self { reruns, after_rest, ..Self::of_cells(&profile.all_cells()) }
+        let caps = profile.caps.clone();
+        Self { reruns, after_rest, caps, ..Self::of_cells(&profile.all_cells()) }
     }
 
     /// The predictor of these cells.
@@ -162,6 +182,7 @@ impl Predictor {
             open: OpenTable::new(&capacity, &open, None, without),
             inside: DeviceTimeShare::new(&capacity, cells),
             after_rest: AfterRest::new(&crate::lone_reads(cells)),
+            caps: Vec::new(),
             capacity,
             without,
             errors: Vec::new(),
@@ -172,34 +193,32 @@ impl Predictor {
         predictor
     }
 
-    /// What the mix would see, by the model that was nearest to the profile's open-loop trials.
+    /// What the mix would see, by [`Predictor::model_for`].
     ///
     /// # Errors
     /// If the profile has nothing of a class of the mix, or the rate is beyond the device's.
     pub fn predict(&self, mix: &Mix, offered: Offered) -> Result<Prediction, PredictError> {
-        self.predict_by(self.advised(), mix, offered)
+        self.predict_by(self.model_for(offered), mix, offered)
     }
 
-    /// The model that [`Predictor::predict`] uses.
+    /// The model for rates: the one that was nearest to the profile's open-loop trials, or the mix capacity
+    /// without any, because it knows how much service times vary.
     #[must_use]
     pub fn advised(&self) -> ModelName {
         let answers = |model: &ModelName| {
             self.without != Some(Part::Calibrated) || *model != ModelName::Calibrated
         };
         let ranked = self.errors.iter().map(|error| error.model).filter(answers);
-        errors::best(ranked).unwrap_or(ModelName::LoadDependent)
+        errors::best(ranked).unwrap_or(ModelName::MixCapacity)
     }
 
-    /// The model that answers what-ifs and verdicts: the measured curve with the interference of
-    /// mixes for a constant queue depth, and for a rate without open loads in the profile, because it
-    /// knows how much service times vary; else [`Predictor::advised`].
+    /// The model that answers every question about a load: [`Predictor::advised`] for a rate, the measured
+    /// curve with the interference of mixes for a constant queue depth.
     #[must_use]
     pub fn model_for(&self, offered: Offered) -> ModelName {
         match offered {
-            Offered::PoissonPerS(_) | Offered::ConstantPerS(_) if !self.errors.is_empty() => {
-                self.advised()
-            }
-            _ => ModelName::MixCapacity,
+            Offered::PoissonPerS(_) | Offered::ConstantPerS(_) => self.advised(),
+            Offered::Depth(_) => ModelName::MixCapacity,
         }
     }
 
@@ -213,9 +232,8 @@ impl Predictor {
     /// The same of a percentile, by its place in [`record::PERCENTILES`].
     fn rerun_tail(&self, mix: &Mix, alone: bool, which: usize) -> f64 {
         let common = self.reruns.common_percentile_se(which);
-        let areas_se = |class: &MixClass| {
-            self.reruns.percentile_se(class.op, class.locality, alone, which)
-        };
+        let areas_se =
+            |class: &MixClass| self.reruns.percentile_se(class.op, class.locality, alone, which);
         rerun(common, mix, areas_se)
     }
 

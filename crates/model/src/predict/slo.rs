@@ -11,10 +11,12 @@ const HALVINGS: usize = 20;
 /// the maximum.
 const LIGHTEST: f64 = 0.01;
 const HEAVIEST: f64 = 0.95;
+/// Part of the lower end of the maximum's interval, from which on no latency is steady for certain.
+const SURE: f64 = 0.999;
 
 impl Predictor {
     /// The prediction at the highest Poisson rate of a mix that keeps a target, of the device at a
-    /// level; at most 95 % of the maximum.
+    /// level; at most 95 % of the maximum, and less than it may be.
     ///
     /// # Errors
     /// As [`Predictor::predict`]; also if no rate keeps it.
@@ -27,7 +29,8 @@ impl Predictor {
         if let (Objective::P99Ns(most), true) = (objective, self.errors().is_empty()) {
             return self.deepest_loop(level, mix, most);
         }
-        let max = self.max_rate_at(level, mix)?.value;
+        let known = self.max_rate_at(level, mix)?;
+        let (max, sure) = (known.value, SURE * known.low / known.value);
         let model = self.advised();
         let at = |share: f64| self.predict_at(level, model, mix, Offered::PoissonPerS(share * max));
         let keeps = |prediction: &Prediction| match objective {
@@ -41,7 +44,7 @@ impl Predictor {
         if !keeps(&best)? {
             return Err(PredictError::OutOfReach);
         }
-        let (mut low, mut high) = (LIGHTEST, HEAVIEST);
+        let (mut low, mut high) = (LIGHTEST, HEAVIEST.min(sure).max(LIGHTEST));
         if let Ok(heaviest) = at(high)
             && keeps(&heaviest)?
         {

@@ -18,6 +18,15 @@ use std::collections::BTreeSet;
 pub(crate) const DEEPEST: usize = 256;
 /// Up to how many times as deep or as shallow a loop's latencies spread alike.
 const NEAR_DEPTH: f64 = 3.0;
+/// How much of the error of a prolonged row goes where its own rates follow the other row's shape.
+const SHAPE_TRUST: f64 = 0.5;
+/// A request that takes this many times the median may have met a stall, in loops up to this depth, where
+/// no queue makes some wait that long.
+const STALLED: f64 = 3.0;
+const SHALLOW: u32 = 4;
+/// How far a depth curve lies below servers with one queue where requests that choose one of many
+/// exponential servers at random collide.
+const AT_RANDOM: f64 = 0.4;
 
 /// One request size.
 #[derive(Clone, Debug)]
@@ -31,6 +40,8 @@ pub(crate) struct Row {
     pub(crate) measured_depth: u32,
     /// Half-width of the interval of its largest rate, as a share.
     pub(super) rel: f64,
+    /// The same of what its rates beyond the measured depth rise by: they may not rise at all.
+    pub(super) prolonged_rel: f64,
     /// Squared coefficient of variation of the latency at depth 1, where it was measured.
     pub(crate) scv: Option<f64>,
     /// Processor time of this program for a request, nanoseconds; none where it was not measured, as of
@@ -44,6 +55,32 @@ impl Row {
     /// Nanoseconds per request at a depth.
     fn time_ns(&self, depth: usize) -> f64 {
         1e9 / self.rates[depth.clamp(1, self.rates.len()) - 1]
+    }
+
+    /// The rate at a depth over that at a lesser one.
+    fn gain(&self, to: usize, from: usize) -> f64 {
+        let at = |depth: usize| self.rates[depth.min(self.rates.len()) - 1];
+        at(to) / at(from)
+    }
+
+    /// How much requests collide, from 0 (servers with one queue: the rate rises in proportion up to a sharp
+    /// bend) to 1 (each request has one server that it waits for: a gradual rise). By the measured depths
+    /// alone: what lies between has the shape of another row.
+    fn collisions(&self) -> f64 {
+        let (first, last) = (self.rates[0], self.rates[self.rates.len() - 1]);
+        let below = self.pairs.iter().map(|(depth, rate)| {
+            let one_queue = (f64::from(*depth) * first).min(last);
+            1.0 - rate / one_queue
+        });
+        (below.fold(0.0, f64::max) / AT_RANDOM).clamp(0.0, 1.0)
+    }
+
+    /// How much of another row's gain this one had between its two deepest loops, of logarithms: what it
+    /// keeps beyond them. Large requests meet the end of a link where small ones still gain.
+    fn part_of(&self, shape: &Self) -> f64 {
+        let [.., (from, low), (to, high)] = self.pairs[..] else { return 1.0 };
+        let gain = libm::log(shape.gain(to as usize, from as usize));
+        if gain > 0.0 { (libm::log(high / low) / gain).clamp(0.0, 1.0) } else { 1.0 }
     }
 
     /// Whether this depth was measured, or is one beyond it at which the device does no more.
@@ -198,14 +235,27 @@ impl Table {
                 let depth = row.rates.len();
                 let shape = before.shape_beyond(kind.op, kind.locality, row.bytes, depth);
                 let last = row.rates[depth - 1];
-                row.rates.extend((depth..deepest).map(|at| match shape {
-                    Some(shape) => {
-                        last * shape.rates[at.min(shape.rates.len() - 1)] / shape.rates[depth - 1]
-                    }
-                    None => last,
-                }));
+                let Some(shape) = shape else {
+                    row.rates.resize(deepest, last);
+                    continue;
+                };
+                let most = (before.most_bytes_per_s(kind.op) / row.bytes.max(1) as f64).max(last);
+                let (gain, part) =
+                    (|to: usize, from: usize| shape.gain(to, from), row.part_of(shape));
+                let rates = (depth + 1..=deepest).map(|at| last * libm::pow(gain(at, depth), part));
+                let rates: Vec<f64> = rates.map(|rate| rate.min(most)).collect();
+                let sure = 1.0 - SHAPE_TRUST * part;
+                row.prolonged_rel = rates.last().map_or(0.0, |end| sure * libm::log(end / last));
+                row.rates.extend(rates);
             }
         }
+    }
+
+    /// The most bytes per second that an operation moved at any size and place.
+    fn most_bytes_per_s(&self, op: OpKind) -> f64 {
+        let rows = self.all().filter(|(of, ..)| *of == op).map(|(.., row)| row);
+        let rates = rows.filter_map(|row| Some(row.pairs.last()?.1 * row.bytes as f64));
+        rates.fold(0.0, f64::max)
     }
 
     /// The row nearest in size that goes deeper: of the same kind, else random ones of the same
@@ -295,6 +345,26 @@ impl Table {
         known.min_by(|a, b| distance(a.0).total_cmp(&distance(b.0))).map(|(_, scv)| scv)
     }
 
+    /// What stalls of the whole device add to arrivals by chance, in nanoseconds: the mean rest of slow
+    /// requests at a moment of time. A stall keeps each request of a loop waiting once, but all who arrive
+    /// in it.
+    pub(super) fn stalls_ns(&self) -> f64 {
+        let random = self.all().filter(|(_, locality, _)| *locality == Locality::Random);
+        let shallow =
+            random.flat_map(|(.., row)| row.latencies.iter().filter(|it| it.0 <= SHALLOW));
+        let (squares, time) = shallow.fold((0.0, 0.0), |sum, (_, histogram)| {
+            let own = stalls(histogram);
+            (sum.0 + own.0, sum.1 + own.1)
+        });
+        if time > 0.0 { squares / (2.0 * time) } else { 0.0 }
+    }
+
+    /// How much the requests of these classes collide; see [`Row::collisions`].
+    pub(super) fn collisions(&self, classes: &[MixClass]) -> f64 {
+        let of = |class: &MixClass| Some(class.share * self.nearest(class)?.1.collisions());
+        classes.iter().filter_map(of).sum()
+    }
+
     /// Processor time of this program for a request of a class, nanoseconds.
     pub(super) fn cpu_ns(&self, class: &MixClass) -> Option<f64> {
         let rows = &self.rows_for(class.op, class.locality)?.rows;
@@ -343,6 +413,7 @@ fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {
         rel: best
             .last()
             .map_or(1.0, |point| NORMAL_95 * point.se / point.rate.max(f64::MIN_POSITIVE)),
+        prolonged_rel: 0.0,
         scv: alone.and_then(|cell| variation(&cell.histogram)),
         cpu_ns: processor_time_ns(of_size.clone()),
         latencies: of_size.map(|cell| (cell.workload.depth, cell.histogram.clone())).collect(),
@@ -354,6 +425,17 @@ fn processor_time_ns<'a>(cells: impl Iterator<Item = &'a &'a Cell>) -> Option<f6
     let known = cells.filter_map(|cell| Some(1e3 * cell.cpu_us_per_io.value()?.value));
     let known: Vec<f64> = known.collect();
     (!known.is_empty()).then(|| stats::median(known))
+}
+
+/// Squares of what requests beyond [`STALLED`] times the median take longer than it, and the time of all, in
+/// nanoseconds.
+fn stalls(histogram: &HistogramSnapshot) -> (f64, f64) {
+    let median = histogram.percentile(0.5).unwrap_or(0.0);
+    let all = histogram.buckets.iter().map(|&(at, count)| (bucket_mid(at as usize), count as f64));
+    all.fold((0.0, 0.0), |(squares, time), (latency, count)| {
+        let longer = if latency > STALLED * median { latency - median } else { 0.0 };
+        (squares + count * longer * longer, time + count * latency)
+    })
 }
 
 /// Squared coefficient of variation of the values of a histogram.

@@ -16,14 +16,9 @@ pub(super) struct Disk<'a> {
     pub(super) counted: bool,
 }
 
-/// Least half-width of an interval, as a logarithm: of any prediction, and of one at a rate from a
-/// profile without open loads, where simulated drives, whose service times depend on the queue, are
-/// up to 15 % off.
+/// Least half-width of an interval, as a logarithm, but of one at a rate from a profile without open
+/// loads, whose bounds are wide.
 const MODEL_ERROR: f64 = 0.105;
-const OPEN_ERROR: f64 = 0.223;
-/// A lone write may take this much less than the closed loop at depth 1 says, in which it follows
-/// right behind another: the drive's buffer is free for it.
-const LONE_WRITE: f64 = 0.3;
 
 impl Disk<'_> {
     fn level(&self) -> DriftFactors {
@@ -37,9 +32,8 @@ impl Disk<'_> {
             return (rel, spread(&found.iops).max(MODEL_ERROR), 1.0);
         }
         if self.predictor.errors().is_empty() {
-            let rel = rel.max(OPEN_ERROR);
-            let writes = 1.0 - found.mix.reads();
-            return (rel, 0.0, (1.0 - LONE_WRITE * writes * libm::exp(rel)).max(MODEL_ERROR));
+            let rel = spread(&found.latency_ns);
+            return (rel, 0.0, found.latency_ns.low / found.latency_ns.value * libm::exp(rel));
         }
         // However far its open loads were off: no request takes less than one alone.
         let alone = found.unloaded_latency_ns.value * libm::exp(-MODEL_ERROR);
@@ -51,7 +45,8 @@ impl Disk<'_> {
 impl Station for Disk<'_> {
     fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
         let model = self.predictor.model_for(offered);
-        let mut found = self.predictor.predict_at(self.level(), model, mix, offered)?;
+        let found = self.predictor.predict_at(self.level(), model, mix, offered)?;
+        let mut found = self.predictor.steady(found)?;
         if self.counted {
             found = self.predictor.counted(found);
         }

@@ -1,20 +1,20 @@
 //! The document of a question "what if": one load before, and after each change and all together.
 
 use super::{Setup, WhatIfError, Words, words};
-use crate::predict::Predictor;
+use crate::predict::{PredictError, Predictor};
 use record::{
-    Change, Estimate, LoadState, Measured, ObservedLoad, Profile, WHATIF_SCHEMA, WhatIf,
-    WhatIfCase, format_bytes,
+    Change, Estimate, LoadState, Measured, ObservedLoad, Profile, UnsustainedLoad, WHATIF_SCHEMA,
+    WhatIf, WhatIfCase, format_bytes,
 };
 
 /// A ratio of two computed latencies is not known better than this.
 const RATIO_ERROR: f64 = 0.05;
 
-/// What becomes of a load by each change alone, and by all together. Nothing is simulated yet.
+/// What becomes of a load by each change alone, and by all together. Nothing is simulated yet. A load that
+/// is too much for the disk is what a change is often about: it has no state before, and a reason.
 ///
 /// # Errors
-/// If the load before has no answer, which leaves nothing to compare with, or a RAID level cannot be
-/// made of so many disks.
+/// If the profile has nothing of the load before, or a RAID level cannot be made of so many disks.
 pub fn document(
     profile: &Profile,
     predictor: &Predictor,
@@ -23,11 +23,20 @@ pub fn document(
     observed: Option<ObservedLoad>,
     halfpower_version: &str,
 ) -> Result<WhatIf, WhatIfError> {
-    let before = setup.state(predictor)?;
+    let (before, unsustained) = match setup.state(predictor) {
+        Ok(state) => (Some(state), None),
+        Err(WhatIfError::Predict(
+            why @ (PredictError::Saturated { .. } | PredictError::NearMaximum { .. }),
+        )) => {
+            let (mix, offered, why) = (setup.mix.clone(), setup.offered, why.to_string());
+            (None, Some(UnsustainedLoad { mix, offered, why }))
+        }
+        Err(error) => return Err(error),
+    };
     let together = (changes.len() > 1).then_some(changes);
     let sets = changes.chunks(1).chain(together);
     let cases = sets
-        .map(|set| case(predictor, setup, &before, set, observed.as_ref()))
+        .map(|set| case(predictor, setup, before.as_ref(), set, observed.as_ref()))
         .collect::<Result<_, _>>()?;
     let extrapolated = predictor.predict(&setup.mix, setup.offered);
     Ok(WhatIf {
@@ -38,7 +47,8 @@ pub fn document(
         simulated: profile.simulated,
         observed,
         cases,
-        before: Some(before),
+        before,
+        before_unsustained: unsustained,
         before_simulated: None,
         extrapolated: extrapolated.map(|found| found.extrapolated).unwrap_or_default(),
         balance: None,
@@ -48,7 +58,7 @@ pub fn document(
 fn case(
     predictor: &Predictor,
     setup: &Setup,
-    before: &LoadState,
+    before: Option<&LoadState>,
     changes: &[Change],
     observed: Option<&ObservedLoad>,
 ) -> Result<WhatIfCase, WhatIfError> {
@@ -68,7 +78,9 @@ fn case(
     };
     Ok(WhatIfCase {
         changes: changes.to_vec(),
-        latency_ratio: after.value().map(|state| ratio(&before.latency_ns, &state.latency_ns)),
+        latency_ratio: before
+            .zip(after.value())
+            .map(|(before, after)| ratio(&before.latency_ns, &after.latency_ns)),
         after,
         assumes: vec![assumes],
         cost: vec![cost],

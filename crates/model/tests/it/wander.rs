@@ -119,7 +119,8 @@ fn noise_that_lasts_for_seconds_is_in_the_error_of_a_short_run() {
             let depth = (at % CELLS as usize) as u32 + 1;
             let shape = workload(OpKind::Read, Pattern::Random, 4096, depth);
             let mut visit = trial(&shape, 1e5 * f64::from(depth) * own.exp());
-            (visit.result.duration_ns, visit.workload.ramp_ns) = (Nanos(45_000_000), Nanos(5_000_000));
+            (visit.result.duration_ns, visit.workload.ramp_ns) =
+                (Nanos(45_000_000), Nanos(5_000_000));
             visit
         });
         let trials: Vec<Trial> = visits.collect();

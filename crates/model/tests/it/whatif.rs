@@ -33,7 +33,9 @@ fn servers(servers: u32, rate: f64) -> Predictor {
         for op in [OpKind::Read, OpKind::Write] {
             let iops = rate * f64::from(depth.min(servers));
             cells.push(cell(op, Pattern::Random, depth, iops));
-            cells.push(cell(op, Pattern::Sequential, depth, 10.0 * iops));
+            // Sequential writes that are quicker than others would show a write buffer.
+            let sequential = if op == OpKind::Read { 10.0 * iops } else { iops };
+            cells.push(cell(op, Pattern::Sequential, depth, sequential));
         }
         let iops = 100.0 * rate * f64::from(depth.min(servers));
         cells.push(cell(OpKind::Read, Pattern::Hit, depth, iops));

@@ -6,12 +6,14 @@ use crate::page::Tone;
 use crate::story::{Cell, Section, Story, joined};
 use record::{
     CommitNeed, CommitPoint, CommitVerdict, Commits, LogKind, OpKind, Pattern, Profile,
-    format_bytes,
+    format_bytes, shell_word,
 };
 use std::collections::BTreeSet;
 
 /// A size of direct writes that every check measures.
 const DIRECT_BYTES: u64 = 4 << 10;
+/// How many times the budget of a check narrows an interval to half.
+const LONGER: u64 = 4;
 
 pub(super) fn commits(story: &mut Story, profile: &Profile) {
     let commits = match profile.commits.known() {
@@ -44,14 +46,14 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
     // Where all is well, the programs' names are the answer.
     let is_enough = commits.verdicts.iter().all(|verdict| verdict.met == Some(true));
     if is_enough && !commits.verdicts.is_empty() {
-        verdicts(section, commits);
+        verdicts(section, commits, profile);
         let mut programs: Vec<&str> =
             commits.verdicts.iter().map(|it| it.program.as_str()).collect();
         programs.dedup();
         let programs = joined(programs, ", ", str::to_owned);
         story.section("Quick enough for commits", &format!("yes, by one committer: {programs}"));
     } else if !commits.verdicts.is_empty() {
-        verdicts(story.section("Quick enough for commits", ""), commits);
+        verdicts(story.section("Quick enough for commits", ""), commits, profile);
     }
 }
 
@@ -131,7 +133,7 @@ fn protected(section: &mut Section, profile: &Profile) {
     ));
 }
 
-fn verdicts(section: &mut Section, commits: &Commits) {
+fn verdicts(section: &mut Section, commits: &Commits, profile: &Profile) {
     section.table(&commits.verdicts, |t| {
         t.left("one committer", |verdict| verdict.program.clone());
         t.left("asks for", |verdict| need(verdict));
@@ -140,15 +142,31 @@ fn verdicts(section: &mut Section, commits: &Commits) {
                 CommitNeed::FlushP99Ns => number::with_interval(value, number::time),
                 CommitNeed::CommitsPerS => number::with_interval(value, number::count),
             }),
-            Err(why) => Cell::toned(format!("not measured: {why}"), Tone::Faint),
-        })
-        .flexible();
+            Err(_) => Cell::toned("not measured", Tone::Faint),
+        });
         t.left("", |verdict| match verdict.met {
             Some(true) => Cell::toned("yes", Tone::Good),
             Some(false) => Cell::toned("no", Tone::Bad),
-            None => Cell::toned("not decided", Tone::Warn),
+            None => Cell::toned(unknown(verdict), Tone::Warn),
         });
     });
+    let mut reasons: Vec<&str> =
+        commits.verdicts.iter().filter_map(|it| it.measured.reason()).collect();
+    reasons.dedup();
+    section.rows("not measured", reasons);
+    if commits.verdicts.iter().any(|verdict| verdict.met.is_none()) {
+        let (target, budget) = (shell_word(&profile.target.path), LONGER * profile.budget_ns.0);
+        let budget = format!("{}s", budget / 1_000_000_000);
+        section.row("to decide it", format!("`halfpower check {target} --budget {budget}`"));
+    }
+}
+
+/// Why a need is neither met nor missed.
+fn unknown(verdict: &CommitVerdict) -> String {
+    match verdict.measured.value() {
+        Some(value) => format!("unknown: {}", number::interval(value.relative_half_width())),
+        None => "unknown".to_owned(),
+    }
 }
 
 fn need(verdict: &CommitVerdict) -> String {

@@ -1,9 +1,9 @@
 //! What the kernel tells of the processor's caches and of memory.
 
 use kernel::Roots;
-use trial::memory::{available_memory, caches, device_read_bytes, huge_pages};
 use record::{Bytes, ProcessorCache};
 use testkit::Fake;
+use trial::memory::{available_memory, caches, device_read_bytes, huge_pages};
 
 #[test]
 fn data_caches_are_listed_nearest_first_and_instruction_caches_are_not() {

@@ -1,10 +1,10 @@
 //! The memory tests as a whole, and the loops that others time as well.
 
 use kernel::Roots;
-use trial::memory::{MemoryError, Settings, buffer, copy, measure, read, write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use testkit::Fake;
+use trial::memory::{MemoryError, Settings, buffer, copy, measure, read, write};
 
 #[test]
 fn a_stopped_measurement_says_so() {

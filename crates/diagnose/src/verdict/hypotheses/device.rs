@@ -121,7 +121,6 @@ impl Text<'_, '_> {
                 "Requests take {takes}, as expected at this queue depth; a lone one takes \
                  {alone}. The rate is {share}."
             ),
-            ),
             Verdict::Overloaded => {
                 format!("The rate is {share} for this mix; requests take {takes}, as expected.")
             }

@@ -1,13 +1,12 @@
 //! A cap that the profile met, reached again by somebody who waits for more.
 
-use crate::verdict::Segment;
 use crate::verdict::engine::{Explanation, Facts};
-use crate::verdict::interval_totals::IntervalTotals;
+use crate::verdict::facts::AT_CAP;
 use crate::verdict::judgement::RestsOn;
-use record::{Cap, Doubt, Verdict};
+use record::{Doubt, Verdict};
 
-/// A rate within these shares of a cap has reached it.
-const AT_CAP: (f64, f64) = (0.95, 1.05);
+/// A rate above this share of a cap is not held by it.
+const ABOVE_CAP: f64 = 1.05;
 /// Requests wait at it where this many times as many are in progress as a lone one's time explains.
 const WAITS_FROM: f64 = 1.5;
 /// How much better that explains a queue than a device at its own limit: the check saw what the cap is,
@@ -19,10 +18,9 @@ pub(super) fn reached(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some((look, latency)) = segment.best_look().filter(|_| segment.never_empties()) else {
         return;
     };
-    let share = |cap: &Cap| Some((rate(&segment.tally, cap)? / cap.per_s.value, cap.clone()));
-    let reached = segment.caps.iter().filter_map(share);
-    let Some((share, cap)) = reached
-        .filter(|(share, _)| (AT_CAP.0..=AT_CAP.1).contains(share))
+    let Some((share, cap)) = segment
+        .cap_shares()
+        .filter(|(share, _)| (AT_CAP..=ABOVE_CAP).contains(share))
         .min_by(|a, b| (a.0 - 1.0).abs().total_cmp(&(b.0 - 1.0).abs()))
     else {
         return;
@@ -45,20 +43,4 @@ pub(super) fn reached(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             .resting_on(RestsOn::Published)
             .with(&[("rate over the cap", share, "share")]),
     );
-}
-
-/// Whether the load has reached a cap of the profile: what the disk does above it was not measured.
-pub(crate) fn is_reached(segment: &Segment<'_>) -> bool {
-    let share = |cap: &Cap| Some(rate(&segment.tally, cap)? / cap.per_s.value);
-    segment.caps.iter().filter_map(share).any(|share| share >= AT_CAP.0)
-}
-
-/// What a cap counts, per second.
-fn rate(tally: &IntervalTotals, cap: &Cap) -> Option<f64> {
-    let Some(op) = cap.op else {
-        return if cap.bytes { tally.bytes_per_s() } else { Some(tally.iops()) };
-    };
-    let of = tally.op(op);
-    let sum = if cap.bytes { of.bytes } else { of.requests };
-    sum.map(|sum| sum / tally.seconds.max(1e-9))
 }

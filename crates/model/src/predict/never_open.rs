@@ -1,0 +1,205 @@
+//! Bounds of an open load's mean latency where the profile has closed loops alone.
+//!
+//! A depth curve does not say how requests share the device, so three readings of it are bounds. The
+//! least a load can see is the latency at the depth at which closed loops complete its rate: arrivals by
+//! chance only add to that (Jensen's inequality, as a curve of rates is concave), and reads and writes of
+//! a mix may not meet at all. The most is the birth-death chain with exponential times, at rates as low
+//! as their interval allows, with stalls that hold all who arrive during one. In between is the mean that
+//! the mix capacity gives, with two exceptions. A volume behind a limit on requests saves credit while
+//! it rests, so its requests hardly wait below the limit. A lone write is done when a buffer has it, if
+//! other writes of this device show one.
+//!
+//! Rejected: the load-dependent chain alone, up to five times too slow behind a limit; a number of
+//! servers fitted to the curve, which a limit, eight servers and an elevator give alike.
+
+use super::{PredictError, Predictor};
+use crate::queueing::{birth_death_latency, least_latency};
+use record::{Cap, Locality, Mix, MixClass, OpKind, Prediction};
+
+/// How near the largest rate of a mix lies to a limit on requests that is its own.
+const AT_CAP: f64 = 0.05;
+/// A buffer shows where a depth curve of writes rises by less than this in all, and other lone writes
+/// take less than [`QUICKER`] of the time.
+const FLAT: f64 = 1.25;
+const QUICKER: f64 = 0.5;
+/// Writes that a buffer takes before one waits: by measurement on five simulated drives with a write
+/// cache, whose lone writes take up to 40 times less than those of a loop.
+const BUFFERED: i32 = 4;
+/// How much longer requests take where reads and writes meet, and no mix was measured: reads behind
+/// programs of a simulated SATA drive take 30 % more.
+const MIX_ERROR: f64 = 1.35;
+/// The same of the largest rate: a disk with an arm does a tenth less than the sum of both says, and flash
+/// a third more.
+const MIX_MAX_ERROR: f64 = 1.2;
+/// The least part of its wait that a load sees where no limit saves credit: a limit on bytes that saves
+/// some lets a load wait half.
+const LEAST_WAIT: f64 = 0.4;
+/// A lone write into a buffer takes this part of the quickest writes of a loop at least.
+const LEAST_BUFFERED: f64 = 0.75;
+/// Nearer to the largest rate than this no chain is asked: its wait has no end.
+const NEAREST: f64 = 0.98;
+
+/// Writes of a mix that a buffer takes: their share, and times of a lone one in nanoseconds, of a loop
+/// and of the buffer.
+struct Buffered {
+    share: f64,
+    in_loop_ns: f64,
+    alone_ns: f64,
+}
+
+impl Predictor {
+    /// The mean in nanoseconds of arrivals at this rate, where a chain says `latency_ns` and a lone request
+    /// of the mix takes `alone_ns`.
+    pub(super) fn seen_by_arrivals(
+        &self,
+        mix: &Mix,
+        rate_per_s: f64,
+        (latency_ns, alone_ns): (f64, f64),
+    ) -> f64 {
+        let latency_ns = match self.rates_of(mix) {
+            Some(rates) if self.held(mix, &rates, false) => {
+                least_latency(&rates, rate_per_s).map_or(latency_ns, |least| least * 1e9)
+            }
+            _ => latency_ns,
+        };
+        let Some(writes) = self.buffered(mix) else { return latency_ns };
+        let Ok(max) = self.capacity.max_rate(mix) else { return latency_ns };
+        let full = libm::pow((rate_per_s / max.value).min(1.0), f64::from(BUFFERED));
+        let waits = (latency_ns - alone_ns).max(0.0) + writes.in_loop_ns - writes.alone_ns;
+        latency_ns - writes.share * (1.0 - full) * waits
+    }
+
+    /// The least and the most that the mean may be, in nanoseconds, for a rate and the mean of a lone
+    /// request. `rels` are half-widths as logarithms: of a lone request, and of the largest rate.
+    pub(super) fn bounds(
+        &self,
+        mix: &Mix,
+        rate_per_s: f64,
+        alone_ns: f64,
+        rels: (f64, f64),
+    ) -> Option<(f64, f64)> {
+        let (quick, slow) = (libm::exp(rels.0), libm::exp(rels.1));
+        let unmeasured = if self.is_unmeasured(mix) { MIX_MAX_ERROR } else { 1.0 };
+        let slow = slow * unmeasured;
+        let met = if unmeasured > 1.0 { MIX_ERROR } else { 1.0 };
+        let rates = self.capacity.rates(mix)?;
+        let (first, last) = (rates.first()?, rates.last()?);
+        let chain_ns = |rate_per_s: f64| {
+            let latency = birth_death_latency(&rates, rate_per_s.min(NEAREST * last))?;
+            Some((latency - 1.0 / first).max(0.0) * 1e9)
+        };
+        let scv = self.scv_of(mix).unwrap_or(1.0);
+        let held = self.held(mix, &rates, false);
+        let (least_ns, most_factor) = if held {
+            // Behind a limit it is one server of constant time, or none.
+            (alone_ns, f64::midpoint(1.0, scv))
+        } else {
+            let likely = f64::midpoint(1.0, self.variation(mix, &rates));
+            let waits = LEAST_WAIT * likely * chain_ns(rate_per_s / slow)?;
+            let apart = self.apart_ns(mix, rate_per_s / slow)?;
+            ((apart / met).max((alone_ns + waits) / met), likely.max(1.0))
+        };
+        let least_ns = match self.buffered(mix) {
+            Some(it) => {
+                let most = least_ns - it.share * (it.in_loop_ns - it.alone_ns);
+                most.min(self.seen_by_arrivals(mix, rate_per_s, (alone_ns, alone_ns)))
+                    * LEAST_BUFFERED
+            }
+            None => least_ns,
+        };
+        let stalls_ns = self.capacity.table.stalls_ns();
+        let waits = most_factor * chain_ns(rate_per_s * slow)? * slow;
+        Some((least_ns / quick, met * (alone_ns * quick + waits + stalls_ns)))
+    }
+
+    /// A prediction at a rate that the device sustains for certain; any at a depth.
+    ///
+    /// # Errors
+    /// [`PredictError::NearMaximum`] at another rate: its queue may grow without end.
+    pub fn steady(&self, found: Prediction) -> Result<Prediction, PredictError> {
+        let max = &found.max_iops;
+        let unsure = self.trials.is_empty() && self.is_unmeasured(&found.mix);
+        let of_mix = if unsure { MIX_MAX_ERROR } else { 1.0 };
+        let sure = max.value * libm::exp(max.low / max.value - 1.0) / of_mix;
+        if !found.offered.is_open() || found.iops.value < sure {
+            return Ok(found);
+        }
+        Err(PredictError::NearMaximum {
+            rate_per_s: found.iops.value,
+            max_per_s: max.value,
+            error_rel: 1.0 - sure / max.value,
+            least_ns: found.latency_ns.low,
+        })
+    }
+
+    /// Whether reads and writes meet in a mix, no mix was measured, and no limit ends both.
+    fn is_unmeasured(&self, mix: &Mix) -> bool {
+        let both = (0.001..0.999).contains(&mix.reads());
+        let held = || {
+            let rates = self.rates_of(mix).unwrap_or_default();
+            self.held(mix, &rates, false) || self.held(mix, &rates, true)
+        };
+        both && !self.capacity.knows_mixes() && !held()
+    }
+
+    /// The least mean in nanoseconds where reads and writes do not meet at all.
+    fn apart_ns(&self, mix: &Mix, rate_per_s: f64) -> Option<f64> {
+        let of = |op: OpKind| {
+            let share = mix.share(|class| class.op == op);
+            if share <= 0.0 {
+                return Some(0.0);
+            }
+            let own = mix.classes.iter().filter(|class| class.op == op);
+            let own = own.map(|class| MixClass { share: class.share / share, ..*class }).collect();
+            let rates = self.capacity.rates(&Mix { classes: own })?;
+            Some(share * least_latency(&rates, share * rate_per_s)? * 1e9)
+        };
+        Some(of(OpKind::Read)? + of(OpKind::Write)?)
+    }
+
+    /// Squared variation of the times for which arrivals wait: of lone requests, or up to 1 where requests
+    /// wait for one part of the device while others idle. That is so on simulated flash and on disks with an
+    /// elevator, however constant the time of a lone request is, and not behind a limit.
+    pub(super) fn variation(&self, mix: &Mix, rates: &[f64]) -> f64 {
+        let scv = self.scv_of(mix).unwrap_or(1.0);
+        if self.held(mix, rates, true) || self.held(mix, rates, false) {
+            return scv;
+        }
+        scv + (1.0 - scv).max(0.0) * self.capacity.table.collisions(&mix.classes)
+    }
+
+    /// Whether a limit on requests, or on bytes, and not the device, ends the mix's curve.
+    fn held(&self, mix: &Mix, rates: &[f64], bytes: bool) -> bool {
+        let each = if bytes { mix.mean_bytes() } else { 1.0 };
+        let holds = |cap: &Cap| {
+            let of = cap.op.map_or(1.0, |op| mix.share(|class| class.op == op));
+            let most = rates.last().map_or(0.0, |most| most * of * each);
+            cap.bytes == bytes && (most / cap.per_s.value - 1.0).abs() < AT_CAP
+        };
+        self.caps.iter().any(holds)
+    }
+
+    /// The writes that a buffer takes; `None` where nothing shows one.
+    fn buffered(&self, mix: &Mix) -> Option<Buffered> {
+        let table = &self.capacity.table;
+        let mut found = Buffered { share: 0.0, in_loop_ns: 0.0, alone_ns: 0.0 };
+        for class in mix.classes.iter().filter(|class| class.op == OpKind::Write) {
+            let quickest =
+                [Locality::Sequential, Locality::Hit].into_iter().filter_map(|locality| {
+                    let known =
+                        table.kinds.iter().any(|it| (it.op, it.locality) == (class.op, locality));
+                    known.then(|| table.time_ns(&MixClass { locality, ..*class }, 1)).flatten()
+                });
+            let (lone, deep) = (table.time_ns(class, 1)?, table.time_ns(class, table.deepest())?);
+            let quickest = quickest.reduce(f64::min).filter(|it| *it < QUICKER * lone);
+            if let Some(quickest) = quickest.filter(|_| lone < FLAT * deep) {
+                found.share += class.share;
+                found.in_loop_ns += class.share * lone;
+                found.alone_ns += class.share * quickest;
+            }
+        }
+        let share = found.share;
+        let (in_loop_ns, alone_ns) = (found.in_loop_ns / share, found.alone_ns / share);
+        (share > 0.0).then_some(Buffered { share, in_loop_ns, alone_ns })
+    }
+}
