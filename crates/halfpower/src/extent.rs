@@ -76,8 +76,12 @@ pub(crate) fn without_refused(mut command: Command) -> Command {
 fn refuse(flag: &str, words: &ArgMatches) -> anyhow::Result<()> {
     let (command, words) = innermost(words);
     if is_refused(command, flag.trim_start_matches('-')) {
-        let text =
-            format!("{flag}: `{command}` prints one thing, no more and no less; leave it out");
+        let text = match NO_PAGE.contains(&command) {
+            true => {
+                format!("{flag}: `{command}` prints one thing, no more and no less; leave it out")
+            }
+            false => format!("{flag}: `{command}` has no shorter form; leave it out"),
+        };
         return Err(usage(text));
     }
     let given = |id: &str| {

@@ -41,7 +41,7 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
     protected(section, profile);
     let sources: BTreeSet<&str> = commits.verdicts.iter().map(|it| it.source.as_str()).collect();
     if !sources.is_empty() {
-        section.note(format!("Needs of programs: {}.", joined(sources, "; ", str::to_owned)));
+        section.note(format!("Source of these needs: {}.", joined(sources, "; ", str::to_owned)));
     }
     // Where all is well, the programs' names are the answer.
     let is_enough = commits.verdicts.iter().all(|verdict| verdict.met == Some(true));

@@ -86,7 +86,7 @@ fn a_device_that_moved_is_told_apart_from_models_that_are_wrong() {
         "rates of deep reads x 0.924 (0.870 to 0.959), of reads at QD 1 x 1.02 (0.960 to 1.10); \
          latencies of light open loads x 1.25 (1.00 to 1.60), which the predictions follow",
         "(deep ones from x 0.810 to x 1.05)",
-        "as profiled, without that, they are off by 21 % and 8.5 %",
+        "without the correction the profile is off by 21 % and 8.5 %",
         "Goal reached for the device as it is; NOT for the device as it was profiled",
     ] {
         assert!(found.contains(part), "{part}: {found}");
