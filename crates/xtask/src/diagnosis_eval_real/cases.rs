@@ -2,7 +2,6 @@
 
 use super::load::{FLOODED, Load};
 use super::medium::Medium;
-use super::pairs::pairs;
 use crate::judge::{Expect, FINE, SILENCE};
 use std::time::Duration;
 use testkit::Throttle;
@@ -153,14 +152,12 @@ pub(super) fn case(
     }
 }
 
-/// The cases of a round; `draw` is a share from 0 to 1 that is another one each time.
-pub(super) fn cases(known: Known, mut draw: impl FnMut() -> f64) -> Vec<Case> {
-    let mut between = |low: f64, high: f64| (low * (high / low).powf(draw())) as u64;
-    let mut all = healthy(known, &mut between);
-    all.extend(limits(known, &mut between));
-    all.extend(crowds(known, &mut between));
-    all.extend(above(&mut between));
-    all.extend(pairs(known, &mut between));
+/// The single cases of a round.
+pub(super) fn cases(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> {
+    let mut all = healthy(known, between);
+    all.extend(limits(known, between));
+    all.extend(crowds(known, between));
+    all.extend(above(between));
     all
 }
 

@@ -120,7 +120,9 @@ pub(crate) fn tally(
         );
         for round in 0..rounds {
             let mut draws = Rng::new(first + u64::from(round));
-            let drawn = cases(known, || draws.unit());
+            let mut between = |low: f64, high: f64| (low * (high / low).powf(draws.unit())) as u64;
+            let mut drawn = cases(known, &mut between);
+            drawn.extend(pairs::pairs(known, &mut between));
             let wanted = |case: &&Case| {
                 case.media.contains(medium) && only.is_none_or(|name| case.name.contains(name))
             };

@@ -201,12 +201,7 @@ tell result 0 /tmp/truth.json",
 
 const DISK_OF_SERVER: &str = "scsi_debug dev_size_mb=300 ndelay=1000 max_queue=32";
 
-/// All of them.
-pub(super) fn all() -> impl Iterator<Item = &'static Case> {
-    CASES.iter().chain(super::causes::CASES)
-}
-
-const CASES: &[Case] = &[
+pub(super) const CASES: &[Case] = &[
     Case {
         name: "delay",
         modules: &["scsi_debug dev_size_mb=128 ndelay=4000000 max_queue=32", "sd_mod", "dm-delay"],

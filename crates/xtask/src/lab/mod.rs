@@ -54,9 +54,13 @@ pub(crate) struct Lab {
     pub(crate) namings: Namings,
 }
 
+fn all_cases() -> impl Iterator<Item = &'static Case> {
+    cases::CASES.iter().chain(causes::CASES)
+}
+
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     if flags.has("--list") {
-        cases::all().for_each(|case| println!("{}", case.name));
+        all_cases().for_each(|case| println!("{}", case.name));
         return Ok(true);
     }
     let only: Option<String> = flags.value("--only")?;
@@ -104,7 +108,7 @@ pub(crate) fn tally(
         Err(lacks) => return Ok(Err(lacks)),
     };
     let mut lab = Lab::default();
-    for case in cases::all().filter(|case| wanted(case)) {
+    for case in all_cases().filter(|case| wanted(case)) {
         let begin = Instant::now();
         // One that cannot be staged here answers nothing.
         let mut answers = boot(&guest, case, LONGEST).unwrap_or_else(|error| {
