@@ -12,8 +12,6 @@ mod loops;
 mod machine;
 mod nops;
 mod null;
-mod sampling;
-mod scrape;
 mod simulated;
 mod truth;
 mod versus;
@@ -32,14 +30,12 @@ const SMOKE_PAIRS: usize = 2;
 
 /// What is measured, in order: name, what it is, how.
 type Part = (&'static str, &'static str, fn(&Context) -> Result<Report>);
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 6] = [
     ("null", "what the harness costs per request", null::run),
     ("truth", "whether fast times are true", truth::run),
     ("nops", "full accounting on a real ring", nops::run),
     ("tmpfs", "against fio on a cached file", |context| versus::run(context, "tmpfs")),
     ("zram", "against fio on a RAM block device", |context| versus::run(context, "zram")),
-    ("sampling", "what watching 1,000 disks costs", sampling::run),
-    ("scrape", "what a scrape of 1,000 disks costs", scrape::run),
     ("simulated", "how fast the simulator steps", simulated::run),
 ];
 
