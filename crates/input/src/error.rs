@@ -2,7 +2,6 @@
 
 use crate::kinds::{Kind, STANDARD_INPUT};
 use record::{format_bytes, quoted};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Why an input was not read. Its text is `cannot read NAME: REASON`.
@@ -42,12 +41,4 @@ pub enum Reason {
     /// A signal came while it was read.
     #[error("interrupted before its end; nothing of it was used")]
     Interrupted,
-}
-
-impl InputError {
-    /// Whether nothing has this name.
-    #[must_use]
-    pub fn is_not_found(&self) -> bool {
-        matches!(&self.reason, Reason::System(error) if error.kind() == ErrorKind::NotFound)
-    }
 }

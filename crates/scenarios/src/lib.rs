@@ -21,7 +21,6 @@ mod counterpart;
 mod devices;
 mod dice;
 mod draw;
-mod fleet;
 mod judge;
 mod load_words;
 mod profiles;
@@ -39,10 +38,6 @@ pub use case::{Case, Disk, Expect, Kind, Load};
 pub use counterpart::SimulatedDevice;
 pub use devices::Device;
 pub use draw::{draw, draw_of};
-pub use fleet::{
-    FleetPlan, FleetReadings, FleetScore, FleetTruth, PlantedSlowness, fleet_place, score_fleet,
-    simulate_fleet, write_fleet,
-};
 pub use judge::{Called, Score, judge};
 pub use load_words::LoadWords;
 pub use profiles::Profiles;

@@ -1,5 +1,4 @@
-//! Tests of the pass for the upper bound, on this machine. They judge no speed: what the numbers
-//! are worth is shown by `cargo xtask burner`, which needs a quiet machine.
+//! Tests of the pass for the upper bound, on this machine. They judge no speed.
 
 use super::*;
 use record::Estimate;

@@ -24,8 +24,7 @@ use std::time::{Duration, Instant};
 
 /// One turn of the planted fault.
 const TURN: Duration = Duration::from_millis(10);
-/// A tenth of a turn: what a child that is stopped for a tenth of the time loses of each.
-pub(crate) const TENTH: Duration = Duration::from_millis(1);
+/// A fifth of a turn: what a child that is stopped for a fifth of the time loses of each.
 pub(crate) const FIFTH: Duration = Duration::from_millis(2);
 
 /// What is done to the child.
@@ -151,41 +150,12 @@ fn sleep_until(moment: Instant) {
     std::thread::sleep(moment.saturating_duration_since(Instant::now()));
 }
 
-/// What all processors together spent their time on, in hundredths of a second (USER_HZ) and in the order of
-/// the kernel's columns: since the machine started, or since an earlier moment.
-pub(crate) struct ProcessorTime([u64; 8]);
-
-impl ProcessorTime {
-    /// Since the machine started.
-    pub(crate) fn now() -> Result<Self> {
-        let ticks = kernel::read::cpu_ticks(&Roots::default());
-        ticks.map(Self).context("cannot read /proc/stat")
-    }
-
-    /// From then until now.
-    pub(crate) fn since(then: &Self) -> Result<Self> {
-        let now = Self::now()?.0;
-        Ok(Self(std::array::from_fn(|at| now[at].saturating_sub(then.0[at]))))
-    }
-
-    /// Idle or waiting for I/O.
-    pub(crate) fn idle(&self) -> Duration {
-        let [_, _, _, idle, waiting, ..] = self.0;
-        Duration::from_millis(10 * (idle + waiting))
-    }
-
-    /// The share of it that is [idle](Self::idle).
-    pub(crate) fn idle_share(&self) -> f64 {
-        let all: u64 = self.0.iter().sum();
-        self.idle().as_secs_f64() * 100.0 / all.max(1) as f64
-    }
-}
-
-/// Time of all processors that was idle, waiting for I/O or stolen so far.
+/// Time of all processors that was idle, waiting for I/O or stolen since the machine started.
 fn machine_idle() -> Result<Duration> {
-    let time = ProcessorTime::now()?;
-    let [.., stolen] = time.0;
-    Ok(time.idle() + Duration::from_millis(10 * stolen))
+    let ticks = kernel::read::cpu_ticks(&Roots::default()).context("cannot read /proc/stat")?;
+    let [_, _, _, idle, waiting, .., stolen] = ticks;
+    // Hundredths of a second (USER_HZ).
+    Ok(Duration::from_millis(10 * (idle + waiting + stolen)))
 }
 
 /// Processors that are in use.
@@ -230,7 +200,7 @@ mod tests {
     fn a_slowed_child_is_stopped_and_continued_many_times_and_ends_by_itself() {
         let script = "n=0; trap 'n=$((n + 1))' CONT; \
                       while ((n < 5)); do :; done; echo $n; exit 3";
-        let child = bash(script, Plant::Stopped(TENTH));
+        let child = bash(script, Plant::Stopped(FIFTH));
         assert_eq!((child.stdout.trim(), child.status.code()), ("5", Some(3)));
     }
 

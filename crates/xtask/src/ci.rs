@@ -72,15 +72,10 @@ pub(crate) fn run() -> Result<bool> {
         let others = scope.spawn(|| {
             let mut clippy_of_all = place::cargo();
             clippy_of_all.args(clippy);
-            let mut done = [
-                ("clippy", clippy_of_all),
-                ("docs", docs),
-                ("bench smoke", smoke("bench")),
-                ("peers smoke", smoke("peers")),
-                ("alerts smoke", smoke("alerts")),
-            ]
-            .map(beside)
-            .to_vec();
+            let mut done =
+                [("clippy", clippy_of_all), ("docs", docs), ("bench smoke", smoke("bench"))]
+                    .map(beside)
+                    .to_vec();
             done.push(wine(&skip_log)?);
             let arm =
                 step("aarch64 smoke", || excused("aarch64", crate::aarch64::smoke()?, &skip_log));
@@ -106,7 +101,6 @@ pub(crate) fn run() -> Result<bool> {
         step("tidy", || Ok((crate::tidy_all(false)?, Totals::default()))),
         step("lines", || Ok((crate::lines::run()?, Totals::default()))),
         step("lab smoke", || excused("lab", crate::lab::smoke()?, &skip_log)),
-        step("write safety", || excused("write-safety", crate::write_safety::smoke()?, &skip_log)),
         step("screenshots", || excused("screenshots", crate::screenshots::short()?, &skip_log)),
     ]);
     // Root under a CI service, which sets `CI`.

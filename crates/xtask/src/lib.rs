@@ -8,41 +8,28 @@
 #![forbid(unsafe_code)]
 
 mod aarch64;
-mod alerts;
 mod arguments;
 mod bench;
-mod burner;
 mod child;
 mod ci;
-mod clients;
 pub mod commands;
 mod contest;
-mod databases;
 mod diagnosis_eval;
 mod diagnosis_eval_real;
 mod dist;
-mod files;
-mod fio_jobs;
-mod fio_requests;
-mod fit_papers;
-mod fleet;
-mod fuzz;
 mod judge;
 mod kept;
-mod kills;
 mod lab;
 pub mod lines;
 pub mod pairs;
 mod place;
 mod sanitize;
 mod screenshots;
-mod shared;
 pub mod tidy;
 mod truth;
 mod validate;
 mod ward;
 mod wine;
-mod write_safety;
 
 use anyhow::{Result, bail};
 use arguments::Arguments;
@@ -56,24 +43,7 @@ usage: cargo xtask VERB [flags]
   lines                   lines of code of each crate, without comments, blank lines and tests
   bench [--smoke] [--only PART] [--no-keep] [--verbose]
         [--pairs N] [--binary BINARY] [--against BINARY]
-                          speed and truth of the harness, with goals
-  peers [--smoke] [--pairs N] [--runtime SECONDS] [--minutes N] [--binary BINARY]
-        [--target null|tmpfs|zram|disk] [--engine NAME] [--load WORDS]
-                          halfpower against fio, pair by pair
-  fio-jobs [--pairs N] [--seconds N] [--target disk|loop] [--only JOB] [--no-keep]
-           [--binary BINARY]
-                          lines of fio, run by fio and by halfpower as they stand
-  files [--list] [--least PERCENT] [--binary BINARY] PATH...
-                          job files, results and recordings in these folders: how many run or are read,
-                          with which notes, and why the others are refused
-  fio-requests [--list] [--least N] [--binary BINARY] PATH...
-                          job files, run by fio and by halfpower under strace: whether both make
-                          the same requests
-  databases [--pairs N] [--seconds N] [--budget TIME] [--folder FOLDER] [--no-keep]
-            [--binary BINARY]
-                          commits foretold against those of PostgreSQL and etcd
-  fit-papers [--only FIT] [--binary BINARY]
-                          parameters of the papers' machines, on every other size of their curves
+                          speed and truth of the harness, also against fio, with goals
   truth [--folder FOLDER] [--site NAME] [--repeats N] [--seconds N] [--budget TIME] [--seed N]
         [--binary BINARY] [--no-keep]
                           predictions of a check against fio on files that fio, dd and PostgreSQL made
@@ -86,26 +56,8 @@ usage: cargo xtask VERB [flags]
                           the diagnosis against cases with a known truth
   lab [--smoke] [--list] [--only CASE] [--no-keep] [--binary BINARY]
                           the diagnosis and the engines on layers of a guest machine (qemu)
-  fleet [--devices N] [--seeds N] [--first SEED] [--windows N] [--variants] [--no-keep]
-                          fleets with planted slow disks; --read: how fast one is read
   ward [--draws N] [--rounds N] [--first SEED] [--no-keep] [--binary BINARY]
                           all three: simulated draws, real devices, the lab; its table is kept
-  clients [--smoke] [--only CASE] [--no-keep] [--binary BINARY]
-                          one load from four namespaces over ssh and from mpirun, as root
-  clients --guests [--only CASE] [--no-keep] [--binary BINARY]
-                          the same from guest machines (qemu) with an NFS export
-  shared [--smoke] [--only CASE] [--first SEED] [--no-keep] [--binary BINARY]
-                          one slow disk under three loop devices: who fills it, as root
-  alerts [--smoke] [--virtual] [--real] [--no-keep] [--binary BINARY]
-                          the alert rules on an hour of virtual time, and on a real disk with
-                          Prometheus and Alertmanager
-  kills [--kills N] [--first SEED] [--binary BINARY]
-                          what the program leaves behind when it is killed at random moments
-  write-safety [--cases N] [--seed N] [--stack NUMBER] [--smoke] [--verbose] [--binary BINARY]
-                          drawn stacks of files, loop devices, file systems and processes: does the
-                          program write where data could be lost? as root
-  fuzz [--only READER] [--seconds N] [--first SEED] [--keep] [--binary B]
-                          whatever comes from outside, twisted at random
   sanitize [--keep]       tests of engines, arrays, tracer and trials under AddressSanitizer, after a
                           planted overflow was found; --keep leaves what was built
   screenshots [--short] [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
@@ -116,8 +68,7 @@ usage: cargo xtask VERB [flags]
   aarch64 [--smoke]       the program on 64-bit Arm, by cross build and qemu-user
   dist [--check] [--try] [--target TRIPLE] [--url URL] [--windows FILE]
                           the static program, packages, manual pages, licences, recipes;
-                          --check builds twice and compares, --try installs and removes
-  burner                  the upper bound of processor cost against a known one";
+                          --check builds twice and compares, --try installs and removes";
 
 /// A verb: its name, its switches, its flags with a value, and what it does.
 type Verb = (
@@ -127,41 +78,24 @@ type Verb = (
     fn(&Arguments) -> Result<bool>,
 );
 
-const VERBS: [Verb; 30] =
-    [
-        ("ci", &[], &[], |_| ci::run()),
-        ("prove", &[], &[], |_| ci::prove()),
-        ("tidy", &["--bless"], &[], |flags| tidy_all(flags.has("--bless"))),
-        ("lines", &[], &[], |_| lines::run()),
-        ("bench", &bench::Options::SWITCHES, &bench::Options::VALUES, bench::run),
-        ("peers", &["--smoke"], &contest::peers::Options::VALUES, contest::peers::run),
-        ("fio-jobs", &fio_jobs::SWITCHES, &fio_jobs::VALUES, fio_jobs::run),
-        ("files", &files::SWITCHES, &files::VALUES, files::run),
-        ("fio-requests", &fio_requests::SWITCHES, &fio_requests::VALUES, fio_requests::run),
-        ("databases", &databases::SWITCHES, &databases::VALUES, databases::run),
-        ("truth", &truth::SWITCHES, &truth::VALUES, truth::run),
-        ("validate", &[], &validate::VALUES, validate::run),
-        ("fit-papers", &[], &fit_papers::VALUES, fit_papers::run),
-        ("burner", &["--burn"], &[], |flags| {
-            if flags.has("--burn") { burner::burn() } else { burner::run() }
-        }),
-        ("fuzz", &fuzz::SWITCHES, &fuzz::VALUES, fuzz::run),
-        ("aarch64", &aarch64::SWITCHES, &[], aarch64::run),
-        ("dist", &dist::SWITCHES, &dist::VALUES, dist::run),
-        ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
-        ("fleet", &fleet::SWITCHES, &fleet::VALUES, fleet::run),
-        ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
-        ("alerts", &alerts::SWITCHES, &alerts::VALUES, alerts::run),
-        ("twins", &[], &[], wine::twins::run),
-        ("wine", &[arguments::ANY], &[], wine::run),
-        ("clients", &clients::SWITCHES, &clients::VALUES, clients::run),
-        ("shared", &shared::SWITCHES, &shared::VALUES, shared::run),
-        ("write-safety", &write_safety::SWITCHES, &write_safety::VALUES, write_safety::run),
-        ("kills", &[], &kills::VALUES, kills::run),
-        ("sanitize", &sanitize::SWITCHES, &[], sanitize::run),
-        ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
-        ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
-    ];
+const VERBS: [Verb; 16] = [
+    ("ci", &[], &[], |_| ci::run()),
+    ("prove", &[], &[], |_| ci::prove()),
+    ("tidy", &["--bless"], &[], |flags| tidy_all(flags.has("--bless"))),
+    ("lines", &[], &[], |_| lines::run()),
+    ("bench", &bench::Options::SWITCHES, &bench::Options::VALUES, bench::run),
+    ("truth", &truth::SWITCHES, &truth::VALUES, truth::run),
+    ("validate", &[], &validate::VALUES, validate::run),
+    ("aarch64", &aarch64::SWITCHES, &[], aarch64::run),
+    ("dist", &dist::SWITCHES, &dist::VALUES, dist::run),
+    ("lab", &lab::SWITCHES, &lab::VALUES, lab::run),
+    ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
+    ("twins", &[], &[], wine::twins::run),
+    ("wine", &[arguments::ANY], &[], wine::run),
+    ("sanitize", &sanitize::SWITCHES, &[], sanitize::run),
+    ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
+    ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
+];
 
 /// From here on a signal removes the devices that a verb has made, and what a killed run left is
 /// removed now.

@@ -46,17 +46,6 @@ pub(crate) fn binary(named: Option<PathBuf>, smoke: bool) -> Result<PathBuf> {
     }
 }
 
-/// A development build with a feature of the program, beside the one without, whose place it takes until that
-/// is built again.
-pub(crate) fn with_feature(feature: &str) -> Result<PathBuf> {
-    let words =
-        ["build", "--quiet", "--package=halfpower", "--bin=halfpower", "--features", feature];
-    let binary = built("halfpower", &words, "debug")?;
-    let beside = binary.with_file_name(format!("halfpower-{feature}"));
-    std::fs::copy(&binary, &beside).with_context(|| beside.display().to_string())?;
-    Ok(beside)
-}
-
 pub(crate) fn release_xtask() -> Result<PathBuf> {
     built("xtask", &RELEASE, "release")
 }

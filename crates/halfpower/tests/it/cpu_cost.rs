@@ -1,7 +1,6 @@
 //! Processor cost through the binary: both bounds, what lies between them, and the cost fit.
 //!
-//! Whether the upper bound is right is the business of `cargo xtask burner`; here stands what must
-//! hold on any machine, and what a quiet one shows. A busy machine cannot tell the load's work
+//! Here stands what must hold on any machine, and what a quiet one shows. A busy machine cannot tell the load's work
 //! from others': the document itself says how busy it was, and the test then skips.
 
 use crate::program::{found, halfpower};

@@ -6,6 +6,7 @@
 //! What a machine lacks is skipped, and the skip is counted (see the crate `testkit`).
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod alerts;
 mod areas;
 mod arrays;
 mod built_devices;
@@ -64,6 +65,7 @@ mod sequence;
 mod several_jobs;
 mod sharers;
 mod simulated_checks;
+mod simulated_fleets;
 mod simulated_machines;
 mod simulated_runs;
 mod simulated_truth;
@@ -78,6 +80,7 @@ mod traps_limits;
 mod traps_loop;
 mod traps_profile;
 mod trims;
+mod twisted;
 mod unsaved_results;
 mod usage;
 mod vanishing;
@@ -85,3 +88,4 @@ mod verify;
 mod watch_screen;
 mod watching;
 mod whatifs;
+mod write_safety;

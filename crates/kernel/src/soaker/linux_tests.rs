@@ -1,5 +1,4 @@
-//! Tests of the soaker: its arithmetic on made-up counts, and its threads on this machine. How
-//! well it measures is shown by `cargo xtask burner`, which needs a quiet machine.
+//! Tests of the soaker: its arithmetic on made-up counts, and its threads on this machine.
 
 use super::*;
 use crate::read::text;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 pub(super) enum Goal {
     AtLeast(f64),
     AtMost(f64),
-    /// Nothing; more is better.
+    /// Nothing is asked.
     Shown,
 }
 
@@ -31,8 +31,9 @@ impl Goal {
     /// Whether a planted fault, which makes the figure worse, lies outside the A/A result.
     pub(super) fn tells_apart(self, same: &Ratio, planted: &Ratio) -> bool {
         match self {
-            Self::AtLeast(_) | Self::Shown => planted.high < same.low.min(1.0),
+            Self::AtLeast(_) => planted.high < same.low.min(1.0),
             Self::AtMost(_) => planted.low > same.high.max(1.0),
+            Self::Shown => planted.high < same.low || planted.low > same.high,
         }
     }
 }

@@ -10,13 +10,9 @@ mod delay;
 mod gate;
 mod loops;
 mod machine;
-mod memory;
 mod nops;
 mod null;
-mod sampling;
-mod scrape;
 mod simulated;
-mod tracer;
 mod truth;
 mod versus;
 
@@ -34,16 +30,12 @@ const SMOKE_PAIRS: usize = 2;
 
 /// What is measured, in order: name, what it is, how.
 type Part = (&'static str, &'static str, fn(&Context) -> Result<Report>);
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 6] = [
     ("null", "what the harness costs per request", null::run),
     ("truth", "whether fast times are true", truth::run),
     ("nops", "full accounting on a real ring", nops::run),
     ("tmpfs", "against fio on a cached file", |context| versus::run(context, "tmpfs")),
     ("zram", "against fio on a RAM block device", |context| versus::run(context, "zram")),
-    ("sampling", "what watching 1,000 disks costs", sampling::run),
-    ("scrape", "what a scrape of 1,000 disks costs", scrape::run),
-    ("tracer", "what following single requests costs", tracer::run),
-    ("memory", "the loops of the memory tests against C", memory::run),
     ("simulated", "how fast the simulator steps", simulated::run),
 ];
 

@@ -9,37 +9,18 @@
 use super::{Bout, Load, Outcome, SHORT};
 use crate::child::{self, Plant};
 use anyhow::{Context, Result, ensure};
-use record::{EngineName, Trial};
+use record::EngineName;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::process::Command;
 use std::time::Duration;
 
-/// What fio registers with an io_uring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Registered {
-    pub(crate) files: bool,
-    pub(crate) buffers: bool,
-}
-
-impl Registered {
-    pub(crate) const ALL: Self = Self { files: true, buffers: true };
-
-    /// The same as halfpower's engine got from the kernel, by its own words.
-    pub(crate) fn like(trial: &Trial) -> Self {
-        let features = trial.harness.value().map_or(&[][..], |harness| &harness.engine_features);
-        let got = |what: &str| features.iter().any(|feature| feature.starts_with(what));
-        Self { files: got("registered file"), buffers: got("registered buffers") }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// Requests handed over together, and completions taken together at least.
     pub(crate) submit: u32,
     pub(crate) complete_min: u32,
-    pub(crate) registered: Registered,
     /// The processor it is bound to; `None` for any.
     pub(crate) core: Option<usize>,
     /// As fio comes, without all that makes it faster.
@@ -49,8 +30,8 @@ pub(crate) struct Settings {
 impl Settings {
     /// As halfpower does it: all that can be handed over in one call, and all that is done out
     /// of one look. fio by itself makes a system call per request, which memory shows.
-    pub(crate) fn alike(load: &Load, registered: Registered, core: Option<usize>) -> Self {
-        Self { submit: load.iodepth, complete_min: 1, registered, core, by_default: false }
+    pub(crate) fn alike(load: &Load, core: Option<usize>) -> Self {
+        Self { submit: load.iodepth, complete_min: 1, core, by_default: false }
     }
 
     /// `submit 32, complete 16 to 128`, for a load of that queue depth.
@@ -159,8 +140,8 @@ fn command(load: &Load, settings: &Settings) -> Command {
         flag("iodepth_batch_complete_max", &load.iodepth);
     }
     if load.via == EngineName::IoUring {
-        flag("registerfiles", &u8::from(settings.registered.files));
-        flag("fixedbufs", &u8::from(settings.registered.buffers));
+        flag("registerfiles", &1);
+        flag("fixedbufs", &1);
     }
     command
 }
@@ -211,7 +192,7 @@ mod tests {
     fn a_pool_of_threads_is_compared_with_as_many_jobs() {
         let words = |via| {
             let load = Load::new(via, "randread", "4k", 8);
-            let settings = Settings::alike(&load, Registered::ALL, Some(1));
+            let settings = Settings::alike(&load, Some(1));
             let command = command(&load, &settings);
             command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>()
         };

@@ -11,13 +11,8 @@ use std::time::Duration;
 const EXPECTED: [FindingCode; 2] = [FindingCode::NoDevice, FindingCode::PageCacheServed];
 
 impl Bout<'_> {
-    /// Runs halfpower with further flags; also the document that it printed.
-    pub(crate) fn told(
-        &self,
-        runtime: Duration,
-        plant: Plant,
-        more: &[&str],
-    ) -> Result<(Outcome, Trial)> {
+    /// Runs halfpower ; also the document that it printed.
+    pub(crate) fn told(&self, runtime: Duration, plant: Plant) -> Result<(Outcome, Trial)> {
         let Self { binary, target, load, settings } = self;
         let mut command = child::pinned(binary.as_os_str(), settings.core);
         command
@@ -26,8 +21,7 @@ impl Bout<'_> {
             .args(["--rw", load.rw, "--bs", load.bs, "--numjobs", "1"])
             .args(["--ioengine", load.via.name(), "--iodepth", &load.iodepth.to_string()])
             .args(["--cache", if self.direct() { "device" } else { "all" }])
-            .args(["--no-save", "--json"])
-            .args(more);
+            .args(["--no-save", "--json"]);
         match target.ends_after {
             Some(bytes) => command.args(["--io-size", &bytes.to_string()]),
             None => command.args(["--runtime", &format!("{}ms", runtime.as_millis())]),

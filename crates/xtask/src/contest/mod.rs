@@ -1,4 +1,4 @@
-//! One run of a load generator on a prepared target: what `bench` and `peers` compare.
+//! One run of a load generator on a prepared target: what `bench` compares.
 //!
 //! Both sides are whole programs in processes of their own, as a user starts them. Latency is
 //! submission to completion, fio's `lat`. CPU time comes twice (see [`crate::child`]): what is
@@ -9,13 +9,11 @@
 
 pub(crate) mod fio;
 pub(crate) mod halfpower;
-mod line;
-pub(crate) mod peers;
 pub(crate) mod target;
 
 use crate::child::Plant;
 use anyhow::Result;
-use fio::{Registered, Settings};
+use fio::Settings;
 use record::EngineName;
 use std::path::Path;
 use std::time::Duration;
@@ -72,12 +70,12 @@ impl<'a> Bout<'a> {
         load: Load,
         core: Option<usize>,
     ) -> Self {
-        let settings = Settings::alike(&load, Registered::ALL, core);
+        let settings = Settings::alike(&load, core);
         Self { binary, target, load, settings }
     }
 
     pub(crate) fn halfpower(&self, runtime: Duration, plant: Plant) -> Result<Outcome> {
-        Ok(self.told(runtime, plant, &[])?.0)
+        Ok(self.told(runtime, plant)?.0)
     }
 
     /// Whether the page cache is bypassed; a mapping lives in it.

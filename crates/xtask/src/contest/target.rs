@@ -1,4 +1,4 @@
-//! What is read and written: a file in memory, a RAM block device, a file on this disk.
+//! What is read and written: a file in memory, a RAM block device.
 //!
 //! Each is written full with data that does not compress before anything is compared, so that
 //! neither side reads holes, and both find the same placement. zram would keep a page of zeros as
@@ -12,10 +12,7 @@ use std::any::Any;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use testkit::{Capability, Folder, LoopDevice, Zram};
-
-/// The targets, in the order in which they are run.
-pub(crate) const NAMES: [&str; 4] = ["null", "tmpfs", "zram", "disk"];
+use testkit::{Capability, Folder, Zram};
 
 /// Large enough that processor caches do not hold it, small enough for memory.
 const BYTES: u64 = 512 << 20;
@@ -36,8 +33,6 @@ pub(crate) struct Target {
     pub(crate) direct: bool,
     /// The name that `--destroy-data-on` repeats; `None` for a file.
     pub(crate) device_name: Option<String>,
-    /// Whether no disk is below, so that a decision can be expected.
-    pub(crate) ram_backed: bool,
     /// Bytes after which a run ends, in place of its time. A smoke run ends so: it has a result
     /// however long a busy machine lets it wait.
     pub(crate) ends_after: Option<u64>,
@@ -49,15 +44,11 @@ impl Target {
     /// Makes the target, or says why this machine has none.
     pub(crate) fn prepare(name: &'static str, smoke: bool) -> Result<Result<Self, String>> {
         let memory = Path::new(MEMORY);
-        let needed = match name {
-            "zram" => Some(Capability::Zram),
-            "loop" => Some(Capability::Loop),
-            _ => None,
-        };
-        if let Some(why) = needed.and_then(Capability::lack) {
+        let is_device = name == "zram";
+        if let Some(why) = is_device.then(|| Capability::Zram.lack()).flatten() {
             return Ok(Err(why));
         }
-        if matches!(name, "tmpfs" | "loop") && !is_memory(memory) {
+        if name == "tmpfs" && !is_memory(memory) {
             return Ok(Err(format!("{MEMORY} is no tmpfs")));
         }
         let description = match name {
@@ -66,50 +57,31 @@ impl Target {
                 "a RAM block device, O_DIRECT; it has no path that does not block, so io_uring \
                  hands its requests to kernel workers"
             }
-            "loop" => "a loop device over a file in memory, O_DIRECT",
-            "null" => "no I/O at all: the load generators themselves",
-            _ => "a file on the disk of the build folder, O_DIRECT",
+            _ => "no I/O at all: the load generators themselves",
         };
         let size_bytes = match name {
             "null" => PRETENDED_BYTES,
             _ if smoke => SMOKE_BYTES,
             _ => BYTES,
         };
-        // Where a target that is a file lies.
-        let parent = match name {
-            "tmpfs" => memory.to_owned(),
-            "null" => std::env::temp_dir(),
-            _ => crate::place::target_folder(),
-        };
-        let (path, _owner): (PathBuf, Box<dyn Any>) = match name {
-            "zram" => {
-                let device = Zram::new(size_bytes).context("cannot make a zram device")?;
-                (device.path().to_owned(), Box::new(device))
-            }
-            "loop" => {
-                let device = LoopDevice::within(memory, size_bytes, 512)?;
-                (device.path().to_owned(), Box::new(device))
-            }
-            _ => {
-                std::fs::create_dir_all(&parent)?;
-                let folder = Folder::within(&parent, "halfpower-contest-")?;
-                (folder.path().join("file"), Box::new(folder))
-            }
+        let (path, _owner): (PathBuf, Box<dyn Any>) = if is_device {
+            let device = Zram::new(size_bytes).context("cannot make a zram device")?;
+            (device.path().to_owned(), Box::new(device))
+        } else {
+            let parent = if name == "tmpfs" { memory.to_owned() } else { std::env::temp_dir() };
+            let folder = Folder::within(&parent, "halfpower-contest-")?;
+            (folder.path().join("file"), Box::new(folder))
         };
         fill(&path, size_bytes)?;
-        let is_device = matches!(name, "zram" | "loop");
         let device_name = path.file_name().filter(|_| is_device);
         let device_name = device_name.map(|name| name.to_string_lossy().into_owned());
-        let direct = is_device || name == "disk";
-        let ram_backed = name != "disk" || is_memory(&parent);
         Ok(Ok(Self {
             name,
             description,
             path,
             size_bytes,
-            direct,
+            direct: is_device,
             device_name,
-            ram_backed,
             ends_after: smoke.then_some(if name == "null" {
                 32 * SMOKE_BYTES
             } else {

@@ -157,31 +157,6 @@ serve",
     ..NOTHING
 };
 
-/// A client of [`LOAD_SERVER`] for agents, to which one can log in.
-pub(crate) const LOAD_CLIENT: Case = Case {
-    name: "load-client",
-    modules: &["nfsv4", "sch_netem", "virtio_net", "virtio_pci"],
-    programs: &["usr/sbin/sshd", "usr/bin/ssh-keygen", "usr/bin/unshare", "sbin/tc"],
-    script: "network
-mkdir -p /mnt
-mounted nfs4 10.0.0.1:/ vers=4.2,addr=10.0.0.1,clientaddr=$address
-serve",
-    ..NOTHING
-};
-
-/// A file server to which one can log in.
-pub(crate) const LOAD_SERVER: Case = Case {
-    name: "load-server",
-    programs: &[
-        "usr/sbin/rpc.mountd",
-        "usr/sbin/exportfs",
-        "usr/sbin/rpc.nfsd",
-        "usr/sbin/sshd",
-        "usr/bin/ssh-keygen",
-    ],
-    ..NFS_SERVER
-};
-
 /// `xtask truth` on a file system on a disk of 4 ms, so that the speed of an emulated processor does not
 /// matter. The caller adds the programs.
 pub(crate) const TRUTH: Case = Case {

@@ -3,8 +3,6 @@
 use super::cases::{Case, Disk};
 use super::guest::{Guest, WIRE};
 use anyhow::{Context, Result};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,38 +16,31 @@ const DISK_BYTES: u64 = 2 << 30;
 const SERVERS: usize = 8;
 
 /// What a guest told: code and text of each answer by its name.
-pub(crate) type Answers = BTreeMap<String, (i32, String)>;
+pub(super) type Answers = BTreeMap<String, (i32, String)>;
 
 /// What a guest's network is joined to.
-pub(crate) enum Network<'a> {
+pub(super) enum Network {
     Nothing,
     /// The wire between two guests, of which one end waits for the other.
     Waits,
     /// The other end.
     Joins,
-    /// A tap device in a network namespace of the host; both are there already.
-    Tap {
-        namespace: &'a str,
-        device: &'a str,
-    },
 }
 
 /// How a guest is begun.
-pub(crate) struct Boot<'a> {
+pub(super) struct Boot<'a> {
     /// What its files are called.
-    pub(crate) name: &'a str,
-    pub(crate) case: &'a Case,
+    pub(super) name: &'a str,
+    pub(super) case: &'a Case,
     /// Of the case, from [`Guest::initrd`].
-    pub(crate) initrd: &'a Path,
-    pub(crate) network: Network<'a>,
+    pub(super) initrd: &'a Path,
+    pub(super) network: Network,
     /// Its address on that: the last number of it.
-    pub(crate) address: u8,
-    /// Where its clock of the time of day begins, in words of qemu.
-    pub(crate) time_of_day: &'a str,
+    pub(super) address: u8,
 }
 
 /// A guest that runs; it is killed when this is dropped.
-pub(crate) struct Machine {
+pub(super) struct Machine {
     child: Child,
     undo: Undo,
     told: PathBuf,
@@ -61,21 +52,14 @@ pub(crate) struct Machine {
 
 impl Machine {
     /// Begins a guest.
-    pub(crate) fn start(guest: &Guest, boot: &Boot) -> Result<Self> {
+    pub(super) fn start(guest: &Guest, boot: &Boot) -> Result<Self> {
         let Boot { name, case, address, .. } = boot;
         let file = |end: &str| guest.folder().join(format!("{name}.{end}"));
-        let mut qemu = match boot.network {
-            Network::Tap { namespace, .. } => {
-                let mut inside = Command::new("ip");
-                inside.args(["netns", "exec", namespace, QEMU]);
-                inside
-            }
-            _ => Command::new(QEMU),
-        };
+        let mut qemu = Command::new(QEMU);
         qemu.args(["-m", "1536", "-smp", "2", "-display", "none", "-no-reboot"]);
         // Emulated also where there is a KVM: inside a virtual machine that may be one that never begins.
         qemu.args(["-accel", "tcg,thread=multi"]);
-        qemu.arg("-rtc").arg(format!("base={}", boot.time_of_day));
+        qemu.args(["-rtc", "base=utc"]);
         qemu.arg("-kernel").arg(guest.kernel()).arg("-initrd").arg(boot.initrd);
         // The kernel looks for its timer while the host's processors may be busy with others. What it does not
         // know becomes a variable of the first process.
@@ -113,9 +97,6 @@ impl Machine {
             Network::Nothing => None,
             Network::Waits => Some(stream("on")),
             Network::Joins => Some(stream("off")),
-            Network::Tap { device, .. } => {
-                Some(format!("tap,ifname={device},script=no,downscript=no"))
-            }
         };
         match joined_to {
             None => qemu.args(["-nic", "none"]),
@@ -134,7 +115,7 @@ impl Machine {
     }
 
     /// Whether it has not ended by itself; what it asked of its served disks since the last look is done.
-    pub(crate) fn runs(&mut self) -> Result<bool> {
+    pub(super) fn runs(&mut self) -> Result<bool> {
         if !self.served.is_empty() {
             let text = std::fs::read(&self.told)?;
             let text = String::from_utf8_lossy(&text);
@@ -149,16 +130,6 @@ impl Machine {
         Ok(self.child.try_wait()?.is_none())
     }
 
-    /// Stops all of it in one moment, network included, as one whose kernel hangs.
-    pub(crate) fn freeze(&self) -> Result<()> {
-        self.signal(Signal::SIGSTOP)
-    }
-
-    /// Goes on with it where it was.
-    pub(crate) fn thaw(&self) -> Result<()> {
-        self.signal(Signal::SIGCONT)
-    }
-
     fn kill(&mut self) {
         // Neither fails but where it has ended already.
         let _ = self.child.kill();
@@ -166,17 +137,13 @@ impl Machine {
         self.undo.forget();
     }
 
-    fn signal(&self, signal: Signal) -> Result<()> {
-        Ok(kill(Pid::from_raw(self.child.id().try_into()?), signal)?)
-    }
-
     /// What it has told so far.
-    pub(crate) fn told(&self) -> Result<Answers> {
+    pub(super) fn told(&self) -> Result<Answers> {
         Ok(answers(&String::from_utf8_lossy(&std::fs::read(&self.told)?)))
     }
 
     /// Ends it as a power failure does, where it has not ended by itself; what it told.
-    pub(crate) fn ended(mut self) -> Result<Answers> {
+    pub(super) fn ended(mut self) -> Result<Answers> {
         self.kill();
         self.images.iter().try_for_each(std::fs::remove_file)?;
         let text = std::fs::read(&self.told)?;

@@ -14,16 +14,15 @@ use crate::judge::{Answer, Naming, Namings, Tally, judge};
 use crate::{arguments::Arguments, kept, place};
 use anyhow::Result;
 use cases::Case;
-use machine::QEMU;
+use guest::Guest;
+use machine::{Answers, Boot, Machine, Network, QEMU};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-pub(crate) use cases::{LOAD_CLIENT, LOAD_SERVER, TRUTH};
-pub(crate) use guest::Guest;
-pub(crate) use machine::{Answers, Boot, Machine, Network};
+pub(crate) use cases::TRUTH;
 
 pub(crate) const SWITCHES: [&str; 3] = ["--smoke", "--list", "--no-keep"];
 pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
@@ -194,7 +193,7 @@ fn start(guest: &Guest, case: &Case, network: Network) -> Result<Machine> {
     let initrd = &guest.initrd(case, &before)?;
     let address = if matches!(network, Network::Waits) { 1 } else { 2 };
     let name = case.name;
-    Machine::start(guest, &Boot { name, case, initrd, network, address, time_of_day: "utc" })
+    Machine::start(guest, &Boot { name, case, initrd, network, address })
 }
 
 impl Lab {

@@ -15,10 +15,11 @@
 //! The caller chooses the folder: on the disk, on a loop device, on a zram device, in a guest.
 
 mod guest;
+mod postgres;
 
-use crate::databases::postgres::Postgres;
 use crate::{arguments::Arguments, child, kept, place};
 use anyhow::{Context, Result};
+use postgres::Postgres;
 use record::{Bytes, Estimate, Prediction, PredictionDocument, Profile};
 use serde_json::{Value, json};
 use stats::{grouped, mean, median};

@@ -1,7 +1,5 @@
 //! What is tried: each reader with the inputs to begin with, and what it does with one.
 
-use super::growth;
-use crate::place;
 use anyhow::{Context, Result, ensure};
 use record::{Diagnosis, Experiment, LimitsRun, Observation, Profile, Trial};
 use report::{Story, Style};
@@ -11,12 +9,20 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+const PROGRAM: &str = env!("CARGO_BIN_EXE_halfpower");
+/// Of the repository.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// Each arena of the C library reserves 64 MiB of address space, which is what is limited: twenty
+/// threads would have none left, and one that has no memory to begin with ends in a panic.
+const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "1");
+
 /// One of them.
 pub(super) struct Reader {
     pub(super) name: &'static str,
-    pub(super) corpus: fn(&Path) -> Result<Vec<Vec<u8>>>,
-    /// Reads an input: how it behaved, or a fault other than a panic. The path is the program's.
-    pub(super) read: fn(&[u8], &Path) -> Result<String, String>,
+    pub(super) corpus: fn() -> Result<Vec<Vec<u8>>>,
+    /// Reads an input: how it behaved, or a fault other than a panic.
+    pub(super) read: fn(&[u8]) -> Result<String, String>,
 }
 
 pub(super) const READERS: [Reader; 8] = [
@@ -33,7 +39,7 @@ pub(super) const READERS: [Reader; 8] = [
 /// All files of a folder of the repository with this ending.
 fn files(folder: &str, ending: &str) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(place::root().join(folder)).context(folder.to_owned())? {
+    for entry in std::fs::read_dir(Path::new(ROOT).join(folder)).context(folder.to_owned())? {
         let path = entry?.path();
         if path.is_file() && path.to_string_lossy().ends_with(ending) {
             found.push(std::fs::read(path)?);
@@ -72,7 +78,7 @@ fn examples() -> Result<Vec<String>> {
 }
 
 /// Examples in the documentation of fio's language, and a file that has most of what a file can have.
-fn job_files(_: &Path) -> Result<Vec<Vec<u8>>> {
+fn job_files() -> Result<Vec<Vec<u8>>> {
     const MOST: &str = "; jobs\n[global]\ndirect=1\nsize=${SIZE}\nkb_base=1000\n[one]\nrw=randrw:8\n\
                         bssplit=4k/60:64KiB/40\nrandom_distribution=zipf:1.2\nfilename=a\\:b:c\n[two]\nstonewall\n\
                         include more\nruntime=5m\ntime_based\nrate_iops=100\nnumjobs=3\nfdatasync=1\nverify=crc32c\n";
@@ -84,7 +90,7 @@ fn job_files(_: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(of_words.map(as_file).chain([MOST.as_bytes().to_vec()]).collect())
 }
 
-fn job_file(bytes: &[u8], _: &Path) -> Result<String, String> {
+fn job_file(bytes: &[u8]) -> Result<String, String> {
     let text = String::from_utf8_lossy(bytes);
     let include = |name: &str| Err(format!("no {name} here"));
     let environment = |name: &str| (name == "SIZE").then(|| "1m".to_owned());
@@ -110,7 +116,7 @@ fn job_file(bytes: &[u8], _: &Path) -> Result<String, String> {
     Ok(behaviour)
 }
 
-fn samples(_: &Path) -> Result<Vec<Vec<u8>>> {
+fn samples() -> Result<Vec<Vec<u8>>> {
     files("crates/import/tests/samples", "")
 }
 
@@ -123,7 +129,7 @@ fn show(story: &Story) -> String {
     format!("{} forms: {}", forms.len(), lines.collect::<Vec<_>>().join(" "))
 }
 
-fn import(bytes: &[u8], _: &Path) -> Result<String, String> {
+fn import(bytes: &[u8]) -> Result<String, String> {
     let options = import::Options { interval_ns: Some(1_000_000_000), ..Default::default() };
     let observations = match import::read(&[bytes], None, &options) {
         Ok(observations) => observations,
@@ -143,7 +149,7 @@ fn import(bytes: &[u8], _: &Path) -> Result<String, String> {
 }
 
 /// What the program prints as JSON of simulated devices.
-fn documents(binary: &Path) -> Result<Vec<Vec<u8>>> {
+fn documents() -> Result<Vec<Vec<u8>>> {
     const DEVICE: &str = "sim:mmc,servers=4,service=1ms";
     let load = "rw=randread rate-iops=900 arrival=poisson";
     let commands: [&[&str]; 5] = [
@@ -155,14 +161,18 @@ fn documents(binary: &Path) -> Result<Vec<Vec<u8>>> {
     ];
     let mut found = Vec::new();
     for words in commands {
-        let ended = Command::new(binary).args(words).args(["--json", "--no-save"]).output()?;
+        let ended = Command::new(PROGRAM)
+            .args(words)
+            .args(["--json", "--no-save"])
+            .env(ARENAS.0, ARENAS.1)
+            .output()?;
         ensure!(!ended.stdout.is_empty(), "{words:?}: {}", String::from_utf8_lossy(&ended.stderr));
         found.push(ended.stdout);
     }
     Ok(found)
 }
 
-fn document(bytes: &[u8], _: &Path) -> Result<String, String> {
+fn document(bytes: &[u8]) -> Result<String, String> {
     let tries = [
         shown::<Trial>(bytes, report::trial),
         shown::<Profile>(bytes, |profile| report::profile(profile, &[])),
@@ -178,20 +188,20 @@ fn shown<D: DeserializeOwned>(bytes: &[u8], story: fn(&D) -> Story) -> Option<St
     Some(show(&story(&serde_json::from_slice(bytes).ok()?)))
 }
 
-fn designs(_: &Path) -> Result<Vec<Vec<u8>>> {
+fn designs() -> Result<Vec<Vec<u8>>> {
     files("crates/workload/designs", ".toml")
 }
 
-fn design(bytes: &[u8], _: &Path) -> Result<String, String> {
+fn design(bytes: &[u8]) -> Result<String, String> {
     let read = workload::Design::parse("fuzz", &String::from_utf8_lossy(bytes));
     Ok(read.map_or_else(|error| error.to_string(), |_| "read".to_owned()))
 }
 
-fn simulated(_: &Path) -> Result<Vec<Vec<u8>>> {
+fn simulated() -> Result<Vec<Vec<u8>>> {
     words_of_docs("sim:")
 }
 
-fn simulated_device(bytes: &[u8], _: &Path) -> Result<String, String> {
+fn simulated_device(bytes: &[u8]) -> Result<String, String> {
     let text = String::from_utf8_lossy(bytes);
     let spec = match simdisk::SimSpec::parse(&text) {
         Ok(spec) => spec,
@@ -201,7 +211,7 @@ fn simulated_device(bytes: &[u8], _: &Path) -> Result<String, String> {
 }
 
 /// Devices of the catalogue as a user's file, and one that changes another.
-fn described(_: &Path) -> Result<Vec<Vec<u8>>> {
+fn described() -> Result<Vec<Vec<u8>>> {
     const CHANGED: &str = "like = \"st15150w\"\ndisks = 2 # two\n[drive]\nlike = 'atlas10k'\nspeed = 7_200\n\
                            settling = '0.8 ms'\n[bus]\nlike = \"ata66\"\nrate-in = \"33 MB/s\"\n";
     let names = simdisk::FAMILIES.iter().flat_map(|family| family.kinds).map(|kind| kind.name);
@@ -209,7 +219,7 @@ fn described(_: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(shown.into_iter().chain([CHANGED.to_owned()]).map(String::into_bytes).collect())
 }
 
-fn described_device(bytes: &[u8], _: &Path) -> Result<String, String> {
+fn described_device(bytes: &[u8]) -> Result<String, String> {
     let failed = |error: std::io::Error| error.to_string();
     let mut file = tempfile::Builder::new().suffix(".toml").tempfile().map_err(failed)?;
     std::io::Write::write_all(&mut file, bytes).map_err(failed)?;
@@ -230,12 +240,12 @@ fn described_device(bytes: &[u8], _: &Path) -> Result<String, String> {
     }
 }
 
-fn loads(_: &Path) -> Result<Vec<Vec<u8>>> {
+fn loads() -> Result<Vec<Vec<u8>>> {
     let words = ["rw=randread rate-iops=900 arrival=poisson", "iodepth=8 from=1s for=3s limit=100"];
     Ok(words.map(|words| words.as_bytes().to_vec()).to_vec())
 }
 
-fn load(bytes: &[u8], _: &Path) -> Result<String, String> {
+fn load(bytes: &[u8]) -> Result<String, String> {
     let read = scenarios::LoadWords::parse(&String::from_utf8_lossy(bytes));
     Ok(read.map_or_else(|error| error, |load| format!("read, {} flags", load.flags.len().min(3))))
 }
@@ -244,17 +254,12 @@ fn load(bytes: &[u8], _: &Path) -> Result<String, String> {
 const COMMAND: Duration = Duration::from_secs(3);
 const POLL: Duration = Duration::from_millis(2);
 
-fn commands(_: &Path) -> Result<Vec<Vec<u8>>> {
-    let missing = testkit::Capability::Root.missing();
-    ensure!(
-        missing.is_none(),
-        "the program is tried as a user without rights, which root can become"
-    );
+fn commands() -> Result<Vec<Vec<u8>>> {
     Ok(examples()?.into_iter().map(String::into_bytes).collect())
 }
 
 /// Runs the program as nobody in an empty folder that is gone afterwards.
-fn command(bytes: &[u8], binary: &Path) -> Result<String, String> {
+fn command(bytes: &[u8]) -> Result<String, String> {
     let text = String::from_utf8_lossy(bytes).replace('\0', "");
     let failed = |error: std::io::Error| error.to_string();
     let folder = tempfile::tempdir().map_err(failed)?;
@@ -262,7 +267,7 @@ fn command(bytes: &[u8], binary: &Path) -> Result<String, String> {
     let copy: PathBuf = std::env::temp_dir().join("halfpower-fuzzed");
     // Once in this process: what an earlier one left may be of another build.
     static INSTALLED: OnceLock<bool> = OnceLock::new();
-    if !INSTALLED.get_or_init(|| testkit::install_program(binary, &copy).is_ok()) {
+    if !INSTALLED.get_or_init(|| testkit::install_program(Path::new(PROGRAM), &copy).is_ok()) {
         return Err(format!("cannot be copied to {}", copy.display()));
     }
     let open = |path: &Path, mode| {
@@ -279,9 +284,7 @@ fn command(bytes: &[u8], binary: &Path) -> Result<String, String> {
         .current_dir(&work)
         .env("HOME", &work)
         .env("HALFPOWER_DB", work.join("fuzz.db"))
-        // Each arena of the C library reserves 64 MiB of address space, which is what is limited: twenty
-        // threads would have none left, and one that has no memory to begin with ends in a panic.
-        .env("MALLOC_ARENA_MAX", "1")
+        .env(ARENAS.0, ARENAS.1)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(errors)
@@ -298,11 +301,6 @@ fn command(bytes: &[u8], binary: &Path) -> Result<String, String> {
         }
         std::thread::sleep(POLL);
     };
-    // The peak of all commands so far; one that was too large is the only one to be found.
-    let peak = growth::of_children().map_err(|error| error.to_string())?;
-    if peak > growth::MOST_BYTES {
-        return Err(format!("grew to {} MiB", peak >> 20));
-    }
     let said = std::fs::read(folder.path().join("errors")).map_err(failed)?;
     let said = String::from_utf8_lossy(&said);
     if let Some(line) = said.lines().find(|line| line.contains("panicked at")) {

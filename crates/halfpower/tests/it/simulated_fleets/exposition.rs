@@ -8,7 +8,7 @@ use record::FleetLabels;
 use std::io::{self, Write};
 
 /// The scrapes of a simulated fleet.
-pub struct FleetReadings {
+pub(crate) struct FleetReadings {
     plan: FleetPlan,
     labels: Vec<FleetLabels>,
     devices: Vec<Simulated>,
@@ -18,22 +18,20 @@ pub struct FleetReadings {
 
 impl FleetReadings {
     /// Those of a fleet before its first window.
-    #[must_use]
-    pub fn of(plan: &FleetPlan) -> Self {
+    pub(crate) fn of(plan: &FleetPlan) -> Self {
         let (labels, devices, truth) = drawn(plan);
         let counters = vec![[0.0; 7]; devices.len()];
         Self { plan: *plan, labels, devices, counters, truth }
     }
 
     /// Labels of the devices.
-    #[must_use]
-    pub fn labels(&self) -> &[FleetLabels] {
+    pub(crate) fn labels(&self) -> &[FleetLabels] {
         &self.labels
     }
 
     /// The scrapes of a device in its next window: seconds since the fleet began, and the counters in
     /// the order of [`COUNTERS`]. The first window also has the scrape that stands for the boot.
-    pub fn window(&mut self, device: usize, window: usize) -> Vec<(u64, [f64; 7])> {
+    pub(crate) fn window(&mut self, device: usize, window: usize) -> Vec<(u64, [f64; 7])> {
         let counters = &mut self.counters[device];
         let mut at_s = window as u64 * self.plan.window_s;
         let mut scrapes = Vec::new();
@@ -58,10 +56,11 @@ const TIMES: [usize; 3] = [2, 5, 6];
 
 /// Writes every scrape of a fleet from `begin_s` (seconds since 1970) on, and tells its truth. Model and
 /// firmware stand in `node_disk_info` alone, as node_exporter has it.
-///
-/// # Errors
-/// If the text cannot be written.
-pub fn write_fleet(plan: &FleetPlan, begin_s: u64, to: &mut impl Write) -> io::Result<FleetTruth> {
+pub(crate) fn write_fleet(
+    plan: &FleetPlan,
+    begin_s: u64,
+    to: &mut impl Write,
+) -> io::Result<FleetTruth> {
     let mut readings = FleetReadings::of(plan);
     let of = |labels: &FleetLabels, names: &[&str]| -> String {
         let all = names.iter().map(|&name| (name, labels[name].as_str()));

@@ -32,7 +32,7 @@ const PROGRAMS: [(&str, &str, &[Fault], &[Fault]); 5] = [
 impl Bench {
     /// Fails where the judge takes one of them for right.
     pub(super) fn try_the_judge(&self) -> Result<()> {
-        let _lock = testkit::enter("xtask::write_safety::judge", &[Capability::Loop]);
+        let _lock = testkit::enter("write_safety::judge", &[Capability::Loop]);
         let folder = tempfile::tempdir_in(&self.stacks)?;
         for (name, line, mounted, free) in PROGRAMS {
             let binary = folder.path().join("program");

@@ -4,8 +4,8 @@
 //! other name (a link, a hard link, a path with dots); twice the same is two names of one file.
 
 use super::draw::pick;
+use super::output;
 use super::verbs::{Kit, words};
-use crate::child;
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::fs;
@@ -227,7 +227,7 @@ for name in sorted(names):
 
 /// The rows of a database, by table; what is wrong with it where it cannot be read.
 pub(super) fn rows(python: &Path, database: &Path) -> Result<BTreeMap<String, u64>> {
-    let output = child::output(Command::new(python).args(["-c", COUNT]).arg(database), &[0])?;
+    let output = output(Command::new(python).args(["-c", COUNT]).arg(database), &[0])?;
     let text = String::from_utf8_lossy(&output);
     ensure!(text.starts_with("ok\n"), "{}: {}", database.display(), text.trim());
     let row = |line: &str| {
@@ -254,7 +254,7 @@ pub(super) fn template(kit: &Kit, parent: &Path, python: &Path) -> Result<PathBu
     let run = |text: &str| {
         let text = text.replace("{SIM}", SIM);
         let mut command = command(kit, &folder, &folder, &words(&text));
-        child::output(&mut command, &[0, 1]).map(|output| output.len())
+        output(&mut command, &[0, 1]).map(|output| output.len())
     };
     run("run sim:mm1 --io-size 64k")?;
     run("run sim:mm1 --io-size 64k --db other.db")?;
@@ -262,8 +262,7 @@ pub(super) fn template(kit: &Kit, parent: &Path, python: &Path) -> Result<PathBu
     run("{SIM} --seed 7 --output older.json --sqlio-csv lines.csv")?;
     run("run sim:mm1 --runtime 1s --interval 500ms --no-save --csv intervals.csv")?;
     run("report trial.json -o page.html")?;
-    let printed =
-        |text: &str| child::output(&mut command(kit, &folder, &folder, &words(text)), &[0]);
+    let printed = |text: &str| output(&mut command(kit, &folder, &folder, &words(text)), &[0]);
     let machine = printed("run --show-sim mm1")?;
     fs::write(folder.join("machine.toml"), machine)?;
     let design = printed("sweep --show riedel")?;
@@ -298,12 +297,12 @@ pub(super) fn template(kit: &Kit, parent: &Path, python: &Path) -> Result<PathBu
         left.execute('insert into left_over values (zeroblob(20000))')\n\
         left.commit()\n\
         os._exit(0)";
-    child::output(Command::new(python).args(["-c", script]).current_dir(&folder), &[0])?;
+    output(Command::new(python).args(["-c", script]).current_dir(&folder), &[0])?;
     let links = "mkdir group taken && for name in tasks cgroup.threads cgroup.procs; do echo mine > group/$name; done \
                  && echo mine > report.html && for name in trials intervals histograms clients; do \
                  echo mine > taken/$name.parquet; done && ln -s nothing-yet gone && mkdir linked dangling sub && ln -s ../trial.json linked/trials.parquet \
                  && ln -s ../nothing-yet dangling/trials.parquet";
-    child::output(Command::new("sh").args(["-c", links]).current_dir(&folder), &[0])?;
+    output(Command::new("sh").args(["-c", links]).current_dir(&folder), &[0])?;
     Ok(folder)
 }
 
@@ -344,7 +343,7 @@ pub(super) fn draw(
     rng: &mut Rng,
 ) -> Result<OwnFileCase> {
     let copy = format!("rm -rf {1} && cp -a {0} {1}", template.display(), folder.display());
-    child::output(Command::new("sh").args(["-c", &copy]), &[0])?;
+    output(Command::new("sh").args(["-c", &copy]), &[0])?;
     let (what, text, expect) = pick(rng, CASES);
     let mut text = text.replace("{W}", W).replace("{R}", R).replace("{SIM}", SIM);
     text = text.replace("{BIN}", &kit.binary.display().to_string());
@@ -354,7 +353,7 @@ pub(super) fn draw(
         let (other, line) = other_name(rng, folder, name, lines.len());
         if let Some(line) = line {
             let line = format!("cd {} && {line}", folder.display());
-            child::output(Command::new("sh").args(["-c", &line]), &[0])?;
+            output(Command::new("sh").args(["-c", &line]), &[0])?;
             lines.push(line);
         }
         text = format!("{before}{other}{after}");

@@ -161,7 +161,6 @@ impl Drop for Holder {
 /// The interpreter itself: a shim on the path takes ten times as long to start.
 pub(super) fn python() -> Result<PathBuf> {
     let mut command = Command::new("python3");
-    let path =
-        crate::child::output(command.args(["-c", "print(__import__('sys').executable)"]), &[0])?;
+    let path = super::output(command.args(["-c", "print(__import__('sys').executable)"]), &[0])?;
     Ok(Path::new(String::from_utf8_lossy(&path).trim()).to_owned())
 }

@@ -1,8 +1,8 @@
 //! The bytes that must not change, read from the lowest files, and the names in the folder.
 
 use anyhow::{Context, Result};
-use nix::errno::Errno;
-use nix::unistd::{Whence, lseek};
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
@@ -43,9 +43,9 @@ fn next_data(file: &File, at: u64) -> Result<Option<u64>> {
     if file.metadata()?.file_type().is_block_device() {
         return Ok(Some(at));
     }
-    match lseek(file, i64::try_from(at)?, Whence::SeekData) {
-        Ok(place) => Ok(Some(u64::try_from(place)?)),
-        Err(Errno::ENXIO) => Ok(None),
+    match seek(file, SeekFrom::Data(at)) {
+        Ok(place) => Ok(Some(place)),
+        Err(Errno::NXIO) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

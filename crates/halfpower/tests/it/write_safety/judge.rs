@@ -6,10 +6,10 @@ use super::own_files::{self, Expect, OwnFileCase};
 use super::quoted;
 use super::stack::Stack;
 use super::verbs::{Attempt, Class, Kit};
-use crate::child::{self, Finished, Plant};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
 
 /// Exit codes of the program that mean a refusal: usage, and safety.
 const REFUSALS: [i32; 2] = [2, 3];
@@ -104,7 +104,7 @@ pub(super) fn attempt(
     state.names.extend(bytes::names(&kit.folder)?);
     let front: &[&str] = if attempt.contained { &CONTAINER } else { &[] };
     let mut program = own_files::in_front(kit, &kit.folder, &kit.home, front, &attempt.words);
-    let run = child::run(&mut program, Plant::Nothing)?;
+    let run = program.stdin(Stdio::null()).output()?;
     let after = State::read(stack, kit)?;
     let (mut damage, mut wrote) = (Vec::new(), false);
     let span = stack.nodes[node].span;
@@ -153,7 +153,7 @@ pub(super) fn own_file(
 ) -> Result<Outcome> {
     let before = bytes::names(&case.folder)?;
     let mut program = own_files::command(kit, &case.folder, &case.folder, &case.words);
-    let run = child::run(&mut program, Plant::Nothing)?;
+    let run = program.stdin(Stdio::null()).output()?;
     let after = bytes::names(&case.folder)?;
     let may = |path: &Path| {
         let text = path.strip_prefix(&case.folder).unwrap_or(path).to_string_lossy().into_owned();
@@ -191,7 +191,7 @@ fn shown(kit: &Kit, words: &[String]) -> String {
     format!("{} {}", kit.binary.display(), words.join(" "))
 }
 
-fn was_refused(run: &Finished, command: &str) -> bool {
+fn was_refused(run: &Output, command: &str) -> bool {
     let code = run.status.code();
     let as_database = code == Some(NO_RESULT) && command.contains(" --db ");
     as_database || code.is_some_and(|code| REFUSALS.contains(&code))
@@ -223,7 +223,7 @@ fn findings(
     what: &str,
     leave: &Leave<'_>,
     damage: &[String],
-    run: &Finished,
+    run: &Output,
     command: &str,
     reproduce: &str,
 ) -> Vec<Finding> {
@@ -246,14 +246,14 @@ fn findings(
         Leave::Either => "left open by the promise".to_owned(),
         Leave::May | Leave::Must => "allowed".to_owned(),
     };
-    let said = run.stderr.trim();
+    let said = String::from_utf8_lossy(&run.stderr);
     let finding = |fault: Fault| Finding {
         fault,
         key: format!("{}: {what}: {reason}", fault.word()),
         text: format!(
             "{reproduce}\ncommand (exit code {code}):\n{command}\nchanged: {}\nit said: {}",
             if damage.is_empty() { "nothing".to_owned() } else { damage.join("; ") },
-            said.lines().last().unwrap_or("nothing")
+            said.trim().lines().last().unwrap_or("nothing")
         ),
     };
     faults.into_iter().map(finding).collect()

@@ -5,7 +5,9 @@
 //! knows nothing of how the program decides, says what must be refused; the bytes of the lowest files
 //! say what was written. Rejected: a list of known holes, which finds those alone.
 //!
-//! The judge is tried first with programs that are wrong on purpose.
+//! The judge is tried first with programs that are wrong on purpose. All of it runs in a process with a mount
+//! namespace of its own: mounts end with it, and nothing else sees them. `HALFPOWER_STACK=NUMBER` makes one
+//! stack alone and prints what is tried on it.
 
 mod bytes;
 mod draw;
@@ -17,8 +19,7 @@ mod planted;
 mod stack;
 mod verbs;
 
-use crate::{arguments::Arguments, child, place};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use draw::Tools;
 use judge::{Outcome, State};
 use model::Kind;
@@ -27,15 +28,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
-use testkit::{Capability, Folder};
+use testkit::{Capability, Folder, is_child, passes_in_child};
 use verbs::{Kit, Target};
 use workload::{Rng, derive_seed};
 
-pub(crate) const VALUES: [&str; 4] = ["--cases", "--seed", "--stack", "--binary"];
-pub(crate) const SWITCHES: [&str; 2] = ["--smoke", "--verbose"];
+/// Command lines in all: a sample of them, and all under `cargo xtask prove`.
+const SAMPLE: u64 = 100;
 const CASES: u64 = 2_000;
-const SMOKE_CASES: u64 = 100;
+/// From it all stacks are drawn.
+const SEED: u64 = 1;
+/// Names the one stack to be tried.
+const ONE_STACK: &str = "HALFPOWER_STACK";
 /// Command lines for a stack, and those about the program's own files between two stacks.
 const OF_A_STACK: u64 = 15;
 const OF_OWN_FILES: u64 = 6;
@@ -54,62 +57,44 @@ const NEEDED: [Capability; 8] = [
     Capability::Python,
 ];
 
-pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
-    let smoke = arguments.has("--smoke");
-    let binary = place::binary(arguments.value("--binary")?, true)?;
-    let cases = arguments.value("--cases")?;
-    let options = Options {
-        cases: cases.unwrap_or(if smoke { SMOKE_CASES } else { CASES }),
-        seed: arguments.value("--seed")?.unwrap_or(1),
-        only: arguments.value("--stack")?,
-        verbose: arguments.has("--verbose"),
-    };
-    match all(binary, &options)? {
-        Ok(good) => Ok(good),
-        Err(lacks) => {
-            println!("SKIP write-safety: {lacks}");
-            Ok(true)
-        }
+#[test]
+fn the_program_never_writes_where_data_could_be_lost() {
+    const TEST: &str = "write_safety::the_program_never_writes_where_data_could_be_lost";
+    if is_child() {
+        return all().unwrap();
+    }
+    // The devices are locked for each stack alone.
+    if testkit::enter(&format!("{TEST}::place"), &NEEDED).is_some() {
+        passes_in_child(TEST, &["unshare", "--mount", "--propagation", "private"]);
     }
 }
 
-/// The short run of the gate; the reason where the machine lacks what it takes.
-pub(crate) fn smoke() -> Result<std::result::Result<bool, String>> {
-    let options = Options { cases: SMOKE_CASES, seed: 1, only: None, verbose: false };
-    all(place::dev_binary()?, &options)
-}
-
-struct Options {
-    cases: u64,
-    seed: u64,
-    /// The number of one stack.
-    only: Option<u64>,
-    verbose: bool,
-}
-
-fn all(binary: PathBuf, options: &Options) -> Result<std::result::Result<bool, String>> {
-    let lacks: Vec<String> = NEEDED.iter().filter_map(|it| it.lack()).collect();
-    if !lacks.is_empty() {
-        return Ok(Err(lacks.join(", and ")));
-    }
-    // Mounts of this process alone: they end with it, and nothing else sees them.
-    nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS)?;
-    child::output(Command::new("mount").args(["--make-rprivate", "/"]), &[0])?;
+fn all() -> Result<()> {
+    let only: Option<u64> = std::env::var(ONE_STACK).ok().map(|text| text.parse()).transpose()?;
+    let cases = testkit::draws(SAMPLE, CASES);
     let disk = testkit::disk_folder()?;
     let folder = Folder::within(disk.path(), "write-safety-")?;
-    let bench = Bench::new(binary, folder.path())?;
+    let bench = Bench::new(env!("CARGO_BIN_EXE_halfpower").into(), folder.path())?;
     bench.try_the_judge()?;
-    let mut record = Record::default();
-    let begin = Instant::now();
-    let mut number = options.only.unwrap_or(0);
-    while record.cases < options.cases {
-        bench.turn(options, number, &mut record)?;
+    let mut record = Record { left: cases, ..Record::default() };
+    let mut number = only.unwrap_or(0);
+    while record.left > 0 {
+        bench.turn(number, only.is_some(), &mut record)?;
         number += 1;
-        if options.only.is_some() {
+        if only.is_some() {
             break;
         }
     }
-    Ok(Ok(record.summary(number, begin)))
+    record.judge(number)
+}
+
+/// The standard output of a command that ends with one of these codes.
+fn output(command: &mut Command, good: &[i32]) -> Result<Vec<u8>> {
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    let ended_well = output.status.code().is_some_and(|code| good.contains(&code));
+    ensure!(ended_well, "{command:?}: {}", words.trim());
+    Ok(output.stdout)
 }
 
 /// What all stacks share.
@@ -144,30 +129,30 @@ impl Bench {
         // Of a copy: reading a database takes its log in.
         let copy = folder.join("counted");
         let line = format!("cp -a {} {}", template.display(), copy.display());
-        child::output(Command::new("sh").args(["-c", &line]), &[0])?;
+        output(Command::new("sh").args(["-c", &line]), &[0])?;
         let rows = judge::DATABASES.map(|name| own_files::rows(&tools.python, &copy.join(name)));
         let rows = rows.into_iter().collect::<Result<_>>()?;
         Ok(Self { kit, tools, own_files: OwnFiles { template, rows }, stacks })
     }
 
     /// A stack with its commands, and some about the program's own files.
-    fn turn(&self, options: &Options, number: u64, record: &mut Record) -> Result<()> {
-        let mut rng = Rng::new(derive_seed(options.seed, number));
-        let mut rng_of_own_files = Rng::new(derive_seed(!options.seed, number));
-        let again = format!("cargo xtask write-safety --seed {} --stack {number}", options.seed);
+    fn turn(&self, number: u64, verbose: bool, record: &mut Record) -> Result<()> {
+        let mut rng = Rng::new(derive_seed(SEED, number));
+        let mut rng_of_own_files = Rng::new(derive_seed(!SEED, number));
+        let again = format!("{ONE_STACK}={number}");
         {
-            let place = "xtask::write_safety::turn";
+            let place = "write_safety::turn";
             let _lock = testkit::enter(place, &[Capability::Loop]).context("no loop device")?;
             let tried = self
                 .drawn(&mut rng)
-                .and_then(|stack| self.commands(&stack, &mut rng, options, record, &again));
+                .and_then(|stack| self.commands(&stack, &mut rng, verbose, record, &again));
             if let Err(error) = tried {
                 println!("stack {number} cannot be made or read: {error:#}");
                 record.unmade += 1;
             }
         }
         for _ in 0..OF_OWN_FILES {
-            if record.cases >= options.cases {
+            if record.left == 0 {
                 break;
             }
             let folder = self.stacks.join("case");
@@ -194,16 +179,16 @@ impl Bench {
         &self,
         stack: &Stack,
         rng: &mut Rng,
-        options: &Options,
+        verbose: bool,
         record: &mut Record,
         again: &str,
     ) -> Result<()> {
-        if options.verbose {
+        if verbose {
             print!("{again}\n{}", stack.drawing());
         }
         let mut state = State::read(stack, &self.kit)?;
         for _ in 0..OF_A_STACK {
-            if record.cases >= options.cases {
+            if record.left == 0 {
                 return Ok(());
             }
             let node = rng.below(stack.nodes.len() as u64) as usize;
@@ -217,7 +202,7 @@ impl Bench {
             attempt.must &= !stack.note.contains("lower layer");
             let found = judge::attempt(&self.kit, stack, &mut state, node, &attempt)?;
             let broken = found.findings.iter().any(|finding| finding.fault == judge::Fault::Hole);
-            if options.verbose {
+            if verbose {
                 println!("  {} {} ({})", attempt.verb, name.path.display(), name.how);
             }
             let signature_gone = found.wrote && stack.signed(node);
@@ -251,44 +236,35 @@ fn quoted(word: &str) -> String {
 /// What was found.
 #[derive(Default)]
 struct Record {
-    cases: u64,
+    /// Cases that are still to be tried.
+    left: u64,
     unmade: u64,
     wrote: u64,
     refused: u64,
-    /// How often, and after how many cases first.
-    kinds: BTreeMap<(judge::Fault, String), (u64, u64)>,
+    /// What fails the test: by its kind, how often, and the first in full.
+    faults: BTreeMap<(judge::Fault, String), (u64, String)>,
 }
 
 impl Record {
     fn add(&mut self, outcome: Outcome, again: &str) {
-        self.cases += 1;
+        self.left -= 1;
         self.wrote += u64::from(outcome.wrote);
         self.refused += u64::from(outcome.refused);
-        for finding in outcome.findings {
-            let first = (0, self.cases);
-            let kind = self.kinds.entry((finding.fault, finding.key)).or_insert(first);
-            kind.0 += 1;
-            if kind.0 == 1 && finding.fault.fails() {
-                let number = self.cases;
-                println!("\n{} in case {number}, {again}\n{}", finding.fault.word(), finding.text);
-            }
+        for finding in outcome.findings.into_iter().filter(|finding| finding.fault.fails()) {
+            let text = || (0, format!("{} with {again}\n{}", finding.fault.word(), finding.text));
+            self.faults.entry((finding.fault, finding.key)).or_insert_with(text).0 += 1;
         }
     }
 
-    /// Prints the kinds; whether none fails.
-    fn summary(&self, stacks: u64, begin: Instant) -> bool {
-        println!("\ntimes, first in case, what");
-        for ((_, key), (times, first)) in &self.kinds {
-            println!("{times:>5} {first:>6}  {key}");
+    /// Fails with all faults.
+    fn judge(&self, stacks: u64) -> Result<()> {
+        let Self { unmade, wrote, refused, .. } = self;
+        println!("{refused} refused, {wrote} wrote where they were allowed to");
+        ensure!(*unmade as f64 <= UNMADE * stacks as f64, "{unmade} of {stacks} stacks not made");
+        if self.faults.is_empty() {
+            return Ok(());
         }
-        let failing: u64 =
-            self.kinds.iter().filter(|((fault, _), _)| fault.fails()).map(|(_, (n, _))| n).sum();
-        let Self { cases: all, unmade, wrote, refused, .. } = self;
-        println!("{refused} refused, {wrote} wrote to a stack where they were allowed to");
-        let took = begin.elapsed().as_secs();
-        println!(
-            "{all} cases on {stacks} stacks in {took} s, {failing} failed; {unmade} stacks could not be made"
-        );
-        failing == 0 && self.unmade as f64 <= UNMADE * stacks as f64
+        let texts = self.faults.values().map(|(times, first)| format!("{times} times: {first}"));
+        bail!("{}", texts.collect::<Vec<_>>().join("\n\n"))
     }
 }

@@ -1,8 +1,7 @@
 //! How much memory one input takes: the peak of the process's resident memory, which the kernel keeps and forgets on
 //! request (proc(5), `/proc/self/clear_refs`, 5).
 
-use anyhow::{Context, Result, ensure};
-use nix::sys::resource::{UsageWho, getrusage};
+use anyhow::{Context, Result};
 use std::path::Path;
 
 /// More than this, beyond what there was before, is a fault.
@@ -24,13 +23,6 @@ fn resident(key: &str) -> Result<u64> {
     kernel::read::memory_field(&status, key).with_context(|| format!("/proc/self/status: {key}"))
 }
 
-/// The largest peak of all processes that this one has started and waited for, bytes; it never falls.
-pub(super) fn of_children() -> Result<u64> {
-    let kib = getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss();
-    ensure!(kib >= 0, "a negative size");
-    Ok(kib.unsigned_abs() * 1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,7 +32,7 @@ mod tests {
     fn memory_that_was_taken_and_given_back_counts() {
         const BYTES: usize = 64 << 20;
         // What other tests of this process take and give back meanwhile would count too.
-        const TEST: &str = "fuzz::growth::tests::memory_that_was_taken_and_given_back_counts";
+        const TEST: &str = "twisted::growth::tests::memory_that_was_taken_and_given_back_counts";
         if !is_child() {
             return passes_in_child(TEST, &[]);
         }

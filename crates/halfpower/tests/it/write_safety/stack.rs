@@ -7,9 +7,9 @@
 use super::bytes::{self, Content};
 use super::holder::Holder;
 use super::model::{Kind, Name, Node, Span, Use};
-use crate::child;
+use super::output;
 use anyhow::{Context, Result, ensure};
-use nix::unistd::syncfs;
+use rustix::fs::syncfs;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -63,7 +63,7 @@ impl Stack {
 
     /// Runs a line and keeps it.
     pub(super) fn shell(&mut self, line: &str) -> Result<String> {
-        let output = child::output(Command::new("sh").args(["-c", line]), &[0])?;
+        let output = output(Command::new("sh").args(["-c", line]), &[0])?;
         self.lines.push(line.to_owned());
         Ok(String::from_utf8_lossy(&output).trim().to_owned())
     }
