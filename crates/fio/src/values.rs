@@ -129,7 +129,9 @@ pub(crate) fn switch(text: Option<&str>, any: bool) -> Result<bool, String> {
 
 /// The name that a misspelt one is closest to, as the end of a message; empty where none is close.
 pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let known = known.map(|known| (strsim::damerau_levenshtein(name, known), known));
+    // A name may be a file without a line's end; the distance takes the product of both lengths.
+    let alike = known.filter(|known| known.len().abs_diff(name.len()) <= 2);
+    let known = alike.map(|known| (strsim::damerau_levenshtein(name, known), known));
     let close = known.min().filter(|(errors, _)| *errors <= 2 && 2 * errors < name.len());
     close.map(|(_, known)| format!("; did you mean {known}?")).unwrap_or_default()
 }

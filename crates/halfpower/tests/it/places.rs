@@ -92,7 +92,7 @@ fn a_file_is_placed_on_a_map_that_is_named_and_on_the_newest_of_its_own_device()
         .expect(0)
         .stdout;
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
-    assert!(page.contains("of the surface, where reads stream at"), "{page}");
+    assert!(page.contains("of the surface, where sequential reads reach"), "{page}");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn what_is_no_file_and_flags_that_measure_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("empty"), "").unwrap();
     let page = halfpower_in(folder.path(), "zones --file /proc/cpuinfo --db db").expect(0).stdout;
-    assert!(page.contains("does not tell where a file lies"), "{page}");
+    assert!(page.contains("does not report where a file is"), "{page}");
     halfpower_in(folder.path(), "zones --file empty --map gone.json --db db")
         .refuses(4, &["gone.json"]);
 }

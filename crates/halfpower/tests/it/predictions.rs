@@ -271,7 +271,7 @@ fn a_profile_without_writes_answers_for_a_load_with_hardly_any_and_says_so() {
     let latency = |document: &PredictionDocument| document.predictions[0].latency_ns.value;
     assert!((latency(&nearly) / latency(&reads) - 1.0).abs() < 1e-6, "{nearly:?}");
     let said = &nearly.predictions[0].extrapolated;
-    let clause = "1.00 % are writes, which were not measured; reads stand for them";
+    let clause = "1.00 % are writes, which were not measured; reads are used instead";
     assert!(said.iter().any(|one| one == clause), "{said:?}");
     on(&database, "predict last --rate-iops 300 --rwmixread 50%").refuses(2, &["random writes"]);
 }
