@@ -25,6 +25,8 @@ pub enum Effect {
     VolumeHolds,
     /// Some requests take far longer than the profile's slowest.
     StandsStill,
+    /// Requests queue at the device.
+    Overloaded,
     /// Requests are as large as the kernel lets them be: it cuts those of programs.
     CutRequests,
 }

@@ -22,6 +22,8 @@ const HEAD: usize = 40;
 /// Requests that the kernel keeps in flight at most, more than a load here has.
 const IN_FLIGHT: u16 = 512;
 const BLOCK: u64 = 4096;
+/// Time whose unused requests a cap lets through later.
+const BUCKET: Duration = Duration::from_millis(100);
 /// Attributes are valid for this long, seconds: nothing changes them.
 const VALID_S: u64 = 3600;
 
@@ -272,8 +274,10 @@ impl Server {
             let share = 0.5 + (shared.dice >> 40) as f64 / (1 << 24) as f64;
             let mut starts = begin;
             if let Some(cap) = cap.filter(|_| capped) {
-                starts = begin.max(shared.next);
-                shared.next = starts + Duration::from_secs_f64(1.0 / cap);
+                // As a bucket of tokens that holds those of a moment, in which this process may not have run.
+                let slot = begin.checked_sub(BUCKET).map_or(shared.next, |at| at.max(shared.next));
+                starts = begin.max(slot);
+                shared.next = slot + Duration::from_secs_f64(1.0 / cap);
             }
             starts + takes.mul_f64(share)
         };

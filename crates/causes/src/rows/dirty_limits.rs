@@ -88,6 +88,8 @@ mod tests {
         let now = Machine { facts: &low, disk: Some(&sda), ..Machine::default() };
         cause_only_with_effect("dirty_limits", now, Effect::WaitsAbove, writes);
         nothing("dirty_limits", now, Load { reads_per_s: 10.0, ..Load::default() });
+        // Next to nothing is dirty: programs wait for something else.
+        nothing("dirty_limits", now, Load { dirty: Some(0.1), ..writes });
         nothing("dirty_limits", Machine { facts: &usual, ..now }, writes);
     }
 }

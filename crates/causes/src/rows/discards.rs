@@ -73,8 +73,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::effect::Load;
-    use crate::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
+    use crate::effect::{Effects, Load};
+    use crate::rows::staging_tests::{
+        cause_only_with_effect, disk, facts, judged_by, nothing, seen,
+    };
     use crate::view::Machine;
     use testkit::Fake;
 
@@ -101,6 +103,14 @@ mod tests {
         let says = cause_only_with_effect("discards", now, Effect::SlowReads, load(400.0));
         assert!(says.contains("mounted with `discard`"), "{says}");
         nothing("discards", now, load(2.0));
+        // A disk that hardly works holds nothing up, whatever the programs of the machine wait for.
+        let idle = Load { busy: Some(0.02), ..load(400.0) };
+        nothing("discards", now, idle);
+        // The profile's time had no discards, so that they are news.
+        let slow =
+            Effects { load: load(400.0), seen: vec![seen(Effect::SlowReads, true)], holder: None };
+        let storm = judged_by("discards", now, Some(now), &slow).unwrap();
+        assert!(storm.seen.is_some(), "{storm:?}");
         let never = facts("discards", &machine(0, "rw"), &sda);
         let now = Machine { facts: &never, ..now };
         cause_only_with_effect("discards", now, Effect::SlowWrites, load(0.0));

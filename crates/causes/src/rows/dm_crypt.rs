@@ -95,8 +95,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::effect::Load;
-    use crate::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing, read_of};
+    use crate::effect::{Effects, Load};
+    use crate::rows::staging_tests::{
+        cause_only_with_effect, disk, effects, facts, judged_by, nothing, read_of,
+    };
     use crate::view::Machine;
     use testkit::Fake;
 
@@ -125,6 +127,21 @@ mod tests {
         let other = machine("LVM-abc", "aes");
         assert_eq!(facts("dm_crypt", &other, &sda), []);
         nothing("dm_crypt", Machine { disk: Some(&sda), ..Machine::default() }, Load::default());
+    }
+
+    #[test]
+    fn an_encrypted_volume_beside_the_one_that_holds_requests_is_no_cause() {
+        let sda = disk("sda", |_| {});
+        let crypt = "CRYPT-LUKS2-9f1a6c9c3a5e4a6f8d0f2b7c1d4e5f60-luks-home";
+        let read = facts("dm_crypt", &machine(crypt, "aes"), &sda);
+        let now = Machine { facts: &read, disk: Some(&sda), ..Machine::default() };
+        let held_by = |holder: &str| {
+            let holder = Some(holder.to_owned());
+            let holds = Effects { holder, ..effects(&[Effect::VolumeHolds], Load::default()) };
+            judged_by("dm_crypt", now, None, &holds)
+        };
+        assert!(held_by("dm-0").is_some_and(|one| one.seen.is_some()));
+        assert!(held_by("dm-1").is_none());
     }
 
     #[test]

@@ -194,6 +194,8 @@ mod tests {
             between("interrupts", &fake, &vda, || set(&fake, counts, softirq, 2_000))
         };
         let full = staged([90_100, 100], 880);
+        // Whatever the number of processors.
+        assert_eq!(full[0].values.len(), 3, "{full:?}");
         let now = Machine { facts: &full, disk: Some(&vda), ..Machine::default() };
         let says = cause_only_with_effect("interrupts", now, Effect::SlowReads, Load::default());
         assert!(says.starts_with("Processor 0 serves 100 %") && says.contains("88 %"), "{says}");

@@ -91,6 +91,9 @@ mod tests {
         let says =
             cause_only_with_effect("kernel_settings", now, Effect::SlowReads, Load::default());
         assert_eq!(says, "Not as when the profile was made: scheduler none, now bfq.");
+        let smaller = [condition(LARGEST)];
+        let cut = Machine { changed: &smaller, ..now };
+        cause_only_with_effect("kernel_settings", cut, Effect::CutRequests, Load::default());
         let now = Machine { changed: &[], ..now };
         let mix = Load { reads_per_s: 50.0, writes_per_s: 50.0, ..Load::default() };
         cause_only_with_effect("kernel_settings", now, Effect::WaitsBefore, mix);

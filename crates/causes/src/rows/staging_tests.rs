@@ -102,6 +102,7 @@ pub(crate) fn nothing(check: &str, now: Machine<'_>, load: Load) {
         Effect::VolumeHolds,
         Effect::StandsStill,
         Effect::CutRequests,
+        Effect::Overloaded,
     ];
     let found = judged_by(check, now, None, &effects(&all, load));
     assert!(found.as_ref().is_none_or(|one| one.seen.is_none()), "{check}: {found:?}");

@@ -47,7 +47,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     if speed <= USB_2_MBPS {
         let bytes = view.load.bytes_per_s.unwrap_or(0.0);
         let explains: &[Effect] = if bytes >= NEAR_FULL * USB_2_BYTES_PER_S {
-            &[Effect::CappedRate, Effect::SlowReads, Effect::SlowWrites]
+            &[Effect::CappedRate, Effect::SlowReads, Effect::SlowWrites, Effect::Overloaded]
         } else {
             &[]
         };
@@ -65,7 +65,13 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             "The USB bridge takes one command at a time: driver usb-storage and not uas{trim}."
         );
         let explains: &[Effect] = if several {
-            &[Effect::SlowReads, Effect::SlowWrites, Effect::CappedRate]
+            &[
+                Effect::SlowReads,
+                Effect::SlowWrites,
+                Effect::CappedRate,
+                Effect::WaitsBefore,
+                Effect::Overloaded,
+            ]
         } else {
             &[]
         };

@@ -15,7 +15,9 @@ mod profile_facts;
 mod scylla;
 
 use profile_facts::ProfileFacts;
-use record::{Estimate, Measured, Profile, SETTINGS_SCHEMA, Setting, Settings, Severity};
+use record::{
+    Estimate, Measured, Profile, SETTINGS_SCHEMA, Setting, Settings, Severity, shell_word,
+};
 
 /// A program that can be told how to use a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +109,11 @@ pub fn settings(
     }
 }
 
-/// A profile that does not count gives no setting, and one that does says how the open ones are settled.
+/// What the reason of an open setting begins with.
+const NOT_SETTLED: &str = "not settled";
+
+/// A profile that does not count gives no setting; for one that does, an open setting names the command that
+/// narrows it.
 fn judged(profile: &Profile, mut settings: Vec<Setting>) -> Vec<Setting> {
     let invalid = profile.findings.iter().find(|finding| finding.severity == Severity::Invalid);
     if let Some(finding) = invalid {
@@ -117,8 +123,22 @@ fn judged(profile: &Profile, mut settings: Vec<Setting>) -> Vec<Setting> {
             one.derivation.clear();
         }
     }
+    let (path, budget_s) =
+        (shell_word(&profile.target.path), profile.budget_ns.as_secs_f64().ceil());
+    for one in &mut settings {
+        let open = one.value.reason().filter(|reason| reason.starts_with(NOT_SETTLED));
+        if let Some(reason) = open.map(|reason| reason.trim_end_matches('.').to_owned()) {
+            one.value = Measured::not(format!(
+                "{reason}. To narrow it, stop other programs and run: halfpower check {path} --budget {:.0}s",
+                LONGER * budget_s.max(1.0)
+            ));
+        }
+    }
     settings
 }
+
+/// How many times as long a check is that narrows a setting: errors of visits halve with four times as many.
+const LONGER: f64 = 5.0;
 
 /// The largest value that the errors of a check leave possible over the smallest one, up to which a number
 /// is a setting: about ±50 %.
@@ -135,8 +155,7 @@ fn settled(estimate: &Estimate, words: String, value: impl Fn(f64) -> String) ->
     };
     if !near {
         return Err(format!(
-            "not settled: the errors of this check allow {least} to {most}. A quiet machine and more \
-             measuring time narrow that (`halfpower check TARGET --budget 5m`). {words}"
+            "{NOT_SETTLED}: the errors of this check allow {least} to {most}. {words}"
         ));
     }
     let open = if least == most { String::new() } else { format!(" ({least} to {most})") };

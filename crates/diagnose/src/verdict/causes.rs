@@ -42,10 +42,9 @@ const STOPPED: f64 = 0.05;
 const MAY_QUEUE: f64 = 0.3;
 /// A program with this share of the requests is alone on the device.
 const NEARLY_ALL: f64 = 0.9;
-/// Share of the time in flushes from which on they come first, and from which on, or with programs that wait so
-/// much beyond the device, they count on a device that is fine.
+/// Share of the time in flushes from which on they come first, and from which on they count on a device that is fine.
 pub(crate) const MOSTLY_IN_FLUSH: f64 = 0.5;
-const FLUSHES_MATTER: f64 = 0.1;
+const FLUSHES_MATTER: f64 = 0.25;
 /// Splits that count, as a share of requests.
 pub(crate) const SPLITS_SHARE: f64 = 0.05;
 
@@ -101,12 +100,12 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
         (harmed, stands_still(segment)),
         (slow, partial_blocks(segment)),
         (slow && may_be_capped, pinned_rate(judgement)),
-        // Pieces of few requests make a deep queue.
+        // Reads that memory would have served fill the device, and pieces of few requests make a deep queue.
+        (harmed && segment.read_again().is_some(), memory_short(segment)),
         (harmed, scattered(segment)),
         (overloaded, deep(segment)),
         (overloaded, near_maximum(segment, look)),
         (overloaded, bursts(segment, look)),
-        (harmed && segment.read_again().is_some(), memory_short(segment)),
         (overloaded, writes_in_front(segment, look)),
         (beside, neighbour(segment)),
         (harmed && !in_flush, flushes(segment)),
@@ -127,10 +126,10 @@ pub(super) fn elsewhere(segment: &Segment<'_>) -> Vec<Cause> {
         [memory_short, read_ahead_off, processors_busy, stopped, stolen, flushes, compressed];
     let mut found: Vec<Cause> = looks.into_iter().filter_map(|look| look(segment)).collect();
     let in_flush = segment.in_flush();
-    let waits = segment.pressure_beyond();
-    // Flushes that are quick, and that no program waits for, are no cause.
-    let quick = |share: Option<f64>| share.is_none_or(|share| share < FLUSHES_MATTER);
-    if (in_flush.is_some() || waits.is_some()) && quick(in_flush) && quick(waits) {
+    // Quick flushes are no cause. Where their time is unknown, programs have to wait for something: the pressure is
+    // that of the whole machine, and says little beside a known time.
+    let waits = in_flush.or_else(|| segment.pressure_beyond());
+    if waits.is_some_and(|share| share < FLUSHES_MATTER) {
         found.retain(|cause| cause.code != CauseCode::ManyFlushes);
     }
     if in_flush.is_some_and(|share| share >= MOSTLY_IN_FLUSH) {

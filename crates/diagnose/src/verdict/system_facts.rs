@@ -35,6 +35,7 @@ const ALIKE_SIZE: f64 = 1.5;
 const ALIKE_MIX: f64 = 0.2;
 const AS_DEEP: f64 = 0.8;
 const ALWAYS_BUSY: f64 = 0.9;
+const SEVERAL: f64 = 1.5;
 
 /// Requests in flight from which on what is cut waits for its other pieces.
 const PIECES_MIN: f64 = 2.0;
@@ -88,11 +89,12 @@ fn name(one: &mut Judged<'_>, found: &[causes::Judged]) {
         named.map(|claim| (cause(claim), claim.weight >= TELLING)).collect();
     // What is proven stays in front.
     let proven = one.causes.iter().take_while(|cause| !GENERAL.contains(&cause.code)).count();
-    let first = if matches!(one.judgement.rests_on, RestsOn::Means | RestsOn::State | RestsOn::Tail)
-    {
-        0
-    } else {
-        proven
+    let first = match one.judgement.rests_on {
+        // A bridge or a drive that takes requests one by one has few tags for that.
+        RestsOn::Means | RestsOn::State | RestsOn::Tail | RestsOn::Tags(_) => 0,
+        // A scheduler that does not serve by share holds what the device does not take.
+        RestsOn::Scheduler if one.segment.scheduler_by_share().is_none() => 0,
+        _ => proven,
     };
     for (at, (cause, telling)) in causes.into_iter().enumerate() {
         let place = if telling { first } else { proven };
@@ -152,7 +154,8 @@ fn of_judged(one: &Judged<'_>, step: Option<RateStep>) -> Effects {
     seen.extend(slow_flushes(segment));
     seen.extend(capped_rate(judgement));
     seen.extend(waits_above(segment));
-    seen.extend(waits_before(segment));
+    seen.extend(waits_before(segment, judgement));
+    seen.extend(overloaded(segment, judgement));
     seen.extend(step.map(stepped_down));
     let holds = one.causes.iter().find(|cause| cause.code == CauseCode::VolumeHolds);
     seen.extend(holds.map(|cause| absolute(Effect::VolumeHolds, cause.claim.clone())));
@@ -186,17 +189,22 @@ fn slow(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Seen> {
     let mut seen = Vec::new();
     for (at, (effect, what)) in effects.into_iter().enumerate() {
         let over = each.map_or(over, |each| each[at]);
-        if of_share[at] >= OPERATION_SHARE && over >= SLOW_FROM {
-            let says = format!("{what} take {} what is expected.", times(over));
+        // Without a profile what is expected follows the observation itself, and the verdict alone says that it is slow.
+        let says = match &look.own {
+            Some(_) => format!("{what} take longer than they usually do on a device of this kind."),
+            None if over >= SLOW_FROM => format!("{what} take {} what is expected.", times(over)),
+            None => continue,
+        };
+        if of_share[at] >= OPERATION_SHARE {
             seen.push(by(segment, effect, says));
         }
     }
     if segment.hardly_in_use() {
-        let says = format!(
-            "Requests come alone and take {}, {} what is expected.",
-            format_nanos(latency),
-            times(over)
-        );
+        let than = match &look.own {
+            Some(_) => "longer than usual on a device of this kind".to_owned(),
+            None => format!("{} what is expected", times(over)),
+        };
+        let says = format!("Requests come alone and take {}, {than}.", format_nanos(latency));
         seen.push(by(segment, Effect::SlowLone, says));
     }
     seen
@@ -219,8 +227,14 @@ fn slow_flushes(segment: &Segment<'_>) -> Option<Seen> {
 }
 
 fn capped_rate(judgement: &Judgement) -> Option<Seen> {
-    let pin = judgement.pin.filter(|_| judgement.verdict == Verdict::Capped)?;
-    let says = format!("The {} stays at {}.", pin.what(), pin.text());
+    if judgement.verdict != Verdict::Capped {
+        return None;
+    }
+    let says = match (&judgement.rests_on, judgement.pin) {
+        (RestsOn::Tags(tags), _) => format!("It is given {tags} requests at once."),
+        (_, Some(pin)) => format!("The {} stays at {}.", pin.what(), pin.text()),
+        _ => return None,
+    };
     Some(absolute(Effect::CappedRate, says))
 }
 
@@ -243,20 +257,32 @@ fn waits_above(segment: &Segment<'_>) -> Option<Seen> {
     Some(absolute(Effect::WaitsAbove, by_pressure.or(by_programs)?))
 }
 
-fn waits_before(segment: &Segment<'_>) -> Option<Seen> {
-    let traced = segment.around.traced.as_ref().filter(|_| segment.waits_before())?;
-    let says = format!("Requests wait {} before they are started.", format_nanos(traced.held.1));
+fn waits_before(segment: &Segment<'_>, judgement: &Judgement) -> Option<Seen> {
+    let traced = segment.around.traced.as_ref()?;
+    let waits_ns = match judgement.rests_on {
+        _ if segment.waits_before() => traced.held.1,
+        RestsOn::Scheduler => traced.queue_ns,
+        _ => return None,
+    };
+    let says = format!("Requests wait {} before they are started.", format_nanos(waits_ns));
     Some(absolute(Effect::WaitsBefore, says))
+}
+
+fn overloaded(segment: &Segment<'_>, judgement: &Judgement) -> Option<Seen> {
+    let present = segment.present().filter(|_| judgement.verdict.is_overloaded())?;
+    let says = format!("Requests queue: {} are in flight.", format_count(present));
+    Some(by(segment, Effect::Overloaded, says))
 }
 
 /// Requests of a program that are cut into so many that it asks for more at once than helps.
 fn cut_requests(segment: &Segment<'_>) -> Option<Seen> {
-    let largest =
-        segment.cut_to().filter(|_| segment.present().is_some_and(|it| it >= PIECES_MIN))?;
+    let several = segment.present().filter(|present| *present >= PIECES_MIN)?;
+    // No program waits for what the page cache writes back.
+    let largest = segment.cut_to().filter(|_| !segment.written_back())?;
     let says = format!(
         "Requests are cut to {} each, and {} of them are in flight at once.",
         format_bytes(largest),
-        format_count(segment.present()?)
+        format_count(several)
     );
     Some(absolute(Effect::CutRequests, says))
 }
@@ -320,7 +346,11 @@ fn step(before: &Segment<'_>, after: &Segment<'_>) -> Option<RateStep> {
     alike(|tally| tally.all.request_bytes(), ALIKE_SIZE)?;
     let (was, is) = (before.tally.read_share()?, after.tally.read_share()?);
     let (rate, rate_now) = (before.tally.bytes_per_s()?, after.tally.bytes_per_s()?);
-    let busy = |segment: &Segment<'_>| segment.busy().is_some_and(|busy| busy >= ALWAYS_BUSY);
+    // Many kernels have no busy counter to believe: what always has several requests is never idle.
+    let busy = |segment: &Segment<'_>| match segment.busy() {
+        Some(busy) => busy >= ALWAYS_BUSY,
+        None => segment.tally.concurrency().is_some_and(|present| present >= SEVERAL),
+    };
     let as_deep = after.present()? >= AS_DEEP * before.present()?;
     let fell = rate_now <= FELL * rate && libm::fabs(was - is) <= ALIKE_MIX;
     (fell && as_deep && busy(before) && busy(after)).then_some(RateStep {

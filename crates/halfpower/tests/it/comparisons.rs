@@ -103,7 +103,8 @@ fn traces_are_read_with_and_without_a_head_line_and_not_against_documents() {
     let same = comparison(&halfpower_in(path, "compare old.csv old.csv --json").expect(0).stdout);
     assert!(same.rows().all(|row| row.ratio == Some(1.0)), "{same:?}");
     trials(path, "a.json", "sim:mm1", 1..2);
-    halfpower_in(path, "compare old.csv a.json").refuses(2, &["a trace", "only be compared with a trace"]);
+    halfpower_in(path, "compare old.csv a.json")
+        .refuses(2, &["a trace", "only be compared with a trace"]);
     std::fs::write(path.join("notes.csv"), "a,b\n").unwrap();
     halfpower_in(path, "compare notes.csv old.csv").refuses(2, &["notes.csv", "line 1"]);
 }

@@ -172,7 +172,8 @@ fn the_pass_finds_the_page_cache_as_the_trial_found_it() {
 fn a_cost_fit_of_a_disk_says_what_its_buffered_costs_leave_out() {
     requires!(Disk);
     let folder = testkit::disk_folder().unwrap();
-    for (rw, word) in [("read", "reads from the disk into the cache"), ("randwrite", "write-back")] {
+    for (rw, word) in [("read", "reads from the disk into the cache"), ("randwrite", "write-back")]
+    {
         let words = format!(
             "run {} --size 16m --runtime 1s --rw {rw} --no-save --cost-fit --json",
             folder.path().display()

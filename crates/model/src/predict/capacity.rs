@@ -15,7 +15,7 @@ use super::regress::ridge;
 use super::table::{Table, mix_of};
 use super::{Part, PredictError, checked};
 use crate::curve::{rising, straight};
-use record::{Arrival, Cell, Estimate, Locality, Mix, MixClass, NORMAL_95, OpKind};
+use record::{Arrival, Cap, Cell, Estimate, Locality, Mix, MixClass, NORMAL_95, OpKind};
 use stats::Ordered;
 use std::collections::BTreeSet;
 
@@ -30,6 +30,9 @@ const MIN_TRIALS: usize = 4;
 /// then answered for nearly all of its requests, and the rest is named. Above it, what writes do to
 /// reads decides.
 const RARE_SHARE: f64 = 0.01;
+
+/// How near a time lies to that of a limit that is its own.
+pub(super) const AT_CAP: f64 = 0.05;
 
 /// A mixed trial in a closed loop.
 #[derive(Clone, Debug)]
@@ -58,6 +61,8 @@ pub(crate) struct Capacity {
     /// How far loads between the measured ones lie off, by kind.
     between: Vec<Between>,
     fits: Vec<Fitted>,
+    /// Limits that the profile met.
+    pub(crate) caps: Vec<Cap>,
 }
 
 impl Capacity {
@@ -70,7 +75,7 @@ impl Capacity {
             fitted(&table, &of_depth, depth, without)
         });
         let fits = fits.collect();
-        Self { between: between(cells), table, fits }
+        Self { between: between(cells), table, fits, caps: Vec::new() }
     }
 
     /// Nanoseconds per request of a mix, by the depth.
@@ -78,7 +83,36 @@ impl Capacity {
         let fits = if mix.classes.len() == 1 { &[][..] } else { &self.fits };
         let ratios = fits.iter().map(|fit| Some((fit.depth, fit.ratio(&self.table, mix)?)));
         let ratios = ratios.collect::<Option<Vec<(usize, f64)>>>()?;
-        Some(move |depth| Some(self.table.mean_ns(&mix.classes, depth)? * ratio(&ratios, depth)))
+        Some(move |depth| {
+            let time_ns = self.table.mean_ns(&mix.classes, depth)? * ratio(&ratios, depth);
+            let least_ns = self.least_ns(mix);
+            let held = |class: &MixClass| self.is_held(class, depth);
+            // A limit's bend between two sizes is where it is, and not on the line between them.
+            let all_held = least_ns > 0.0 && mix.classes.iter().all(held);
+            Some(if all_held { least_ns } else { time_ns.max(least_ns) })
+        })
+    }
+
+    /// Nanoseconds per request that limits ahead of the device leave a mix at least; 0 without any.
+    fn least_ns(&self, mix: &Mix) -> f64 {
+        let of = |cap: &Cap| {
+            let classes = mix.classes.iter().filter(|class| cap.op.is_none_or(|op| op == class.op));
+            let each = |class: &MixClass| if cap.bytes { class.bytes as f64 } else { 1.0 };
+            classes.map(|class| class.share * each(class)).sum::<f64>() * 1e9 / cap.per_s.value
+        };
+        self.caps.iter().map(of).fold(0.0, f64::max)
+    }
+
+    /// Whether loops of a class meet a limit at this depth, by the measured sizes on both sides.
+    fn is_held(&self, class: &MixClass, depth: usize) -> bool {
+        let Some(rows) = self.table.rows_for(class.op, class.locality) else { return false };
+        let below = rows.rows.iter().rev().find(|row| row.bytes <= class.bytes);
+        let above = rows.rows.iter().find(|row| row.bytes >= class.bytes);
+        let mut beside = below.into_iter().chain(above);
+        beside.all(|row| {
+            let least_ns = self.least_ns(&Mix::one(class.op, class.locality, row.bytes));
+            row.time_ns(depth) < (1.0 + AT_CAP) * least_ns
+        })
     }
 
     /// Rates of a mix, requests per second at depths 1, 2, …, never falling.

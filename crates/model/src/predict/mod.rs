@@ -150,8 +150,6 @@ pub struct Predictor {
     open: OpenTable,
     inside: DeviceTimeShare,
     after_rest: AfterRest,
-    /// Limits that the profile met.
-    caps: Vec<Cap>,
     without: Option<Part>,
     errors: Vec<ModelAccuracy>,
     trials: Vec<errors::OpenTrial>,
@@ -163,8 +161,7 @@ impl Predictor {
     #[must_use]
     pub fn new(profile: &Profile) -> Self {
         let (reruns, after_rest) = (profile.reruns(), AfterRest::new(&profile.lone_reads));
-        let caps = profile.caps.clone();
-        Self { reruns, after_rest, caps, ..Self::of_cells(&profile.all_cells()) }
+        Self { reruns, after_rest, ..Self::built(&profile.all_cells(), &profile.caps, None) }
     }
 
     /// The predictor of these cells.
@@ -176,13 +173,17 @@ impl Predictor {
     /// The predictor of these cells without one of its parts.
     #[must_use]
     pub fn without(cells: &[Cell], without: Option<Part>) -> Self {
-        let capacity = Capacity::new(cells, without);
+        Self::built(cells, &[], without)
+    }
+
+    fn built(cells: &[Cell], caps: &[Cap], without: Option<Part>) -> Self {
+        let mut capacity = Capacity::new(cells, without);
+        capacity.caps = caps.to_vec();
         let open = open::smoothed(cells, without);
         let mut predictor = Self {
             open: OpenTable::new(&capacity, &open, None, without),
             inside: DeviceTimeShare::new(&capacity, cells),
             after_rest: AfterRest::new(&crate::lone_reads(cells)),
-            caps: Vec::new(),
             capacity,
             without,
             errors: Vec::new(),

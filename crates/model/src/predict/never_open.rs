@@ -2,24 +2,23 @@
 //!
 //! A depth curve does not say how requests share the device, so three readings of it are bounds. The
 //! least a load can see is the latency at the depth at which closed loops complete its rate: arrivals by
-//! chance only add to that (Jensen's inequality, as a curve of rates is concave), and reads and writes of
-//! a mix may not meet at all. The most is the birth-death chain with exponential times, at rates as low
-//! as their interval allows, with stalls that hold all who arrive during one. In between is the mean that
-//! the mix capacity gives, with two exceptions. A volume behind a limit on requests saves credit while
-//! it rests, so its requests hardly wait below the limit. A lone write is done when a buffer has it, if
-//! other writes of this device show one.
+//! chance only add to that (Jensen's inequality, as a curve of rates is concave). Requests of several
+//! kinds may not meet at all, and then see the latency of a lone one. The most is the birth-death chain
+//! with exponential times, at rates as low as their interval allows, with stalls that hold all who
+//! arrive during one. The mean of the mix capacity lies in between, with two exceptions. A volume behind
+//! a limit on requests saves credit while it rests, so its requests hardly wait below the limit. A lone
+//! write is done when a buffer has it, if other writes of this device show one.
 //!
 //! Rejected: the load-dependent chain alone, up to five times too slow behind a limit; a number of
 //! servers fitted to the curve, which a limit, eight servers and an elevator give alike.
 
+use super::capacity::AT_CAP;
 use super::{PredictError, Predictor};
 use crate::queueing::{birth_death_latency, least_latency};
 use record::{Cap, Locality, Mix, MixClass, OpKind, Prediction};
 
-/// How near the largest rate of a mix lies to a limit on requests that is its own.
-const AT_CAP: f64 = 0.05;
-/// A buffer shows where a depth curve of writes rises by less than this in all, and other lone writes
-/// take less than [`QUICKER`] of the time.
+/// A device whose rate rises by less than this in all serves one request at a time, or a buffer takes its
+/// writes. The latter shows by other lone writes that take less than [`QUICKER`] of the time.
 const FLAT: f64 = 1.25;
 const QUICKER: f64 = 0.5;
 /// Writes that a buffer takes before one waits: by measurement on five simulated drives with a write
@@ -28,9 +27,9 @@ const BUFFERED: i32 = 4;
 /// How much longer requests take where reads and writes meet, and no mix was measured: reads behind
 /// programs of a simulated SATA drive take 30 % more.
 const MIX_ERROR: f64 = 1.35;
-/// The same of the largest rate: a disk with an arm does a tenth less than the sum of both says, and flash
-/// a third more.
-const MIX_MAX_ERROR: f64 = 1.2;
+/// The same of the largest rate: where a stream meets random requests, a disk with an arm does a quarter less
+/// than the sum of both says, and flash up to a third less or more.
+const MIX_MAX_ERROR: f64 = 1.3;
 /// The least part of its wait that a load sees where no limit saves credit: a limit on bytes that saves
 /// some lets a load wait half.
 const LEAST_WAIT: f64 = 0.4;
@@ -90,14 +89,16 @@ impl Predictor {
         };
         let scv = self.scv_of(mix).unwrap_or(1.0);
         let held = self.held(mix, &rates, false);
-        let (least_ns, most_factor) = if held {
+        let (least_ns, most_factor) = match held {
             // Behind a limit it is one server of constant time, or none.
-            (alone_ns, f64::midpoint(1.0, scv))
-        } else {
-            let likely = f64::midpoint(1.0, self.variation(mix, &rates));
-            let waits = LEAST_WAIT * likely * chain_ns(rate_per_s / slow)?;
-            let apart = self.apart_ns(mix, rate_per_s / slow)?;
-            ((apart / met).max((alone_ns + waits) / met), likely.max(1.0))
+            true => (alone_ns, f64::midpoint(1.0, scv)),
+            false => {
+                let likely = f64::midpoint(1.0, self.variation(mix, &rates));
+                let waits = LEAST_WAIT * likely * chain_ns(rate_per_s / slow)?;
+                let loops = least_latency(&rates, rate_per_s / slow)? * 1e9;
+                let least = if met > 1.0 { alone_ns / met } else { loops.max(alone_ns + waits) };
+                (least, f64::midpoint(1.0, scv).max(1.0))
+            }
         };
         let least_ns = match self.buffered(mix) {
             Some(it) => {
@@ -132,9 +133,10 @@ impl Predictor {
         })
     }
 
-    /// Whether reads and writes meet in a mix, no mix was measured, and no limit ends both.
+    /// Whether requests of several kinds meet, no mix was measured, and no limit ends both.
     fn is_unmeasured(&self, mix: &Mix) -> bool {
-        let both = (0.001..0.999).contains(&mix.reads());
+        let in_order = mix.share(|class| class.locality == Locality::Sequential);
+        let both = [mix.reads(), in_order].iter().any(|part| (0.001..0.999).contains(part));
         let held = || {
             let rates = self.rates_of(mix).unwrap_or_default();
             self.held(mix, &rates, false) || self.held(mix, &rates, true)
@@ -142,30 +144,19 @@ impl Predictor {
         both && !self.capacity.knows_mixes() && !held()
     }
 
-    /// The least mean in nanoseconds where reads and writes do not meet at all.
-    fn apart_ns(&self, mix: &Mix, rate_per_s: f64) -> Option<f64> {
-        let of = |op: OpKind| {
-            let share = mix.share(|class| class.op == op);
-            if share <= 0.0 {
-                return Some(0.0);
-            }
-            let own = mix.classes.iter().filter(|class| class.op == op);
-            let own = own.map(|class| MixClass { share: class.share / share, ..*class }).collect();
-            let rates = self.capacity.rates(&Mix { classes: own })?;
-            Some(share * least_latency(&rates, share * rate_per_s)? * 1e9)
-        };
-        Some(of(OpKind::Read)? + of(OpKind::Write)?)
-    }
-
     /// Squared variation of the times for which arrivals wait: of lone requests, or up to 1 where requests
     /// wait for one part of the device while others idle. That is so on simulated flash and on disks with an
-    /// elevator, however constant the time of a lone request is, and not behind a limit.
+    /// elevator, however constant the time of a lone request is, and not behind a limit. What varies more on a
+    /// device that works in parallel is seldom what others wait for.
     pub(super) fn variation(&self, mix: &Mix, rates: &[f64]) -> f64 {
         let scv = self.scv_of(mix).unwrap_or(1.0);
         if self.held(mix, rates, true) || self.held(mix, rates, false) {
             return scv;
         }
-        scv + (1.0 - scv).max(0.0) * self.capacity.table.collisions(&mix.classes)
+        let apart = scv + (1.0 - scv).max(0.0) * self.capacity.table.collisions(&mix.classes);
+        let (first, last) = (rates.first(), rates.last());
+        let parallel = first.zip(last).is_some_and(|(first, last)| *last > FLAT * first);
+        if parallel { apart.min(1.0) } else { apart }
     }
 
     /// Whether a limit on requests, or on bytes, and not the device, ends the mix's curve.
@@ -176,7 +167,7 @@ impl Predictor {
             let most = rates.last().map_or(0.0, |most| most * of * each);
             cap.bytes == bytes && (most / cap.per_s.value - 1.0).abs() < AT_CAP
         };
-        self.caps.iter().any(holds)
+        self.capacity.caps.iter().any(holds)
     }
 
     /// The writes that a buffer takes; `None` where nothing shows one.

@@ -53,7 +53,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// Nanoseconds per request at a depth.
-    fn time_ns(&self, depth: usize) -> f64 {
+    pub(super) fn time_ns(&self, depth: usize) -> f64 {
         1e9 / self.rates[depth.clamp(1, self.rates.len()) - 1]
     }
 

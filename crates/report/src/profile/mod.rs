@@ -36,12 +36,11 @@ const BINARY: &str = "in binary units";
 pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     let mut story = Story::new("Profile", target::summary(&profile.target), profile.simulated)
         .saved(&profile.id, &profile.findings);
-    let unsettled = unsettled::unsettled(profile);
-    let said = unsettled.as_ref().map_or(String::new(), |(text, _)| format!("{text} "));
-    story.headline = said + &headline(profile);
+    let (open, narrows) = unsettled::unsettled(profile).unzip();
+    story.headline = headline(profile, open);
     let answer = story.headline.clone();
     story.measured_line(&answer);
-    story.actions.extend(unsettled.map(|(_, action)| action));
+    story.actions.extend(narrows);
     story.again = format!("halfpower show {} --verbose", profile.id);
     story.charts = charts::charts(profile, trials);
     facts(&mut story, profile);
@@ -88,13 +87,15 @@ pub(crate) fn largest(profile: &Profile, op: OpKind) -> (Option<Estimate>, Optio
     }
 }
 
-fn headline(profile: &Profile) -> String {
+/// The largest rates, or what is said in their place where they are open, and the caps.
+fn headline(profile: &Profile, open: Option<String>) -> String {
     let said = OpKind::BOTH.into_iter().filter_map(|op| {
         let (rate, throughput) = largest(profile, op);
         let rate = number::per_second(rate?.value);
         Some(format!("{} up to {rate} and {}", op.plural(), number::rate(throughput?.value)))
     });
-    let rates = sentence(said, "No valid trial: nothing is known of this device.");
+    let rates =
+        open.unwrap_or_else(|| sentence(said, "No valid trial: nothing is known of this device."));
     if profile.caps.is_empty() {
         return rates;
     }

@@ -13,7 +13,7 @@ pub(super) const LOADED: &str = "load";
 /// What is written and removed beside a load.
 pub(super) const FLOODED: &str = "flood";
 /// What lies in pieces.
-pub(super) const FRAGMENTED: &str = "pieces";
+pub(super) const FRAGMENTED: &str = "pieces/file";
 pub(super) const FRAGMENTED_BYTES: u64 = 128 << 20;
 /// How long a load is there at most.
 const RUNTIME_S: u32 = 90;

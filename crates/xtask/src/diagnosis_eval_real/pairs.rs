@@ -85,8 +85,16 @@ fn flushes(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case>
         .changed(&[long(between)]),
         harm("a sync mount", vec![Load::buffered("randwrite", "--bs=16k")], ANY, NAMES)
             .changed(&[Change::MountedSync, long(between)]),
-        harmless("a sync mount that is read", vec![reads(known, between, LIGHT)], NAMES)
-            .changed(&[Change::MountedSync, long(between)]),
+        harmless(
+            "a sync mount that is read",
+            vec![Load::sync(
+                READS,
+                1,
+                &format!("--rate_iops={}", between(0.05 * known.lone, 0.4 * known.lone)),
+            )],
+            NAMES,
+        )
+        .changed(&[Change::MountedSync, long(between)]),
         harm("a slow journal device", vec![syncing(between(2.0, 6.0))], ANY, NAMES)
             .changed(&[long(between)])
             .on(JOURNAL),
@@ -243,14 +251,14 @@ fn layout(known: Known, between: &mut impl FnMut(f64, f64) -> u64) -> Vec<Case> 
             NAMES,
         )
         .changed(&[pieces])
-        .watched(FRAGMENTED),
+        .watched("pieces"),
         harmless(
             "pieces that are read alone",
             vec![of(Load::sync(READS, 1, &format!("--rate_iops={lone}")))],
             NAMES,
         )
         .changed(&[pieces])
-        .watched(FRAGMENTED),
+        .watched("pieces"),
         harmless(
             "a full file system",
             vec![Load::sync("randwrite", 1, &format!("--rate_iops={lone}"))],

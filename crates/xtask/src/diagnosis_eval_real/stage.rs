@@ -262,6 +262,7 @@ impl Stage {
     fn fragmented(&self, bytes: u64) -> Result<Remains> {
         let path = |name: &str| self.folder.join(name);
         let paths = [path(FRAGMENTED), path("between")];
+        paths[0].parent().map(std::fs::create_dir_all).transpose()?;
         let open = |path: &PathBuf| std::fs::File::create(path);
         let [one, other] = [open(&paths[0])?, open(&paths[1])?];
         for at in 0..i64::try_from(FRAGMENTED_BYTES / bytes)? {
@@ -392,7 +393,8 @@ fn drawn(seed: u64) -> Result<(ServedDisk, DiskService)> {
         discard: micros(100.0, 800.0),
         cap: None,
     };
-    let servers = 4 << (draws.unit() * 3.0) as usize;
+    // More than the fewest requests that a queue of the kernel can be set to, which is 4.
+    let servers = 8 << (draws.unit() * 2.0) as usize;
     let disk = ServedDisk::new(DEVICE_BYTES, servers)?;
     Ok((disk, service))
 }

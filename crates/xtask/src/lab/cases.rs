@@ -102,7 +102,7 @@ pub(super) const NOTHING: Case = Case {
 };
 
 /// A file server that exports a disk by NFS.
-const NFS_SERVER: Case = Case {
+pub(super) const NFS_SERVER: Case = Case {
     name: "nfs-server",
     modules: &[
         "crc32c_generic",

@@ -3,7 +3,7 @@
 //! Disks that the host serves take what the script says, so that the harm of a cause begins when it is to begin. A
 //! fact without harm is watched too: no cause may be named then.
 
-use super::cases::{Case, Disk, FINE, NOTHING, SLOW, caused, found};
+use super::cases::{Case, Disk, FINE, NFS_SERVER, NOTHING, SLOW, caused, found};
 use crate::judge::Expect;
 
 const HARMED: &[&str] = &["slow", "slow_and_overloaded", "overloaded", "capped"];
@@ -131,7 +131,7 @@ watch_it sync /dev/sda",
         name: "cause-write-through",
         modules: &["crc32c_generic", "virtio_scsi", "virtio_pci", "sd_mod", "ext4"],
         drives: &[Disk { device: "scsi-hd", drive: DIRECT }],
-        served: Some("read=2000 write=2000 flush=20000"),
+        served: Some("read=2000 write=2000 flush=80000"),
         script: "mkdir /mnt
 mke2fs -q /dev/sda > /dev/null
 mount -t ext4 /dev/sda /mnt
@@ -180,7 +180,7 @@ watch_it deep /dev/sda",
     },
     Case {
         name: "cause-crypt",
-        modules: &["virtio_blk", "virtio_pci", "dm-crypt", "xts", "ecb", "aes_generic", "cbc", "essiv", "sha256_generic"],
+        modules: &["virtio_blk", "virtio_pci", "dm-crypt", "xts", "ecb"],
         programs: &["sbin/cryptsetup"],
         drives: &[Disk { device: "virtio-blk-pci", drive: "cache=unsafe" }],
         script: "head -c 64 /dev/urandom > /tmp/key
@@ -197,7 +197,7 @@ watch_it full /dev/mapper/secret",
     },
     Case {
         name: "cause-crypt-beside",
-        modules: &["virtio_blk", "virtio_pci", "dm-crypt", "dm-delay", "xts", "ecb", "aes_generic"],
+        modules: &["virtio_blk", "virtio_pci", "dm-crypt", "dm-delay", "xts", "ecb"],
         programs: &["sbin/cryptsetup"],
         drives: &[Disk { device: "virtio-blk-pci", drive: "cache=unsafe" }],
         // Two volumes on the disk: one is encrypted and at rest, the other one holds requests.
@@ -215,14 +215,16 @@ watch_it beside /dev/mapper/second",
     Case {
         name: "cause-misaligned",
         modules: &["scsi_debug dev_size_mb=300 ndelay=2000000 max_queue=32 physblk_exp=3", "sd_mod"],
-        programs: &["usr/bin/addpart"],
         script: "profile /dev/sda
-addpart /dev/sda 1 63 500000
-[ -e /dev/sda1 ] || mknod /dev/sda1 b 8 1
+# A table of one partition, from sector 63.
+printf '\\000\\001\\001\\000\\203\\376\\377\\377\\077\\000\\000\\000\\040\\241\\007\\000' | dd of=/dev/sda bs=1 seek=446 2> /dev/null
+printf '\\125\\252' | dd of=/dev/sda bs=1 seek=510 2> /dev/null
+blockdev --rereadpt /dev/sda
+sleep 2
 load /dev/sda1 --rw randread --bs 4k --rate-iops 60 --arrival poisson
 watch_it reads /dev/sda
 slow_scsi 9000000
-load /dev/sda1 --rw randwrite --bs 4k --rate-iops 40 --arrival poisson --destroy-data-on sda1
+load /dev/sda1 --rw randwrite --bs 4k --rate-iops 40 --arrival poisson --destroy-data-on 2000-part1
 watch_it writes /dev/sda",
         expects: &[
             ("reads", "sda", none(&["alignment"])),
@@ -237,7 +239,7 @@ watch_it writes /dev/sda",
 load /dev/sda --rw randread --bs 4k --rate-iops 60 --arrival poisson
 watch_it reads /dev/sda
 slow_scsi 20000000
-load /dev/sda --rw randwrite --bs 4k --rate-iops 30 --arrival poisson --destroy-data-on sda
+load /dev/sda --rw randwrite --bs 4k --rate-iops 30 --arrival poisson --destroy-data-on 2000
 watch_it writes /dev/sda",
         expects: &[
             ("reads", "sda", none(&["shingled"])),
@@ -282,4 +284,39 @@ watch_it spent /dev/vda",
         ],
         ..NOTHING
     },
+    Case {
+        name: "cause-nfs-commit",
+        server: Some(&COMMIT_SERVER),
+        modules: &["nfsv4", "virtio_net", "virtio_pci"],
+        script: "network
+mkdir -p /mnt
+mounted nfs4 10.0.0.1:/ vers=4.2,addr=10.0.0.1,clientaddr=$address
+dd if=/dev/urandom of=/mnt/data bs=1M count=16 2> /dev/null
+load /mnt/data --rw randread --bs 4k --rate-iops 10 --arrival poisson
+watch_it rest /mnt
+load /mnt --size 16m --rw randwrite --bs 4k --iodepth 1 --fsync 1
+watch_it sync /mnt",
+        expects: &[
+            ("rest", "10.0.0.1:/", none(&["nfs_commits", "many_flushes"])),
+            ("sync", "10.0.0.1:/", cause(ANY, &["nfs_commits", "many_flushes"])),
+        ],
+        ..NOTHING
+    },
 ];
+
+/// A server whose disk flushes slowly.
+const COMMIT_SERVER: Case = Case {
+    name: "nfs-commit-server",
+    modules: &[
+        "crc32c_generic",
+        "virtio_scsi",
+        "virtio_pci",
+        "sd_mod",
+        "ext4",
+        "nfsd",
+        "virtio_net",
+    ],
+    drives: &[Disk { device: "scsi-hd", drive: DIRECT }],
+    served: Some("read=1000 write=1000 flush=40000"),
+    ..NFS_SERVER
+};

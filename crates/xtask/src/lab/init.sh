@@ -77,6 +77,7 @@ load() {
 watch_it() {
     say "diagnosis of $2"
     sleep 3
+    kill -0 $loads || tell "load-of-$1" 1 /tmp/load.out
     profile=
     [ -e /tmp/kept.db ] && profile="--profile last --db /tmp/kept.db"
     halfpower diagnose "$2" --for 20s $profile --json \

@@ -1,8 +1,8 @@
 //! Programs and interrupts that wait for a processor, or for the host to let the machine run.
 
-use crate::verdict::causes::BURST_BUSY;
+use crate::verdict::causes::{BURST_BUSY, MOSTLY_IN_FLUSH};
 use crate::verdict::engine::{Explanation, Facts};
-use crate::verdict::facts::{LONGER, MUCH_TO_SPARE, NEVER_IDLE, STEAL_MATTERS};
+use crate::verdict::facts::{LONGER, MUCH_TO_SPARE, NEVER_IDLE, STEAL_MATTERS, Segment};
 use crate::words::percent;
 use record::{Doubt, Verdict, format_nanos};
 
@@ -17,13 +17,28 @@ pub(super) fn steal(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 }
 
 pub(super) fn full(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    if !facts.segment.around.processors_full() {
+    let segment = facts.segment;
+    if !segment.around.processors_full() || held_longer(segment) == Some(true) {
         return;
     }
     let because = "The processors were saturated, and a request completes only when one of them handles the interrupt.";
     let decided_by = "The same observation with idle processors.";
     let (doubt, slow) = (Doubt::ProcessorsFull, facts.states.slow());
     found.push(Explanation::beside(Verdict::NotTheDisk, doubt, slow, because, decided_by));
+}
+
+/// Whether requests take longer than processors can have made them: all tasks of the machine together waited less for
+/// one, or flushes fill the time.
+fn held_longer(segment: &Segment<'_>) -> Option<bool> {
+    if segment.in_flush().is_some_and(|share| share >= MOSTLY_IN_FLUSH) {
+        return Some(true);
+    }
+    let (look, latency) = segment.best_look()?;
+    let beyond_ns = latency - look.expected_ns(segment.by_rate());
+    // Requests that are in flight together wait together.
+    let together = segment.tally.concurrency()?.max(1.0);
+    let waited_ns = segment.around.cpu_some? * 1e9 * together / segment.tally.iops().max(1e-9);
+    Some(beyond_ns > waited_ns)
 }
 
 /// Programs that wait longer than the device takes, because they get no processor to take their answers.
