@@ -149,11 +149,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the wrong file was named: its folder does not exist, or it is of another kind or version, and no
-    /// other moment makes it ours.
+    /// Whether the file is of another kind or version: the wrong one was named, and no other moment makes
+    /// it ours.
     #[must_use]
     pub fn is_wrong_file(&self) -> bool {
-        matches!(self, Self::NoFolder(..) | Self::NotADatabase(..) | Self::NewerSchema { .. })
+        matches!(self, Self::NotADatabase(..) | Self::NewerSchema { .. })
     }
 
     /// The variant that fits what SQLite said about `path`.

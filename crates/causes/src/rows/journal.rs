@@ -90,7 +90,7 @@ fn journal_of(host: &Host<'_>, device: &HostDevice, journals: &[String]) -> Opti
     let begin = name.trim().strip_prefix(THREAD)?;
     let mut own = journals.iter().filter(|journal| journal.starts_with(begin));
     let found = own.next().filter(|_| own.next().is_none())?;
-    (!place(host, found).is_some_and(|it| it.name == device.name)).then(|| found.clone())
+    place(host, found).is_none_or(|it| it.name != device.name).then(|| found.clone())
 }
 
 /// The number in front of some words, on their line.

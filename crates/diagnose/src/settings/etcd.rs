@@ -65,7 +65,7 @@ fn heartbeat(facts: &ProfileFacts<'_>) -> Derived {
          and a leader that waits for it sends no heartbeat",
         format_nanos(slow.value)
     );
-    settled(&slow, derivation, |slow_ns| beat_ms(slow_ns).to_string())
+    settled(&slow, &derivation, |slow_ns| beat_ms(slow_ns).to_string())
 }
 
 /// The flush that [`OUTLASTED`] of all are shorter than, as another check would find it: with the error of
@@ -92,5 +92,5 @@ fn election(facts: &ProfileFacts<'_>) -> Derived {
     let (slow, _) = slow_flush(facts)?;
     let value = |slow_ns: f64| (beat_ms(slow_ns) * ELECTION_HEARTBEATS).min(ELECTION_MOST_MS);
     let words = format!("{ELECTION_HEARTBEATS:.0} heartbeats; at most 50000");
-    settled(&slow, words, |slow_ns| value(slow_ns).to_string())
+    settled(&slow, &words, |slow_ns| value(slow_ns).to_string())
 }

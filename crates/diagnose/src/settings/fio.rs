@@ -53,7 +53,7 @@ fn size(facts: &ProfileFacts<'_>) -> Derived {
 
 fn depth(facts: &ProfileFacts<'_>) -> Derived {
     let (knee, words) = facts.knee(OpKind::Read)?;
-    settled(&knee, words, |depth| format!("{depth:.0}"))
+    settled(&knee, &words, |depth| format!("{depth:.0}"))
 }
 
 fn expected(facts: &ProfileFacts<'_>) -> Derived {

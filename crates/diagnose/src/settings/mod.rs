@@ -146,7 +146,7 @@ const OPEN_MAX: f64 = 3.0;
 
 /// The value that follows from an estimate, if what follows from the ends of its interval is the same, or a
 /// number that differs by less than [`OPEN_MAX`].
-fn settled(estimate: &Estimate, words: String, value: impl Fn(f64) -> String) -> Derived {
+fn settled(estimate: &Estimate, words: &str, value: impl Fn(f64) -> String) -> Derived {
     let [least, most] = [estimate.low.max(0.0), estimate.high].map(&value);
     let number = |text: &str| text.trim_end_matches("kB").parse::<f64>().ok();
     let near = match number(&least).zip(number(&most)) {

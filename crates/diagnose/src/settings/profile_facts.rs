@@ -93,7 +93,7 @@ impl<'a> ProfileFacts<'a> {
         let (op, size, depth) = (op.name(), format_bytes(bytes), cell.workload.depth);
         let words =
             format!("the largest throughput of sequential {op}s, with {size} at depth {depth}");
-        settled(&self.flow(cell), words, |per_s| format!("{per_s:.0}"))
+        settled(&self.flow(cell), &words, |per_s| format!("{per_s:.0}"))
     }
 
     /// The throughput of a cell as another check would find it.
@@ -110,7 +110,7 @@ impl<'a> ProfileFacts<'a> {
         let (rate, how) = self.rate(op, locality, 4 << 10)?;
         let (place, op) = (locality.word(), op.name());
         let words = format!("the largest rate of {place} {op}s of 4 KiB{how}");
-        settled(&rate, words, |per_s| format!("{per_s:.0}"))
+        settled(&rate, &words, |per_s| format!("{per_s:.0}"))
     }
 
     /// The smallest measured size of sequential requests, one at a time, that gives nearly the

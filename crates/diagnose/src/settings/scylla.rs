@@ -15,7 +15,7 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     };
     let length = |op| {
         let (bytes, words) = facts.enough_bytes(op)?;
-        settled(&bytes, words, |bytes| format!("{bytes:.0}"))
+        settled(&bytes, &words, |bytes| format!("{bytes:.0}"))
     };
     let needed = [
         ("read_iops", facts.largest_rate(OpKind::Read, Locality::Random)),

@@ -4,6 +4,10 @@
 use crate::program::{found, halfpower, profile};
 use record::{DepthCurve, Estimate, FindingCode, OpKind, Profile, Severity};
 
+/// A run of two seconds is 2,000 requests of a server of 1 ms, and times that vary twice as much as their
+/// mean are then known to ±9 %, beside what the check itself leaves open.
+const WIDE: f64 = 0.15;
+
 /// Estimates of several checks, with the truth of each.
 ///
 /// An interval of 95 % misses one time in twenty, so that single ones prove nothing: of all of them,
@@ -19,7 +23,7 @@ impl Recovered {
     fn add(&mut self, what: &str, estimate: &Estimate, truth: f64) {
         let error = estimate.value / truth - 1.0;
         assert!(error.abs() < 0.1, "{what}: {estimate:?}, not {truth}");
-        assert!(estimate.relative_half_width() < 0.1, "{what}: {estimate:?}");
+        assert!(estimate.relative_half_width() < WIDE, "{what}: {estimate:?}");
         self.held.push(estimate.low <= truth && truth <= estimate.high);
     }
 

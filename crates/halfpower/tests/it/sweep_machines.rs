@@ -322,7 +322,7 @@ fn align_says_the_allocation_unit_and_what_files_lose_by_rounding_to_it() {
     let told =
         || -> Finding { of_code(&swept(&words), FindingCode::RoundingLoss).cloned().unwrap() };
     let none = told();
-    assert!(none.claim.contains("there are no files"), "{none:?}");
+    assert!(none.claim.contains("no file below"), "{none:?}");
     let unit = number(&none, "allocation unit");
     std::fs::create_dir(folder.path().join("sub")).unwrap();
     std::fs::write(folder.path().join("sub/whole"), vec![1; 2 * unit as usize]).unwrap();

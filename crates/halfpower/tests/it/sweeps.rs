@@ -147,7 +147,7 @@ fn mistakes_in_designs_are_usage_errors_that_name_the_place() {
     with("[axes]\nbs = [\"4k\"]\n", "sim:md1 sim:md1").refuses(2, &["stands alone"]);
     with("[axes]\nbs = [\"4k\"]\n", "sim:md1 --blocks 0").refuses(2, &["from 1 to 1000"]);
     with("[axes]\nbs = [\"4k\"]\n", "sim:md1 --protocol paper")
-        .refuses(2, &["leave --protocol out"]);
+        .refuses(2, &["no protocol in it", "leave --protocol"]);
     with("[axes]\nprepare = [\"dance\"]\n", ".").refuses(2, &["no preparation \"dance\""]);
     with("[axes]\nrw = [\"read\"]\n[constants]\nrwmixread = 5\n", "sim:md1")
         .refuses(2, &["--rwmixread needs a mix"]);

@@ -77,7 +77,7 @@ fn what_knows_no_trims_says_so() {
     };
     refuses(". --rw trim --ioengine libaio", &["libaio", "no trims", "io_uring"]);
     refuses(". --rw trim --ioengine mmap --cache all", &["mmap", "no trims"]);
-    refuses(". --rw randtrim --verify", &["--verify", "a trim carries nothing"]);
+    refuses(". --rw randtrim --verify", &["--verify", "a trim has none"]);
     refuses(". --rw trim --hipri", &["--hipri", "leave it out"]);
     refuses("sim:mmc --rw trim", &["simulated"]);
     refuses(". --verify --rw randwrite --beside '--rw randtrim'", &["--verify", "trims"]);

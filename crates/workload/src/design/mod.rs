@@ -237,7 +237,7 @@ impl Design {
         let Some(settings) = self.protocols.get(protocol).cloned() else {
             let known: Vec<&str> = self.protocols.keys().map(String::as_str).collect();
             let problem = match known.is_empty() {
-                true => format!("has no protocols; leave --protocol {protocol:?} out"),
+                true => format!("is no protocol in it; leave --protocol {protocol:?} out"),
                 false => format!("is no protocol {protocol:?}; use {}", known.join(", ")),
             };
             return Err(DesignError::wrong(&self.name, "there", problem));
