@@ -101,7 +101,7 @@ fn an_agent_that_gives_signs_of_life_and_never_gets_ready_is_a_named_error() {
     let request = trial_request(&Workload::default());
     let outcome = agents.trial(&[request.clone(), request], limits(Nanos(1)), &mut |_| {});
     let error = outcome.err().expect("it is not ready").to_string();
-    assert!(error.starts_with("stuck: it gives signs of life"), "{error}");
+    assert!(error.starts_with("stuck: it is alive"), "{error}");
     assert!(error.contains("\"begin trial\""), "{error}");
 }
 

@@ -469,7 +469,7 @@ mod tests {
         assert!(why(folder.path()).starts_with("it is no file"), "{}", why(folder.path()));
         let open = std::fs::Permissions::from_mode(0o604);
         std::fs::set_permissions(&file, open).expect("it is ours");
-        assert!(why(&file).starts_with("others than its user"), "{}", why(&file));
+        assert!(why(&file).starts_with("other users may read or write it"), "{}", why(&file));
     }
 
     /// A display that nobody looks at.

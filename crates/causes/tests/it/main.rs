@@ -12,6 +12,8 @@ fn rows() -> BTreeMap<u8, Vec<&'static str>> {
     let columns = |line: &'static str| line.trim_matches('|').split('|').map(str::trim).collect();
     let rows = PAGE.lines().filter(|line| line.starts_with("| "));
     let rows = rows.map(|line| -> Vec<&'static str> { columns(line) });
+    // Other tables of the page number their rows, too, and have fewer columns.
+    let rows = rows.filter(|row| row.len() == 6);
     rows.filter_map(|row| Some((row.first()?.parse().ok()?, row))).collect()
 }
 

@@ -364,7 +364,8 @@ fn the_share_of_hits_is_found_from_the_response_time() {
     // 64 blocks are read some 720 times in all: a tenth of these reads is the first of its block.
     let truth = 0.6 * (1.0 - 64.0 / 720.0);
     assert!(share.low <= truth && truth <= share.high, "{share:?}");
-    assert!(share.high - share.low < 0.4, "{share:?}");
+    // A plain profile leaves open how long arrivals wait, and that is in the interval.
+    assert!(share.high - share.low < 0.8, "{share:?}");
     let found = diagnosed(&seen(EIGHT, vec![reads(0, 60, 500)], false), Some(&EIGHT_PROFILE));
     assert!(found.hit_share.reason().is_some_and(|why| why.contains("no quicker")));
 }
