@@ -289,5 +289,5 @@ fn what_a_map_cannot_say_of_a_file_is_not_measured_with_the_reason() {
     assert!(why(&random, &[piece(1, 1)]).contains("random reads"));
     let mut elsewhere = zoned;
     elsewhere.positions.iter_mut().for_each(|place| place.device_offset_bytes = None);
-    assert!(why(&elsewhere, &[piece(1, 1)]).contains("where its positions lie"));
+    assert!(why(&elsewhere, &[piece(1, 1)]).contains("does not have the positions"));
 }
