@@ -97,7 +97,7 @@ impl Predictor {
             let likely = f64::midpoint(1.0, self.variation(mix, &rates));
             let waits = LEAST_WAIT * likely * chain_ns(rate_per_s / slow)?;
             let apart = self.apart_ns(mix, rate_per_s / slow)?;
-            ((apart / met).max((alone_ns + waits) / met), likely.max(1.0))
+            ((apart / met).max((alone_ns + waits) / met), f64::midpoint(1.0, scv).max(1.0))
         };
         let least_ns = match self.buffered(mix) {
             Some(it) => {
@@ -159,13 +159,17 @@ impl Predictor {
 
     /// Squared variation of the times for which arrivals wait: of lone requests, or up to 1 where requests
     /// wait for one part of the device while others idle. That is so on simulated flash and on disks with an
-    /// elevator, however constant the time of a lone request is, and not behind a limit.
+    /// elevator, however constant the time of a lone request is, and not behind a limit. What varies more on a
+    /// device that works in parallel is seldom what others wait for.
     pub(super) fn variation(&self, mix: &Mix, rates: &[f64]) -> f64 {
         let scv = self.scv_of(mix).unwrap_or(1.0);
         if self.held(mix, rates, true) || self.held(mix, rates, false) {
             return scv;
         }
-        scv + (1.0 - scv).max(0.0) * self.capacity.table.collisions(&mix.classes)
+        let apart = scv + (1.0 - scv).max(0.0) * self.capacity.table.collisions(&mix.classes);
+        let (first, last) = (rates.first(), rates.last());
+        let parallel = first.zip(last).is_some_and(|(first, last)| *last > FLAT * first);
+        if parallel { apart.min(1.0) } else { apart }
     }
 
     /// Whether a limit on requests, or on bytes, and not the device, ends the mix's curve.
