@@ -20,6 +20,9 @@ use record::{
 
 /// Least half-width of an interval, as a ratio: histograms and counters are no better.
 const LEAST_REL: f64 = 0.01;
+/// The same of a lone request and of both bounds of an open load: a check's visits know a mean to a few per
+/// cent.
+const LEAST_OPEN_REL: f64 = 0.03;
 /// Least room below the largest rate: nearer to it no error of a wait is known.
 const LEAST_ROOM: f64 = 0.02;
 /// What a program spends on a request beyond what this one does, at most. (Measured on memory with lone
@@ -125,7 +128,7 @@ impl Predictor {
 
     /// Half-width of the interval of a lone request, as a logarithm.
     fn alone_rel(&self, mix: &Mix) -> f64 {
-        self.capacity.rel(mix, 1.0).hypot(self.rerun_rel(mix, true)).max(LEAST_REL)
+        self.capacity.rel(mix, 1.0).hypot(self.rerun_rel(mix, true)).max(LEAST_OPEN_REL)
     }
 
     /// The ends of the interval over the mean, at a rate without open-loop trials in the profile.
@@ -145,7 +148,7 @@ impl Predictor {
             self.capacity.rel(mix, deepest).hypot(self.rerun_rel(mix, false)).max(LEAST_REL),
         );
         let (least, most) = self.bounds(mix, means.rate_per_s, means.alone, rels)?;
-        let (of, least_rel) = (means.latency, libm::exp(LEAST_REL));
+        let (of, least_rel) = (means.latency, libm::exp(LEAST_OPEN_REL));
         Some(((least / of).min(1.0 / least_rel), (most / of).max(least_rel)))
     }
 

@@ -133,8 +133,8 @@ fn what_is_written_is_read_again_and_has_the_same_digest() {
 
 #[test]
 fn what_cannot_be_read_is_named_with_its_line_and_column() {
-    wrong("", "begins no recording");
-    wrong("hello world\n", "\"hello world\" begins no recording");
+    wrong("", "is not the start of a known recording");
+    wrong("hello world\n", "\"hello world\" is not the start of a known recording");
     wrong("fio version 4 iolog\n", "line 1, column 1: \"fio version 4 iolog\"");
     let log = |line: &str| format!("fio version 3 iolog\n0 /x add\n{line}\n");
     wrong(&log("5 /x read 0"), "line 3, column 12: the length is missing");
@@ -199,5 +199,5 @@ fn published_block_traces_are_read_with_their_own_units() {
     assert_eq!(of(alibaba), [(0, 'w', 8_792_731_648, 16_384, 0), (100, 'r', 0, 4_096, 1)]);
     wrong(&format!("{msr}128166372003081629,hm,1,Zero,4096,512,1\n"), "line 3, column 25");
     wrong(&format!("{msr}128166372003081629,hm,1,Read,4096,0,1\n"), "line 3, column 35");
-    wrong("a,b,c,d,e\n1,2,3,4,5\n", "begins no recording that is known");
+    wrong("a,b,c,d,e\n1,2,3,4,5\n", "is not the start of a known recording");
 }

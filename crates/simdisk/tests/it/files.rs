@@ -120,7 +120,7 @@ fn what_is_wrong_in_a_file_is_named_by_line_key_and_what_would_do() {
         ("", &["line 1", "like = \"NAME\"", "queue, flash, machine"][..]),
         ("like = 'st1515w'", &["line 1", "\"st1515w\"", "did you mean 'st15150w'"]),
         ("family = 'machin'", &["\"machin\"", "did you mean 'machine'"]),
-        ("family = 'flash'\nlike = 'mm1'", &["line 2", "of the family queue", "says flash"]),
+        ("family = 'flash'\nlike = 'mm1'", &["line 2", "of the family queue", "family = flash"]),
         ("family = 'machine'\ndrive = 'atlas10k'", &["lacks bus, adapter, host", "[bus]"]),
         ("like = 'mm1'\n\nservise = '1ms'", &["line 3", "servise", "did you mean 'service'"]),
         ("like = 'mm1'\nservice = '0 ms'", &["line 2", "service = \"0 ms\"", "at least 1us"]),
