@@ -244,7 +244,7 @@ fn the_printed_run_is_the_load_that_was_asked_about() {
     on(&database, "check sim:mmc,service=4ms --budget 20s --json").expect(0);
     for load in [
         "--rate-iops 300 --bs 4k/60:64k/40 --rwmixread 35%",
-        "--iodepth 3 --bs 12k --sequential 100%",
+        "--iodepth 3 --bs 8k --sequential 100%",
         "--rate-iops 200 --arrival constant --rwmixread 0% --sequential 45%",
         "--iodepth 2 --hit 100%",
     ] {
