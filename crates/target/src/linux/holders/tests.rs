@@ -264,7 +264,7 @@ fn a_file_that_this_process_has_open_for_writing_is_seen_by_the_kernel_alone() {
     if asked == Writers::Unknown {
         return testkit::skip("leases", "the file system of temporary files has none");
     }
-    assert!(why_file(&fake, &path).contains("the kernel says so"));
+    assert!(why_file(&fake, &path).contains("according to the kernel"));
     drop(writer);
     assert_eq!(why_file(&fake, &path), "");
 }
