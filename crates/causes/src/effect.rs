@@ -31,6 +31,15 @@ pub enum Effect {
     CutRequests,
 }
 
+impl Effect {
+    /// Effects of a link that carries all that it can.
+    pub(crate) const FULL_LINK: [Self; 4] =
+        [Self::CappedRate, Self::SlowReads, Self::SlowWrites, Self::Overloaded];
+    /// Effects of a drive or bridge that gets requests one by one.
+    pub(crate) const ONE_AT_A_TIME: [Self; 5] =
+        [Self::SlowReads, Self::SlowWrites, Self::CappedRate, Self::WaitsBefore, Self::Overloaded];
+}
+
 /// An effect that was seen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
@@ -78,7 +87,7 @@ pub struct Load {
     pub depth: Option<f64>,
     /// Share of the time with a request at the device, discards and flushes among them.
     pub busy: Option<f64>,
-    /// What waits to be written over what stops programs that write.
+    /// Dirty pages as a share of the limit at which the kernel stops programs that write.
     pub dirty: Option<f64>,
     /// A rate that fell.
     pub step: Option<RateStep>,

@@ -148,7 +148,7 @@ impl Fact {
         Self(SystemFact { device: Some(name.to_owned()), ..SystemFact::default() })
     }
 
-    /// Of what another fact is of, without its values.
+    /// A fact of the same subject as another, without values.
     pub(crate) fn again(of: &SystemFact) -> Self {
         Self(SystemFact { values: Vec::new(), ..of.clone() })
     }

@@ -68,7 +68,7 @@ fn judged_by(
     let Basis::Facts { judge, .. } = check.basis else { return None };
     let view = View::of(check.name, now.0, &now.1, effects);
     let claim = judge(&view)?;
-    // What a claim rests on the load for was not there then.
+    // The profile's time had another load.
     let unloaded = Effects::default();
     let before = then.map(|then| View::of(check.name, then.0, &then.1, &unloaded));
     // Of a check that was not made then nothing is known.

@@ -39,7 +39,7 @@ pub fn read(host: &Host<'_>, round: Round) -> FactsRead {
     found
 }
 
-/// What was read between the two ends of an observation, as far as it is kept.
+/// Facts of the end of an observation with their rise since its begin; a check may reduce its own.
 #[must_use]
 pub fn between(begin: FactsRead, mut end: FactsRead) -> FactsRead {
     end.since_begin(begin);

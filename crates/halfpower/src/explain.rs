@@ -74,24 +74,9 @@ fn as_code(text: &str) -> String {
 
 /// The code that is most like a word, if one is.
 fn similar<'a>(word: &str, codes: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let nearest = codes.map(|code| (typing_errors(word, code), code)).min()?;
+    let nearest = codes.map(|code| (strsim::levenshtein(word, code), code)).min()?;
     let most = TYPOS * word.chars().count().max(nearest.1.chars().count()) as f64;
     (nearest.0 as f64 <= most).then_some(nearest.1)
-}
-
-/// Letters to insert, remove or replace (Levenshtein 1966).
-fn typing_errors(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut before: Vec<usize> = (0..=other.len()).collect();
-    for (row, letter) in one.chars().enumerate() {
-        let mut now = vec![row + 1];
-        for (column, &against) in other.iter().enumerate() {
-            let replaced = before[column] + usize::from(letter != against);
-            now.push(replaced.min(before[column + 1] + 1).min(now[column] + 1));
-        }
-        before = now;
-    }
-    before[other.len()]
 }
 
 fn first_sentence(entry: &Entry) -> &str {
@@ -141,7 +126,7 @@ fn rows(heading: &str) -> Vec<Entry> {
     let entry = |line: &str| {
         let mut cells = line.strip_prefix("| `")?.strip_suffix(" |")?.split(" | ");
         let code = cells.next()?.trim_end_matches('`').to_owned();
-        let meaning = capital(&plain(cells.next()?));
+        let meaning = report::capital(&plain(cells.next()?));
         let needs = cells.next().map(|needs| format!("Needs: {}.", plain(needs)));
         Some(Entry {
             code,
@@ -149,11 +134,6 @@ fn rows(heading: &str) -> Vec<Entry> {
         })
     };
     section.lines().filter_map(entry).collect()
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Paragraphs and list items of a section, each on one line and without links.

@@ -112,12 +112,13 @@ fn as_of_another_run(profile: &mut Profile) {
     profile.expectations = expectations;
 }
 
-/// An estimate of a workload as another run would find it.
-fn rerun(profile: &Profile, workload: &Workload, estimate: &Estimate) -> Estimate {
+/// An estimate of a workload's rate as another run would find it.
+#[must_use]
+pub fn rerun(profile: &Profile, workload: &Workload, estimate: &Estimate) -> Estimate {
     let mix = mix_of(workload);
     match mix.as_ref().and_then(|mix| mix.classes.first()) {
         Some(class) => profile.rerun(estimate, (class.op, class.locality, workload.depth == 1)),
-        None => estimate.with_ratio_error(profile.reruns().common_se()),
+        None => estimate.with_ratio_error(profile.common_se()),
     }
 }
 

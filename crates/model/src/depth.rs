@@ -25,11 +25,11 @@ pub const ENOUGH_SHARE: f64 = 0.8;
 
 const MIN_POINTS: usize = 2;
 
-/// Which depth is enough, as indexes into depths that rise.
+/// Which depth or size is enough, as indexes into those that were measured, by rising order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EnoughDepth {
-    /// The smallest that gives [`ENOUGH_SHARE`] of the largest rate, or the last where the rate
-    /// still grows.
+pub struct SufficientIndex {
+    /// The smallest that gives the asked share of the largest rate, or the last where the rate still
+    /// grows.
     pub at: usize,
     /// The smallest that may, as far as the errors of the rates tell.
     pub least: usize,
@@ -102,19 +102,26 @@ pub(crate) fn depth_points(cells: &[&Cell], bs_bytes: u64) -> Vec<DepthPoint> {
 
 /// The smallest of rising depths that is deep enough. `None` without depths.
 #[must_use]
-pub fn deep_enough(rates: &[(f64, Estimate)], knee_gain: f64) -> Option<EnoughDepth> {
+pub fn deep_enough(rates: &[(f64, Estimate)], knee_gain: f64) -> Option<SufficientIndex> {
     let last = rates.len().checked_sub(1)?;
     if still_grows(rates, knee_gain) {
-        return Some(EnoughDepth { at: last, least: last, most: last });
+        return Some(SufficientIndex { at: last, least: last, most: last });
     }
-    // `max_by` takes the last of equals; from the deep end that is the smallest depth.
-    let largest =
-        (0..=last).rev().max_by(|a, b| rates[*a].1.value.total_cmp(&rates[*b].1.value))?;
-    let asked = rates[largest].1.scaled(ENOUGH_SHARE);
+    let rates: Vec<Estimate> = rates.iter().map(|(_, rate)| *rate).collect();
+    enough(&rates, ENOUGH_SHARE)
+}
+
+/// The smallest index that gives this share of the largest rate. `None` without rates.
+#[must_use]
+pub fn enough(rates: &[Estimate], share: f64) -> Option<SufficientIndex> {
+    // `max_by` takes the last of equals; from the far end that is the smallest.
+    let by_rate = |a: &usize, b: &usize| rates[*a].value.total_cmp(&rates[*b].value);
+    let largest = (0..rates.len()).rev().max_by(by_rate)?;
+    let asked = rates[largest].scaled(share);
     let first = |gives: &dyn Fn(&Estimate) -> bool| {
-        rates[..largest].iter().position(|(_, rate)| gives(rate)).unwrap_or(largest)
+        rates[..largest].iter().position(gives).unwrap_or(largest)
     };
-    Some(EnoughDepth {
+    Some(SufficientIndex {
         at: first(&|rate| rate.value >= asked.value),
         least: first(&|rate| !asked.exceeds(rate)),
         most: first(&|rate| rate.exceeds(&asked)),

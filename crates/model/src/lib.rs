@@ -29,14 +29,16 @@ mod wander;
 pub mod whatif;
 
 pub use cells::{aggregate, counts};
-pub use characterise::{Characterise, characterise};
+pub use characterise::{Characterise, characterise, rerun};
 pub use commits::{commit_points, log_kind};
 pub use compare::{
     CompareOptions, SCHEDULER, Side, SideError, TraceObservation, changed_since, compare,
     settings_told,
 };
 pub use demerit::{Demerit, demerit};
-pub use depth::{DEFAULT_KNEE_GAIN, ENOUGH_SHARE, EnoughDepth, deep_enough, depth_curves, rates};
+pub use depth::{
+    DEFAULT_KNEE_GAIN, ENOUGH_SHARE, SufficientIndex, deep_enough, depth_curves, enough, rates,
+};
 pub use expect::expectations;
 pub use fits::{MIN_FIT_SIZES, fit_is_poor, service_time_fits};
 pub use group_commit::{Sessions, group_commit};

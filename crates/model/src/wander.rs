@@ -16,7 +16,7 @@
 //! have variances of their own, as bursts move a tail more than a mean.
 
 use crate::cells::counts;
-use record::{Arrival, Cell, Nanos, PERCENTILES, Profile, RunSpread, Trial};
+use record::{Arrival, Cell, HistogramSnapshot, Nanos, PERCENTILES, Profile, RunSpread, Trial};
 use stats::{grouped, mean, median};
 use std::collections::BTreeMap;
 
@@ -76,28 +76,30 @@ pub fn level_se_rel(area: &dyn Fn(&Trial) -> f64, trials: &[Trial]) -> Option<f6
     Some((BLOCK_VARIANCES * (between - own)).sqrt())
 }
 
-/// How far a run of two seconds lies from the mean of this check; `None` if it is too short to tell.
+/// Error of a run of two seconds against the mean of this check; `None` if the check is too short.
 /// `trials` and `area` are as for [`level_se_rel`].
 #[must_use]
 pub(crate) fn run_spread(area: &dyn Fn(&Trial) -> f64, trials: &[Trial]) -> Option<RunSpread> {
+    let loops: Vec<&Trial> = closed_loops(trials).collect();
+    let histograms: Vec<HistogramSnapshot> = loops.iter().map(|trial| trial.histogram()).collect();
     let of_percentile = |share: f64| {
-        window_se(trials, &|trial| {
-            let histogram = trial.histogram();
-            let enough = histogram.count() as f64 * (1.0 - share) >= BEYOND;
-            histogram.percentile(share).filter(|_| enough)
+        window_se(&loops, &|at| {
+            let enough = histograms[at].count() as f64 * (1.0 - share) >= BEYOND;
+            histograms[at].percentile(share).filter(|_| enough)
         })
     };
     Some(RunSpread {
-        rate_se: window_se(trials, &|trial| Some(trial.iops() / area(trial)))?,
+        rate_se: window_se(&loops, &|at| Some(loops[at].iops() / area(loops[at])))?,
         percentile_ses: PERCENTILES.map(of_percentile),
     })
 }
 
-/// Standard error, as a logarithm, of the mean of a value over a run of two seconds.
-fn window_se(trials: &[Trial], value: &dyn Fn(&Trial) -> Option<f64>) -> Option<f64> {
+/// Standard error, as a logarithm, of a trial's `value` averaged over a run of two seconds. `value` takes
+/// the index of a trial.
+fn window_se(loops: &[&Trial], value: &dyn Fn(usize) -> Option<f64>) -> Option<f64> {
     let (mut begin, mut visits) = (Nanos(0), Vec::new());
-    for trial in closed_loops(trials) {
-        if let Some(value) = value(trial) {
+    for (at, trial) in loops.iter().enumerate() {
+        if let Some(value) = value(at) {
             visits.push((&trial.cell, (begin.0 / RUN.0, libm::log(value))));
         }
         begin = begin.plus(trial.result.duration_ns).plus(trial.workload.ramp_ns);
@@ -109,7 +111,7 @@ fn window_se(trials: &[Trial], value: &dyn Fn(&Trial) -> Option<f64>) -> Option<
             continue;
         }
         let level = visits.iter().map(|visit| visit.1).sum::<f64>() / count;
-        // A mean of few visits lies nearer to each of them than the true one.
+        // The mean of few visits is nearer to each of them than the true mean.
         let nearer = libm::sqrt(count / (count - 1.0));
         for (window, value) in visits {
             windows.entry(window).or_default().push((value - level) * nearer);
@@ -138,8 +140,8 @@ fn window_se(trials: &[Trial], value: &dyn Fn(&Trial) -> Option<f64>) -> Option<
     Some(libm::sqrt(lasting + within / visits_of_run))
 }
 
-/// Visits whose rate tells of the device: that of open loops is set by the load, and that of commits is
-/// the file system's as well.
+/// Visits whose rate describes the device: the load sets the rate of an open loop, and the rate of commits
+/// depends on the file system too.
 fn closed_loops(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
     trials.iter().filter(|trial| {
         counts(trial) && trial.workload.arrival == Arrival::Closed && trial.workload.flush.is_none()

@@ -101,7 +101,7 @@ pub struct AreaSpread {
     pub percentile_ses: [Option<f64>; 3],
 }
 
-/// How far a run of two seconds lies from the mean of a check, because noise that lasts longer than a
+/// Error of a run of two seconds against the mean of a check, because noise that lasts longer than a
 /// visit of the check does not average out in so short a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSpread {
@@ -114,33 +114,20 @@ pub struct RunSpread {
 /// The errors of another run, on another file of the disk and at another hour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reruns {
-    /// Standard error of the disk's level (`Profile::level_se_rel`).
-    pub level_se: f64,
-    /// What a short run adds.
-    pub run: RunSpread,
+    /// Standard error of a rate that all areas have in common (`Profile::common_se`).
+    pub common_se: f64,
+    /// The same of the percentiles in [`PERCENTILES`]; at least that of the rates.
+    pub common_percentile_ses: [f64; 3],
     /// How much its areas differ, by kind of load.
     pub areas: Vec<AreaSpread>,
 }
 
 impl Reruns {
-    /// Standard error of a rate that all areas have in common.
-    #[must_use]
-    pub fn common_se(&self) -> f64 {
-        self.level_se.hypot(self.run.rate_se)
-    }
-
-    /// The same of a percentile, by its index in [`PERCENTILES`]; at least that of the rates.
-    #[must_use]
-    pub fn common_percentile_se(&self, which: usize) -> f64 {
-        let own = self.run.percentile_ses[which].unwrap_or(0.0);
-        self.level_se.hypot(own.max(self.run.rate_se))
-    }
-
     /// Standard error between areas, as a logarithm: of the same kind of load, else of the same
     /// operation, else of any. Zero if only one area was measured.
     #[must_use]
     pub fn areas_se(&self, op: OpKind, locality: Locality, alone: bool) -> f64 {
-        spread(&self.areas, op, locality, alone).map_or(0.0, |spread| spread.rate_se)
+        areas_se(&self.areas, op, locality, alone)
     }
 
     /// The same for a percentile, by its index in [`PERCENTILES`]; at least that of the rates.
@@ -149,6 +136,11 @@ impl Reruns {
         let Some(spread) = spread(&self.areas, op, locality, alone) else { return 0.0 };
         spread.percentile_ses[which].unwrap_or(0.0).max(spread.rate_se)
     }
+}
+
+/// See [`Reruns::areas_se`].
+pub(crate) fn areas_se(areas: &[AreaSpread], op: OpKind, locality: Locality, alone: bool) -> f64 {
+    spread(areas, op, locality, alone).map_or(0.0, |spread| spread.rate_se)
 }
 
 fn spread(

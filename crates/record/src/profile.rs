@@ -3,7 +3,7 @@
 use crate::{
     AreaSpread, Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot, Locality,
     Measured, MeasuredArea, Nanos, OpKind, Pattern, Reruns, RunSpread, SystemFact, Target,
-    Workload, format_binary_rate, format_whole_iops, with_half_width, with_interval,
+    Workload, format_binary_rate, format_whole_iops, shell_word, with_half_width, with_interval,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub struct Profile {
     /// wandered within the run, or from earlier profiles of the same target where these say more.
     /// [`Cell::rerun_iops`] holds it, the other intervals do not. Null with too few visits.
     pub level_se_rel: Option<f64>,
-    /// What a run of two seconds adds to that; null with too few visits.
+    /// Further error of a run of two seconds; null with too few visits.
     #[serde(default)]
     pub run_spread: Option<RunSpread>,
     /// The files that were measured; absent where it was one.
@@ -112,11 +112,28 @@ impl Profile {
     /// What another run would differ by.
     #[must_use]
     pub fn reruns(&self) -> Reruns {
+        let run = self.run_spread.unwrap_or_default();
+        let level_se = self.level_se_rel.unwrap_or(0.0);
         Reruns {
-            level_se: self.level_se_rel.unwrap_or(0.0),
-            run: self.run_spread.unwrap_or_default(),
+            common_se: self.common_se(),
+            common_percentile_ses: run
+                .percentile_ses
+                .map(|se| level_se.hypot(se.unwrap_or(0.0).max(run.rate_se))),
             areas: self.area_spreads.clone(),
         }
+    }
+
+    /// The command of another check of this target with `times` its budget, which narrows the intervals.
+    #[must_use]
+    pub fn longer_check(&self, times: u64) -> String {
+        let budget_s = self.budget_ns.0.div_ceil(1_000_000_000).max(1);
+        format!("halfpower check {} --budget {}s", shell_word(&self.target.path), times * budget_s)
+    }
+
+    /// Standard error of a rate that all cells have in common: of the level, and of a short run.
+    #[must_use]
+    pub fn common_se(&self) -> f64 {
+        self.level_se_rel.unwrap_or(0.0).hypot(self.run_spread.unwrap_or_default().rate_se)
     }
 
     /// A rate or mean latency of this run as another run would find it: with the errors of the areas,
@@ -127,8 +144,8 @@ impl Profile {
         estimate: &Estimate,
         (op, locality, alone): (OpKind, Locality, bool),
     ) -> Estimate {
-        let reruns = self.reruns();
-        estimate.with_ratio_error(reruns.common_se().hypot(reruns.areas_se(op, locality, alone)))
+        let areas_se = crate::areas::areas_se(&self.area_spreads, op, locality, alone);
+        estimate.with_ratio_error(self.common_se().hypot(areas_se))
     }
 }
 

@@ -86,7 +86,7 @@ pub use settings::{settings, settings_text};
 pub use shared::shared;
 pub use story::{
     Action, Alternative, Badge, Block, Cell, Column, Fact, Level, Section, Side, Story, Table,
-    severity,
+    capital, severity,
 };
 pub use sweep_script::{ScriptLine, sweep_script};
 pub use tables::{CREATED_BY, TABLES, TableError, TableFile, TrialTables};

@@ -608,7 +608,9 @@ pub(crate) fn sentence(clauses: impl IntoIterator<Item = String>, otherwise: &st
     }
 }
 
-pub(crate) fn capital(text: &str) -> String {
+/// A text with a capital first letter.
+#[must_use]
+pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

@@ -27,7 +27,7 @@ const BUCKET: Duration = Duration::from_millis(100);
 /// Attributes are valid for this long, seconds: nothing changes them.
 const VALID_S: u64 = 3600;
 
-/// What the disk takes for each request. A request takes 0.5 to 1.5 times this.
+/// Service time of each kind of request. A request takes 0.5 to 1.5 times this.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Service {
     /// For a read.
@@ -63,7 +63,7 @@ pub struct ServedDisk {
 }
 
 impl ServedDisk {
-    /// Makes one of so many bytes that serves so many requests at once.
+    /// Makes a disk of `bytes` that serves up to `servers` requests at the same time.
     ///
     /// # Errors
     /// If the kernel has no FUSE, or the device cannot be made.

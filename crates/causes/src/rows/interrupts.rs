@@ -117,7 +117,7 @@ fn rises(fact: &SystemFact, begin: &str) -> Vec<f64> {
     .collect()
 }
 
-/// Of three values for each processor, what the one with most of the interrupts did. A machine has hundreds.
+/// Reduces three values per processor to those of the processor with most of the interrupts: a machine has hundreds.
 fn busiest(read: &SystemFact) -> Option<SystemFact> {
     let counts = rises(read, INTERRUPTS);
     let all: f64 = counts.iter().sum();

@@ -41,7 +41,7 @@ const TROUBLE: [&str; 14] = [
     "frozen",
 ];
 const RESETS: &str = "reset ";
-/// What the kernel prints when the machine wakes up, and how long before and after that devices are reset.
+/// Kernel messages of a wake-up, and the time around one in which devices are reset.
 const WAKES: [&str; 3] =
     ["PM: suspend exit", "PM: hibernation: hibernation exit", "ACPI: PM: Waking up"];
 const WAKES_US: u64 = 15 * 1_000_000;

@@ -86,11 +86,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         "The PCIe link runs at {speed} GT/s x{width} ({}), the drive could use {most_speed} GT/s x{most_width}.",
         format_rate(now)
     );
-    let explains: &[Effect] = if full {
-        &[Effect::CappedRate, Effect::SlowReads, Effect::SlowWrites, Effect::Overloaded]
-    } else {
-        &[]
-    };
+    let explains: &[Effect] = if full { &Effect::FULL_LINK } else { &[] };
     let claim = Claim::unusual(says, explains, slot.trim_start()).by(could / now);
     Some(claim.with(SPEED, speed, "GT/s").with(WIDTH, width, ""))
 }

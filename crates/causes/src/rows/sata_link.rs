@@ -27,14 +27,6 @@ const BYTES_PER_GBPS: f64 = 1e8;
 const NEAR_FULL: f64 = 0.6;
 /// Requests in flight from which on a drive without NCQ makes them wait for each other.
 const SEVERAL: f64 = 1.5;
-/// What requests suffer that a drive gets one by one.
-const ONE_AT_A_TIME: [Effect; 5] = [
-    Effect::SlowReads,
-    Effect::SlowWrites,
-    Effect::CappedRate,
-    Effect::WaitsBefore,
-    Effect::Overloaded,
-];
 /// The speed of a SATA link of today.
 const USUAL_GBPS: f64 = 6.0;
 
@@ -88,9 +80,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         );
         // Small requests hardly need the link: without bytes it explains errors alone.
         let explains: &[Effect] = match (full, slowed) {
-            (true, _) => {
-                &[Effect::CappedRate, Effect::SlowReads, Effect::SlowWrites, Effect::Overloaded]
-            }
+            (true, _) => &Effect::FULL_LINK,
             (false, true) => &[Effect::StandsStill],
             (false, false) => &[],
         };
@@ -102,7 +92,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     if fact.number(QUEUE) == Some(1.0) {
         let several = view.load.depth.is_some_and(|depth| depth >= SEVERAL);
         let says = "The drive gets one command at a time: NCQ is off (queue_depth 1).".to_owned();
-        let explains: &[Effect] = if several { &ONE_AT_A_TIME } else { &[] };
+        let explains: &[Effect] = if several { &Effect::ONE_AT_A_TIME } else { &[] };
         let action = "Switch NCQ on (echo 31 > /sys/block/DISK/device/queue_depth); if the kernel switched it \
                       off, its log says why; set the controller to AHCI.";
         return Some(Claim::unusual(says, explains, action).with(QUEUE, 1.0, ""));

@@ -46,11 +46,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let trim = if no_trim && view.is_flash() { "; it hands no TRIM on" } else { "" };
     if speed <= USB_2_MBPS {
         let bytes = view.load.bytes_per_s.unwrap_or(0.0);
-        let explains: &[Effect] = if bytes >= NEAR_FULL * USB_2_BYTES_PER_S {
-            &[Effect::CappedRate, Effect::SlowReads, Effect::SlowWrites, Effect::Overloaded]
-        } else {
-            &[]
-        };
+        let full = bytes >= NEAR_FULL * USB_2_BYTES_PER_S;
+        let explains: &[Effect] = if full { &Effect::FULL_LINK } else { &[] };
         let says = format!(
             "The disk is on a USB link of {speed} Mb/s ({} at most), by driver {driver}{trim}.",
             format_rate(USB_2_BYTES_PER_S)
@@ -64,17 +61,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         let says = format!(
             "The USB bridge takes one command at a time: driver usb-storage and not uas{trim}."
         );
-        let explains: &[Effect] = if several {
-            &[
-                Effect::SlowReads,
-                Effect::SlowWrites,
-                Effect::CappedRate,
-                Effect::WaitsBefore,
-                Effect::Overloaded,
-            ]
-        } else {
-            &[]
-        };
+        let explains: &[Effect] = if several { &Effect::ONE_AT_A_TIME } else { &[] };
         let action = "Use a bridge with UAS; if this one has it and a quirk switches it off, `dmesg` says so \
                       (usb-storage.quirks).";
         return Some(Claim { notable: false, ..Claim::unusual(says, explains, action) });

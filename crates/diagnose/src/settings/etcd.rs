@@ -6,7 +6,7 @@
 //! profile says nothing; its round trip may ask for more.
 
 use super::profile_facts::ProfileFacts;
-use super::{Derived, setting, settled};
+use super::{Derived, setting};
 use record::{
     CommitNeed, CommitVerdict, Estimate, LogKind, NORMAL_95, Setting, format_count, format_nanos,
 };
@@ -65,7 +65,7 @@ fn heartbeat(facts: &ProfileFacts<'_>) -> Derived {
          and a leader that waits for it sends no heartbeat",
         format_nanos(slow.value)
     );
-    settled(&slow, &derivation, |slow_ns| beat_ms(slow_ns).to_string())
+    facts.settled(&slow, &derivation, |slow_ns| beat_ms(slow_ns).to_string())
 }
 
 /// The flush that [`OUTLASTED`] of all are shorter than, as another check would find it: with the error of
@@ -74,7 +74,7 @@ fn slow_flush(facts: &ProfileFacts<'_>) -> Result<(Estimate, String), String> {
     let (point, words) = facts.commit(LogKind::NewBlocks)?;
     let flushes = point.histogram.count();
     let slow = point.histogram.percentile(OUTLASTED).ok_or_else(|| {
-        format!("{flushes} flushes of a new log are too few to tell the slowest of a thousand")
+        format!("{flushes} flushes of a new log are too few for the slowest of a thousand (p99.9)")
     })?;
     let (count, longer) = (flushes as f64, 1.0 - OUTLASTED);
     let error = NORMAL_95 * libm::sqrt(count * OUTLASTED * longer);
@@ -92,5 +92,5 @@ fn election(facts: &ProfileFacts<'_>) -> Derived {
     let (slow, _) = slow_flush(facts)?;
     let value = |slow_ns: f64| (beat_ms(slow_ns) * ELECTION_HEARTBEATS).min(ELECTION_MOST_MS);
     let words = format!("{ELECTION_HEARTBEATS:.0} heartbeats; at most 50000");
-    settled(&slow, &words, |slow_ns| value(slow_ns).to_string())
+    facts.settled(&slow, &words, |slow_ns| value(slow_ns).to_string())
 }

@@ -4,7 +4,7 @@
 //! recommended depth, so that fio confirms (or contradicts) the profile's figure.
 
 use super::profile_facts::ProfileFacts;
-use super::{Derived, assigned, setting, settled};
+use super::{Derived, assigned, setting};
 use record::{Locality, OpKind, Setting, TargetKind, format_bytes, format_nanos};
 
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
@@ -53,7 +53,7 @@ fn size(facts: &ProfileFacts<'_>) -> Derived {
 
 fn depth(facts: &ProfileFacts<'_>) -> Derived {
     let (knee, words) = facts.knee(OpKind::Read)?;
-    settled(&knee, &words, |depth| format!("{depth:.0}"))
+    facts.settled(&knee, &words, |depth| format!("{depth:.0}"))
 }
 
 fn expected(facts: &ProfileFacts<'_>) -> Derived {

@@ -7,7 +7,7 @@
 //! CPU time where it does not.
 
 use super::profile_facts::ProfileFacts;
-use super::{Derived, setting, settled};
+use super::{Derived, setting};
 use record::{Locality, OpKind, Setting};
 
 /// Two windows: one that is read, one that is on its way.
@@ -47,7 +47,7 @@ fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
     let raised = value(bytes.value) > bytes.value as u64 * WINDOWS;
     let least = if raised { ", and not below the default 128" } else { "" };
     let derivation = format!("{words}; twice that, so that one is on its way{least}{was}");
-    settled(&bytes, &derivation, |bytes| (value(bytes) >> 10).to_string())
+    facts.settled(&bytes, &derivation, |bytes| (value(bytes) >> 10).to_string())
 }
 
 fn requests(facts: &ProfileFacts<'_>) -> Derived {
@@ -66,7 +66,7 @@ fn requests(facts: &ProfileFacts<'_>) -> Derived {
         "{words}; twice that for what is waiting, as a power of two, {wanted}{least}{}",
         now(before)
     );
-    settled(&depth, &derivation, |depth| value(depth).to_string())
+    facts.settled(&depth, &derivation, |depth| value(depth).to_string())
 }
 
 fn scheduler(facts: &ProfileFacts<'_>) -> Derived {
@@ -91,6 +91,6 @@ fn scheduler(facts: &ProfileFacts<'_>) -> Derived {
         "{words}: {:.0} times; largest rate times latency at QD 1 {parallel:.1}: {why}{was}",
         ratio.value
     );
-    settled(&side_by_side, &derivation, |parallel| value(ratio.value, parallel))?;
-    settled(&ratio, &derivation, |ratio| value(ratio, parallel))
+    facts.settled(&side_by_side, &derivation, |parallel| value(ratio.value, parallel))?;
+    facts.settled(&ratio, &derivation, |ratio| value(ratio, parallel))
 }

@@ -15,9 +15,7 @@ mod profile_facts;
 mod scylla;
 
 use profile_facts::ProfileFacts;
-use record::{
-    Estimate, Measured, Profile, SETTINGS_SCHEMA, Setting, Settings, Severity, shell_word,
-};
+use record::{Measured, Profile, SETTINGS_SCHEMA, Setting, Settings, Severity};
 
 /// A program that can be told how to use a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,11 +107,7 @@ pub fn settings(
     }
 }
 
-/// What the reason of an open setting begins with.
-const NOT_SETTLED: &str = "not settled";
-
-/// A profile that does not count gives no setting; for one that does, an open setting names the command that
-/// narrows it.
+/// A profile that does not count gives no setting.
 fn judged(profile: &Profile, mut settings: Vec<Setting>) -> Vec<Setting> {
     let invalid = profile.findings.iter().find(|finding| finding.severity == Severity::Invalid);
     if let Some(finding) = invalid {
@@ -123,43 +117,7 @@ fn judged(profile: &Profile, mut settings: Vec<Setting>) -> Vec<Setting> {
             one.derivation.clear();
         }
     }
-    let (path, budget_s) =
-        (shell_word(&profile.target.path), profile.budget_ns.as_secs_f64().ceil());
-    for one in &mut settings {
-        let open = one.value.reason().filter(|reason| reason.starts_with(NOT_SETTLED));
-        if let Some(reason) = open.map(|reason| reason.trim_end_matches('.').to_owned()) {
-            one.value = Measured::not(format!(
-                "{reason}. To narrow it, stop other programs and run: halfpower check {path} --budget {:.0}s",
-                LONGER * budget_s.max(1.0)
-            ));
-        }
-    }
     settings
-}
-
-/// How many times as long a check is that narrows a setting: errors of visits halve with four times as many.
-const LONGER: f64 = 5.0;
-
-/// The largest value that the errors of a check leave possible over the smallest one, up to which a number
-/// is a setting: about ±50 %.
-const OPEN_MAX: f64 = 3.0;
-
-/// The value that follows from an estimate, if what follows from the ends of its interval is the same, or a
-/// number that differs by less than [`OPEN_MAX`].
-fn settled(estimate: &Estimate, words: &str, value: impl Fn(f64) -> String) -> Derived {
-    let [least, most] = [estimate.low.max(0.0), estimate.high].map(&value);
-    let number = |text: &str| text.trim_end_matches("kB").parse::<f64>().ok();
-    let near = match number(&least).zip(number(&most)) {
-        Some((low, high)) => low.max(high) <= OPEN_MAX * low.min(high),
-        None => least == most,
-    };
-    if !near {
-        return Err(format!(
-            "{NOT_SETTLED}: the errors of this check allow {least} to {most}. {words}"
-        ));
-    }
-    let open = if least == most { String::new() } else { format!(" ({least} to {most})") };
-    Ok((value(estimate.value), format!("{words}{open}")))
 }
 
 /// A value with its derivation, or why there is none.

@@ -8,7 +8,7 @@
 //! requests.
 
 use super::profile_facts::ProfileFacts;
-use super::{Derived, assigned, settled};
+use super::{Derived, assigned};
 use record::{Locality, LogKind, OpKind, Setting, format_count, format_nanos};
 
 const PAGE: u64 = 16 << 10;
@@ -54,7 +54,7 @@ fn capacity(facts: &ProfileFacts<'_>, share: f64) -> Derived {
         share * 100.0,
         format_count(rate.value)
     );
-    settled(&rate, &derivation, |rate| format!("{:.0}", capacity(rate)))
+    facts.settled(&rate, &derivation, |rate| format!("{:.0}", capacity(rate)))
 }
 
 fn neighbours(facts: &ProfileFacts<'_>) -> Derived {
@@ -70,7 +70,8 @@ fn neighbours(facts: &ProfileFacts<'_>) -> Derived {
         format_count(sequential.value),
         ratio.value
     );
-    settled(&ratio, &derivation, |ratio| value(ratio).to_owned())
+    facts
+        .settled(&ratio, &derivation, |ratio| value(ratio).to_owned())
         .map(|(worth, why)| (if worth == "yes" { "1" } else { "0" }.to_owned(), why))
 }
 
@@ -79,7 +80,7 @@ fn threads(facts: &ProfileFacts<'_>, op: OpKind) -> Derived {
     let value = |depth: f64| (depth as u32).div_ceil(THREAD_HOLDS).clamp(THREADS.0, THREADS.1);
     let derivation =
         format!("{words}; a thread holds {THREAD_HOLDS}, and {} is the least default", THREADS.0);
-    settled(&knee, &derivation, |depth| value(depth).to_string())
+    facts.settled(&knee, &derivation, |depth| value(depth).to_string())
 }
 
 /// Always the durable value: what it costs is for the reader to weigh.

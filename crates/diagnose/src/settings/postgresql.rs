@@ -10,7 +10,7 @@
 //! other transactions are active.
 
 use super::profile_facts::ProfileFacts;
-use super::{Derived, assigned, assigned_since, settled};
+use super::{Derived, assigned, assigned_since};
 use record::{Estimate, LogKind, OpKind, Setting};
 
 const PAGE: u64 = 8 << 10;
@@ -45,20 +45,22 @@ fn random_page_cost(facts: &ProfileFacts<'_>) -> Derived {
          random pages of ten to be cached{bound}. With fewer cached it is higher.",
         ratio.value
     );
-    settled(&Estimate { value: kept, ..ratio }, &derivation, |ratio| format!("{:.1}", cost(ratio)))
+    facts.settled(&Estimate { value: kept, ..ratio }, &derivation, |ratio| {
+        format!("{:.1}", cost(ratio))
+    })
 }
 
 fn concurrency(facts: &ProfileFacts<'_>, remark: &str) -> Derived {
     let (knee, words) = facts.knee(OpKind::Read)?;
     let derivation = format!("{words}; {remark}; 0 to {CONCURRENCY_MAX}. Per session.");
-    settled(&knee, &derivation, |depth| (depth as u32).min(CONCURRENCY_MAX).to_string())
+    facts.settled(&knee, &derivation, |depth| (depth as u32).min(CONCURRENCY_MAX).to_string())
 }
 
 fn combine(facts: &ProfileFacts<'_>) -> Derived {
     let (bytes, words) = facts.enough_bytes(OpKind::Read)?;
     let value = |bytes: f64| (bytes as u64).clamp(COMBINE.0, COMBINE.1) >> 10;
     let remark = "not below the default, 128 kB, nor above 256 kB, which 17 takes";
-    settled(&bytes, &format!("{words}; {remark}"), |bytes| format!("{}kB", value(bytes)))
+    facts.settled(&bytes, &format!("{words}; {remark}"), |bytes| format!("{}kB", value(bytes)))
 }
 
 fn commit_delay(facts: &ProfileFacts<'_>) -> Derived {
@@ -73,5 +75,5 @@ fn commit_delay(facts: &ProfileFacts<'_>) -> Derived {
          manual advises to wait for more of them, at most {COMMIT_DELAY_MAX:.0}. It acts only while \
          commit_siblings others are active."
     );
-    settled(&flush_ns, &derivation, half)
+    facts.settled(&flush_ns, &derivation, half)
 }

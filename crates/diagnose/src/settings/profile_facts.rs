@@ -1,6 +1,6 @@
 //! What settings ask of a profile.
 
-use super::{Derived, settled};
+use super::Derived;
 use model::Predictor;
 use record::{
     Arrival, Cell, CommitPoint, Commits, DepthCurve, DeviceFacts, Estimate, Locality, LogKind, Mix,
@@ -9,6 +9,12 @@ use record::{
 
 /// Share of the largest throughput from which on larger requests are not worth their memory.
 const NEARLY: f64 = 0.9;
+
+/// How many times as long a check is that narrows a setting: errors of visits halve with four times as many.
+const LONGER: u64 = 5;
+/// The largest value that the errors of a check leave possible over the smallest one, up to which a number
+/// is a setting: about ±50 %.
+const OPEN_MAX: f64 = 3.0;
 
 pub(super) struct ProfileFacts<'a> {
     pub(super) profile: &'a Profile,
@@ -93,16 +99,38 @@ impl<'a> ProfileFacts<'a> {
         let (op, size, depth) = (op.name(), format_bytes(bytes), cell.workload.depth);
         let words =
             format!("the largest throughput of sequential {op}s, with {size} at depth {depth}");
-        settled(&self.flow(cell), &words, |per_s| format!("{per_s:.0}"))
+        self.settled(&self.flow(cell), &words, |per_s| format!("{per_s:.0}"))
+    }
+
+    /// The value that follows from an estimate, if what follows from the ends of its interval is the same, or
+    /// a number that differs by less than [`OPEN_MAX`]; else the command that narrows it.
+    pub(super) fn settled(
+        &self,
+        estimate: &Estimate,
+        words: &str,
+        value: impl Fn(f64) -> String,
+    ) -> Derived {
+        let [least, most] = [estimate.low.max(0.0), estimate.high].map(&value);
+        let number = |text: &str| text.trim_end_matches("kB").parse::<f64>().ok();
+        let near = match number(&least).zip(number(&most)) {
+            Some((low, high)) => low.max(high) <= OPEN_MAX * low.min(high),
+            None => least == most,
+        };
+        if near {
+            let open = if least == most { String::new() } else { format!(" ({least} to {most})") };
+            return Ok((value(estimate.value), format!("{words}{open}")));
+        }
+        Err(format!(
+            "not settled: the errors of this check allow {least} to {most}. {}. To narrow it, stop other programs and \
+             run: {}",
+            words.trim_end_matches('.'),
+            self.profile.longer_check(LONGER)
+        ))
     }
 
     /// The throughput of a cell as another check would find it.
     pub(super) fn flow(&self, cell: &Cell) -> Estimate {
-        let class = model::mix_of(&cell.workload).and_then(|mix| mix.classes.first().copied());
-        class.map_or(cell.bytes_per_s, |class| {
-            let kind = (class.op, class.locality, cell.workload.depth == 1);
-            self.profile.rerun(&cell.bytes_per_s, kind)
-        })
+        model::rerun(self.profile, &cell.workload, &cell.bytes_per_s)
     }
 
     /// The largest rate of requests of 4 KiB, in words.
@@ -110,7 +138,7 @@ impl<'a> ProfileFacts<'a> {
         let (rate, how) = self.rate(op, locality, 4 << 10)?;
         let (place, op) = (locality.word(), op.name());
         let words = format!("the largest rate of {place} {op}s of 4 KiB{how}");
-        settled(&rate, &words, |per_s| format!("{per_s:.0}"))
+        self.settled(&rate, &words, |per_s| format!("{per_s:.0}"))
     }
 
     /// The smallest measured size of sequential requests, one at a time, that gives nearly the
@@ -127,23 +155,18 @@ impl<'a> ProfileFacts<'a> {
                 op.name()
             ));
         }
-        let by_rate = |a: &&(u64, Estimate), b: &&(u64, Estimate)| a.1.value.total_cmp(&b.1.value);
-        let most = sizes.iter().max_by(by_rate).ok_or("no size was measured")?;
-        let (asked, last) = (most.1.scaled(NEARLY), sizes.last().map_or(0, |size| size.0));
-        let first = |gives: &dyn Fn(&Estimate) -> bool| {
-            let found = sizes.iter().find(|(bytes, rate)| *bytes == most.0 || gives(rate));
-            found.map_or(last, |size| size.0)
-        };
-        let enough = first(&|rate| rate.value >= asked.value);
-        let (least, surely) =
-            (first(&|rate| !asked.exceeds(rate)), first(&|rate| rate.exceeds(&asked)));
-        let beyond = if enough == last { ", the largest that was tried" } else { "" };
+        let rates: Vec<Estimate> = sizes.iter().map(|(_, rate)| *rate).collect();
+        let largest = rates.iter().map(|rate| rate.value).fold(0.0, f64::max);
+        let found = model::enough(&rates, NEARLY).ok_or("no size was measured")?;
+        let [enough, least, surely] =
+            [found.at, found.least, found.most].map(|index| sizes[index].0);
+        let beyond = if found.at + 1 == sizes.len() { ", the largest that was tried" } else { "" };
         let words = format!(
             "sequential {}s one at a time reach {:.0} % of their largest throughput ({}) with \
              requests of {}{beyond}",
             op.name(),
             NEARLY * 100.0,
-            record::format_rate(most.1.value),
+            record::format_rate(largest),
             format_bytes(enough)
         );
         Ok((Estimate::spanning(enough as f64, least as f64, surely as f64, 0), words))

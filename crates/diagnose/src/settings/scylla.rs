@@ -5,7 +5,7 @@
 //! `write_saturation_length` are optional: the length of a buffer that saturates the throughput.
 
 use super::profile_facts::ProfileFacts;
-use super::{setting, settled};
+use super::setting;
 use record::{Locality, OpKind, Setting};
 
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
@@ -15,7 +15,7 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     };
     let length = |op| {
         let (bytes, words) = facts.enough_bytes(op)?;
-        settled(&bytes, &words, |bytes| format!("{bytes:.0}"))
+        facts.settled(&bytes, &words, |bytes| format!("{bytes:.0}"))
     };
     let needed = [
         ("read_iops", facts.largest_rate(OpKind::Read, Locality::Random)),

@@ -47,7 +47,7 @@ impl NeighbourGroup<'_> {
 }
 
 impl DeviceUsers {
-    /// Over these intervals; `None` where nobody was counted.
+    /// Sum over these intervals; `None` if no process was counted.
     pub(crate) fn of(intervals: &[&Interval]) -> Option<Self> {
         let counted =
             || intervals.iter().filter_map(|one| Some((one.duration_ns, one.processes.as_ref()?)));

@@ -218,7 +218,7 @@ impl IntervalTotals {
         self.all.bytes.filter(|_| self.seconds > 0.0).map(|bytes| bytes / self.seconds)
     }
 
-    /// What a cap counts, per second.
+    /// Rate of what a cap limits: requests or bytes per second.
     pub(crate) fn counted_by(&self, cap: &Cap) -> Option<f64> {
         let Some(op) = cap.op else {
             return if cap.bytes { self.bytes_per_s() } else { Some(self.iops()) };

@@ -91,7 +91,7 @@ pub(crate) struct SufficientDepth {
 }
 
 impl SufficientDepth {
-    /// What this depth gives, with the rates that each share is of.
+    /// The rate at this depth, as shares of the two rates that it is compared with.
     pub(crate) fn words(&self, present: f64) -> String {
         let Self { depth, rate_share, max_share, .. } = self;
         let Some(rate_share) = rate_share else {

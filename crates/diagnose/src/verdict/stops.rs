@@ -9,7 +9,7 @@ const BUSY: f64 = 0.2;
 /// Tasks wait for I/O this share of it, and this many times as long as in the others.
 const WAITED: f64 = 0.3;
 const LONGER: f64 = 1.2;
-/// Stops are fewer than this share of the intervals, of at least so many.
+/// Maximum share of intervals that are stops, and the minimum number of intervals.
 const SELDOM: f64 = 0.4;
 const INTERVALS_MIN: usize = 6;
 

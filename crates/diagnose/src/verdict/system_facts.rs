@@ -274,7 +274,7 @@ fn overloaded(segment: &Segment<'_>, judgement: &Judgement) -> Option<Seen> {
     Some(by(segment, Effect::Overloaded, says))
 }
 
-/// Requests of a program that are cut into so many that it asks for more at once than helps.
+/// The kernel cuts requests of a program into pieces, and the pieces make the queue too deep.
 fn cut_requests(segment: &Segment<'_>) -> Option<Seen> {
     let several = segment.present().filter(|present| *present >= PIECES_MIN)?;
     // No program waits for what the page cache writes back.

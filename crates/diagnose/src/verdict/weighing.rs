@@ -9,7 +9,7 @@ use super::judgement::{Judgement, Open, RestsOn};
 use super::odds::NAMED;
 use record::{HypothesisName, Verdict};
 
-/// A second reason for an alternative is told from this share of the first one's weight on.
+/// Minimum weight of a second reason that is reported, as a share of the first one's weight.
 const ALSO_TOLD: f64 = 0.25;
 
 /// The verdict on a segment.

@@ -25,9 +25,9 @@ use testkit::requires;
 const SAMPLE_S: u64 = 1;
 const SCRAPE_S: u64 = 10;
 const HOUR_S: u64 = 3600;
-/// Of a look at the disk as it was.
+/// Length of the recording of the disk as it was profiled.
 const BEFORE_S: u64 = 10;
-/// Of a sample: the alert of a slow disk fires after half a minute.
+/// Length of the recording in a sample: the alert of a slow disk fires after half a minute.
 const SHORT_S: u64 = 120;
 
 /// A disk: its name, the device when it was profiled and as it is, its loads, and the alert that has to

@@ -130,7 +130,7 @@ fn every_verdict_and_note_of_a_diagnosis_is_explained_however_it_is_typed() {
             halfpower(&format!("explain {typed}")).expect(0).stdout.starts_with("not_the_disk")
         );
     }
-    // A note and a finding, or a note and a cause, of one name: both are told.
+    // A note can share its name with a finding or a cause: both are printed.
     let both = halfpower("explain busy_doubtful").expect(0).stdout;
     assert_eq!(both.matches("busy_doubtful\n").count(), 2, "{both}");
     halfpower("explain overlaoded").refuses(2, &["did you mean 'overloaded'"]);

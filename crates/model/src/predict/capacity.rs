@@ -31,7 +31,7 @@ const MIN_TRIALS: usize = 4;
 /// reads decides.
 const RARE_SHARE: f64 = 0.01;
 
-/// How near a time lies to that of a limit that is its own.
+/// Maximum distance of a time from that of a limit which sets it, as a share.
 pub(super) const AT_CAP: f64 = 0.05;
 
 /// A mixed trial in a closed loop.
@@ -66,7 +66,7 @@ pub(crate) struct Capacity {
 }
 
 impl Capacity {
-    pub(crate) fn new(cells: &[Cell], without: Option<Part>) -> Self {
+    pub(crate) fn new(cells: &[Cell], caps: &[Cap], without: Option<Part>) -> Self {
         let table = Table::new(cells);
         let mixed: Vec<Mixed> = cells.iter().filter_map(mixed).collect();
         let depths: BTreeSet<usize> = mixed.iter().map(|one| one.depth).collect();
@@ -75,7 +75,7 @@ impl Capacity {
             fitted(&table, &of_depth, depth, without)
         });
         let fits = fits.collect();
-        Self { between: between(cells), table, fits, caps: Vec::new() }
+        Self { between: between(cells), table, fits, caps: caps.to_vec() }
     }
 
     /// Nanoseconds per request of a mix, by the depth.
@@ -83,9 +83,9 @@ impl Capacity {
         let fits = if mix.classes.len() == 1 { &[][..] } else { &self.fits };
         let ratios = fits.iter().map(|fit| Some((fit.depth, fit.ratio(&self.table, mix)?)));
         let ratios = ratios.collect::<Option<Vec<(usize, f64)>>>()?;
+        let least_ns = self.least_ns(mix);
         Some(move |depth| {
             let time_ns = self.table.mean_ns(&mix.classes, depth)? * ratio(&ratios, depth);
-            let least_ns = self.least_ns(mix);
             let held = |class: &MixClass| self.is_held(class, depth);
             // A limit's bend between two sizes is where it is, and not on the line between them.
             let all_held = least_ns > 0.0 && mix.classes.iter().all(held);

@@ -73,7 +73,7 @@ impl PredictQuestion {
             }
         };
         let point = grown.as_ref().unwrap_or(point);
-        let level = profile.reruns().common_se();
+        let level = profile.common_se();
         let played =
             |count: u32| group_commit(point, &Sessions { sessions: count, ..*sessions }, level);
         let commits = played(sessions.sessions);

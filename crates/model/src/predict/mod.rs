@@ -177,8 +177,7 @@ impl Predictor {
     }
 
     fn built(cells: &[Cell], caps: &[Cap], without: Option<Part>) -> Self {
-        let mut capacity = Capacity::new(cells, without);
-        capacity.caps = caps.to_vec();
+        let capacity = Capacity::new(cells, caps, without);
         let open = open::smoothed(cells, without);
         let mut predictor = Self {
             open: OpenTable::new(&capacity, &open, None, without),
@@ -226,13 +225,14 @@ impl Predictor {
     /// Half-width of the interval, as a logarithm, of what another run would differ by under a mix, on
     /// another file of the disk and at another hour; the predictions hold it.
     fn rerun_rel(&self, mix: &Mix, alone: bool) -> f64 {
-        let common = self.reruns.common_se();
-        rerun(common, mix, |class| self.reruns.areas_se(class.op, class.locality, alone))
+        rerun(self.reruns.common_se, mix, |class| {
+            self.reruns.areas_se(class.op, class.locality, alone)
+        })
     }
 
     /// The same of a percentile, by its place in [`record::PERCENTILES`].
     fn rerun_tail(&self, mix: &Mix, alone: bool, which: usize) -> f64 {
-        let common = self.reruns.common_percentile_se(which);
+        let common = self.reruns.common_percentile_ses[which];
         let areas_se =
             |class: &MixClass| self.reruns.percentile_se(class.op, class.locality, alone, which);
         rerun(common, mix, areas_se)
@@ -283,8 +283,8 @@ fn checked(mix: &Mix) -> Result<(), PredictError> {
     if positive && (sum - 1.0).abs() < 1e-6 { Ok(()) } else { Err(PredictError::Shares(sum)) }
 }
 
-/// Half-width of an interval, as a logarithm, from the error that all classes of a mix have in common
-/// and those of their areas.
+/// Half-width of an interval, as a logarithm, from the common error of a mix and those of the areas of its
+/// classes.
 fn rerun(common_se: f64, mix: &Mix, areas_se: impl Fn(&MixClass) -> f64) -> f64 {
     let areas: f64 = mix.classes.iter().map(|class| class.share * areas_se(class)).sum();
     NORMAL_95 * common_se.hypot(areas)

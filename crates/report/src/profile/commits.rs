@@ -6,7 +6,7 @@ use crate::page::Tone;
 use crate::story::{Cell, Section, Story, joined};
 use record::{
     CommitNeed, CommitPoint, CommitVerdict, Commits, LogKind, OpKind, Pattern, Profile,
-    format_bytes, shell_word,
+    format_bytes,
 };
 use std::collections::BTreeSet;
 
@@ -155,9 +155,7 @@ fn verdicts(section: &mut Section, commits: &Commits, profile: &Profile) {
     reasons.dedup();
     section.rows("not measured", reasons);
     if commits.verdicts.iter().any(|verdict| verdict.met.is_none()) {
-        let (target, budget) = (shell_word(&profile.target.path), LONGER * profile.budget_ns.0);
-        let budget = format!("{}s", budget / 1_000_000_000);
-        section.row("to decide it", format!("`halfpower check {target} --budget {budget}`"));
+        section.row("to decide it", format!("`{}`", profile.longer_check(LONGER)));
     }
 }
 

@@ -8,7 +8,7 @@
 use super::largest;
 use crate::number;
 use crate::story::{Action, joined};
-use record::{Estimate, FindingCode, Locality, NORMAL_95, OpKind, Profile, shell_word};
+use record::{Estimate, FindingCode, Locality, NORMAL_95, OpKind, Profile};
 
 /// Half-width of the largest rate, as a share, from which on a check does not settle it.
 const WIDE: f64 = 0.5;
@@ -84,9 +84,7 @@ fn parts(profile: &Profile, op: OpKind) -> Vec<Part> {
 }
 
 fn action(profile: &Profile, main: Option<Kind>) -> Action {
-    let path = shell_word(&profile.target.path);
-    let longer = 5 * profile.budget_ns.0.div_ceil(1_000_000_000).max(1);
-    let again = format!("halfpower check {path} --budget {longer}s");
+    let again = profile.longer_check(5);
     let what = match main {
         _ if profile.simulated => again,
         Some(Kind::Files) => {
