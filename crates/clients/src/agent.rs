@@ -9,10 +9,13 @@ use crate::barrier::Barrier;
 use crate::frame::{self, Frame};
 use crate::protocol::{self, PROTOCOL, Reply, Request};
 use engine::{Clock, MonotonicClock};
-use record::Nanos;
-use session::{
-    Display, Opener, PartOfTrial, RealTargets, Session, SessionError, Shown, StopFlag, ThisMachine,
+use host::kernel;
+use host::target::{self, Access};
+use plan::session::{
+    self, Display, Opener, PartOfTrial, RealTargets, Session, SessionError, Shown, StopFlag,
+    ThisMachine,
 };
+use record::Nanos;
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
@@ -20,7 +23,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-use target::Access;
 use trial::{AgreeOnBegin, JobCounters, JudgeElsewhere, Part, Ready, TrialError};
 
 /// Time between two signs of life, and between two lines of progress.

@@ -5,11 +5,11 @@ use crate::fleet::{Agents, Limits, interrupted};
 use crate::link::Link;
 use crate::protocol::Request;
 use crate::split::{Share, split};
+use plan::session::SessionError;
 use record::{
     BegunBy, Client, ClientClock, Clients, FindingCode, Nanos, TargetSharing, Trial, Workload,
     jain_index,
 };
-use session::SessionError;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;

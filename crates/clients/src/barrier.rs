@@ -4,7 +4,7 @@
 //! once all engines are open: until then nobody waits in the barrier, which no rank leaves that has come before
 //! one that died. The compared clocks still tell when each began.
 
-use session::StopFlag;
+use plan::session::StopFlag;
 use std::fmt::Debug;
 
 /// A barrier of all ranks.

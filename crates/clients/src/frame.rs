@@ -5,6 +5,7 @@
 //! length, never parsed. A length that is too large or a frame without its line feed ends the stream,
 //! because nothing behind it could be trusted.
 
+use engine::input;
 use std::io::{self, BufRead, Write};
 
 /// What a frame begins with.

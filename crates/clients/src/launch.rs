@@ -5,8 +5,9 @@
 //! does, and an option may hide in a name, so that names are made of the characters of names.
 
 use crate::link::{Event, Link};
+use engine::input;
+use plan::session::{self, Display, SessionError, StopFlag};
 use record::shell_word;
-use session::{Display, SessionError, StopFlag};
 use std::sync::mpsc;
 
 /// Logs in without asking, and gives up on a machine that does not answer.

@@ -1,10 +1,12 @@
 //! One load from several machines: agents carry out parts of a workload, a coordinator makes them one.
 //!
 //! To the driver of plans the machines are targets that are elsewhere ([`Clients`] is a
-//! [`session::Opener`]) and one backend of trials. What an agent does is what the program does on its own
+//! [`plan::session::Opener`]) and one backend of trials. What an agent does is what the program does on its own
 //! machine, step by step ([`serve`]). Launching is left to what people have: anything that carries
 //! standard input and output, as ssh, srun or kubectl exec, or ranks that come by themselves.
-#![forbid(unsafe_code)]
+//!
+//! [`mpi`] has the barrier of MPI, if it is linked.
+#![deny(unsafe_code)]
 
 mod agent;
 mod backend;
@@ -16,6 +18,7 @@ mod frame;
 mod judge;
 mod launch;
 mod link;
+pub mod mpi;
 mod protocol;
 mod ranks;
 mod split;

@@ -1,15 +1,15 @@
 //! What a coordinator asks of an agent, and what that answers: one JSON object in a frame each.
 //!
-//! The steps are those of `session::RealTargets` and `session::Session`, so that an agent decides nothing
+//! The steps are those of `plan::session::RealTargets` and `plan::session::Session`, so that an agent decides nothing
 //! that the same program on the same machine would decide otherwise. Beside them go the clock, which is
 //! answered at any time, and a sign of life each second.
 
+use host::target::Access;
 use record::{
     Bytes, CacheMode, EngineName, Finding, IntervalResult, Nanos, Target, Trial, Workload,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use target::Access;
 use trial::{IntervalTotals, PartTotals};
 
 /// The version of these messages. Documents travel in them, so that programs of two versions do not
@@ -125,7 +125,7 @@ pub enum Request {
     Stop,
 }
 
-/// What may be done to targets: `target::Access` as it travels.
+/// What may be done to targets: `host::target::Access` as it travels.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Permission {
     /// Whether the targets may be written.

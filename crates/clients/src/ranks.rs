@@ -14,8 +14,11 @@ use crate::agent::{Terms, serve_as};
 use crate::barrier::Barrier;
 use crate::launch::{JoinedAgent, Launch};
 use crate::waits::{Step, Waiting};
+use engine::input;
+use host::kernel;
+use host::target::Access;
+use plan::session::{Display, SessionError, StopFlag};
 use record::Nanos;
-use session::{Display, SessionError, StopFlag};
 use std::collections::hash_map::RandomState;
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
@@ -26,7 +29,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-use target::Access;
 
 /// How long ranks wait for each other where the user does not say it.
 const MEETING_TIME: Duration = Duration::from_secs(60);
@@ -476,7 +478,7 @@ mod tests {
     struct Unseen;
 
     impl Display for Unseen {
-        fn show(&mut self, _shown: &session::Shown<'_>) {}
+        fn show(&mut self, _shown: &plan::session::Shown<'_>) {}
         fn clear(&mut self) {}
     }
 

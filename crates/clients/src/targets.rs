@@ -5,18 +5,18 @@ use crate::fleet::{Agents, Result};
 use crate::launch::{Launch, fill};
 use crate::protocol::{Reply, Request};
 use crate::waits::{Deadlines, Step};
-use record::{
-    Bytes, CacheMode, EngineName, Finding, Nanos, Target, TargetKind, TargetSharing, Workload,
-};
-use session::{
+use host::target::{self, Access};
+use plan::session::{
     Display, Opener, PreparedElsewhere, RealTargets, SessionError, StopFlag, TargetsElsewhere,
     add_new,
+};
+use record::{
+    Bytes, CacheMode, EngineName, Finding, Nanos, Target, TargetKind, TargetSharing, Workload,
 };
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
-use target::Access;
 use workload::Spec;
 
 /// File systems that other machines see as well.

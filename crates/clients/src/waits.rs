@@ -4,7 +4,7 @@
 //! gone keeps the thread that opens a file, and no other. So each step up to the begin of a trial has a
 //! time of its own, which begins anew only where the agent tells that it has done a part of the step.
 
-use session::{Display, Shown};
+use plan::session::{Display, Shown};
 use std::time::{Duration, Instant};
 
 /// How long an agent may say nothing where the user does not say it: it gives a sign of life each second.

@@ -1,13 +1,17 @@
 //! What to conclude from a profile, an experiment or an observation: findings, advice, verdicts.
 //! Pure functions of recorded data. Nothing is said of what was not measured, and where numbers
 //! contradict a rule of thumb, the numbers win and it is said.
+//!
+//! [`causes`] also reads the facts that its table needs, and [`observe`] takes live samples. The rest is pure.
 #![forbid(unsafe_code)]
 
 mod advice;
 mod caps;
+pub mod causes;
 mod commits;
 mod drift;
 mod findings;
+pub mod observe;
 mod observed_load;
 mod rules;
 mod settings;

@@ -29,8 +29,8 @@ use record::{FlushKind, Nanos, OpKind};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use volume::{Combinations, DiskLoad, Memory, Plan, Raid, StepsOver, Volume, VolumeSpec};
 use workload::Request;
+use workload::volume::{Combinations, DiskLoad, Memory, Plan, Raid, StepsOver, Volume, VolumeSpec};
 
 /// Most transfers of a job in flight: enough for any device, and a ring holds them.
 const MOST_TRANSFERS: u32 = 4_096;

@@ -6,6 +6,8 @@
 //! [`visit_engine`] chooses the engine once per job; from there on engine and clock are static types.
 //! Rejected: async runtimes (a scheduler between the request and its clock), and one engine shared by
 //! several jobs (rings belong to the thread that made them).
+//!
+//! [`input`] is the other way to the outside: it reads files and pipes, with a limit for each kind.
 
 mod array;
 mod buffer;
@@ -14,6 +16,7 @@ pub mod conformance;
 mod counter;
 mod direct;
 mod error;
+pub mod input;
 mod job_clock;
 #[cfg(target_os = "linux")]
 mod linux;

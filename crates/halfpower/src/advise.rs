@@ -6,10 +6,10 @@ use crate::store_args::ViewArgs;
 use crate::values::one_of;
 use ::diagnose::{Fit, Program, fit, settings};
 use clap::Args;
-use kernel::Roots;
-use kernel::live::{Sampler, Selection};
+use host::kernel::Roots;
+use host::kernel::live::{Sampler, Selection};
+use plan::session::VERSION;
 use record::Profile;
-use session::VERSION;
 use store::{LAST, Store, StoreError};
 
 /// Profiles among which one of this machine is looked for.

@@ -4,7 +4,7 @@ use crate::failure::usage;
 use crate::output::Verdict;
 use anyhow::Context;
 use clap::Args;
-use session::StopFlag;
+use plan::session::StopFlag;
 use std::io::IsTerminal;
 
 #[derive(Debug, Args)]

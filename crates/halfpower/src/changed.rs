@@ -5,18 +5,20 @@ use crate::predict_args::PredictArgs;
 use crate::recordings::{self, FormArgs};
 use ::diagnose::{balanced, observed_load};
 use anyhow::{Context, anyhow};
+use host::target;
 use model::Predictor;
 use model::whatif::Setup;
+use plan::scenarios::Simulation;
+use plan::session::{self, SessionError, StopFlag, VERSION};
 use record::{
     Bytes, Cap, Change, DocumentKind, Measured, Observation, ObservedDevice, ObservedLoad, Profile,
     SavedDocument, WHATIF_SCHEMA, WhatIf, format_bytes, quoted, shell_word,
 };
-use scenarios::Simulation;
-use session::{SessionError, StopFlag, VERSION};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use store::LAST;
+use workload::replay;
 
 /// The word that stands for the newest observation.
 const OBSERVED: &str = "observed";

@@ -9,6 +9,8 @@ use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
 use clap::Args;
 use diagnose::Omitted;
+use host::target::Access;
+use plan::session::{self, Driver, End, Session, StopFlag, Targets};
 use plan::{
     CheckPlan, CheckSettings, CommitsPlan, DiagnosisPlan, LoneReadsPlan, MIN_BUDGET, Plan,
     SideBySide, SustainedPlan,
@@ -17,9 +19,7 @@ use record::{
     Bytes, CacheMode, DeviceFacts, Nanos, Profile, Sustained, TargetKind, TestFile, Trial, Written,
     format_bytes, format_nanos,
 };
-use session::{Driver, End, Session, StopFlag, Targets};
 use std::path::Path;
-use target::Access;
 
 /// Measuring time where none is asked for: of the plain check, and of one for diagnosis.
 const QUICK_BUDGET: Nanos = Nanos(60_000_000_000);

@@ -3,12 +3,12 @@
 use crate::output::Verdict;
 use crate::store_args::ViewArgs;
 use crate::values::some_bytes;
-use ::limits::cost::{self, Named, Price};
-use ::limits::pap::rate_of;
+use ::plan::limits::cost::{self, Named, Price};
+use ::plan::limits::pap::rate_of;
 use anyhow::anyhow;
 use clap::Args;
+use plan::session::VERSION;
 use record::Bytes;
-use session::VERSION;
 
 /// The currency where the user names none, as the papers'.
 const CURRENCY: &str = "USD";

@@ -8,7 +8,7 @@
 //! that aborts ends (no exit code of the contract, and a core file of all buffers).
 
 use crate::output;
-use session::NO_RESULT;
+use plan::session::NO_RESULT;
 
 /// What a user is asked to do.
 const REPORT: &str = "this is a defect of halfpower, and there is no result; please report the lines above \

@@ -7,11 +7,12 @@ use crate::output::Verdict;
 use crate::predict_args::objective;
 use crate::store_args::ViewArgs;
 use crate::values::{percent, rate, some_bytes};
-use ::limits::purchase::{Market, parse, purchase};
+use ::plan::limits::purchase::{Market, parse, purchase};
 use anyhow::Context;
 use clap::Args;
+use engine::input;
+use plan::session::VERSION;
 use record::{Bytes, Objective, PurchaseNeed};
-use session::VERSION;
 use std::path::PathBuf;
 
 /// Bytes of the megabyte of `--mbps`.

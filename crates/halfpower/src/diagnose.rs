@@ -16,16 +16,17 @@ use crate::shared::{self, SharedArgs};
 use crate::store_args::{SaveArgs, warn_not_saved};
 use crate::values::percent;
 use ::diagnose::ProfileSet;
-use ::observe::Source;
+use ::diagnose::observe::Source;
 use anyhow::Context;
 use clap::Args;
-use kernel::Roots;
+use host::kernel::Roots;
+use host::target::OutputFile;
+use plan::scenarios::{LoadWords, Scenario, ScenarioLoad, observe};
+use plan::session::{self, StopFlag, VERSION};
 use record::{Bytes, Diagnosis, EngineName, Nanos, Observation, ObservedDevice, Replay, counted};
-use scenarios::{LoadWords, Scenario, ScenarioLoad, observe};
-use session::{StopFlag, VERSION};
 use simdisk::SimSpec;
 use std::path::PathBuf;
-use target::OutputFile;
+use workload::replay;
 
 /// Moments of a device that a document holds: of a long recording means over several intervals.
 const MOMENTS: usize = 2_000;

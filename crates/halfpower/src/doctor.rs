@@ -3,7 +3,10 @@
 use crate::output::{self, Verdict};
 use anyhow::ensure;
 use clap::Args;
-use kernel::Roots;
+use diagnose::causes;
+use host::kernel::{self, Roots};
+use host::target;
+use host::tracer;
 use record::{Capability, DeviceFacts, EngineName, quoted};
 use std::path::PathBuf;
 

@@ -4,9 +4,10 @@ use crate::failure::usage;
 use crate::output::{self, Verdict};
 use anyhow::Context;
 use clap::Args;
+use engine::input;
 use model::Demerit;
+use plan::session::VERSION;
 use record::{DRIVE_SCHEMA, DriveTruth, OpKind};
-use session::VERSION;
 use simdisk::{SimKind, SimSpec, read_services, serve_again};
 
 /// Demerit beyond which the simulated drive is not the real one.

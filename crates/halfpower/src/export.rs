@@ -10,14 +10,14 @@ use crate::recognise;
 use crate::store_args::StoreArgs;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
+use host::target::{InUse, OutputFile};
+use plan::session::VERSION;
 use record::{DocumentKind, Trial, counted, quoted};
 use report::{TABLES, TableFile, TrialTables};
 use serde_json::json;
-use session::VERSION;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{Library, Store};
-use target::{InUse, OutputFile};
 
 /// The kinds of documents that trials belong to.
 const KINDS: [DocumentKind; 3] =

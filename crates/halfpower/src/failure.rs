@@ -1,12 +1,13 @@
 //! From an error to the exit code of the program's contract.
 
-use prometheus::ClientError;
+use engine::input;
+use host::target::TargetError;
+use live::prometheus::ClientError;
+pub(crate) use plan::session::INTERRUPTED;
+use plan::session::{NO_RESULT, SessionError, USAGE};
 use report::PngError;
-pub(crate) use session::INTERRUPTED;
-use session::{NO_RESULT, SessionError, USAGE};
 use simdisk::SpecError;
 use store::StoreError;
-use target::TargetError;
 use workload::{BuildError, DesignError};
 
 /// A mistake in the command line that no library knows of.

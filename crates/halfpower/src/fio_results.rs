@@ -13,10 +13,10 @@ use ::record::{
     TRIAL_SCHEMA, Target, TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index,
     hex_digest,
 };
-use fio::{FileKind, Section, Setting, result_at};
+use plan::session::VERSION;
 use serde_json::{Map, Value};
-use session::VERSION;
 use std::collections::BTreeMap;
+use workload::fio::{self, FileKind, Section, Setting, result_at};
 
 /// Why a trial of fio has no such part.
 const NOT_TOLD: &str = "fio does not tell";

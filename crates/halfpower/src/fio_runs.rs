@@ -1,6 +1,6 @@
 //! `halfpower run` in fio's language: job files, or fio's own command line.
 //!
-//! Jobs at the same time become the words of one `run` ([`fio`]), which are printed and read as if they
+//! Jobs at the same time become the words of one `run` ([`workload::fio`]), which are printed and read as if they
 //! had been typed, so that there is one way to a trial. Flags about results and safety may stand beside.
 
 use crate::extent;
@@ -11,12 +11,15 @@ use crate::run::{self, Keep};
 use crate::run_args::RunArgs;
 use ::record::{Trial, shell_word};
 use anyhow::Context;
-use fio::{FileKind, FileNames, FioError, Log, LogKind, Run, Section, Setting, Wait};
-use session::StopFlag;
+use engine::input;
+use host::target::OutputFile;
+use plan::session::StopFlag;
 use std::cell::Cell;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use target::OutputFile;
+use workload::fio::{
+    self, FileKind, FileNames, FioError, Log, LogKind, Run, Section, Setting, Wait,
+};
 
 const OUTPUT: &str = "--output";
 /// Length of a device of another machine, of which `--parse-only` prints shares.

@@ -10,10 +10,10 @@ use crate::output;
 use crate::recognise::FileForm;
 use crate::run_args::RunArgs;
 use clap::{Args, Command};
-use fio::OptionKind;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
+use workload::fio::{self, OptionKind};
 
 /// Options that fio and `run` have, of which `run`'s is meant.
 const OURS: [&str; 2] = ["output", "overwrite"];

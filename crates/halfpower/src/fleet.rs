@@ -12,13 +12,13 @@ use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::server_args::ServerArgs;
 use crate::store_args::SaveArgs;
-use ::fleet::{Fleet, Rules, family};
+use ::model::fleet::{Fleet, Rules, family};
 use anyhow::anyhow;
 use clap::Args;
 use import::RangeQuery;
-use prometheus::parse_range;
+use live::prometheus::parse_range;
+use plan::session::{Display, Shown, StopFlag, VERSION};
 use record::{FleetLabels, FleetLeftOut, Nanos};
-use session::{Display, Shown, StopFlag, VERSION};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 

@@ -4,10 +4,10 @@
 //! numbers for one name in the range, there were several disks, and each gets the windows in which it alone
 //! stood there: a fresh disk is not held against the past of the one that it replaced.
 
-use ::fleet::COUNTERS;
+use ::model::fleet::COUNTERS;
 use anyhow::{Context, anyhow};
 use import::{matcher, range_target};
-use prometheus::Client;
+use live::prometheus::Client;
 use record::FleetLabels;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

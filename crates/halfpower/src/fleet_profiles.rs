@@ -4,9 +4,9 @@ use crate::fleet_devices::{Disk, Span};
 use ::import::{Format, Options, RangeQuery};
 use anyhow::anyhow;
 use diagnose::ProfileSet;
-use prometheus::Client;
+use live::prometheus::Client;
+use plan::session::VERSION;
 use record::{Episode, FleetByProfile, FleetDevice, FleetLeftOut, MatchedBy, MatchedProfile};
-use session::VERSION;
 
 /// The server that is asked once more, for all counters of these disks.
 pub(crate) struct Asked<'a> {

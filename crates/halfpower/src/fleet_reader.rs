@@ -1,8 +1,8 @@
 //! Windows of counters of a fleet, read as a server stores them and folded as they come.
 
 use crate::fleet_devices::{Disk, Key, Span};
-use ::fleet::{COUNTERS, Scrape, Tally, fold};
-use prometheus::{Client, RawQuery, RawSeries};
+use ::model::fleet::{COUNTERS, Scrape, Tally, fold};
+use live::prometheus::{Client, RawQuery, RawSeries};
 use std::collections::HashMap;
 
 /// Reads windows of samples, and folds them as they come.

@@ -5,14 +5,15 @@ use crate::output::Verdict;
 use crate::progress::Progress;
 use crate::values::one_of;
 use clap::Args;
+use clients::mpi;
 use clients::{Barrier, Clients, DEFAULT_LAUNCH, Launch, Rank};
+use host::target::Access;
+use plan::session::{Opener, SessionError, StopFlag, ThisMachine};
 use record::{Nanos, TargetSharing};
-use session::{Opener, SessionError, StopFlag, ThisMachine};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use target::Access;
 
 /// The shortest time for silence: an agent gives a sign of life each second.
 const AGENT_TIMEOUT_MIN: Nanos = Nanos(2_000_000_000);

@@ -66,7 +66,11 @@ mod zones;
 
 use clap::FromArgMatches;
 use cli::Verb;
+use clients::mpi;
+use engine::input;
 use fio_words::Language;
+use host::kernel;
+use plan::session;
 use signals::Signals;
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,23 +1,23 @@
 //! `halfpower limits`: what every component between processor and medium carries, and which binds.
 //!
-//! The `limits` crate plans and concludes. A simulated machine has no memory to measure.
+//! `plan::limits` plans and concludes. A simulated machine has no memory to measure.
 
 use crate::failure::interrupted;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
-use ::limits::document::{self, Evidence};
-use ::limits::pap::Stated;
-use ::limits::plan::Settings;
+use ::plan::limits::document::{self, Evidence};
+use ::plan::limits::pap::Stated;
+use ::plan::limits::plan::Settings;
 use clap::Args;
-use kernel::Roots;
+use host::kernel::Roots;
+use host::target::Access;
+use plan::session::{self, Driver, RealTargets, Shown, StopFlag, Targets};
 use record::{
     Bytes, CacheMode, EngineName, Finding, LimitsRun, Measured, MemoryTests, Nanos, Profile,
 };
-use session::{Driver, RealTargets, Shown, StopFlag, Targets};
 use std::path::Path;
-use target::Access;
 use trial::memory;
 
 /// Largest request of the plan: a target must hold one.
@@ -107,7 +107,7 @@ pub(crate) fn limits(arguments: &LimitsArgs, stop: &StopFlag) -> anyhow::Result<
     let profile = profile(arguments, &mut driver)?;
     settings.device = profile.is_none();
     let identity = driver.targets.main()?.identity(&format!("limits {settings:?}"));
-    let (purposes, mut plan) = ::limits::plan::trials(&settings);
+    let (purposes, mut plan) = ::plan::limits::plan::trials(&settings);
     let finished = driver.run(&mut plan)?;
     finished.whole("a path with holes would mislead")?;
     session::something_completed(&finished.trials)?;

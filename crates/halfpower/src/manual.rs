@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::Command;
 use clap::builder::Resettable;
 use clap_complete::Shell;
+use plan::session;
 
 /// The program's name.
 const NAME: &str = "halfpower";

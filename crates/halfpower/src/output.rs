@@ -2,6 +2,9 @@
 
 use crate::failure::usage;
 use anyhow::Context;
+use engine::input;
+use host::kernel;
+use host::target::{InUse, LineFile, OutputKind};
 use record::{COST_FIT_SCHEMA, OBSERVATION_SCHEMA, TRIAL_SCHEMA, Trial};
 use report::{Extent, Story, Style};
 use serde::Serialize;
@@ -10,7 +13,6 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use std::path::Path;
 use std::sync::OnceLock;
-use target::{InUse, LineFile, OutputKind};
 
 /// How much is printed: a property of the process, as its terminal is. Set once, by the command line.
 static EXTENT: OnceLock<Extent> = OnceLock::new();

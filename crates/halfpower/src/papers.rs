@@ -11,14 +11,15 @@ use crate::progress::Progress;
 use crate::run;
 use crate::run_args::RunArgs;
 use crate::values::one_of;
-use ::papers::{Choice, Papers, RunLine, Switch};
+use ::model::papers::{Choice, Papers, RunLine, Switch};
 use clap::Args;
+use host::target::OutputFile;
+use plan::scenarios;
+use plan::session::{Display, Shown, StopFlag, VERSION};
 use record::Trial;
-use session::{Display, Shown, StopFlag, VERSION};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use target::OutputFile;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \

@@ -4,6 +4,7 @@
 use crate::output;
 use crate::store_args::StoreArgs;
 use diagnose::ProfileSet;
+use engine::input;
 use record::{Observation, ObservedDevice};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

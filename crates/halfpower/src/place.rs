@@ -6,7 +6,9 @@ use crate::failure::usage;
 use crate::output::{self, Verdict};
 use crate::store_args::SaveArgs;
 use anyhow::{Context, anyhow};
-use kernel::Roots;
+use host::kernel::{self, Roots};
+use host::target;
+use plan::session;
 use record::{
     Bytes, DeviceFacts, DocumentKind, FilePlace, FindingCode, MapOfPlace, Measured, PLACE_SCHEMA,
     SavedDocument, Target, TargetKind, ZoneMap, quoted,
@@ -83,7 +85,7 @@ pub(crate) fn place(path: &Path, named: Option<&str>, save: &SaveArgs) -> anyhow
         (Ok(pieces), Ok(Found { map, shift, .. })) => {
             let moved =
                 |(first, length): (Bytes, Bytes)| (Bytes(first.0.saturating_add(shift)), length);
-            ::limits::zones::place(&map, &pieces.into_iter().map(moved).collect::<Vec<_>>())
+            ::plan::limits::zones::place(&map, &pieces.into_iter().map(moved).collect::<Vec<_>>())
         }
         (Err(why), _) | (_, Err(why)) => (Measured::not(why.clone()), Measured::not(why)),
     };

@@ -8,9 +8,10 @@ use crate::predict_args::PredictArgs;
 use crate::progress::Progress;
 use crate::run_args::first_given;
 use anyhow::Context;
+use engine::input;
 use model::{PredictError, PredictQuestion, Predictor, Sessions};
+use plan::session::{self, SessionError, StopFlag};
 use record::{LogKind, PredictionDocument};
-use session::{SessionError, StopFlag};
 use std::path::Path;
 
 pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
@@ -78,7 +79,7 @@ fn by_sheet(arguments: &PredictArgs, file: &Path) -> anyhow::Result<Verdict> {
     }
     let question = arguments.question()?;
     let text = input::text(file, input::DATA_SHEET).context("the data sheet")?;
-    let (name, sheet) = ::limits::data_sheet::parse(&text)
+    let (name, sheet) = ::plan::limits::data_sheet::parse(&text)
         .map_err(|error| usage(format!("{}: {error}", file.display())))?;
     arguments.show(question.by_sheet(name, &sheet))
 }

@@ -13,6 +13,7 @@ use model::whatif::Setup;
 use plan::LoadSpec;
 use record::{Arrival, Bytes, Change, LogKind, Mix, Nanos, Objective, Offered, RaidLevel, Replay};
 use std::path::PathBuf;
+use workload::replay;
 
 /// Reads, where the user says nothing of writes.
 const READ_PERCENT: u8 = 100;

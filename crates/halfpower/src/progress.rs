@@ -3,7 +3,7 @@
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressStyle};
-use session::{Display, ProgressLines, Shown};
+use plan::session::{Display, ProgressLines, Shown};
 use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::rc::Rc;

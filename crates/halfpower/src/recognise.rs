@@ -5,11 +5,14 @@
 //! file the first bytes decide. Rejected: a recogniser in each command, which disagreed about the same file.
 
 use crate::failure::usage;
+use engine::input;
+use host::target::{self, Access};
 use import::Format;
+use plan::session::TargetSet;
 use record::quoted;
-use session::TargetSet;
 use std::path::Path;
-use target::Access;
+use workload::fio;
+use workload::replay;
 
 /// Begin of the schema of every document of this program.
 const OWN_SCHEMA: &str = "\"halfpower/";

@@ -14,11 +14,11 @@ use crate::run_args::first_given;
 use crate::store_args::SaveArgs;
 use crate::twin::{TwinArgs, twin};
 use clap::{Args, Subcommand};
+use host::target::{InUse, OutputFile};
+use plan::session::StopFlag;
 use record::Nanos;
-use session::StopFlag;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use target::{InUse, OutputFile};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true,

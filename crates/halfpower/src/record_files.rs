@@ -13,9 +13,9 @@ use crate::store_args::{SaveArgs, warn_not_saved};
 use ::import::{Format, Options, RangeQuery};
 use anyhow::Context;
 use clap::Args;
-use prometheus::parse_range;
+use live::prometheus::parse_range;
+use plan::session::{self, StopFlag, VERSION};
 use record::{Finding, Nanos, Observation, Trial};
-use session::{self, StopFlag, VERSION};
 
 /// What another tool wrote, or a server keeps.
 #[derive(Debug, Args)]

@@ -8,16 +8,16 @@ use crate::output::{self, Verdict};
 use crate::progress::Progress;
 use crate::twin::show;
 use anyhow::Context;
-use kernel::Roots;
+use host::kernel::{self, Roots};
+use host::target::OutputFile;
+use host::tracer::{Drained, Recorder};
+use plan::session::{Display, Shown, StopFlag, VERSION};
 use record::{Nanos, RecordedRequest};
-use replay::Found;
-use session::{Display, Shown, StopFlag, VERSION};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
-use target::OutputFile;
-use tracer::{Drained, Recorder};
+use workload::replay::{self, Found};
 
 /// How often the rings are emptied: they hold some ten thousand events.
 const EMPTIED_EVERY: Duration = Duration::from_millis(5);

@@ -13,12 +13,13 @@ use crate::store_args::StoreArgs;
 use crate::values::one_of;
 use anyhow::{Context, ensure};
 use clap::Args;
+use engine::input;
+use host::target::{InUse, OutputFile, OutputKind};
+use plan::session::VERSION;
 use record::{DocumentKind, SavedDocument, Trial, counted, quoted};
 use report::{PLOT_MARK, Rasteriser, Story};
-use session::VERSION;
 use std::path::{Path, PathBuf};
 use store::Library;
-use target::{InUse, OutputFile, OutputKind};
 
 /// The page where nothing else is asked for.
 const DEFAULT_PAGE: &str = "report.html";

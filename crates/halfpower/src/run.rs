@@ -6,13 +6,13 @@ use crate::progress::Progress;
 use crate::recognise;
 use crate::run_args::RunArgs;
 use crate::store_args::warn_not_saved;
+use host::target::{InUse, LineFile, OutputFile};
+use plan::session::{self, Beside, CacheState, Driver, End, StopFlag, Targets};
 use plan::{PlannedTrial, Saved, TrialList};
 use record::{Redundancy, Trial, Workload};
-use session::{Beside, CacheState, Driver, End, StopFlag, Targets};
 use simdisk::SimSpec;
 use std::path::PathBuf;
 use store::Store;
-use target::{InUse, LineFile, OutputFile};
 
 pub(crate) fn run(arguments: &RunArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     run_into(arguments, stop, None)

@@ -11,15 +11,16 @@ use crate::values::{
     Mix, Processors, Rates, Zones, bytes, cache, choice, direct, engine, io_priority, mix, one_of,
     percent, ppm, processors, raid, rates, rebuild_pace, some_bytes, thousandths, zones,
 };
+use ::engine::input;
 use clap::{Arg, Args, Command, FromArgMatches};
+use host::target::{Access, InUse};
 use record::{
     Arrival, Bytes, CacheMode, Discipline, DropCache, EngineName, IoPriority, Nanos, Pattern,
     RaidLevel, RebuildPace, Regions, Replay, ReplayPace,
 };
-use replay::ReplayError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use target::{Access, InUse};
+use workload::replay::{self, ReplayError};
 
 /// Direction and order of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use crate::run_args::{BesideRun, RunArgs, Rw};
 use crate::values::CHUNK_BYTES;
+use host::target::{Access, InUse};
+use plan::session::{self, TargetSet};
 use record::{
     Blend, Bytes, CacheMode, Data, EngineName, Flush, FlushKind, Instead, Nanos, OpKind, Pattern,
     RaidLevel, Redundancy, Replay, ReplayPace, StopRules, Workload,
 };
-use session::TargetSet;
 use std::path::Path;
-use target::{Access, InUse};
 use workload::{Spec, SpecBeside};
 
 /// The most that are in flight in an open loop where the user sets no limit: enough for any

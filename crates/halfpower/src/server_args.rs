@@ -3,8 +3,9 @@
 use crate::failure::usage;
 use anyhow::Context;
 use clap::Args;
-use prometheus::Client;
-use session::StopFlag;
+use engine::input;
+use live::prometheus::Client;
+use plan::session::StopFlag;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use crate::output::{self, Verdict};
 use crate::recordings;
 use crate::store_args::SaveArgs;
 use clap::Args;
+use plan::session::VERSION;
 use record::{Observation, SHARED_SCHEMA, SharedDiagnosis};
-use session::VERSION;
 
 #[derive(Debug, Args)]
 pub(crate) struct SharedArgs {
@@ -36,7 +36,7 @@ pub(crate) fn diagnose(
             names.push(name.clone());
         }
     }
-    let all = ::fleet::together(&observations, &names, &asked.disk)
+    let all = ::model::fleet::together(&observations, &names, &asked.disk)
         .map_err(|error| usage(error.to_string()))?;
     let found = SharedDiagnosis {
         schema: SHARED_SCHEMA.to_owned(),

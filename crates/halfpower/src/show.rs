@@ -7,8 +7,9 @@ use crate::store_args::StoreArgs;
 use crate::validate::{ValidateArgs, validate};
 use crate::values::one_of;
 use clap::{Args, Subcommand};
+use engine::input;
+use plan::session::StopFlag;
 use record::{DocumentKind, HistogramSnapshot, KeptDocument, Measured, Profile, SavedDocument};
-use session::StopFlag;
 use std::path::Path;
 use store::{Document, LAST, Library, Store, StoreError};
 

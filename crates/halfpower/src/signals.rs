@@ -1,7 +1,9 @@
 //! Ctrl-C and SIGTERM end the trial or the read in progress; a second one ends the program at once.
 
 use anyhow::Context;
-use session::StopFlag;
+use engine::input;
+use host::kernel;
+use plan::session::StopFlag;
 use signal_hook::SigId;
 use signal_hook::flag::{register, register_conditional_shutdown};
 use std::sync::Arc;

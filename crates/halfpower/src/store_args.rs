@@ -4,13 +4,13 @@ use crate::output::{self, Verdict};
 use anyhow::Context;
 use clap::Args;
 use diagnose::ProfileSet;
+use host::target::InUse;
+use plan::session::Driver;
 use record::{Finding, Profile};
 use report::Story;
 use serde::Serialize;
-use session::Driver;
 use std::path::{Path, PathBuf};
 use store::{Store, StoreError};
-use target::InUse;
 
 /// Names the database where `--db` does not.
 const DB_VARIABLE: &str = "HALFPOWER_DB";

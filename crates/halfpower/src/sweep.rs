@@ -17,12 +17,13 @@ use crate::store_args::{ResultArgs, SaveArgs};
 use ::workload::{Design, PRESETS, preset};
 use anyhow::Context;
 use clap::Args;
-use record::{Experiment, Trial};
-use session::experiment::{
+use engine::input;
+use host::target::{Access, InUse};
+use plan::session::experiment::{
     Line, Maxima, OpenedDesign, ReadLine, ReadyLine, rounding_findings, set_rates,
 };
-use session::{Driver, End, Opener, StopFlag, Targets};
-use target::{Access, InUse};
+use plan::session::{self, Driver, End, Opener, StopFlag, Targets};
+use record::{Experiment, Trial};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \

@@ -14,16 +14,17 @@ use crate::store_args::SaveArgs;
 use crate::values::{cache, engine};
 use ::diagnose::observed_load;
 use clap::Args;
+use host::target::{self, InUse};
 use model::CountedLoad;
+use plan::session::{self, Beside, Driver, End, StopFlag, Targets, ThisMachine, VERSION};
 use plan::{PlannedTrial, TrialList};
 use record::{
     CacheMode, EngineName, Nanos, ObservedDevice, Replay, RequestsSummary, Trial, Workload, quoted,
 };
-use session::{Beside, Driver, End, StopFlag, Targets, ThisMachine, VERSION};
 use std::path::Path;
 use std::sync::Arc;
-use target::InUse;
 use workload::Spec;
+use workload::replay;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \

@@ -8,9 +8,9 @@ use crate::progress::Progress;
 use crate::store_args::SaveArgs;
 use clap::Args;
 use model::Predictor;
+use plan::session::{self, Driver, StopFlag, Targets};
 use plan::{DriftProbe, ValidatePlan, ValidationSettings};
 use record::Nanos;
-use session::{Driver, StopFlag, Targets};
 
 /// Seed of simulated validations: another one than that of their profiles.
 const SIMULATED_SEED: u64 = 2;

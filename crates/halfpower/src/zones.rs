@@ -10,14 +10,16 @@ use crate::place::place;
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
-use ::limits::document::shared_disk_finding;
-use ::limits::zones::{ArrayPlan, MIN_PASSES, MIN_POSITIONS, Mapped, Settings, ZonePlan, document};
+use ::plan::limits::document::shared_disk_finding;
+use ::plan::limits::zones::{
+    ArrayPlan, MIN_PASSES, MIN_POSITIONS, Mapped, Settings, ZonePlan, document,
+};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
+use host::target::Access;
+use plan::session::{self, Driver, Members, RealTargets, StopFlag, Targets};
 use record::{Bytes, CacheMode, Target};
-use session::{Driver, Members, RealTargets, StopFlag, Targets};
 use std::path::{Path, PathBuf};
-use target::Access;
 
 /// A target must hold at least this.
 const LEAST: Bytes = Bytes(1 << 20);

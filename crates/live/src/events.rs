@@ -6,7 +6,7 @@
 
 use crate::platform::listen;
 use crate::{LiveError, cannot};
-use observe::{Pace, Sample, Source};
+use diagnose::observe::{Pace, Sample, Source};
 use ratatui::crossterm::event::{self, KeyEvent, MouseEvent};
 use record::Nanos;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

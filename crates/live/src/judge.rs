@@ -5,9 +5,9 @@
 //! needs no profile and is there for every device; a verdict is drawn where a profile fits, and for the
 //! devices with the most requests in progress. So five hundred disks without a profile cost next to nothing.
 
+use diagnose::observe::Sample;
 use diagnose::{FittedProfile, ProfileSet};
-use kernel::Roots;
-use observe::Sample;
+use host::kernel::{self, Roots};
 use record::{
     Context, DeviceDiagnosis, Episode, Interval, Nanos, Observation, ObservedDevice, Profile,
     UtilizationLaw, WakeUp, format_nanos,

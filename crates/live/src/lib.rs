@@ -3,13 +3,17 @@
 //!
 //! [`Judge`] makes rows of samples, [`Lines`] and `screen` show them. `report` draws them, as a pure
 //! function; this crate owns the terminal and the keys.
-#![forbid(unsafe_code)]
+//!
+//! [`exporter`] serves the rows as metrics, and [`prometheus`] asks a Prometheus server for recorded counters.
+#![deny(unsafe_code)]
 
 mod events;
+pub mod exporter;
 mod judge;
 mod lines;
 #[cfg(target_os = "linux")]
 mod linux;
+pub mod prometheus;
 mod screen;
 #[cfg(windows)]
 mod windows;
@@ -23,7 +27,7 @@ pub use judge::Judge;
 pub use lines::{LineForm, Lines};
 pub use screen::{Ended, Screen, terminal_is_there};
 
-use kernel::KernelError;
+use host::kernel::KernelError;
 
 /// Why nothing can be shown.
 #[derive(Debug, thiserror::Error)]

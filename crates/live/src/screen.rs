@@ -8,7 +8,7 @@
 use crate::events::{Event, Events, Order};
 use crate::platform::{RESUMED, SUSPEND, stop_until_resumed};
 use crate::{Judge, LiveError, cannot};
-use observe::{Recorder, Source};
+use diagnose::observe::{Recorder, Source};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{
     DisableMouseCapture, EnableMouseCapture, KeyCode, KeyEvent, KeyModifiers, MouseButton,
@@ -384,8 +384,8 @@ fn redraw(terminal: &mut DefaultTerminal) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use diagnose::ProfileSet;
-    use kernel::Roots;
-    use observe::Sample;
+    use diagnose::observe::Sample;
+    use host::kernel::Roots;
     use record::{Figure, Interval, ObservedDevice, OpInterval};
     use std::sync::Arc;
 

@@ -5,6 +5,8 @@
 //! cells that belong together; [`expectations`] asks a depth curve by [`queueing`];
 //! [`characterise`] does all of it. [`Predictor`] answers for any mix, [`whatif`] for changes,
 //! [`compare`] holds two sides against each other.
+//!
+//! [`fleet`] compares disks with their peers. [`papers`] compares results with published figures.
 #![forbid(unsafe_code)]
 
 mod areas;
@@ -17,8 +19,10 @@ mod demerit;
 mod depth;
 mod expect;
 mod fits;
+pub mod fleet;
 mod group_commit;
 mod lone;
+pub mod papers;
 mod predict;
 pub mod queueing;
 mod size;

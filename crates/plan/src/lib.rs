@@ -4,6 +4,9 @@
 //! It reads nothing but those trials, so feeding it the saved ones resumes an experiment where it
 //! was. Planners know the models (a knee decides where to measure) but neither files nor screens.
 //! Rejected: a fixed list of trials made before the first, which cannot follow the device.
+//!
+//! [`session`] carries plans out. [`limits`] has the plans and conclusions of peaks, zones and prices. [`scenarios`]
+//! runs plans on simulated devices whose truth is known.
 #![forbid(unsafe_code)]
 
 mod cache_size;
@@ -14,10 +17,13 @@ mod cost_fit;
 mod crash_loss;
 mod drift_probe;
 mod for_diagnosis;
+pub mod limits;
 mod loads;
 mod lone;
 mod planned;
 mod precondition;
+pub mod scenarios;
+pub mod session;
 mod side_by_side;
 mod sustained;
 mod sweep;

@@ -1,6 +1,6 @@
 //! What the system states of itself beside the counters: links, health, settings, kernel statistics.
 //!
-//! One form for all checks of the table in the crate `causes`, so that a new check needs no new type: the
+//! One form for all checks of the table in `diagnose::causes`, so that a new check needs no new type: the
 //! name of the check, the device that it is about, and named values. A value that was another when the
 //! observation began keeps that too, because a counter says something by how much it rose. Rejected: a field
 //! for each fact in [`DeviceFacts`](crate::DeviceFacts), which every new check would have to widen. What those

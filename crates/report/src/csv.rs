@@ -5,11 +5,11 @@
 
 use crate::chart::CSV_HEADER;
 use crate::page::csv_field;
+use crate::parquet::Value;
 use crate::story::Story;
 use crate::tables::{
     INTERVAL, interval_operation_columns, interval_operation_values, target_names,
 };
-use parquet::Value;
 use record::{Diagnosis, Moment, Trial};
 
 /// Every value of every plot, with a head line.

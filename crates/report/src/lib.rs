@@ -8,6 +8,8 @@
 //! the terminal (pages could be neither compared in tests nor sent elsewhere).
 //!
 //! `number` writes values, `page` escapes, wraps and paints; most other modules tell one document each.
+//!
+//! [`parquet`] writes the files of `export`.
 #![forbid(unsafe_code)]
 
 pub mod chart;
@@ -28,6 +30,7 @@ mod number;
 mod observation;
 mod page;
 mod papers;
+pub mod parquet;
 mod path_map;
 mod place;
 mod plot_files;
@@ -55,6 +58,7 @@ mod whatif;
 mod zones;
 
 pub use self::papers::papers;
+pub use crate::parquet::read_footer;
 pub use chart::CSV_HEADER;
 pub use comparison::comparison;
 pub use cost_fit::cost_fit;
@@ -72,7 +76,6 @@ pub use list::{
 };
 pub use observation::observation;
 pub use page::{Tone, escape};
-pub use parquet::read_footer;
 pub use place::place;
 pub use plot_files::{PLOT_MARK, PngError, Rasteriser, plot_files};
 pub use prediction::prediction;

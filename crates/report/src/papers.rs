@@ -11,8 +11,8 @@ use crate::chart::{self, Axis, Form, Series};
 use crate::number;
 use crate::page::Tone;
 use crate::story::{Badge, Cell, Section, Story};
-use papers::tolerance::{CURVE_MAX, CURVE_MEDIAN};
-use papers::{Chart, Class, ClassCount, Paper, Point, Report, Row, Verdict};
+use model::papers::tolerance::{CURVE_MAX, CURVE_MEDIAN};
+use model::papers::{Chart, Class, ClassCount, Paper, Point, Report, Row, Verdict};
 use stats::grouped;
 use std::collections::BTreeMap;
 

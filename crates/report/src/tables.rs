@@ -6,8 +6,8 @@
 //! machines can be read as one. Rejected: a row for each operation, since a reader then has to join
 //! what belongs to one moment; tables of documents that hold no trials, whose shape is theirs alone.
 
+use crate::parquet::{Column, Kind, ParquetError, Value, Writer};
 use crate::story::joined;
-use parquet::{Column, Kind, ParquetError, Value, Writer};
 use record::{
     BUCKETS, Client, Clients, DirectionResult, HistogramSnapshot, IntervalDirection,
     IntervalResult, Measured, SizeShare, TimeSummary, Trial, TrialResult, bucket_high, bucket_low,

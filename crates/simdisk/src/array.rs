@@ -6,7 +6,7 @@ use crate::device::{Arrival, Conditions, Device, Ended};
 use crate::slab::Slab;
 use record::Nanos;
 use std::collections::BTreeMap;
-use volume::{DiskLoad, Piece, Plan, Volume, VolumeSpec};
+use workload::volume::{DiskLoad, Piece, Plan, Volume, VolumeSpec};
 
 #[derive(Debug)]
 struct Request {

@@ -5,7 +5,7 @@
 
 use crate::device::Rebuilding;
 use record::{Nanos, OpKind};
-use volume::{Plan, REBUILD_DEPTH, RebuildSteps, Volume};
+use workload::volume::{Plan, REBUILD_DEPTH, RebuildSteps, Volume};
 
 /// How a failed disk is rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

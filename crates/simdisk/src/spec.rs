@@ -10,6 +10,7 @@ use crate::machine::Machine;
 use crate::queue::QueueDevice;
 use crate::show::shown;
 use crate::toml_text::Fault;
+use engine::input;
 use record::{Bytes, hex_digest, hex_digest_of};
 use std::path::Path;
 

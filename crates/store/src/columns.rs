@@ -13,6 +13,7 @@
 //! (Python reads zlib by its standard library, and the package there reads this file); Parquet (our
 //! own writer has no compression, and a reader would be needed).
 
+use engine::input;
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;

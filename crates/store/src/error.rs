@@ -6,6 +6,7 @@
 //! into [`StoreError::Sqlite`] with SQLite's words. Rejected: handing `rusqlite::Error` through,
 //! which would make every caller translate, and each one differently.
 
+use engine::input;
 use rusqlite::ErrorCode;
 use std::fs::File;
 use std::path::{Path, PathBuf};

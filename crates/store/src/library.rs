@@ -5,6 +5,7 @@
 //! that has none.
 
 use crate::{Store, StoreError};
+use engine::input;
 use record::{DocumentKind, SavedDocument, Trial};
 use serde_json::Deserializer;
 use serde_json::value::RawValue;

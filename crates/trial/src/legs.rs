@@ -8,7 +8,7 @@
 use engine::{OwnedFile, RebuildState, SystemError, read_all, read_up_to_end, write_all};
 use record::{Bytes, LegCheck};
 use std::sync::atomic::{AtomicBool, Ordering};
-use volume::{Combinations, DiskLoad, Memory, Plan, Raid, Volume, VolumeSpec};
+use workload::volume::{Combinations, DiskLoad, Memory, Plan, Raid, Volume, VolumeSpec};
 
 /// What memory for reads past the page cache is aligned to.
 const PAGE_BYTES: usize = 4_096;

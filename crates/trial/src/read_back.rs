@@ -7,6 +7,7 @@
 use crate::legs::Legs;
 use crate::verify::{Checked, VerifyLog};
 use engine::{OwnedFile, StripeLayout, SystemError, read_up_to_end};
+use host::target;
 use record::{Bytes, Workload, format_bytes};
 use std::sync::atomic::AtomicBool;
 

@@ -20,6 +20,7 @@ use record::{
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
+use workload::volume;
 
 /// Length of a run on the null engine that finds the harness's ceiling: thousands of requests.
 const CEILING_RUN: Nanos = Nanos(1_000_000);

@@ -14,8 +14,8 @@ use engine::{
 use record::{Bytes, EndedBy, Nanos, OpKind, RebuildResult, Redundancy};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
-use volume::{REBUILD_DEPTH, RebuildSteps};
 use workload::Request;
+use workload::volume::{REBUILD_DEPTH, RebuildSteps};
 
 /// The longest sleep before a step that is not due.
 const LONGEST_SLEEP: Nanos = Nanos(50_000_000);

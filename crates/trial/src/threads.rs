@@ -19,6 +19,7 @@ use crate::{
 use engine::{
     Clock, Engine, EngineError, EngineVisitor, JobClock, OpenEngine, Probe, ProbeFacts, Setup,
 };
+use host::kernel;
 use record::{ArrayResult, Arrival, LegCheck, Nanos, RebuildResult};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};

@@ -1,9 +1,9 @@
 //! Targets bound into one: the level and chunk of a workload as a volume, and whether they go together.
 
 use crate::error::refuse;
+use crate::volume::{Raid, Volume, VolumeSpec};
 use crate::{BuildError, Spec};
 use record::{Bytes, Data, EngineName, RaidLevel, Redundancy, Workload, format_bytes};
-use volume::{Raid, Volume, VolumeSpec};
 
 /// Chunks are whole sectors.
 const SECTOR_BYTES: u64 = 512;

@@ -3,6 +3,8 @@
 //! Pure: nothing here knows how a request is carried out. The requests of a job are a function of (seed,
 //! job index, workload) alone, so every engine, real or simulated, issues the same ones. Rejected:
 //! drawing offsets in the engines' loops (each would need its own tests for coverage and shares).
+//!
+//! [`fio`] and [`replay`] turn other tools' text into loads. [`volume`] maps the requests of an array to its disks.
 #![forbid(unsafe_code)]
 
 mod array;
@@ -10,11 +12,13 @@ mod arrivals;
 mod build;
 mod design;
 mod error;
+pub mod fio;
 mod mix;
 mod permutation;
 mod place;
 mod recorded;
 mod region;
+pub mod replay;
 mod request;
 mod rng;
 mod rules;
@@ -22,6 +26,7 @@ mod spec;
 mod stream;
 mod toml_lines;
 pub mod values;
+pub mod volume;
 mod zipf;
 
 pub use array::volume_spec;

@@ -115,7 +115,7 @@ pub(crate) fn smoke() -> Result<std::result::Result<bool, String>> {
     if let Some(lack) = library_lack() {
         return Ok(Err(lack));
     }
-    let crates = ["--package=halfpower-engine", "--package=halfpower-kernel"];
+    let crates = ["--package=halfpower-engine", "--package=halfpower-host"];
     cargo(&[&["check", "--quiet"], crates.as_slice()].concat()).map(Ok)
 }
 

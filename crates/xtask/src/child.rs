@@ -10,7 +10,7 @@
 //! before its work. Rejected: scaling a result, which tests the arithmetic alone.
 
 use anyhow::{Context, Result, ensure};
-use kernel::Roots;
+use host::kernel::{self, Roots};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};

@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use workload::fio;
 
 /// How the documentation starts the program.
 const STARTS: [&str; 2] = ["cargo run --release -- ", "halfpower "];

@@ -7,8 +7,8 @@
 use crate::judge::Tally;
 use crate::{arguments::Arguments, diagnosis_eval_real};
 use anyhow::{Context, Result};
-use scenarios::{
-    Case, Drawn, Kind, Load, Profiles, Scores, draw, draw_of, stage, without_profile, worth,
+use plan::scenarios::{
+    self, Case, Drawn, Kind, Load, Profiles, Scores, draw, draw_of, stage, without_profile, worth,
     worth_text,
 };
 use serde_json::json;

@@ -1,6 +1,7 @@
 //! The judge of cases that run on real devices, of this machine and of guests: what a diagnosis found,
 //! against what was staged.
 
+use diagnose::causes;
 use record::{Confidence, DeviceDiagnosis, Diagnosis, Episode, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

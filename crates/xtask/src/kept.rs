@@ -2,6 +2,7 @@
 
 use crate::place;
 use anyhow::{Context, Result};
+use host::kernel;
 use serde_json::{Value, json};
 use std::process::Command;
 

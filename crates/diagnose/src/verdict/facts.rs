@@ -13,7 +13,7 @@ use super::outstanding::{ExcessQueue, Outstanding, WAITING_MIN};
 use super::starved::Starved;
 use super::stops::Stops;
 use super::system_context::{SystemContext, TracedSums};
-use causes::Machine;
+use crate::causes::{self, Machine};
 use record::{
     CachePoint, Calibrated, Cap, Cause, ComparedCondition, Demand, DeviceFacts, Doubt, FileLayout,
     Tail,

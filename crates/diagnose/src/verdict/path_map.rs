@@ -9,6 +9,7 @@ use super::hypotheses::shares_text;
 use super::layout::files;
 use super::subject::Subject;
 use super::system_context::{SystemContext, each_once};
+use crate::causes;
 use crate::words::percent;
 use record::{
     ArrayState, Cause, CauseCode, CgroupLimit, DeviceDiagnosis, DeviceFacts, FileLayout,

@@ -16,7 +16,7 @@ use super::{
     constant_rate, device_states, hypotheses, outstanding, own, segment, tails, wakeup_latency,
     weighing,
 };
-use causes::Machine;
+use crate::causes::Machine;
 use record::{
     Doubt, Finding, Interval, MatchedBy, MatchedProfile, Measured, Observation, ObservedDevice,
     Verdict,

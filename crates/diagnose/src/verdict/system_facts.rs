@@ -1,7 +1,7 @@
 //! Facts of the system as causes: what was read of links, health, settings and kernel statistics, put beside the
 //! effects that the numbers show.
 //!
-//! The table of the crate `causes` says what is unusual about a machine, and which effects that would explain.
+//! The table of [`crate::causes`] says what is unusual about a machine, and which effects that would explain.
 //! This is the other half: which of those effects a segment shows. A claim whose effect is there becomes a cause;
 //! one without becomes a note, or is silent where healthy machines have it too. A row of hypotheses
 //! ([`super::hypotheses`]) asks the same table for what programs wait for above the device.
@@ -13,8 +13,8 @@ use super::facts::{Judged, LONGER, PRESSURE_BEYOND, SLOW_FROM, Segment};
 use super::interval_totals::IntervalTotals;
 use super::judgement::{Judgement, RestsOn};
 use super::tails::sentence;
+use crate::causes::{self, Basis, Claim, Effect, Effects, Load, RateStep, Seen, TABLE};
 use crate::words::{percent, times};
-use causes::{Basis, Claim, Effect, Effects, Load, RateStep, Seen, TABLE};
 use record::{
     Cause, CauseCode, Doubt, Note, NoteCode, Verdict, format_bytes, format_count, format_nanos,
     format_rate,

@@ -1,52 +1,5 @@
-//! Each rule fires on a profile made of synthetic trials, and is silent when one condition changes.
-#![forbid(unsafe_code)]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! The crate through its public names, a folder for each of its parts.
 
-extern crate halfpower_diagnose as diagnose;
-
-mod above_the_device;
-mod advice;
-mod built_devices;
-mod busy_machine;
-mod by_operation;
-mod changed_conditions;
-mod comes_and_goes;
-mod counters;
-mod findings;
-mod ladder;
-mod layout;
-mod neighbours;
-mod provider_limits;
-mod rules;
-mod settings;
-mod staged;
-#[path = "../../../model/tests/it/synthetic.rs"]
-mod synthetic;
-mod system_facts;
-mod tails;
-mod trials;
-mod unprofiled;
-mod verdicts;
-
-use record::{Nanos, Profile, Target, Trial};
-
-/// A profile by the same way as a real one, at a target precision of 5 %.
-fn profile_of(target: Target, trials: &[Trial]) -> Profile {
-    model::characterise(model::Characterise {
-        halfpower_version: "0.0.0".to_owned(),
-        id: "profile".to_owned(),
-        time: None,
-        seed: 1,
-        simulated: false,
-        target,
-        environment: None,
-        budget_ns: Nanos(60_000_000_000),
-        target_rel: 0.05,
-        trials,
-        earlier: &[],
-    })
-}
-
-fn profile(trials: &[Trial]) -> Profile {
-    profile_of(synthetic::target(), trials)
-}
+mod causes;
+mod diagnose;
+mod observe;

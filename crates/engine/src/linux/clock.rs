@@ -1,6 +1,7 @@
 //! CLOCK_MONOTONIC through the vDSO: about 25 ns a reading where the kernel's clock source is the TSC.
 
 use crate::Clock;
+use crate::input;
 use record::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 

@@ -6,6 +6,7 @@
 //! their own), and reading the completion ring in user memory (its layout is no interface).
 
 use super::system_call::call;
+use crate::input;
 use crate::{
     ACTS, Clock, Completion, EngineError, Memory, MonotonicClock, Setup, Transfer, Transport, Wait,
     transport,

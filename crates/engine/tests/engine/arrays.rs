@@ -10,7 +10,7 @@ use engine::{
 use record::{Data, OpKind};
 use std::fs::File;
 use std::sync::Arc;
-use volume::{DiskLoad, Piece, Plan, Raid, Volume, VolumeSpec};
+use workload::volume::{DiskLoad, Piece, Plan, Raid, Volume, VolumeSpec};
 use workload::{Request, Rng};
 
 const CHUNK: u64 = 8_192;

@@ -8,10 +8,11 @@
 
 use anyhow::{Context as _, Result, ensure};
 use diagnose::ProfileSet;
-use exporter::{Format, Snapshot};
-use kernel::Roots;
+use diagnose::observe::Sample;
+use host::kernel::Roots;
 use live::Judge;
-use observe::Sample;
+use live::exporter::{self, Format, Snapshot};
+use plan::session;
 use record::{Observation, Profile};
 use std::collections::BTreeMap;
 use std::fmt::Write;

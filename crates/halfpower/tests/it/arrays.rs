@@ -9,8 +9,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use testkit::{LoopDevice, disk_folder, requires};
-use volume::{DiskLoad, Plan, Volume};
 use workload::RequestStream;
+use workload::volume::{DiskLoad, Plan, Volume};
 
 const LEG: usize = 4 << 20;
 const CHUNK: usize = 64 << 10;

@@ -3,7 +3,7 @@
 use crate::documents::check_schema;
 use crate::program::{halfpower, halfpower_in, program, run};
 use crate::simulated_fleets::{FleetPlan, FleetReadings, fleet_place, score_fleet, write_fleet};
-use fleet::{Fleet, Rules, Tally, Traffic};
+use model::fleet::{Fleet, Rules, Tally, Traffic};
 use record::{
     DeviceFacts, Figure, FleetDiagnosis, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice,
     OpInterval, Profile, SharedDiagnosis,

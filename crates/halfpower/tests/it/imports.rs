@@ -2,8 +2,8 @@
 //! monitoring system and the real iostat say of the same disks.
 
 use crate::program::{Outcome, Running, found, halfpower, halfpower_in, program, run};
-use kernel::Roots;
-use kernel::live::{Sampler, Selection};
+use host::kernel::Roots;
+use host::kernel::live::{Sampler, Selection};
 use record::{Figure, FindingCode, Interval, Observation};
 use std::io::{Read, Write};
 use std::net::TcpStream;

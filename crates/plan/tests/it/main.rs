@@ -1,13 +1,5 @@
-//! The crate through its public names.
-#![forbid(unsafe_code)]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! The crate through its public names, a folder for each of its parts.
 
-mod check;
-mod commits;
-mod comparisons;
-mod cost_fit;
-mod drift_probe;
-mod loads;
-mod precondition;
-mod sweep;
-mod validate;
+mod limits;
+mod plan;
+mod scenarios;

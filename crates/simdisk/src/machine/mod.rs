@@ -25,8 +25,8 @@ use engine::ComponentSample;
 use path::Port;
 use record::{Nanos, OpKind};
 use remote::Remote;
-use volume::{DiskLoad, Plan, Raid, Volume, VolumeSpec};
 use workload::Rng;
+use workload::volume::{DiskLoad, Plan, Raid, Volume, VolumeSpec};
 
 /// Spindles of a kind differ by so much at most, in millionths: makers give half a percent and less.
 const SPREAD_PPM: u32 = 2_000;

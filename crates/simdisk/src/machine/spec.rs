@@ -13,7 +13,7 @@ use crate::keys::{
 };
 use crate::network::NetworkSpec;
 use crate::rebuild::RebuildSpec;
-use volume::{MirrorReads, Raid, Volume, VolumeSpec};
+use workload::volume::{MirrorReads, Raid, Volume, VolumeSpec};
 
 pub(crate) const KINDS: &[Kind] = &[
     filed("st15150w", include_str!("../../catalogue/machines/st15150w.toml")),

@@ -4,8 +4,8 @@
 //! as those of the processor below, of which the machine has a share: a buffer that is meant to
 //! lie in memory is therefore several times the largest cache that is told.
 
-use kernel::Roots;
-use kernel::read::{count_list, field, text};
+use host::kernel::read::{count_list, field, text};
+use host::kernel::{self, Roots};
 use record::{Bytes, ProcessorCache};
 use std::path::Path;
 

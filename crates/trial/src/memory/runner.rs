@@ -9,7 +9,7 @@ use super::loops::{
     write, write_lines,
 };
 use super::{Job, caches, device_read_bytes, huge_pages, jobs};
-use kernel::Roots;
+use host::kernel::{self, Roots};
 use record::{Bytes, MemoryRow, MemoryTest, MemoryTests, Nanos};
 use std::fs::File;
 use std::hint::black_box;

@@ -1,6 +1,6 @@
 //! What the kernel tells of the processor's caches and of memory.
 
-use kernel::Roots;
+use host::kernel::Roots;
 use record::{Bytes, ProcessorCache};
 use testkit::Fake;
 use trial::memory::{available_memory, caches, device_read_bytes, huge_pages};

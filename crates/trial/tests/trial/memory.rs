@@ -1,6 +1,6 @@
 //! The memory tests as a whole, and the loops that others time as well.
 
-use kernel::Roots;
+use host::kernel::Roots;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use testkit::Fake;

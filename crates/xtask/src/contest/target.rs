@@ -6,8 +6,8 @@
 //! repeats its name, which the target therefore knows.
 
 use anyhow::{Context, Result, ensure};
-use kernel::Roots;
-use kernel::mounts::{mount_of, read_mounts};
+use host::kernel::Roots;
+use host::kernel::mounts::{mount_of, read_mounts};
 use std::any::Any;
 use std::fs::File;
 use std::io::Write;

@@ -5,6 +5,7 @@ use super::load::{BUFFERED, FILE, FLOODED, FRAGMENTED, FRAGMENTED_BYTES, LOADED,
 use super::medium::Medium;
 use crate::{child, place};
 use anyhow::{Context, Result, anyhow};
+use host::kernel;
 use nix::fcntl::posix_fallocate;
 use record::{Diagnosis, OpKind, Profile};
 use serde::de::DeserializeOwned;

@@ -1,4 +1,4 @@
-//! What comes from outside is read by the crate `input` alone, because only there does a read have a limit.
+//! What comes from outside is read by `engine::input` alone, because only there does a read have a limit.
 //!
 //! The names of the standard library's readers without a limit are refused in the code of all other crates. Tests,
 //! their kit and this crate read what they wrote themselves. A loop over `read` with a buffer of its own passes: its
@@ -8,7 +8,7 @@ use super::code::{self, Token};
 use super::{File, Problem};
 
 /// Crates that may.
-const MAY: [&str; 3] = ["crates/input/", "crates/testkit/", "crates/xtask/"];
+const MAY: [&str; 3] = ["crates/engine/src/input/", "crates/testkit/", "crates/xtask/"];
 /// What a method or function of any type is called.
 const READERS: [&str; 5] =
     ["read_to_end", "read_to_string", "read_until", "pem_file_iter", "from_pem_file"];
@@ -28,7 +28,7 @@ pub(super) fn check(file: &File, problems: &mut Vec<Problem>) {
             || word == "read" && before(1) == "::" && before(2) == "fs"
             || word == "read_line" && before(1) == ".";
         if is_reader {
-            let what = format!("{word} has no limit: read with the crate input, which has one");
+            let what = format!("{word} has no limit: read with engine::input, which has one");
             problems.push(file.problem(*line, what));
         }
     }

@@ -2,6 +2,7 @@
 //! unknown flag is EINVAL, so setups are tried from the best to the plainest.
 
 use crate::EngineError;
+use crate::input;
 use rustix::io::Errno;
 use rustix::io_uring::IoringSetupFlags;
 

@@ -3,7 +3,7 @@
 
 use super::member::Simulated;
 use super::{FleetPlan, FleetTruth, drawn};
-use fleet::{COUNTERS, Traffic};
+use model::fleet::{COUNTERS, Traffic};
 use record::FleetLabels;
 use std::io::{self, Write};
 

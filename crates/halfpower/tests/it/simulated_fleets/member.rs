@@ -1,7 +1,7 @@
 //! One device of a simulated fleet as it runs.
 
 use super::{FleetPlan, PlantedSlowness};
-use fleet::{Direction, Traffic};
+use model::fleet::{Direction, Traffic};
 use stats::SplitMix64;
 
 /// Service time in seconds, servers, and share of the fleet, of each model.

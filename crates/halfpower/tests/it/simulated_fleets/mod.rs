@@ -14,8 +14,8 @@ mod member;
 
 pub(crate) use exposition::{FleetReadings, write_fleet};
 
-use fleet::{Fleet, FleetError, Rules, Tally};
 use member::{MODELS, SIZES, Simulated};
+use model::fleet::{Fleet, FleetError, Rules, Tally};
 use record::{FleetDiagnosis, FleetLabels};
 use stats::SplitMix64;
 use std::collections::BTreeSet;

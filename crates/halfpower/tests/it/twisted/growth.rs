@@ -2,6 +2,7 @@
 //! request (proc(5), `/proc/self/clear_refs`, 5).
 
 use anyhow::{Context, Result};
+use host::kernel;
 use std::path::Path;
 
 /// More than this, beyond what there was before, is a fault.

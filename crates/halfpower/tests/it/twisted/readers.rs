@@ -1,6 +1,7 @@
 //! What is tried: each reader with the inputs to begin with, and what it does with one.
 
 use anyhow::{Context, Result, ensure};
+use plan::scenarios;
 use record::{Diagnosis, Experiment, LimitsRun, Observation, Profile, Trial};
 use report::{Story, Style};
 use serde::de::DeserializeOwned;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+use workload::fio;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_halfpower");
 /// Of the repository.

@@ -1,0 +1,217 @@
+//! The machine that checks read, and how they note what they read.
+//!
+//! Checks know no device by guessing names: the devices are those of an observation or of a target, with the
+//! directories that sysfs keeps of them. Calls and programs ask the machine at hand alone: below other roots they
+//! would speak of another one.
+
+use host::kernel::device_calls::block_devices;
+use host::kernel::read::base_name;
+use host::kernel::{self, BlockDevice, Roots};
+use record::{DeviceFacts, FactData, FactNotRead, FactValue, FactsRead, SystemFact};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A block device: a disk, a partition, or a volume.
+#[derive(Clone, Debug)]
+pub struct HostDevice {
+    /// Kernel name.
+    pub name: String,
+    /// Its directory in sysfs, without links.
+    pub directory: PathBuf,
+    /// Directories from its parent device up, the nearest first.
+    pub above: Vec<PathBuf>,
+    /// Whole disks that it lies on; itself, for a disk.
+    pub disks: Vec<String>,
+    /// What sysfs says of its first disk.
+    pub facts: DeviceFacts,
+    /// Whether its disk served requests in the observation.
+    pub in_use: bool,
+}
+
+impl HostDevice {
+    /// Whether it is a whole disk.
+    #[must_use]
+    pub fn is_disk(&self) -> bool {
+        self.disks == [self.name.clone()]
+    }
+}
+
+/// The machine that is looked at.
+#[derive(Debug)]
+pub struct Host<'a> {
+    /// Where its trees are.
+    pub roots: &'a Roots,
+    /// The disks, and the partitions and volumes on them.
+    pub devices: Vec<HostDevice>,
+    /// Exports of file servers that are mounted, by their names.
+    pub exports: Vec<String>,
+    /// The program `smartctl`, or why it is not asked.
+    pub smartctl: Result<PathBuf, String>,
+}
+
+impl<'a> Host<'a> {
+    /// The machine with these disks and exports; `in_use` says whether one of them served requests.
+    #[must_use]
+    pub fn new(roots: &'a Roots, disks: &[DeviceFacts], in_use: &dyn Fn(&str) -> bool) -> Self {
+        let exports = disks.iter().filter(|facts| facts.is_export());
+        let exports = exports.map(|facts| facts.name.clone()).collect();
+        let mut wanted: BTreeSet<&str> = BTreeSet::new();
+        for facts in disks.iter().filter(|facts| !facts.is_export()) {
+            wanted.extend(facts.leaves.iter().chain([&facts.disk]).map(String::as_str));
+        }
+        let found = block_devices(roots).into_iter().filter_map(|device| {
+            let BlockDevice { name, directory, above, facts } = device;
+            let disks = if facts.leaves.is_empty() {
+                vec![facts.disk.clone()]
+            } else {
+                facts.leaves.clone()
+            };
+            let own = disks.iter().any(|disk| wanted.contains(disk.as_str()));
+            let in_use = disks.iter().any(|disk| in_use(disk));
+            own.then_some(HostDevice { name, directory, above, disks, facts, in_use })
+        });
+        Self { roots, devices: found.collect(), exports, smartctl: smartctl(roots) }
+    }
+
+    /// Says again which disks have served requests.
+    pub fn mark_used(&mut self, in_use: &dyn Fn(&str) -> bool) {
+        for device in &mut self.devices {
+            device.in_use = device.disks.iter().any(|disk| in_use(disk));
+        }
+    }
+
+    /// The whole disks.
+    pub fn disks(&self) -> impl Iterator<Item = &HostDevice> {
+        self.devices.iter().filter(|device| device.is_disk())
+    }
+
+    /// The device with a name.
+    #[must_use]
+    pub fn device(&self, name: &str) -> Option<&HostDevice> {
+        self.devices.iter().find(|device| device.name == name)
+    }
+
+    /// A file of procfs as text.
+    #[must_use]
+    pub fn proc(&self, file: &str) -> Option<String> {
+        kernel::read::text(&self.roots.proc.join(file))
+    }
+}
+
+/// Where smartctl is, if it may be run.
+fn smartctl(roots: &Roots) -> Result<PathBuf, String> {
+    if *roots != Roots::default() {
+        return Err("a program can ask the drives of this machine alone".to_owned());
+    }
+    if !is_root() {
+        return Err("smartctl takes root".to_owned());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Where administrators' programs are, which the path of a service may leave out.
+    let more = ["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from);
+    let folders = std::env::split_paths(&path).chain(more);
+    let found = folders.map(|folder| folder.join("smartctl")).find(|program| program.is_file());
+    found.ok_or_else(|| "smartctl is not installed (package smartmontools)".to_owned())
+}
+
+#[cfg(target_os = "linux")]
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_root() -> bool {
+    false
+}
+
+/// What is read of one thing, value by value.
+#[derive(Debug, Default)]
+pub struct Fact(SystemFact);
+
+impl Fact {
+    /// A fact of the machine as a whole.
+    #[must_use]
+    pub fn of_machine() -> Self {
+        Self::default()
+    }
+
+    /// A fact of a block device.
+    #[must_use]
+    pub fn of(device: &HostDevice) -> Self {
+        let disks = if device.is_disk() { Vec::new() } else { device.disks.clone() };
+        Self(SystemFact { device: Some(device.name.clone()), disks, ..SystemFact::default() })
+    }
+
+    /// Of something with a name that is no block device: an export, a pool.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        Self(SystemFact { device: Some(name.to_owned()), ..SystemFact::default() })
+    }
+
+    /// A fact of the same subject as another, without values.
+    pub(crate) fn again(of: &SystemFact) -> Self {
+        Self(SystemFact { values: Vec::new(), ..of.clone() })
+    }
+
+    pub(crate) fn read(self) -> SystemFact {
+        self.0
+    }
+
+    fn value(mut self, name: &str, value: Option<FactData>, unit: &str) -> Self {
+        let (name, unit) = (name.to_owned(), unit.to_owned());
+        self.0.values.extend(value.map(|value| FactValue { name, value, unit, at_begin: None }));
+        self
+    }
+
+    /// The same with a number, where it is known.
+    #[must_use]
+    pub fn number(self, name: &str, number: impl Into<Option<f64>>, unit: &str) -> Self {
+        self.value(name, number.into().filter(|it| it.is_finite()).map(FactData::Number), unit)
+    }
+
+    /// The same with a text, where it is known.
+    #[must_use]
+    pub fn text<'t>(self, name: &str, text: impl Into<Option<&'t str>>) -> Self {
+        self.value(name, text.into().map(|it| FactData::Text(it.to_owned())), "")
+    }
+
+    /// The same with the time since when it is so.
+    #[must_use]
+    pub fn since(mut self, since: Option<String>) -> Self {
+        self.0.since = since;
+        self
+    }
+}
+
+/// Notes what one check read.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    check: &'static str,
+    found: &'a mut FactsRead,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader for the check with this name.
+    pub(crate) fn new(check: &'static str, found: &'a mut FactsRead) -> Self {
+        Self { check, found }
+    }
+
+    /// Keeps a fact, unless it has no value.
+    pub fn add(&mut self, fact: Fact) {
+        if !fact.0.values.is_empty() {
+            self.found.facts.push(SystemFact { check: self.check.to_owned(), ..fact.0 });
+        }
+    }
+
+    /// Says why a device, or the machine, was not looked at.
+    pub fn not_read(&mut self, device: Option<&HostDevice>, reason: impl Into<String>) {
+        let device = device.map(|device| device.name.clone());
+        let (check, reason) = (self.check.to_owned(), reason.into());
+        self.found.not_read.push(FactNotRead { check, device, reason });
+    }
+}
+
+/// The end of a path's name that is a device's (`ata1` of `.../ata1`), with a number behind the word.
+pub(crate) fn is_numbered(directory: &Path, word: &str) -> bool {
+    base_name(directory).strip_prefix(word).is_some_and(|rest| rest.parse::<u32>().is_ok())
+}

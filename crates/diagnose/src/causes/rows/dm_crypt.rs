@@ -1,0 +1,154 @@
+//! Encrypted volumes (dm-crypt): work queues that each request passes twice, and processors without AES.
+
+use crate::causes::check::{Basis, Check, When};
+use crate::causes::effect::{Claim, Effect};
+use crate::causes::host::{Fact, Host, Reader};
+use crate::causes::view::View;
+use host::kernel::device_calls::dm_lines;
+use host::kernel::read::{field, text};
+use record::LayerKind;
+
+pub(super) const ROW: Check = Check {
+    name: "dm_crypt",
+    causes: &[8],
+    layer: LayerKind::Volume,
+    reads: "dm/uuid of the volume, flags of its table by DM_TABLE_STATUS (root; the key is dropped), flags of \
+            /proc/cpuinfo",
+    source: "https://docs.kernel.org/admin-guide/device-mapper/dm-crypt.html",
+    basis: Basis::Facts { when: When::Begin, read, judge },
+};
+
+const NAME: &str = "name";
+const AES: &str = "AES of the processor";
+const QUEUES: &str = "work queues";
+/// The flags that let requests pass the work queues.
+const PAST: [&str; 2] = ["no_read_workqueue", "no_write_workqueue"];
+
+fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
+    let cpuinfo = host.proc("cpuinfo").unwrap_or_default();
+    let flags = field(&cpuinfo, "flags").or_else(|| field(&cpuinfo, "Features"));
+    let aes = flags.map(|flags| flags.split_ascii_whitespace().any(|flag| flag == "aes"));
+    for volume in &host.devices {
+        // Of the same family, and without encryption: dm-verity and dm-integrity.
+        let encrypts = |uuid: &str| {
+            uuid.starts_with("CRYPT-")
+                && !["CRYPT-VERITY-", "CRYPT-INTEGRITY-"].iter().any(|kind| uuid.starts_with(kind))
+        };
+        if !text(&volume.directory.join("dm/uuid")).is_some_and(|uuid| encrypts(&uuid)) {
+            continue;
+        }
+        let queues = match dm_lines(host.roots, &volume.directory, true) {
+            Ok(lines) => {
+                let has = |flag: &str| {
+                    lines
+                        .iter()
+                        .any(|line| line.line.split_ascii_whitespace().any(|word| word == flag))
+                };
+                Some(match PAST.map(has) {
+                    [true, true] => "passed",
+                    [false, false] => "of reads and writes",
+                    [true, false] => "of writes",
+                    [false, true] => "of reads",
+                })
+            }
+            Err(reason) => {
+                reader.not_read(Some(volume), reason);
+                None
+            }
+        };
+        let name = text(&volume.directory.join("dm/name"));
+        let fact = Fact::of(volume)
+            .text(NAME, name.as_deref())
+            .text(AES, aes.map(|aes| if aes { "yes" } else { "no" }))
+            .text(QUEUES, queues);
+        reader.add(fact);
+    }
+}
+
+fn judge(view: &View<'_>) -> Option<Claim> {
+    let fact = view.fact_of_holder()?;
+    let name = fact.text(NAME).or(fact.device.as_deref()).unwrap_or_default();
+    let explains = [Effect::VolumeHolds];
+    if fact.text(AES) == Some("no") {
+        let says = format!("{name} is encrypted, and the processor has no instructions for AES.");
+        let action = "Use a cipher that is quick without them (Adiantum: xchacha12,aes-adiantum), a processor \
+                      with AES, or a drive that encrypts itself.";
+        return Some(Claim::unusual(says, &explains, action));
+    }
+    let passed = fact.text(QUEUES) == Some("passed");
+    let queues = match fact.text(QUEUES) {
+        Some("passed") => "; its requests pass the work queues".to_owned(),
+        Some(which) => format!("; work queues {which} are in the way"),
+        None => String::new(),
+    };
+    let says = format!("{name} is encrypted (dm-crypt){queues}.");
+    let action = if passed {
+        "Look whether the processors that encrypt are full; more of them, or a drive that encrypts itself."
+    } else {
+        "On flash, let requests pass the work queues: cryptsetup refresh NAME --perf-no_read_workqueue \
+         --perf-no_write_workqueue. Repeat every option that the volume has now (--allow-discards: see dmsetup \
+         table), because refresh switches off what is not repeated."
+    };
+    Some(Claim::usual(says, &explains, action))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::causes::effect::{Effects, Load};
+    use crate::causes::rows::staging_tests::{
+        cause_only_with_effect, disk, effects, facts, judged_by, nothing, read_of,
+    };
+    use crate::causes::view::Machine;
+    use testkit::Fake;
+
+    fn machine(uuid: &str, flags: &str) -> Fake {
+        let fake = Fake::new();
+        fake.block("pci0000:00/block/sda", "8:0", 1 << 20);
+        fake.block("virtual/block/dm-0", "253:0", 1 << 19);
+        fake.sys("devices/virtual/block/dm-0/dm/uuid", &format!("{uuid}\n"));
+        fake.sys("devices/virtual/block/dm-0/dm/name", "luks-home\n");
+        fake.sys_link("devices/virtual/block/dm-0/slaves/sda", "devices/pci0000:00/block/sda");
+        fake.proc("cpuinfo", &format!("processor\t: 0\nflags\t\t: fpu {flags} sse2\n"));
+        fake
+    }
+
+    #[test]
+    fn an_encrypted_volume_that_holds_requests_is_named_with_what_slows_it() {
+        let sda = disk("sda", |_| {});
+        let crypt = "CRYPT-LUKS2-9f1a6c9c3a5e4a6f8d0f2b7c1d4e5f60-luks-home";
+        for (flags, word) in [("", "no instructions for AES"), ("aes", "is encrypted (dm-crypt)")] {
+            let read = facts("dm_crypt", &machine(crypt, flags), &sda);
+            let now = Machine { facts: &read, disk: Some(&sda), ..Machine::default() };
+            let says =
+                cause_only_with_effect("dm_crypt", now, Effect::VolumeHolds, Load::default());
+            assert!(says.contains(word), "{says}");
+        }
+        let other = machine("LVM-abc", "aes");
+        assert_eq!(facts("dm_crypt", &other, &sda), []);
+        nothing("dm_crypt", Machine { disk: Some(&sda), ..Machine::default() }, Load::default());
+    }
+
+    #[test]
+    fn an_encrypted_volume_beside_the_one_that_holds_requests_is_no_cause() {
+        let sda = disk("sda", |_| {});
+        let crypt = "CRYPT-LUKS2-9f1a6c9c3a5e4a6f8d0f2b7c1d4e5f60-luks-home";
+        let read = facts("dm_crypt", &machine(crypt, "aes"), &sda);
+        let now = Machine { facts: &read, disk: Some(&sda), ..Machine::default() };
+        let held_by = |holder: &str| {
+            let holder = Some(holder.to_owned());
+            let holds = Effects { holder, ..effects(&[Effect::VolumeHolds], Load::default()) };
+            judged_by("dm_crypt", now, None, &holds)
+        };
+        assert!(held_by("dm-0").is_some_and(|one| one.seen.is_some()));
+        assert!(held_by("dm-1").is_none());
+    }
+
+    #[test]
+    fn flags_that_take_root_are_said_to_be_not_read() {
+        let fake = machine("CRYPT-LUKS2-9f1a6c9c3a5e4a6f8d0f2b7c1d4e5f60-luks-home", "aes");
+        let found = read_of(&fake, &[disk("sda", |_| {})], crate::causes::reading::Round::Once);
+        let one = found.not_read.iter().find(|one| one.check == "dm_crypt").unwrap();
+        assert_eq!(one.device.as_deref(), Some("dm-0"));
+    }
+}

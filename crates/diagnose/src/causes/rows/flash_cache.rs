@@ -1,0 +1,74 @@
+//! The faster cache of a flash drive (SLC) that is full: writes step down after some gigabytes.
+//!
+//! No drive tells how full its cache is. The step itself shows it: writes alone fell while the load stayed. A
+//! profile of `check --sustained` knows after how much, which makes it likely.
+
+use crate::causes::check::{Basis, Check, When};
+use crate::causes::effect::{Claim, Effect};
+use crate::causes::host::{Host, Reader};
+use crate::causes::view::View;
+use record::{LayerKind, StepCause, format_bytes, format_rate};
+
+pub(super) const ROW: Check = Check {
+    name: "flash_cache_full",
+    causes: &[23],
+    layer: LayerKind::Device,
+    reads: "the rate of writes over the observation; the step of a profile by `check --sustained`",
+    source: "https://www.usenix.org/conference/hotstorage18/presentation/kim",
+    basis: Basis::Facts { when: When::Begin, read, judge },
+};
+
+/// Share of writes from which on a step is theirs.
+const WRITES: f64 = 0.9;
+
+/// What it looks at is in the counters.
+fn read(_host: &Host<'_>, _reader: &mut Reader<'_>) {}
+
+fn judge(view: &View<'_>) -> Option<Claim> {
+    let step = view.load.step.filter(|step| step.writes >= WRITES)?;
+    if !view.is_flash() {
+        return None;
+    }
+    let known =
+        view.machine.sustained.iter().find(|load| {
+            load.step.as_ref().is_some_and(|step| step.cause == StepCause::WriteCache)
+        });
+    let after = known.map_or(String::new(), |load| {
+        format!(" When the profile was made, it fell after {}.", format_bytes(load.bytes.0))
+    });
+    let says = format!(
+        "Writes fell from {} to {} after {} of writes in a row, as they do when the faster cache of a flash drive \
+         is full.{after}",
+        format_rate(step.before),
+        format_rate(step.after),
+        format_bytes(step.written as u64)
+    );
+    let action = "Let the drive rest between bursts, write less at a time, leave more of it free and trimmed, or \
+                  use a drive for steady writes.";
+    let claim = Claim::unusual(says, &[Effect::SteppedDown], action);
+    let claim =
+        claim.with("rate before", step.before, "bytes/s").with("rate after", step.after, "bytes/s");
+    Some(if known.is_some() { Claim { weight: 2.5, ..claim } } else { claim })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::causes::effect::{Load, RateStep};
+    use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, nothing};
+    use crate::causes::view::Machine;
+
+    #[test]
+    fn writes_that_step_down_on_flash_are_a_full_cache_and_reads_or_a_virtual_disk_are_not() {
+        let drive = disk("nvme0n1", |_| {});
+        let now = Machine { disk: Some(&drive), ..Machine::default() };
+        let step = RateStep { before: 2e9, after: 4e8, written: 60e9, writes: 1.0 };
+        let load = |step: RateStep| Load { step: Some(step), ..Load::default() };
+        let says = cause_only_with_effect("flash_cache_full", now, Effect::SteppedDown, load(step));
+        assert!(says.contains("after 60.0 GB") || says.contains("after 55.9 GiB"), "{says}");
+        nothing("flash_cache_full", now, load(RateStep { writes: 0.0, ..step }));
+        nothing("flash_cache_full", now, Load::default());
+        let hosted = disk("vda", |facts| facts.virtual_disk = true);
+        nothing("flash_cache_full", Machine { disk: Some(&hosted), ..now }, load(step));
+    }
+}

@@ -1,0 +1,206 @@
+//! Interrupts of all queues on one processor, which is full of them.
+
+use crate::causes::check::{Basis, Check, When};
+use crate::causes::effect::{Claim, Effect};
+use crate::causes::host::{Fact, Host, HostDevice, Reader, is_numbered};
+use crate::causes::view::View;
+use host::kernel::read::{base_name, link_name};
+use record::{FactData, LayerKind, SystemFact, format_share};
+
+pub(super) const ROW: Check = Check {
+    name: "interrupts",
+    causes: &[27],
+    layer: LayerKind::Program,
+    reads: "/proc/interrupts of the disk's driver, irq and softirq of each processor in /proc/stat, at both ends",
+    source: "https://docs.kernel.org/filesystems/proc.html#kernel-data",
+    basis: Basis::Facts { when: When::Between(busiest), read, judge },
+};
+
+const INTERRUPTS: &str = "interrupts on processor ";
+const SERVING: &str = "interrupt time of processor ";
+const TIME: &str = "time of processor ";
+const BUSIEST: &str = "processor with most of the interrupts";
+const ITS_SHARE: &str = "its share of them";
+const ITS_TIME: &str = "its time in interrupts";
+/// Processors that are looked at, at most.
+const PROCESSORS_MAX: usize = 512;
+/// Share of the interrupts on one processor, and of its time in interrupts, from which on it is too much.
+const ALL: f64 = 0.9;
+const FULL: f64 = 0.7;
+
+fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
+    let (Some(interrupts), Some(stat)) = (host.proc("interrupts"), host.proc("stat")) else {
+        return reader.not_read(None, "/proc/interrupts or /proc/stat cannot be read");
+    };
+    let times = processor_times(&stat);
+    if times.len() < 2 || times.len() > PROCESSORS_MAX {
+        return;
+    }
+    for disk in host.disks() {
+        let Some(counts) = interrupts_of(&interrupts, &names_of(disk)) else { continue };
+        let mut fact = Fact::of(disk);
+        for (processor, (count, (serving, all))) in counts.iter().zip(&times).enumerate() {
+            fact = fact
+                .number(&format!("{INTERRUPTS}{processor}"), *count, "")
+                .number(&format!("{SERVING}{processor}"), *serving, "ticks")
+                .number(&format!("{TIME}{processor}"), *all, "ticks");
+        }
+        reader.add(fact);
+    }
+}
+
+/// Ticks in interrupts (irq and softirq), and all ticks, of each processor.
+fn processor_times(stat: &str) -> Vec<(f64, f64)> {
+    let of = |line: &str| {
+        let (name, ticks) = line.split_once(' ')?;
+        name.strip_prefix("cpu")?.parse::<u32>().ok()?;
+        let ticks: Vec<f64> = ticks.split_ascii_whitespace().flat_map(str::parse).collect();
+        // The last two, guests, are in the first ones already.
+        Some((ticks.get(5)? + ticks.get(6)?, ticks.iter().take(8).sum()))
+    };
+    stat.lines().filter_map(of).collect()
+}
+
+/// What the interrupts of a disk are called: by its controller (`nvme0q1`, `virtio2-req.0`, `ahci[0000:00:1f.2]`).
+fn names_of(disk: &HostDevice) -> Vec<String> {
+    let mut found = Vec::new();
+    for directory in &disk.above {
+        let name = base_name(directory);
+        if is_numbered(directory, "nvme") || is_numbered(directory, "virtio") {
+            found.push(name);
+            break;
+        }
+        if let Some(driver) = link_name(&directory.join("driver")).filter(|_| name.contains(':')) {
+            // The name of the PCI device, in brackets behind the driver.
+            found.push(format!("{driver}[{name}]"));
+        }
+    }
+    found
+}
+
+/// Interrupts of each processor, of all lines with one of these names.
+fn interrupts_of(interrupts: &str, names: &[String]) -> Option<Vec<f64>> {
+    let mut lines = interrupts.lines();
+    let processors = lines.next()?.split_ascii_whitespace().count();
+    let mut sums: Option<Vec<f64>> = None;
+    for line in lines {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let own = |word: &&str| {
+            names.iter().any(|name| {
+                // `nvme0q12` is of nvme0, and `virtio1-req.0` of virtio1; `virtio10-req.0` is not.
+                let rest = word.strip_prefix(name.as_str());
+                rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
+            })
+        };
+        if words.len() <= processors + 1 || !words[processors + 1..].iter().any(own) {
+            continue;
+        }
+        let sums = sums.get_or_insert_with(|| vec![0.0; processors]);
+        for (sum, word) in sums.iter_mut().zip(&words[1..=processors]) {
+            *sum += word.parse::<f64>().unwrap_or(0.0);
+        }
+    }
+    sums
+}
+
+/// By how much the values of a fact whose names begin so rose, by the number of their processor.
+fn rises(fact: &SystemFact, begin: &str) -> Vec<f64> {
+    let own = fact.values.iter().filter(|one| one.name.starts_with(begin));
+    let number = |data: &FactData| match data {
+        FactData::Number(number) => Some(*number),
+        FactData::Text(_) => None,
+    };
+    own.map(|one| {
+        let before = one.at_begin.as_ref().and_then(number);
+        before.zip(number(&one.value)).map_or(0.0, |(before, now)| now - before)
+    })
+    .collect()
+}
+
+/// Reduces three values per processor to those of the processor with most of the interrupts: a machine has hundreds.
+fn busiest(read: &SystemFact) -> Option<SystemFact> {
+    let counts = rises(read, INTERRUPTS);
+    let all: f64 = counts.iter().sum();
+    let (most, count) = counts.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let serving = rises(read, SERVING).get(most).copied()?;
+    let time = rises(read, TIME).get(most).copied().filter(|time| *time > 0.0)?;
+    (all > 0.0).then(|| {
+        Fact::again(read)
+            .number(BUSIEST, most as f64, "")
+            .number(ITS_SHARE, count / all, "share")
+            .number(ITS_TIME, serving / time, "share")
+            .read()
+    })
+}
+
+fn judge(view: &View<'_>) -> Option<Claim> {
+    let fact = view.fact()?;
+    let (most, of_all) = (fact.number(BUSIEST)?, fact.number(ITS_SHARE)?);
+    let share = fact.number(ITS_TIME)?;
+    if of_all < ALL || share < FULL {
+        return None;
+    }
+    let says = format!(
+        "Processor {most} serves {} of the disk's interrupts and spends {} of its time in interrupts.",
+        format_share(of_all),
+        format_share(share)
+    );
+    let action = "Spread the interrupts (irqbalance, /proc/irq/N/smp_affinity_list), give the device more queues, \
+                  or spread completions (queue/rq_affinity 2).";
+    let explains = [Effect::SlowReads, Effect::SlowWrites, Effect::WaitsAbove, Effect::CappedRate];
+    Some(
+        Claim::unusual(says, &explains, action)
+            .with("time in interrupts", share, "share")
+            .by(share),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::causes::effect::Load;
+    use crate::causes::rows::staging_tests::{between, cause_only_with_effect, disk, nothing};
+    use crate::causes::view::Machine;
+    use testkit::Fake;
+
+    /// Interrupts of two processors, and what the first one spends in softirqs of 1,000 ticks.
+    fn set(fake: &Fake, counts: [u32; 2], softirq: u32, ticks: u32) {
+        fake.proc(
+            "interrupts",
+            &format!(
+                "           CPU0       CPU1       \n  1:          0          9   IO-APIC   1-edge      i8042\n\
+                 24:          0          0   PCI-MSI 49152-edge      virtio2-config\n 25:  {:>9}  {:>9}   PCI-MSI \
+                 49153-edge      virtio2-req.0\n 26:          5          5   PCI-MSI 51200-edge      virtio20-req.0\n\
+                 NMI:          0          0   Non-maskable interrupts\n",
+                counts[0], counts[1]
+            ),
+        );
+        fake.proc(
+            "stat",
+            &format!(
+                "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 50 0 50 {} 0 0 {softirq} 0 0 0\ncpu1 50 0 50 {ticks} 0 0 0 0 0 0\n",
+                ticks - softirq
+            ),
+        );
+    }
+
+    #[test]
+    fn one_processor_full_of_the_disks_interrupts_is_a_cause_and_a_quiet_one_is_not() {
+        let fake = Fake::new();
+        fake.block("pci0000:00/0000:00:04.0/virtio2/block/vda", "254:0", 1 << 20);
+        let vda = disk("vda", |facts| facts.virtual_disk = true);
+        let staged = |counts, softirq| {
+            set(&fake, [100, 100], 0, 1_000);
+            between("interrupts", &fake, &vda, || set(&fake, counts, softirq, 2_000))
+        };
+        let full = staged([90_100, 100], 880);
+        // Whatever the number of processors.
+        assert_eq!(full[0].values.len(), 3, "{full:?}");
+        let now = Machine { facts: &full, disk: Some(&vda), ..Machine::default() };
+        let says = cause_only_with_effect("interrupts", now, Effect::SlowReads, Load::default());
+        assert!(says.starts_with("Processor 0 serves 100 %") && says.contains("88 %"), "{says}");
+        for fine in [staged([90_100, 100], 120), staged([50_100, 50_100], 880)] {
+            nothing("interrupts", Machine { facts: &fine, ..now }, Load::default());
+        }
+    }
+}

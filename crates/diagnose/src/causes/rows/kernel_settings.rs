@@ -1,0 +1,102 @@
+//! Settings of the kernel that are others than when the profile was made, and write-back throttling.
+
+use crate::causes::check::{Basis, Check, When};
+use crate::causes::effect::{Claim, Effect};
+use crate::causes::host::{Fact, Host, Reader};
+use crate::causes::view::View;
+use host::kernel::read::number;
+use record::{ComparedCondition, LayerKind, format_nanos};
+
+pub(super) const ROW: Check = Check {
+    name: "kernel_settings",
+    causes: &[15],
+    layer: LayerKind::Queue,
+    reads: "queue/wbt_lat_usec; scheduler, nr_requests, read_ahead_kb, max_sectors_kb, nomerges and the kernel's \
+            version against the profile's",
+    source: "https://docs.kernel.org/block/queue-sysfs.html",
+    basis: Basis::Facts { when: When::Begin, read, judge },
+};
+
+const WBT: &str = "write-back throttling";
+/// Settings of the kernel among the conditions of a profile.
+const SETTINGS: [&str; 6] =
+    ["scheduler", "kernel's queue", "read-ahead", LARGEST, "merging off", "kernel"];
+const LARGEST: &str = "largest request";
+
+fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
+    for disk in host.disks() {
+        let target = number(&disk.directory.join("queue/wbt_lat_usec"));
+        reader.add(Fact::of(disk).number(WBT, target.map(|us| us as f64 * 1e3), "ns"));
+    }
+}
+
+fn judge(view: &View<'_>) -> Option<Claim> {
+    let changed: Vec<&ComparedCondition> =
+        view.machine.changed.iter().filter(|one| SETTINGS.contains(&one.what.as_str())).collect();
+    if !changed.is_empty() {
+        let value = |side: &Option<String>| side.clone().unwrap_or_else(|| "unknown".to_owned());
+        let each = changed
+            .iter()
+            .map(|one| format!("{} {}, now {}", one.what, value(&one.a), value(&one.b)));
+        let each: Vec<String> = each.collect();
+        let says = format!("Not as when the profile was made: {}.", each.join("; "));
+        let action = "Set it back as it was and compare; a newer kernel is compared by starting the older one.";
+        let mut explains =
+            vec![Effect::SlowReads, Effect::SlowWrites, Effect::CappedRate, Effect::WaitsBefore];
+        if changed.iter().any(|one| one.what == LARGEST) {
+            explains.insert(0, Effect::CutRequests);
+        }
+        // Another kernel alone is rarely slower. A note on conditions names all of them already.
+        let set = changed.iter().any(|one| one.what != "kernel");
+        let weight = if set { 2.0 } else { 1.0 };
+        return Some(Claim { weight, ..Claim::usual(says, &explains, action) });
+    }
+    let target_ns = view.fact()?.number(WBT).filter(|ns| *ns > 0.0)?;
+    // It holds writes of the page cache back, where reads are there too.
+    let both = view.load.reads_per_s > 0.0 && view.load.writes_per_s > 0.0;
+    both.then(|| {
+        let says = format!(
+            "The kernel holds writes of the page cache back while reads take longer than {} (wbt).",
+            format_nanos(target_ns)
+        );
+        let action = "Where writes matter more: echo 0 > /sys/block/DISK/queue/wbt_lat_usec, and look whether \
+                      reads get slower.";
+        Claim::usual(says, &[Effect::WaitsBefore], action).by(1.0 / target_ns)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::causes::effect::Load;
+    use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
+    use crate::causes::view::Machine;
+    use testkit::Fake;
+
+    #[test]
+    fn a_setting_that_changed_explains_slowness_and_write_back_throttling_waits_of_a_mix() {
+        let fake = Fake::new();
+        fake.block("pci0000:00/block/sda", "8:0", 1 << 20);
+        fake.sys("devices/pci0000:00/block/sda/queue/wbt_lat_usec", "75000\n");
+        let sda = disk("sda", |_| {});
+        let wbt = facts("kernel_settings", &fake, &sda);
+        let condition = |what: &str| ComparedCondition {
+            what: what.to_owned(),
+            a: Some("none".to_owned()),
+            b: Some("bfq".to_owned()),
+        };
+        let changed = [condition("firmware"), condition("scheduler")];
+        let now =
+            Machine { facts: &wbt, disk: Some(&sda), changed: &changed, ..Machine::default() };
+        let says =
+            cause_only_with_effect("kernel_settings", now, Effect::SlowReads, Load::default());
+        assert_eq!(says, "Not as when the profile was made: scheduler none, now bfq.");
+        let smaller = [condition(LARGEST)];
+        let cut = Machine { changed: &smaller, ..now };
+        cause_only_with_effect("kernel_settings", cut, Effect::CutRequests, Load::default());
+        let now = Machine { changed: &[], ..now };
+        let mix = Load { reads_per_s: 50.0, writes_per_s: 50.0, ..Load::default() };
+        cause_only_with_effect("kernel_settings", now, Effect::WaitsBefore, mix);
+        nothing("kernel_settings", now, Load { reads_per_s: 50.0, ..Load::default() });
+    }
+}

@@ -1,0 +1,84 @@
+//! Shingled drives: overlapping tracks, which the drive rewrites in whole bands.
+//!
+//! Drives that the host manages say so (`queue/zoned`). Those that hide it are known by TRIM on a rotating drive,
+//! which nothing else needs.
+
+use crate::causes::check::{Basis, Check, When};
+use crate::causes::effect::{Claim, Effect};
+use crate::causes::host::{Fact, Host, Reader};
+use crate::causes::view::View;
+use host::kernel::read::{number, text};
+use record::LayerKind;
+
+pub(super) const ROW: Check = Check {
+    name: "shingled",
+    causes: &[21],
+    layer: LayerKind::Device,
+    reads: "queue/zoned; queue/discard_max_bytes of a rotating drive",
+    source: "https://docs.kernel.org/admin-guide/abi-stable.html#abi-sys-block-disk-queue-zoned",
+    basis: Basis::Facts { when: When::Begin, read, judge },
+};
+
+const ZONED: &str = "zones";
+const DISCARDS: &str = "largest discard";
+
+fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
+    for disk in host.disks().filter(|disk| !disk.facts.virtual_disk) {
+        let queue = |name: &str| disk.directory.join("queue").join(name);
+        let zoned = text(&queue("zoned")).filter(|zoned| zoned != "none");
+        let rotates = disk.facts.rotational == Some(true) && disk.facts.rotational_trusted;
+        let discards = number(&queue("discard_max_bytes")).filter(|bytes| rotates && *bytes > 0);
+        let fact = Fact::of(disk).text(ZONED, zoned.as_deref());
+        reader.add(fact.number(DISCARDS, discards.map(|bytes| bytes as f64), "B"));
+    }
+}
+
+fn judge(view: &View<'_>) -> Option<Claim> {
+    let fact = view.fact()?;
+    let explains = [Effect::SteppedDown, Effect::SlowWrites, Effect::StandsStill];
+    let action = "Write in order and leave the drive rest, or use a drive with conventional recording (CMR) for \
+                  random writes, arrays and ZFS.";
+    let says = match fact.text(ZONED) {
+        Some(zoned) => format!("The drive is shingled ({zoned})."),
+        None => {
+            fact.number(DISCARDS)?;
+            "The drive rotates and takes TRIM, as shingled drives do that hide it.".to_owned()
+        }
+    };
+    Some(Claim { notable: true, ..Claim::usual(says, &explains, action) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::causes::effect::Load;
+    use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
+    use crate::causes::view::Machine;
+    use testkit::Fake;
+
+    fn machine(zoned: &str, discard: u64) -> Fake {
+        let fake = Fake::new();
+        let path = "pci0000:00/ata1/host0/target0:0:0/0:0:0:0/block/sda";
+        fake.block(path, "8:0", 1 << 20);
+        fake.sys(&format!("devices/{path}/queue/rotational"), "1\n");
+        fake.sys(&format!("devices/{path}/queue/zoned"), &format!("{zoned}\n"));
+        fake.sys(&format!("devices/{path}/queue/discard_max_bytes"), &format!("{discard}\n"));
+        fake
+    }
+
+    #[test]
+    fn shingles_that_are_told_or_betrayed_by_trim_explain_slow_writes() {
+        let sda = disk("sda", |facts| facts.rotational = Some(true));
+        for (zoned, discard) in [("host-managed", 0), ("none", 2_147_450_880)] {
+            let read = facts("shingled", &machine(zoned, discard), &sda);
+            let now = Machine { facts: &read, disk: Some(&sda), ..Machine::default() };
+            cause_only_with_effect("shingled", now, Effect::SlowWrites, Load::default());
+        }
+        let fine = facts("shingled", &machine("none", 0), &sda);
+        nothing(
+            "shingled",
+            Machine { facts: &fine, disk: Some(&sda), ..Machine::default() },
+            Load::default(),
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! For the tests of rows: machines made of files, and effects by name.
+
+use crate::causes::effect::{Effect, Effects, Load, Seen};
+use crate::causes::host::Host;
+use crate::causes::judging::{Judged, judged};
+use crate::causes::reading::{Round, read};
+use crate::causes::view::Machine;
+use host::kernel::Roots;
+use record::{DeviceFacts, FactsRead, SystemFact};
+use testkit::Fake;
+
+/// A disk, with what a test sets of it.
+pub(crate) fn disk(name: &str, set: impl FnOnce(&mut DeviceFacts)) -> DeviceFacts {
+    let mut facts = DeviceFacts {
+        name: name.to_owned(),
+        disk: name.to_owned(),
+        rotational: Some(false),
+        ..DeviceFacts::default()
+    };
+    set(&mut facts);
+    facts
+}
+
+/// What the checks read of a machine of files with these disks, which are in use.
+pub(crate) fn read_of(fake: &Fake, disks: &[DeviceFacts], round: Round) -> FactsRead {
+    let roots = Roots::below(fake.root());
+    read(&Host::new(&roots, disks, &|_| true), round)
+}
+
+/// The facts of one check alone, read once.
+pub(crate) fn facts(check: &str, fake: &Fake, disk: &DeviceFacts) -> Vec<SystemFact> {
+    let found = read_of(fake, std::slice::from_ref(disk), Round::Once).facts;
+    found.into_iter().filter(|fact| fact.check == check).collect()
+}
+
+/// The same at both ends of an observation, between which something happens to the files.
+pub(crate) fn between(
+    check: &str,
+    fake: &Fake,
+    disk: &DeviceFacts,
+    happens: impl FnOnce(),
+) -> Vec<SystemFact> {
+    let begin = read_of(fake, std::slice::from_ref(disk), Round::Begin);
+    happens();
+    let end = read_of(fake, std::slice::from_ref(disk), Round::End);
+    crate::causes::reading::between(begin, end)
+        .facts
+        .into_iter()
+        .filter(|fact| fact.check == check)
+        .collect()
+}
+
+/// An effect that was seen, against a profile or not.
+pub(crate) fn seen(effect: Effect, by_profile: bool) -> Seen {
+    Seen { effect, says: "It is slow.".to_owned(), by_profile }
+}
+
+/// These effects under a load.
+pub(crate) fn effects(of: &[Effect], load: Load) -> Effects {
+    let seen = of.iter().map(|effect| seen(*effect, false)).collect();
+    Effects { load, seen, holder: None }
+}
+
+/// What one check makes of a machine.
+pub(crate) fn judged_by(
+    check: &str,
+    now: Machine<'_>,
+    then: Option<Machine<'_>>,
+    effects: &Effects,
+) -> Option<Judged> {
+    judged(now, then, effects).into_iter().find(|one| one.check.name == check)
+}
+
+/// Asserts that the facts are a cause beside the effect and none without it; the claim of the cause.
+#[track_caller]
+pub(crate) fn cause_only_with_effect(
+    check: &str,
+    now: Machine<'_>,
+    effect: Effect,
+    load: Load,
+) -> String {
+    let found = judged_by(check, now, None, &effects(&[effect], load));
+    let found = found.unwrap_or_else(|| panic!("{check}: nothing is claimed of {now:?}"));
+    assert!(found.seen.is_some(), "{check}: {found:?}");
+    let harmless = judged_by(check, now, None, &effects(&[], load));
+    assert!(harmless.is_none_or(|one| one.seen.is_none()), "{check}: a cause without its effect");
+    found.claim.says
+}
+
+/// Asserts that nothing unusual is found, whatever is slow.
+#[track_caller]
+pub(crate) fn nothing(check: &str, now: Machine<'_>, load: Load) {
+    let all = [
+        Effect::SlowReads,
+        Effect::SlowWrites,
+        Effect::SlowFlushes,
+        Effect::SlowLone,
+        Effect::CappedRate,
+        Effect::WaitsAbove,
+        Effect::WaitsBefore,
+        Effect::SteppedDown,
+        Effect::VolumeHolds,
+        Effect::StandsStill,
+        Effect::CutRequests,
+        Effect::Overloaded,
+    ];
+    let found = judged_by(check, now, None, &effects(&all, load));
+    assert!(found.as_ref().is_none_or(|one| one.seen.is_none()), "{check}: {found:?}");
+}

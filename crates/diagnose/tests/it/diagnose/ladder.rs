@@ -1,0 +1,129 @@
+//! What is expected of a device without a profile of it: by one of its model, by its own past, by its peers.
+
+use crate::diagnose::staged::{closed, diagnosed, longest, profiled, reads, seen};
+use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
+use record::{Bytes, DeviceDiagnosis, DeviceFacts, LoneReads, Observation, Rung, Verdict};
+
+/// A disk of a name that takes `service` for a request, eight of them side by side, asked for 900 reads a second.
+fn disk(name: &str, service: &str) -> Observation {
+    let mut observation =
+        seen(&format!("mmc,servers=8,service={service}"), vec![reads(0, 60, 900)], false);
+    observation.id = format!("{name} {service}");
+    observation.host = Some("db1".to_owned());
+    for device in &mut observation.devices {
+        (device.name, device.file_hash) = (name.to_owned(), None);
+    }
+    observation.intervals.iter_mut().for_each(|interval| interval.device = name.to_owned());
+    observation
+}
+
+fn with_past(observation: &Observation, past: Vec<Observation>) -> DeviceDiagnosis {
+    let options = DiagnoseOptions { past: past.into(), ..DiagnoseOptions::default() };
+    diagnose(observation, &|_| None, &options).devices.remove(0)
+}
+
+fn rung(device: &DeviceDiagnosis) -> Rung {
+    longest(device).baseline.as_ref().unwrap().rung
+}
+
+#[test]
+fn a_disk_that_was_quicker_under_the_same_load_is_slow_and_one_that_was_not_is_fine() {
+    let today = disk("sda", "4ms");
+    let slow = with_past(&today, vec![disk("sda", "1ms")]);
+    assert_eq!(rung(&slow), Rung::Past);
+    assert_eq!(longest(&slow).verdict, Verdict::Slow, "{:#?}", longest(&slow));
+    for past in [vec![disk("sda", "4100us")], Vec::new()] {
+        let found = with_past(&today, past);
+        assert!(longest(&found).verdict.is_fine(), "{:#?}", longest(&found));
+    }
+}
+
+#[test]
+fn the_past_of_another_disk_or_of_other_requests_says_nothing() {
+    let today = disk("sda", "4ms");
+    let mut elsewhere = disk("sda", "1ms");
+    elsewhere.host = Some("db2".to_owned());
+    let mut large = disk("sda", "1ms");
+    for interval in &mut large.intervals {
+        for op in [&mut interval.all, &mut interval.read] {
+            op.request_bytes = op.request_bytes.map(|mut size| {
+                size.value *= 32.0;
+                size
+            });
+            op.bytes_per_s = op.bytes_per_s.map(|mut rate| {
+                rate.value *= 32.0;
+                rate
+            });
+        }
+    }
+    for past in [disk("sdb", "1ms"), elsewhere, large] {
+        assert_ne!(rung(&with_past(&today, vec![past])), Rung::Past);
+    }
+}
+
+#[test]
+fn one_slow_disk_beside_three_of_its_kind_is_found_and_they_are_not() {
+    let mut observation = disk("sda", "1ms");
+    for (name, service) in [("sdb", "1050us"), ("sdc", "980us"), ("sdd", "5ms")] {
+        let one = disk(name, service);
+        observation.devices.extend(one.devices);
+        observation.intervals.extend(one.intervals);
+    }
+    let found = diagnose(&observation, &|_| None, &DiagnoseOptions::default());
+    for device in &found.devices {
+        let verdict = longest(device).verdict;
+        assert_eq!(rung(device), Rung::Peers, "{}", device.device);
+        assert_eq!(verdict == Verdict::Slow, device.device == "sdd", "{:#?}", longest(device));
+        assert!(device.device == "sdd" || verdict.is_fine(), "{:#?}", longest(device));
+    }
+    // Of a kind that is not known to be one, each stands by itself.
+    observation.devices[3].name = "dm-3".to_owned();
+    observation.intervals.iter_mut().filter(|it| it.device == "sdd").for_each(|it| {
+        it.device = "dm-3".to_owned();
+    });
+    let found = diagnose(&observation, &|_| None, &DiagnoseOptions::default());
+    assert_ne!(rung(&found.devices[3]), Rung::Peers);
+}
+
+#[test]
+fn a_profile_of_the_same_model_stands_for_a_drive_and_says_so() {
+    let facts = |serial: &str| DeviceFacts {
+        disk: "sda".to_owned(),
+        name: "sda".to_owned(),
+        model: Some("WDC WD40EFRX".to_owned()),
+        serial: Some(serial.to_owned()),
+        size_bytes: Bytes(4_000_787_030_016),
+        ..DeviceFacts::default()
+    };
+    let mut profile = profiled("mmc,servers=8,service=1ms").profile().clone();
+    profile.simulated = false;
+    profile.target.device = Some(facts("A1"));
+    let profile = FittedProfile::new(profile);
+    let mut observation = seen("mmc,servers=8,service=3ms", vec![closed(0, 60, 1)], false);
+    observation.devices[0].facts = Some(facts("B2"));
+    let found = diagnosed(&observation, Some(&profile));
+    let episode = longest(&found);
+    assert_eq!((rung(&found), episode.verdict), (Rung::Model, Verdict::Slow), "{episode:#?}");
+    assert!(found.profile.value().unwrap().doubt.as_ref().unwrap().contains("A1"));
+    // What hosts call one model are volumes of many kinds.
+    observation.devices[0].facts.as_mut().unwrap().virtual_disk = true;
+    assert_ne!(rung(&diagnosed(&observation, Some(&profile))), Rung::Model);
+}
+
+#[test]
+fn lone_reads_that_are_quick_make_a_queue_of_long_times_and_slow_ones_a_slow_disk() {
+    let with = |device: &str, rate: u64, quick_ns: u64| {
+        let mut observation = seen(device, vec![reads(0, 60, rate)], false);
+        observation.devices[0].lone_reads =
+            Some(LoneReads { reads: 40, quick_ns, median_ns: quick_ns, slowest_ns: quick_ns });
+        with_past(&observation, Vec::new())
+    };
+    // One after the other, nearly all of the time.
+    let queue = with("mm1,service=1ms", 970, 1_000_000);
+    assert_eq!(longest(&queue).verdict, Verdict::Overloaded, "{:#?}", longest(&queue));
+    assert!(longest(&queue).baseline.as_ref().unwrap().says.contains("lone reads"));
+    // The same times without a queue.
+    let slow = with("mmc,servers=64,service=120ms", 3, 110_000_000);
+    assert_eq!(longest(&slow).verdict, Verdict::Slow, "{:#?}", longest(&slow));
+    assert_eq!(rung(&slow), Rung::Observation);
+}

@@ -1,0 +1,62 @@
+//! How files lie: what is stored compressed, and what lies in pieces.
+
+use crate::diagnose::staged::{
+    EIGHT, EIGHT_PROFILE, closed, diagnosed, has_cause, has_doubt, longest, reads, seen,
+};
+use plan::scenarios::ScenarioLoad;
+use record::{
+    Bytes, CauseCode, DeviceDiagnosis, Doubt, FileLayout, ObservedPath, Strategy, Verdict,
+};
+
+const MIB: u64 = 1 << 20;
+
+fn found(load: ScenarioLoad, layout: FileLayout) -> DeviceDiagnosis {
+    let mut observation = seen(EIGHT, vec![load], false);
+    let device = observation.devices[0].name.clone();
+    observation.paths.push(ObservedPath {
+        path: "/srv/db".to_owned(),
+        filesystem: None,
+        layout: Some(layout),
+        volumes: Vec::new(),
+        devices: vec![device],
+    });
+    diagnosed(&observation, Some(&EIGHT_PROFILE))
+}
+
+fn of(bytes: u64, extents: u64, compressed: u64) -> FileLayout {
+    let (bytes, compressed_bytes) = (Bytes(bytes), Bytes(compressed));
+    FileLayout { files: 1, bytes, extents, compressed_bytes, ..FileLayout::default() }
+}
+
+fn advises(device: &DeviceDiagnosis, strategy: Strategy) -> bool {
+    device.advice.iter().any(|remedy| remedy.strategy == strategy)
+}
+
+#[test]
+fn compressed_files_are_a_cause_beside_the_disk_and_an_alternative_of_what_is_found_in_it() {
+    let compressed = of(64 * MIB, 512, 60 * MIB);
+    let busy = found(closed(0, 60, 64), compressed);
+    assert_eq!(longest(&busy).verdict, Verdict::Overloaded);
+    assert!(has_cause(longest(&busy), CauseCode::CompressedFiles), "{:#?}", longest(&busy));
+    assert!(has_doubt(longest(&busy), Doubt::CompressedFiles));
+    assert!(advises(&busy, Strategy::Uncompressed), "{:#?}", busy.advice);
+    let quiet = found(reads(0, 60, 300), compressed);
+    assert_eq!(longest(&quiet).verdict, Verdict::NotTheDisk);
+    assert!(has_cause(longest(&quiet), CauseCode::CompressedFiles));
+    for plain in [of(64 * MIB, 1, 0), of(64 * MIB, 512, 20 * MIB)] {
+        let busy = found(closed(0, 60, 64), plain);
+        assert!(!has_cause(longest(&busy), CauseCode::CompressedFiles));
+        assert!(!has_doubt(longest(&busy), Doubt::CompressedFiles));
+        assert!(!advises(&busy, Strategy::Uncompressed));
+    }
+}
+
+#[test]
+fn pieces_as_small_as_the_requests_are_a_cause_and_larger_ones_are_none() {
+    // Requests are of 4 KiB.
+    for (extents, is_cause) in [(64 * 256, true), (64 * 16, false), (2, false)] {
+        let busy = found(closed(0, 60, 64), of(64 * MIB, extents, 0));
+        assert_eq!(has_cause(longest(&busy), CauseCode::ScatteredFiles), is_cause, "{extents}");
+        assert_eq!(advises(&busy, Strategy::Defragmentation), is_cause, "{extents}");
+    }
+}

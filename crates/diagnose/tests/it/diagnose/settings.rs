@@ -1,0 +1,396 @@
+//! Each setting's derivation on a profile with known numbers.
+
+use crate::diagnose::synthetic::{closed_cell, workload};
+use diagnose::{Program, settings};
+use record::{
+    Bytes, Cell, CommitPoint, Commits, DepthCurve, DepthPoint, DeviceFacts, Estimate, FlushKind,
+    HistogramSnapshot, Limits, LogKind, Measured, Nanos, OpKind, Pattern, Profile, Target,
+    TargetKind, bucket_index,
+};
+
+fn exact(value: f64) -> Estimate {
+    Estimate::symmetric(value, 0.001 * value, 6)
+}
+
+fn cell(op: OpKind, pattern: Pattern, bytes: u64, depth: u32, iops: f64) -> Cell {
+    closed_cell(workload(op, pattern, bytes, depth), iops)
+}
+
+/// A disk with an arm: a random request takes 8 ms whatever its size and depth, in sequence it
+/// gives 200 MB/s from 64 KiB on and half of that below.
+fn arm() -> Profile {
+    let mut cells = Vec::new();
+    for op in [OpKind::Read, OpKind::Write] {
+        for bytes in [4u64 << 10, 8 << 10, 16 << 10] {
+            for depth in [1u32, 2, 4, 8] {
+                cells.push(cell(op, Pattern::Random, bytes, depth, 125.0));
+            }
+        }
+        for (bytes, rate) in
+            [(4u64 << 10, 100e6), (16 << 10, 100e6), (64 << 10, 200e6), (256 << 10, 200e6)]
+        {
+            cells.push(cell(op, Pattern::Sequential, bytes, 1, rate / bytes as f64));
+        }
+    }
+    profile(cells, 125.0, Some(2))
+}
+
+/// A drive that serves 32 side by side in 100 us each, at random and in sequence, for reads; writes
+/// of 16 KiB at random as many as 60,000 per second.
+fn flash() -> Profile {
+    let mut cells = Vec::new();
+    for bytes in [4u64 << 10, 8 << 10, 16 << 10] {
+        for depth in [1u32, 8, 32, 64] {
+            let iops = 10_000.0 * f64::from(depth.min(32));
+            cells.push(cell(OpKind::Read, Pattern::Random, bytes, depth, iops));
+            cells.push(cell(OpKind::Write, Pattern::Random, bytes, depth, 60_000.0));
+            cells.push(cell(OpKind::Read, Pattern::Sequential, bytes, depth, iops));
+            cells.push(cell(OpKind::Write, Pattern::Sequential, bytes, depth, 60_000.0));
+        }
+    }
+    profile(cells, 320_000.0, Some(32))
+}
+
+/// Rate as a share of the largest: all of it from the knee on, and below it as much less as the queue is shorter.
+fn rate_at(depth: u32, knee: Option<u32>) -> f64 {
+    knee.map_or(1.0, |knee| f64::from(depth.min(knee)) / f64::from(knee))
+}
+
+fn profile(cells: Vec<Cell>, max: f64, knee: Option<u32>) -> Profile {
+    let curve = |op| DepthCurve {
+        op,
+        bs_bytes: 4096,
+        points: [1u32, 2, 8, 32, 64]
+            .into_iter()
+            .map(|depth| DepthPoint {
+                depth,
+                iops: exact(max * rate_at(depth, knee)),
+                latency_ns: exact(f64::from(depth) / max * 1e9),
+                p99_ns: None,
+                cpu_us_per_io: None,
+            })
+            .collect(),
+        knee,
+        knee_gain: 0.15,
+        max_iops: exact(max),
+        max_depth: 64,
+    };
+    Profile {
+        schema: record::PROFILE_SCHEMA.to_owned(),
+        halfpower_version: "0".to_owned(),
+        id: "0192".to_owned(),
+        time: None,
+        seed: 1,
+        simulated: false,
+        target: Target {
+            path: "/dev/sdb".to_owned(),
+            kind: TargetKind::BlockDevice,
+            size_bytes: Bytes(1 << 40),
+            device: Some(DeviceFacts {
+                disk: "sdb".to_owned(),
+                major_minor: "8:16".to_owned(),
+                ..DeviceFacts::default()
+            }),
+            filesystem: None,
+            extents: None,
+            file_hash: None,
+            test_file: None,
+        },
+        clients: Vec::new(),
+        facts: Vec::new(),
+        environment: None,
+        budget_ns: Nanos(1),
+        measured_ns: Nanos(1),
+        level_se_rel: None,
+        run_spread: None,
+        areas: Vec::new(),
+        area_spreads: Vec::new(),
+        earlier_levels: Vec::new(),
+        cells,
+        mixes: Vec::new(),
+        lone_reads: Vec::new(),
+        caps: Vec::new(),
+        sustained: Vec::new(),
+        commits: Measured::not("not made up"),
+        service_time_fits: Vec::new(),
+        depth_curves: vec![curve(OpKind::Read), curve(OpKind::Write)],
+        size_curves: Vec::new(),
+        limits: Limits {
+            read_iops: None,
+            write_iops: None,
+            read_bytes_per_s: None,
+            write_bytes_per_s: None,
+        },
+        expectations: Vec::new(),
+        advice: Vec::new(),
+        findings: Vec::new(),
+    }
+}
+
+#[track_caller]
+fn value(profile: &Profile, program: Program, name: &str) -> String {
+    let found = settings(profile, &[], program, "0");
+    let setting = found.settings.iter().find(|setting| setting.name == name);
+    let setting = setting.unwrap_or_else(|| panic!("no {name} in {found:#?}"));
+    if setting.value.value().is_some() {
+        assert!(!setting.derivation.is_empty() || program == Program::Fio, "{setting:?}");
+    }
+    match &setting.value {
+        Measured::Value(value) => value.clone(),
+        Measured::NotMeasured { not_measured } => format!("not: {not_measured}"),
+    }
+}
+
+#[test]
+fn postgresql_pays_a_tenth_of_a_seek_per_random_page_and_never_less_than_a_sequential_one() {
+    // 8 ms over 8 KiB at 200 MB/s (40.96 us): 195 times.
+    assert_eq!(value(&arm(), Program::PostgreSql, "random_page_cost"), "19.5");
+    // One at a time 8 KiB at random take 100 us, in sequence half of the 100 us of 16 KiB: a tenth of
+    // twice is below one. The 64 times of a stream 32 deep are no matter of a planner that waits.
+    assert_eq!(value(&flash(), Program::PostgreSql, "random_page_cost"), "1.0");
+    assert_eq!(value(&flash(), Program::PostgreSql, "effective_io_concurrency"), "32");
+    assert_eq!(value(&arm(), Program::PostgreSql, "effective_io_concurrency"), "2");
+    assert_eq!(value(&arm(), Program::PostgreSql, "io_combine_limit"), "128kB");
+}
+
+#[test]
+fn mysql_gets_half_of_the_writes_and_neighbours_only_with_an_arm() {
+    assert_eq!(value(&flash(), Program::MySql, "innodb_io_capacity"), "20000");
+    assert_eq!(value(&arm(), Program::MySql, "innodb_io_capacity"), "100");
+    assert_eq!(value(&arm(), Program::MySql, "innodb_io_capacity_max"), "112");
+    assert_eq!(value(&arm(), Program::MySql, "innodb_flush_neighbors"), "1");
+    assert_eq!(value(&flash(), Program::MySql, "innodb_flush_neighbors"), "0");
+    assert_eq!(value(&arm(), Program::MySql, "innodb_read_io_threads"), "4");
+}
+
+#[test]
+fn linux_reads_ahead_twice_what_saturates_and_orders_only_for_an_arm() {
+    assert_eq!(value(&arm(), Program::Linux, "read_ahead_kb"), "128");
+    assert_eq!(value(&arm(), Program::Linux, "scheduler"), "mq-deadline");
+    assert_eq!(value(&flash(), Program::Linux, "scheduler"), "none");
+    assert_eq!(value(&flash(), Program::Linux, "nr_requests"), "64");
+    let found = settings(&arm(), &[], Program::Linux, "0");
+    assert_eq!(found.settings[0].lines, ["echo 128 > /sys/block/sdb/queue/read_ahead_kb"]);
+}
+
+/// The same with a curve of reads: these rates at QD 1, 2, 8, 32 and 64, with this relative error.
+fn with_rates(rates: [f64; 5], error_rel: f64) -> Profile {
+    let mut profile = flash();
+    let curve = &mut profile.depth_curves[0];
+    for (point, rate) in curve.points.iter_mut().zip(rates) {
+        point.iops = Estimate::symmetric(rate, error_rel * rate, 6);
+    }
+    curve.max_iops = Estimate::symmetric(rates[4], error_rel * rates[4], 6);
+    profile
+}
+
+fn of_postgresql(profile: &Profile, earlier: &[Profile], name: &str) -> record::Setting {
+    let found = settings(profile, earlier, Program::PostgreSql, "0").settings;
+    found.into_iter().find(|it| it.name == name).unwrap()
+}
+
+#[test]
+fn a_second_check_keeps_the_depth_of_the_first_unless_its_error_excludes_it() {
+    let depth = |profile: &Profile, earlier: &[Profile]| {
+        of_postgresql(profile, earlier, "effective_io_concurrency")
+    };
+    // QD 1 gives just less, or just more, than four fifths of the largest rate; QD 2 surely more.
+    let first = with_rates([79e3, 98e3, 99e3, 100e3, 100e3], 0.03);
+    let second = with_rates([81e3, 98e3, 99e3, 100e3, 100e3], 0.03);
+    assert_eq!(depth(&first, &[]).value.value().unwrap(), "2");
+    assert_eq!(depth(&second, &[]).value.value().unwrap(), "1");
+    let kept = depth(&second, std::slice::from_ref(&first));
+    assert_eq!(kept.value.value().unwrap(), "2");
+    assert!(kept.derivation.contains("earlier check"), "{kept:?}");
+    // QD 2 gives too little, beyond any error.
+    let other = with_rates([10e3, 20e3, 80.5e3, 81e3, 81e3], 0.001);
+    assert_eq!(depth(&other, &[first]).value.value().unwrap(), "8");
+}
+
+#[test]
+fn a_setting_that_the_errors_of_the_check_leave_open_is_not_set() {
+    // Errors of ±150 %: every depth may give four fifths of the largest rate.
+    let noisy = with_rates([40e3, 60e3, 90e3, 100e3, 100e3], 1.5);
+    let open = of_postgresql(&noisy, &[], "effective_io_concurrency");
+    let why = open.value.reason().unwrap();
+    assert!(why.contains("allow 1 to") && why.contains("--budget"), "{why}");
+    assert!(open.lines.is_empty() && open.derivation.is_empty(), "{open:?}");
+    // The same rates, well known.
+    let known = with_rates([40e3, 60e3, 90e3, 100e3, 100e3], 0.01);
+    let set = of_postgresql(&known, &[], "effective_io_concurrency");
+    assert_eq!(set.value.value().unwrap(), "8");
+    // What is clamped at both ends is decided by a poor check as well.
+    let mut poor = flash();
+    poor.level_se_rel = Some(0.8);
+    assert_eq!(of_postgresql(&poor, &[], "random_page_cost").value.value().unwrap(), "1.0");
+    let capacity = settings(&poor, &[], Program::Scylla, "0").settings;
+    assert!(capacity[0].value.reason().is_some_and(|why| why.contains("not settled")));
+}
+
+#[test]
+fn a_check_that_is_not_valid_gives_no_setting() {
+    let mut invalid = flash();
+    let found = record::Finding::new(
+        record::FindingCode::IoErrors,
+        record::Severity::Invalid,
+        "Requests failed.",
+        "",
+    );
+    invalid.findings.push(found);
+    for program in Program::ALL {
+        for one in settings(&invalid, &[], program, "0").settings {
+            assert!(one.value.reason().is_some_and(|why| why.contains("io_errors")), "{one:?}");
+            assert!(one.lines.is_empty(), "{one:?}");
+        }
+    }
+}
+
+#[test]
+fn the_queue_of_linux_holds_what_writes_gain_from_and_is_never_made_shorter() {
+    let mut profile = flash();
+    let writes = &mut profile.depth_curves[1];
+    for point in &mut writes.points {
+        point.iops = exact(1e3 * f64::from(point.depth));
+    }
+    assert_eq!(value(&profile, Program::Linux, "nr_requests"), "128");
+    profile.target.device.as_mut().unwrap().nr_requests = Some(256);
+    assert_eq!(value(&profile, Program::Linux, "nr_requests"), "256");
+}
+
+#[test]
+fn a_setting_that_an_older_postgresql_refuses_is_a_comment_with_its_version() {
+    let found = settings(&arm(), &[], Program::PostgreSql, "0").settings;
+    let combine = found.iter().find(|it| it.name == "io_combine_limit").unwrap();
+    assert!(combine.lines.iter().all(|line| line.starts_with("# ")), "{combine:?}");
+    assert!(combine.lines[0].contains("PostgreSQL 17"), "{combine:?}");
+    assert_eq!(combine.lines[1], "# io_combine_limit = 128kB");
+    let others = found.iter().filter(|it| it.name != "io_combine_limit");
+    assert!(others.flat_map(|it| &it.lines).all(|line| !line.starts_with('#')));
+}
+
+#[test]
+fn the_cost_model_has_all_six_coefficients_or_is_not_written() {
+    let line = value(&arm(), Program::IoCost, "io.cost.model");
+    let expected = "8:16 ctrl=user model=linear rbps=200000000 rseqiops=24414 rrandiops=125 \
+                    wbps=200000000 wseqiops=24414 wrandiops=125";
+    assert_eq!(line, expected);
+    let mut reads_only = arm();
+    reads_only.cells.retain(|cell| cell.workload.only_op() == Some(OpKind::Read));
+    let line = value(&reads_only, Program::IoCost, "io.cost.model");
+    assert!(line.contains("not: all six are needed, and wbps, wseqiops, wrandiops"), "{line}");
+    assert!(value(&reads_only, Program::IoCost, "wbps").contains("no sequential writes"));
+}
+
+#[test]
+fn scylla_gets_four_speeds_and_two_lengths() {
+    assert_eq!(value(&arm(), Program::Scylla, "read_iops"), "125");
+    assert_eq!(value(&arm(), Program::Scylla, "write_bandwidth"), "200000000");
+    assert_eq!(value(&arm(), Program::Scylla, "read_saturation_length"), "65536");
+    let found = settings(&arm(), &[], Program::Scylla, "0");
+    assert_eq!(found.settings[0].lines, ["    read_iops: 125"]);
+}
+
+#[test]
+fn the_job_for_fio_reads_at_the_knee_and_never_writes() {
+    assert_eq!(value(&flash(), Program::Fio, "iodepth"), "32");
+    assert_eq!(value(&flash(), Program::Fio, "bs"), "4096");
+    assert_eq!(value(&flash(), Program::Fio, "rw"), "randread");
+    assert_eq!(value(&flash(), Program::Fio, "filename"), "/dev/sdb");
+    // A directory gets a file of fio's own: no placeholder is left to be filled in.
+    let mut of_directory = flash();
+    of_directory.target.kind = TargetKind::Directory;
+    of_directory.target.path = "/srv".to_owned();
+    let text = settings(&of_directory, &[], Program::Fio, "0").settings;
+    let lines: Vec<String> = text.into_iter().flat_map(|it| it.lines).collect();
+    assert!(lines.iter().any(|line| line == "directory=/srv"), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("size=")), "{lines:?}");
+}
+
+#[test]
+fn an_empty_profile_sets_nothing_and_says_why() {
+    let empty = Profile { depth_curves: Vec::new(), ..profile(Vec::new(), 1.0, None) };
+    for program in [Program::PostgreSql, Program::MySql, Program::Linux, Program::Scylla] {
+        for setting in settings(&empty, &[], program, "0").settings {
+            assert!(setting.lines.is_empty(), "{setting:?}");
+            assert!(setting.value.reason().is_some_and(|why| why.contains("the profile has no")));
+        }
+    }
+}
+
+/// Commits of one committer: flushes of 2 ms on blocks that were written before, of 5 ms on new ones,
+/// one in a thousand of which takes `slow_ns`.
+fn committing(slow_ns: u64) -> Profile {
+    let point = |log, flush_ns: u64, slow_ns: u64| CommitPoint {
+        log,
+        committers: 1,
+        bytes: Bytes(8192),
+        flush: FlushKind::Fdatasync,
+        trial_ids: Vec::new(),
+        commits_per_s: exact(1e9 / flush_ns as f64),
+        flush_ns: exact(flush_ns as f64),
+        write_ns: exact(0.0),
+        flush_p99_ns: Measured::Value(exact(flush_ns as f64)),
+        histogram: HistogramSnapshot {
+            buckets: vec![
+                (bucket_index(flush_ns) as u32, 49_900),
+                (bucket_index(slow_ns) as u32, 100),
+            ],
+        },
+    };
+    let mut commits = Commits {
+        points: vec![
+            point(LogKind::Overwritten, 2_000_000, slow_ns),
+            point(LogKind::NewBlocks, 5_000_000, slow_ns),
+        ],
+        verdicts: Vec::new(),
+    };
+    commits.verdicts = diagnose::commit_verdicts(&commits);
+    Profile { commits: Measured::Value(commits), ..arm() }
+}
+
+#[test]
+fn etcd_outlasts_the_slowest_flush_in_a_thousand_and_never_beats_faster_than_its_default() {
+    let of = |slow_ms: u64, name| value(&committing(slow_ms * 1_000_000), Program::Etcd, name);
+    assert_eq!(of(40, "heartbeat-interval"), "100");
+    assert_eq!(of(40, "election-timeout"), "1000");
+    // Within the 0.8 % of a bucket.
+    let slow: f64 = of(500, "heartbeat-interval").parse().unwrap();
+    assert!((496.0..=504.0).contains(&slow), "{slow}");
+    assert_eq!(of(40, "disk fast enough"), "yes");
+}
+
+#[test]
+fn commits_set_the_delay_of_postgresql_and_tell_what_mysql_pays_for_durability() {
+    let profile = committing(3_000_000);
+    assert_eq!(value(&profile, Program::PostgreSql, "commit_delay"), "1000");
+    assert_eq!(value(&profile, Program::MySql, "innodb_flush_log_at_trx_commit"), "1");
+    let all = settings(&profile, &[], Program::MySql, "0");
+    let derivation = &all.settings.last().unwrap().derivation;
+    // 2 ms and 5 ms one after the other.
+    assert!(derivation.contains("at most 143 times"), "{derivation}");
+}
+
+#[test]
+fn a_need_is_met_by_a_whole_interval_or_not_by_any_of_it() {
+    let with = |low: f64, high: f64| {
+        let profile = committing(3_000_000);
+        let mut commits = profile.commits.value().unwrap().clone();
+        let p99 = Estimate::spanning((low + high) / 2.0, low, high, 3);
+        commits.points[1].flush_p99_ns = Measured::Value(p99);
+        commits.points[1].commits_per_s = Estimate::spanning(500.0, low / 2e4, high / 2e4, 3);
+        let verdicts = diagnose::commit_verdicts(&commits);
+        verdicts.iter().map(|verdict| verdict.met).collect::<Vec<_>>()
+    };
+    // The percentile below 10 ms; at least 50 and 500 per second.
+    assert_eq!(with(8e6, 9e6), [Some(true), Some(true), Some(false)]);
+    assert_eq!(with(9e6, 12e6), [None, Some(true), None]);
+    assert_eq!(with(12e6, 13e6), [Some(false), Some(true), Some(true)]);
+    let mut unknown = committing(3_000_000).commits.value().unwrap().clone();
+    unknown.points[1].flush_p99_ns = Measured::not("999 flushes are too few");
+    let verdict = &diagnose::commit_verdicts(&unknown)[0];
+    assert_eq!((verdict.met, verdict.measured.reason()), (None, Some("999 flushes are too few")));
+    // 1 ms ±145 % lies below 10 ms, and says next to nothing.
+    let wide = Estimate::spanning(1e6, -4.5e5, 2.45e6, 3);
+    unknown.points[1].flush_p99_ns = Measured::Value(wide);
+    assert_eq!(diagnose::commit_verdicts(&unknown)[0].met, None);
+}

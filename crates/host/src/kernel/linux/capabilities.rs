@@ -1,0 +1,264 @@
+//! What this machine can and cannot measure, and why: the list behind `halfpower doctor`.
+//!
+//! Each entry is tried, not looked up by version: distributions and containers take features away
+//! that the version promises. A missing one says what is lost without it and what brings it back.
+//! Nothing is changed on the machine; the tries make nameless files and close what they open.
+//! Rejected: one score for the machine, which would hide which number suffers.
+
+use crate::kernel::linux::cgroup::{io_version, limits};
+use crate::kernel::linux::diskstats::{counted_devices, read_lines};
+use crate::kernel::linux::environment::environment;
+use crate::kernel::linux::filesystem::locate_filesystem;
+use crate::kernel::linux::perf::{PerfCounter, paranoid_level};
+use crate::kernel::linux::probe::{cpu_split, steal_ns};
+use crate::kernel::linux::processors;
+use crate::kernel::read::{Roots, field, text};
+use crate::kernel::soaking::Soaking;
+use engine::EngineError;
+use record::{Capability, CgroupLimit, CpuSplit, DeviceFacts, format_bytes};
+use rustix::fs::{Access, Mode, OFlags};
+use rustix::process::{Resource, geteuid, getrlimit};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Locked memory that a large run registers with the kernel: 256 slots of 1 MiB and the rings.
+const MEMLOCK_WANTED_BYTES: u64 = 272 << 20;
+
+/// What the kernel tells of this machine and of a disk.
+pub(crate) fn capabilities(
+    roots: &Roots,
+    disk: Option<&DeviceFacts>,
+    soaker: &Result<Soaking, String>,
+) -> Vec<Capability> {
+    vec![
+        root(),
+        device_counters(roots, disk),
+        link_facts(disk),
+        io_uring(engine::probe_uring()),
+        locked_memory(),
+        clock(roots),
+        split(roots),
+        steal(roots),
+        governor(roots),
+        clock_frequency(roots),
+        perf_events(roots, PerfCounter::instructions(roots).err().as_deref()),
+        upper_bound(roots, soaker),
+        pressure(roots),
+        control_groups(roots, disk),
+        fio(std::env::var_os("PATH").as_deref()),
+    ]
+}
+
+/// The disk under a directory.
+#[must_use]
+pub fn disk_of(roots: &Roots, dir: &Path) -> Option<DeviceFacts> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let file = rustix::fs::open(dir, flags, Mode::empty()).ok()?;
+    locate_filesystem(roots, dir, &file).ok()?.1
+}
+
+fn root() -> Capability {
+    let is_root = geteuid().is_root();
+    let detail = if is_root { "running as root" } else { "running as an ordinary user" };
+    let remedy =
+        "block devices cannot be read, and the block layer cannot be traced: run as root for those";
+    Capability::of("root", is_root, detail, remedy)
+}
+
+fn device_counters(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
+    let missing = |detail: String, remedy| Capability::of("device counters", false, detail, remedy);
+    let Some(disk) = disk else {
+        let remedy = "what the device did cannot be checked: name a directory on a disk";
+        return missing("no block device is known under the directory".to_owned(), remedy);
+    };
+    if disk.iostats == Some(false) {
+        let remedy = "write 1 to queue/iostats of the disk in /sys/block";
+        return missing(format!("{}: queue/iostats is 0", disk.disk), remedy);
+    }
+    let devices = counted_devices(disk);
+    match read_lines(roots, &devices) {
+        Ok(_) => Capability::of("device counters", true, format!("of {}", devices.join(", ")), ""),
+        Err(error) => missing(error.to_string(), "check that /proc is mounted"),
+    }
+}
+
+/// What is there where it has a detail, and what is said where it has none.
+fn told(name: &str, detail: Option<String>, none: &str, remedy: &str) -> Capability {
+    Capability::of(name, detail.is_some(), detail.unwrap_or_else(|| none.to_owned()), remedy)
+}
+
+fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
+    let link = disk.and_then(|disk| Some(format!("{}: {}", disk.disk, disk.link.as_ref()?)));
+    let remedy = "the speed of the path to the disk must be known from elsewhere";
+    told("link facts", link, "sysfs does not report the link", remedy)
+}
+
+fn io_uring(outcome: Result<(), EngineError>) -> Capability {
+    match outcome {
+        Ok(()) => Capability::of("io_uring", true, "a ring can be made", ""),
+        Err(EngineError::Unavailable { cause, errno, remedy, .. }) => {
+            Capability::of("io_uring", false, format!("{errno}: {cause}"), remedy)
+        }
+        Err(error) => {
+            let remedy = "look at the kernel log; until then use --ioengine sync";
+            Capability::of("io_uring", false, error.to_string(), remedy)
+        }
+    }
+}
+
+fn locked_memory() -> Capability {
+    let limit = getrlimit(Resource::Memlock).current;
+    let enough = limit.is_none_or(|bytes| bytes >= MEMLOCK_WANTED_BYTES) || geteuid().is_root();
+    let detail = limit.map_or("unlimited".to_owned(), format_bytes);
+    let remedy =
+        "large depths cannot register their buffers, which costs some CPU: raise 'ulimit -l'";
+    Capability::of("locked memory", enough, detail, remedy)
+}
+
+fn clock(roots: &Roots) -> Capability {
+    let source = environment(roots, None).clocksource.unwrap_or_else(|| "unknown".to_owned());
+    let cpuinfo = text(&roots.proc.join("cpuinfo")).unwrap_or_default();
+    let flags = field(&cpuinfo, "flags").unwrap_or_default();
+    let has = |wanted: &str| flags.split_ascii_whitespace().any(|flag| flag == wanted);
+    let invariant = has("constant_tsc") && has("nonstop_tsc");
+    let invariance = if invariant { "invariant" } else { "not invariant" };
+    let detail = format!("clock source {source}, the processor's counter is {invariance}");
+    let remedy = "each reading of the time costs more, which shows at high rates; times stay true";
+    Capability::of("invariant clock", invariant && source == "tsc", detail, remedy)
+}
+
+fn split(roots: &Roots) -> Capability {
+    let exact = cpu_split(roots) == CpuSplit::Exact;
+    let detail = if exact {
+        "user and system time are measured"
+    } else {
+        "user and system time are sampled by the timer tick; their sum is exact"
+    };
+    let remedy = "trust the sum; for an exact split boot with nohz_full= for the processors in use";
+    Capability::of("exact CPU split", exact, detail, remedy)
+}
+
+fn steal(roots: &Roots) -> Capability {
+    let steal = steal_ns(roots);
+    let detail = steal.map(|steal| match (steal, environment(roots, None).virtualization) {
+        (_, None) => "no hypervisor was found, so there is no steal time".to_owned(),
+        (0, Some(name)) => format!("{name} has taken nothing since boot, or does not report it"),
+        (ns, Some(name)) => format!("{name} has taken {:.2} s since boot", ns as f64 / 1e9),
+    });
+    let remedy = "time that the host takes shows as slow processors: use a newer kernel";
+    told("steal time", detail, "the kernel has no such counter", remedy)
+}
+
+fn governor(roots: &Roots) -> Capability {
+    let conditions = environment(roots, None);
+    let none = match conditions.virtualization {
+        Some(name) => format!("left to the host ({name})"),
+        None => "the kernel controls no frequency".to_owned(),
+    };
+    let remedy = "whether the processor clock held still cannot be checked";
+    told("frequency governor", conditions.governor, &none, remedy)
+}
+
+/// `refusal` is why there is no counter of instructions.
+fn perf_events(roots: &Roots, refusal: Option<&str>) -> Capability {
+    let level = paranoid_level(roots).unwrap_or_else(|| "not there".to_owned());
+    let said = refusal.unwrap_or("instructions are counted");
+    let detail = format!("{said}; kernel.perf_event_paranoid is {level}");
+    let remedy = "instructions per request stay unknown; CPU time is measured without them";
+    Capability::of("perf events", refusal.is_none(), detail, remedy)
+}
+
+/// Whether soakers can be started, and on how many processors.
+fn upper_bound(roots: &Roots, soaker: &Result<Soaking, String>) -> Capability {
+    let detail = match soaker {
+        Err(error) => error.clone(),
+        Ok(Soaking { cpus, doubts }) => {
+            let on = format!("a soaker on each of {cpus} processors");
+            if doubts.is_empty() {
+                format!("{on}; {} usable", processors::usable(roots))
+            } else {
+                format!("{on}, but unsure: {doubts}")
+            }
+        }
+    };
+    let remedy = "--cpu-upper cannot be used; lower bounds can";
+    Capability::of("upper bound of CPU cost", soaker.is_ok(), detail, remedy)
+}
+
+fn clock_frequency(roots: &Roots) -> Capability {
+    let clock = processors::clock(roots)
+        .map(|clock| format!("{:.2} GHz, from {}", clock.hz / 1e9, clock.source));
+    let remedy = "clocks per byte stay unknown; CPU time is measured without them";
+    told("processor clock", clock, "the kernel reports no frequency", remedy)
+}
+
+fn pressure(roots: &Roots) -> Capability {
+    let lines = text(&roots.proc.join("pressure/io"));
+    let line = lines.and_then(|lines| {
+        let ten_seconds = lines.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?;
+        let share = ten_seconds.parse::<f64>().ok()? / 100.0;
+        Some(format!("tasks waited for I/O {} of the last 10 s", record::format_share(share)))
+    });
+    let remedy = "stalls above the disk stay invisible: boot with psi=1";
+    told("pressure stall information", line, "/proc/pressure/io is missing", remedy)
+}
+
+fn control_groups(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
+    let detail = io_version(roots).map(|version| {
+        let limits = disk.map(|disk| limits(roots, disk)).unwrap_or_default();
+        if limits.is_empty() {
+            return format!("{version}, no limit on this disk");
+        }
+        let text = |limit: &CgroupLimit| {
+            format!("{} {} {}/s", limit.group, limit.limited.key(), limit.limit_per_s)
+        };
+        let all: Vec<String> = limits.iter().map(text).collect();
+        format!("{version}, in force: {}", all.join("; "))
+    });
+    let remedy = "limits set outside of this container cannot be seen";
+    told("control group limits", detail, "no control group governs I/O here", remedy)
+}
+
+/// `path` is the search path of programs.
+fn fio(path: Option<&OsStr>) -> Capability {
+    let mut directories = path.into_iter().flat_map(std::env::split_paths);
+    let program = directories.find_map(|directory| {
+        let program = directory.join("fio");
+        rustix::fs::access(&program, Access::EXEC_OK).ok().map(|()| program.display().to_string())
+    });
+    let remedy = "comparisons with fio are skipped: install it with the system's package manager";
+    told("fio", program, "not installed", remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::linux::perf::refusal;
+    use rustix::io::Errno;
+    use testkit::Fake;
+
+    #[test]
+    fn what_keeps_instructions_from_being_counted_is_named() {
+        let fake = Fake::new();
+        fake.proc("sys/kernel/perf_event_paranoid", "3\n");
+        let roots = Roots::below(fake.root());
+        assert!(perf_events(&roots, None).available);
+        let none = perf_events(&roots, Some(&refusal(&roots, Errno::NOENT)));
+        assert!(!none.available && none.detail.contains("virtual machines"), "{none:?}");
+        let refused = perf_events(&roots, Some(&refusal(&roots, Errno::PERM)));
+        assert!(refused.detail.contains("set it to 1 or less"), "{refused:?}");
+    }
+
+    #[test]
+    fn fio_is_found_along_the_search_path_and_only_if_it_can_be_run() {
+        use std::os::unix::fs::PermissionsExt;
+        let fake = Fake::new();
+        let program = fake.path("fio");
+        let directory = program.parent().unwrap().as_os_str();
+        assert!(!fio(Some(directory)).available);
+        assert!(!fio(None).available);
+        std::fs::write(&program, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(fio(Some(directory)).available);
+    }
+}

@@ -1,0 +1,145 @@
+//! What this machine can and cannot measure, and why: the list behind `halfpower doctor`.
+//!
+//! Each entry is tried. What only Linux has is named with its reason, so that nobody looks for it.
+
+use crate::kernel::read::Roots;
+use crate::kernel::soaking::Soaking;
+use crate::kernel::windows::device::opened_as;
+use crate::kernel::windows::disk_layers::DiskLayers;
+use crate::kernel::windows::environment::{check_huge_pages, environment, release};
+use crate::kernel::windows::filesystem::filesystem_of;
+use crate::kernel::windows::probe::performance;
+use crate::kernel::windows::processors;
+use crate::kernel::windows::unsafe_calls::open_device;
+use record::{Capability, DeviceFacts};
+use std::path::Path;
+use windows_sys::Win32::Foundation::GENERIC_READ;
+
+/// What Windows tells of this machine and of a disk.
+pub(crate) fn capabilities(
+    roots: &Roots,
+    disk: Option<&DeviceFacts>,
+    soaker: &Result<Soaking, String>,
+) -> Vec<Capability> {
+    let not_here = |name, lost| Capability::of(name, false, "not on Windows", lost);
+    vec![
+        Capability::of("system", true, release(), ""),
+        administrator(disk),
+        device_counters(disk),
+        disk_layers(),
+        link_facts(disk),
+        clock(),
+        processor_time(),
+        clock_frequency(),
+        upper_bound(soaker),
+        large_pages(roots),
+        hypervisor(roots),
+        not_here(
+            "io_uring",
+            "its engines are Linux's: use --ioengine iocp, events, readfileex or sync",
+        ),
+        not_here("instructions", "CPU time is measured without them"),
+        not_here("steal time", "time that a host takes shows as slow processors"),
+        not_here("pressure stall information", "stalls above the disk stay invisible"),
+        not_here("control group limits", "limits of job objects and of storage QoS are not seen"),
+    ]
+}
+
+/// The disk under a directory.
+#[must_use]
+pub fn disk_of(_roots: &Roots, dir: &Path) -> Option<DeviceFacts> {
+    filesystem_of(dir).ok()?.1
+}
+
+/// Whether disks may be opened, which shows who may.
+fn administrator(disk: Option<&DeviceFacts>) -> Capability {
+    let remedy = "disks and volumes cannot be read or written themselves: run as administrator";
+    let Some(disk) = disk else {
+        return Capability::of("raw disks", false, "no disk is known under the directory", remedy);
+    };
+    let opened = open_device(&opened_as(&disk.disk), GENERIC_READ, 0);
+    let detail = match &opened {
+        Ok(_) => format!("{} can be opened", disk.disk),
+        Err(error) => format!("{}: {error}", disk.disk),
+    };
+    Capability::of("raw disks", opened.is_ok(), detail, remedy)
+}
+
+fn device_counters(disk: Option<&DeviceFacts>) -> Capability {
+    let name = "device counters";
+    let Some(disk) = disk else {
+        let detail = "no disk is known under the directory (IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS)";
+        let remedy = "what the device did cannot be checked: name a directory on a local disk";
+        return Capability::of(name, false, detail, remedy);
+    };
+    let opened = open_device(&opened_as(&disk.disk), 0, 0);
+    match opened.and_then(|handle| performance(&handle)) {
+        Ok(_) => Capability::of(name, true, format!("of {}", disk.leaves.join(", ")), ""),
+        Err(error) => {
+            let detail = format!("{} (IOCTL_DISK_PERFORMANCE): {error}", disk.disk);
+            let remedy = "what the device did cannot be checked: switch them on (diskperf -y)";
+            Capability::of(name, false, detail, remedy)
+        }
+    }
+}
+
+/// Whether perfmon's counters of disks can be had, for those whose driver does not answer.
+fn disk_layers() -> Capability {
+    let opened = DiskLayers::open();
+    let detail = opened.as_ref().map_or_else(ToString::to_string, |_| {
+        "PhysicalDisk and LogicalDisk, for disks whose driver gives no counters".to_owned()
+    });
+    let remedy = "a disk whose driver gives no counters has none: build them anew (lodctr /R)";
+    Capability::of("counters by PDH", opened.is_ok(), detail, remedy)
+}
+
+fn large_pages(roots: &Roots) -> Capability {
+    let allowed = check_huge_pages(roots);
+    let detail = allowed.as_ref().err().cloned().unwrap_or_else(|| "may be asked for".to_owned());
+    Capability::of("large pages", allowed.is_ok(), detail, "--huge-pages is refused")
+}
+
+fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
+    let link = disk.and_then(|disk| Some(format!("{}: {}", disk.disk, disk.link.as_ref()?)));
+    let none = "the driver reports no bus";
+    let remedy = "the speed of the path to the disk must be known from elsewhere";
+    Capability::of("link facts", link.is_some(), link.unwrap_or_else(|| none.into()), remedy)
+}
+
+fn clock() -> Capability {
+    Capability::of("clock", true, "QueryPerformanceCounter", "")
+}
+
+fn processor_time() -> Capability {
+    let detail = "user and system time are counted in ticks of the timer, some 15 ms each";
+    let remedy = "measure for seconds, not for tenths";
+    Capability::of("exact CPU split", false, detail, remedy)
+}
+
+fn clock_frequency() -> Capability {
+    let clock = processors::clock();
+    let detail = clock
+        .as_ref()
+        .map(|clock| format!("{:.2} GHz, from the {}; nominal", clock.hz / 1e9, clock.source));
+    let remedy = "clocks per byte stay unknown; CPU time is measured without them";
+    let none = "the registry has no frequency";
+    Capability::of("processor clock", clock.is_some(), detail.unwrap_or(none.into()), remedy)
+}
+
+/// Whether soakers can be started, and on how many processors.
+fn upper_bound(soaker: &Result<Soaking, String>) -> Capability {
+    let detail = match soaker {
+        Err(error) => error.clone(),
+        Ok(Soaking { cpus, doubts }) => {
+            format!("a soaker on each of {cpus} processors, but unsure: {doubts}")
+        }
+    };
+    let remedy = "--cpu-upper cannot be used; lower bounds can";
+    Capability::of("upper bound of CPU cost", soaker.is_ok(), detail, remedy)
+}
+
+fn hypervisor(roots: &Roots) -> Capability {
+    let found = environment(roots, None).virtualization;
+    let detail = found.map_or("none shows".to_owned(), |name| format!("runs on {name}"));
+    Capability::of("hypervisor", true, detail, "")
+}

@@ -1,0 +1,59 @@
+//! What drives and volumes say of themselves: on Windows nothing that the checks of causes know.
+
+use crate::kernel::device_lines::{BlockDevice, DmTarget, LogLine};
+use crate::kernel::read::Roots;
+use std::path::Path;
+
+/// Block devices as sysfs has them: none.
+#[must_use]
+pub fn block_devices(_roots: &Roots) -> Vec<BlockDevice> {
+    Vec::new()
+}
+
+/// What is mounted by files of procfs: nothing.
+#[must_use]
+pub fn mounted(_roots: &Roots) -> Vec<(String, String)> {
+    Vec::new()
+}
+
+/// A word of a file of mounts.
+#[must_use]
+pub fn mount_word(word: &str) -> String {
+    word.to_owned()
+}
+
+fn none<T>() -> Result<T, String> {
+    Err("it is read on Linux only".to_owned())
+}
+
+/// The health log of an NVMe drive.
+///
+/// # Errors
+/// Always: it is not read here.
+pub fn nvme_health(_roots: &Roots, _name: &str) -> Result<Vec<u8>, String> {
+    none()
+}
+
+/// Whether an NVMe drive changes to states of less power by itself.
+///
+/// # Errors
+/// Always: it is not read here.
+pub fn nvme_saves_power(_roots: &Roots, _name: &str) -> Result<bool, String> {
+    none()
+}
+
+/// The targets of a volume.
+///
+/// # Errors
+/// Always: there is none.
+pub fn dm_lines(_roots: &Roots, _directory: &Path, _table: bool) -> Result<Vec<DmTarget>, String> {
+    none()
+}
+
+/// The kernel's log.
+///
+/// # Errors
+/// Always: it is not read here.
+pub fn kernel_log(_roots: &Roots) -> Result<Vec<LogLine>, String> {
+    none()
+}

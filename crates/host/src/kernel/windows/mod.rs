@@ -1,0 +1,21 @@
+//! The kernel of Windows: volumes, disks, their counters, and processor time, by calls of Win32.
+//!
+//! What Linux tells by files of /proc and /sys is asked for here by calls; the [`Roots`](crate::kernel::Roots) that
+//! callers pass stand for this machine alone and name no files. A fact that Windows does not give is `None`.
+
+pub(crate) mod capabilities;
+pub mod changed_setting;
+pub(crate) mod clock;
+pub(crate) mod counter_log;
+pub(crate) mod descriptors;
+pub mod device;
+pub mod device_calls;
+pub(crate) mod disk_layers;
+pub(crate) mod disk_performance;
+pub(crate) mod environment;
+pub mod filesystem;
+pub mod live;
+pub(crate) mod probe;
+pub(crate) mod processors;
+pub(crate) mod program;
+pub mod unsafe_calls;

@@ -1,0 +1,88 @@
+//! This program as the system sees it: its time, its processors, its terminal, what ends it.
+
+use crate::kernel::read::Roots;
+use crate::kernel::windows::unsafe_calls::{
+    affinity_of_this_process, console_columns, memory, process_affinity, process_times_ns,
+};
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::{Error, Result};
+use std::os::windows::fs::OpenOptionsExt;
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_ATTRIBUTE_TEMPORARY, FILE_FLAG_DELETE_ON_CLOSE,
+};
+
+/// Signals that ask a program to end, as the C library knows them: SIGINT (Ctrl-C) and SIGTERM.
+pub const ENDING_SIGNALS: [i32; 2] = [2, 15];
+
+/// CPU time of this program so far, in ns; it moves in steps of the timer tick.
+#[must_use]
+pub fn cpu_time_ns() -> u64 {
+    process_times_ns().map_or(0, |(user, system)| user + system)
+}
+
+/// Processors of its group that this program may use.
+///
+/// # Errors
+/// What the system said.
+pub fn usable_processors() -> Result<BTreeSet<u32>> {
+    let (ours, _) = process_affinity().ok_or_else(Error::last_os_error)?;
+    Ok((0..usize::BITS).filter(|number| ours >> number & 1 == 1).collect())
+}
+
+/// Binds this program to processors, all threads of it: those that a thread starts do not get its own here.
+///
+/// # Errors
+/// What the system said.
+pub fn bind_to_processors(processors: &BTreeSet<u32>) -> Result<()> {
+    let bit = |number: &u32| 1_usize.checked_shl(*number).unwrap_or(0);
+    affinity_of_this_process(processors.iter().map(bit).fold(0, |sum, bit| sum | bit))
+}
+
+/// Columns of the console that standard output is.
+#[must_use]
+pub fn terminal_columns() -> Option<u16> {
+    console_columns(std::io::stdout())
+}
+
+/// What [`memory_file`] is, for a reader.
+pub const MEMORY_FILE: &str = "memory (a file of FILE_ATTRIBUTE_TEMPORARY)";
+
+/// A file that is kept in memory as long as that is at hand, and goes with its handle.
+///
+/// # Errors
+/// What the system said.
+pub fn memory_file() -> Result<File> {
+    let name = format!("halfpower-{}-{}", std::process::id(), cpu_time_ns());
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .attributes(FILE_ATTRIBUTE_TEMPORARY)
+        .custom_flags(FILE_FLAG_DELETE_ON_CLOSE)
+        .open(std::env::temp_dir().join(name))
+}
+
+/// Memory that programs can have without pushing anything out, in bytes.
+#[must_use]
+pub fn available_memory(_roots: &Roots) -> Option<u64> {
+    memory().map(|memory| memory.available)
+}
+
+/// Memory that waits to be written: Windows does not tell.
+#[must_use]
+pub fn dirty_bytes(_roots: &Roots) -> Option<u64> {
+    None
+}
+
+/// What the machine calls itself; empty where it has no name.
+#[must_use]
+pub fn host_name() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_default()
+}
+
+/// Identity of the running kernel; this system tells none.
+#[must_use]
+pub fn boot_identity() -> Option<String> {
+    None
+}

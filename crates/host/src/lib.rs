@@ -1,0 +1,8 @@
+//! What the machine says: its devices and counters, what a path is and who may write it, and the life of requests.
+//!
+//! Each part has a folder for each system, and its `mod.rs` alone chooses between them. Nothing here knows profiles or
+//! verdicts.
+
+pub mod kernel;
+pub mod target;
+pub mod tracer;

@@ -1,0 +1,98 @@
+//! A file of results to which each command adds lines.
+//!
+//! Everything that can be wrong with it is found before anything is measured; a file that is something
+//! else is refused rather than spoilt. A line is added in one write to the end, so that commands
+//! beside each other do not mix theirs. A file that is not there is made when there is a line to put
+//! into it; then it begins with the names of the fields.
+
+use crate::target::error::TargetError;
+use crate::target::in_use::{InUse, real_place};
+use crate::target::output_file::{refusal, refuse_in_use};
+use engine::input::{self, Reason};
+use record::quoted;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Result, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// A file that lines can be added to.
+#[derive(Debug)]
+pub struct LineFile {
+    flag: &'static str,
+    path: PathBuf,
+}
+
+impl LineFile {
+    /// Makes sure that lines can be added; `wrong` says of the first line of an existing file why
+    /// none may.
+    ///
+    /// # Errors
+    /// If it is in use, is something else, or cannot be written.
+    pub fn open(
+        flag: &'static str,
+        path: &Path,
+        in_use: &[InUse],
+        wrong: impl FnOnce(&str) -> Option<String>,
+    ) -> std::result::Result<Self, TargetError> {
+        refuse_in_use(flag, path, in_use)?;
+        // A link stays one: lines are added to what it points to.
+        let place = real_place(path);
+        let existed = place.exists();
+        if existed && !path.is_file() {
+            return Err(refusal(flag, path, "it is no regular file"));
+        }
+        let file = Self { flag, path: place };
+        if existed {
+            let line = input::first_line(path, input::DOCUMENT).map_err(|error| {
+                match &error.reason {
+                    // What is no text is something else than a file of results.
+                    Reason::System(_) | Reason::Interrupted => {
+                        TargetError::Output(format!("{flag}: {error}"))
+                    }
+                    reason => refusal(flag, path, &reason.to_string()),
+                }
+            })?;
+            if let Some(why) = (!line.is_empty()).then(|| wrong(&line)).flatten() {
+                return Err(refusal(flag, path, &why));
+            }
+        }
+        // To see that it can be written; one that this makes is taken away again.
+        let opened = OpenOptions::new().append(true).create(true).open(&file.path);
+        let tried =
+            opened.and_then(|_| if existed { Ok(()) } else { std::fs::remove_file(&file.path) });
+        tried.map_err(|cause| file.cannot(&cause))?;
+        Ok(file)
+    }
+
+    /// Adds a line, which ends with its line end; a new file begins with `head`.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn append(&self, head: &str, line: &str) -> std::result::Result<(), TargetError> {
+        let write = || -> Result<()> {
+            let mut file =
+                OpenOptions::new().read(true).append(true).create(true).open(&self.path)?;
+            let before = match file.metadata()?.len() {
+                0 => format!("{head}\n"),
+                // An editor, or a program that was stopped, left the last line without its end.
+                _ if !ends_a_line(&mut file)? => "\n".to_owned(),
+                _ => String::new(),
+            };
+            file.write_all((before + line).as_bytes())
+        };
+        write().map_err(|cause| self.cannot(&cause))
+    }
+
+    fn cannot(&self, cause: &std::io::Error) -> TargetError {
+        let (flag, path) = (self.flag, quoted(&self.path));
+        TargetError::Output(format!(
+            "cannot add to the file of {flag} {path}; check it and its folder: {cause}"
+        ))
+    }
+}
+
+fn ends_a_line(file: &mut File) -> Result<bool> {
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}

@@ -1,0 +1,163 @@
+//! The right to write to a block device: named by its stable name, free, and blank.
+//!
+//! A device in use is refused before it is opened. Then it is opened with O_EXCL, and everything
+//! else is decided on that descriptor, which stays open as long as the run: the kernel lets nobody
+//! mount it meanwhile. Refused, whatever the flags say, is a device that is in use, or shares bytes with
+//! something that is (`holders`), that is read-only, or that bears a signature; to clear one is the owner's own
+//! step. A blank partition may be written, unless its whole disk is in use or bears more than a table of
+//! partitions. Rejected: a flag that
+//! overrides all this, and asking on the terminal (scripts answer yes).
+
+use crate::kernel::device::{numbers, partitions};
+use crate::kernel::read::base_name;
+use crate::target::error::TargetError;
+use crate::target::linux::holders::{Moment, Node, Question, Use};
+use crate::target::linux::stable_name::{is_one_of, stable_names};
+use crate::target::linux::unsafe_calls::is_read_only;
+use crate::target::signature::{Looked, Signature, find};
+use record::shell_word;
+use rustix::fd::OwnedFd;
+use rustix::fs::{Advice, Mode, OFlags, SeekFrom, Stat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Opens a block device for writing, if it is named by one of `typed` and nobody can need what is
+/// on it. `stat` is that of the path.
+pub(crate) fn claim(
+    question: &Question<'_>,
+    path: &Path,
+    stat: &Stat,
+    typed: &[String],
+) -> Result<OwnedFd, TargetError> {
+    let roots = question.roots;
+    let refused = |why: String, remedy: String| {
+        TargetError::refused(format!("writing to the block device {path:?}"), &why, &remedy)
+    };
+    let used = |found: Use| refused(found.why, found.remedy);
+    let (major, minor) = numbers(stat.st_rdev);
+    let Some(node) = Node::find(roots, (major, minor)) else {
+        return Err(refused(
+            format!("{} has no block device {major}:{minor}", roots.sys.display()),
+            "mount sysfs, which shows what uses it".to_owned(),
+        ));
+    };
+    // Before it is opened: a device in use is in use also for a user who may not open it.
+    if let Some(found) = question.device(&node, Moment::Before) {
+        return Err(used(found));
+    }
+    let stable = stable_names(roots, &node.directory);
+    let consent = typed.iter().any(|name| is_one_of(name, &stable));
+    let read_only = || {
+        refused(
+            format!("{} is read-only", node.name),
+            format!("if it is meant to be written, allow it first (blockdev --setrw {path:?})"),
+        )
+    };
+    let mode = if consent { OFlags::RDWR } else { OFlags::RDONLY };
+    let flags = mode | OFlags::EXCL | OFlags::CLOEXEC;
+    let device = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(device) => File::from(device),
+        Err(Errno::BUSY) => {
+            return Err(refused(
+                format!(
+                    "{} is in use according to the kernel: it or a part of it is mounted in another \
+                     mount namespace, or held by a driver",
+                    node.name
+                ),
+                "find out who uses it (lsblk, fuser -v) and release it there".to_owned(),
+            ));
+        }
+        Err(Errno::ROFS | Errno::ACCESS | Errno::PERM) if node.read_only() => {
+            return Err(read_only());
+        }
+        Err(cause) => return Err(TargetError::system("open", path, cause)),
+    };
+    let opened = rustix::fs::fstat(&device).map_err(TargetError::failing("examine", path))?;
+    if (opened.st_rdev, opened.st_mode) != (stat.st_rdev, stat.st_mode) {
+        return Err(refused(
+            "the name led to another device while it was opened".to_owned(),
+            "see who changes it, and run again".to_owned(),
+        ));
+    }
+    if is_read_only(&device).map_err(TargetError::failing("examine", path))? {
+        return Err(read_only());
+    }
+    // Again: from here on the kernel keeps others away.
+    if let Some(found) = question.device(&node, Moment::InHand) {
+        return Err(used(found));
+    }
+    let borne = |signature: Signature, by: &str| {
+        refused(
+            format!("{by} bears {} (at byte {})", signature.name, signature.at),
+            format!(
+                "if nobody needs it, clear that yourself (wipefs --all /dev/{by}), then run again"
+            ),
+        )
+    };
+    if let Some(signature) = signature(path, &device, Looked::All)? {
+        return Err(borne(signature, &node.name));
+    }
+    if let Some(part) = partitions(&node.directory).next() {
+        return Err(refused(
+            format!("{} has partitions, {} among them", node.name, base_name(&part)),
+            format!(
+                "if nobody needs them, delete them yourself (wipefs --all {path:?}, then partx \
+                 --delete {path:?})"
+            ),
+        ));
+    }
+    if let Some(disk) = node.disk() {
+        let node_path = roots.dev.join(&disk.name);
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let whole = rustix::fs::open(&node_path, flags, Mode::empty())
+            .map_err(TargetError::failing("examine", &node_path))?;
+        // The table that makes the partition is no danger to it.
+        if let Some(signature) = signature(&node_path, &whole.into(), Looked::NoTables)? {
+            return Err(borne(signature, &disk.name));
+        }
+    }
+    if consent { Ok(device.into()) } else { Err(not_named(path, &node, &stable, typed)) }
+}
+
+/// The refusal that tells the flag to type.
+fn not_named(path: &Path, node: &Node, stable: &[String], typed: &[String]) -> TargetError {
+    let why = match typed {
+        [] => "everything on it would be lost".to_owned(),
+        typed => format!("--destroy-data-on names {}, which it is not", quoted(typed)),
+    };
+    let remedy = match stable.first() {
+        Some(name) => format!(
+            "if nobody needs its data, give --destroy-data-on {}, or name a directory on a file \
+             system of this device",
+            shell_word(name)
+        ),
+        None => format!(
+            "{} has no name of its own (no link in /dev/disk/by-id, no serial number, no \
+             world-wide id, or it shares them with another): give it one where it is attached, or \
+             name a directory on a file system of this device",
+            node.name
+        ),
+    };
+    TargetError::Refused { what: format!("writing to the block device {path:?}"), why, remedy }
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(" and ")
+}
+
+fn signature(path: &Path, device: &File, looked: Looked) -> Result<Option<Signature>, TargetError> {
+    let size = rustix::fs::seek(device, SeekFrom::End(0))
+        .map_err(TargetError::failing("look for signatures on", path))?;
+    let found = find(size, looked, &mut |at, buffer| device.read_exact_at(buffer, at));
+    let found = found.map_err(TargetError::failing("look for signatures on", path))?;
+    // What was read must not stay in the page cache, where a run would find it.
+    rustix::fs::fadvise(device, 0, None, Advice::DontNeed)
+        .map_err(TargetError::failing("look for signatures on", path))?;
+    Ok(found)
+}
+
+#[cfg(test)]
+#[path = "claim_tests.rs"]
+mod tests;

@@ -1,0 +1,127 @@
+//! What the kernel says where its tables are silent: somebody uses it, without who.
+//!
+//! A lease for reading is refused while anything has the file open for writing: a program of another container, a
+//! file server in the kernel, a mapping whose descriptor is closed. Locks are asked for by trying them. A device
+//! that is mounted in a namespace without processes, or held by a driver, refuses O_EXCL.
+//! Rejected: a lease for writing, which readers refuse too, and keeping either during a run, which would
+//! hold up every program that opens the file.
+
+use super::Use;
+use super::layers::FileId;
+use super::processes::{is_for_writing, numbers_of_processes};
+use super::reach::{Part, Reach};
+use crate::kernel::Roots;
+use crate::kernel::read::{names, text};
+use crate::target::linux::unsafe_calls::{Writers, has_writers, is_locked};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::io::Errno;
+use std::time::Duration;
+
+/// How often, and how long apart, a file is asked about that no program seems to use: two seconds in all.
+const CLOSING_LOOKS: u32 = 40;
+const CLOSING_PAUSE: Duration = Duration::from_millis(50);
+
+/// A file that was opened for reading, as the target.
+pub(super) fn of_file(roots: &Roots, file: BorrowedFd<'_>, reach: &Reach) -> Option<Use> {
+    let target = reach.parts.iter().find(|part| part.start)?;
+    // The kernel closes the files of a ring some milliseconds after its program has ended.
+    let mut writers = has_writers(file);
+    for _ in 0..CLOSING_LOOKS {
+        if writers != Writers::Some || is_open_in_our_program(roots, target) {
+            break;
+        }
+        std::thread::sleep(CLOSING_PAUSE);
+        writers = has_writers(file);
+    }
+    if writers == Writers::Hidden {
+        return Some(Use {
+            why: target.says(
+                "is another user's file, and the kernel shows only its owner whether a program has it open \
+                for writing",
+            ),
+            remedy: "run as its owner or as root, or name a file of your own".to_owned(),
+        });
+    }
+    if writers == Writers::Some && !is_open_in_our_program(roots, target) {
+        return Some(Use {
+            why: target.says(
+                "is open for writing elsewhere, according to the kernel, by a process that is not visible \
+                here",
+            ),
+            remedy: "find its user (another container, an NFS, SMB or iSCSI server, a virtual \
+                     machine) and end it"
+                .to_owned(),
+        });
+    }
+    locked(target, file)
+}
+
+/// Whether our own program has it open for writing: another client of the same load, or this process for
+/// another of its jobs. What it writes is test data.
+fn is_open_in_our_program(roots: &Roots, target: &Part) -> bool {
+    let program = FileId::of_path(&roots.proc.join("self/exe"));
+    let ids = target.file().map(|file| file.ids.as_slice()).unwrap_or_default();
+    numbers_of_processes(roots).iter().any(|process| {
+        let folder = roots.proc.join(process);
+        let is_target = |descriptor: &String| {
+            let facts = text(&folder.join("fdinfo").join(descriptor)).unwrap_or_default();
+            let id = || FileId::of_path(&folder.join("fd").join(descriptor));
+            is_for_writing(&facts) && id().is_some_and(|id| ids.contains(&id))
+        };
+        program.is_some()
+            && FileId::of_path(&folder.join("exe")) == program
+            && names(&folder.join("fd")).iter().any(is_target)
+    })
+}
+
+/// Files below loop devices that a program has locked. Who has them open cannot be asked: the loop device has.
+pub(super) fn locked_below(reach: &Reach) -> Option<Use> {
+    reach.parts.iter().filter(|part| part.below_loop).find_map(|part| {
+        let file = part.file()?;
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let opened: OwnedFd = rustix::fs::open(&file.path, flags, Mode::empty()).ok()?;
+        let stat = rustix::fs::fstat(&opened).ok()?;
+        let id = FileId { device: stat.st_dev, inode: stat.st_ino };
+        file.ids.contains(&id).then(|| locked(part, opened.as_fd())).flatten()
+    })
+}
+
+fn locked(part: &Part, file: BorrowedFd<'_>) -> Option<Use> {
+    // Another that only looks, as this does, has it for a moment.
+    let stays = (0..CLOSING_LOOKS).all(|look| {
+        if look > 0 {
+            std::thread::sleep(CLOSING_PAUSE);
+        }
+        is_held(file)
+    });
+    stays.then(|| Use {
+        why: part.says("is locked by another program"),
+        remedy: "end that program first (/proc/locks and fuser -v may name it)".to_owned(),
+    })
+}
+
+fn is_held(file: BorrowedFd<'_>) -> bool {
+    let whole = flock(file, FlockOperation::NonBlockingLockExclusive);
+    if whole.is_ok() {
+        // Given back at once: it was only to see whether another has it.
+        let _ = flock(file, FlockOperation::Unlock);
+    }
+    is_locked(file) || whole == Err(Errno::WOULDBLOCK)
+}
+
+/// Devices below loop devices that the kernel does not give to one user alone.
+pub(super) fn claimed_below(roots: &Roots, reach: &Reach) -> Option<Use> {
+    reach.parts.iter().filter(|part| part.below_loop).find_map(|part| {
+        let node = part.device()?;
+        let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let opened = rustix::fs::open(roots.dev.join(&node.name), flags, Mode::empty());
+        (opened.err() == Some(Errno::BUSY)).then(|| Use {
+            why: part.says(
+                "is in use according to the kernel: it or a part of it is mounted in another mount \
+                 namespace, or held by a driver",
+            ),
+            remedy: "find out who uses it (lsblk, fuser -v) and release it there".to_owned(),
+        })
+    })
+}

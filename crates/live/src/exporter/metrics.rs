@@ -1,0 +1,538 @@
+//! Says which metrics there are: one table, from which the text of a scrape, its help and the list in
+//! the documentation are made.
+//!
+//! Names follow Prometheus: base units (seconds, bytes, ratios of 0 to 1), the unit last. Figures of
+//! a device are those of its last interval; a figure that is not known has no sample, never zero. A
+//! verdict is told twice: which one it is, for people and for states over time, and how probable
+//! each verdict is, for alerts, because probabilities of verdicts that ask for the same deed can be
+//! added. Rejected: OpenMetrics' state set, whose label repeats the metric's name.
+
+use crate::exporter::samples::{Kind, PREFIX, Samples, Unit};
+use crate::exporter::snapshot::Reading;
+use record::{Figure, LimitedIo, OpInterval, Severity, Verdict};
+use report::WatchRow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Seconds in a nanosecond.
+const SECONDS: f64 = 1e-9;
+
+/// One metric.
+pub struct Metric {
+    /// Name without the prefix `halfpower_`, the unit and `_total`.
+    pub(crate) base: &'static str,
+    pub(crate) unit: Unit,
+    /// What its value may do.
+    pub kind: Kind,
+    /// Its labels, in order; each sample has them all.
+    pub labels: &'static [&'static str],
+    /// What it means, in a sentence.
+    pub help: &'static str,
+    pub(crate) write: fn(&Reading, &mut Samples<'_, '_>) -> fmt::Result,
+}
+
+impl Metric {
+    /// The name as Prometheus stores it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let unit = match self.unit {
+            Unit::None => "",
+            Unit::Seconds => "_seconds",
+            Unit::Bytes => "_bytes",
+            Unit::Ratio => "_ratio",
+        };
+        let total = if self.kind == Kind::Counter { "_total" } else { "" };
+        format!("{}_{}{unit}{total}", PREFIX, self.base)
+    }
+}
+
+const DEVICE: &[&str] = &["device"];
+const DEVICE_OP: &[&str] = &["device", "op"];
+const DEVICE_BY: &[&str] = &["device", "by"];
+const DEVICE_VERDICT: &[&str] = &["device", "verdict"];
+const DEVICE_GROUP: &[&str] = &["device", "cgroup", "op"];
+
+const VERDICTS: [Verdict; 7] = [
+    Verdict::Capped,
+    Verdict::SlowAndOverloaded,
+    Verdict::Slow,
+    Verdict::Overloaded,
+    Verdict::NotTheDisk,
+    Verdict::Healthy,
+    Verdict::NotEnoughEvidence,
+];
+
+const fn gauge(
+    base: &'static str,
+    unit: Unit,
+    labels: &'static [&'static str],
+    help: &'static str,
+    write: fn(&Reading, &mut Samples<'_, '_>) -> fmt::Result,
+) -> Metric {
+    Metric { base, unit, kind: Kind::Gauge, labels, help, write }
+}
+
+const fn counter(
+    base: &'static str,
+    help: &'static str,
+    write: fn(&Reading, &mut Samples<'_, '_>) -> fmt::Result,
+) -> Metric {
+    Metric { base, unit: Unit::None, kind: Kind::Counter, labels: &[], help, write }
+}
+
+/// All metrics, in the order of a scrape.
+pub const METRICS: &[Metric] = &[
+    gauge(
+        "device_info",
+        Unit::None,
+        &["device", "model", "vendor", "serial", "firmware", "driver", "profile"],
+        "1, with the device's own data and the id of its profile; empty if unknown.",
+        device_info,
+    ),
+    gauge("device_size", Unit::Bytes, DEVICE, "Size of the device.", |reading, out| {
+        reading.devices(out, |row| Some(row.device.facts.as_ref()?.size_bytes.0 as f64))
+    }),
+    gauge(
+        "device_requests_per_second",
+        Unit::None,
+        DEVICE_OP,
+        "Reads and writes that the device completed per second of the last interval, after merging.",
+        |reading, out| reading.ops(out, |op| op.per_s),
+    ),
+    gauge(
+        "device_bytes_per_second",
+        Unit::None,
+        DEVICE_OP,
+        "Bytes that the device read and wrote per second of the last interval.",
+        |reading, out| reading.ops(out, |op| op.bytes_per_s),
+    ),
+    gauge(
+        "device_discards_per_second",
+        Unit::None,
+        DEVICE,
+        "Discards that the device completed per second of the last interval.",
+        |reading, out| reading.devices(out, |row| row.figure(|it| it.discards_per_s)),
+    ),
+    gauge(
+        "device_flushes_per_second",
+        Unit::None,
+        DEVICE,
+        "Cache flushes that the device completed per second of the last interval.",
+        |reading, out| reading.devices(out, |row| row.figure(|it| it.flushes_per_s)),
+    ),
+    gauge(
+        "device_flush_latency",
+        Unit::Seconds,
+        DEVICE,
+        "Mean time of a cache flush in the last interval; no sample without flushes.",
+        |reading, out| reading.times(out, |row| row.figure(|it| it.flush_latency_ns)),
+    ),
+    gauge(
+        "device_latency",
+        Unit::Seconds,
+        DEVICE,
+        "Mean latency of reads and writes in the block layer, in the last interval; no sample \
+         without requests.",
+        |reading, out| reading.times(out, |row| row.figure(|it| it.all.latency_ns)),
+    ),
+    gauge(
+        "device_operation_latency",
+        Unit::Seconds,
+        DEVICE_OP,
+        "Mean latency of reads, and of writes, in the last interval; no sample without requests.",
+        |reading, out| {
+            reading.ops(out, |op| {
+                let scaled = |it: Figure| Figure { value: it.value * SECONDS, ..it };
+                op.latency_ns.map(scaled)
+            })
+        },
+    ),
+    gauge(
+        "device_service",
+        Unit::Seconds,
+        DEVICE_BY,
+        "The part of the latency that is service: by=\"profile\" the latency of this mix at queue \
+         depth 1, by=\"utilization_law\" the busy time over the requests.",
+        |reading, out| reading.split(out, |(service_ns, _)| service_ns),
+    ),
+    gauge(
+        "device_queue",
+        Unit::Seconds,
+        DEVICE_BY,
+        "The part of the latency that is waiting: latency less service.",
+        |reading, out| reading.split(out, |(_, queue_ns)| queue_ns),
+    ),
+    gauge(
+        "device_queue_depth",
+        Unit::None,
+        DEVICE,
+        "Mean reads and writes in flight in the last interval.",
+        |reading, out| reading.devices(out, |row| row.figure(|it| it.concurrency)),
+    ),
+    gauge(
+        "device_busy",
+        Unit::Ratio,
+        DEVICE,
+        "Share of the last interval with a request in flight, 0 to 1 (iostat's %util). A parallel \
+         device at 1 is not full.",
+        |reading, out| reading.devices(out, |row| row.figure(|it| it.busy_share)),
+    ),
+    gauge(
+        "device_busy_doubtful",
+        Unit::None,
+        DEVICE,
+        "1 if this kernel's busy time of this device is unreliable, else 0.",
+        |reading, out| reading.devices(out, |row| Some(f64::from(row.device.busy_doubt.is_some()))),
+    ),
+    gauge(
+        "device_profiled",
+        Unit::None,
+        DEVICE,
+        "1 if a saved profile fits this device, else 0: without one it has no expectation and no verdict.",
+        |reading, out| reading.devices(out, |row| Some(f64::from(row.profile.is_some()))),
+    ),
+    gauge(
+        "device_expected_latency",
+        Unit::Seconds,
+        DEVICE,
+        "Latency that the profile predicts for this mix at this queue depth.",
+        |reading, out| {
+            reading.times(out, |row| row.calibrated.map(|split| split.expected_ns.value))
+        },
+    ),
+    gauge(
+        "device_expected_latency_low",
+        Unit::Seconds,
+        DEVICE,
+        "Lower end of the 95 % interval of that prediction.",
+        |reading, out| reading.times(out, |row| row.calibrated.map(|split| split.expected_ns.low)),
+    ),
+    gauge(
+        "device_expected_latency_high",
+        Unit::Seconds,
+        DEVICE,
+        "Upper end of the 95 % interval of that prediction.",
+        |reading, out| reading.times(out, |row| row.calibrated.map(|split| split.expected_ns.high)),
+    ),
+    gauge(
+        "device_max_requests_per_second",
+        Unit::None,
+        DEVICE,
+        "Highest rate that the profile measured or predicts for this mix of requests.",
+        |reading, out| reading.devices(out, |row| row.calibrated.map(|split| split.max_iops)),
+    ),
+    gauge(
+        "device_saturation",
+        Unit::Ratio,
+        DEVICE,
+        "Requests per second over that highest rate: how full the device is.",
+        |reading, out| reading.devices(out, |row| row.calibrated.map(|split| split.saturation)),
+    ),
+    gauge(
+        "device_verdict",
+        Unit::None,
+        DEVICE_VERDICT,
+        "1 for the verdict on the last 30 seconds and 0 for every other; no samples without a \
+         profile.",
+        |reading, out| {
+            verdicts(reading, out, |row, verdict| {
+                let found = row.verdict.as_ref().filter(|_| row.profile.is_some())?;
+                Some(f64::from(found.verdict == verdict))
+            })
+        },
+    ),
+    gauge(
+        "device_verdict_probability",
+        Unit::None,
+        DEVICE_VERDICT,
+        "Probability of each verdict on the last 30 seconds, 0 to 1; the sum over all verdicts is 1.",
+        |reading, out| {
+            verdicts(reading, out, |row, verdict| {
+                let found = row.verdict.as_ref().filter(|_| row.profile.is_some())?;
+                let all = &found.probabilities;
+                let found = all.iter().find(|one| one.verdict == verdict);
+                Some(found.map_or(0.0, |one| one.probability))
+            })
+        },
+    ),
+    gauge(
+        "device_cgroup_limit_requests_per_second",
+        Unit::None,
+        DEVICE_GROUP,
+        "Limit that a control group sets on requests to the device (io.max, blkio.throttle), of the \
+         groups whose processes do I/O.",
+        |reading, out| {
+            limits(reading, out, |limited| [LimitedIo::Riops, LimitedIo::Wiops].contains(&limited))
+        },
+    ),
+    gauge(
+        "device_cgroup_limit_bytes_per_second",
+        Unit::None,
+        DEVICE_GROUP,
+        "Limit that a control group sets on bytes to and from the device, of the same groups.",
+        |reading, out| {
+            limits(reading, out, |limited| [LimitedIo::Rbps, LimitedIo::Wbps].contains(&limited))
+        },
+    ),
+    gauge(
+        "device_over_limit",
+        Unit::Ratio,
+        &["device", "limit"],
+        "Share of the last interval in which the load exceeded the provider's limit, by the volume's own log; no samples for volumes without one.",
+        over_limit,
+    ),
+    gauge(
+        "io_pressure",
+        Unit::Ratio,
+        &["kind"],
+        "Share of the last interval in which some task (kind=\"some\"), or every task that was not \
+         idle (kind=\"full\"), waited for I/O.",
+        |reading, out| {
+            let context = reading.snapshot().map(|it| &it.context);
+            let shares = context.map(|it| [("some", it.io_some_share), ("full", it.io_full_share)]);
+            shares.into_iter().flatten().try_for_each(|(kind, share)| out.known(&[kind], share))
+        },
+    ),
+    gauge(
+        "processor_steal",
+        Unit::Ratio,
+        &[],
+        "Share of the processors' time that the host took from this machine in the last interval.",
+        |reading, out| out.known(&[], reading.snapshot().and_then(|it| it.context.steal_share)),
+    ),
+    gauge(
+        "findings",
+        Unit::None,
+        &["code", "severity"],
+        "Warnings and notes about the figures since the exporter started, by code; `halfpower explain CODE` explains each.",
+        findings,
+    ),
+    gauge(
+        "devices",
+        Unit::None,
+        &["shown"],
+        "Devices with series (shown=\"yes\"), and those that are left out because they are \
+         partitions or were never used (shown=\"no\").",
+        |reading, out| {
+            let Some(snapshot) = reading.snapshot() else { return Ok(()) };
+            out.add(&["yes"], snapshot.rows.len() as f64)?;
+            out.add(&["no"], snapshot.hidden as f64)
+        },
+    ),
+    gauge("interval", Unit::Seconds, &[], "Requested time between two samples.", |reading, out| {
+        out.add(&[], reading.own.interval_s)
+    }),
+    gauge(
+        "last_sample_timestamp",
+        Unit::Seconds,
+        &[],
+        "When the last sample was taken, in seconds since 1970. Series of devices end when it is \
+         three intervals old, at least ten seconds.",
+        |reading, out| out.known(&[], reading.own.last_sample_unix_s),
+    ),
+    counter("samples", "Samples taken.", |reading, out| out.add(&[], reading.own.samples as f64)),
+    counter(
+        "samples_missed",
+        "Samples that were due while another one was taken.",
+        |reading, out| out.add(&[], reading.own.missed as f64),
+    ),
+    counter("scrapes", "Answers with metrics, this one included.", |reading, out| {
+        out.add(&[], reading.own.scrapes as f64)
+    }),
+    counter(
+        "requests_refused",
+        "Requests for a host name that is not this machine's, or without valid credentials.",
+        |reading, out| out.add(&[], reading.own.refused as f64),
+    ),
+    Metric {
+        base: "processor",
+        unit: Unit::Seconds,
+        kind: Kind::Counter,
+        labels: &[],
+        help: "CPU time of the exporter.",
+        write: |reading, out| out.add(&[], reading.own.cpu_s),
+    },
+    gauge(
+        "build_info",
+        Unit::None,
+        &["version"],
+        "1, with the version of the program.",
+        |reading, out| out.add(&[&reading.own.version], 1.0),
+    ),
+];
+
+impl Reading {
+    /// A sample of each device of which the figure is known.
+    fn devices(
+        &self,
+        out: &mut Samples<'_, '_>,
+        of: impl Fn(&WatchRow) -> Option<f64>,
+    ) -> fmt::Result {
+        self.rows().try_for_each(|row| out.known(&[&row.device.name], of(row)))
+    }
+
+    /// The same of nanoseconds, as seconds.
+    fn times(
+        &self,
+        out: &mut Samples<'_, '_>,
+        of: impl Fn(&WatchRow) -> Option<f64>,
+    ) -> fmt::Result {
+        self.devices(out, |row| Some(of(row)? * SECONDS))
+    }
+
+    /// A sample of the reads and of the writes of each device.
+    fn ops(
+        &self,
+        out: &mut Samples<'_, '_>,
+        of: impl Fn(&OpInterval) -> Option<Figure>,
+    ) -> fmt::Result {
+        for row in self.rows() {
+            let device = row.device.name.as_str();
+            out.known(&[device, "read"], row.figure(|it| of(&it.read)))?;
+            out.known(&[device, "write"], row.figure(|it| of(&it.write)))?;
+        }
+        Ok(())
+    }
+
+    /// A part of the latency of each device, with what tells the parts.
+    fn split(&self, out: &mut Samples<'_, '_>, part: impl Fn((f64, f64)) -> f64) -> fmt::Result {
+        for row in self.rows() {
+            let by = if row.calibrated.is_some() { "profile" } else { "utilization_law" };
+            let part_s = row.split().map(|split| part(split) * SECONDS);
+            out.known(&[&row.device.name, by], part_s)?;
+        }
+        Ok(())
+    }
+}
+
+fn device_info(reading: &Reading, out: &mut Samples<'_, '_>) -> fmt::Result {
+    let Some(snapshot) = reading.snapshot() else { return Ok(()) };
+    for (row, profile_id) in snapshot.rows.iter().zip(&snapshot.profile_ids) {
+        let facts = row.device.facts.as_ref();
+        let [model, vendor, serial, firmware, driver] = facts
+            .map_or([None; 5], |it| {
+                [&it.model, &it.vendor, &it.serial, &it.firmware, &it.driver].map(Option::as_deref)
+            })
+            .map(Option::unwrap_or_default);
+        let profile = profile_id.as_deref().unwrap_or_default();
+        out.add(&[&row.device.name, model, vendor, serial, firmware, driver, profile], 1.0)?;
+    }
+    Ok(())
+}
+
+fn verdicts(
+    reading: &Reading,
+    out: &mut Samples<'_, '_>,
+    of: impl Fn(&WatchRow, Verdict) -> Option<f64>,
+) -> fmt::Result {
+    let names = VERDICTS.map(|verdict| (verdict, verdict.name()));
+    for row in reading.rows() {
+        for (verdict, name) in &names {
+            out.known(&[&row.device.name, name], of(row, *verdict))?;
+        }
+    }
+    Ok(())
+}
+
+fn limits(
+    reading: &Reading,
+    out: &mut Samples<'_, '_>,
+    is_wanted: impl Fn(LimitedIo) -> bool,
+) -> fmt::Result {
+    let Some(snapshot) = reading.snapshot() else { return Ok(()) };
+    let limits = snapshot.context.cgroup_limits.iter().filter(|it| is_wanted(it.limited));
+    // A group may set one limit twice, by both versions of control groups: the lower one holds.
+    let mut lowest: BTreeMap<(&str, &str, &str), u64> = BTreeMap::new();
+    for limit in limits {
+        let limited = |row: &&WatchRow| {
+            let facts = row.device.facts.as_ref();
+            facts.is_some_and(|facts| facts.major_minor == limit.major_minor)
+        };
+        let Some(row) = snapshot.rows.iter().find(limited) else { continue };
+        let op = limit.limited.op().name();
+        let known = lowest.entry((&row.device.name, &limit.group, op)).or_insert(u64::MAX);
+        *known = limit.limit_per_s.min(*known);
+    }
+    lowest
+        .into_iter()
+        .try_for_each(|((device, group, op), limit)| out.add(&[device, group, op], limit as f64))
+}
+
+fn over_limit(reading: &Reading, out: &mut Samples<'_, '_>) -> fmt::Result {
+    for row in reading.rows() {
+        let Some(over) = row.interval.as_ref().and_then(|it| it.over_limit) else { continue };
+        for (limit, share) in [
+            ("volume_iops", over.volume_iops),
+            ("volume_bytes", over.volume_bytes),
+            ("machine_iops", over.machine_iops),
+            ("machine_bytes", over.machine_bytes),
+        ] {
+            out.add(&[&row.device.name, limit], share)?;
+        }
+    }
+    Ok(())
+}
+
+fn findings(reading: &Reading, out: &mut Samples<'_, '_>) -> fmt::Result {
+    let mut counts: BTreeMap<(String, &str), u32> = BTreeMap::new();
+    for finding in reading.snapshot().into_iter().flat_map(|it| &it.findings) {
+        let severity = match finding.severity {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Invalid => "invalid",
+        };
+        *counts.entry((finding.code.name(), severity)).or_default() += 1;
+    }
+    counts
+        .into_iter()
+        .try_for_each(|((code, severity), count)| out.add(&[&code, severity], f64::from(count)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exporter.md");
+    const HEAD: &str = "| metric | labels | is |\n|---|---|---|\n";
+
+    fn table() -> String {
+        let row = |metric: &Metric| {
+            let labels: Vec<String> = metric.labels.iter().map(|it| format!("`{it}`")).collect();
+            let counts = if metric.kind == Kind::Counter { "Counter. " } else { "" };
+            let (name, help) = (metric.name(), metric.help);
+            format!("| `{name}` | {} | {counts}{help} |\n", labels.join(", "))
+        };
+        HEAD.to_owned() + &METRICS.iter().map(row).collect::<String>()
+    }
+
+    /// `HALFPOWER_BLESS=1` rewrites it.
+    #[test]
+    fn the_page_lists_the_metrics_that_there_are() {
+        let page = std::fs::read_to_string(PAGE).unwrap();
+        let (before, rest) = page.split_once(HEAD).expect("the page has the table");
+        let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
+        let blessed = format!("{before}{}\n{after}", table());
+        if std::env::var_os("HALFPOWER_BLESS").is_some() {
+            std::fs::write(PAGE, &blessed).unwrap();
+        } else {
+            assert!(
+                page == blessed,
+                "{PAGE} is stale: HALFPOWER_BLESS=1 cargo test -p halfpower-live"
+            );
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_prometheus_and_each_is_there_once() {
+        let names: Vec<String> = METRICS.iter().map(Metric::name).collect();
+        let once: BTreeSet<&String> = names.iter().collect();
+        assert_eq!(once.len(), names.len());
+        for (metric, name) in METRICS.iter().zip(&names) {
+            let plain = |text: &str| text.chars().all(|it| it.is_ascii_lowercase() || it == '_');
+            assert!(name.starts_with("halfpower_") && plain(name), "{name}");
+            assert!(metric.labels.iter().all(|it| plain(it)), "{name}: {:?}", metric.labels);
+            assert!(metric.help.ends_with('.') && !metric.help.contains('|'), "{name}");
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! Answers over HTTP: metrics, a page that links them, and whether the program runs.
+//!
+//! One thread serves all connections, beside the one that samples: neither waits for the other. It waits for no
+//! file either: passwords are hashed, and the web configuration is looked at, on threads beside it. A
+//! connection ends when its request does not come or its answer is not taken, and after some minutes in any case, and there are
+//! only so many at a time, so that a stranger cannot hold the memory of a machine whose disks are in
+//! trouble. Nothing of a request is written anywhere.
+
+use crate::exporter::connections::{Connections, Place};
+use crate::exporter::patience::{PATIENCE, Patient};
+use crate::exporter::snapshot::{OwnFigures, Reading};
+use crate::exporter::text::rendered;
+use crate::exporter::web_config::Renewing;
+use crate::exporter::{Format, HostNames, Snapshot, WebConfig};
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, WWW_AUTHENTICATE,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Extension, Router};
+use host::kernel;
+use hyper::server::conn::http1;
+use hyper_tokio::rt::{TokioIo, TokioTimer};
+use hyper_tokio::service::TowerToHyperService;
+use record::Nanos;
+use std::future::{Future, poll_fn};
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener};
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex as BlockingMutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Mutex, watch};
+use tokio_rustls::TlsAcceptor;
+
+/// Connections at a time; Prometheus has one.
+const CONNECTIONS: u32 = 64;
+/// How long a connection lasts, and how long it may take to end then, or with the program.
+const LIFETIME: Duration = Duration::from_secs(600);
+const GRACE: Duration = Duration::from_secs(2);
+/// Wait after the system refused a connection, as where it has no more descriptors.
+const REFUSED: Duration = Duration::from_millis(100);
+/// A sample is too old to be believed after so many intervals, at least so long.
+const STALE_INTERVALS: f64 = 3.0;
+const STALE: Duration = Duration::from_secs(10);
+
+const PAGE: &str = include_str!("page.html");
+
+/// Why nothing can be served.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {cause}{hint}")]
+    Listen {
+        /// Address and port.
+        address: SocketAddr,
+        /// What the system said.
+        cause: std::io::Error,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// A thread or the network: what was tried, and what the system said.
+    #[error("cannot {0}: {1}")]
+    System(&'static str, std::io::Error),
+}
+
+/// What the thread that samples tells the one that answers.
+pub struct Published {
+    version: String,
+    interval: Duration,
+    latest: BlockingMutex<Latest>,
+    scrapes: AtomicU64,
+    refused: AtomicU64,
+}
+
+#[derive(Default)]
+struct Latest {
+    snapshot: Option<(Arc<Snapshot>, Instant, SystemTime)>,
+    samples: u64,
+    missed: u64,
+}
+
+impl Published {
+    /// Of a program of this version that samples at this interval.
+    #[must_use]
+    pub fn new(version: &str, interval: Nanos) -> Self {
+        Self {
+            version: version.to_owned(),
+            interval: Duration::from_nanos(interval.0),
+            latest: BlockingMutex::default(),
+            scrapes: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    /// A sample was taken now; `missed` samples were not, since the start.
+    pub fn publish(&self, snapshot: Snapshot, missed: u64) {
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        latest.snapshot = Some((Arc::new(snapshot), Instant::now(), SystemTime::now()));
+        latest.samples += 1;
+        latest.missed = missed;
+    }
+
+    fn reading(&self) -> Reading {
+        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let oldest = self.interval.mul_f64(STALE_INTERVALS).max(STALE);
+        let fresh = latest.snapshot.as_ref().filter(|(_, taken, _)| taken.elapsed() <= oldest);
+        let unix_s = |time: SystemTime| Some(time.duration_since(UNIX_EPOCH).ok()?.as_secs_f64());
+        Reading {
+            snapshot: fresh.map(|(snapshot, ..)| Arc::clone(snapshot)),
+            own: OwnFigures {
+                version: self.version.clone(),
+                interval_s: self.interval.as_secs_f64(),
+                last_sample_unix_s: latest.snapshot.as_ref().and_then(|it| unix_s(it.2)),
+                samples: latest.samples,
+                missed: latest.missed,
+                scrapes: self.scrapes.fetch_add(1, Relaxed) + 1,
+                refused: self.refused.load(Relaxed),
+                cpu_s: kernel::cpu_time_ns() as f64 / 1e9,
+            },
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).snapshot.is_some()
+    }
+}
+
+/// A socket that is listened on.
+pub struct Server {
+    socket: TcpListener,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Listens on an address; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// If the system refuses: with what to do.
+    pub fn listen(address: SocketAddr) -> Result<Self, ServerError> {
+        let refused = |cause: std::io::Error| {
+            let hint = match cause.kind() {
+                ErrorKind::AddrInUse => {
+                    ": another program has it (`ss -ltnp` shows which); end it or name another port"
+                }
+                ErrorKind::AddrNotAvailable => {
+                    ": this machine has no such address (`ip address` shows those that it has)"
+                }
+                ErrorKind::PermissionDenied => {
+                    ": ports below 1024 need privileges; name a higher one"
+                }
+                _ => "",
+            };
+            ServerError::Listen { address, cause, hint }
+        };
+        let socket = TcpListener::bind(address).map_err(refused)?;
+        let address = socket.local_addr().map_err(refused)?;
+        socket.set_nonblocking(true).map_err(refused)?;
+        Ok(Self { socket, address })
+    }
+
+    /// The address, with the port that was taken.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers on a thread of its own until the value that comes back is dropped, requests by these names alone.
+    /// `remark` is told where a changed web configuration cannot be used.
+    ///
+    /// # Errors
+    /// If the thread cannot be started.
+    pub fn start(
+        self,
+        (config, names): (WebConfig, HostNames),
+        published: Arc<Published>,
+        remark: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Serving, ServerError> {
+        let cannot = |what| move |cause| ServerError::System(what, cause);
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build();
+        let runtime = runtime.map_err(cannot("start the server"))?;
+        let entered = runtime.enter();
+        let listener =
+            tokio::net::TcpListener::from_std(self.socket).map_err(cannot("use the socket"))?;
+        drop(entered);
+        let (end, ended) = watch::channel(false);
+        let config = Arc::new(Renewing::new(config, Box::new(remark)));
+        let asked = Arc::new(Asked { published, config, names, hashing: Arc::default() });
+        let work = move || run(runtime, listener, asked, ended);
+        let thread = std::thread::Builder::new().name("exporter".to_owned()).spawn(work);
+        Ok(Serving { end, thread: Some(thread.map_err(cannot("start a thread"))?) })
+    }
+}
+
+/// A server that answers; it ends when this is dropped, and lets answers under way go out before.
+pub struct Serving {
+    end: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.end.send(true);
+        // A thread that has panicked has said so.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// What answers are made of.
+struct Asked {
+    published: Arc<Published>,
+    config: Arc<Renewing>,
+    names: HostNames,
+    /// Held while a password is hashed. Who waits for it waits as a connection, so that who is gone is out of the queue.
+    hashing: Arc<Mutex<()>>,
+}
+
+fn run(
+    runtime: Runtime,
+    listener: tokio::net::TcpListener,
+    asked: Arc<Asked>,
+    mut ended: watch::Receiver<bool>,
+) {
+    let connections = Arc::new(Connections::new(CONNECTIONS));
+    let accepting = accept(listener, asked, Arc::clone(&connections), ended.clone());
+    let accepting = runtime.spawn(accepting);
+    runtime.block_on(async {
+        let _ = ended.wait_for(|ended| *ended).await;
+        accepting.abort();
+        let _ = tokio::time::timeout(GRACE, connections.all_ended(CONNECTIONS)).await;
+    });
+    runtime.shutdown_timeout(GRACE);
+}
+
+async fn accept(
+    listener: tokio::net::TcpListener,
+    asked: Arc<Asked>,
+    connections: Arc<Connections>,
+    ended: watch::Receiver<bool>,
+) {
+    let router = router(Arc::clone(&asked));
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(REFUSED).await;
+            continue;
+        };
+        let Some(place) = connections.place().await else { return };
+        let turn = place.turn();
+        let place = Arc::new(place);
+        let router = router.clone().layer(Extension(Arc::clone(&place)));
+        let (config, ended) = (Arc::clone(&asked.config), ended.clone());
+        let task = tokio::spawn(async move {
+            let lasts = serve(stream, &config, router, ended);
+            let _ = tokio::time::timeout(LIFETIME + GRACE, lasts).await;
+            drop(place);
+        });
+        connections.served_by(turn, task.abort_handle());
+    }
+}
+
+async fn serve(
+    stream: TcpStream,
+    config: &Arc<Renewing>,
+    router: Router,
+    ended: watch::Receiver<bool>,
+) {
+    let tls = config.latest().await.tls.clone();
+    let Some(tls) = tls else { return speak(stream, router, ended).await };
+    let agreed = TlsAcceptor::from(tls).accept(stream);
+    if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, agreed).await {
+        speak(stream, router, ended).await;
+    }
+}
+
+/// Speaks HTTP until the client ends, or too long, or until the program ends.
+async fn speak(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    router: Router,
+    mut ended: watch::Receiver<bool>,
+) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    let service = TowerToHyperService::new(router);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(Patient::new(stream)), service));
+    let mut last = pin!(tokio::time::timeout(LIFETIME, ended.wait_for(|ended| *ended)));
+    let mut told = false;
+    let spoken = poll_fn(|context| {
+        if !told && last.as_mut().poll(context).is_ready() {
+            told = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(context)
+    });
+    // A client that breaks off or speaks no HTTP gets no answer.
+    let _ = spoken.await;
+}
+
+fn router(asked: Arc<Asked>) -> Router {
+    let admitted = middleware::from_fn_with_state(Arc::clone(&asked), admit);
+    Router::new()
+        .route("/", get(page))
+        .route("/metrics", get(metrics))
+        .route("/-/healthy", get(async || "halfpower runs.\n"))
+        .route("/-/ready", get(ready))
+        .fallback(async || (StatusCode::NOT_FOUND, "There is /metrics, and /-/healthy.\n"))
+        .layer(admitted)
+        .with_state(asked)
+}
+
+/// What a request is told that asks for another name.
+const MISDIRECTED: &str = "This exporter does not serve the name in the Host header. Ask by its address or \
+                           by the machine's own name, or start halfpower watch with --allow-host NAME.\n";
+
+/// Lets through who may ask, by a name of this machine.
+async fn admit(
+    State(asked): State<Arc<Asked>>,
+    Extension(place): Extension<Arc<Place>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !asked.names.admit(request.uri(), request.headers()) {
+        asked.published.refused.fetch_add(1, Relaxed);
+        return (StatusCode::MISDIRECTED_REQUEST, MISDIRECTED).into_response();
+    }
+    let config = asked.config.latest().await;
+    let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let admitted = match (config.access.remembers(header), header) {
+        (Some(admitted), _) => admitted,
+        (None, None) => false,
+        (None, Some(header)) => {
+            let header = header.to_owned();
+            let turn = Arc::clone(&asked.hashing).lock_owned().await;
+            let hashed = tokio::task::spawn_blocking(move || {
+                let admitted = config.access.admits(&header);
+                drop(turn);
+                admitted
+            });
+            hashed.await.unwrap_or(false)
+        }
+    };
+    if admitted {
+        place.asked();
+        return next.run(request).await;
+    }
+    asked.published.refused.fetch_add(1, Relaxed);
+    let challenge = [(WWW_AUTHENTICATE, "Basic realm=\"halfpower\", charset=\"UTF-8\"")];
+    (StatusCode::UNAUTHORIZED, challenge, "Name and password required.\n").into_response()
+}
+
+async fn page() -> impl IntoResponse {
+    let policy = "default-src 'none'; style-src 'unsafe-inline'";
+    ([(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, policy)], PAGE)
+}
+
+async fn ready(State(asked): State<Arc<Asked>>) -> (StatusCode, &'static str) {
+    match asked.published.is_ready() {
+        true => (StatusCode::OK, "The first sample has been taken.\n"),
+        false => (StatusCode::SERVICE_UNAVAILABLE, "The first sample has not been taken.\n"),
+    }
+}
+
+async fn metrics(State(asked): State<Arc<Asked>>, headers: HeaderMap) -> Response {
+    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    let format = Format::accepted(accept.unwrap_or_default());
+    let head: [(HeaderName, &str); 3] = [
+        (CONTENT_TYPE, format.content_type()),
+        (CACHE_CONTROL, "no-store"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    match rendered(asked.published.reading(), format) {
+        Ok(text) => (head, Body::from(text)).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    use tokio::time::Instant;
+
+    /// What the connection says to a client that sends these bytes, and after how long it ends, by a clock that is
+    /// moved on whenever nothing else is to be done.
+    fn spoken(sent: &'static [u8], reads: bool) -> (usize, Duration) {
+        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+        runtime.unwrap().block_on(async {
+            let (mut client, server) = duplex(1 << 10);
+            let (_end, ended) = watch::channel(false);
+            let router = Router::new().route("/metrics", get(async || "x".repeat(1 << 20)));
+            let begin = Instant::now();
+            let speaking = tokio::spawn(speak(server, router, ended));
+            client.write_all(sent).await.unwrap();
+            let mut said = Vec::new();
+            if reads {
+                let _ = client.read_to_end(&mut said).await;
+            }
+            speaking.await.unwrap();
+            (said.len(), begin.elapsed())
+        })
+    }
+
+    #[test]
+    fn a_connection_ends_when_its_request_does_not_come() {
+        assert_eq!(spoken(b"", true), (0, PATIENCE));
+        assert_eq!(spoken(b"GET /metrics HTTP/1.1\r\nHost:", true).1, PATIENCE);
+    }
+
+    #[test]
+    fn a_connection_ends_when_the_next_request_does_not_come_or_its_answer_is_not_taken() {
+        let request = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+        let (said, took) = spoken(request, true);
+        assert!(said > 1 << 20, "{said}");
+        assert_eq!(took, PATIENCE);
+        assert_eq!(spoken(request, false).1, PATIENCE);
+    }
+}

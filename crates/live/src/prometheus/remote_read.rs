@@ -1,0 +1,330 @@
+//! Samples as a server stores them: its protocol of remote reading, with streamed chunks.
+//!
+//! A week of ten thousand devices is billions of samples, which as JSON are fifty gigabytes and as stored
+//! three. The protocol is four messages of Protocol Buffers and one encoding of samples (differences of
+//! differences of times, and exclusive-ors of values, after Gorilla, VLDB 2015); a crate for it would
+//! bring a code generator and a second HTTP stack.
+
+use crate::prometheus::crc32c::crc32c;
+use std::collections::BTreeMap;
+use std::io::{BufReader, ErrorKind, Read};
+
+/// Largest frame that is read: a server sends a megabyte at a time.
+const FRAME_BYTES: u64 = 64 << 20;
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawQuery {
+    /// First moment, milliseconds since 1970.
+    pub begin_ms: i64,
+    /// Last moment.
+    pub end_ms: i64,
+    /// Regular expression that the names of series match as a whole.
+    pub names: String,
+}
+
+/// A part of a series.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RawSeries {
+    /// Labels, `__name__` among them.
+    pub labels: BTreeMap<String, String>,
+    /// Time in milliseconds since 1970, and value.
+    pub samples: Vec<(i64, f64)>,
+}
+
+/// The message that asks, compressed as the protocol wants it: in blocks of Snappy, here all literal.
+pub(crate) fn request(query: &RawQuery) -> Vec<u8> {
+    let mut matcher = Vec::new();
+    put_number(&mut matcher, 1, 2); // a regular expression that matches
+    put_bytes(&mut matcher, 2, b"__name__");
+    put_bytes(&mut matcher, 3, query.names.as_bytes());
+    let mut one = Vec::new();
+    put_number(&mut one, 1, query.begin_ms.cast_unsigned());
+    put_number(&mut one, 2, query.end_ms.cast_unsigned());
+    put_bytes(&mut one, 3, &matcher);
+    let mut message = Vec::new();
+    put_bytes(&mut message, 1, &one);
+    // Accepted answers: streamed chunks.
+    put_number(&mut message, 2, 1);
+    literal(&message)
+}
+
+fn literal(message: &[u8]) -> Vec<u8> {
+    let mut block = Vec::with_capacity(message.len() + 16);
+    put_varint(&mut block, message.len() as u64);
+    // The longest literal of one length in two bytes.
+    for part in message.chunks(1 << 16) {
+        block.push(61 << 2);
+        block.extend_from_slice(&((part.len() - 1) as u16).to_le_bytes());
+        block.extend_from_slice(part);
+    }
+    block
+}
+
+fn put_varint(to: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        to.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    to.push(value as u8);
+}
+
+fn put_number(to: &mut Vec<u8>, field: u8, value: u64) {
+    to.push(field << 3);
+    put_varint(to, value);
+}
+
+fn put_bytes(to: &mut Vec<u8>, field: u8, bytes: &[u8]) {
+    to.push(field << 3 | 2);
+    put_varint(to, bytes.len() as u64);
+    to.extend_from_slice(bytes);
+}
+
+/// Reads the frames of an answer and hands over each part of a series. A server sends chunks whole,
+/// also where they reach beyond what was asked for: those samples are left out.
+///
+/// # Errors
+/// What is wrong with the answer.
+pub(crate) fn read_frames(
+    query: &RawQuery,
+    body: impl Read,
+    mut each: impl FnMut(RawSeries) -> bool,
+) -> Result<(), String> {
+    let mut body = BufReader::with_capacity(1 << 16, body);
+    let mut frame = Vec::new();
+    while let Some(length) = frame_length(&mut body)? {
+        if length > FRAME_BYTES {
+            return Err(format!("a frame of {length} bytes, which no server sends"));
+        }
+        let mut sum = [0; 4];
+        body.read_exact(&mut sum).map_err(|error| ended(&error))?;
+        frame.resize(length as usize, 0);
+        body.read_exact(&mut frame).map_err(|error| ended(&error))?;
+        if crc32c(&frame) != u32::from_be_bytes(sum) {
+            return Err("a frame does not fit its checksum".to_owned());
+        }
+        for field in fields(&frame) {
+            let (1, Field::Bytes(series)) = field? else { continue };
+            let mut series = one_series(series)?;
+            series.samples.retain(|(time, _)| (query.begin_ms..=query.end_ms).contains(time));
+            if !each(series) {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn ended(error: &std::io::Error) -> String {
+    format!("the answer stopped: {error}")
+}
+
+/// The length of the next frame; `None` at the end of the answer.
+fn frame_length(body: &mut impl Read) -> Result<Option<u64>, String> {
+    let (mut value, mut shift) = (0u64, 0);
+    loop {
+        let mut byte = [0];
+        match body.read_exact(&mut byte) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof && shift == 0 => {
+                return Ok(None);
+            }
+            read => read.map_err(|error| ended(&error))?,
+        }
+        value |= u64::from(byte[0] & 0x7f) << shift;
+        if byte[0] < 0x80 {
+            return Ok(Some(value));
+        }
+        shift += 7;
+        if shift > 56 {
+            return Err("a frame without a length".to_owned());
+        }
+    }
+}
+
+enum Field<'a> {
+    Number(u64),
+    Bytes(&'a [u8]),
+}
+
+/// The fields of a message, in their order.
+fn fields(mut rest: &[u8]) -> impl Iterator<Item = Result<(u64, Field<'_>), String>> {
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let found = field(&mut rest);
+        if found.is_none() {
+            rest = &[];
+        }
+        Some(found.ok_or_else(|| "a message that is no Protocol Buffer".to_owned()))
+    })
+}
+
+fn field<'a>(rest: &mut &'a [u8]) -> Option<(u64, Field<'a>)> {
+    let key = varint(rest)?;
+    let value = match key & 7 {
+        0 => Field::Number(varint(rest)?),
+        1 => Field::Bytes(rest.split_off(..8)?),
+        2 => {
+            let length = usize::try_from(varint(rest)?).ok()?;
+            Field::Bytes(rest.split_off(..length)?)
+        }
+        5 => Field::Bytes(rest.split_off(..4)?),
+        _ => return None,
+    };
+    Some((key >> 3, value))
+}
+
+fn varint(rest: &mut &[u8]) -> Option<u64> {
+    let (mut value, mut shift) = (0u64, 0);
+    loop {
+        let byte = *rest.split_off_first()?;
+        value |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        if byte < 0x80 {
+            return Some(value);
+        }
+        shift += 7;
+        if shift > 63 {
+            return None;
+        }
+    }
+}
+
+fn one_series(message: &[u8]) -> Result<RawSeries, String> {
+    let mut series = RawSeries::default();
+    for found in fields(message) {
+        match found? {
+            (1, Field::Bytes(label)) => {
+                let (name, value) = one_label(label)?;
+                series.labels.insert(name, value);
+            }
+            (2, Field::Bytes(chunk)) => one_chunk(chunk, &mut series.samples)?,
+            _ => {}
+        }
+    }
+    Ok(series)
+}
+
+fn one_label(message: &[u8]) -> Result<(String, String), String> {
+    let (mut name, mut value) = (String::new(), String::new());
+    for found in fields(message) {
+        match found? {
+            (1, Field::Bytes(bytes)) => name = String::from_utf8_lossy(bytes).into_owned(),
+            (2, Field::Bytes(bytes)) => value = String::from_utf8_lossy(bytes).into_owned(),
+            _ => {}
+        }
+    }
+    Ok((name, value))
+}
+
+/// The encoding of chunks that this reads.
+const XOR: u64 = 1;
+
+fn one_chunk(message: &[u8], samples: &mut Vec<(i64, f64)>) -> Result<(), String> {
+    let (mut encoding, mut data) = (0, &[][..]);
+    for found in fields(message) {
+        match found? {
+            (3, Field::Number(number)) => encoding = number,
+            (4, Field::Bytes(bytes)) => data = bytes,
+            _ => {}
+        }
+    }
+    if encoding != XOR {
+        // Histograms are of no use here.
+        return Ok(());
+    }
+    decode(data, samples).ok_or_else(|| "a chunk of samples that is cut off".to_owned())
+}
+
+/// Samples of a chunk; `None` where it ends within one.
+fn decode(data: &[u8], samples: &mut Vec<(i64, f64)>) -> Option<()> {
+    let (head, rest) = data.split_first_chunk::<2>()?;
+    let count = u16::from_be_bytes(*head);
+    let mut bits = Bits { data: rest, at: 0 };
+    if count == 0 {
+        return Some(());
+    }
+    let mut time = bits.signed_varint()?;
+    let mut value = bits.take(64)?;
+    samples.push((time, f64::from_bits(value)));
+    let mut delta = 0i64;
+    let (mut leading, mut trailing) = (0u32, 0u32);
+    for index in 1..count {
+        if index == 1 {
+            delta = bits.varint()?.cast_signed();
+        } else {
+            // The more ones, the longer the difference of the difference.
+            let mut width = 0;
+            for wider in [14, 17, 20, 64] {
+                if bits.take(1)? == 0 {
+                    break;
+                }
+                width = wider;
+            }
+            let second = match width {
+                0 => 0,
+                64 => bits.take(64)?.cast_signed(),
+                width => {
+                    let raw = bits.take(width)?.cast_signed();
+                    // Values above half of the range are negative, the half itself is positive.
+                    if raw > 1 << (width - 1) { raw - (1 << width) } else { raw }
+                }
+            };
+            delta = delta.wrapping_add(second);
+        }
+        time = time.wrapping_add(delta);
+        if bits.take(1)? == 1 {
+            if bits.take(1)? == 1 {
+                leading = bits.take(5)? as u32;
+                let significant = match bits.take(6)? as u32 {
+                    0 => 64,
+                    some => some,
+                };
+                trailing = 64u32.checked_sub(leading + significant)?;
+            }
+            value ^= bits.take(64 - leading - trailing)? << trailing;
+        }
+        samples.push((time, f64::from_bits(value)));
+    }
+    Some(())
+}
+
+/// Bits from the highest of each byte on.
+struct Bits<'a> {
+    data: &'a [u8],
+    at: usize,
+}
+
+impl Bits<'_> {
+    fn take(&mut self, count: u32) -> Option<u64> {
+        let (mut value, mut left) = (0u64, count);
+        while left > 0 {
+            let byte = *self.data.get(self.at / 8)?;
+            let free = 8 - (self.at % 8) as u32;
+            let taken = left.min(free);
+            let part = (byte >> (free - taken)) & (0xff >> (8 - taken));
+            value = if taken == 64 { 0 } else { value << taken } | u64::from(part);
+            self.at += taken as usize;
+            left -= taken;
+        }
+        Some(value)
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let (mut value, mut shift) = (0u64, 0);
+        loop {
+            let byte = self.take(8)?;
+            value |= (byte & 0x7f).checked_shl(shift)?;
+            if byte < 0x80 {
+                return Some(value);
+            }
+            shift += 7;
+        }
+    }
+
+    /// Zigzag: the lowest bit is the sign.
+    fn signed_varint(&mut self) -> Option<i64> {
+        let raw = self.varint()?;
+        Some((raw >> 1).cast_signed() ^ -((raw & 1).cast_signed()))
+    }
+}

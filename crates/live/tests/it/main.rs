@@ -1,0 +1,3 @@
+//! The crate through its public names, a folder for each of its parts.
+
+mod prometheus;

@@ -1,0 +1,195 @@
+//! Points of commits: which trials make them, and what their intervals hold.
+
+use crate::model::synthetic::{trial, workload};
+use record::{
+    DirectionResult, Flush, FlushKind, HistogramSnapshot, LogKind, OpKind, Pattern, TimeSummary,
+    Trial, Workload, bucket_index,
+};
+
+fn committing(committers: u32, new_blocks: bool) -> Workload {
+    Workload {
+        numjobs: committers,
+        depth: committers,
+        from_start: new_blocks,
+        flush: Some(Flush { kind: FlushKind::Fdatasync, every: 1 }),
+        ..workload(OpKind::Write, Pattern::Sequential, 8192, 1)
+    }
+}
+
+/// A trial whose flushes take these times, each so often.
+fn flushed(workload: &Workload, iops: f64, times: &[(u64, u64)]) -> Trial {
+    let buckets = times.iter().map(|&(ns, count)| (bucket_index(ns) as u32, count)).collect();
+    let histogram = HistogramSnapshot { buckets };
+    let count = histogram.count();
+    let mean = times.iter().map(|&(ns, many)| ns as f64 * many as f64).sum::<f64>() / count as f64;
+    let summary = TimeSummary {
+        mean,
+        mean_ci95_rel: Some(0.02),
+        stddev: 0.0,
+        min: 0,
+        max: 0,
+        p50: None,
+        p90: None,
+        p95: None,
+        p99: None,
+        p99_9: None,
+        p99_99: None,
+    };
+    let mut trial = trial(workload, iops);
+    trial.result.flush = Some(DirectionResult {
+        ios: count,
+        iops,
+        iops_ci95_rel: Some(0.03),
+        latency_ns: Some(summary),
+        histogram,
+        ..DirectionResult::default()
+    });
+    trial
+}
+
+#[test]
+fn commits_are_points_by_log_and_committers_and_no_cells_of_the_device() {
+    let (old, new) = (committing(4, false), committing(1, true));
+    let plain = workload(OpKind::Write, Pattern::Sequential, 8192, 1);
+    let trials = [
+        flushed(&new, 500.0, &[(2_000_000, 100)]),
+        flushed(&old, 4000.0, &[(1_000_000, 100)]),
+        flushed(&old, 4200.0, &[(1_000_000, 100)]),
+        trial(&plain, 9000.0),
+    ];
+    let points = model::commit_points(&trials);
+    let found: Vec<_> = points.iter().map(|point| (point.log, point.committers)).collect();
+    assert_eq!(found, [(LogKind::Overwritten, 4), (LogKind::NewBlocks, 1)]);
+    assert!((points[0].commits_per_s.value - 4100.0).abs() < 1e-6);
+    assert_eq!(points[0].histogram.count(), 200);
+    assert!((points[1].flush_ns.value - 2e6).abs() < 1.0);
+    assert!((points[1].commits_per_s.relative_half_width() - 0.03).abs() < 1e-4, "its own");
+    let cells = model::aggregate(&trials, 0.05);
+    assert_eq!(cells.len(), 1);
+    assert_eq!(cells[0].cell, plain.cell());
+}
+
+#[test]
+fn the_percentile_holds_those_of_its_visits_and_is_not_told_of_few_flushes() {
+    let workload = committing(1, true);
+    let few = [flushed(&workload, 100.0, &[(1_000_000, 999)])];
+    let reason = model::commit_points(&few)[0].flush_p99_ns.reason().unwrap().to_owned();
+    assert_eq!(reason, "999 flushes are too few; 1,000 are needed");
+    // Two in a hundred are slow in one visit, none in the other: one in a hundred of all.
+    let uneven = [
+        flushed(&workload, 100.0, &[(1_000_000, 2940), (9_000_000, 60)]),
+        flushed(&workload, 100.0, &[(1_000_000, 3000)]),
+    ];
+    let p99 = *model::commit_points(&uneven)[0].flush_p99_ns.value().unwrap();
+    assert!(p99.low < 1.02e6 && p99.high > 8.9e6, "{p99:?}");
+    // The same in each: nothing but the rank is uncertain.
+    let even = [flushed(&workload, 100.0, &[(1_000_000, 2900), (9_000_000, 100)])];
+    let p99 = *model::commit_points(&even)[0].flush_p99_ns.value().unwrap();
+    assert!(p99.low > 8.9e6 && p99.high < 9.1e6, "{p99:?}");
+}
+
+#[test]
+fn a_trial_whose_writes_failed_makes_no_point() {
+    let mut bad = flushed(&committing(1, false), 100.0, &[(1_000_000, 2000)]);
+    bad.result.write.as_mut().unwrap().errors = 1;
+    assert!(model::commit_points(&[bad]).is_empty());
+}
+
+#[test]
+fn visits_that_lie_far_apart_make_no_rate_below_zero() {
+    let visits = [900.0, 4000.0, 6000.0]
+        .map(|rate| flushed(&committing(1, false), rate, &[(200_000, 1000)]));
+    let rate = model::commit_points(&visits)[0].commits_per_s;
+    assert!(rate.low > 0.0 && rate.low < 1000.0 && rate.high > 6000.0, "{rate:?}");
+}
+
+/// One committer whose flush always takes a millisecond, without a write before it.
+fn millisecond() -> record::CommitPoint {
+    let trial = flushed(&committing(1, false), 1000.0, &[(1_000_000, 1000)]);
+    let mut point = model::commit_points(&[trial]).remove(0);
+    point.write_ns = record::Estimate::symmetric(0.0, 0.0, 1);
+    point
+}
+
+fn predicted(sessions: u32, work_us: f64, processors: u32) -> record::CommitPrediction {
+    let sessions =
+        model::Sessions { sessions, work_ns: work_us * 1e3, processors, record_bytes: None };
+    model::group_commit(&millisecond(), &sessions, 0.0)
+}
+
+#[test]
+fn small_records_of_a_growing_log_meet_a_new_block_now_and_then() {
+    let one = |new, ns: u64| flushed(&committing(1, new), 1000.0, &[(ns, 1000)]);
+    let trials = [one(true, 1_000_000), one(false, 100_000)];
+    let mut profile = crate::model::compare::profile_of(&trials);
+    let points = model::commit_points(&trials);
+    profile.commits = record::Measured::Value(record::Commits { points, verdicts: Vec::new() });
+    let question = model::PredictQuestion {
+        mix: record::Mix::default(),
+        offered: None,
+        objectives: Vec::new(),
+        halfpower_version: String::new(),
+    };
+    let commit = |record_bytes| {
+        let sessions = model::Sessions { sessions: 1, work_ns: 0.0, processors: 2, record_bytes };
+        let log = LogKind::NewBlocks;
+        let found = question.by_commits(&profile, log, &sessions).unwrap().commits.unwrap();
+        (found.commit_ns.value, found.commit_p99_ns.value)
+    };
+    let (whole, _) = commit(None);
+    let (quarter, slowest) = commit(Some(1_024));
+    let write = whole - 1_000_000.0;
+    // One in four has the flush of a new block.
+    let expected = 0.25 * 1_000_000.0 + 0.75 * 100_000.0 + write;
+    assert!((quarter / expected - 1.0).abs() < 0.05, "{quarter} {expected}");
+    assert!(slowest > 900_000.0, "{slowest}");
+    let (rare, usual) = commit(Some(16));
+    assert!(rare < 0.15e6 + write && usual < 0.2e6 + write, "{rare} {usual}");
+}
+
+#[test]
+fn a_session_alone_commits_once_per_flush_and_work() {
+    for (work_us, rate) in [(0.0, 1000.0), (1000.0, 500.0), (9000.0, 100.0)] {
+        let found = predicted(1, work_us, 4);
+        let error = found.commits_per_s.value / rate - 1.0;
+        assert!(error.abs() < 0.02, "{work_us} us: {found:?}");
+        assert!((found.commits_per_flush - 1.0).abs() < 1e-9, "{found:?}");
+    }
+}
+
+#[test]
+fn sessions_that_hardly_work_share_every_second_flush_and_wait_for_two() {
+    let found = predicted(32, 1.0, 64);
+    assert!((found.commits_per_flush - 16.0).abs() < 1.0, "{found:?}");
+    assert!((found.commits_per_s.value / 16e3 - 1.0).abs() < 0.05, "{found:?}");
+    assert!((found.commit_ns.value / 2e6 - 1.0).abs() < 0.05, "{found:?}");
+}
+
+#[test]
+fn processors_limit_many_sessions_and_then_flushes_hardly_matter() {
+    // 2 processors at 1 ms each: 2,000 per second, whatever the number of sessions beyond.
+    let found = predicted(64, 1000.0, 2);
+    assert!((found.commits_per_s.value / 2000.0 - 1.0).abs() < 0.05, "{found:?}");
+}
+
+#[test]
+fn the_range_reaches_down_to_a_flush_for_each_commit() {
+    let many = predicted(32, 1.0, 64).commits_per_s;
+    assert!((many.low / 1000.0 - 1.0).abs() < 0.04, "a flush of a millisecond each: {many:?}");
+    assert!(many.high >= many.value && many.value > 15e3, "{many:?}");
+    let idle = predicted(16, 0.0, 64).commits_per_s;
+    assert!((idle.low / 1000.0 - 1.0).abs() < 0.04, "without any work as well: {idle:?}");
+    // One session shares with nobody.
+    let one = predicted(1, 1000.0, 4).commits_per_s;
+    assert!(one.half_width() < 0.01 * one.value, "{one:?}");
+}
+
+#[test]
+fn a_doubtful_flush_time_widens_the_prediction() {
+    let sessions = model::Sessions { sessions: 8, work_ns: 1e5, processors: 8, record_bytes: None };
+    let sure = model::group_commit(&millisecond(), &sessions, 0.01).commits_per_s;
+    let unsure = model::group_commit(&millisecond(), &sessions, 0.2).commits_per_s;
+    let above = |found: &record::Estimate| found.high - found.value;
+    assert!(above(&unsure) > 3.0 * above(&sure), "{sure:?} {unsure:?}");
+    assert!(unsure.includes(unsure.value));
+}

@@ -1,0 +1,353 @@
+//! From tests and trials to the rows of the path.
+//!
+//! Each component gets the rate of the test that loads it and nothing else as far as that is
+//! possible: memory from the memory tests, the file-system cache from calls on a cached file, bus
+//! and link from re-reads that a cache served, the device from its own limits. A test that some
+//! other part may have limited gives a lower bound and is marked so.
+
+use crate::limits::bus::{Answer, best, rates};
+use crate::limits::pap::{
+    Hop, Stated, buses, is_network, link_peak, memory_peak, network_peak, or_stated,
+};
+use crate::limits::path::conclude;
+use crate::limits::plan::Purpose;
+use host::kernel::Roots;
+use record::{
+    Advertised, BusTest, CacheEvidence, CgroupLimit, ComponentKind, Estimate, HalfPower, LimitedIo,
+    Measured, MemoryTest, MemoryTests, NamedRate, OpKind, PathComponent, Profile, Target,
+    format_bytes,
+};
+
+/// What was found for a path.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'a> {
+    /// The first target: the one whose disk stands for "such disks".
+    pub target: &'a Target,
+    /// Targets on disks of their own.
+    pub targets: u32,
+    /// The memory tests.
+    pub memory: &'a Measured<MemoryTests>,
+    /// The disk-cache test.
+    pub bus: &'a Measured<BusTest>,
+    /// The trials.
+    pub answers: &'a [Answer],
+    /// A profile of the same disk that the device's limits are taken from.
+    pub profile: Option<&'a Profile>,
+    /// Limits of control groups on it.
+    pub throttles: &'a [CgroupLimit],
+    /// What is advertised.
+    pub peaks: &'a Peaks,
+}
+
+/// What is advertised, by whom.
+#[derive(Clone, Debug)]
+pub struct Peaks {
+    /// Of main memory.
+    pub memory: Measured<Advertised>,
+    /// Of the links above the disk's own.
+    pub buses: Vec<Hop>,
+    /// Of the disk's own link.
+    pub link: Measured<Advertised>,
+    /// Of the network to a remote file system.
+    pub network: Measured<Advertised>,
+    /// What the user states.
+    pub stated: Vec<Stated>,
+}
+
+impl Peaks {
+    /// What is advertised to this target by this machine, or by nobody where it is simulated.
+    #[must_use]
+    pub fn of(target: &Target, simulated: bool, stated: Vec<Stated>) -> Self {
+        if simulated {
+            let not = || Measured::not("a simulated part advertises nothing; give it by --pap");
+            return Self { memory: not(), buses: Vec::new(), link: not(), network: not(), stated };
+        }
+        let roots = Roots::default();
+        let device = target.device.as_ref();
+        let link = device.and_then(|device| device.link.as_deref());
+        Self {
+            memory: memory_peak(&roots),
+            buses: device.map(|device| buses(&roots, device)).unwrap_or_default(),
+            link: match (link, link.and_then(link_peak)) {
+                (_, Some(peak)) => Measured::Value(peak),
+                (Some(link), None) => Measured::not(format!("{link} states no speed")),
+                (None, None) => Measured::not("the system reports no link"),
+            },
+            network: match &target.filesystem {
+                Some(filesystem) => network_peak(&roots, filesystem),
+                None => Measured::not("no file system"),
+            },
+            stated,
+        }
+    }
+}
+
+/// The path, from the processor to the medium.
+#[must_use]
+pub fn components(found: &Found<'_>) -> Vec<PathComponent> {
+    let device = device(found);
+    let one = device.rap_bytes_per_s.value().copied();
+    let mut path = vec![processor(found), memory(found), file_cache(found)];
+    let throttles = found.throttles.iter().filter(|limit| limit.limited == LimitedIo::Rbps);
+    path.extend(throttles.map(|limit| throttle(found, limit)));
+    let remote = found.target.filesystem.as_ref().is_some_and(is_network);
+    if remote {
+        path.push(network(found, &device));
+    } else {
+        path.extend(shared(found));
+        path.push(link(found));
+    }
+    path.push(device);
+    conclude(&mut path, one.as_ref());
+    path
+}
+
+/// A row without a measured rate, with the peak that the user states or else `pap`.
+fn row(
+    found: &Found<'_>,
+    kind: ComponentKind,
+    name: impl Into<String>,
+    pap: Measured<Advertised>,
+) -> PathComponent {
+    PathComponent {
+        kind,
+        name: name.into(),
+        pap: or_stated(kind, &found.peaks.stated, pap),
+        rap_bytes_per_s: Measured::not("nothing loads it alone"),
+        rap_is_lower_bound: false,
+        rap_method: String::new(),
+        others: Vec::new(),
+        ratio: None,
+        half_power: HalfPower::NotKnown,
+        disks: None,
+    }
+}
+
+fn named(name: &str, rate: Option<Estimate>) -> Option<NamedRate> {
+    rate.map(|bytes_per_s| NamedRate { name: name.to_owned(), bytes_per_s })
+}
+
+/// The rate at which the requests of this path would fill all processors.
+fn processor(found: &Found<'_>) -> PathComponent {
+    let reads = [Purpose::Sequential(OpKind::Read), Purpose::First];
+    let fastest = reads.into_iter().find_map(|purpose| {
+        let (_, trial) = rates(found.answers, purpose).into_iter().next()?;
+        Some((purpose, trial))
+    });
+    let saturation = fastest.and_then(|(purpose, of)| {
+        let same = |answer: &&Answer| answer.0 == purpose && answer.1.cell == of.cell;
+        let visits: Vec<f64> = found
+            .answers
+            .iter()
+            .filter(same)
+            .filter_map(|(_, trial)| trial.cpu.value()?.saturation_bytes_per_s)
+            .collect();
+        stats::visits_mean(&visits)
+    });
+    let pap = Measured::not("no source states how many bytes processors carry");
+    let how = fastest.map(|(_, trial)| {
+        let size = format_bytes(trial.workload.max_bs().0);
+        format!("at most: CPU time charged per read of {size}, all processors busy")
+    });
+    PathComponent {
+        rap_bytes_per_s: saturation.ok_or("no trial has a processor cost").into(),
+        rap_method: how.unwrap_or_default(),
+        ..row(found, ComponentKind::Processor, "processors", pap)
+    }
+}
+
+fn memory(found: &Found<'_>) -> PathComponent {
+    let row = row(found, ComponentKind::Memory, "memory", found.peaks.memory.clone());
+    let tests = match found.memory.known() {
+        Ok(tests) => tests,
+        Err(reason) => return PathComponent { rap_bytes_per_s: Measured::not(reason), ..row },
+    };
+    let threads = tests.rows.iter().map(|row| row.threads).max().unwrap_or(1);
+    let rate = |test, threads| {
+        let in_memory = tests.rows.iter().filter(|row| row.place == "memory");
+        let mut rows = in_memory.filter(|row| (row.test, row.threads) == (test, threads));
+        rows.next().map(|row| row.bytes_per_s)
+    };
+    let others = [
+        named("write", rate(MemoryTest::Write, threads)),
+        named("copy", rate(MemoryTest::Copy, threads)),
+        named("read, one thread", rate(MemoryTest::Read, 1).filter(|_| threads > 1)),
+    ];
+    PathComponent {
+        rap_bytes_per_s: rate(MemoryTest::Read, threads).ok_or("no test ended").into(),
+        rap_method: match threads {
+            1 => "64-bit loads beyond the caches".to_owned(),
+            many => format!("64-bit loads beyond the caches, {many} threads"),
+        },
+        others: others.into_iter().flatten().collect(),
+        ..row
+    }
+}
+
+fn file_cache(found: &Found<'_>) -> PathComponent {
+    let pap = Measured::not("no source states one: it is a copy in memory");
+    let read = best(found.answers, Purpose::Cached(OpKind::Read));
+    let write = best(found.answers, Purpose::Cached(OpKind::Write));
+    PathComponent {
+        rap_bytes_per_s: read.ok_or("there is no file-system cache on the way").into(),
+        rap_method: "reads of a cached file, 64 KiB each, one at a time".to_owned(),
+        others: named("write", write).into_iter().collect(),
+        ..row(found, ComponentKind::FileCache, "file-system cache", pap)
+    }
+}
+
+fn throttle(found: &Found<'_>, limit: &CgroupLimit) -> PathComponent {
+    let bytes_per_s = limit.limit_per_s as f64;
+    let source = format!("the control group {}", limit.group);
+    let pap = Measured::Value(Advertised { bytes_per_s, source: source.clone() });
+    PathComponent {
+        rap_bytes_per_s: Measured::Value(Estimate::symmetric(bytes_per_s, 0.0, 1)),
+        rap_method: format!("set by {source}"),
+        ..row(found, ComponentKind::Throttle, "limit of the control group", pap)
+    }
+}
+
+fn network(found: &Found<'_>, device: &PathComponent) -> PathComponent {
+    let pap = found.peaks.network.clone();
+    PathComponent {
+        rap_bytes_per_s: device.rap_bytes_per_s.clone(),
+        rap_is_lower_bound: true,
+        rap_method: "reads through the mount; the server's disks may be the limit".to_owned(),
+        ..row(found, ComponentKind::Network, "network to the server", pap)
+    }
+}
+
+/// Why re-reads say nothing of bus and link, or the test that does.
+fn served<'a>(found: &Found<'a>) -> Result<&'a BusTest, &'a str> {
+    let test = found.bus.known()?;
+    match test.evidence {
+        CacheEvidence::Served => Ok(test),
+        _ => Err(test.limit_bytes_per_s.reason().unwrap_or("no cache served re-reads")),
+    }
+}
+
+/// What the disks share: one row per link above them, or one for whatever it is.
+fn shared(found: &Found<'_>) -> Vec<PathComponent> {
+    let hops: Vec<(String, Measured<Advertised>)> = found
+        .peaks
+        .buses
+        .iter()
+        .map(|hop| (format!("bus at {}", hop.address), Measured::Value(hop.peak.clone())))
+        .collect();
+    let named = found.peaks.stated.iter().any(|stated| stated.kind == ComponentKind::Bus);
+    let rows = match hops.len() {
+        0 if found.targets > 1 || named => vec![(
+            "bus or controller".to_owned(),
+            Measured::not("the system reports no link above the disks; give --pap bus=RATE"),
+        )],
+        _ => hops,
+    };
+    let alone = rows.len() == 1;
+    let row = |(name, pap): (String, Measured<Advertised>)| {
+        let row = row(found, ComponentKind::Bus, name, pap);
+        match served(found) {
+            Err(reason) => PathComponent { rap_bytes_per_s: Measured::not(reason), ..row },
+            Ok(test) => {
+                let most = test.points.iter().map(|point| point.again_bytes_per_s);
+                let most = most.max_by(|a, b| a.value.total_cmp(&b.value));
+                let limit = test.limit_bytes_per_s.value().filter(|_| alone).copied();
+                PathComponent {
+                    rap_is_lower_bound: limit.is_none(),
+                    rap_bytes_per_s: limit.or(most).ok_or("no valid trial").into(),
+                    rap_method: again_text(test, test.points.len() as u32),
+                    ..row
+                }
+            }
+        }
+    };
+    rows.into_iter().map(row).collect()
+}
+
+fn again_text(test: &BusTest, targets: u32) -> String {
+    let (area, depth) = (format_bytes(test.area_bytes.0), test.depth);
+    let on = if targets > 1 { format!(" on {targets} targets") } else { String::new() };
+    format!("re-reads of {area}, {depth} deep{on}, which a cache served")
+}
+
+fn link(found: &Found<'_>) -> PathComponent {
+    let disk = found.target.device.as_ref().map(|device| &device.disk);
+    let name = disk.map_or("link of the disk".to_owned(), |disk| format!("link of {disk}"));
+    let row = row(found, ComponentKind::Link, name, found.peaks.link.clone());
+    match served(found) {
+        Err(reason) => PathComponent { rap_bytes_per_s: Measured::not(reason), ..row },
+        Ok(test) => {
+            let one = test.points.first().map(|point| point.again_bytes_per_s);
+            PathComponent {
+                rap_bytes_per_s: one.ok_or("no valid trial").into(),
+                // What the drive's own electronics take is in it.
+                rap_is_lower_bound: true,
+                rap_method: again_text(test, 1),
+                ..row
+            }
+        }
+    }
+}
+
+fn device(found: &Found<'_>) -> PathComponent {
+    let disk = found.target.device.as_ref().map(|device| &device.disk);
+    let remote = found.target.filesystem.as_ref().is_some_and(is_network);
+    let name = match disk {
+        Some(disk) => format!("device {disk}"),
+        None if remote => "the server's disks".to_owned(),
+        None => "device".to_owned(),
+    };
+    let pap = Measured::not("no drive states its own rate; give --pap device=RATE");
+    let row = row(found, ComponentKind::Device, name, pap);
+    let (read, how, others) = match found.profile {
+        Some(profile) => of_profile(profile),
+        None => of_trials(found.answers),
+    };
+    PathComponent {
+        rap_bytes_per_s: read.ok_or("no valid trial").into(),
+        rap_method: how,
+        others,
+        ..row
+    }
+}
+
+type DeviceRates = (Option<Estimate>, String, Vec<NamedRate>);
+
+fn of_profile(profile: &Profile) -> DeviceRates {
+    let limits = &profile.limits;
+    let smallest = profile.depth_curves.iter().map(|curve| curve.bs_bytes).min();
+    let random = |name: &str, iops: Option<Estimate>| {
+        let bytes = smallest?;
+        let bytes_per_s = iops.filter(|iops| iops.value > 0.0)?.scaled(bytes as f64);
+        named(&format!("{name}, {}", format_bytes(bytes)), Some(bytes_per_s))
+    };
+    let others = [
+        named("write", limits.write_bytes_per_s),
+        random("random read", limits.read_iops),
+        random("random write", limits.write_iops),
+    ];
+    let how = format!("largest read rate of profile {}", record::short_id(&profile.id));
+    (limits.read_bytes_per_s, how, others.into_iter().flatten().collect())
+}
+
+fn of_trials(answers: &[Answer]) -> DeviceRates {
+    // The fastest of a purpose, with its request size and depth.
+    let fastest = |purpose| {
+        let (rate, trial) = rates(answers, purpose).into_iter().next()?;
+        let workload = &trial.workload;
+        Some((rate, format_bytes(workload.max_bs().0), workload.depth))
+    };
+    let other = |name: &str, purpose| {
+        let (bytes_per_s, size, depth) = fastest(purpose)?;
+        Some(NamedRate { name: format!("{name}, {size}, {depth} deep"), bytes_per_s })
+    };
+    let others = [
+        other("write", Purpose::Sequential(OpKind::Write)),
+        other("random read", Purpose::Random(OpKind::Read)),
+        other("random write", Purpose::Random(OpKind::Write)),
+    ];
+    let read = fastest(Purpose::Sequential(OpKind::Read));
+    let how =
+        read.as_ref().map(|(_, size, depth)| format!("sequential reads of {size}, {depth} deep"));
+    let read = read.map(|(rate, ..)| rate);
+    (read, how.unwrap_or_default(), others.into_iter().flatten().collect())
+}

@@ -1,0 +1,255 @@
+//! The visits of a map: what is read at which place, in which order.
+
+use crate::{PlannedTrial, TrialList};
+use record::{Bytes, EngineName, Nanos, Pattern, StopRules, Workload, format_bytes};
+use workload::{Rng, Spec, derive_seed};
+
+/// Fewest positions of a map.
+pub const MIN_POSITIONS: u32 = 30;
+/// Fewest passes: the fewest visits with an interval.
+pub const MIN_PASSES: u32 = stats::MIN_VISITS as u32;
+/// Sequential requests where the user names no size: the largest that leaves a window some of them, as in
+/// the papers' maps.
+const REQUESTS: [u64; 3] = [64 << 10, 32 << 10, 16 << 10];
+/// Random requests where the user names no size.
+const RANDOM_REQUEST: u64 = 4 << 10;
+/// Requests outstanding where the user names no depth: one at a time as in the papers' maps; at each member
+/// of an array more, so that each has the next before it is done.
+const DEPTH: u32 = 1;
+const DEPTH_OF_MEMBER: u32 = 4;
+/// Requests of a window at least, for each that is outstanding.
+const WINDOW_REQUESTS: u64 = 8;
+/// Longest window of sequential requests: at it the way to a place is a hundredth of the time of reading.
+const WINDOW_MAX: u64 = 32 << 20;
+/// Random requests of a visit: half a second and more of a disk that turns.
+const RANDOM_REQUESTS: u64 = 64;
+/// A window that takes longer than this is not waited for.
+const VISIT_MAX: Nanos = Nanos(20_000_000_000);
+
+/// What a map is made for.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Size of the target; of a stripe, of each of its targets.
+    pub area: Bytes,
+    /// Engine of the trials.
+    pub engine: EngineName,
+    /// What requests past the page cache must be multiples of.
+    pub alignment: u64,
+    /// Positions.
+    pub positions: u32,
+    /// Passes over all of them.
+    pub passes: u32,
+    /// Seed of the orders.
+    pub seed: u64,
+    /// Whether requests are random within their window.
+    pub random: bool,
+    /// Bytes of a request; `None` for the usual.
+    pub request: Option<Bytes>,
+    /// Requests outstanding; `None` for the usual.
+    pub depth: Option<u32>,
+    /// What the target is made of, if it is an array whose members can be read alone.
+    pub array: Option<ArrayPlan>,
+}
+
+/// A visit that is planned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// What is read: 0 for the whole target, else a member of the array, from 1.
+    pub of: u32,
+    /// The position, from 0.
+    pub position: u32,
+    /// The pass, from 0.
+    pub pass: u32,
+}
+
+/// The visits of a map.
+#[derive(Clone, Debug)]
+pub struct ZonePlan {
+    /// The trials, in order.
+    pub trials: TrialList,
+    /// The place of each.
+    pub visits: Vec<Place>,
+    /// Bytes of a request.
+    pub request: Bytes,
+    /// Requests outstanding.
+    pub depth: u32,
+    /// The same at a member that is read alone.
+    pub member_depth: u32,
+    /// Bytes of a window.
+    pub window: Bytes,
+    /// Bytes from a position of the whole to the next, and of a member.
+    pieces: [u64; 2],
+}
+
+/// What is read at all positions: the whole, or a member.
+struct Read<'a> {
+    /// Its names among the sets of targets.
+    targets: &'a [String],
+    area: Bytes,
+    piece: u64,
+    window: u64,
+    depth: u32,
+    /// Chunk and number of targets of a stripe.
+    stripe: Option<(Bytes, u32)>,
+}
+
+impl ZonePlan {
+    /// The plan.
+    ///
+    /// # Errors
+    /// If the target is too small for so many positions, or the request does not fit it.
+    pub fn new(settings: &Settings) -> Result<Self, String> {
+        let array = settings.array.as_ref();
+        let members = array.map_or(1, |array| array.count);
+        let usual = if array.is_some() { DEPTH_OF_MEMBER * members } else { DEPTH };
+        let depth = settings.depth.unwrap_or(usual);
+        let member_depth = (depth / members).max(1);
+        let stripe = array.and_then(|array| Some((array.stripe?, array.count)));
+        let (whole_area, member_area) = match array {
+            Some(array) if stripe.is_some() => (array.whole(settings.area), settings.area),
+            Some(array) => (settings.area, array.member_area),
+            None => (settings.area, settings.area),
+        };
+        let piece = |area: Bytes| area.0 / u64::from(settings.positions.max(1));
+        let most = |area: Bytes| piece(area) / u64::from(settings.passes.max(1));
+        // A member has as many bytes of its own as it has in a window of the whole.
+        let least = most(whole_area).min(most(member_area));
+        let fits = |request: u64, depth: u32| {
+            request.is_multiple_of(settings.alignment.max(1))
+                && least >= request * WINDOW_REQUESTS * u64::from(depth.min(16))
+        };
+        let usual: &[u64] = if settings.random { &[RANDOM_REQUEST] } else { &REQUESTS };
+        let asked = settings.request.map(|bytes| [bytes.0]);
+        let sizes = asked.as_ref().map_or(usual, |asked| asked);
+        let request = *sizes.iter().find(|size| fits(**size, member_depth)).ok_or_else(|| {
+            if let Some(size) = sizes.iter().find(|size| !size.is_multiple_of(settings.alignment.max(1))) {
+                return format!(
+                    "requests of {} are no multiple of {}, which the target needs; use another --bs",
+                    format_bytes(*size),
+                    format_bytes(settings.alignment)
+                );
+            }
+            format!(
+                "{} are too few for {} positions and {} passes of such requests; name a larger target, or \
+                 fewer or smaller of them",
+                format_bytes(whole_area.0.min(member_area.0)),
+                settings.positions,
+                settings.passes
+            )
+        })?;
+        let whole = |bytes: u64| bytes / request * request;
+        let longest = if settings.random { u64::MAX } else { WINDOW_MAX };
+        let window = |area: Bytes| whole(most(area).min(longest));
+        let pieces = [whole(piece(whole_area)), whole(piece(member_area))];
+        let mut reads = vec![Read {
+            targets: &[],
+            area: settings.area,
+            piece: pieces[0],
+            window: window(whole_area),
+            depth,
+            stripe,
+        }];
+        for targets in array.map_or(&[][..], |array| &array.members) {
+            reads.push(Read {
+                targets: std::slice::from_ref(targets),
+                area: member_area,
+                piece: pieces[1],
+                window: window(member_area),
+                depth: member_depth,
+                stripe: None,
+            });
+        }
+        let mut rng = Rng::new(derive_seed(settings.seed, u64::MAX - 11));
+        let (mut visits, mut trials) = (Vec::new(), Vec::new());
+        for pass in 0..settings.passes {
+            let mut places: Vec<(u32, u32)> = (0..settings.positions)
+                .flat_map(|position| (0..reads.len() as u32).map(move |of| (of, position)))
+                .collect();
+            rng.shuffle(&mut places);
+            for (of, position) in places {
+                let read = &reads[of as usize];
+                let at = u64::from(position) * read.piece + u64::from(pass) * read.window;
+                // 53 bits: exact in any JSON reader.
+                let seed = derive_seed(settings.seed, visits.len() as u64 + 1) >> 11;
+                let workload = read.workload(settings, request, at)?;
+                let member = read.targets.first().map(|name| format!(", {name}"));
+                let label = format!(
+                    "pass {}, position {}{}",
+                    pass + 1,
+                    position + 1,
+                    member.unwrap_or_default()
+                );
+                let targets = read.targets.to_vec();
+                trials.push(PlannedTrial { label, targets, ..PlannedTrial::new(workload, seed) });
+                visits.push(Place { of, position, pass });
+            }
+        }
+        let (trials, window) = (TrialList::new("map", trials), Bytes(reads[0].window));
+        let request = Bytes(request);
+        Ok(Self { trials, visits, request, depth, member_depth, window, pieces })
+    }
+
+    /// Bytes of the whole that so many positions cover.
+    #[must_use]
+    pub fn size(&self, positions: u32) -> Bytes {
+        Bytes(u64::from(positions) * self.pieces[0])
+    }
+
+    /// Where a position begins: in the whole, or in a member.
+    #[must_use]
+    pub fn offset(&self, position: u32, member: bool) -> Bytes {
+        Bytes(u64::from(position) * self.pieces[usize::from(member)])
+    }
+}
+
+impl Read<'_> {
+    /// The requests of a visit whose window begins `at`.
+    fn workload(&self, settings: &Settings, request: u64, at: u64) -> Result<Workload, String> {
+        let max_bytes = if settings.random {
+            Some(Bytes(self.window.min(request * RANDOM_REQUESTS)))
+        } else {
+            // The area of a stripe goes on to its end.
+            self.stripe.map(|_| Bytes(self.window))
+        };
+        let passes = max_bytes.is_none().then_some(1);
+        let (stripe_bytes, targets) =
+            self.stripe.map_or((None, 1), |(chunk, targets)| (Some(chunk), targets));
+        let spec = Spec {
+            size: self.stripe.is_none().then_some(Bytes(self.window)),
+            ..Spec::of(Workload {
+                pattern: if settings.random { Pattern::Random } else { Pattern::Sequential },
+                iodepth: self.depth,
+                engine: settings.engine,
+                offset_bytes: Bytes(at),
+                stripe_bytes,
+                targets,
+                runtime_ns: VISIT_MAX,
+                stop: StopRules { passes, max_bytes, ..StopRules::default() },
+                ..Workload::default()
+            })
+        };
+        spec.with_bs(request).build(self.area).map_err(|error| error.to_string())
+    }
+}
+
+/// What an array is made of.
+#[derive(Clone, Debug)]
+pub struct ArrayPlan {
+    /// Number of members.
+    pub count: u32,
+    /// Bytes that lie together on a member.
+    pub chunk: Bytes,
+    /// Chunk where halfpower itself makes a stripe of the targets; `None` where the target is the array.
+    pub stripe: Option<Bytes>,
+    /// Members as sets of targets that can be read alone; one for all where they are alike.
+    pub members: Vec<String>,
+    /// Size of a member.
+    pub member_area: Bytes,
+}
+
+impl ArrayPlan {
+    /// Size of the stripe over members of this size.
+    pub(super) fn whole(&self, member: Bytes) -> Bytes {
+        Bytes(member.0 / self.chunk.0 * self.chunk.0 * u64::from(self.count))
+    }
+}

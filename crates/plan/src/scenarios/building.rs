@@ -1,0 +1,145 @@
+//! What cases are built of: loads as shares of what a device does, and cases with one disk.
+
+use crate::scenarios::case::{Case, Disk, Expect, Kind, Load};
+use crate::scenarios::devices::Device;
+use crate::scenarios::dice::Dice;
+use crate::scenarios::sources::Source;
+use record::Strategy::{self, CachedDisks, DiskArray, FasterDisks, MoreDisks, Restore, Scheduler};
+use record::Verdict::{self, Healthy, NotTheDisk, Slow};
+use record::{Arrival, Bytes, EngineName, Workload};
+use workload::Spec;
+
+/// The area of every load and every profile.
+pub(crate) const AREA: Bytes = Bytes(2 << 30);
+/// Most requests that an open load may have outstanding.
+const OPEN_DEPTH: u32 = 256;
+/// Both of a device that is as profiled and not asked for too much.
+pub(crate) const FINE: [Verdict; 2] = [Healthy, NotTheDisk];
+/// Around a fifth of the largest rate the two meet.
+const SPARE: (f64, f64) = (0.14, 0.27);
+
+/// What makes room for a load that is too large. A shallower queue does not where work arrives by
+/// itself: it would wait elsewhere.
+pub(crate) const MORE: [Strategy; 4] = [MoreDisks, DiskArray, FasterDisks, CachedDisks];
+
+/// A load on a device, all of the time; random requests, at a rate if one is set.
+pub(crate) fn load(
+    device: Device,
+    name: &str,
+    read_percent: u8,
+    change: impl FnOnce(&mut Spec),
+) -> Load {
+    let asked = Workload { engine: EngineName::Sim, read_percent, ..Workload::default() };
+    let mut spec = Spec { size: Some(AREA), ..Spec::of(asked) };
+    change(&mut spec);
+    if spec.asked.rate_iops.is_some() {
+        spec.arrival = Some(Arrival::Poisson);
+        spec.asked.iodepth = OPEN_DEPTH;
+    }
+    let (name, to_s) = (name.to_owned(), device.seconds);
+    Load { name, spec, from_s: 0, to_s, limits: Vec::new(), write_back: false, uncounted: false }
+}
+
+/// Random requests at a rate.
+pub(crate) fn open(device: Device, name: &str, rate: f64, read_percent: u8) -> Load {
+    let rate_iops = Some((rate.round() as u64).max(1));
+    load(device, name, read_percent, |spec| spec.asked.rate_iops = rate_iops)
+}
+
+/// Random requests, so many outstanding.
+pub(crate) fn closed(device: Device, name: &str, depth: u32, read_percent: u8) -> Load {
+    load(device, name, read_percent, |spec| spec.asked.iodepth = depth.max(1))
+}
+
+impl Load {
+    pub(crate) fn during(self, from_s: u64, to_s: u64) -> Self {
+        Self { from_s, to_s, ..self }
+    }
+}
+
+/// A share of reads that the device takes without other figures.
+pub(crate) fn reads(dice: &mut Dice, device: Device) -> u8 {
+    if device.alike() { dice.pick(&[100, 100, 70, 50, 20]) } else { 100 }
+}
+
+/// A case with one disk, all of whose time has one verdict.
+pub(crate) fn one(
+    dice: &mut Dice,
+    device: Device,
+    is: String,
+    loads: Vec<Load>,
+    verdicts: &[Verdict],
+    advice: &[Strategy],
+) -> Case {
+    let seconds = device.seconds;
+    Case {
+        seed: 0,
+        kind: Kind::Healthy,
+        opposite: false,
+        disks: vec![Disk::new(device, is, loads)],
+        seconds,
+        interval_s: if seconds >= 60 && dice.flip() { 2 } else { 1 },
+        traced: dice.flip(),
+        bare: false,
+        limits_unseen: false,
+        source: Source::Live,
+        expects: vec![expect(0, 0, seconds, verdicts)],
+        advice: advice.to_vec(),
+        may_be_silent: false,
+        expected_note: None,
+    }
+}
+
+/// The same on a device as profiled.
+pub(crate) fn well(
+    dice: &mut Dice,
+    device: Device,
+    loads: Vec<Load>,
+    verdicts: &[Verdict],
+    advice: &[Strategy],
+) -> Case {
+    one(dice, device, device.text(), loads, verdicts, advice)
+}
+
+pub(crate) fn expect(disk: usize, from_s: u64, to_s: u64, verdicts: &[Verdict]) -> Expect {
+    Expect {
+        disk,
+        from_s,
+        to_s,
+        verdicts: verdicts.to_vec(),
+        undecided: Vec::new(),
+        hidden: Vec::new(),
+    }
+}
+
+/// Verdicts on a rate that a fine device bears.
+pub(crate) fn fine(device: Device, rate: f64) -> &'static [Verdict] {
+    let share = rate / device.largest_per_s;
+    if share < SPARE.0 {
+        &[NotTheDisk]
+    } else if share > SPARE.1 {
+        &[Healthy]
+    } else {
+        &FINE
+    }
+}
+
+/// A fine device under an open load of this share of what it does at ease.
+pub(crate) fn at_ease(dice: &mut Dice, device: Device, share: f64) -> Case {
+    let rate = (share * device.ease_per_s()).max(3.0);
+    let loads = vec![open(device, "service", rate, reads(dice, device))];
+    well(dice, device, loads, fine(device, rate), &[])
+}
+
+/// The same on a device that is this many times slower.
+pub(crate) fn bad_at_ease(dice: &mut Dice, device: Device, factor: f64, share: f64) -> Case {
+    let rate = (share * device.ease_per_s() / factor).max(3.0);
+    let loads = vec![open(device, "service", rate, reads(dice, device))];
+    one(dice, device, device.slower(factor), loads, &[Slow], &[Restore])
+}
+
+/// What helps where work that comes by itself is too much: room, or reads ahead of most of it.
+pub(crate) fn room(read_percent: u8) -> Vec<Strategy> {
+    let order = (read_percent < 100).then_some(Scheduler);
+    MORE.into_iter().chain(order).collect()
+}

@@ -1,0 +1,127 @@
+//! Advice carried out: the same scenario with the change of the advice made to it.
+//!
+//! The latency, or the rate where the advice ranks by that, over the episode that the advice is for
+//! is held against the promise. An array is made of simulated devices, and none of its figures
+//! comes from the formula that predicted them. What the simulator has no counterpart for (a cache
+//! that is bought, another scheduler) is not carried out, and not counted either.
+
+use crate::scenarios::ScenarioError;
+use crate::scenarios::case::{Case, Disk, Load};
+use crate::scenarios::counterpart::SimulatedDevice;
+use crate::scenarios::scenario::{Means, means};
+use crate::scenarios::stage::{name, observed};
+use record::{
+    Arrival, Change, DeviceDiagnosis, Episode, Estimate, Interval, Measured, Observation, Strategy,
+};
+use simdisk::SimSpec;
+
+const SECOND: u64 = 1_000_000_000;
+/// The scenario again is no copy: other requests, other service times.
+const ANOTHER: u64 = 1_000_003;
+
+/// What carrying out a piece of advice gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The advice.
+    pub strategy: Strategy,
+    /// Whether the rate, not the latency, is what it promises.
+    pub by_rate: bool,
+    /// What it promises.
+    pub predicted: Estimate,
+    /// What came.
+    pub found: f64,
+    /// Whether that lies within.
+    pub inside: bool,
+}
+
+/// Carries out the first advice on the first disk; `None` where there is none with a prediction, or
+/// none that can be carried out.
+pub(crate) fn carry_out(
+    case: &Case,
+    diagnosis: &DeviceDiagnosis,
+) -> Result<Option<Outcome>, ScenarioError> {
+    let Some(remedy) = diagnosis.advice.first() else { return Ok(None) };
+    let (Measured::Value(effect), Some(disk)) = (&remedy.effect, case.disks.first()) else {
+        return Ok(None);
+    };
+    let Some(episode) = diagnosis.episodes.get(remedy.episode as usize) else { return Ok(None) };
+    let Some(changed) = remedy.change.and_then(|change| changed(disk, change, episode)) else {
+        return Ok(None);
+    };
+    let after = observed(case, 0, &changed, case.seed.wrapping_add(ANOTHER))?;
+    let Some(means) = over(&after, episode) else { return Ok(None) };
+    let by_rate = matches!(remedy.strategy, Strategy::DeeperQueue | Strategy::RaiseCap);
+    let (predicted, found) = match by_rate {
+        true => (effect.iops_after, means.per_s),
+        false => (effect.latency_after_ns, means.latency_ns),
+    };
+    let inside = (predicted.low..=predicted.high).contains(&found);
+    Ok(Some(Outcome { strategy: remedy.strategy, by_rate, predicted, found, inside }))
+}
+
+/// Means of the first disk during an episode.
+fn over(observation: &Observation, episode: &Episode) -> Option<Means> {
+    let (begin, end) = (episode.begin_ns, episode.begin_ns + episode.duration_ns);
+    let within = |interval: &&Interval| {
+        interval.device == name(0)
+            && interval.begin_ns >= begin
+            && interval.begin_ns + interval.duration_ns <= end
+    };
+    means(observation.intervals.iter().filter(within))
+}
+
+fn is_closed(load: &Load) -> bool {
+    load.spec.arrival.is_none()
+}
+
+/// The disk and its loads after a change; `None` for what the simulator has no counterpart for.
+fn changed(disk: &Disk, change: Change, episode: &Episode) -> Option<Disk> {
+    let device = |before: &str| {
+        let before = SimSpec::parse(before).ok()?;
+        SimulatedDevice::one(&before).with(change).ok()
+    };
+    let mut after = disk.clone();
+    let there = |load: &Load| {
+        load.from_s * SECOND < episode.begin_ns + episode.duration_ns
+            && episode.begin_ns < load.to_s * SECOND
+    };
+    match change {
+        Change::AsProfiled => {
+            after.is = disk.device.text();
+            for load in &mut after.loads {
+                load.spec.asked.misalign_bytes = record::Bytes(0);
+            }
+        }
+        Change::Uncapped => {
+            if after.loads.iter().any(|load| !load.limits.is_empty()) {
+                after.loads.iter_mut().for_each(|load| load.limits.clear());
+            } else {
+                after.is = disk.device.text();
+            }
+        }
+        Change::Depth(depth) => {
+            let load = after.loads.iter_mut().find(|load| is_closed(load) && there(load))?;
+            load.spec.asked.iodepth = depth.round() as u32;
+        }
+        Change::Without { process, .. } => {
+            let load = (process? as usize).checked_sub(1).filter(|at| *at < after.loads.len())?;
+            after.loads.remove(load);
+        }
+        Change::Array { .. } => after.array = device(&disk.is)?.array,
+        // Of the disk as it was profiled.
+        Change::Faster(_) => after.is = device(&disk.device.text())?.spec.text,
+        Change::Independent => {
+            let writes = 1.0 - episode.numbers.read_share?;
+            let rate = (episode.numbers.iops * writes).round() as u64;
+            let load = after
+                .loads
+                .iter_mut()
+                .find(|load| is_closed(load) && there(load) && load.spec.asked.read_percent == 0)?;
+            load.spec.asked.rate_iops = Some(rate.max(1));
+            load.spec.arrival = Some(Arrival::Poisson);
+            load.spec.asked.iodepth = load.spec.asked.iodepth.max(128);
+        }
+        _ => return None,
+    }
+    Some(after)
+}

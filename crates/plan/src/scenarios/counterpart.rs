@@ -1,0 +1,88 @@
+//! What a change to a device is in the simulator: one mapping, for `predict --simulate` and for advice
+//! that is carried out.
+//!
+//! Not everything has a counterpart: no cache whose share of hits can be set, no drive with another
+//! mechanism, no RAID 6. Such a change is refused with the reason, rather than simulated as another
+//! one. Changes to the load are none to the device and leave it as it is.
+
+use crate::scenarios::scenario::Array;
+use record::{Change, Nanos};
+use simdisk::{QueueSpec, SimKind, SimSpec};
+
+/// A simulated device, or an array of such devices.
+#[derive(Clone, Debug)]
+pub struct SimulatedDevice {
+    /// One device.
+    pub spec: SimSpec,
+    /// How several of them are bound; `None` for one.
+    pub array: Option<Array>,
+}
+
+impl SimulatedDevice {
+    /// One device.
+    #[must_use]
+    pub fn one(spec: &SimSpec) -> Self {
+        Self { spec: spec.clone(), array: None }
+    }
+
+    /// The same after a change.
+    ///
+    /// # Errors
+    /// Why the simulator has no counterpart.
+    pub fn with(self, change: Change) -> Result<Self, String> {
+        let queue = |why: &str| match &self.spec.kind {
+            SimKind::Queue(queue) => Ok(queue),
+            SimKind::Machine(_) | SimKind::Flash(_) | SimKind::Extracted(_) => Err(why.to_owned()),
+        };
+        let keys = match change {
+            Change::Faster(share) => {
+                queue("a simulated drive has no dial for the speed of its parts")
+                    .map(|queue| faster(queue, 1.0 - share))?
+            }
+            Change::Cap(cap) => {
+                let why = "a cap is simulated ahead of queues only (sim:mmc and the like)";
+                let iops = queue(why)?.iops;
+                if iops > 0 && (iops as f64) < cap {
+                    return Err("the simulated device has a lower cap of its own".to_owned());
+                }
+                format!(",iops={},burst=1", cap.round())
+            }
+            Change::CacheHit { .. } => {
+                return Err("simulated devices have no cache whose share of hits can be set".into());
+            }
+            Change::Array { .. } => {
+                let array = Array::of(change).ok_or("simulated are RAID 0, 1, 5 and 10")?;
+                return Ok(Self { array: Some(array), ..self });
+            }
+            _ => return Ok(self),
+        };
+        let text = format!("{}{keys}", self.spec.text);
+        let spec = SimSpec::parse(&text).map_err(|error| error.to_string())?;
+        Ok(Self { spec, ..self })
+    }
+}
+
+impl std::fmt::Display for SimulatedDevice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let one = &self.spec.text;
+        match self.array {
+            None => write!(f, "sim:{one}"),
+            Some(array) => write!(f, "{} x sim:{one} as {}", array.disks, array.name()),
+        }
+    }
+}
+
+/// The keys of a queue whose requests take `factor` times as long.
+fn faster(queue: &QueueSpec, factor: f64) -> String {
+    let time = |nanos: Nanos| (nanos.0 as f64 * factor).round() as u64;
+    let mut keys = format!(",service={}ns,hit={}ns", time(queue.service), time(queue.hit));
+    let rates = [
+        ("rate", queue.rate_bytes_per_s, "B"),
+        ("iops", queue.iops, ""),
+        ("throughput", queue.throughput_bytes_per_s, "B"),
+    ];
+    for (key, rate, unit) in rates.into_iter().filter(|(_, rate, _)| *rate > 0) {
+        keys.push_str(&format!(",{key}={}{unit}", (rate as f64 / factor).round() as u64));
+    }
+    keys
+}

@@ -1,0 +1,162 @@
+//! A diagnosis held against the truth of its case.
+//!
+//! A verdict is right on a stretch of time if right verdicts cover four fifths of it: an edge that
+//! is found a few seconds late is no error. It is confidently wrong if a wrong one is stated as
+//! likely or certain for a fifth of the time and no right one is named beside it: who reads "slow
+//! or capped" is not misled.
+
+use crate::scenarios::case::{Case, Expect};
+use crate::scenarios::stage::name;
+use record::{Confidence, DeviceDiagnosis, Diagnosis, Doubt, Episode, Strategy, Verdict};
+
+const SECOND: f64 = 1e9;
+/// Share of the time that right verdicts have to cover.
+const COVERED: f64 = 0.8;
+/// What is held impossible counts as this, so that one such draw does not count for all.
+const LEAST_PROBABILITY: f64 = 1e-3;
+
+/// How a diagnosis did.
+#[derive(Clone, Debug)]
+pub struct Score {
+    /// The verdict on most of the stretch that the case is about.
+    pub verdict: Option<Verdict>,
+    /// How sure the verdict on most of each stretch was; without those that there is not enough
+    /// evidence.
+    pub called: Vec<Called>,
+    /// How little was expected of what is true: the mean over stretches of -ln of the probability that
+    /// the diagnosis gives to the right verdicts.
+    pub surprise: f64,
+    /// Whether all stretches of all disks got a right one.
+    pub right: bool,
+    /// Whether some got a wrong one that names no right one among its alternatives.
+    pub truth_unnamed: bool,
+    /// Whether "not enough evidence" was said where there was enough.
+    pub gave_up: bool,
+    /// The first advice.
+    pub first: Option<Strategy>,
+    /// Whether it is right.
+    pub advice_right: bool,
+    /// Whether the expected note of the case is there; `true` where none is expected.
+    pub expected_note_named: bool,
+}
+
+/// How sure a verdict was.
+#[derive(Clone, Debug)]
+pub struct Called {
+    /// In a word.
+    pub confidence: Confidence,
+    /// As a number, 0 to 1.
+    pub probability: f64,
+    /// Whether the verdict was right.
+    pub right: bool,
+    /// Alternatives, how probable each was, and whether it was the right one.
+    pub open: Vec<(Doubt, f64, bool)>,
+}
+
+/// Holds a diagnosis against its case.
+#[must_use]
+pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
+    let of = |disk: usize| diagnosis.devices.iter().find(|found| found.device == name(disk));
+    let mut score = Score {
+        verdict: None,
+        called: Vec::new(),
+        surprise: 0.0,
+        right: true,
+        truth_unnamed: false,
+        gave_up: false,
+        first: None,
+        advice_right: true,
+        expected_note_named: true,
+    };
+    for (index, expect) in case.expects.iter().enumerate() {
+        let Some(found) = of(expect.disk) else {
+            score.right = false;
+            continue;
+        };
+        let share_where = |holds: fn(&Expect, &Episode) -> bool| -> f64 {
+            let episodes = found.episodes.iter().filter(|episode| holds(expect, episode));
+            episodes.map(|episode| share(expect, episode)).sum()
+        };
+        if let Some(episode) = longest(expect, found) {
+            score.surprise += surprise(expect, episode) / case.expects.len() as f64;
+            if index == 0 {
+                score.verdict = Some(episode.verdict);
+            }
+            let evident = episode.verdict != Verdict::NotEnoughEvidence;
+            score.called.extend(evident.then(|| called(expect, episode)));
+        }
+        score.right &= share_where(is_right) >= COVERED;
+        score.truth_unnamed |= share_where(leaves_truth_unnamed) > 1.0 - COVERED;
+        score.gave_up |= share_where(gives_up) > 1.0 - COVERED;
+    }
+    score.first = of(0).and_then(|found| found.advice.first()).map(|remedy| remedy.strategy);
+    score.expected_note_named = case.expected_note.is_none_or(|expected_note| {
+        of(0).is_some_and(|found| found.notes.iter().any(|note| note.code == expected_note))
+    });
+    score.advice_right = match &score.first {
+        None => case.advice.is_empty() || case.may_be_silent,
+        Some(first) => case.advice.contains(first),
+    };
+    score
+}
+
+/// The part of a stretch that an episode covers.
+fn share(expect: &Expect, episode: &Episode) -> f64 {
+    let (from, to) = (expect.from_s as f64 * SECOND, expect.to_s as f64 * SECOND);
+    let begin = episode.begin_ns as f64;
+    let end = begin + episode.duration_ns as f64;
+    (end.min(to) - begin.max(from)).max(0.0) / (to - from).max(1.0)
+}
+
+/// The episode that covers most of a stretch.
+fn longest<'a>(expect: &Expect, found: &'a DeviceDiagnosis) -> Option<&'a Episode> {
+    let covered = |episode: &&Episode| share(expect, episode) > 0.0;
+    let episodes = found.episodes.iter().filter(covered);
+    episodes.max_by(|a, b| share(expect, a).total_cmp(&share(expect, b)))
+}
+
+/// -ln of the probability that is given to the right verdicts of a stretch.
+fn surprise(expect: &Expect, episode: &Episode) -> f64 {
+    let alternatives = episode.alternatives.iter().map(|other| (other.verdict, other.probability));
+    let all = alternatives.chain([(episode.verdict, episode.probability)]);
+    let right: f64 =
+        all.filter(|(verdict, _)| expect.verdicts.contains(verdict)).map(|(_, share)| share).sum();
+    -right.clamp(LEAST_PROBABILITY, 1.0).ln()
+}
+
+fn called(expect: &Expect, episode: &Episode) -> Called {
+    let right = expect.verdicts.contains(&episode.verdict);
+    let open = episode.alternatives.iter().map(|other| {
+        (other.doubt, other.probability, !right && expect.verdicts.contains(&other.verdict))
+    });
+    Called {
+        confidence: episode.confidence,
+        probability: episode.probability,
+        right,
+        open: open.collect(),
+    }
+}
+
+fn names_a_right_one(expect: &Expect, episode: &Episode) -> bool {
+    episode.alternatives.iter().any(|alternative| expect.verdicts.contains(&alternative.verdict))
+}
+
+fn is_right(expect: &Expect, episode: &Episode) -> bool {
+    let undecided = expect.undecided.contains(&episode.verdict)
+        && episode.confidence == Confidence::Possible
+        && names_a_right_one(expect, episode);
+    let hidden = expect.hidden.contains(&episode.verdict)
+        && matches!(episode.confidence, Confidence::Likely | Confidence::Possible)
+        && names_a_right_one(expect, episode);
+    undecided || hidden || expect.verdicts.contains(&episode.verdict)
+}
+
+fn leaves_truth_unnamed(expect: &Expect, episode: &Episode) -> bool {
+    !is_right(expect, episode)
+        && episode.verdict != Verdict::NotEnoughEvidence
+        && !names_a_right_one(expect, episode)
+}
+
+fn gives_up(expect: &Expect, episode: &Episode) -> bool {
+    episode.verdict == Verdict::NotEnoughEvidence && !is_right(expect, episode)
+}

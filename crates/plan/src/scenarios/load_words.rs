@@ -1,0 +1,97 @@
+//! A load of a scenario in words: `KEY=VALUE ...`.
+//!
+//! Most keys are flags of `halfpower run`, which the caller hands to its parser, so that loads have one
+//! grammar. Only what a trial has no word for is read here: when the load is there, the limits of its
+//! control group, and whose it is.
+
+use crate::scenarios::{GroupLimit, ScenarioLoad};
+use record::{LimitedIo, Nanos, UnitError, Workload};
+
+/// A load in words.
+#[derive(Clone, Debug, Default)]
+pub struct LoadWords {
+    /// The flags of `halfpower run`, as they are typed.
+    pub flags: Vec<String>,
+    name: Option<String>,
+    from: Nanos,
+    length: Option<Nanos>,
+    /// Requests per second of the load's only direction.
+    limit: Option<u64>,
+    limits: Vec<GroupLimit>,
+    write_back: bool,
+}
+
+impl LoadWords {
+    /// Reads the words.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut load = Self::default();
+        for word in text.split_whitespace() {
+            let Some((key, value)) = word.split_once('=') else {
+                return Err(format!("'{word}' is not of the form KEY=VALUE"));
+            };
+            let wrong = |error: UnitError| error.to_string();
+            let time = || value.parse().map_err(wrong);
+            let requests = || match value.parse::<u64>() {
+                Ok(number @ 1..) => Ok(number),
+                _ => Err(format!("{key}={value} is no number of requests per second")),
+            };
+            match key {
+                "from" => load.from = time()?,
+                "for" => load.length = Some(time()?),
+                "limit" => load.limit = Some(requests()?),
+                "riops" | "wiops" => load.limits.extend(GroupLimit::of(key, requests()?)),
+                "rbps" | "wbps" => {
+                    let bytes: record::Bytes = value.parse().map_err(wrong)?;
+                    if bytes.0 == 0 {
+                        return Err(format!("{key}={value} lets nothing through"));
+                    }
+                    load.limits.extend(GroupLimit::of(key, bytes.0));
+                }
+                "name" => load.name = Some(value.to_owned()),
+                "write-back" => {
+                    load.write_back = match value {
+                        "yes" => true,
+                        "no" => false,
+                        _ => return Err(format!("write-back={value}: say yes or no")),
+                    }
+                }
+                _ => load.flags.push(format!("--{key}={value}")),
+            }
+        }
+        Ok(load)
+    }
+
+    /// The load with its workload; the `index`-th of a device that is observed for `duration`.
+    ///
+    /// # Errors
+    /// If it is not there while the device is observed, or its limit fits no mix.
+    pub fn load(
+        self,
+        workload: Workload,
+        index: usize,
+        duration: Nanos,
+    ) -> Result<ScenarioLoad, String> {
+        let mut limits = self.limits;
+        if let Some(per_s) = self.limit {
+            let op = workload.only_op().ok_or("limit= takes a load of reads or of writes alone")?;
+            limits.push(GroupLimit { limited: LimitedIo::of(op, false), per_s });
+        }
+        let end = self.length.map_or(duration, |length| self.from.plus(length));
+        if self.from >= duration || end <= self.from {
+            return Err("it is never there while the device is observed".to_owned());
+        }
+        let name = self.name.unwrap_or_else(|| format!("load-{}", index + 1));
+        Ok(ScenarioLoad {
+            name,
+            workload,
+            begin: self.from,
+            end,
+            limits,
+            write_back: self.write_back,
+            uncounted: false,
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! Profiles of the devices as they were when they were well, each made once.
+//!
+//! They are made as a user makes them: by the plan of `check`, in virtual time, from the trials that
+//! it asks for. A slow device gets a longer check.
+
+use crate::scenarios::ScenarioError;
+use crate::scenarios::building::AREA;
+use crate::scenarios::devices::Device;
+use crate::session;
+use crate::{CheckPlan, CheckSettings};
+use model::{Characterise, characterise};
+use record::{EngineName, Profile, Target, TargetKind};
+use simdisk::SimSpec;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+const SEED: u64 = 1;
+const TARGET_REL: f64 = 0.05;
+
+/// Profiles by the text of their device.
+#[derive(Debug, Default)]
+pub struct Profiles(BTreeMap<String, Profile>);
+
+impl Profiles {
+    /// Makes that of a device, unless it is there.
+    ///
+    /// # Errors
+    /// If the device cannot be simulated.
+    pub fn make(&mut self, device: &Device) -> Result<(), ScenarioError> {
+        if let Entry::Vacant(place) = self.0.entry(device.text()) {
+            place.insert(profiled(device)?);
+        }
+        Ok(())
+    }
+
+    /// That of a device, if it was made.
+    #[must_use]
+    pub fn of(&self, device: &Device) -> Option<&Profile> {
+        self.0.get(&device.text())
+    }
+}
+
+fn profiled(device: &Device) -> Result<Profile, ScenarioError> {
+    let text = device.text();
+    let spec = SimSpec::parse(&text)?;
+    let settings = CheckSettings {
+        area: AREA.min(spec.size()),
+        areas: Vec::new(),
+        read_areas: Vec::new(),
+        engine: EngineName::Sim,
+        alignment: 1,
+        budget: device.budget(),
+        write: true,
+        full: false,
+        target_rel: TARGET_REL,
+        seed: SEED,
+    };
+    let target = Target {
+        path: format!("sim:{text}"),
+        kind: TargetKind::Simulated,
+        size_bytes: settings.area,
+        device: None,
+        filesystem: None,
+        extents: None,
+        file_hash: spec.file_hash.clone(),
+        test_file: None,
+    };
+    let mut plan =
+        CheckPlan::new(settings).ok_or_else(|| ScenarioError::Profile(target.path.clone()))?;
+    let trials = session::simulate(&spec, target.size_bytes, SEED, &mut plan)?.trials;
+    Ok(characterise(Characterise {
+        halfpower_version: String::new(),
+        id: text,
+        time: None,
+        seed: SEED,
+        simulated: true,
+        target,
+        environment: None,
+        budget_ns: device.budget(),
+        target_rel: TARGET_REL,
+        trials: &trials,
+        earlier: &[],
+    }))
+}

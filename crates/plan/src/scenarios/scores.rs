@@ -1,0 +1,292 @@
+//! Many draws: the confusion matrix and the shares that the goals are about.
+
+use crate::scenarios::ScenarioError;
+use crate::scenarios::carry_out::{Outcome, carry_out};
+use crate::scenarios::case::{Case, Expect, Kind};
+use crate::scenarios::judge::{Called, Score, judge};
+use crate::scenarios::profiles::Profiles;
+use crate::scenarios::stage::{name, staged};
+use record::{Confidence, Doubt, Verdict};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+/// The verdicts as columns.
+const COLUMNS: [(Verdict, &str); 7] = [
+    (Verdict::Healthy, "fine"),
+    (Verdict::NotTheDisk, "spare"),
+    (Verdict::Slow, "slow"),
+    (Verdict::Overloaded, "over"),
+    (Verdict::SlowAndOverloaded, "both"),
+    (Verdict::Capped, "capped"),
+    (Verdict::NotEnoughEvidence, "unkn."),
+];
+/// Boundaries of stated probabilities.
+const STATED: [f64; 10] = [0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.995, 1.1];
+const LEGEND: &str = "fine: healthy; spare: not the disk; over: overloaded; both: slow and \
+                      overloaded;\nunkn.: not enough evidence. right: verdicts and first advice. \
+                      came: advice that came\ntrue, of that which was carried out.";
+
+/// A case with how it went.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The case.
+    pub case: Case,
+    /// The verdicts and the advice.
+    pub score: Score,
+    /// The advice carried out; `None` where that was not possible.
+    pub outcome: Option<Outcome>,
+}
+
+/// Stages, diagnoses and judges cases, on as many threads as there are processors; results come in
+/// the order of the cases.
+///
+/// # Errors
+/// If a case cannot be simulated.
+pub fn run(cases: &[Case], profiles: &mut Profiles) -> Result<Vec<Drawn>, ScenarioError> {
+    for disk in cases.iter().flat_map(|case| &case.disks) {
+        profiles.make(&disk.device)?;
+    }
+    let known = &*profiles;
+    let drawn = on_all_processors(cases, &AtomicBool::new(false), |case| one(case, known), |_| {});
+    drawn.into_iter().collect()
+}
+
+/// What `work` makes of each item, in their order, by a thread per processor; those that were not
+/// begun when `stop` was set are missing. `tick` hears after each how many are done.
+pub fn on_all_processors<T: Sync, R: Send>(
+    items: &[T],
+    stop: &AtomicBool,
+    work: impl Fn(&T) -> R + Sync,
+    mut tick: impl FnMut(usize),
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let mut results: Vec<Option<R>> = items.iter().map(|_| None).collect();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let (next, work) = (&next, &work);
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            let sender = sender.clone();
+            scope.spawn(move || {
+                let take = || next.fetch_add(1, Ordering::Relaxed);
+                while !stop.load(Ordering::Relaxed)
+                    && let index = take()
+                    && let Some(item) = items.get(index)
+                    && sender.send((index, work(item))).is_ok()
+                {}
+            });
+        }
+        drop(sender);
+        for ((index, result), done) in receiver.iter().zip(1..) {
+            results[index] = Some(result);
+            tick(done);
+        }
+    });
+    results.into_iter().flatten().collect()
+}
+
+fn one(case: &Case, profiles: &Profiles) -> Result<Drawn, ScenarioError> {
+    let diagnosis = staged(case, profiles)?.diagnosed();
+    let score = judge(case, &diagnosis);
+    let first = diagnosis.devices.iter().find(|found| found.device == name(0));
+    let outcome = match first.filter(|_| score.advice_right) {
+        Some(found) => carry_out(case, found)?,
+        None => None,
+    };
+    Ok(Drawn { case: case.clone(), score, outcome })
+}
+
+/// Shares over many draws.
+#[derive(Clone, Debug, Default)]
+pub struct Scores {
+    /// Draws.
+    pub draws: usize,
+    /// Draws with right verdicts and the right first advice.
+    pub right: usize,
+    /// Draws with right verdicts.
+    pub verdict_right: usize,
+    /// Draws with a wrong verdict and no right one among its alternatives.
+    pub truth_unnamed: usize,
+    /// Sum over draws of [`Score::surprise`].
+    pub surprise: f64,
+    /// Draws in which evidence was called too little and was not.
+    pub gave_up: usize,
+    /// Draws with enough evidence.
+    pub with_evidence: usize,
+    /// Advice that was carried out.
+    pub carried_out: usize,
+    /// Of these, what came within the predicted interval.
+    pub inside: usize,
+    /// Draws with an expected note, and those in which it was there.
+    pub expected_notes: (usize, usize),
+    /// Draws in which nothing is wrong, those of them with another verdict than that, and of these those whose
+    /// verdict is called more than possible.
+    pub alarms: [usize; 3],
+    /// How sure each verdict was.
+    pub called: Vec<Called>,
+    verdicts: BTreeMap<Verdict, usize>,
+    /// Those of each kind and of its opposite.
+    matrix: BTreeMap<(Kind, bool), Self>,
+}
+
+impl Scores {
+    /// Of these draws.
+    #[must_use]
+    pub fn of(drawn: &[Drawn]) -> Self {
+        let mut scores = Self::default();
+        for one in drawn {
+            scores.add(one);
+            scores.matrix.entry((one.case.kind, one.case.opposite)).or_default().add(one);
+        }
+        scores
+    }
+
+    fn add(&mut self, Drawn { case, score, outcome }: &Drawn) {
+        let first = case.expects.first();
+        let unknown =
+            first.is_some_and(|expect| expect.verdicts.contains(&Verdict::NotEnoughEvidence));
+        let expected = case.expected_note.is_some();
+        self.draws += 1;
+        self.right += usize::from(score.right && score.advice_right);
+        self.verdict_right += usize::from(score.right);
+        self.truth_unnamed += usize::from(score.truth_unnamed);
+        self.surprise += score.surprise;
+        self.gave_up += usize::from(score.gave_up);
+        self.with_evidence += usize::from(!unknown);
+        self.carried_out += usize::from(outcome.is_some());
+        self.inside += usize::from(outcome.as_ref().is_some_and(|outcome| outcome.inside));
+        let fine = |expect: &Expect| expect.verdicts.iter().all(|verdict| verdict.is_fine());
+        if case.expects.iter().all(fine) {
+            let alarm = score
+                .verdict
+                .is_some_and(|verdict| !verdict.is_fine() && verdict != Verdict::NotEnoughEvidence);
+            let sure =
+                score.called.first().is_some_and(|one| one.confidence != Confidence::Possible);
+            self.alarms[0] += 1;
+            self.alarms[1] += usize::from(alarm);
+            self.alarms[2] += usize::from(alarm && sure);
+        }
+        self.expected_notes.0 += usize::from(expected);
+        self.expected_notes.1 += usize::from(expected && score.expected_note_named);
+        self.called.extend(score.called.iter().cloned());
+        if let Some(verdict) = score.verdict {
+            *self.verdicts.entry(verdict).or_default() += 1;
+        }
+    }
+
+    /// Whether the goals are reached.
+    #[must_use]
+    pub fn reached(&self) -> bool {
+        let share = |part: usize, of: usize, least: f64| part as f64 >= least * of as f64;
+        share(self.right, self.draws, 0.95)
+            && self.truth_unnamed == 0
+            && self.gave_up as f64 <= 0.1 * self.with_evidence as f64
+            && share(self.inside, self.carried_out, 0.9)
+    }
+
+    /// The confusion matrix and the shares, as text of at most 80 columns.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let heads: String = COLUMNS.iter().map(|(_, head)| format!("{head:>7}")).collect();
+        let mut lines = vec![format!("{:21}{heads}{:>6}{:>6}", "kind", "right", "came")];
+        let mut named = None;
+        for ((kind, opposite), row) in &self.matrix {
+            // An opposite without its kind's row above it would be nobody's.
+            let label = match (*opposite, named == Some(*kind)) {
+                (false, _) => kind.name().to_owned(),
+                (true, true) => "  its opposite".to_owned(),
+                (true, false) => format!("not {}", kind.name()),
+            };
+            named = Some(*kind);
+            let cells: String = COLUMNS
+                .iter()
+                .map(|(verdict, _)| match row.verdicts.get(verdict) {
+                    Some(count) => format!("{count:>7}"),
+                    None => format!("{:>7}", "·"),
+                })
+                .collect();
+            let right = format!("{}/{}", row.right, row.draws);
+            let came = match row.carried_out {
+                0 => "–".to_owned(),
+                all => format!("{}/{all}", row.inside),
+            };
+            lines.push(format!("{label:21}{cells}{right:>6}{came:>6}"));
+        }
+        lines.push(LEGEND.to_owned());
+        lines.push(String::new());
+        lines.push(self.shares());
+        lines.join("\n")
+    }
+
+    fn shares(&self) -> String {
+        let (noted, notes) = (self.expected_notes.1, self.expected_notes.0);
+        let called = |confidence| {
+            let all = || self.called.iter().filter(|one| one.confidence == confidence);
+            (all().filter(|one| one.right).count(), all().count())
+        };
+        let certain = called(Confidence::Certain);
+        let almost = called(Confidence::AlmostCertain);
+        let likely = called(Confidence::Likely);
+        let possible = called(Confidence::Possible);
+        [
+            ("right verdict and right first advice", self.right, self.draws, "95"),
+            ("right verdict", self.verdict_right, self.draws, ""),
+            (
+                "wrong verdict, the truth not among alternatives",
+                self.truth_unnamed,
+                self.draws,
+                "0",
+            ),
+            ("not enough evidence, though there is", self.gave_up, self.with_evidence, "10"),
+            ("advice that came within its interval", self.inside, self.carried_out, "90"),
+            ("expected notes that were there", noted, notes, ""),
+            ("false alarms where nothing is wrong", self.alarms[1], self.alarms[0], "2"),
+            ("false alarms called more than possible", self.alarms[2], self.alarms[0], "0"),
+            ("right of the verdicts called certain", certain.0, certain.1, "99.5"),
+            ("right of the verdicts called almost certain", almost.0, almost.1, ""),
+            ("right of the verdicts called likely", likely.0, likely.1, "85 to 95"),
+            ("right of the verdicts called possible", possible.0, possible.1, ""),
+        ]
+        .map(|(what, part, of, goal)| {
+            let share = 100.0 * part as f64 / of.max(1) as f64;
+            let line = format!("{what:52}{part:>5} of{of:>5}  {share:>5.1} %  {goal}");
+            line.trim_end().to_owned()
+        })
+        .join("\n")
+    }
+
+    /// How often verdicts of a probability were right, and how often the alternatives that each doubt
+    /// left open were: as text of at most 80 columns.
+    #[must_use]
+    pub fn reliability(&self) -> String {
+        let mut lines = vec![format!(
+            "{:30}{:>8}{:>10}{:>8}",
+            "probability of the verdict", "stated", "right", "of"
+        )];
+        for (low, high) in STATED.windows(2).map(|edge| (edge[0], edge[1])) {
+            let within = |one: &&Called| (low..high).contains(&one.probability);
+            let found: Vec<(f64, bool)> =
+                self.called.iter().filter(within).map(|one| (one.probability, one.right)).collect();
+            let label = format!("{low} to {}", high.min(1.0));
+            lines.extend(reliability_line(&label, &found));
+        }
+        lines.push(format!("{:30}", "alternative left open by"));
+        let mut doubts: BTreeMap<Doubt, Vec<(f64, bool)>> = BTreeMap::new();
+        for (doubt, probability, right) in self.called.iter().flat_map(|one| &one.open) {
+            doubts.entry(*doubt).or_default().push((*probability, *right));
+        }
+        lines.extend(
+            doubts.iter().filter_map(|(doubt, found)| reliability_line(&doubt.name(), found)),
+        );
+        lines.join("\n")
+    }
+}
+
+/// What was stated of some verdicts or alternatives, and what came; `None` of none.
+fn reliability_line(label: &str, found: &[(f64, bool)]) -> Option<String> {
+    let count = found.len() as f64;
+    let stated = found.iter().map(|(probability, _)| probability).sum::<f64>() / count;
+    let right = found.iter().filter(|(_, right)| *right).count() as f64 / count;
+    let (stated, right) = (100.0 * stated, 100.0 * right);
+    (count > 0.0).then(|| format!("{label:30}{stated:>6.1} %{right:>8.1} %{count:>8}"))
+}

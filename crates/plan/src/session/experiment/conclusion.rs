@@ -1,0 +1,41 @@
+//! What an experiment came to, from the trials that it has.
+
+use crate::session::{Finished, Result, SessionError, something_completed};
+use record::{DoneTrial, Experiment, Trial};
+use std::cmp::Reverse;
+use workload::Design;
+
+/// Adds what the missing trials came to (see [`crate::missing_trials`]) and concludes from all of
+/// them. `trials` are those of `experiment.done`, one for one, before and after.
+///
+/// # Errors
+/// If no trial had finished, or no request of any of them completed.
+pub fn conclude(
+    experiment: &mut Experiment,
+    design: &Design,
+    trials: &mut Vec<Trial>,
+    finished: Finished,
+) -> Result<()> {
+    let missing = crate::missing(experiment);
+    let ended = finished.trials.into_iter().zip(finished.extras);
+    for (position, (trial, extras)) in missing.into_iter().zip(ended) {
+        // In the order of the plan, as it is read back.
+        let place = experiment.done.partition_point(|known| known.position < position);
+        experiment.done.insert(place, DoneTrial { position, trial_id: trial.id.clone(), extras });
+        trials.insert(place, trial);
+    }
+    if trials.is_empty() {
+        return Err(SessionError::ended("no trial had finished"));
+    }
+    something_completed(trials)?;
+    *experiment = crate::conclude(std::mem::take(experiment), design, trials);
+    let of_trials = diagnose::trial_findings(trials, &experiment.findings);
+    experiment.findings.extend(of_trials);
+    for finding in &mut experiment.findings {
+        // The measuring time of a check; here each trial has its own.
+        finding.remedy = finding.remedy.replace("--budget", "--runtime");
+    }
+    experiment.findings.sort_by_cached_key(|finding| Reverse(finding.severity));
+    experiment.advice = diagnose::advise_experiment(experiment);
+    Ok(())
+}

@@ -1,0 +1,262 @@
+//! From the combinations of a design to the `halfpower run` lines that stand for them.
+//!
+//! Each combination is read by the parser of `run`, so that its errors are those of `run` and every
+//! line can be typed. What a combination needs and these targets do not have leaves it out with a
+//! reason; what no target could carry out is an error of the design.
+
+use crate::session::{Result, SessionError, simulated, treatment};
+use record::{EngineName, PlannedTrial, counted};
+use std::collections::BTreeMap;
+use workload::{Combination, Design, Spec};
+
+/// Keys that a level's `sim` stands in for on a simulated target.
+const STOOD_FOR: [&str; 6] = ["prepare", "raid", "chunk", "failed", "target", "targets"];
+/// Flags that have nothing to do on a simulated target, whose file cache begins empty.
+const NOTHING_TO_DO: &str = "drop-cache";
+/// Why a target cannot be used twice at once.
+const ONE_TEST_FILE: &str = "it uses one target twice, which needs a directory, where each use gets a \
+                             test file of its own";
+/// Why a mapping is not compared with requests past the page cache.
+const OTHER_CACHE: &str = "mmap reads through the page cache and the other ways past it, which would \
+                           compare caches; run it by itself (halfpower run --ioengine mmap)";
+/// What stands for the largest rate of a direction until it is known.
+const UNKNOWN_RATE: u64 = 10_000;
+
+/// The largest rates of each direction alone, requests per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Maxima {
+    /// Of reads.
+    pub reads: f64,
+    /// Of writes.
+    pub writes: f64,
+}
+
+/// What a line of `run` asks, and a flag of it that means nothing on a simulated target.
+pub type ReadLine = (Spec, Option<&'static str>);
+
+/// The parser of `run`: from targets and flags.
+pub type Parse<'a> = &'a dyn Fn(&[String], &[String]) -> Result<ReadLine, String>;
+
+/// One combination, as it can be run.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Its levels and settings.
+    pub combination: Combination,
+    /// The targets, as they are typed.
+    pub targets: Vec<String>,
+    /// What is done before the trial.
+    pub(crate) preparation: Option<String>,
+    /// The flags, as they are typed.
+    pub flags: Vec<String>,
+    pub(crate) spec: Spec,
+    /// Whether its rates are shares of what the target can do.
+    pub shares: bool,
+}
+
+/// Combinations that are not run, by reason, in the order of the design.
+#[derive(Clone, Debug, Default)]
+pub struct LeftOut(Vec<(String, Vec<BTreeMap<String, String>>)>);
+
+impl LeftOut {
+    /// One more.
+    pub(super) fn add(&mut self, reason: String, levels: &BTreeMap<String, String>) {
+        match self.0.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, all)) => all.push(levels.clone()),
+            None => self.0.push((reason, vec![levels.clone()])),
+        }
+    }
+
+    /// A sentence for each reason: how many, which, why.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let sentence = |(reason, all): &(String, Vec<BTreeMap<String, String>>)| {
+            let what = common(all);
+            let which = if what.is_empty() { String::new() } else { format!(" ({what})") };
+            format!("left out: {}{which}: {reason}", counted(all.len() as f64, "combination"))
+        };
+        self.0.iter().map(sentence).collect()
+    }
+}
+
+/// What all of some combinations have in common.
+fn common(all: &[BTreeMap<String, String>]) -> String {
+    let Some(first) = all.first() else { return String::new() };
+    let shared = first
+        .iter()
+        .filter(|(axis, level)| all.iter().all(|levels| levels.get(*axis) == Some(level)));
+    let words: Vec<String> = shared.map(|(axis, level)| format!("{axis} {level}")).collect();
+    words.join(", ")
+}
+
+/// The lines of a design on these targets, and what was left out. `maxima` turns shares into rates.
+pub(super) fn lines(
+    design: &Design,
+    targets: &[String],
+    maxima: Option<Maxima>,
+    parse: Parse<'_>,
+) -> Result<(Vec<Line>, LeftOut)> {
+    let (mut lines, mut left_out) = (Vec::new(), LeftOut::default());
+    for combination in design.combinations() {
+        match line(design, &combination, targets, maxima, parse)? {
+            Ok(line) => lines.push(line),
+            Err(reason) => left_out.add(reason, &combination.levels),
+        }
+    }
+    let mapped = |line: &Line| line.spec.asked.engine == EngineName::Mmap;
+    if lines.iter().any(|line| line.spec.asked.cache.direct()) {
+        for line in lines.extract_if(.., |line| mapped(line)) {
+            left_out.add(OTHER_CACHE.to_owned(), &line.combination.levels);
+        }
+    }
+    Ok((lines, left_out))
+}
+
+/// Gives planned trials of shares their rates, which follow from the largest ones.
+///
+/// # Errors
+/// As for the lines of the design.
+pub fn set_rates(
+    plan: &mut [PlannedTrial],
+    design: &Design,
+    targets: &[String],
+    maxima: Maxima,
+    parse: Parse<'_>,
+) -> Result<()> {
+    let (lines, _) = lines(design, targets, Some(maxima), parse)?;
+    for planned in plan {
+        let line = lines.iter().find(|line| line.combination.levels == planned.levels);
+        let Some(line) = line.filter(|line| line.shares) else { continue };
+        let workload = &mut planned.workload;
+        workload.rate_iops = line.spec.asked.rate_iops;
+        workload.write_rate_iops = line.spec.asked.write_rate_iops;
+        workload.read_percent = line.spec.asked.read_percent;
+    }
+    Ok(())
+}
+
+/// An error of the design itself.
+fn of_design(design: &Design, text: &str) -> SessionError {
+    SessionError::Usage(format!("the design {}: {text}", design.name))
+}
+
+/// A combination, or the reason why it cannot be run on these targets.
+fn line(
+    design: &Design,
+    combination: &Combination,
+    targets: &[String],
+    maxima: Option<Maxima>,
+    parse: Parse<'_>,
+) -> Result<Result<Line, String>> {
+    let on_simulated = simulated(&targets[0])?.is_some();
+    let mut combination = combination.clone();
+    let keys = combination.get("sim").map(str::to_owned);
+    if on_simulated {
+        let stood_for = |key: &str| keys.is_some() && STOOD_FOR.contains(&key);
+        combination
+            .settings
+            .retain(|setting| !stood_for(&setting.key) && setting.key != NOTHING_TO_DO);
+    }
+    let preparation = combination.get("prepare").map(str::to_owned);
+    if let Some(name) = &preparation {
+        if on_simulated {
+            return Ok(Err(format!("{name}: a file is prepared on a real target only")));
+        }
+        if treatment::find(name).is_none() {
+            let known = treatment::names();
+            let text = format!("no preparation {name:?}; use one of {known}");
+            return Err(of_design(design, &text));
+        }
+    }
+    let chosen = match chosen(&combination, targets) {
+        Ok(chosen) => chosen,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let chosen = match (on_simulated, &keys) {
+        (true, Some(keys)) => vec![format!("{},{keys}", chosen[0])],
+        _ => chosen,
+    };
+    if on_simulated && let Err(error) = simulated(&chosen[0]) {
+        return Ok(Err(error.to_string()));
+    }
+    if let Some((name, system)) = combination.get("ioengine").and_then(elsewhere) {
+        return Ok(Err(match on_simulated {
+            true => "--ioengine needs a real target".to_owned(),
+            false => format!("{name} is an engine of {system}"),
+        }));
+    }
+    let mut flags = combination.flags();
+    let (rates, shares) = rates(&combination, maxima)?;
+    flags.extend(rates);
+    let (mut spec, real_only) = parse(&chosen, &flags).map_err(|text| of_design(design, &text))?;
+    if on_simulated {
+        if let Some(flag) = real_only {
+            return Ok(Err(format!("{flag} needs a real target")));
+        }
+        spec.asked.engine = EngineName::Sim;
+    }
+    Ok(Ok(Line { combination, targets: chosen, preparation, flags, spec, shares }))
+}
+
+/// An engine of another system, and that system: a design may compare what each has.
+fn elsewhere(name: &str) -> Option<(&str, &'static str)> {
+    let engine = engine::engines_elsewhere().find(|engine| engine.name() == name)?;
+    engine::engine_elsewhere(engine).map(|(system, _)| (name, system))
+}
+
+/// The targets that a combination uses.
+fn chosen(combination: &Combination, targets: &[String]) -> Result<Vec<String>, String> {
+    let number = |key: &str, text: &str| -> Result<usize, String> {
+        let number: usize =
+            text.trim().parse().map_err(|_| format!("{key} = {text} is no number of targets"))?;
+        if (1..=targets.len()).contains(&number) {
+            return Ok(number);
+        }
+        let are = if targets.len() == 1 { "is 1" } else { "are fewer" };
+        Err(format!("it needs {number} targets, and there {are}; name {number}"))
+    };
+    if let Some(text) = combination.get("target") {
+        let numbers: Vec<usize> =
+            text.split(',').map(|text| number("target", text)).collect::<Result<_, _>>()?;
+        let chosen: Vec<String> = numbers.iter().map(|one| targets[one - 1].clone()).collect();
+        return if several_on_one(&chosen) { Err(ONE_TEST_FILE.to_owned()) } else { Ok(chosen) };
+    }
+    match combination.get("targets") {
+        Some(text) => Ok(targets[..number("targets", text)?].to_vec()),
+        None => Ok(targets.to_vec()),
+    }
+}
+
+/// Whether a target that has one area only is asked for twice.
+fn several_on_one(chosen: &[String]) -> bool {
+    let again = chosen.iter().enumerate().filter(|(at, target)| chosen[..*at].contains(target));
+    again.into_iter().any(|(_, target)| !std::path::Path::new(target).is_dir())
+}
+
+/// `--rate-iops` from a rate for each direction, and whether they are shares.
+fn rates(combination: &Combination, maxima: Option<Maxima>) -> Result<(Vec<String>, bool)> {
+    let mut shares = false;
+    let mut rate = |key: &str, largest: Option<f64>| -> Result<Option<u64>> {
+        let Some(text) = combination.get(key) else { return Ok(None) };
+        let wrong = || SessionError::Usage(format!("{key} = {text:?}; use 500 or 25%"));
+        let Some(percent) = text.strip_suffix('%') else {
+            return Ok(Some(text.parse().map_err(|_| wrong())?));
+        };
+        shares = true;
+        let percent: f64 = percent.parse().map_err(|_| wrong())?;
+        if !(0.0..=100.0).contains(&percent) {
+            return Err(wrong());
+        }
+        let largest = largest.unwrap_or(UNKNOWN_RATE as f64);
+        Ok(Some((largest * percent / 100.0).round() as u64))
+    };
+    let reads = rate("read-rate", maxima.map(|maxima| maxima.reads))?;
+    let writes = rate("write-rate", maxima.map(|maxima| maxima.writes))?;
+    let (rw, rates) = match (reads, writes) {
+        (None, None) => return Ok((Vec::new(), shares)),
+        (Some(reads), None | Some(0)) => ("randread", reads.to_string()),
+        (None | Some(0), Some(writes)) => ("randwrite", writes.to_string()),
+        (Some(reads), Some(writes)) => ("randrw", format!("{reads},{writes}")),
+    };
+    let words = ["--rw", rw, "--rate-iops", &rates].map(str::to_owned).to_vec();
+    Ok((words, shares))
+}

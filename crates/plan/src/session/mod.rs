@@ -1,0 +1,113 @@
+//! Open targets, and the one driver that carries out plans on them.
+//!
+//! [`RealTargets`] are known, but not yet written; a [`Session`] is a set of targets that are
+//! ready, real or simulated. A [`Driver`] asks a [`crate::Plan`] for trials, runs and saves them.
+//! Rejected: a loop in each command, each with its own answer to a full disk and to Ctrl-C.
+#![forbid(unsafe_code)]
+
+mod cost_fit;
+mod cpu_pass;
+mod driver;
+mod elsewhere;
+mod error;
+pub mod experiment;
+mod machine;
+mod opened;
+mod opener;
+mod profile;
+mod progress;
+mod real;
+mod single;
+pub mod stuck_threads;
+mod targets;
+mod treatment;
+
+pub use cost_fit::cost_fit;
+pub use cpu_pass::{CacheState, add_upper_bound};
+pub use driver::{Driver, End, Finished, precondition, simulate};
+pub use elsewhere::{PreparedElsewhere, TargetsElsewhere};
+pub use error::{INTERRUPTED, NO_RESULT, SessionError, USAGE, something_completed};
+pub use machine::check_machine;
+pub use opened::{PartOfTrial, Session, identity};
+pub use opener::{Opener, ThisMachine};
+pub use profile::{area_of, drift_now, open_again, profile};
+pub use progress::{Display, ProgressLines, Shown, duration};
+pub use real::RealTargets;
+pub use single::{Beside, TargetSet, open_for_run, simulated_for_run, workload_for, workload_here};
+pub use targets::{Members, Targets, one_simulated, simulated_array, simulated_disks, striped};
+
+use record::{Bytes, Finding, Target};
+use simdisk::{SimSpec, SpecError};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Version of this program, for documents.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What stands before the name of a simulated device.
+const SIM_PREFIX: &str = "sim:";
+/// The area of a simulated device where the user names none.
+const SIM_AREA: Bytes = Bytes(2 << 30);
+
+/// Set once the user or the system asks for an end.
+pub type StopFlag = Arc<AtomicBool>;
+
+type Result<T, E = SessionError> = std::result::Result<T, E>;
+
+/// The simulated device that a target names, if it does.
+///
+/// # Errors
+/// If it names one that does not exist or has a wrong key.
+pub fn simulated(target: &str) -> Result<Option<SimSpec>, SpecError> {
+    target.strip_prefix(SIM_PREFIX).map(SimSpec::parse).transpose()
+}
+
+/// A simulated device as a file that describes it; its name may be with or without `sim:`.
+///
+/// # Errors
+/// If there is none of this name or it has a wrong key.
+pub fn shown_simulated(name: &str) -> Result<String, SpecError> {
+    SimSpec::shown(name.strip_prefix(SIM_PREFIX).unwrap_or(name))
+}
+
+/// The simulated device that a document is of, if it is of one.
+///
+/// # Errors
+/// If there is no such device now, or the file that describes it holds something else since.
+pub fn simulated_again(target: &Target) -> Result<Option<SimSpec>> {
+    let spec = simulated(&target.path)?;
+    match spec {
+        // Documents of old versions do not tell.
+        Some(now) if target.file_hash.is_some() && now.file_hash != target.file_hash => {
+            Err(SessionError::Usage(format!(
+                "{} is described by another file than when it was measured: bring that one back, or measure \
+             again",
+                target.path
+            )))
+        }
+        spec => Ok(spec),
+    }
+}
+
+/// Adds the findings that are not among them yet.
+pub fn add_new(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Finding>) {
+    for finding in more {
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+}
+
+/// The seed asked for, else one from the time; simulated targets have a fixed one, so that the
+/// same command gives the same bytes.
+#[must_use]
+pub fn seed(asked: Option<u64>, simulated: bool) -> u64 {
+    asked.unwrap_or_else(|| {
+        if simulated {
+            return 1;
+        }
+        // 32 bits of it: short enough to type again, exact in any JSON reader.
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.map_or(1, |time| time.subsec_nanos().into())
+    })
+}

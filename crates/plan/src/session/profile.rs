@@ -1,0 +1,191 @@
+//! The profile of the trials of a check, and what is measured later on the target of one.
+
+use crate::session::{
+    Display, Driver, End, RealTargets, Result, Session, SessionError, StopFlag, Targets, VERSION,
+    simulated_again,
+};
+use crate::{DriftProbe, ValidatePlan};
+use diagnose::Omitted;
+use diagnose::causes;
+use host::kernel::Roots;
+use host::target;
+use model::{Characterise, DriftNow, Predictor};
+use record::{
+    Bytes, CacheMode, Measured, Nanos, Profile, Sustained, SystemFact, TargetKind, Trial,
+    VALIDATION_SCHEMA, Validation,
+};
+use std::path::Path;
+
+/// Earlier profiles of the same disk that are looked at.
+const EARLIER_PROFILES: usize = 8;
+/// Largest request of a drawn load: a target must hold one.
+const LARGEST_REQUEST: Bytes = Bytes(128 << 10);
+
+/// The profile of the trials that ended and of the loads that went on, with advice and findings; `(id, time)` are its own.
+///
+/// # Errors
+/// If earlier profiles of the disk cannot be read.
+pub fn profile(
+    driver: &mut Driver<'_>,
+    (id, time): (String, Option<String>),
+    (budget_ns, target_rel): (Nanos, f64),
+    (trials, sustained): (&[Trial], Vec<Sustained>),
+    omitted: Omitted,
+) -> Result<Profile> {
+    let device = driver.targets.main()?.target().device.clone();
+    let earlier = match (driver.store(), device) {
+        (Some(store), Some(device)) => store.profiles_of(&device, EARLIER_PROFILES)?,
+        _ => Vec::new(),
+    };
+    let session = driver.targets.main()?;
+    let mut profile = model::characterise(Characterise {
+        halfpower_version: VERSION.to_owned(),
+        id,
+        time,
+        seed: session.seed,
+        simulated: session.is_simulated(),
+        target: session.target().clone(),
+        environment: session.environment.clone(),
+        budget_ns,
+        target_rel,
+        trials,
+        earlier: &earlier,
+    });
+    let clients = trials.iter().find_map(|trial| trial.clients.as_ref());
+    let each = clients.iter().flat_map(|clients| &clients.each);
+    profile.clients = each.map(|client| client.host.clone()).collect();
+    profile.facts = facts_of(&profile);
+    profile.sustained = sustained;
+    profile.caps = diagnose::caps(&profile, trials);
+    profile.advice = diagnose::advise(&profile);
+    if let Measured::Value(commits) = &mut profile.commits {
+        commits.verdicts = diagnose::commit_verdicts(commits);
+    }
+    let mut findings = session.findings.clone();
+    findings.extend(diagnose::profile_findings(&profile, trials, omitted));
+    let of_trials = diagnose::trial_findings(trials, &findings);
+    findings.extend(of_trials);
+    findings.sort_by_cached_key(|finding| std::cmp::Reverse(finding.severity));
+    profile.findings = findings;
+    Ok(profile)
+}
+
+/// What the checks of causes read of the machine and of the disk that was measured, which has just served requests.
+/// Of a disk on other machines, and of a simulated one, nothing is read here.
+fn facts_of(profile: &Profile) -> Vec<SystemFact> {
+    let device = profile.target.device.as_ref();
+    let Some(device) = device.filter(|_| !profile.simulated && profile.clients.is_empty()) else {
+        return Vec::new();
+    };
+    let roots = Roots::default();
+    let host = causes::Host::new(&roots, std::slice::from_ref(device), &|_| true);
+    causes::read(&host, causes::Round::Once).facts
+}
+
+impl Session {
+    /// What a plan that validates a profile came to.
+    #[must_use]
+    pub fn validation(
+        &self,
+        profile: Profile,
+        predictor: &Predictor,
+        plan: &ValidatePlan,
+    ) -> Validation {
+        let trials = plan.trials();
+        let (id, time) = self.identity(&format!("validation {} {}", profile.id, trials.len()));
+        Validation {
+            schema: VALIDATION_SCHEMA.to_owned(),
+            halfpower_version: VERSION.to_owned(),
+            id,
+            time,
+            seed: self.seed,
+            simulated: profile.simulated,
+            profile_id: profile.id,
+            target: profile.target,
+            environment: self.environment.clone(),
+            measured_ns: plan.spent,
+            summary: model::validation_summary(predictor.advised(), &trials, profile.simulated),
+            trials,
+            since_profile: plan.since(),
+            findings: Vec::new(),
+        }
+    }
+}
+
+/// The part of its target that a profile is of.
+///
+/// # Errors
+/// If the profile holds no cells.
+pub fn area_of(profile: &Profile) -> Result<Bytes> {
+    let area = profile.cells.first().map(|cell| cell.workload.size_bytes);
+    area.ok_or_else(|| SessionError::usage("the profile holds no cells"))
+}
+
+/// The target of a profile, ready for loads; without `write` nothing of it is written but a file of
+/// halfpower's own.
+///
+/// # Errors
+/// If the profile holds no cells, its target cannot be opened, or another disk is there now.
+pub fn open_again(
+    profile: &Profile,
+    write: bool,
+    seed: u64,
+    stop: &StopFlag,
+    display: &mut dyn Display,
+) -> Result<Session> {
+    let area = area_of(profile)?;
+    if let Some(device) = simulated_again(&profile.target)? {
+        return Ok(Session::simulated(&device, Some(area), seed, stop));
+    }
+    let path = Path::new(&profile.target.path);
+    let access = target::Access::ReadOnly;
+    let mut target = RealTargets::open(&[path], &access, Some(area), LARGEST_REQUEST)?;
+    let disk = |target: &record::Target| target.device.as_ref().map(|device| device.name.clone());
+    if disk(target.facts()) != disk(&profile.target) {
+        return Err(SessionError::Usage(format!(
+            "{} is on another disk than the one that was profiled; a profile holds for its own",
+            profile.target.path
+        )));
+    }
+    target.open_mode(CacheMode::Device, write)?;
+    target.into_session(engine::DEFAULT_ENGINE, seed, stop, display)
+}
+
+/// What the device of a profile does now (`predict --now`), and the predictor by the profile and by
+/// what was seen now.
+///
+/// # Errors
+/// If the profile is of a simulated device or too small to tell, the target fails, no visit counts,
+/// or the user interrupts it.
+pub fn drift_now(
+    profile: &Profile,
+    stop: &StopFlag,
+    display: &mut dyn Display,
+) -> Result<(Predictor, DriftNow)> {
+    if profile.simulated {
+        let text = "--now: a simulated device has no drift since its profile";
+        return Err(SessionError::usage(text));
+    }
+    // In a directory it is a file of halfpower's own that is written.
+    let write = profile.target.kind == TargetKind::Directory && profile.has_writes();
+    let (seed, cells) = (crate::session::seed(None, false), profile.all_cells());
+    let profiled = Predictor::of_cells(&cells);
+    let mut probe = DriftProbe::new(&cells, &profiled, write, seed).ok_or_else(|| {
+        SessionError::usage(
+            "--now: the profile holds too few closed loops of random requests to find the level of the \
+            device; make another with `check --for-diagnosis`",
+        )
+    })?;
+    let session = open_again(profile, write, seed, stop, display)?;
+    let finished = Driver::new(Targets::one(session), None, display).run(&mut probe)?;
+    if finished.end == End::Interrupted {
+        return Err(SessionError::ended("nothing is predicted"));
+    }
+    let level = probe.level().ok_or_else(|| {
+        let text = "--now: the level of the device is unknown: no visit to the profile's loads was valid, \
+        perhaps because the machine is too busy";
+        SessionError::NoResult(text.to_owned())
+    })?;
+    let now = DriftNow { level, ends: probe.ends(), since: probe.since() };
+    Ok((Predictor::of_cells(&probe.updated(&cells)), now))
+}

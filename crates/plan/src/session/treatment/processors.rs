@@ -1,0 +1,46 @@
+//! The program on one processor, or on all that it may use.
+//!
+//! The jobs of a run inherit the processors of the thread that starts them; what they may use is
+//! put back after the trial, also where it failed. Interrupts and the kernel's own threads stay
+//! where they are: it is the program that has one processor, not the machine.
+
+use super::{Extras, Finish, Treatment};
+use crate::session::{Result, Session, SessionError};
+use host::kernel;
+use record::{Target, Workload};
+use std::collections::BTreeSet;
+
+/// All processors that the program may use, or the first of them alone.
+pub(super) enum Processors {
+    All,
+    One,
+}
+
+fn usable() -> Result<BTreeSet<u32>> {
+    let action = "asking which processors this program may use (sched_getaffinity)";
+    kernel::usable_processors().map_err(SessionError::io(action))
+}
+
+fn bind(processors: &BTreeSet<u32>) -> Result<()> {
+    let action = "binding this program to processors (sched_setaffinity)";
+    kernel::bind_to_processors(processors).map_err(SessionError::io(action))
+}
+
+impl Treatment for Processors {
+    fn fits(&self, _targets: &[&Target]) -> Result<(), String> {
+        let number = usable().map_or(1, |usable| usable.len());
+        if number > 1 { Ok(()) } else { Err("it needs more than one processor".to_owned()) }
+    }
+
+    fn prepare(&self, _session: &Session, _workload: &Workload) -> Result<Finish> {
+        let all = usable()?;
+        if matches!(self, Self::All) {
+            return Ok(super::nothing());
+        }
+        bind(&all.iter().take(1).copied().collect())?;
+        Ok(Box::new(move |_, _| {
+            bind(&all)?;
+            Ok(Extras::new())
+        }))
+    }
+}

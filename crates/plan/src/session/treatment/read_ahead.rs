@@ -1,0 +1,69 @@
+//! How far the kernel reads ahead on a loop device.
+//!
+//! The read-ahead of a disk is a setting of the machine and never touched. That of a loop device
+//! which is itself the target is set before a trial and put back after it, or at the next start of
+//! a program that was killed. An open file keeps what it was opened with until it is told
+//! POSIX_FADV_NORMAL.
+
+use super::hints::advise;
+use super::{Extras, Finish, Treatment};
+use crate::session::{Result, Session, SessionError};
+use engine::ReadOrder;
+use host::kernel::Roots;
+use host::kernel::changed_setting::{ChangedSetting, NONE_HERE, state_folder};
+use host::target::TargetError;
+use record::{Target, TargetKind, Workload};
+
+/// The length of a read-ahead in KiB; 128 is the kernel's own default.
+pub(super) struct ReadAhead(pub(super) u64);
+
+/// The setting of the read-ahead.
+const SETTING: &str = "read_ahead_kb";
+
+/// The loop device whose read-ahead can be set; `None` where it is not to be.
+fn loop_device(target: &Target) -> Option<&str> {
+    let name = target.device.as_ref().map(|device| device.name.as_str())?;
+    let is_loop = target.kind == TargetKind::BlockDevice && name.starts_with("loop");
+    is_loop.then_some(name)
+}
+
+impl Treatment for ReadAhead {
+    fn fits(&self, targets: &[&Target]) -> Result<(), String> {
+        if let Some(why) = NONE_HERE {
+            return Err(why.to_owned());
+        }
+        for target in targets {
+            let name = loop_device(target).ok_or_else(|| {
+                "the read-ahead of a disk is not changed; name a loop device over a file \
+                 (losetup --find --show FILE)"
+                    .to_owned()
+            })?;
+            let path = format!("/sys/block/{name}/queue/{SETTING}");
+            let opened = std::fs::File::options().write(true).open(&path);
+            opened.map_err(|error| format!("{path} cannot be set: {error}"))?;
+        }
+        Ok(())
+    }
+
+    fn prepare(&self, session: &Session, _workload: &Workload) -> Result<Finish> {
+        let folder = state_folder().ok_or_else(|| {
+            let why = "no place to write down what is changed: set XDG_STATE_HOME or HOME to an \
+                       absolute path";
+            SessionError::NoResult(why.to_owned())
+        })?;
+        let (roots, kib) = (Roots::default(), self.0.to_string());
+        let mut changed = Vec::new();
+        for name in session.targets.iter().filter_map(loop_device) {
+            let change = ChangedSetting::change(&roots, &folder, name, SETTING, &kib);
+            changed.push(change.map_err(TargetError::from)?);
+        }
+        advise(session, ReadOrder::Normal)?;
+        Ok(Box::new(move |session, _| {
+            for setting in changed {
+                setting.put_back().map_err(TargetError::from)?;
+            }
+            advise(session, ReadOrder::Normal)?;
+            Ok(Extras::new())
+        }))
+    }
+}

@@ -1,0 +1,4 @@
+//! The crate through its public names, a folder for each of its parts.
+
+mod parquet;
+mod report;

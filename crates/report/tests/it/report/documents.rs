@@ -1,0 +1,308 @@
+//! What pages of single kinds of documents say.
+
+use crate::report::common;
+use model::papers::{self, Chart, Class, ClassCount, PAPERS_SCHEMA, Paper, Point, Row, Verdict};
+use record::{
+    Bytes, CacheMode, ComponentUse, CostFit, CostLine, CostModel, CostPoint, Estimate, Figure,
+    HistogramSnapshot, Interval, Measured, Observation, ObservedDevice, OpKind, Pattern, PhaseUse,
+    Traced, TracedOp,
+};
+use report::{self, Block, Extent, Style, cost_fit, observation, papers as story, terminal};
+
+fn fit(break_even_bytes: Measured<Estimate>) -> CostFit {
+    let line = |cache, fixed: f64, per_kib: f64| CostLine {
+        cache,
+        points: [4_096_u64, 65_536]
+            .map(|bytes| CostPoint {
+                bytes: Bytes(bytes),
+                us_per_io: Estimate::symmetric(fixed + per_kib * bytes as f64 / 1024.0, 0.5, 3),
+                residual_us: Some(0.3),
+            })
+            .to_vec(),
+        line: Measured::Value(CostModel {
+            fixed_us: Estimate::symmetric(fixed, 1.0, 9),
+            us_per_kib: Estimate::symmetric(per_kib, 0.01, 9),
+            reduced_chi_square: 1.0,
+        }),
+    };
+    CostFit {
+        schema: record::COST_FIT_SCHEMA.to_owned(),
+        halfpower_version: "0".to_owned(),
+        id: "id".to_owned(),
+        time: None,
+        seed: 1,
+        targets: Vec::new(),
+        op: OpKind::Read,
+        pattern: Pattern::Random,
+        depth: 1,
+        area_bytes: Bytes(64 << 20),
+        modes: vec![line(CacheMode::All, 12.0, 6.0), line(CacheMode::Device, 50.0, 0.5)],
+        break_even_bytes,
+        findings: Vec::new(),
+        environment: None,
+    }
+}
+
+#[test]
+fn the_page_of_a_cost_fit_gives_both_lines_their_points_and_where_they_cross() {
+    let crossing = Estimate { low: 6_000.0, high: 8_000.0, ..Estimate::symmetric(7_065.0, 1.0, 9) };
+    let text = terminal(&cost_fit(&fit(Measured::Value(crossing))), &Style::default());
+    assert!(text.contains("12.0 µs ± 1.00 µs + 6.00 µs ± 10.0 ns per KiB"), "{text}");
+    assert!(text.contains("cost the same at 6.90 KiB"), "{text}");
+    assert!(text.contains("64 KiB"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_cost_fit_without_a_crossing_says_why() {
+    let reason = "no break-even in this range: requests buffered cost more at every size";
+    let text = terminal(&cost_fit(&fit(Measured::not(reason))), &Style::default());
+    assert!(text.contains("no break-even in this range"), "{text}");
+}
+
+/// What a trial says of the components of its device.
+fn text(components: &[ComponentUse]) -> String {
+    let mut trial = common::clean_trial();
+    trial.result.components = components.to_vec();
+    let blocks = report::trial(&trial).sections.into_iter().flat_map(|section| section.blocks);
+    let mut row = blocks.filter_map(|block| match block {
+        Block::Row(name, text) if name == "components" => Some(text),
+        _ => None,
+    });
+    row.next().unwrap()
+}
+
+fn component(name: &str, busy_share: f64) -> ComponentUse {
+    let phase = |name: &str, share| PhaseUse { name: name.to_owned(), share };
+    let phases = vec![phase("data", 0.75), phase("selection", 0.25)];
+    ComponentUse { name: name.to_owned(), units: 1, busy_share, phases }
+}
+
+#[test]
+fn the_busiest_component_binds_only_if_it_is_busy_nearly_all_the_time() {
+    let bus = text(&[component("drive 0", 0.4), component("bus 0", 0.98)]);
+    assert!(bus.starts_with("bus 0 binds. Busy: bus 0 98 % (data 75 %, selection 25 %)"), "{bus}");
+    let none = text(&[component("drive 0", 0.4), component("bus 0", 0.5)]);
+    assert!(none.starts_with("none binds"), "{none}");
+}
+
+#[test]
+fn of_several_that_are_always_busy_the_one_nearest_to_the_host_binds() {
+    let path = [component("PCI 0", 0.96), component("bus 0", 1.0), component("drive 0", 0.99)];
+    let shown = text(&path);
+    assert!(shown.starts_with("PCI 0 binds. Busy: bus 0 100 %"), "{shown}");
+}
+
+#[test]
+fn of_many_components_the_busiest_are_shown_and_the_others_counted() {
+    let many: Vec<ComponentUse> = (0..1_000)
+        .map(|index| component(&format!("drive {index}"), f64::from(index) / 1e3))
+        .collect();
+    let shown = text(&many);
+    assert!(shown.contains("drive 999") && shown.contains("994 others at most 99"), "{shown}");
+    assert!(shown.len() < 500, "{shown}");
+}
+
+fn histogram(values: &[u64]) -> HistogramSnapshot {
+    HistogramSnapshot { buckets: values.iter().map(|value| (*value as u32, 1)).collect() }
+}
+
+fn observed(traced: Option<Traced>) -> String {
+    let processes = traced.is_some().then(|| vec![common::process(7, "a\u{1b}b", 2)]);
+    let interval = Interval {
+        device: "sda".into(),
+        duration_ns: 1_000_000_000,
+        traced: traced.map(Box::new),
+        processes,
+        ..Interval::default()
+    };
+    let device = ObservedDevice { name: "sda".into(), ..ObservedDevice::default() };
+    let observed =
+        Observation { devices: vec![device], intervals: vec![interval], ..Observation::default() };
+    terminal(&observation(&observed), &Style::default())
+}
+
+#[test]
+fn what_was_traced_is_told_with_both_parts_and_without_a_tracer_nothing_is() {
+    assert!(!observed(None).contains("tracer"));
+    let mut traced = Traced { lost: 3, ..Traced::default() };
+    traced.read = TracedOp {
+        queue_ns: histogram(&[100, 101]),
+        device_ns: histogram(&[300, 301]),
+        sequential_share: Some(0.5),
+        ..TracedOp::default()
+    };
+    let text = observed(Some(traced));
+    let row: Vec<&str> = text
+        .lines()
+        .find(|line| line.contains("sda") && line.contains("reads"))
+        .unwrap()
+        .split_whitespace()
+        .collect();
+    assert_eq!((row[0], row[1], row[2]), ("sda", "reads", "2"));
+    assert!(row.ends_with(&["50", "%"]), "{row:?}");
+    assert!(!text.contains("writes  "), "{text}");
+    assert!(text.contains("3 requests lost"), "{text}");
+    assert!(text.contains("(7) in db.service") && !text.contains('\u{1b}'), "{text}");
+    assert!(text.contains("none waited"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+/// A report of one series, one claim and two rows that were not tried.
+fn example() -> papers::Report {
+    let points = [(2.0, 1.0, 1.1), (64.0, 8.0, 4.0)].map(|(x, published, reproduced)| Point {
+        x: Some(x),
+        published: Some(published),
+        reproduced: Some(reproduced),
+        fitted: false,
+    });
+    let series = Row {
+        id: "fig1.a".to_owned(),
+        paper: Paper::Riedel,
+        figure: "Figure 1".to_owned(),
+        chart: Some("fig1".to_owned()),
+        subject: "Disk <b>\u{1b}[2J of a very long name that fits no column at all".to_owned(),
+        unit: "MB/s".to_owned(),
+        class: Class::Simulated,
+        published: "1.00 .. 8.00".to_owned(),
+        reproduced: Some("1.10 .. 4.00".to_owned()),
+        points: points.to_vec(),
+        deviation: Some(0.3),
+        deviation_max: Some(0.5),
+        tolerance: "median 15%, max 40%".to_owned(),
+        verdict: Verdict::Deviates,
+        reason: "median 30%; max 50%".to_owned(),
+        method: "a[x]".to_owned(),
+        runs: vec!["halfpower run sim:a --bs 2k".to_owned()],
+    };
+    let claim = Row {
+        id: "R1".to_owned(),
+        chart: None,
+        subject: "a claim".to_owned(),
+        class: Class::Derived,
+        verdict: Verdict::Reproduced,
+        reason: String::new(),
+        deviation: Some(-0.004),
+        ..series.clone()
+    };
+    let not_tried = |id: &str| Row {
+        id: id.to_owned(),
+        class: Class::NotTestable,
+        verdict: Verdict::NotTried,
+        reason: "an input".to_owned(),
+        reproduced: None,
+        points: Vec::new(),
+        ..claim.clone()
+    };
+    let rows = vec![series, claim.clone(), not_tried("R2"), not_tried("R3")];
+    let counts = Class::ALL.map(|class| ClassCount {
+        class,
+        rows: rows.iter().filter(|row| row.class == class).count(),
+        series: 0,
+        reproduced: 0,
+        series_reproduced: 0,
+    });
+    papers::Report {
+        schema: PAPERS_SCHEMA.to_owned(),
+        halfpower_version: "0".to_owned(),
+        without: vec!["seek".to_owned()],
+        machines: Vec::new(),
+        rows,
+        charts: vec![Chart {
+            name: "fig1".to_owned(),
+            paper: Paper::Riedel,
+            figure: "Figure 1".to_owned(),
+            title: "A & B".to_owned(),
+            x_title: "size (KiB)".to_owned(),
+            x_log: true,
+            y_title: "rate (MiB/s)".to_owned(),
+        }],
+        counts: counts.to_vec(),
+        testable: 1,
+        reproduced: 0,
+        met: false,
+        threshold_derived: 1.0,
+        threshold_series: 0.9,
+    }
+}
+
+#[test]
+fn every_line_of_the_papers_fits_and_no_verdict_is_cut() {
+    let text = terminal(&story(&example()), &Style::default());
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    for (id, end) in [("fig1.a", "30 % (50 %)  deviates"), ("R1", "-0.4 %  reproduced")] {
+        let mut lines = text.lines().filter(|line| line.trim().starts_with(id));
+        assert!(lines.any(|line| line.ends_with(end)), "{text}");
+    }
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn what_is_not_tried_is_told_by_reason_with_its_ids_together() {
+    let short = Style { extent: Extent::Short, ..Style::default() };
+    let text = terminal(&story(&example()), &short);
+    assert!(text.contains("not testable: an input (R2 R3)"), "{text}");
+    assert!(text.contains("fig1.a  median 30%; max 50%"), "{text}");
+    assert!(!text.contains("halfpower run"), "{text}");
+}
+
+#[test]
+fn the_page_opens_with_the_answer_and_says_what_was_switched_off() {
+    let text = terminal(&story(&example()), &Style::default());
+    assert!(text.contains("seek switched off"), "{text}");
+    assert!(text.lines().nth(2).unwrap().contains("0 of 1 testable"), "{text}");
+}
+
+#[test]
+fn a_figure_stands_twice_on_the_same_ordinate() {
+    let charts = story(&example()).charts;
+    assert_eq!(charts.len(), 3);
+    assert_eq!(charts[1].y, charts[2].y);
+    assert_ne!(charts[1].series, charts[2].series);
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+#[test]
+fn moments_are_dates_of_the_calendar() {
+    for (second, date) in [
+        (0, "1970-01-01 00:00:00"),
+        (951_782_400, "2000-02-29 00:00:00"),
+        (1_591_012_801, "2020-06-01 12:00:01"),
+        (4_107_542_399, "2100-02-28 23:59:59"),
+    ] {
+        let interval = Interval {
+            device: "sda".into(),
+            begin_ns: second * SECOND_NS,
+            duration_ns: SECOND_NS,
+            ..Interval::default()
+        };
+        let observed = Observation { intervals: vec![interval], ..Observation::default() };
+        let span = &observation(&observed).facts[0].value;
+        assert!(span.starts_with(&format!("{date} to ")), "{span}");
+    }
+}
+
+#[test]
+fn the_page_says_what_was_read_and_shows_no_zero_for_what_is_unknown() {
+    let mut interval = Interval {
+        device: "sd\u{1b}[31ma".into(),
+        begin_ns: 1_591_012_801 * SECOND_NS,
+        duration_ns: SECOND_NS,
+        ..Interval::default()
+    };
+    interval.all.per_s = Some(Figure::measured(100.0, 0.01));
+    let device = ObservedDevice { name: interval.device.clone(), ..ObservedDevice::default() };
+    let observed = Observation {
+        source: "test".into(),
+        devices: vec![device],
+        intervals: vec![interval],
+        ..Observation::default()
+    };
+    let text = terminal(&observation(&observed), &Style::default());
+    assert!(text.contains("2020-06-01 12:00:01 to 2020-06-01 12:00:02 UTC"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("  sd")).unwrap();
+    assert!(row.ends_with('–') && row.contains(" 100 ") && !row.contains(" 0"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}

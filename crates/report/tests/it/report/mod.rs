@@ -1,0 +1,22 @@
+//! What the pages look like, byte for byte, and what they never do.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "the exemption for tests does not reach the helpers that they share"
+)]
+
+mod charts;
+mod common;
+mod documents;
+mod html;
+mod page;
+mod properties;
+mod snapshots;
+mod trace;
+mod validation;
+mod views;
+mod watch;
+
+/// Plain text, 80 columns: a log file.
+const LOG: report::Style =
+    report::Style { database: "", color: false, width: 80, extent: report::Extent::Whole };

@@ -1,0 +1,362 @@
+//! Targets, the area in them, and when a job ends.
+//!
+//! fio spreads the size, the depth and the requests of a job over its files. So several files are bound into one
+//! area, in turns of one request: sequential requests then go to the files in turn, as fio's do, and random ones to
+//! each as often as to the others. Rejected: a job for each file, which has the depth once for each.
+
+use crate::fio::load::Load;
+use crate::fio::parts::{FileKind, FileNames, NO_END, Words};
+use crate::fio::settings::Settings;
+use crate::fio::values::{Length, SECOND_NS, length, size_word, time, time_word};
+
+/// Most files of a job that are files here too.
+const FILES_MAX: u64 = 64;
+
+/// The files of a job.
+struct Files {
+    /// How many fio has; each holds an equal part of the size.
+    count: u64,
+    /// The length of the shortest, where all exist and that is known.
+    bytes: Option<u64>,
+    /// Whether test files stand for them.
+    made: bool,
+    /// Whether each job has its own.
+    own: bool,
+}
+
+/// The lengths of a job, in bytes.
+#[derive(Clone, Copy)]
+struct Lengths {
+    /// Of the area in each file.
+    leg: Option<u64>,
+    /// What one pass of one job transfers.
+    pass: Option<u64>,
+}
+
+pub(crate) fn area(
+    settings: &Settings<'_>,
+    out: &mut Words,
+    known: &dyn FileNames,
+    load: &Load,
+    (kb_base, jobs, engine, verified): (u64, u64, &str, bool),
+) {
+    let files = files(settings, out, known, jobs);
+    let read = |name: &str| settings.value(name, |text| length(text, kb_base));
+    let offset = read("offset").and_then(|offset| offset.of(files.bytes)).unwrap_or(0);
+    let lengths = lengths(settings, &files, offset, (kb_base, load.sizes.smallest()));
+    let filled = settings.on("fill_device");
+    if filled && files.made {
+        settings.refuse("fill_device", "a file system is not filled to the brim; give a size");
+    } else if lengths.leg.is_none() && files.made && settings.has_engine() {
+        match out.stands_for.first().filter(|_| !settings.has("filename_format")) {
+            Some(name) => {
+                let why = format!(
+                    "size is missing: {name} does not exist, and a test file in its place needs a size, such as \
+                     size=1g; or name a file or device that exists"
+                );
+                settings.refuse("size", &why);
+            }
+            None => settings
+                .refuse("size", "size is missing: the size of the test file, such as size=1g"),
+        }
+    }
+    let step =
+        read("offset_increment").and_then(|step| step.of(files.bytes)).filter(|step| *step > 0);
+    // Jobs that verify know what they wrote last where their areas do not overlap.
+    let disjoint = step.zip(lengths.leg).is_some_and(|(step, leg)| step >= leg);
+    let apart = jobs > 1 && !files.own && (!verified || disjoint);
+    let distance = match step {
+        Some(step) if apart => Some(step),
+        Some(_) if jobs > 1 => {
+            settings.refuse(
+                "offset_increment",
+                "jobs with files of their own, or that verify, have parts of one area",
+            );
+            None
+        }
+        _ => (apart && load.sequential).then_some(0),
+    };
+    if jobs > 1 && verified && !files.own {
+        out.note("numjobs: each job has a part of the area, so that it knows what it wrote last");
+    }
+    bind(settings, out, &files, load);
+    if let Some(leg) = lengths.leg {
+        // Parts of one test file, or a file that holds the area of each job.
+        let parts = if files.own { leg.saturating_mul(jobs) } else { leg };
+        let reach = distance.map_or(0, |step| step.saturating_mul(jobs - 1));
+        let bound = files.count > 1;
+        let whole = if files.made || bound { parts + offset + reach } else { parts };
+        let folders = out.targets.len() as u64;
+        let folders = if files.own && !bound { folders.max(1) } else { 1 };
+        out.flag("size", &size_word(whole / folders));
+    }
+    if offset > 0 {
+        out.flag("offset", &size_word(offset.saturating_mul(files.count)));
+    }
+    if let Some(distance) = distance {
+        out.flag("offset-increment", &size_word(distance.saturating_mul(files.count)));
+    }
+    if files.own && jobs > 1 {
+        out.flag("regions", &"own");
+        out.note(format!("numjobs: {jobs} parts of one test file, not {jobs} files"));
+    }
+    if load.sequential {
+        out.switch("from-start");
+    }
+    if load.by_map && engine != "null" {
+        out.switch("without-replacement");
+    }
+    end(settings, out, load, (kb_base, jobs), lengths);
+}
+
+/// Files by their names, or test files in a folder.
+fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: u64) -> Files {
+    let folders: Vec<String> = settings.text("directory").map(file_names).unwrap_or_default();
+    let names = settings.text("filename").map(file_names).unwrap_or_default();
+    for folder in &folders {
+        if !known.is_folder(folder) {
+            settings.refuse("directory", &format!("there is no folder {folder}; make it first"));
+        }
+    }
+    let folder = folders.first().map(String::as_str);
+    let format = settings.text("filename_format");
+    let nrfiles = settings.number("nrfiles").unwrap_or(1).max(1);
+    if names.is_empty() {
+        return in_folders(out, (&folders, nrfiles), jobs, format);
+    }
+    if nrfiles > 1 && nrfiles != names.len() as u64 {
+        out.note("nrfiles: filename names the files, in fio too");
+    }
+    if settings.text("filename").is_some_and(|text| text.starts_with("sim:")) {
+        let why = "fio knows no simulated devices; use the flags of `halfpower run sim:NAME`";
+        settings.refuse("filename", why);
+    }
+    let within = |name: &String| match folder {
+        Some(folder) if !name.starts_with('/') => format!("{folder}/{name}"),
+        _ => name.clone(),
+    };
+    let mut bytes = Some(u64::MAX);
+    for name in names.iter().map(within) {
+        match known.kind(&name) {
+            FileKind::Missing if name.starts_with("/dev/") => {
+                settings.refuse("filename", &format!("there is no device {name}"));
+            }
+            FileKind::Missing => {
+                let parent = parent_of(&name).to_owned();
+                if !known.is_folder(&parent) {
+                    settings
+                        .refuse("filename", &format!("there is no folder {parent}; make it first"));
+                }
+                out.note(format!(
+                    "filename: {name} is not there; a test file of this run in {parent} takes its place"
+                ));
+                out.stands_for.push(name);
+                out.targets.push(parent);
+                bytes = None;
+            }
+            FileKind::Folder => settings.refuse("filename", "a folder; name it with directory"),
+            FileKind::Elsewhere { bytes: length } => {
+                let shares = ["size", "offset", "offset_increment"];
+                if shares.into_iter().any(|it| settings.text(it).is_some_and(is_share)) {
+                    let length = size_word(length);
+                    out.note(format!("filename: {name} is not here; its shares are printed for a length of {length}"));
+                }
+                bytes = bytes.map(|least| least.min(length));
+                out.targets.push(name);
+            }
+            FileKind::File { bytes: length } => {
+                bytes = bytes.zip(length).map(|(least, length)| least.min(length));
+                out.targets.push(name);
+            }
+        }
+    }
+    let made = !out.stands_for.is_empty();
+    Files { count: out.targets.len().max(1) as u64, bytes, made, own: false }
+}
+
+/// Test files in folders: of each job in one of them.
+fn in_folders(
+    out: &mut Words,
+    (folders, nrfiles): (&[String], u64),
+    jobs: u64,
+    format: Option<&str>,
+) -> Files {
+    let mut targets: Vec<String> = folders.to_vec();
+    if targets.is_empty() {
+        targets.push(".".to_owned());
+    }
+    let spread = targets.len().min(jobs as usize);
+    targets.truncate(if jobs.is_multiple_of(spread as u64) && nrfiles == 1 { spread } else { 1 });
+    // A format without the number of the job names one file for all.
+    let own = jobs > 1 && format.is_none_or(|format| format.contains("$jobnum"));
+    let count = if nrfiles <= FILES_MAX { nrfiles } else { 1 };
+    if count < nrfiles {
+        out.note(format!("nrfiles: one test file in place of {nrfiles}, with the same total size"));
+    }
+    let folder = targets[0].clone();
+    targets.extend((1..count).map(|_| folder.clone()));
+    out.targets = targets;
+    if let Some(format) = format.filter(|_| !own) {
+        out.stands_for.push(format.to_owned());
+    }
+    Files { count, bytes: None, made: true, own }
+}
+
+/// Whether a length is a share of the file.
+fn is_share(text: &str) -> bool {
+    text.ends_with('%')
+}
+
+fn parent_of(name: &str) -> &str {
+    match name.rsplit_once('/') {
+        Some(("", _)) => "/",
+        Some((parent, _)) => parent,
+        None => ".",
+    }
+}
+
+/// Names of files, separated by colons that no backslash protects.
+pub(crate) fn file_names(text: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (letter, names.last_mut()) {
+            ('\\', Some(name)) if letters.peek() == Some(&':') => name.extend(letters.next()),
+            (':', _) => names.push(String::new()),
+            (_, Some(name)) => name.push(letter),
+            (_, None) => {}
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// Binds several files into one area.
+fn bind(settings: &Settings<'_>, out: &mut Words, files: &Files, load: &Load) {
+    let order = settings.text("file_service_type").unwrap_or("roundrobin");
+    if files.count < 2 {
+        return;
+    }
+    if load.trims {
+        return settings.refuse("filename", "trims go to one file or device; use a job for each");
+    }
+    if load.sequential && !order.starts_with("roundrobin") {
+        settings.refuse(
+            "file_service_type",
+            "sequential requests go to several files in turn: roundrobin",
+        );
+    }
+    if load.sequential && load.sizes.only().is_none() {
+        settings.refuse(
+            "nrfiles",
+            "sequential requests of several sizes go to one file; use one size or one file",
+        );
+    }
+    out.flag("raid", &"0");
+    // Random requests of several sizes begin at multiples of the least one, and none is to be cut.
+    let largest = load.sizes.shares.iter().map(|(bytes, _)| *bytes).max().unwrap_or(1);
+    let chunk = if load.sizes.only().is_some() { largest } else { (1 << 30) / largest * largest };
+    out.flag("chunk", &size_word(chunk));
+}
+
+/// How long the area in each file is, and what a pass transfers.
+fn lengths(
+    settings: &Settings<'_>,
+    files: &Files,
+    offset: u64,
+    (kb_base, unit): (u64, u64),
+) -> Lengths {
+    let read = |name: &str| settings.value(name, |text| length(text, kb_base));
+    let file = settings.value("filesize", |text| match text.split_once(['-', ':']) {
+        Some((low, high)) if low != high => Err("files have one size; give one".to_owned()),
+        Some((one, _)) => length(one, kb_base),
+        None => length(text, kb_base),
+    });
+    let file = file.and_then(|file| file.of(files.bytes));
+    let size = read("size");
+    if let Some(Length::Percent(percent)) = size {
+        let known = file.or(files.bytes.filter(|_| !files.made));
+        let Some(known) = known else {
+            // All of a device whose length is asked for later.
+            if percent != 100 || files.made {
+                settings.refuse(
+                    "size",
+                    "a part of a file needs its length; give filesize, or a size in bytes",
+                );
+            }
+            return Lengths { leg: None, pass: None };
+        };
+        let leg = Length::Percent(percent).of(Some(known));
+        // Whole requests, within what the offset leaves.
+        let leg = leg.map(|leg| leg.min(known - offset.min(known)) / unit * unit);
+        return Lengths { leg, pass: leg.map(|leg| leg.saturating_mul(files.count)) };
+    }
+    let size = size.and_then(|size| size.of(None)).filter(|size| *size > 0);
+    let leg = file.map(|file| file.saturating_sub(offset)).or(size.map(|size| size / files.count));
+    let whole = leg.map(|leg| leg.saturating_mul(files.count));
+    let pass = match (file, size) {
+        (Some(_), Some(size)) => whole.map(|whole| whole.min(size)),
+        (None, Some(size)) => Some(size),
+        _ => whole,
+    };
+    Lengths { leg, pass }
+}
+
+/// What a job with gaps transfers: it ends where a request does not fit any more, and begins again where none is left over.
+fn with_gaps(load: &Load, stride: u64, bytes: u64) -> u64 {
+    let size = load.sizes.smallest();
+    match bytes % stride {
+        rest if rest > 0 && rest < size => bytes / stride * size,
+        _ => bytes,
+    }
+}
+
+/// When it ends: by time alone, or by the bytes of each job, at the latest by time.
+fn end(
+    settings: &Settings<'_>,
+    out: &mut Words,
+    load: &Load,
+    (kb_base, jobs): (u64, u64),
+    lengths: Lengths,
+) {
+    let seconds = |text: &str| time(text, SECOND_NS);
+    let runtime = settings.value("runtime", seconds).filter(|time| *time > 0);
+    let mut by_time = settings.on("time_based");
+    if by_time && runtime.is_none() {
+        out.note("time_based: means nothing without a runtime, as in fio");
+        by_time = false;
+    }
+    let rounds = settings.number("loops").unwrap_or(1).max(1);
+    let transferred = settings.value("io_size", |text| length(text, kb_base));
+    let transferred =
+        transferred.and_then(|bytes| bytes.of(lengths.pass)).filter(|bytes| *bytes > 0);
+    let counted = settings.number("number_ios").filter(|count| *count > 0);
+    let counted = counted.map(|count| (count as f64 * load.sizes.mean()) as u64);
+    let each = transferred.or(lengths.pass);
+    let each = each.map(|each| load.stride.map_or(each, |stride| with_gaps(load, stride, each)));
+    let each = counted.map_or(each, |counted| Some(each.map_or(counted, |each| each.min(counted))));
+    match runtime {
+        Some(runtime) => out.flag("runtime", &time_word(runtime)),
+        None => out.flag("runtime", &NO_END),
+    }
+    out.ends_after_ns = runtime.filter(|_| by_time);
+    if !by_time {
+        match each {
+            Some(bytes) => {
+                let all = bytes.saturating_mul(jobs).saturating_mul(rounds);
+                out.flag("io-size", &size_word(all));
+            }
+            None => out.flag("passes", &jobs.saturating_mul(rounds)),
+        }
+        let once = !load.sequential && !load.by_map && !settings.on("norandommap");
+        if once && load.sizes.only().is_none() {
+            out.note(
+                "bs: random requests of several sizes are drawn with replacement: some blocks come twice and some \
+                 never, where fio takes each once",
+            );
+        }
+    }
+    if let Some(ramp) = settings.value("ramp_time", seconds).filter(|time| *time > 0) {
+        out.flag("ramp-time", &time_word(ramp));
+    }
+}

@@ -1,0 +1,51 @@
+//! What writes carry, and whether they are read back.
+
+use crate::fio::load::Load;
+use crate::fio::parts::Words;
+use crate::fio::settings::Settings;
+
+/// Whether written blocks are verified. Without a load it is a recording, whose requests carry what they may.
+pub(crate) fn data(settings: &Settings<'_>, out: &mut Words, load: Option<&Load>) -> bool {
+    let writes = load.is_none_or(|load| load.writes && !load.trims);
+    let checked = settings.switch("do_verify").unwrap_or(true);
+    let kind = settings.text("verify").filter(|kind| !["0", "none", "null"].contains(kind));
+    let verified = match kind {
+        None => false,
+        Some(_) if !checked => {
+            out.note(
+                "verify: nothing is read back, as do_verify=0 says, so that blocks carry no tags",
+            );
+            false
+        }
+        Some(_) if load.is_none() => {
+            settings.refuse("verify", "the requests of a recording are not verified");
+            false
+        }
+        Some(_) if !writes => {
+            let why = "reads alone are compared with what an earlier job wrote, by fio's checksums, which are not \
+                       kept here; `halfpower run --verify` writes and reads back in one run";
+            settings.refuse("verify", why);
+            false
+        }
+        Some(_) if settings.text("ioengine") == Some("null") => {
+            out.note("verify: the null engine writes nothing that could be read back");
+            false
+        }
+        Some(kind) => {
+            out.switch("verify");
+            out.note(format!("verify: checksums and places of our own in place of {kind}"));
+            true
+        }
+    };
+    let zeros = settings.on("zero_buffers");
+    let share = settings.number("buffer_compress_percentage").filter(|share| *share > 0);
+    if !writes || verified {
+        return verified;
+    }
+    if zeros {
+        out.switch("zeros");
+    } else if let Some(share) = share {
+        out.flag("compressible", &share);
+    }
+    verified
+}

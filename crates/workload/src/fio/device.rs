@@ -1,0 +1,188 @@
+//! Engine, depth, the caches on the way, and what the threads of a job get.
+
+use crate::fio::area::file_names;
+use crate::fio::parts::{FileNames, Words};
+use crate::fio::settings::Settings;
+use crate::fio::values::number;
+
+/// fio's engines for which another name stands here, and why that is the same where it is not.
+const ENGINES: &[(&str, &str, Option<&str>)] = &[
+    ("io_uring", "io_uring", None),
+    ("libaio", "libaio", None),
+    ("sync", "sync", None),
+    ("psync", "sync", None),
+    ("vsync", "sync", Some("adjacent requests are not joined")),
+    ("pvsync", "sync", None),
+    ("pvsync2", "sync", None),
+    ("posixaio", "threads", None),
+    ("windowsaio", "iocp", None),
+    ("mmap", "mmap", None),
+    ("null", "null", None),
+];
+
+/// The engine by our name; depth and caches with it.
+pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words, reads: bool) -> &'static str {
+    let name = settings.text("ioengine").unwrap_or("psync");
+    let known = ENGINES.iter().find(|(known, ..)| *known == name);
+    let Some((_, engine, other)) = known else {
+        let names: Vec<&str> = ENGINES.iter().map(|(name, ..)| *name).collect();
+        let why = format!("halfpower has no engine of this name; it has {}", names.join(", "));
+        settings.refuse("ioengine", &why);
+        settings.without_engine();
+        return "";
+    };
+    // fio makes trims one by one where the interface has none, as they are submitted.
+    let trims = settings.text("rw").is_some_and(|rw| rw.ends_with("trim"));
+    let engine = if trims && matches!(*engine, "libaio" | "mmap") {
+        out.note(format!("ioengine: {name} makes trims one at a time, in fio too"));
+        &"sync"
+    } else {
+        engine
+    };
+    out.flag("ioengine", &engine);
+    if let Some(other) = other {
+        out.note(format!("ioengine: {engine} in place of {name}: {other}"));
+    }
+    depth(settings, out, (name, engine));
+    let buffered = settings.switch("buffered");
+    let mut direct = settings.switch("direct").unwrap_or(buffered == Some(false));
+    if direct && *engine == "mmap" {
+        out.note("direct: a mapping goes through the page cache");
+        direct = false;
+    }
+    let durable = match settings.text("sync") {
+        None | Some("0" | "none") => false,
+        Some("1" | "sync") => {
+            out.note("sync: O_DSYNC in place of O_SYNC, which also writes the file's times");
+            true
+        }
+        Some("dsync") => true,
+        Some(_) => {
+            settings.refuse("sync", "use none, sync or dsync");
+            false
+        }
+    };
+    out.flag(
+        "cache",
+        &match (direct, durable) {
+            (true, false) => "device",
+            (true, true) => "none",
+            (false, true) => "fs",
+            (false, false) => "all",
+        },
+    );
+    emptied(settings, out, reads && !direct && *engine != "null");
+    let huge = settings.value("mem", |kind| match kind.split(':').next().unwrap_or(kind) {
+        "malloc" | "mmap" | "shm" | "mmapshared" => Ok(false),
+        "mmaphuge" | "shmhuge" => Ok(true),
+        _ => Err("there is no such memory here; use malloc or mmaphuge".to_owned()),
+    });
+    if huge == Some(true) {
+        out.switch("huge-pages");
+    }
+    for (option, flag) in [("hipri", "hipri"), ("sqthread_poll", "sqthread-poll")] {
+        if settings.on(option) {
+            match *engine {
+                "io_uring" => out.switch(flag),
+                _ => settings.refuse(option, "it is an option of io_uring"),
+            }
+        }
+    }
+    engine
+}
+
+/// Requests in flight.
+fn depth(settings: &Settings<'_>, out: &mut Words, (name, engine): (&str, &str)) {
+    let mut depth = settings.number("iodepth").unwrap_or(1).max(1);
+    if matches!(engine, "sync" | "mmap") && depth > 1 {
+        out.note(format!("iodepth: {name} has one request in flight, in fio too"));
+        depth = 1;
+    }
+    let named = settings.text("filename").map_or(0, |names| file_names(names).len() as u64);
+    let files = named.max(settings.number("nrfiles").unwrap_or(1));
+    if name == "posixaio" && depth > files {
+        out.note(
+            "iodepth: the C library makes the requests on one file one after the other; in fio the rest \
+            wait in its queue, and their latency counts from there",
+        );
+        depth = files.max(1);
+    }
+    if depth > 1 && settings.has("thinktime") {
+        out.note(
+            "iodepth: one request in flight, because a pause waits for all of them, in fio too",
+        );
+        depth = 1;
+    }
+    out.flag("iodepth", &depth);
+}
+
+/// fio empties the cache of its file before it reads from it; a command that empties all of it goes further.
+fn emptied(settings: &Settings<'_>, out: &mut Words, buffered_reads: bool) {
+    if let Some(command) = settings.text("exec_prerun") {
+        if command.contains("drop_caches") {
+            out.flag("drop-cache", &"drop-caches");
+            out.note("exec_prerun: the page cache is emptied, which takes root; no command is run");
+            settings.get("invalidate");
+            return;
+        }
+        settings.refuse("exec_prerun", "run the command before halfpower");
+    }
+    if settings.switch("invalidate").unwrap_or(true) && buffered_reads {
+        out.flag("drop-cache", &"dontneed");
+        if settings.on("time_based") {
+            out.note(
+                "invalidate: the page cache is emptied before the run; fio empties it again before each \
+                 further pass over the file",
+            );
+        }
+    }
+}
+
+/// Processors that the threads are bound to.
+pub(crate) fn processors(
+    settings: &Settings<'_>,
+    out: &mut Words,
+    known: &dyn FileNames,
+    jobs: u64,
+) {
+    let list = settings.text("cpus_allowed").map(str::to_owned);
+    let mask = settings.value("cpumask", |text| {
+        let mask = match text.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16).map_err(|error| error.to_string())?,
+            None => number(text)?,
+        };
+        let bits = (0..u64::BITS).filter(|bit| mask >> bit & 1 == 1);
+        Ok(bits.map(|bit| bit.to_string()).collect::<Vec<_>>().join(","))
+    });
+    let nodes = settings.value("numa_cpu_nodes", |text| match text {
+        "all" => Ok(None),
+        nodes => known.processors_of_nodes(nodes).map(Some),
+    });
+    // Where fio takes a colon between two numbers, it means the same.
+    let Some(list) = list.or(mask).or(nodes.flatten()) else { return };
+    out.flag("processors", &list.replace([':', ' '], ","));
+    let split = settings.text("cpus_allowed_policy") == Some("split");
+    if split && jobs > 1 {
+        out.note(
+            "cpus_allowed_policy: the threads share the processors; fio gives each one of its own",
+        );
+    }
+}
+
+/// What the I/O scheduler is asked for.
+pub(crate) fn priority(settings: &Settings<'_>, out: &mut Words) {
+    let level = settings.number("prio");
+    let class = settings.number("prioclass");
+    let name = match class {
+        None | Some(0 | 2) => "be",
+        Some(1) => "rt",
+        Some(3) => "idle",
+        Some(_) => return settings.refuse("prioclass", "use 1, 2 or 3"),
+    };
+    match (name, level) {
+        (_, None) if class.is_none() => {}
+        ("idle", _) => out.flag("io-priority", &"idle"),
+        (_, Some(level)) if level > 7 => settings.refuse("prio", "use 0 to 7"),
+        (name, level) => out.flag("io-priority", &format!("{name}/{}", level.unwrap_or(0))),
+    }
+}

@@ -1,0 +1,186 @@
+//! Job files as sections of settings.
+
+use crate::fio::FioError;
+
+/// How deep files may include each other.
+const INCLUDED_MAX: usize = 16;
+
+/// An option that was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// As it was written.
+    pub name: String,
+    /// `None` where it was written without one.
+    pub value: Option<String>,
+    /// File, line and column, or the word of the command line.
+    pub place: String,
+}
+
+/// A job: what is set for it, in order, with what holds for all jobs in front.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Its name: that of the section, or what `name` says.
+    pub name: String,
+    /// Where it begins.
+    pub place: String,
+    /// The later of two settings of an option counts.
+    pub settings: Vec<Setting>,
+}
+
+/// What is read so far.
+#[derive(Default)]
+pub(crate) struct Reading {
+    global: Vec<Setting>,
+    jobs: Vec<Section>,
+    /// Whether settings are of the last job or of all that follow.
+    in_job: Option<bool>,
+    faults: Vec<FioError>,
+}
+
+impl Reading {
+    /// With settings for all jobs, which those of the file replace.
+    pub(crate) fn after(global: &[Setting]) -> Self {
+        Self { global: global.to_vec(), ..Self::default() }
+    }
+
+    pub(crate) fn begin(&mut self, name: &str, place: String) {
+        let job = name != "global";
+        self.in_job = Some(job);
+        if job {
+            let (name, settings) = (name.to_owned(), self.global.clone());
+            self.jobs.push(Section { name, place, settings });
+        }
+    }
+
+    /// What follows is for all jobs, where no section has begun.
+    pub(crate) fn begin_global(&mut self) {
+        self.in_job.get_or_insert(false);
+    }
+
+    pub(crate) fn set(&mut self, setting: Setting) {
+        match (self.in_job, self.jobs.last_mut()) {
+            (Some(true), Some(job)) => job.settings.push(setting),
+            (Some(_), _) => self.global.push(setting),
+            (None, _) => {
+                let what = "an option before the first [section]; begin with [global] or [NAME]";
+                self.fault(setting.place, what);
+            }
+        }
+    }
+
+    pub(crate) fn fault(&mut self, place: impl Into<String>, what: impl Into<String>) {
+        self.faults.push(FioError::new(place, what));
+    }
+
+    /// The settings for all jobs.
+    pub(crate) fn global(&self) -> &[Setting] {
+        &self.global
+    }
+
+    pub(crate) fn finish(mut self) -> Result<Vec<Section>, Vec<FioError>> {
+        for job in &mut self.jobs {
+            let renamed = job.settings.iter().rfind(|setting| setting.name == "name");
+            if let Some(name) = renamed.and_then(|setting| setting.value.clone()) {
+                job.name = name;
+            }
+            job.settings.retain(|setting| setting.name != "name");
+        }
+        if self.faults.is_empty() { Ok(self.jobs) } else { Err(self.faults) }
+    }
+}
+
+/// Reads a job file. `defaults` are settings that the file's own replace, `include` gives the text of a file
+/// that it names, `environment` the value of a variable.
+///
+/// # Errors
+/// All lines that mean nothing, with their places.
+pub fn read_file(
+    name: &str,
+    text: &str,
+    defaults: &[Setting],
+    include: &dyn Fn(&str) -> Result<String, String>,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<Section>, Vec<FioError>> {
+    let mut reading = Reading::after(defaults);
+    let around = Around { include, environment };
+    read_into(&mut reading, name, text.trim_start_matches('\u{feff}'), &around, 0);
+    if reading.jobs.is_empty() && reading.faults.is_empty() {
+        reading.fault(name, "no job in it; add a [NAME] with what it does");
+    }
+    reading.finish()
+}
+
+struct Around<'a> {
+    include: &'a dyn Fn(&str) -> Result<String, String>,
+    environment: &'a dyn Fn(&str) -> Option<String>,
+}
+
+fn read_into(reading: &mut Reading, name: &str, text: &str, around: &Around<'_>, depth: usize) {
+    for (number, line) in (1..).zip(text.lines()) {
+        // A comment ends a line anywhere in it, as fio has it.
+        let code = line.split([';', '#']).next().unwrap_or_default();
+        let column = code.len() - code.trim_start().len() + 1;
+        let place = format!("{name}:{number}:{column}");
+        let code = code.trim();
+        if code.is_empty() {
+            continue;
+        }
+        if let Some(rest) = code.strip_prefix('[') {
+            match rest.strip_suffix(']').filter(|section| !section.trim().is_empty()) {
+                Some(section) => reading.begin(section.trim(), place),
+                None => reading.fault(place, format!("{code:?} is no section; write [NAME]")),
+            }
+            continue;
+        }
+        if let Some(file) = code.strip_prefix("include ") {
+            let file = file.trim();
+            if depth == INCLUDED_MAX {
+                reading.fault(place, "files include each other without an end");
+                return;
+            }
+            match (around.include)(file) {
+                Ok(text) => read_into(reading, file, &text, around, depth + 1),
+                Err(why) => reading.fault(place, format!("cannot include {file}: {why}")),
+            }
+            continue;
+        }
+        match setting(code, around, &place) {
+            Ok(setting) => reading.set(setting),
+            Err(what) => reading.fault(place, what),
+        }
+    }
+}
+
+fn setting(code: &str, around: &Around<'_>, place: &str) -> Result<Setting, String> {
+    let (option, value) = match code.split_once('=') {
+        Some((option, value)) => (option.trim(), Some(filled(value.trim(), around)?)),
+        None => (code, None),
+    };
+    let word = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    if option.is_empty() || !option.chars().all(word) {
+        return Err(format!("{code:?} is no option; write NAME=VALUE"));
+    }
+    Ok(Setting { name: option.to_owned(), value, place: place.to_owned() })
+}
+
+/// A value with the variables of the environment in it. fio puts nothing in the place of one that is not set. Here
+/// that is an obstacle where something is left of the value: `${FOLDER}/data` is not to become `/data`.
+fn filled(value: &str, around: &Around<'_>) -> Result<String, String> {
+    let (mut text, mut unset) = (String::new(), None);
+    let mut rest = value;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (variable, behind) =
+            after.split_once('}').ok_or_else(|| format!("{value:?} has a ${{ without its }}"))?;
+        text.push_str(before);
+        match (around.environment)(variable) {
+            Some(found) => text.push_str(&found),
+            None => unset = Some(variable),
+        }
+        rest = behind;
+    }
+    text.push_str(rest);
+    match unset.filter(|_| !text.is_empty()) {
+        Some(variable) => Err(format!("the variable {variable} is not set")),
+        None => Ok(text),
+    }
+}

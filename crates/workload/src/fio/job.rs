@@ -1,0 +1,145 @@
+//! A job of fio as a run.
+
+use crate::fio::area::area;
+use crate::fio::data::data;
+use crate::fio::device::{caches, priority, processors};
+use crate::fio::load::load;
+use crate::fio::logs::{Log, logs};
+use crate::fio::pace::{flushes, pace};
+use crate::fio::parts::{FileNames, Words};
+use crate::fio::replayed::replayed;
+use crate::fio::settings::Settings;
+use crate::fio::values::{SECOND_NS, time, time_word};
+use crate::fio::{FioError, Section};
+
+/// What a job waits for before it begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing: it runs with the jobs before it.
+    No,
+    /// The end of all jobs before it.
+    All,
+    /// The end of one, by its name.
+    For(String),
+}
+
+/// A run in the words of `halfpower run`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The job's name.
+    pub name: String,
+    /// Files, devices, or folders for test files.
+    pub targets: Vec<String>,
+    /// The names that fio gives to files that test files stand for; empty where all targets exist.
+    pub stands_for: Vec<String>,
+    /// Flags.
+    pub words: Vec<String>,
+    /// What is done otherwise than in fio, or anyway.
+    pub notes: Vec<String>,
+    /// Whether it writes.
+    pub writes: bool,
+    /// What it waits for.
+    pub waits: Wait,
+    /// How much later than the jobs at the same time it begins.
+    pub delay_ns: u64,
+    /// Whether all jobs at the same time end with the first of them.
+    pub exit_all: bool,
+    /// When it ends, where that is by time alone.
+    pub ends_after_ns: Option<u64>,
+    /// The seed of its random choices, where it names one.
+    pub seed: Option<u64>,
+    /// Its processes or threads in fio.
+    pub jobs: u64,
+    /// The logs that it is to write.
+    pub logs: Vec<Log>,
+}
+
+impl Run {
+    /// Ends it after this time at the latest.
+    pub fn end_after(&mut self, ns: u64) {
+        if let Some(at) = self.words.iter().position(|word| word == "--runtime") {
+            self.words[at + 1] = time_word(ns);
+        }
+    }
+}
+
+/// The run that a job asks for. `known` says what is there by the name of a file.
+///
+/// # Errors
+/// All options that are not understood or not honoured, with their places.
+pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioError>> {
+    let settings = Settings::new(section);
+    let mut out = Words::default();
+    let kb_base = settings.number("kb_base").unwrap_or(1024);
+    if kb_base != 1024 && kb_base != 1000 {
+        settings.refuse("kb_base", "use 1000 or 1024");
+    }
+    let jobs = settings.number("numjobs").unwrap_or(1).max(1);
+    not_at_all(&settings);
+    let writes = if let Some(log) = settings.text("read_iolog") {
+        replayed(&settings, &mut out, log);
+        caches(&settings, &mut out, true);
+        data(&settings, &mut out, None);
+        // What is in it is known when it is read.
+        true
+    } else {
+        let load = load(&settings, &mut out, kb_base);
+        let engine = caches(&settings, &mut out, load.reads);
+        let verified = data(&settings, &mut out, Some(&load));
+        area(&settings, &mut out, known, &load, (kb_base, jobs, engine, verified));
+        pace(&settings, &mut out, jobs, &load, kb_base);
+        flushes(&settings, &mut out, &load);
+        load.writes
+    };
+    if jobs > 1 {
+        out.flag("numjobs", &jobs);
+    }
+    processors(&settings, &mut out, known, jobs);
+    priority(&settings, &mut out);
+    let waits = match settings.text("wait_for") {
+        _ if settings.on("stonewall") => Wait::All,
+        Some(name) => Wait::For(name.to_owned()),
+        None => Wait::No,
+    };
+    let delay_ns = settings.value("startdelay", |text| time(text, SECOND_NS)).unwrap_or(0);
+    let (seed, exit_all) = (settings.number("randseed"), settings.on("exitall"));
+    let (logs, log_notes) = logs(&settings);
+    if let Some(log) = logs.first() {
+        out.end_for_lines_of(log.every_ms);
+    }
+    let Words { targets, stands_for, words, mut notes, ends_after_ns } = out;
+    notes.extend(log_notes);
+    notes.extend(settings.finish()?);
+    let name = section.name.clone();
+    Ok(Run {
+        name,
+        targets,
+        stands_for,
+        words,
+        notes,
+        writes,
+        waits,
+        delay_ns,
+        exit_all,
+        ends_after_ns,
+        seed,
+        jobs,
+        logs,
+    })
+}
+
+/// What makes another load of a job than any that there is here.
+fn not_at_all(settings: &Settings<'_>) {
+    if settings.on("create_only") {
+        settings.refuse("create_only", "nothing would run; a run creates its test files itself");
+    }
+    if settings.text("flow").is_some_and(|flow| flow != "0") {
+        settings.refuse("flow", "the rates of jobs are not tied to each other");
+    }
+    if let Some(mode) = settings.text("zonemode").filter(|mode| *mode != "none") {
+        settings.refuse("zonemode", match mode {
+            "strided" => "zones are not skipped in one run; `halfpower zones` measures throughput by position, and --pattern strided skips behind each request",
+            _ => "zoned devices are not written by their write pointers; use a device without zones",
+        });
+    }
+}

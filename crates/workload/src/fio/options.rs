@@ -1,0 +1,325 @@
+//! fio's options by name: which there are, and what becomes of those that are no flag.
+//!
+//! Names are those of fio 3.33 and 3.38, with the options of its engines.
+
+use crate::fio::values::did_you_mean;
+
+/// What an option of a command line takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionKind {
+    /// A value, behind a sign or in the next word.
+    WithValue,
+    /// Nothing, or a value behind a sign.
+    Switch,
+    /// fio has no such option.
+    Unknown,
+}
+
+/// The first name of an option that has several.
+pub(crate) fn canonical(name: &str) -> &str {
+    match name {
+        "blocksize" => "bs",
+        "readwrite" => "rw",
+        "io_limit" => "io_size",
+        "timeout" => "runtime",
+        "wait_for_previous" => "stonewall",
+        "ba" => "blockalign",
+        "iomem" => "mem",
+        "blocksize_range" => "bsrange",
+        "blocksize_unaligned" => "bs_unaligned",
+        "fileoffset" => "offset",
+        "fill_fs" => "fill_device",
+        "nr_files" => "nrfiles",
+        "ss" => "steadystate",
+        _ => name,
+    }
+}
+
+/// The names that [`canonical`] replaces and that are longer than a typing error.
+const ALIASES: &str = "
+    blocksize readwrite io_limit timeout blocksize_range fileoffset fill_fs nr_files iomem
+";
+
+/// Switches of fio: a value behind a sign alone.
+const SWITCHES: &str = "
+    bs_unaligned blocksize_unaligned norandommap time_based verify_only exitall exitall_on_error
+    stonewall wait_for_previous new_group thread group_reporting zero_buffers refill_buffers
+    hipri fixedbufs registerfiles sqthread_poll userspace_reap minimal append-terse readonly
+    showcmd parse-only version help warnings-fatal daemonize latency-log bandwidth-log
+    eta-newline
+";
+
+/// Options that other modules of this crate read.
+const READ: &str = "
+    rw bs bsrange bssplit blockalign percentage_random random_distribution randseed norandommap
+    rwmixread rwmixwrite filename directory size filesize offset offset_increment io_size
+    number_ios loops runtime time_based ramp_time nrfiles file_service_type filename_format
+    fill_device numjobs iodepth ioengine direct buffered sync invalidate mem hipri sqthread_poll
+    cpus_allowed cpus_allowed_policy cpumask numa_cpu_nodes prio prioclass fsync fdatasync sync_file_range rate
+    rate_iops rate_process thinktime thinktime_blocks zero_buffers buffer_compress_percentage
+    verify do_verify stonewall startdelay wait_for read_iolog replay_redirect replay_time_scale
+    replay_no_stall kb_base write_bw_log write_lat_log write_iops_log log_avg_msec per_job_logs
+    name exec_prerun create_only flow zonemode bs_unaligned
+    exitall
+";
+
+/// What is done anyway or changes no request, with what a user should know of it.
+const NOTES: &[(&str, &str)] = &[
+    ("group_reporting new_group", "the result is of all jobs of a section together"),
+    ("randrepeat allrandrepeat", "give randseed for the same sequence again"),
+    (
+        "refill_buffers scramble_buffers buffer_pattern buffer_compress_chunk",
+        "each write carries bytes of its own",
+    ),
+    (
+        "dedupe_percentage dedupe_mode dedupe_global dedupe_working_set_percentage",
+        "no block is written twice with the same bytes; a device that deduplicates notices that",
+    ),
+    (
+        "overwrite fallocate unlink unlink_each_loop create_on_open allow_file_create file_append",
+        "a test file is written out before the run and removed after it",
+    ),
+    ("registerfiles fixedbufs nonvectored userspace_reap", "done anyway where the kernel can"),
+    (
+        "iodepth_batch iodepth_batch_submit iodepth_batch_complete iodepth_batch_complete_min iodepth_batch_complete_max iodepth_low",
+        "each request is handed over by itself, unless batches turn out faster",
+    ),
+    (
+        "gtod_reduce disable_lat disable_clat disable_slat disable_bw_measurement disable_bw clocksource gtod_cpu",
+        "latencies are measured all the same",
+    ),
+    (
+        "lat_percentiles clat_percentiles slat_percentiles percentile_list significant_figures",
+        "percentiles are printed where the number of requests supports them",
+    ),
+    (
+        "end_fsync fsync_on_close end_syncfs",
+        "no flush after the last write is made, and its time is not counted; fio counts it",
+    ),
+    ("exit_what exitall_on_error", "each job runs to its own end"),
+    (
+        "softrandommap random_generator",
+        "the order of random blocks comes from a generator of our own",
+    ),
+    ("io_submit_mode", "each job hands over its requests itself"),
+    ("serialize_overlap", "requests of one job may overlap"),
+    (
+        "verify_interval verify_offset verify_pattern verify_pattern_interval verify_fatal verify_dump verify_async verify_async_cpus verify_backlog verify_backlog_batch verifysort verifysort_nr verify_state_save verify_state_load verify_header_seed verify_write_sequence experimental_verify verify_policy",
+        "blocks are checked after the run, by tags of our own",
+    ),
+    (
+        "write_iolog",
+        "no log of the requests is written; halfpower record --trace-io FILE records them",
+    ),
+    (
+        "write_hist_log log_hist_msec log_hist_coarseness",
+        "no log of histograms is written; --output-format=json+ has that of the run",
+    ),
+    (
+        "log_offset log_prio log_issue_time log_max_value log_window_value log_entries log_compression log_compression_cpus log_store_compressed log_unix_epoch log_alternate_epoch log_alternate_epoch_clock_id block_error_percentiles bwavgtime iopsavgtime",
+        "logs have one line per interval and direction: time, mean, direction",
+    ),
+    (
+        "rate_min ratemin rate_iops_min rate_cycle ratecycle max_latency",
+        "the run does not end where that is missed; compare it with the result",
+    ),
+    (
+        "continue_on_error ignore_error error_dump",
+        "errors are counted by kind, and the run continues as long as the device answers",
+    ),
+    (
+        "steadystate steadystate_duration ss_dur steadystate_ramp_time ss_ramp steadystate_check_interval ss_interval",
+        "the run takes its whole time, and its page says whether the rate was steady; --until-precision ends a run \
+      early",
+    ),
+    ("unified_rw_reporting", "reads and writes are reported apart"),
+    ("fadvise_hint write_hint", "the kernel gets a hint on the order of reads only"),
+    ("hugepage-size", "the kernel chooses the size of huge pages"),
+    ("sqthread_poll_cpu", "the kernel chooses the processor of its thread"),
+    (
+        "status-interval",
+        "progress is on the terminal; --interval 1s --csv FILE writes a line for each interval",
+    ),
+    (
+        "minimal append-terse terse-version",
+        "fio's terse lines are not written; --output-format=json has the same numbers",
+    ),
+    ("latency-log bandwidth-log", "name a log of a job: write_lat_log or write_bw_log"),
+    ("idle-prof", "the page says what the processors did"),
+    ("rw_sequencer", "it only modifies the count in rw=KIND:COUNT, which has its own note"),
+    (
+        "trim_backlog trim_backlog_batch trim_verify_zero",
+        "they mean nothing without trims among writes",
+    ),
+    ("openfiles", "all files are open during the run"),
+    (
+        "numa_mem_policy",
+        "buffers are on the node of the thread that uses them; numa_cpu_nodes says which that is",
+    ),
+    ("aux-path", "files are named by their paths"),
+];
+
+/// What changes nothing and is worth no word.
+const SILENT: &str = "
+    description thread threads eta eta-interval eta-newline disk_util create_serialize
+    create_fsync unit_base max-jobs stats alloc-size warnings-fatal allow_mounted_write filetype
+    unique_filename opendir iomem_align mem_align debug read_iolog_chunked job_start_clock_id
+    rwmixcycle
+";
+
+/// Why an option cannot be honoured.
+const REFUSALS: &[(&str, &str)] = &[
+    (
+        "replay_align replay_scale replay_skip merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters merge-blktrace-only",
+        "a recording is repeated as it is",
+    ),
+    ("flow_id flow_watermark flow_sleep", "the rates of jobs are not tied to each other"),
+    ("trim_percentage", "trims among writes are not supported"),
+    ("nice", "run the program under nice"),
+    ("uid gid", "run the program as that user"),
+    (
+        "cgroup cgroup_weight cgroup_nodelete",
+        "name the group with halfpower's --cgroup, or start the program in it",
+    ),
+    (
+        "latency_target latency_window latency_percentile latency_run",
+        "a run does not search for a depth; `halfpower check` measures the latency at each depth, and \
+        predict computes the rate that meets a target",
+    ),
+    (
+        "zonesize zonerange zoneskip zonecapacity read_beyond_wp max_open_zones job_max_open_zones ignore_zone_limits zone_reset_threshold zone_reset_frequency recover_zbd_write_error write_zone_remainder",
+        "requests are not confined to zones",
+    ),
+    (
+        "cmdprio_percentage cmdprio_class cmdprio cmdprio_hint cmdprio_bssplit priohint",
+        "all requests of a job have one priority: prio and prioclass",
+    ),
+    ("exec_postrun", "run the command after halfpower"),
+    ("ioscheduler", "set the scheduler before: echo NAME > /sys/block/DEV/queue/scheduler"),
+    ("pre_read", "the file is not read into the page cache before the run; read it with cat"),
+    (
+        "thinktime_spin thinktime_iotime thinktime_blocks_type thinkcycles rate_ignore_thinktime",
+        "a pause sleeps after each request and has no other form",
+    ),
+    (
+        "percentage_sequential bs_is_seq_rand sprandom spr_num_regions spr_op spr_cs random_sequence_stride num_range offset_align",
+        "random requests are drawn in another way; see --pattern",
+    ),
+    (
+        "atomic uncached nowait force_async write_barrier lockfile lockmem libaio_vectored hipri_percentage md_per_io_size",
+        "no such flag is set on requests",
+    ),
+    ("verify_only", "blocks are checked after they were written, in the same run"),
+    (
+        "client server remote-config server-internal daemonize",
+        "a load from several machines is halfpower run --hosts A,B",
+    ),
+    (
+        "trigger trigger-file trigger-timeout trigger-remote inflate-log profile cpuclock-test crctest memcpytest cmdhelp enghelp showcmd ramp_size",
+        "no command of halfpower does that",
+    ),
+    (
+        "fdp fdp_pli fdp_pli_select dataplacement data_placement plid_select plids dp_scheme",
+        "requests carry no placement hints",
+    ),
+    ("gpu_dev_id comm", "this is not set"),
+];
+
+/// Options that engines of fio alone have.
+const OF_ENGINES: &str = "
+    apptag apptag_mask arguments bindname brick busy_poll chunk_size clientname clustername
+    cmd_type conf cont cpuchunks cpuload cpumode cuda_io deac donorname exit_on_io_done
+    gpu_dev_ids grace_time hdfs_use_direct hdfsdirectory hostname http_host http_mode http_pass
+    http_s3_key http_s3_keyid http_s3_region http_s3_sse_customer_algorithm
+    http_s3_sse_customer_key http_s3_storage_class http_swift_auth_token http_user http_verbose
+    https initiator inplace interface libblkio_driver libblkio_path listen mss namenode nfs_url
+    no_completion_thread nodelay object_class page_fault pi_act pi_chk pingpong pool port
+    program protocol rbdname read_mode readfua serverip sg_write_mode skip_bad stat_type
+    std_redirect touch_objects ttl uri verb volume window_size write_mode writefua xnvme_be
+    xnvme_async xnvme_sync xnvme_mem direct_write_to_pmem busy_wait_polling thp
+";
+
+/// Whether a list of names has one.
+fn lists(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|listed| listed == name)
+}
+
+/// Whether only engines of fio's own have an option.
+pub(crate) fn is_of_engine(name: &str) -> bool {
+    lists(OF_ENGINES, name)
+}
+
+/// The names of all options.
+fn names() -> impl Iterator<Item = &'static str> {
+    let tables = NOTES.iter().chain(REFUSALS).map(|(names, _)| *names);
+    let lists = [SWITCHES, READ, SILENT, OF_ENGINES, ALIASES].into_iter().chain(tables);
+    lists.flat_map(str::split_whitespace)
+}
+
+/// What a command line gives with it.
+#[must_use]
+pub fn option_kind(name: &str) -> OptionKind {
+    if lists(SWITCHES, name) {
+        return OptionKind::Switch;
+    }
+    let first = canonical(name);
+    let listed = |names: &str| lists(names, name) || lists(names, first);
+    let known = [READ, SILENT, OF_ENGINES].into_iter().any(listed)
+        || NOTES.iter().chain(REFUSALS).any(|(names, _)| listed(names));
+    if known { OptionKind::WithValue } else { OptionKind::Unknown }
+}
+
+/// What is said of an option that became no flag: a note, where one is due.
+///
+/// # Errors
+/// Why it cannot be honoured.
+pub(crate) fn leftover(name: &str, value: Option<&str>) -> Result<Option<&'static str>, String> {
+    let first = canonical(name);
+    let of = |table: &'static [(&str, &'static str)]| {
+        table.iter().find(|(names, _)| lists(names, name) || lists(names, first))
+    };
+    if lists(SILENT, name) {
+        return Ok(None);
+    }
+    if let Some((_, note)) = of(NOTES) {
+        return Ok(Some(note));
+    }
+    if let Some((_, why)) = of(REFUSALS) {
+        // What is switched off asks for nothing.
+        let off = matches!(value, Some("0" | "none"));
+        return if off { Ok(None) } else { Err((*why).to_owned()) };
+    }
+    if is_of_engine(name) {
+        return Err("it is for an engine that halfpower does not have".to_owned());
+    }
+    match option_kind(name) {
+        OptionKind::Unknown => {
+            Err(format!("fio has no such option{}", did_you_mean(name, names())))
+        }
+        // Read where it means something; here it does not.
+        _ => Ok(Some("it means nothing in this job, in fio too")),
+    }
+}
+
+/// What is said of an option beside flags of `halfpower run`, where no job in fio's language is named: a note, where one is
+/// due.
+///
+/// # Errors
+/// Why it has no place there.
+pub fn without_load(name: &str, value: Option<&str>) -> Result<Option<&'static str>, String> {
+    match canonical(name) {
+        "time_based" => Ok(Some("a run takes the whole --runtime anyway")),
+        "readonly" => Ok(Some("a run only reads unless --rw says otherwise")),
+        "norandommap" => Ok(Some("random blocks are drawn with replacement anyway")),
+        "name" => Ok(Some("the run needs no name")),
+        "filename" | "directory" => {
+            Err("the target is named already; leave this out".to_owned())
+        }
+        first if lists(READ, first) => Err(
+            "`halfpower run` has no such flag; add --name=JOB, and the whole line is read as one of fio, or use the flags \
+             of `halfpower run --help`"
+                .to_owned(),
+        ),
+        _ => leftover(name, value),
+    }
+}

@@ -1,0 +1,76 @@
+//! Whether a file is a job file or a result, by what is in it.
+//!
+//! The name tells nothing: `fio.job`, `fio.conf` and `test.ini` are as common as `x.fio`. A job file is text whose first
+//! line that is no comment is a `[section]`, and most of whose options are fio's. It is an input, so
+//! whoever may write to files asks here first.
+
+use crate::fio::options::{OptionKind, option_kind};
+
+/// The longest job file. Test data is longer.
+pub const JOB_FILE_BYTES_MAX: usize = 1 << 20;
+/// Options of which any job file has one.
+const USUAL: [&str; 12] = [
+    "rw",
+    "readwrite",
+    "ioengine",
+    "bs",
+    "blocksize",
+    "filename",
+    "directory",
+    "iodepth",
+    "size",
+    "filesize",
+    "read_iolog",
+    "runtime",
+];
+
+/// Whether these bytes are the text of a job file of fio.
+#[must_use]
+pub fn looks_like_job_file(bytes: &[u8]) -> bool {
+    if bytes.len() > JOB_FILE_BYTES_MAX || bytes.contains(&0) {
+        return false;
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        // The first bytes of a longer file may end within a letter.
+        Err(cut) if cut.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..cut.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    let text = text.trim_start_matches('\u{feff}');
+    let lines = text.lines().map(|line| line.split([';', '#']).next().unwrap_or_default().trim());
+    let mut lines = lines.filter(|line| !line.is_empty()).peekable();
+    let is_section = |line: &str| line.starts_with('[') && line.ends_with(']') && line.len() > 2;
+    if !lines.peek().is_some_and(|line| is_section(line)) {
+        return false;
+    }
+    let (mut known, mut unknown, mut usual) = (0, 0, false);
+    for line in lines.filter(|line| !is_section(line) && !line.starts_with("include ")) {
+        let name = line.split('=').next().unwrap_or_default().trim();
+        match option_kind(name) {
+            OptionKind::Unknown => unknown += 1,
+            OptionKind::WithValue | OptionKind::Switch => known += 1,
+        }
+        usual |= USUAL.contains(&name);
+    }
+    usual && known > unknown
+}
+
+/// How far behind its begin a document tells whose it is.
+const HEAD_BYTES: usize = 400;
+
+/// Where the first result of fio begins in a text: its JSON, which may stand among lines of fio's own.
+#[must_use]
+pub fn result_at(text: &str) -> Option<usize> {
+    let own_line =
+        |at: &usize| text[..*at].rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
+    let mut starts = text.match_indices('{').map(|(at, _)| at).filter(own_line);
+    starts.find(|at| {
+        let mut end = text.len().min(at + HEAD_BYTES);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text[*at..end].contains("\"fio version\"")
+    })
+}

@@ -1,0 +1,41 @@
+//! fio's command line as sections of settings.
+
+use crate::fio::file::Reading;
+use crate::fio::options::{OptionKind, option_kind};
+use crate::fio::{FioError, Section, Setting};
+
+/// Reads a command line of fio: the settings for all jobs, and its jobs, of which `--name` begins one. Options may have
+/// one dash or two.
+///
+/// # Errors
+/// All words that are no option.
+pub fn read_words(words: &[String]) -> Result<(Vec<Setting>, Vec<Section>), Vec<FioError>> {
+    let mut reading = Reading::default();
+    reading.begin_global();
+    let mut left = words.iter().peekable();
+    while let Some(word) = left.next() {
+        let option = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
+        let Some(option) = option.filter(|option| !option.is_empty()) else {
+            reading.fault(word, "no option of fio; its options begin with --");
+            continue;
+        };
+        let (name, value) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            // A switch takes a value behind a sign alone, as in fio.
+            None if option_kind(option) == OptionKind::Switch => (option, None),
+            None => (option, left.next_if(|next| !next.starts_with('-')).cloned()),
+        };
+        if name == "name" {
+            match value.filter(|value| !value.is_empty()) {
+                Some(job) => reading.begin(&job, word.clone()),
+                None => reading.fault(word, "a job needs a name: --name=NAME"),
+            }
+            continue;
+        }
+        let apart = value.as_ref().filter(|_| !word.contains('='));
+        let place = apart.map_or_else(|| word.clone(), |value| format!("{word} {value}"));
+        reading.set(Setting { name: name.to_owned(), value, place });
+    }
+    let global = reading.global().to_vec();
+    Ok((global, reading.finish()?))
+}
