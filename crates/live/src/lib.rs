@@ -5,7 +5,7 @@
 //! function; this crate owns the terminal and the keys.
 //!
 //! [`exporter`] serves the rows as metrics, and [`prometheus`] asks a Prometheus server for recorded counters.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod events;
 pub mod exporter;

@@ -20,5 +20,6 @@ pub(crate) mod probe;
 pub mod process;
 pub(crate) mod processors;
 pub(crate) mod program;
+#[allow(unsafe_code)]
 pub(crate) mod unsafe_calls;
 pub(crate) mod volume_log;

@@ -18,4 +18,5 @@ pub mod live;
 pub(crate) mod probe;
 pub(crate) mod processors;
 pub(crate) mod program;
+#[allow(unsafe_code)]
 pub mod unsafe_calls;

@@ -10,4 +10,5 @@ mod holders;
 pub(crate) mod layout;
 pub(crate) mod open;
 mod stable_name;
+#[allow(unsafe_code)]
 mod unsafe_calls;

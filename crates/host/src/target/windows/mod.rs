@@ -8,4 +8,5 @@ pub(crate) mod extents;
 pub(crate) mod files;
 pub(crate) mod layout;
 pub(crate) mod open;
+#[allow(unsafe_code)]
 mod unsafe_calls;

@@ -9,6 +9,7 @@ mod issuers;
 mod layout;
 mod programs;
 mod recorder;
+#[allow(unsafe_code)]
 mod syscalls;
 mod tracer;
 mod types;
