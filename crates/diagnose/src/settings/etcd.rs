@@ -68,8 +68,8 @@ fn heartbeat(facts: &ProfileFacts<'_>) -> Derived {
     facts.settled(&slow, &derivation, |slow_ns| beat_ms(slow_ns).to_string())
 }
 
-/// The flush that [`OUTLASTED`] of all are shorter than, as another check would find it: with the error of
-/// its rank among the flushes and that of the disk's level.
+/// The flush that [`OUTLASTED`] of all are shorter than, as another run would find it: with the error of
+/// its rank among the flushes and that of the highest percentile that all files share.
 fn slow_flush(facts: &ProfileFacts<'_>) -> Result<(Estimate, String), String> {
     let (point, words) = facts.commit(LogKind::NewBlocks)?;
     let flushes = point.histogram.count();
@@ -80,8 +80,9 @@ fn slow_flush(facts: &ProfileFacts<'_>) -> Result<(Estimate, String), String> {
     let error = NORMAL_95 * libm::sqrt(count * OUTLASTED * longer);
     let at = |rank: f64| point.histogram.value_at(rank.clamp(1.0, count) as u64).unwrap_or(slow);
     let ends = [count * OUTLASTED - error, count * OUTLASTED + error].map(at);
+    let [.., slowest_se] = facts.profile.reruns().common_percentile_ses;
     let of_run = Estimate::spanning(slow, ends[0].min(slow), ends[1].max(slow), point.flush_ns.n);
-    Ok((of_run.with_ratio_error(facts.profile.level_se_rel.unwrap_or(0.0)), words))
+    Ok((of_run.with_ratio_error(slowest_se), words))
 }
 
 fn beat_ms(slow_ns: f64) -> f64 {

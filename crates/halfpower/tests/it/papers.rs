@@ -104,7 +104,7 @@ fn every_published_row_is_there_in_one_class_and_those_not_testable_say_why() {
     assert_eq!(derived["rows"], derived["reproduced"]);
     let total = |name: &str| {
         let text = std::fs::read_to_string(format!(
-            "{}/../papers/data/{name}/claims.csv",
+            "{}/../model/data/{name}/claims.csv",
             env!("CARGO_MANIFEST_DIR")
         ));
         text.unwrap().lines().count() - 1

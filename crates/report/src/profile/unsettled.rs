@@ -53,7 +53,7 @@ struct Part {
 
 /// The parts of the error of the largest rate, the largest first, without those that hardly count.
 fn parts(profile: &Profile, op: OpKind) -> Vec<Part> {
-    let level = NORMAL_95 * profile.level_se_rel.unwrap_or(0.0);
+    let level = NORMAL_95 * profile.common_se();
     let files = NORMAL_95 * profile.reruns().areas_se(op, Locality::Random, false);
     let curve = profile.depth_curves.iter().find(|curve| curve.op == op);
     let visits = curve.map_or(0.0, |curve| curve.max_iops.relative_half_width());
