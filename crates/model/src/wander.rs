@@ -13,7 +13,8 @@
 //! longer than a visit averages out in the minute and not in the run. So the visits are grouped by
 //! windows of two seconds: the variance between windows, minus what the noise of single visits
 //! explains, is common to a run; the rest of the noise averages out over the run's length. Percentiles
-//! have variances of their own, as bursts move a tail more than a mean.
+//! have variances of their own, as bursts move a tail more than a mean. Visits of few requests do not count:
+//! chance moves their rates more than any disk, and a run of 2 s has far more requests than they.
 
 use crate::cells::counts;
 use record::{Arrival, Cell, HistogramSnapshot, Nanos, PERCENTILES, Profile, RunSpread, Trial};
@@ -41,6 +42,8 @@ const MAD_FACTOR: f64 = 1.482_602_219;
 const RUN: Nanos = Nanos(2_000_000_000);
 /// Windows of that length without which they do not tell how they differ.
 const WINDOWS: usize = 5;
+/// Requests of a visit without which chance alone moves its rate by more than a tenth.
+const REQUESTS_OF_A_VISIT: u64 = 100;
 /// Requests beyond a percentile of one visit that make it more than noise.
 const BEYOND: f64 = 10.0;
 /// Share of checks of a steady disk in which windows seem to differ.
@@ -84,12 +87,16 @@ pub(crate) fn run_spread(area: &dyn Fn(&Trial) -> f64, trials: &[Trial]) -> Opti
     let histograms: Vec<HistogramSnapshot> = loops.iter().map(|trial| trial.histogram()).collect();
     let of_percentile = |share: f64| {
         window_se(&loops, &|at| {
-            let enough = histograms[at].count() as f64 * (1.0 - share) >= BEYOND;
+            let count = histograms[at].count();
+            let enough = count >= REQUESTS_OF_A_VISIT && count as f64 * (1.0 - share) >= BEYOND;
             histograms[at].percentile(share).filter(|_| enough)
         })
     };
     Some(RunSpread {
-        rate_se: window_se(&loops, &|at| Some(loops[at].iops() / area(loops[at])))?,
+        rate_se: window_se(&loops, &|at| {
+            let enough = histograms[at].count() >= REQUESTS_OF_A_VISIT;
+            enough.then(|| loops[at].iops() / area(loops[at]))
+        })?,
         percentile_ses: PERCENTILES.map(of_percentile),
     })
 }
@@ -97,13 +104,16 @@ pub(crate) fn run_spread(area: &dyn Fn(&Trial) -> f64, trials: &[Trial]) -> Opti
 /// Standard error, as a logarithm, of a trial's `value` averaged over a run of two seconds. `value` takes
 /// the index of a trial.
 fn window_se(loops: &[&Trial], value: &dyn Fn(usize) -> Option<f64>) -> Option<f64> {
-    let (mut begin, mut visits) = (Nanos(0), Vec::new());
+    let (mut begin, mut counted_ns, mut visits) = (Nanos(0), 0, Vec::new());
     for (at, trial) in loops.iter().enumerate() {
+        let took = trial.result.duration_ns.plus(trial.workload.ramp_ns);
         if let Some(value) = value(at) {
             visits.push((&trial.cell, (begin.0 / RUN.0, libm::log(value))));
+            counted_ns += took.0;
         }
-        begin = begin.plus(trial.result.duration_ns).plus(trial.workload.ramp_ns);
+        begin = begin.plus(took);
     }
+    let visits_of_run = RUN.0 as f64 * visits.len() as f64 / (counted_ns as f64).max(1.0);
     let mut windows: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for (_, visits) in grouped(visits) {
         let count = visits.len() as f64;
@@ -136,8 +146,7 @@ fn window_se(loops: &[&Trial], value: &dyn Fn(usize) -> Option<f64>) -> Option<f
     let size = (total - squares / total) / (groups - 1.0);
     let chance = stats::chi_square_per_degree(1.0 - FALSE_SHARE, windows.len() - 1);
     let lasting = if between <= chance * within { 0.0 } else { (between - within) / size };
-    let visits_of_run = (RUN.0 as f64 * total / begin.0 as f64).max(1.0);
-    Some(libm::sqrt(lasting + within / visits_of_run))
+    Some(libm::sqrt(lasting + within / visits_of_run.max(1.0)))
 }
 
 /// Visits whose rate describes the device: the load sets the rate of an open loop, and the rate of commits

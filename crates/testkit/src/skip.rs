@@ -1,13 +1,14 @@
 //! The decision to run or to skip, the record of skips, and the lock.
 
 use crate::Capability;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
+use std::time::Duration;
 
 /// Names the file to which skips are appended.
 pub const SKIP_LOG: &str = "HALFPOWER_SKIP_LOG";
 
-/// Held while a test uses what the machine has once; released when it is dropped or the process
+/// Held while a test uses what the machine has few of; released when it is dropped or the process
 /// ends, however it ends.
 #[derive(Debug)]
 pub struct TestLock {
@@ -49,12 +50,32 @@ pub fn skip(test: &str, reason: &str) {
     }
 }
 
-/// Waits until no other test of any process uses devices.
+/// Tests that use devices at once: more than one, because they wait for devices most of their time; few,
+/// because a machine has eight loop devices and a test takes up to four.
+const SLOTS: usize = 2;
+
+/// Waits until fewer than [`SLOTS`] tests of all processes use devices.
 fn lock_devices() -> File {
-    let path = std::env::temp_dir().join("halfpower-test-devices.lock");
+    let slots: Vec<File> = (0..SLOTS).map(slot).collect();
+    let mut next = 0;
+    loop {
+        match slots[next].try_lock() {
+            Ok(()) => return slots.into_iter().nth(next).expect("a slot that was just locked"),
+            Err(TryLockError::WouldBlock) => next = (next + 1) % SLOTS,
+            Err(TryLockError::Error(error)) => panic!("cannot lock a slot of the tests: {error}"),
+        }
+        if next == 0 {
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+}
+
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+fn slot(number: usize) -> File {
+    let path = std::env::temp_dir().join(format!("halfpower-test-devices.{number}.lock"));
     // Reading is enough for a lock, and all that another user's file allows.
     File::open(&path)
         .or_else(|_| OpenOptions::new().create(true).append(true).open(&path))
-        .and_then(|file| file.lock().map(|()| file))
-        .unwrap_or_else(|error| panic!("cannot lock {}: {error}", path.display()))
+        .unwrap_or_else(|error| panic!("cannot open {}: {error}", path.display()))
 }

@@ -25,6 +25,8 @@ pub(crate) struct Case {
     /// Programs beside those that each guest has, by their place in Debian's packages, or on this machine
     /// by an absolute path.
     pub(super) programs: &'static [&'static str],
+    /// Folders of this machine that the guest has in the same place, with the libraries that their programs need.
+    pub(super) trees: &'static [&'static str],
     pub(super) drives: &'static [Disk],
     /// What its disks take for a request at first, where the host serves them (`disk` of `init.sh`).
     pub(super) served: Option<&'static str>,
@@ -44,9 +46,13 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The same case with programs in its guest.
-    pub(crate) fn with_programs(self, programs: &'static [&'static str]) -> Self {
-        Self { programs, ..self }
+    /// The same case with programs and folders of this machine in its guest.
+    pub(crate) fn with(
+        self,
+        programs: &'static [&'static str],
+        trees: &'static [&'static str],
+    ) -> Self {
+        Self { programs, trees, ..self }
     }
 }
 
@@ -90,6 +96,7 @@ pub(super) const NOTHING: Case = Case {
     name: "",
     modules: &[],
     programs: &[],
+    trees: &[],
     drives: &[],
     served: None,
     machine: &[],
@@ -158,12 +165,14 @@ serve",
 };
 
 /// `xtask truth` on a file system on a disk of 4 ms, so that the speed of an emulated processor does not
-/// matter. The caller adds the programs.
+/// matter. The caller adds the programs, and PostgreSQL's folders.
 pub(crate) const TRUTH: Case = Case {
     name: "truth",
     modules: &["crc32c_generic", "virtio_blk", "virtio_pci", "dm-delay", "ext4"],
     drives: &[Disk { device: "virtio-blk-pci", drive: "cache=writeback" }],
     script: "mkdir /mnt
+printf 'root:x:0:0::/:/bin/sh\\npostgres:x:100:100::/:/bin/sh\\n' > /etc/passwd
+printf 'root:x:0:\\npostgres:x:100:\\n' > /etc/group
 delayed slow /dev/vda 4
 mke2fs -q /dev/dm-0 > /dev/null
 mount -t ext4 /dev/dm-0 /mnt

@@ -144,12 +144,10 @@ impl Guest {
         for (program, place) in programs {
             std::fs::create_dir_all(place.parent().context("a program without a folder")?)?;
             std::fs::copy(&program, place).with_context(|| program.display().to_string())?;
-            for library in self.libraries(&program)? {
-                let name = library.file_name().context("a library without a name")?;
-                let loader = name.to_string_lossy().starts_with("ld-linux");
-                let place = root.join(if loader { "lib64" } else { LIBRARIES }).join(name);
-                std::fs::copy(&library, place)?;
-            }
+            self.libraries_into(&program, &root)?;
+        }
+        for tree in case.trees {
+            self.tree(Path::new(tree), &root)?;
         }
         // Which networks there are, for calls to servers.
         std::fs::create_dir_all(root.join("etc"))?;
@@ -174,6 +172,36 @@ impl Guest {
         archive.stdin(names).stdout(File::create(&image)?).stderr(Stdio::null());
         ensure!(archive.status()?.success(), "cannot make {}", image.display());
         Ok(image)
+    }
+
+    /// Copies a folder of this machine to the same place below `root`, with the libraries of its programs.
+    fn tree(&self, folder: &Path, root: &Path) -> Result<()> {
+        let inside = folder.strip_prefix("/").context("a folder of this machine begins with /")?;
+        let to = root.join(inside);
+        std::fs::create_dir_all(&to)?;
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            let name = path.file_name().context("an entry without a name")?;
+            if path.is_dir() {
+                self.tree(&path, root)?;
+                continue;
+            }
+            std::fs::copy(&path, to.join(name)).with_context(|| path.display().to_string())?;
+            if folder.ends_with("bin") {
+                self.libraries_into(&path, root)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn libraries_into(&self, program: &Path, root: &Path) -> Result<()> {
+        for library in self.libraries(program)? {
+            let name = library.file_name().context("a library without a name")?;
+            let loader = name.to_string_lossy().starts_with("ld-linux");
+            let place = root.join(if loader { "lib64" } else { LIBRARIES }).join(name);
+            std::fs::copy(&library, place)?;
+        }
+        Ok(())
     }
 
     fn unpacked(&self) -> PathBuf {

@@ -7,6 +7,10 @@ use std::time::Duration;
 /// Emulated processors take several times as long.
 const LONGEST: Duration = Duration::from_secs(2400);
 const FIO: &str = "/usr/bin/fio";
+/// By which root starts a server as another user.
+const SETPRIV: &str = "/usr/bin/setpriv";
+/// Programs and tables of PostgreSQL, as Debian places them.
+const POSTGRES: [&str; 2] = ["/usr/lib/postgresql", "/usr/share/postgresql"];
 
 pub(super) fn run(flags: &Arguments) -> Result<bool> {
     let binary = place::binary(flags.value("--binary")?, false)?;
@@ -26,7 +30,9 @@ pub(super) fn run(flags: &Arguments) -> Result<bool> {
     let own = folder.path().join("xtask");
     std::fs::copy(std::env::current_exe()?, &own)?;
     let own: &str = own.display().to_string().leak();
-    let case = lab::TRUTH.with_programs(vec![FIO, own].leak());
+    let postgres = POSTGRES.iter().all(|folder| std::path::Path::new(folder).exists());
+    let trees: &[&str] = if postgres { &POSTGRES } else { &[] };
+    let case = lab::TRUTH.with(vec![FIO, SETPRIV, own].leak(), trees);
     let mut answers = lab::boot(&guest, &case, LONGEST)?;
     let (code, table) = answers.remove("table").context("the guest has not answered")?;
     println!("{table}");
