@@ -11,8 +11,8 @@ pub(super) const ROW: Check = Check {
     name: "interrupts",
     causes: &[27],
     layer: LayerKind::Program,
-    reads: "interrupts of the disk's driver (/proc/interrupts), irq and softirq of each CPU (/proc/stat), at the beginning and \
-            the end",
+    reads: "interrupts of the disk's driver (/proc/interrupts), irq and softirq of each CPU (/proc/stat), at the \
+            beginning and the end",
     source: "https://docs.kernel.org/filesystems/proc.html#kernel-data",
     basis: Basis::Facts { when: When::Between(busiest), read, judge },
 };
