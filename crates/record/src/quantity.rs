@@ -170,9 +170,9 @@ quantities! {
     "device_busy_share", "device busy", Share,
         "Share of the measured time with at least one request in flight; on a parallel device, this is not saturation.";
     "device_ratio_ios", "device/our requests", Ratio,
-        "Device requests divided by ours: 1 if each request reached the device as it was issued.";
+        "Device requests divided by halfpower's requests: 1 if each request reached the device as it was issued.";
     "device_ratio_bytes", "device/our bytes", Ratio,
-        "Device bytes divided by ours: below 1 if a cache served some bytes, above 1 with other traffic.";
+        "Device bytes divided by halfpower's bytes: below 1 if a cache served some bytes, above 1 with other traffic.";
     "service_ns", "service", Nanos,
         "S = U/X, utilization divided by IOPS; on a parallel device, the mean time between completions while busy.";
     "utilization", "busy", Share, "U: share of time with at least one request in flight.";
