@@ -99,11 +99,11 @@ quantities! {
     "iops", "IOPS", PerSecond,
         "Requests completed in full per second of the measured time.";
     "bytes_per_s", "throughput", BytesPerSecond,
-        "Bytes that those requests transferred, per second; MB is 10^6 bytes.";
+        "Bytes that completed requests transferred per second; MB is 10^6 bytes.";
     "iops_ci95_rel", "rate ±", Share,
-        "Half-width of the 95 % confidence interval of the I/O rate, by batch means, as a share of it.";
+        "Half-width of the 95 % confidence interval of the IOPS, by batch means, as a share of the IOPS.";
     "latency_mean_ns", "latency", Nanos,
-        "Mean time from intended arrival to completion. Exact, not from the histogram.";
+        "Mean time from intended arrival to completion; exact, not from the histogram.";
     "latency_p50_ns", "p50", Nanos, "Median latency, within 0.8 %.";
     "latency_p90_ns", "p90", Nanos, "90th percentile of the latency, within 0.8 %.";
     "latency_p95_ns", "p95", Nanos, "95th percentile of the latency, within 0.8 %.";
@@ -116,78 +116,83 @@ quantities! {
     "completion_mean_ns", "completion mean", Nanos,
         "Mean time from submission to completion: the latency without the wait before submission.";
     "offered_iops", "arrivals", PerSecond,
-        "Requests that arrived per second of the measured time, in an open loop, whether or not they could be served.";
+        "Requests that arrived per second of the measured time in an open loop, including those that could not be served.";
     "late_mean_ns", "late", Nanos,
-        "Mean time from an intended arrival to its submission, including the wait for a free slot.";
-    "late_p99_ns", "late p99", Nanos, "99th percentile of that time.";
-    "late_max_ns", "late at most", Nanos, "The longest such time.";
+        "Mean time from intended arrival to submission, including the wait for a free slot.";
+    "late_p99_ns", "late p99", Nanos,
+        "99th percentile of the time from intended arrival to submission.";
+    "late_max_ns", "late at most", Nanos, "Longest time from intended arrival to submission.";
     "pacer_late_mean_ns", "pacer late", Nanos,
-        "The same for arrivals that found a free slot: the lateness of this program itself.";
-    "backlog_max", "backlog", Count, "Most arrivals that waited for a slot at one time.";
+        "Mean lateness of halfpower itself: of arrivals that found a free slot.";
+    "backlog_max", "backlog", Count, "Largest number of arrivals that waited for a slot at one time.";
     "backlog_end", "backlog at the end", Count,
-        "Arrivals that still waited when the measured time ended; none is dropped.";
+        "Arrivals that still waited when the measured time ended; no arrival is dropped.";
     "spin_ms", "polling", Millis,
-        "CPU time spent on waiting for the next arrival; not part of the processor cost.";
+        "CPU time spent polling for the next arrival; not part of the CPU cost.";
     "warm_up_ns", "warm-up", Nanos,
-        "The start of the run that differs from the rest and is not part of the numbers.";
-    "errors", "errors", Count, "Requests that the kernel refused or failed.";
+        "Length of the start of the run that differs from the rest; the numbers exclude it.";
+    "errors", "errors", Count, "Requests that the kernel rejected or failed.";
     "short", "short", Count, "Requests that transferred fewer bytes than requested; never counted as completed.";
     "concurrency", "QD", Ratio,
         "Queue depth: mean requests in flight, by Little's law; near --iodepth in a closed loop.";
     "cpu_lower_us_per_io", "CPU per request", Micros,
-        "CPU time charged to us per request, kernel workers of io_uring included: a lower bound of the true cost.";
+        "CPU time per request charged to halfpower, including kernel workers of io_uring: a lower bound of the true cost.";
     "cpu_upper_us_per_io", "CPU at most", Micros,
-        "CPU time of the whole machine per request, measured with a second program that uses up all idle time: an upper bound.";
+        "CPU time per request of the whole machine, measured with a second program that uses all idle time: an upper bound.";
     "cpu_elsewhere_us_per_io", "CPU elsewhere", Micros,
-        "The part of the upper bound that was not charged to us in the same pass: interrupts, kernel threads, other programs.";
-    "cpu_ms_per_mib", "CPU per MiB", Millis, "CPU time charged to us per MiB transferred.";
+        "The part of the upper bound that was not charged to halfpower in the same pass: interrupts, kernel threads, other programs.";
+    "cpu_ms_per_mib", "CPU per MiB", Millis, "CPU time charged to halfpower per MiB transferred.";
     "cpu_clocks_per_byte", "clocks per byte", Ratio,
-        "Processor clocks charged to us per byte transferred, at the clock frequency in use.";
+        "CPU clock cycles charged to halfpower per byte transferred, at the actual clock frequency.";
     "cpu_instructions_per_io", "instructions", Count,
-        "Instructions per request, ours and the kernel's on our behalf, where perf events are allowed.";
+        "Instructions per request in halfpower and in the kernel on its behalf, if perf events are allowed.";
     "cpu_saturation_iops", "CPU saturation", PerSecond,
-        "The I/O rate at which all processors would be busy, by the lower bound.";
-    "cpu_saturation_bytes_per_s", "CPU saturation", BytesPerSecond, "The throughput at that point.";
+        "IOPS at which all CPUs would be busy, by the lower bound.";
+    "cpu_saturation_bytes_per_s", "CPU saturation", BytesPerSecond,
+        "Throughput at which all CPUs would be busy, by the lower bound.";
     "cpu_steal_ms", "steal", Millis,
-        "CPU time that the host took from this virtual machine, all processors together.";
-    "cpu_user_ms", "CPU user", Millis, "CPU time in the program.";
-    "cpu_system_ms", "CPU system", Millis, "CPU time in the kernel on our behalf.";
-    "cpu_workers_ms", "CPU workers", Millis, "The part of it that kernel worker threads of io_uring used.";
+        "CPU time that the host took from this virtual machine, summed over all CPUs.";
+    "cpu_user_ms", "CPU user", Millis, "CPU time in halfpower.";
+    "cpu_system_ms", "CPU system", Millis, "CPU time in the kernel on behalf of halfpower.";
+    "cpu_workers_ms", "CPU workers", Millis,
+        "CPU time of io_uring's kernel worker threads, included in CPU user and CPU system.";
     "device_ios", "device requests", Count, "Requests that the device itself counted in the measured time.";
     "device_bytes", "device bytes", Bytes, "Bytes that the device itself counted in the measured time.";
-    "device_mean_request_bytes", "device request size", Bytes, "Mean size of a request as the device saw it.";
+    "device_mean_request_bytes", "device request size", Bytes, "Mean size of the requests that the device counted.";
     "device_other_bytes", "others' bytes", Bytes,
         "Bytes that the device moved in the direction that the run did not use.";
     "device_merges", "merges", Count,
-        "Requests that the kernel merged into another before they reached the device.";
+        "Requests that the kernel merged with others before they reached the device.";
     "device_splits", "splits", Count,
-        "Additional device requests that splitting explains; unknown if other traffic or caching hides it.";
+        "Additional device requests caused by splitting; unknown if other traffic or caching hides them.";
     "device_concurrency", "device concurrency", Ratio,
-        "Mean requests in flight at the device, by its own counter.";
+        "Mean requests in flight at the device, from the device's own counter.";
     "device_busy_share", "device busy", Share,
-        "Share of the measured time with at least one request in flight. Not saturation on a parallel device.";
+        "Share of the measured time with at least one request in flight; on a parallel device, this is not saturation.";
     "device_ratio_ios", "device/our requests", Ratio,
-        "Device requests over ours: 1 if each request reached the device as it was issued.";
+        "Device requests divided by halfpower's requests: 1 if each request reached the device as it was issued.";
     "device_ratio_bytes", "device/our bytes", Ratio,
-        "Device bytes over ours: below 1 if a cache served some, above 1 with other traffic.";
+        "Device bytes divided by halfpower's bytes: below 1 if a cache served some bytes, above 1 with other traffic.";
     "service_ns", "service", Nanos,
-        "S = U/X, utilization over I/O rate. On a parallel device, the mean spacing of completions while busy.";
+        "S = U/X, utilization divided by IOPS; on a parallel device, the mean time between completions while busy.";
     "utilization", "busy", Share, "U: share of time with at least one request in flight.";
     "ceiling_iops", "harness ceiling", PerSecond,
-        "The rate that one job of this program can generate on the null engine.";
+        "IOPS that one job of halfpower can generate on the null engine.";
     "clock_cost_ns", "clock", Nanos, "Cost of one reading of the clock.";
     "requests_per_call", "batch", Ratio, "Mean number of requests submitted to the kernel in one call.";
     "batching_error_mean_ns", "batching error", Nanos,
-        "Mean time that the kernel took to accept a batch: a latency is too long by at most this, on average.";
-    "batching_error_max_ns", "batching error at most", Nanos, "The longest such time.";
-    "callback_depth", "callback depth", Count, "Deepest nesting of completion calls.";
-    "verify_good", "blocks as written", Count, "Blocks read back with the data that was written last.";
-    "verify_bad", "bad blocks", Count, "Blocks read back that are lost, misplaced, torn or stale.";
+        "Mean time that the kernel took to accept a batch; on average, latencies are too long by at most this time.";
+    "batching_error_max_ns", "batching error at most", Nanos,
+        "Longest time that the kernel took to accept a batch.";
+    "callback_depth", "callback depth", Count, "Deepest nesting of completion callbacks.";
+    "verify_good", "blocks as written", Count, "Blocks that were read back with the data last written.";
+    "verify_bad", "bad blocks", Count, "Blocks that were found lost, misplaced, torn or stale when read back.";
     "resident_before_bytes", "in the page cache", Bytes,
-        "Bytes of the area in the page cache before they were dropped.";
-    "resident_after_bytes", "left in the page cache", Bytes, "Bytes of the area in the page cache after they were dropped.";
+        "Bytes of the area in the page cache before the cache was dropped.";
+    "resident_after_bytes", "left in the page cache", Bytes,
+        "Bytes of the area in the page cache after the cache was dropped.";
     "precondition_filled_bytes", "preconditioned", Bytes,
-        "Bytes written before the rounds of preconditioning.";
+        "Bytes written before the preconditioning rounds.";
 }
 
 /// The quantity with this identifier.

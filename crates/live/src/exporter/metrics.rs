@@ -86,7 +86,8 @@ pub const METRICS: &[Metric] = &[
         "device_info",
         Unit::None,
         &["device", "model", "vendor", "serial", "firmware", "driver", "profile"],
-        "1, with the device's own data and the id of its profile; empty if unknown.",
+        "Always 1; the labels hold the device's own data and the id of its profile, and are empty \
+         if unknown.",
         device_info,
     ),
     gauge("device_size", Unit::Bytes, DEVICE, "Size of the device.", |reading, out| {
@@ -96,28 +97,29 @@ pub const METRICS: &[Metric] = &[
         "device_requests_per_second",
         Unit::None,
         DEVICE_OP,
-        "Reads and writes that the device completed per second of the last interval, after merging.",
+        "Reads and writes that the device completed per second in the last interval, after \
+         merging.",
         |reading, out| reading.ops(out, |op| op.per_s),
     ),
     gauge(
         "device_bytes_per_second",
         Unit::None,
         DEVICE_OP,
-        "Bytes that the device read and wrote per second of the last interval.",
+        "Bytes that the device read and wrote per second in the last interval.",
         |reading, out| reading.ops(out, |op| op.bytes_per_s),
     ),
     gauge(
         "device_discards_per_second",
         Unit::None,
         DEVICE,
-        "Discards that the device completed per second of the last interval.",
+        "Discards that the device completed per second in the last interval.",
         |reading, out| reading.devices(out, |row| row.figure(|it| it.discards_per_s)),
     ),
     gauge(
         "device_flushes_per_second",
         Unit::None,
         DEVICE,
-        "Cache flushes that the device completed per second of the last interval.",
+        "Cache flushes that the device completed per second in the last interval.",
         |reading, out| reading.devices(out, |row| row.figure(|it| it.flushes_per_s)),
     ),
     gauge(
@@ -139,7 +141,7 @@ pub const METRICS: &[Metric] = &[
         "device_operation_latency",
         Unit::Seconds,
         DEVICE_OP,
-        "Mean latency of reads, and of writes, in the last interval; no sample without requests.",
+        "Mean latency of reads or writes in the last interval; no sample without requests.",
         |reading, out| {
             reading.ops(out, |op| {
                 let scaled = |it: Figure| Figure { value: it.value * SECONDS, ..it };
@@ -151,15 +153,15 @@ pub const METRICS: &[Metric] = &[
         "device_service",
         Unit::Seconds,
         DEVICE_BY,
-        "The part of the latency that is service: by=\"profile\" the latency of this mix at queue \
-         depth 1, by=\"utilization_law\" the busy time over the requests.",
+        "Service part of the latency: with by=\"profile\", the latency of this mix at queue depth \
+         1; with by=\"utilization_law\", busy time divided by requests.",
         |reading, out| reading.split(out, |(service_ns, _)| service_ns),
     ),
     gauge(
         "device_queue",
         Unit::Seconds,
         DEVICE_BY,
-        "The part of the latency that is waiting: latency less service.",
+        "Queue part of the latency: latency minus service.",
         |reading, out| reading.split(out, |(_, queue_ns)| queue_ns),
     ),
     gauge(
@@ -174,7 +176,7 @@ pub const METRICS: &[Metric] = &[
         Unit::Ratio,
         DEVICE,
         "Share of the last interval with a request in flight, 0 to 1 (iostat's %util). A parallel \
-         device at 1 is not full.",
+         device at 1 may still serve more.",
         |reading, out| reading.devices(out, |row| row.figure(|it| it.busy_share)),
     ),
     gauge(
@@ -188,7 +190,8 @@ pub const METRICS: &[Metric] = &[
         "device_profiled",
         Unit::None,
         DEVICE,
-        "1 if a saved profile fits this device, else 0: without one it has no expectation and no verdict.",
+        "1 if a saved profile fits this device, else 0. Without a profile, a device has no \
+         expected latency and no verdict.",
         |reading, out| reading.devices(out, |row| Some(f64::from(row.profile.is_some()))),
     ),
     gauge(
@@ -204,14 +207,14 @@ pub const METRICS: &[Metric] = &[
         "device_expected_latency_low",
         Unit::Seconds,
         DEVICE,
-        "Lower end of the 95 % interval of that prediction.",
+        "Lower end of the 95 % interval of the predicted latency.",
         |reading, out| reading.times(out, |row| row.calibrated.map(|split| split.expected_ns.low)),
     ),
     gauge(
         "device_expected_latency_high",
         Unit::Seconds,
         DEVICE,
-        "Upper end of the 95 % interval of that prediction.",
+        "Upper end of the 95 % interval of the predicted latency.",
         |reading, out| reading.times(out, |row| row.calibrated.map(|split| split.expected_ns.high)),
     ),
     gauge(
@@ -225,14 +228,14 @@ pub const METRICS: &[Metric] = &[
         "device_saturation",
         Unit::Ratio,
         DEVICE,
-        "Requests per second over that highest rate: how full the device is.",
+        "Requests per second divided by the highest rate for this mix of requests.",
         |reading, out| reading.devices(out, |row| row.calibrated.map(|split| split.saturation)),
     ),
     gauge(
         "device_verdict",
         Unit::None,
         DEVICE_VERDICT,
-        "1 for the verdict on the last 30 seconds and 0 for every other; no samples without a \
+        "1 for the verdict on the last 30 seconds, 0 for all other verdicts; no samples without a \
          profile.",
         |reading, out| {
             verdicts(reading, out, |row, verdict| {
@@ -259,7 +262,7 @@ pub const METRICS: &[Metric] = &[
         "device_cgroup_limit_requests_per_second",
         Unit::None,
         DEVICE_GROUP,
-        "Limit that a control group sets on requests to the device (io.max, blkio.throttle), of the \
+        "Limit that a control group sets on requests to the device (io.max, blkio.throttle); only \
          groups whose processes do I/O.",
         |reading, out| {
             limits(reading, out, |limited| [LimitedIo::Riops, LimitedIo::Wiops].contains(&limited))
@@ -269,7 +272,8 @@ pub const METRICS: &[Metric] = &[
         "device_cgroup_limit_bytes_per_second",
         Unit::None,
         DEVICE_GROUP,
-        "Limit that a control group sets on bytes to and from the device, of the same groups.",
+        "Limit that a control group sets on bytes to and from the device; only groups whose \
+         processes do I/O.",
         |reading, out| {
             limits(reading, out, |limited| [LimitedIo::Rbps, LimitedIo::Wbps].contains(&limited))
         },
@@ -278,15 +282,16 @@ pub const METRICS: &[Metric] = &[
         "device_over_limit",
         Unit::Ratio,
         &["device", "limit"],
-        "Share of the last interval in which the load exceeded the provider's limit, by the volume's own log; no samples for volumes without one.",
+        "Share of the last interval in which the load exceeded the provider's limit, from the \
+         volume's own log; no samples for volumes without a log.",
         over_limit,
     ),
     gauge(
         "io_pressure",
         Unit::Ratio,
         &["kind"],
-        "Share of the last interval in which some task (kind=\"some\"), or every task that was not \
-         idle (kind=\"full\"), waited for I/O.",
+        "Share of the last interval in which at least one task (kind=\"some\") or all non-idle \
+         tasks (kind=\"full\") waited for I/O.",
         |reading, out| {
             let context = reading.snapshot().map(|it| &it.context);
             let shares = context.map(|it| [("some", it.io_some_share), ("full", it.io_full_share)]);
@@ -297,7 +302,7 @@ pub const METRICS: &[Metric] = &[
         "processor_steal",
         Unit::Ratio,
         &[],
-        "Share of the processors' time that the host took from this machine in the last interval.",
+        "Share of CPU time that the host took from this machine in the last interval.",
         |reading, out| out.known(&[], reading.snapshot().and_then(|it| it.context.steal_share)),
     ),
     gauge(
@@ -311,8 +316,8 @@ pub const METRICS: &[Metric] = &[
         "devices",
         Unit::None,
         &["shown"],
-        "Devices with series (shown=\"yes\"), and those that are left out because they are \
-         partitions or were never used (shown=\"no\").",
+        "Devices with series (shown=\"yes\"), and devices without, because they are partitions or \
+         were never used (shown=\"no\").",
         |reading, out| {
             let Some(snapshot) = reading.snapshot() else { return Ok(()) };
             out.add(&["yes"], snapshot.rows.len() as f64)?;
@@ -326,17 +331,17 @@ pub const METRICS: &[Metric] = &[
         "last_sample_timestamp",
         Unit::Seconds,
         &[],
-        "When the last sample was taken, in seconds since 1970. Series of devices end when it is \
-         three intervals old, at least ten seconds.",
+        "Time of the last sample, in seconds since 1970. A device's series end when this sample is \
+         older than three intervals and older than ten seconds.",
         |reading, out| out.known(&[], reading.own.last_sample_unix_s),
     ),
     counter("samples", "Samples taken.", |reading, out| out.add(&[], reading.own.samples as f64)),
     counter(
         "samples_missed",
-        "Samples that were due while another one was taken.",
+        "Samples that were skipped because the previous one was still being taken.",
         |reading, out| out.add(&[], reading.own.missed as f64),
     ),
-    counter("scrapes", "Answers with metrics, this one included.", |reading, out| {
+    counter("scrapes", "Responses with metrics, including this one.", |reading, out| {
         out.add(&[], reading.own.scrapes as f64)
     }),
     counter(
@@ -356,7 +361,7 @@ pub const METRICS: &[Metric] = &[
         "build_info",
         Unit::None,
         &["version"],
-        "1, with the version of the program.",
+        "Always 1; the label holds the version of halfpower.",
         |reading, out| out.add(&[&reading.own.version], 1.0),
     ),
 ];

@@ -12,7 +12,7 @@ pub(super) const ROW: Check = Check {
     name: "file_system_full",
     causes: &[25],
     layer: LayerKind::FileSystem,
-    reads: "size and free space of the file system that was named (statfs)",
+    reads: "size and free space of the named file system (statfs)",
     source: "https://docs.kernel.org/filesystems/ext4/allocators.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };

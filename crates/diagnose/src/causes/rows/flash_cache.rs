@@ -13,7 +13,7 @@ pub(super) const ROW: Check = Check {
     name: "flash_cache_full",
     causes: &[23],
     layer: LayerKind::Device,
-    reads: "the rate of writes over the observation; the step of a profile by `check --sustained`",
+    reads: "the rate of writes over the observation; the step in a profile made by `check --sustained`",
     source: "https://www.usenix.org/conference/hotstorage18/presentation/kim",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };

@@ -12,7 +12,7 @@ pub(super) const ROW: Check = Check {
     name: "heat",
     causes: &[20],
     layer: LayerKind::Device,
-    reads: "temp1_input, temp1_max and temp1_crit of the drive's hwmon directory, of drives in use",
+    reads: "temp1_input, temp1_max and temp1_crit in the hwmon directory of each drive in use",
     source: "https://docs.kernel.org/hwmon/sysfs-interface.html",
     basis: Basis::Facts { when: When::InUse, read, judge },
 };

@@ -11,7 +11,8 @@ pub(super) const ROW: Check = Check {
     name: "interrupts",
     causes: &[27],
     layer: LayerKind::Program,
-    reads: "/proc/interrupts of the disk's driver, irq and softirq of each processor in /proc/stat, at both ends",
+    reads: "interrupts of the disk's driver (/proc/interrupts), irq and softirq of each CPU (/proc/stat), at the \
+            beginning and the end",
     source: "https://docs.kernel.org/filesystems/proc.html#kernel-data",
     basis: Basis::Facts { when: When::Between(busiest), read, judge },
 };

@@ -11,8 +11,8 @@ pub(super) const ROW: Check = Check {
     name: "journal",
     causes: &[14],
     layer: LayerKind::FileSystem,
-    reads: "/proc/fs/jbd2/*/info: commits, those that were requested, the average time of a commit; \
-            /sys/fs/ext4/*/journal_task: whose they are",
+    reads: "/proc/fs/jbd2/*/info: commits, requested commits, average commit time; \
+            /sys/fs/ext4/*/journal_task: the journal of each file system",
     source: "https://docs.kernel.org/filesystems/ext4/journal.html",
     basis: Basis::Facts { when: When::BothEnds, read, judge },
 };

@@ -12,7 +12,7 @@ pub(super) const ROW: Check = Check {
     causes: &[15],
     layer: LayerKind::Queue,
     reads: "queue/wbt_lat_usec; scheduler, nr_requests, read_ahead_kb, max_sectors_kb, nomerges and the kernel's \
-            version against the profile's",
+            version, compared with the profile's",
     source: "https://docs.kernel.org/block/queue-sysfs.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };

@@ -50,7 +50,7 @@ pub static TABLE: [Check; 35] = [
         &[2],
         LayerKind::Below,
         &[CauseCode::ProviderLimit, CauseCode::PinnedRate],
-        "rates against published limits; NVMe log page 0xD0 of Amazon's volumes",
+        "rates compared with published limits; NVMe log page 0xD0 of Amazon's volumes",
         "https://docs.aws.amazon.com/ebs/latest/userguide/nvme-detailed-performance-stats.html",
     ),
     rule(
@@ -82,7 +82,7 @@ pub static TABLE: [Check; 35] = [
         &[12],
         LayerKind::FileSystem,
         &[CauseCode::PartialBlocks],
-        "queue/physical_block_size against the size of writes",
+        "queue/physical_block_size compared with the size of writes",
         "https://docs.kernel.org/admin-guide/abi-stable.html#abi-sys-block-disk-queue-physical-block-size",
     ),
     rule(
@@ -106,7 +106,7 @@ pub static TABLE: [Check; 35] = [
         &[25],
         LayerKind::File,
         &[CauseCode::ScatteredFiles, CauseCode::SplitRequests],
-        "extents of the largest files (FIEMAP), splits of requests",
+        "extents of the largest files (FIEMAP), split requests",
         "https://docs.kernel.org/filesystems/fiemap.html",
     ),
     rule(

@@ -14,7 +14,7 @@ pub(super) const ROW: Check = Check {
     name: "nfs_commits",
     causes: &[10],
     layer: LayerKind::Below,
-    reads: "calls, round trips and whole times of WRITE and COMMIT in /proc/self/mountstats",
+    reads: "calls, round-trip times and total times of WRITE and COMMIT in /proc/self/mountstats",
     source: "https://man7.org/linux/man-pages/man8/mountstats.8.html",
     basis: Basis::Facts { when: When::BothEnds, read, judge },
 };

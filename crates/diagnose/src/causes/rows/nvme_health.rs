@@ -11,7 +11,7 @@ pub(super) const ROW: Check = Check {
     name: "nvme_health",
     causes: &[13, 20],
     layer: LayerKind::Device,
-    reads: "NVMe log page 0x02 by NVME_IOCTL_ADMIN_CMD of each drive in use (root), twice",
+    reads: "NVMe log page 0x02 of each drive in use, by NVME_IOCTL_ADMIN_CMD (root, twice)",
     source: "https://nvmexpress.org/specification/nvm-express-base-specification/",
     basis: Basis::Facts { when: When::InUseTwice, read, judge },
 };

@@ -18,7 +18,7 @@ pub(super) const ROW: Check = Check {
     name: "smart",
     causes: &[7, 13],
     layer: LayerKind::Device,
-    reads: "smartctl --json -n standby -i -H -A of each drive in use (root, once)",
+    reads: "smartctl --json -n standby -i -H -A for each drive in use (root, once)",
     source: "https://www.smartmontools.org/wiki/Smartmontools_JSON_output",
     basis: Basis::Facts { when: When::InUse, read, judge },
 };

@@ -15,7 +15,7 @@ pub(super) const ROW: Check = Check {
     name: "thin_pool",
     causes: &[26],
     layer: LayerKind::Volume,
-    reads: "dm/uuid of the volume and of what it is built of; DM_TABLE_STATUS of the pool or snapshot (root)",
+    reads: "dm/uuid of the volume and of the devices below it; DM_TABLE_STATUS of the pool or snapshot (root)",
     source: "https://docs.kernel.org/admin-guide/device-mapper/thin-provisioning.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };

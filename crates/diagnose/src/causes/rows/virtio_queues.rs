@@ -11,7 +11,7 @@ pub(super) const ROW: Check = Check {
     name: "virtio_queues",
     causes: &[9],
     layer: LayerKind::Queue,
-    reads: "queues below mq, devices/system/cpu/online",
+    reads: "queues in the mq directory, devices/system/cpu/online",
     source: "https://docs.oasis-open.org/virtio/virtio/v1.2/virtio-v1.2.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };
