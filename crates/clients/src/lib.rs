@@ -18,6 +18,7 @@ mod frame;
 mod judge;
 mod launch;
 mod link;
+mod meeting;
 pub mod mpi;
 mod protocol;
 mod ranks;

@@ -13,6 +13,7 @@
 use crate::agent::{Terms, serve_as};
 use crate::barrier::Barrier;
 use crate::launch::{JoinedAgent, Launch};
+use crate::meeting::{Meeting, open_own};
 use crate::waits::{Step, Waiting};
 use engine::input;
 use host::kernel;
@@ -20,7 +21,7 @@ use host::target::Access;
 use plan::session::{Display, SessionError, StopFlag};
 use record::Nanos;
 use std::collections::hash_map::RandomState;
-use std::fs::{File, OpenOptions};
+
 use std::hash::{BuildHasher, Hasher};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -342,87 +343,6 @@ fn same(one: &str, other: &str) -> bool {
     one.len() == other.len() && std::hint::black_box(differ) == 0
 }
 
-/// Opens a file that nobody but this user can have written, and nobody else can read.
-#[cfg(unix)]
-fn open_own(path: &Path) -> std::io::Result<File> {
-    use rustix::fs::OFlags;
-    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-    // What somebody else put there may be a link, or a pipe that keeps the one who opens it.
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(|error| {
-        match rustix::io::Errno::from_io_error(&error) {
-            Some(rustix::io::Errno::LOOP) => refused("it is a link"),
-            _ => error,
-        }
-    })?;
-    // Of the file that is open: the name may mean another one by now.
-    let facts = file.metadata()?;
-    if !facts.is_file() {
-        return Err(refused("it is no file"));
-    }
-    if facts.uid() != rustix::process::geteuid().as_raw() {
-        return Err(refused("it belongs to another user"));
-    }
-    if facts.mode() & 0o077 != 0 {
-        return Err(refused("other users may read or write it"));
-    }
-    Ok(file)
-}
-
-#[cfg(not(unix))]
-fn open_own(path: &Path) -> std::io::Result<File> {
-    File::open(path)
-}
-
-#[cfg(unix)]
-fn refused(why: &str) -> std::io::Error {
-    let text = format!("{why}, and is not believed; remove it, or name another by --rendezvous");
-    std::io::Error::new(ErrorKind::PermissionDenied, text)
-}
-
-/// A file that goes away again.
-struct Meeting<'a>(&'a Path);
-
-impl<'a> Meeting<'a> {
-    fn open(path: &'a Path, text: &str) -> std::io::Result<Self> {
-        // What an earlier job left leads nowhere. Anything else is a file of the user's own, or another user's trap.
-        if std::fs::symlink_metadata(path).is_ok() {
-            if !is_meeting(path) {
-                let why = "it exists and is not what an earlier job left there";
-                let text = format!("{why}; name another by --rendezvous");
-                return Err(std::io::Error::new(ErrorKind::AlreadyExists, text));
-            }
-            std::fs::remove_file(path)?;
-        }
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        writeln!(options.open(path)?, "{text}")?;
-        Ok(Self(path))
-    }
-}
-
-/// Whether a file is that of a meeting: an address, and a secret of 32 digits.
-fn is_meeting(path: &Path) -> bool {
-    let is_file = std::fs::symlink_metadata(path).is_ok_and(|facts| facts.is_file());
-    let line = if is_file {
-        input::first_line(path, input::TOKEN).unwrap_or_default()
-    } else {
-        String::new()
-    };
-    line.trim_end().split_once(' ').is_some_and(|(address, secret)| {
-        let is_digit = |byte: u8| byte.is_ascii_hexdigit();
-        address.contains(':') && secret.len() == 32 && secret.bytes().all(is_digit)
-    })
-}
-
-impl Drop for Meeting<'_> {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(self.0);
-    }
-}
-
 /// 128 bits that nobody else knows: the standard library seeds its hashers by the system's source.
 fn secret() -> String {
     let half = || RandomState::new().build_hasher().finish();
@@ -455,23 +375,6 @@ mod tests {
     fn secrets_are_the_same_or_not() {
         assert!(same("ab", "ab"));
         assert!(!same("ab", "ac") && !same("ab", "a") && !same("", "a"));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_file_that_another_could_have_made_is_not_believed() {
-        use std::os::unix::fs::{PermissionsExt, symlink};
-        let folder = tempfile::tempdir().expect("a folder can be made");
-        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
-        let _meeting = Meeting::open(&file, "127.0.0.1:1 x").expect("it can be made");
-        assert!(open_own(&file).is_ok());
-        symlink(&file, &link).expect("a link can be made");
-        let why = |path: &Path| open_own(path).expect_err("it is refused").to_string();
-        assert!(why(&link).starts_with("it is a link"), "{}", why(&link));
-        assert!(why(folder.path()).starts_with("it is no file"), "{}", why(folder.path()));
-        let open = std::fs::Permissions::from_mode(0o604);
-        std::fs::set_permissions(&file, open).expect("it is ours");
-        assert!(why(&file).starts_with("other users may read or write it"), "{}", why(&file));
     }
 
     /// A display that nobody looks at.
