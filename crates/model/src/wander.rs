@@ -43,7 +43,7 @@ const RUN: Nanos = Nanos(2_000_000_000);
 /// Windows of that length without which they do not tell how they differ.
 const WINDOWS: usize = 5;
 /// Requests of a visit without which chance alone moves its rate by more than a tenth.
-const REQUESTS_OF_A_VISIT: u64 = 100;
+const REQUESTS_OF_A_VISIT: f64 = 100.0;
 /// Requests beyond a percentile of one visit that make it more than noise.
 const BEYOND: f64 = 10.0;
 /// Share of checks of a steady disk in which windows seem to differ.
@@ -85,18 +85,17 @@ pub fn level_se_rel(area: &dyn Fn(&Trial) -> f64, trials: &[Trial]) -> Option<f6
 pub(crate) fn run_spread(area: &dyn Fn(&Trial) -> f64, trials: &[Trial]) -> Option<RunSpread> {
     let loops: Vec<&Trial> = closed_loops(trials).collect();
     let histograms: Vec<HistogramSnapshot> = loops.iter().map(|trial| trial.histogram()).collect();
-    let of_percentile = |share: f64| {
-        window_se(&loops, &|at| {
-            let count = histograms[at].count();
-            let enough = count >= REQUESTS_OF_A_VISIT && count as f64 * (1.0 - share) >= BEYOND;
-            histograms[at].percentile(share).filter(|_| enough)
-        })
+    let counts: Vec<f64> = histograms.iter().map(|it| it.count() as f64).collect();
+    let of_visits = |least: f64, value: &dyn Fn(usize) -> Option<f64>| {
+        window_se(&loops, &|at| if counts[at] >= least { value(at) } else { None })
     };
+    let of_percentile = |share: f64| {
+        let least = REQUESTS_OF_A_VISIT.max(BEYOND / (1.0 - share));
+        of_visits(least, &|at| histograms[at].percentile(share))
+    };
+    let rate = |at: usize| Some(loops[at].iops() / area(loops[at]));
     Some(RunSpread {
-        rate_se: window_se(&loops, &|at| {
-            let enough = histograms[at].count() >= REQUESTS_OF_A_VISIT;
-            enough.then(|| loops[at].iops() / area(loops[at]))
-        })?,
+        rate_se: of_visits(REQUESTS_OF_A_VISIT, &rate)?,
         percentile_ses: PERCENTILES.map(of_percentile),
     })
 }
