@@ -1,6 +1,6 @@
 //! What the machine says: its devices and counters, what a path is and who may write it, and the life of requests.
 //!
-//! Each part has a folder for each system, and its `mod.rs` alone chooses between them. Nothing here knows profiles or
+//! Each part has a folder for each system, and its `mod.rs` chooses between them. Nothing here knows profiles or
 //! verdicts. Unsafe calls are in one module of each system.
 #![deny(unsafe_code)]
 

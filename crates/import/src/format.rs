@@ -168,7 +168,7 @@ pub fn is_text(head: &[u8]) -> bool {
 
 /// What a text is.
 pub(crate) fn detect_text(text: &str) -> Result<Format, ImportError> {
-    let has = |word: &str| has(text, word);
+    let has = |word: &str| contains(text, word);
     let begin = text.trim_start();
     let json = begin.starts_with(['{', '[', ',']);
     let of_json = JSON_WORDS.iter().find(|(word, _, begins)| (json || !begins) && has(word));
@@ -195,7 +195,7 @@ pub(crate) fn detect_text(text: &str) -> Result<Format, ImportError> {
 
 /// The form of a text that is no JSON.
 fn of_lines(text: &str) -> Option<Format> {
-    let has = |word: &str| has(text, word);
+    let has = |word: &str| contains(text, word);
     if has("(PDH-CSV") || has("(PDH-TSV") {
         return Some(Format::Perfmon);
     }
@@ -217,6 +217,6 @@ fn of_lines(text: &str) -> Option<Format> {
 
 /// Whether a text has a word. Not `str::contains`, which takes several times as long: fifteen words are
 /// looked for in the whole of what may be hundreds of megabytes.
-fn has(text: &str, word: &str) -> bool {
+fn contains(text: &str, word: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some()
 }

@@ -54,23 +54,27 @@ pub fn skip(test: &str, reason: &str) {
 /// because a machine has eight loop devices and a test takes up to four.
 const SLOTS: usize = 2;
 
+/// How long a test waits before it looks for a free slot again.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
 /// Waits until fewer than [`SLOTS`] tests of all processes use devices.
 fn lock_devices() -> File {
-    let slots: Vec<File> = (0..SLOTS).map(slot).collect();
-    let mut next = 0;
+    let mut slots: Vec<File> = (0..SLOTS).map(slot).collect();
     loop {
-        match slots[next].try_lock() {
-            Ok(()) => return slots.into_iter().nth(next).expect("a slot that was just locked"),
-            Err(TryLockError::WouldBlock) => next = (next + 1) % SLOTS,
-            Err(TryLockError::Error(error)) => panic!("cannot lock a slot of the tests: {error}"),
+        if let Some(free) = slots.iter().position(takes) {
+            return slots.swap_remove(free);
         }
-        if next == 0 {
-            std::thread::sleep(LOOK_AGAIN);
-        }
+        std::thread::sleep(LOOK_AGAIN);
     }
 }
 
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+fn takes(slot: &File) -> bool {
+    match slot.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(error)) => panic!("cannot lock a slot of the tests: {error}"),
+    }
+}
 
 fn slot(number: usize) -> File {
     let path = std::env::temp_dir().join(format!("halfpower-test-devices.{number}.lock"));
