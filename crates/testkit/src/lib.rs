@@ -5,7 +5,7 @@
 //! it, the test ends there and says so past the test harness's capture and in the file that
 //! `HALFPOWER_SKIP_LOG` names, so that `cargo xtask ci` counts the skips, and fails where a machine
 //! should have had what was missing. Rejected: `#[ignore]` (no reason, decided at build time).
-//! Few tests that make devices or mounts run at once, across all processes.
+//! Tests that make devices or mounts hold one lock across all processes.
 #![forbid(unsafe_code)]
 
 mod child;
@@ -41,7 +41,7 @@ pub use undo::{Folder, Undo, undo_left_over, undo_on_signals};
 /// Ends the test that it stands in, with a counted skip, unless the machine has everything named;
 /// `requires!(Root, Loop)` with the names of [`Capability`].
 ///
-/// Where one of them is a device or a mount, the rest of the block holds one of the few slots of tests
+/// Where one of them is a device or a mount, the rest of the block holds the lock of all tests
 /// that use devices: use it once per test, and at its beginning.
 #[macro_export]
 macro_rules! requires {

@@ -1,14 +1,13 @@
 //! The decision to run or to skip, the record of skips, and the lock.
 
 use crate::Capability;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::time::Duration;
 
 /// Names the file to which skips are appended.
 pub const SKIP_LOG: &str = "HALFPOWER_SKIP_LOG";
 
-/// Held while a test uses what the machine has few of; released when it is dropped or the process
+/// Held while a test uses what the machine has once; released when it is dropped or the process
 /// ends, however it ends.
 #[derive(Debug)]
 pub struct TestLock {
@@ -50,36 +49,12 @@ pub fn skip(test: &str, reason: &str) {
     }
 }
 
-/// Tests that use devices at once: more than one, because they wait for devices most of their time; few,
-/// because a machine has eight loop devices and a test takes up to four.
-const SLOTS: usize = 2;
-
-/// How long a test waits before it looks for a free slot again.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-
-/// Waits until fewer than [`SLOTS`] tests of all processes use devices.
+/// Waits until no other test of any process uses devices.
 fn lock_devices() -> File {
-    let mut slots: Vec<File> = (0..SLOTS).map(slot).collect();
-    loop {
-        if let Some(free) = slots.iter().position(takes) {
-            return slots.swap_remove(free);
-        }
-        std::thread::sleep(LOOK_AGAIN);
-    }
-}
-
-fn takes(slot: &File) -> bool {
-    match slot.try_lock() {
-        Ok(()) => true,
-        Err(TryLockError::WouldBlock) => false,
-        Err(TryLockError::Error(error)) => panic!("cannot lock a slot of the tests: {error}"),
-    }
-}
-
-fn slot(number: usize) -> File {
-    let path = std::env::temp_dir().join(format!("halfpower-test-devices.{number}.lock"));
+    let path = std::env::temp_dir().join("halfpower-test-devices.lock");
     // Reading is enough for a lock, and all that another user's file allows.
     File::open(&path)
         .or_else(|_| OpenOptions::new().create(true).append(true).open(&path))
-        .unwrap_or_else(|error| panic!("cannot open {}: {error}", path.display()))
+        .and_then(|file| file.lock().map(|()| file))
+        .unwrap_or_else(|error| panic!("cannot lock {}: {error}", path.display()))
 }
