@@ -112,11 +112,12 @@ fn a_skip_ends_the_test_and_is_written_to_the_log_with_its_name_and_reason() {
 }
 
 #[test]
-fn tests_that_use_devices_exclude_each_other_and_others_do_not_wait() {
-    let Some(held) = halfpower_testkit::enter("first::here", &[Capability::Loop]) else {
+fn two_tests_use_devices_at_once_a_third_waits_and_others_do_not() {
+    let enter = |place| halfpower_testkit::enter(place, &[Capability::Loop]);
+    let (Some(first), Some(second)) = (enter("first::here"), enter("second::here")) else {
         return;
     };
-    assert!(halfpower_testkit::enter("second::here", &[]).is_some(), "this one shares nothing");
+    assert!(halfpower_testkit::enter("other::here", &[]).is_some(), "this one uses no device");
     let waiting = std::thread::spawn(|| {
         let lock = halfpower_testkit::enter("third::here", &[Capability::Loop]);
         (std::time::Instant::now(), lock.is_some())
@@ -124,9 +125,10 @@ fn tests_that_use_devices_exclude_each_other_and_others_do_not_wait() {
     std::thread::sleep(std::time::Duration::from_millis(100));
     assert!(!waiting.is_finished());
     let released = std::time::Instant::now();
-    drop(held);
+    drop(first);
     let (entered, got_it) = waiting.join().unwrap();
     assert!(got_it && entered >= released);
+    drop(second);
 }
 
 /// Starts a process that holds a device and a mount, ends it with this signal, and says whether both

@@ -7,7 +7,7 @@ use super::expected::{Expectation, SegmentFacts};
 use super::facts::{REQUESTS_MIN, Segment};
 use super::fitted_profile::FittedProfile;
 use super::interval_totals::{IntervalTotals, OpTally};
-use super::ladder::{Ladder, Prior, best};
+use super::ladder::{Ladder, Prior, at_another_time, best};
 use super::matching::{Fit, fit};
 use super::outstanding::{ExcessQueue, Outstanding};
 use super::stops::Stops;
@@ -160,11 +160,18 @@ impl<'a> Subject<'a> {
             busy: self.device.busy_doubt.is_none() || outstanding::never_idle(series),
             constant: outstanding::constant_depth(series),
         };
+        let from = range.start;
         let by_observation = |known: SegmentFacts| {
             let loop_kind = (known.busy, known.constant);
             let whole = || IntervalTotals::sum(&self.series);
             let priors = self.priors.get_or_init(|| self.ladder.priors(self.device, &whole()));
-            let prior = best(priors, self.class, &IntervalTotals::sum(series));
+            let now = IntervalTotals::sum(series);
+            let others = self.ranges().into_iter().filter(|other| other.start != from);
+            let others = others.map(|other| &self.series[self.body(&other)]);
+            let prior = match at_another_time(self.class, &now, others, known.busy) {
+                Some(prior) => prior.read(),
+                None => best(priors, self.class, &now),
+            };
             own::expectation(series, &self.series, prior, self.device.lone_reads, loop_kind)
                 .map(|one| vec![one])
         };

@@ -20,6 +20,6 @@ pub(crate) mod probe;
 pub mod process;
 pub(crate) mod processors;
 pub(crate) mod program;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "calls that rustix has not")]
 pub(crate) mod unsafe_calls;
 pub(crate) mod volume_log;

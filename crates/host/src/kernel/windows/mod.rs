@@ -18,5 +18,5 @@ pub mod live;
 pub(crate) mod probe;
 pub(crate) mod processors;
 pub(crate) mod program;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "the calls of Windows")]
 pub mod unsafe_calls;

@@ -10,5 +10,5 @@ mod holders;
 pub(crate) mod layout;
 pub(crate) mod open;
 mod stable_name;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "calls that rustix has not")]
 mod unsafe_calls;

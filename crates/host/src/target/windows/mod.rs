@@ -8,5 +8,5 @@ pub(crate) mod extents;
 pub(crate) mod files;
 pub(crate) mod layout;
 pub(crate) mod open;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "the calls of Windows")]
 mod unsafe_calls;

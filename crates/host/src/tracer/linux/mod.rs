@@ -9,7 +9,7 @@ mod issuers;
 mod layout;
 mod programs;
 mod recorder;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "bpf and perf_event_open")]
 mod syscalls;
 mod tracer;
 mod types;
