@@ -67,7 +67,7 @@ fn beyond(cell: &Cell, op: OpKind, curve: &SizeCurve, chosen: &SizePoint) -> Adv
             workload.depth
         ),
         because: format!(
-            "{} at that depth ({} {}s); no size was tried deeper than {} in sequence",
+            "{} at that depth ({} {}s); no sequential size was tried beyond QD {}",
             throughput(found),
             workload.pattern.name(),
             op.name(),

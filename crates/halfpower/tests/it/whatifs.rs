@@ -261,7 +261,7 @@ fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
     // Eight servers: the knee is at eight.
     assert!(text.contains("\neffective_io_concurrency = 8\n"), "{text}");
     let words = text.replace("\n#", " ").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("both at queue depth 1: a random read of 8 KiB"), "{text}");
+    assert!(words.contains("at queue depth 1, a random read of 8 KiB"), "{text}");
     // A simulated device has no flush, of which all of etcd's settings are made: one sentence says so.
     let etcd = disk.run(&format!("advise --for etcd {id}")).expect(0).stdout;
     let etcd = etcd.replace("\n# ", " ");

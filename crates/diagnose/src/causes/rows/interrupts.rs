@@ -11,7 +11,8 @@ pub(super) const ROW: Check = Check {
     name: "interrupts",
     causes: &[27],
     layer: LayerKind::Program,
-    reads: "/proc/interrupts of the disk's driver, irq and softirq of each processor in /proc/stat, at both ends",
+    reads: "/proc/interrupts of the disk's driver, and irq and softirq of each CPU in /proc/stat, \
+            at the start and the end",
     source: "https://docs.kernel.org/filesystems/proc.html#kernel-data",
     basis: Basis::Facts { when: When::Between(busiest), read, judge },
 };
@@ -141,7 +142,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         return None;
     }
     let says = format!(
-        "Processor {most} serves {} of the disk's interrupts and spends {} of its time in interrupts.",
+        "CPU {most} handles {} of the disk's interrupts and spends {} of its time in interrupts.",
         format_share(of_all),
         format_share(share)
     );

@@ -15,7 +15,8 @@ pub(super) const ROW: Check = Check {
     name: "thin_pool",
     causes: &[26],
     layer: LayerKind::Volume,
-    reads: "dm/uuid of the volume and of what it is built of; DM_TABLE_STATUS of the pool or snapshot (root)",
+    reads: "dm/uuid of the volume and of the devices below it; DM_TABLE_STATUS of the pool or \
+            snapshot (root)",
     source: "https://docs.kernel.org/admin-guide/device-mapper/thin-provisioning.html",
     basis: Basis::Facts { when: When::Begin, read, judge },
 };
@@ -97,8 +98,9 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let room = full.map(|share| format!(", whose pool is {} full", format_share(share)));
     let says = format!("{name} is {kind}{}.", room.unwrap_or_default());
     let explains = [Effect::VolumeHolds];
-    let action = "A first write to a thin or snapshotted block allocates or copies first: remove unused \
-                  snapshots, give the pool room and a larger chunk, or use a plain volume for this load.";
+    let action = "The first write to a thin or snapshotted block has to allocate or copy it. \
+                  Remove unused snapshots, give the pool more space and a larger chunk size, or \
+                  use a plain volume for this load.";
     let claim = Claim::usual(says, &explains, action);
     Some(if full.is_some() { Claim { weight: 2.0, notable: true, ..claim } } else { claim })
 }

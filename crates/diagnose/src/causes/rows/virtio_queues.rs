@@ -39,11 +39,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     }
     let entries = view.disk()?.nr_requests? as f64;
     let deep = view.load.depth.is_some_and(|depth| depth >= FULL * entries);
-    let says = format!(
-        "The virtual disk has one queue of {entries} requests for {processors} processors."
-    );
-    let action = "Give it one queue per processor (libvirt: <driver queues='N'/>, qemu: num-queues=N) and an I/O \
-                  thread.";
+    let says =
+        format!("The virtual disk has one queue of {entries} requests for {processors} CPUs.");
+    let action = "Give it one queue per CPU (libvirt: <driver queues='N'/>, qemu: num-queues=N) \
+                  and an I/O thread.";
     let explains: &[Effect] = if deep {
         &[Effect::WaitsBefore, Effect::SlowReads, Effect::SlowWrites, Effect::CappedRate]
     } else {

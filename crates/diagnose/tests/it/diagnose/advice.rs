@@ -89,7 +89,7 @@ fn a_knee_outside_two_to_four_contradicts_the_rule() {
 fn a_curve_without_a_knee_gives_its_end_and_says_so() {
     let advice = depth_advice(64, 16);
     assert_eq!(advice.recommendation, "QD 16 or more; no deeper queue was tried");
-    assert!(advice.because.contains("the largest rate measured"), "{}", advice.because);
+    assert!(advice.because.contains("the highest rate measured"), "{}", advice.because);
 }
 
 #[test]
