@@ -27,7 +27,13 @@ fn a_deep_queue_is_named_without_a_profile_with_the_command_that_settles_it() {
     let folder = tempfile::tempdir().unwrap();
     let page = page(folder.path(), "sim:mmc,servers=8,service=100us", "iodepth=256");
     assert!(page.contains("OVERLOADED") && !page.contains("NOT ENOUGH EVIDENCE"), "{page}");
-    for words in ["do first", "Halve the number", "rests on", "to settle it", "halfpower check"] {
+    for words in [
+        "do first",
+        "Halve the program's queue depth",
+        "rests on",
+        "to settle it",
+        "halfpower check",
+    ] {
         assert!(page.contains(words), "{words:?}: {page}");
     }
     let line = page.lines().position(|line| line.contains("to settle it")).unwrap();

@@ -26,7 +26,8 @@ pub fn words(change: Change, load: &Setup) -> Words {
             "run `halfpower check` on the new disk: it is that much faster",
         ],
         Change::CacheHit { hit_ns: None, .. } => [
-            "the cache serves that share of the random reads, as fast as this device serves re-reads",
+            "the cache serves that share of the random reads, as fast as this device serves \
+             re-reads",
             "a controller or drive with memory; for writes with a battery or capacitor",
             "trace the addresses: that share must be repeated reads",
         ],
@@ -36,14 +37,15 @@ pub fn words(change: Change, load: &Setup) -> Words {
             "trace the addresses: that share must be repeated reads",
         ],
         Change::HostCache(_) => [
-            "memory serves that share of the reads in no time, and the mean includes them; the rest \
-             has more writes in it, which may come in bursts (the upper end of the interval)",
+            "memory serves that share of the reads in no time, and the mean includes them; the \
+             rest has more writes in it, which may come in bursts (the upper end of the interval)",
             "memory; and data that is written late is lost with the machine",
             "watch the hit rate of the host's cache: it rises",
         ],
         Change::Memory { .. } => [
-            "the memory is used as a page cache that keeps what was used last, programs read through it, and \
-             the reuse of the recorded requests is that of all days; what it serves takes no time",
+            "the memory is used as a page cache that keeps what was used last, programs read \
+             through it, and the reuse of the recorded requests is that of all days; what it \
+             serves takes no time",
             "memory; and data that is written late is lost with the machine",
             "watch the hit rate of the host's cache: it rises; record again and see the curve fall",
         ],
@@ -61,7 +63,8 @@ pub fn words(change: Change, load: &Setup) -> Words {
             "the same bytes per second, in the same places; the figures are of requests of the new \
              size",
             "memory for larger buffers, or more requests for the same bytes",
-            "throughput stays the same: if it rises, the device reads data that no program requested",
+            "throughput stays the same: if it rises, the device reads data that no program \
+             requested",
         ],
         Change::RequestBytes(_) => [
             "the same queue depth as before; the figures are of requests of the new size",
@@ -69,8 +72,8 @@ pub fn words(change: Change, load: &Setup) -> Words {
             "bytes per second follow the prediction",
         ],
         Change::Cap(_) => [
-            "a limit ahead of the device that saves no credit (the lower end of the interval: enough \
-             of it)",
+            "a limit ahead of the device that saves no credit (the lower end of the interval: \
+             enough of it)",
             "the limited programs wait, and the rest gets the disk",
             "latency at the device stays: if it changes, the limit is not ahead of it",
         ],
@@ -90,12 +93,13 @@ pub fn words(change: Change, load: &Setup) -> Words {
                 }
             },
             "a check of about a minute on a quiet device; then a disk, or a move",
-            "profile the quiet device again: if the profiles agree, the load changed, not the device",
+            "profile the quiet device again: if the profiles agree, the load changed, not the \
+             device",
         ],
         Change::Without { .. } => [
             "the rest has the same mix, and arrives by chance",
             "what moves gets less, or another disk",
-            "pause it: the latency of the other programs falls",
+            "pause this program: the latency of the others falls",
         ],
         Change::Independent => [
             "the same requests per second, independent of each other",
@@ -117,8 +121,8 @@ fn array(disks: u32, raid: RaidLevel, chunk_bytes: u64) -> Words {
     };
     Words {
         assumes: format!(
-            "requests that fall on all disks alike, chunks of {}, an array that adds nothing of its \
-             own, and disks that seek as far as this one did",
+            "requests that fall on all disks alike, chunks of {}, an array that adds nothing of \
+             its own, and disks that seek as far as this one did",
             format_bytes(chunk_bytes)
         ),
         cost: format!("{disks} disks for the room of {room}; {loss}"),

@@ -76,17 +76,17 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
     let profiled = device.profile.value().is_some();
     let text = match main.verdict {
         Verdict::Healthy | Verdict::NotTheDisk if main.demand == Demand::Unmet => {
-            "The disk does what it should, and programs wait for more than it does: look at what is between \
-             them (limits, locks, the network, another disk)."
+            "The disk does what it should, and programs wait for more than it does: look at what \
+             is between them (limits, locks, the network, another disk)."
         }
         Verdict::Healthy | Verdict::NotTheDisk if !gets_what_it_asks_for(main) => {
-            "Nothing points at this disk. Whether programs wait for more than they get, this source does not \
-             show: `halfpower diagnose` on the machine itself, as root, does."
+            "Nothing points at this disk. Whether programs wait for more than they get, this \
+             source does not show: `halfpower diagnose` on the machine itself, as root, does."
         }
         Verdict::Healthy | Verdict::NotTheDisk if elsewhere.is_empty() => {
             "Leave the disk alone: it does what it should. If a program waits, it waits for \
-             something that was not seen: a lock, the network, another machine, or something that this \
-             source does not report."
+             something that was not seen: a lock, the network, another machine, or something that \
+             this source does not report."
         }
         Verdict::Healthy | Verdict::NotTheDisk => "Leave the disk alone: it does what it should.",
         Verdict::NotEnoughEvidence if profiled => "Watch for longer, or while there is more to do.",
@@ -95,13 +95,13 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
              for longer or while there is more to do."
         }
         _ if !profiled => {
-            "Settle first whether it is the disk or the load: `halfpower check` on it while it is quiet, and the \
-             same observation again."
+            "Settle first whether it is the disk or the load: Run `halfpower check` on the device \
+             while it is quiet, then observe again."
         }
         _ => {
             "No change was found whose gain this profile can predict. `halfpower check \
-             --for-diagnosis` measures mixes and open loads as well; `halfpower predict` computes a \
-             change that you name."
+             --for-diagnosis` measures mixes and open loads as well; `halfpower predict` computes \
+             a change that you name."
         }
     };
     [text].into_iter().chain(elsewhere).collect::<Vec<_>>().join(" ")

@@ -82,7 +82,7 @@ mod tests {
         let now = Machine { facts: &one, disk: Some(&vda), ..Machine::default() };
         let deep = Load { depth: Some(100.0), ..Load::default() };
         let says = cause_only_with_effect("virtio_queues", now, Effect::SlowReads, deep);
-        assert!(says.contains("one queue of 128 requests for 8 processors"), "{says}");
+        assert!(says.contains("one queue of 128 requests for 8 CPUs"), "{says}");
         nothing("virtio_queues", now, Load { depth: Some(2.0), ..Load::default() });
         let many = facts("virtio_queues", &machine(8), &vda);
         nothing("virtio_queues", Machine { facts: &many, ..now }, deep);
