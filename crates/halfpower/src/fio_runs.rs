@@ -236,7 +236,7 @@ fn refused(asked: &FioWords, faults: &[FioError]) -> anyhow::Result<()> {
     }
     let what = match asked.files.as_slice() {
         [] => "a command line of fio".to_owned(),
-        [file] => format!("{file}, a job file of fio"),
+        [file] => format!("{file}, a fio job file"),
         files => format!("{}, job files of fio", files.join(", ")),
     };
     match told.as_slice() {

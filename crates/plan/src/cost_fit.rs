@@ -207,7 +207,7 @@ fn break_even(buffered: &Line, direct: &Line, low: f64, high: f64) -> Measured<E
         if !told(low) && !told(high) {
             return Measured::not(UNTOLD);
         }
-        let dearer = if difference(low) > 0.0 { "past the page cache" } else { "buffered" };
+        let dearer = if difference(low) > 0.0 { "with direct I/O" } else { "buffered" };
         return Measured::not(format!(
             "no break-even in this range: requests {dearer} cost more at every size"
         ));

@@ -53,7 +53,7 @@ pub fn not_read_back(logs: &[VerifyLog], why: &str) -> Checked {
 /// Makes sure that reads come from the device, and says how.
 pub(crate) fn method(workload: &Workload, files: &[OwnedFile]) -> String {
     if workload.cache.direct() {
-        return "past the page cache".to_owned();
+        return "with direct I/O".to_owned();
     }
     let area = match workload.stripe_bytes {
         // A stripe's area goes over all of all targets.

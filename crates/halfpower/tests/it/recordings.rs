@@ -76,7 +76,7 @@ fn every_command_says_what_a_file_is_and_which_command_takes_it() {
     let folder = tempfile::tempdir().unwrap();
     let counters = sample("iostat.json");
     let kinds: [(&str, &str, &str, &str); 6] = [
-        ("job", "[a]\nrw=read\nsize=1m\n", "a job file of fio", "run"),
+        ("job", "[a]\nrw=read\nsize=1m\n", "a fio job file", "run"),
         ("result", FIO_RESULT, "a result of fio", "report compare record"),
         ("night", &counters, "a recording of disk counters (iostat)", "diagnose record"),
         ("log", "fio version 3 iolog\n0 f add\n1 f read 0 4096\n", "a recording of requests", ""),

@@ -52,8 +52,8 @@ pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
                 format_bytes(absent),
                 format_bytes(area)
             ),
-            "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory to \
-             get a test file that is written in full.",
+            "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory: its \
+             test file is written in full.",
         )
         .with("never written", absent as f64, "bytes")
         .with("of it holes", holes as f64, "bytes")
