@@ -72,7 +72,7 @@ pub(crate) fn method(workload: &Workload, files: &[OwnedFile]) -> String {
         Some(0) => "through the page cache, emptied first".to_owned(),
         Some(bytes) => {
             let bytes = format_bytes(bytes);
-            format!("through the page cache, emptied first but for {bytes}")
+            format!("through the page cache, emptied first except for {bytes}")
         }
         None => "through the page cache, which was emptied first as far as possible".to_owned(),
     }

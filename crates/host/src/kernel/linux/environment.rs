@@ -107,8 +107,7 @@ fn cgroup_finding(limit: &CgroupLimit) -> Finding {
          limit, not the disk.",
         limit.group, limit.major_minor
     );
-    let remedy =
-        "Run outside of this control group, or raise the limit (io.max, blkio.throttle.*).";
+    let remedy = "Run outside this control group, or raise the limit (io.max, blkio.throttle.*).";
     Finding::warning(FindingCode::CgroupLimit, claim, remedy).with("limit", per_s, unit)
 }
 
