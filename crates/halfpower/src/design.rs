@@ -103,7 +103,7 @@ pub(crate) struct DesignArgs {
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Safety",
         value_parser = clap::value_parser!(u32).range(0..=1000))]
     spare: u32,
-    /// Chunk size of an array: bytes in a row on one disk.
+    /// Chunk size of an array: contiguous bytes on one disk.
     #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = some_bytes,
         help_heading = "Arrays")]
     chunk: Bytes,

@@ -42,7 +42,7 @@ pub struct PurchaseNeed {
     pub latency_mean_ns: Option<f64>,
     /// Largest array with parity; more disks are several of them.
     pub parity_disks_max: u32,
-    /// Chunk size of an array: bytes in a row on one disk.
+    /// Chunk size of an array: contiguous bytes on one disk.
     pub chunk_bytes: Bytes,
 }
 
