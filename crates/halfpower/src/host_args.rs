@@ -134,8 +134,9 @@ impl HostArgs {
         let Some(world) = joined else { return Ok(rank) };
         if (world.number, world.of) != (rank.number, rank.of) {
             return Err(usage(format!(
-                "--mpi: to the launcher this is rank {} of {}, to the MPI that this program was built with ({}) rank \
-                 {} of {}: start it with the launcher of that MPI, or use a program that was built without it",
+                "--mpi: the launcher reports rank {} of {}, but the MPI library of this build ({}) \
+                 reports rank {} of {}: start halfpower with the launcher of that MPI, or use a \
+                 build without MPI",
                 rank.number, rank.of, world.library, world.number, world.of
             )));
         }

@@ -313,7 +313,7 @@ impl PredictArgs {
                 // It states the load.
                 Sequential::Now(_) if at == 0 && !observed => {}
                 Sequential::Now(_) => {
-                    return Err(usage("as a change --sequential takes an increase: +30%"));
+                    return Err(usage("as a change, --sequential takes an increase: +30%"));
                 }
             }
         }
@@ -321,12 +321,12 @@ impl PredictArgs {
         let depths = self.iodepth.get(of_load..).unwrap_or_default();
         let sizes = self.bs.get(usize::from(!observed)..).unwrap_or_default();
         if depths.len() > 1 || sizes.len() > 1 {
-            return Err(usage("one change each: --iodepth and --bs are given too often"));
+            return Err(usage("--iodepth and --bs can each be changed only once"));
         }
         changes.extend(depths.iter().copied().map(Change::Depth));
         for size in sizes {
             let [one] = size.0.as_slice() else {
-                return Err(usage("as a change --bs takes one size"));
+                return Err(usage("as a change, --bs takes one size"));
             };
             changes.push(Change::RequestBytes(one.bytes.0));
         }
@@ -338,7 +338,8 @@ impl PredictArgs {
         let load = &self.load;
         if observed && (load.rate_iops.is_some() || load.rwmixread.is_some() || load.hit > 0) {
             return Err(usage(
-                "the load is the observed one: --rate-iops, --rwmixread and --hit are for a profile alone",
+                "the load comes from the observation: --rate-iops, --rwmixread and --hit need a \
+                 profile instead",
             ));
         }
         Ok(changes)

@@ -408,7 +408,7 @@ fn beside(text: &str) -> Result<BesideRun, String> {
     let command = command.mut_arg("targets", |_| Arg::new("targets").num_args(0..));
     let run = RunArgs::read_by(command, words.iter().map(String::as_str))?;
     let for_all = run.for_all_jobs().map(|flag| {
-        format!("{flag} is for all jobs together; give it outside of --beside, or leave it out")
+        format!("{flag} applies to all jobs together; use it outside --beside, or omit it")
     });
     for_all.or_else(|| run.contradiction_of_job()).map_or(Ok(BesideRun(Arc::new(run))), Err)
 }

@@ -150,7 +150,7 @@ fn a_file_of_another_program_is_kept_and_so_are_the_older_tables_when_a_disk_is_
     let ended = export(folder.path(), &file.display().to_string());
     ended.refuses(3, &["trials.parquet", "a document to export"]);
     let words = format!("export --all --parquet {}", file.display());
-    in_folder(folder.path(), &words).refuses(4, &["trials.parquet", "is no folder"]);
+    in_folder(folder.path(), &words).refuses(4, &["trials.parquet", "is not a folder"]);
 }
 
 #[test]

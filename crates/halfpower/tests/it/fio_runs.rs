@@ -233,7 +233,7 @@ fn a_target_in_front_of_fios_options_is_the_file_or_folder_of_its_job() {
     let refuses = |words: &str, code: i32, reason: &[&str]| {
         halfpower_in(folder.path(), words).refuses(code, reason);
     };
-    refuses("run data --name=x --filename=data", 2, &["--filename", "leave one out"]);
+    refuses("run data --name=x --filename=data", 2, &["--filename", "omit one of them"]);
     refuses("run data . --name=x --rw=read", 2, &["files or folders"]);
     let gone = halfpower_in(folder.path(), "run gone --name=x --rw=read").expect(4);
     assert!(gone.stderr.contains("cannot open \"gone\""), "{gone:?}");
@@ -277,7 +277,7 @@ fn fios_flags_beside_a_target_do_nothing_or_are_refused_and_lead_to_no_other_fla
     let outcome = halfpower_in(folder.path(), words);
     assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
     for flag in ["--group_reporting", "--time_based", "--norandommap", "--randrepeat=0"] {
-        let said = format!("{flag}: an option of fio, which does nothing");
+        let said = format!("{flag}: a fio option without effect");
         assert!(outcome.stderr.contains(&said), "{flag}: {outcome:?}");
     }
     let refused = halfpower_in(folder.path(), "run data --filename=data --no-save").expect(2);

@@ -267,11 +267,11 @@ fn a_flag_that_would_be_ignored_is_refused() {
     refused("run sim:mm1 --no-save --quiet --verbose", &["--quiet", "--verbose"]);
     refused("run --list-sim --quiet", &["--list-sim"]);
     for command in ["doctor", "show list", "export last --parquet x"] {
-        refused(&format!("{command} --verbose"), &["--verbose", "leave it out"]);
+        refused(&format!("{command} --verbose"), &["--verbose", "omit this flag"]);
         let help = halfpower(&format!("{command} --help")).expect(0).stdout;
         assert!(!help.contains("--verbose") && !help.contains("--quiet"), "{command}: {help}");
     }
-    refused("watch --once --quiet", &["--quiet", "leave it out"]);
+    refused("watch --once --quiet", &["--quiet", "omit this flag"]);
     refused("watch --listen 127.0.0.1:0 --verbose", &["--verbose", "--listen"]);
     let help = halfpower("watch --help").expect(0).stdout;
     assert!(help.contains("--verbose") && !help.contains("--quiet"), "{help}");

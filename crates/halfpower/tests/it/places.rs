@@ -53,7 +53,7 @@ fn a_file_is_placed_on_a_map_that_is_named_and_on_the_newest_of_its_own_device()
     let placed = place(folder.path(), &format!("{name} --map map.json"));
     let (lies, rates) = (placed.place.value().unwrap(), placed.rates.value().unwrap());
     assert_eq!((placed.map.as_ref().unwrap().chosen, lies.bytes), (true, Bytes(8 * MIB)));
-    assert!(placed.cautions[0].contains("sim:st34371w, which is no device"), "{placed:?}");
+    assert!(placed.cautions[0].contains("sim:st34371w, which is not a device"), "{placed:?}");
     let zone = |at: u64| {
         let band = map.bands.iter().rev().find(|band| band.offset_bytes.0 <= at).unwrap();
         band.bytes_per_s.value

@@ -120,7 +120,7 @@ fn what_the_targets_do_not_have_is_said_and_the_rest_runs() {
     assert_eq!(ways, ["any", "callback", "callback-posted", "oldest-first"].into());
     let nothing = halfpower("sweep hints sim:md1 --no-save").expect(2);
     assert!(nothing.stderr.contains("a file is prepared on a real target only"), "{nothing:?}");
-    assert!(nothing.stderr.contains("nothing of the design hints can be run here"));
+    assert!(nothing.stderr.contains("no trial of the design hints can run here"));
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let words = format!(
