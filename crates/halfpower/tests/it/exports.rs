@@ -79,7 +79,7 @@ fn a_profile_brings_its_trials_and_those_that_are_not_at_hand_are_named() {
     let ended = export(other.path(), &format!("last {}", file.display())).expect(1);
     let said: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(said["missing_trials"].as_array().unwrap().len(), ids.len());
-    assert!(ended.stderr.contains(&ids[0]) && ended.stderr.contains("not at hand"), "{ended:?}");
+    assert!(ended.stderr.contains(&ids[0]) && ended.stderr.contains("is missing"), "{ended:?}");
 }
 
 #[test]
