@@ -44,7 +44,7 @@ fn because(curve: &DepthCurve, chosen: &DepthPoint) -> String {
         );
     }
     let share = percent(chosen.iops.value / curve.max_iops.value);
-    format!("{at}, {share} of the largest rate")
+    format!("{at}, {share} of the maximum rate")
 }
 
 /// The depths before and behind the advised one, each compared with it. `None` for a lone point.

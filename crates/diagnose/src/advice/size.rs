@@ -100,7 +100,7 @@ fn because(curve: &SizeCurve, chosen: &SizePoint, best: f64) -> String {
         .filter(|bytes| *bytes < chosen.bytes)
         .map_or(String::new(), |bytes| format!("; {} give half", format_bytes(bytes)));
     format!(
-        "{}, {} of the largest throughput{half_power}",
+        "{}, {} of the maximum throughput{half_power}",
         throughput(&chosen.bytes_per_s),
         percent(chosen.bytes_per_s.value / best),
     )

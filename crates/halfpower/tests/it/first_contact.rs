@@ -67,7 +67,7 @@ fn a_paced_program_is_no_trouble_and_leaving_the_disk_alone_takes_a_profile() {
         {
             assert!(!bare.contains(alarm), "{alarm:?} under {load}: {bare}");
         }
-        assert!(bare.contains("Nothing points at this disk"), "{load}: {bare}");
+        assert!(bare.contains("no evidence against this disk"), "{load}: {bare}");
     }
     halfpower(&format!("check {device} --json --db {}", folder.path().join("db").display()))
         .expect(0);

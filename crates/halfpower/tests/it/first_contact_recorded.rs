@@ -99,7 +99,7 @@ fn a_limit_that_holds_a_program_of_libaio_is_proven_by_who_starts_its_reads() {
 fn a_paced_program_and_a_log_raise_no_alarm() {
     for name in ["paced-300", "log-with-fsync"] {
         let alarms = ["SLOW", "OVERLOADED", "CAPPED", "saves", "Find the cap"];
-        says(name, &["NOT THE DISK", "Nothing points at this disk"], &alarms);
+        says(name, &["NOT THE DISK", "no evidence against this disk"], &alarms);
     }
 }
 

@@ -251,7 +251,7 @@ fn the_answer_is_a_line_a_screen_or_all_of_it_and_its_json_is_the_same() {
     let (short, whole) = (halfpower(words).expect(0), halfpower(&format!("{words} -v")).expect(0));
     assert!(short.stdout.contains("827 kB/s (807 KiB/s)"), "{short:?}");
     assert!(short.stdout.contains("--verbose shows 3 more parts: "), "{short:?}");
-    for part in ["Processors and device", "Conditions", "To repeat it"] {
+    for part in ["CPUs and device", "Conditions", "To repeat it"] {
         assert!(!short.stdout.contains(&format!("\n{part}\n")), "{part}: {short:?}");
         assert!(whole.stdout.contains(&format!("\n{part}\n")), "{part}: {whole:?}");
     }

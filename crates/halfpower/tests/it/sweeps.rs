@@ -373,7 +373,7 @@ fn what_a_sweep_prints_at_its_end_is_the_headline_of_its_report() {
     let printed = one_line(&halfpower(&words).expect(0).stdout);
     let report =
         halfpower(&format!("report last --md --db {}", database.display())).expect(0).stdout;
-    let headline = report.lines().find(|line| line.contains("The most throughput")).unwrap();
+    let headline = report.lines().find(|line| line.contains("The maximum throughput")).unwrap();
     let headline = one_line(headline.trim_matches('*'));
     assert!(printed.contains(&headline), "{headline}\n{printed}");
 }
