@@ -152,7 +152,8 @@ quantities! {
         "CPU time that the host took from this virtual machine, all processors together.";
     "cpu_user_ms", "CPU user", Millis, "CPU time in the program.";
     "cpu_system_ms", "CPU system", Millis, "CPU time in the kernel on our behalf.";
-    "cpu_workers_ms", "CPU workers", Millis, "The part of it that kernel worker threads of io_uring used.";
+    "cpu_workers_ms", "CPU workers", Millis, "CPU time of io_uring's kernel worker threads, \
+                                              included in CPU user and CPU system.";
     "device_ios", "device requests", Count, "Requests that the device itself counted in the measured time.";
     "device_bytes", "device bytes", Bytes, "Bytes that the device itself counted in the measured time.";
     "device_mean_request_bytes", "device request size", Bytes, "Mean size of a request as the device saw it.";

@@ -188,7 +188,8 @@ pub const METRICS: &[Metric] = &[
         "device_profiled",
         Unit::None,
         DEVICE,
-        "1 if a saved profile fits this device, else 0: without one it has no expectation and no verdict.",
+        "1 if a saved profile matches this device, else 0: without a profile there is no predicted \
+         latency and no verdict.",
         |reading, out| reading.devices(out, |row| Some(f64::from(row.profile.is_some()))),
     ),
     gauge(
@@ -225,7 +226,7 @@ pub const METRICS: &[Metric] = &[
         "device_saturation",
         Unit::Ratio,
         DEVICE,
-        "Requests per second over that highest rate: how full the device is.",
+        "IOPS divided by that highest rate: the utilization of the device.",
         |reading, out| reading.devices(out, |row| row.calibrated.map(|split| split.saturation)),
     ),
     gauge(
@@ -297,7 +298,7 @@ pub const METRICS: &[Metric] = &[
         "processor_steal",
         Unit::Ratio,
         &[],
-        "Share of the processors' time that the host took from this machine in the last interval.",
+        "Share of CPU time that the host took from this machine in the last interval (steal).",
         |reading, out| out.known(&[], reading.snapshot().and_then(|it| it.context.steal_share)),
     ),
     gauge(

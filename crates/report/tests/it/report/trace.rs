@@ -105,7 +105,7 @@ fn a_mix_has_no_line() {
     let mut trial = clean_trial();
     trial.workload.read_percent = 70;
     let why = |trial: &Trial| trace_line(trial, "").unwrap_err().to_string();
-    assert!(why(&trial).contains("mixes several; run reads and writes apart"));
+    assert!(why(&trial).contains("mixes several; run reads and writes separately"));
     let mut trial = clean_trial();
     let half = |bytes| SizeShare { bytes: Bytes(bytes), percent: 50 };
     trial.workload.bs = vec![half(4096), half(8192)];

@@ -333,7 +333,7 @@ fn profile(sample: &Sample, target: Target, findings: Vec<Finding>) -> Profile {
         lone_reads: Vec::new(),
         caps: Vec::new(),
         sustained: Vec::new(),
-        commits: Measured::not("no trial that commits counts; they take a --budget of 10s or more"),
+        commits: Measured::not("no valid trial with commits; they need a --budget of at least 10s"),
         service_time_fits: fits.collect(),
         depth_curves: curves.clone().map(|(op, device)| depth_curve(sample, op, device)).collect(),
         size_curves: size_curves.collect(),
