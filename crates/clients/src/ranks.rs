@@ -89,8 +89,8 @@ impl Rank {
             .find_map(|(launcher, rank, size)| Some((*launcher, number(rank)?, number(size)?)));
         let (launcher, rank, of) = found.filter(|(_, rank, of)| rank < of).ok_or_else(|| {
             SessionError::usage(
-                "--mpi: no launcher gives the number of this process (OMPI_COMM_WORLD_RANK, PMI_RANK or \
-                 SLURM_PROCID, each with its size); start it by mpirun or srun",
+                "--mpi: no launcher set the rank of this process (OMPI_COMM_WORLD_RANK, PMI_RANK \
+                 or SLURM_PROCID, each with its size); start it with mpirun or srun",
             )
         })?;
         let here = ON_THIS_MACHINE.iter().find_map(|name| number(name)).map(|here| here == of);
@@ -109,8 +109,8 @@ impl Rank {
             }
             None => {
                 return Err(SessionError::usage(
-                    "--mpi: the processes are on several machines, or their machines are unknown; add --rendezvous \
-                     FILE in a folder that all of them see",
+                    "--mpi: the processes are on several machines, or their machines are unknown; \
+                     add --rendezvous FILE in a shared folder",
                 ));
             }
         };
@@ -199,7 +199,7 @@ impl Rank {
         display: &mut dyn Display,
     ) -> Result<Vec<JoinedAgent>, SessionError> {
         let failed = |error: std::io::Error| {
-            let text = format!("rank 0 cannot be met at {}: {error}", self.file.display());
+            let text = format!("cannot connect to rank 0 at {}: {error}", self.file.display());
             let is_another = error.kind() == ErrorKind::AlreadyExists;
             if is_another { SessionError::Refused(text) } else { SessionError::NoResult(text) }
         };
@@ -229,7 +229,7 @@ impl Rank {
             }
             if begin.elapsed() > self.patience {
                 return Err(SessionError::NoResult(format!(
-                    "--mpi: within {} s there was nothing of {}; look at the standard error there",
+                    "--mpi: nothing arrived within {} s from {}; check the standard error there",
                     self.patience.as_secs_f64(),
                     missing.join(", ")
                 )));
@@ -310,7 +310,8 @@ fn introduced(stream: TcpStream, secret: &str) -> std::io::Result<(usize, Joined
         let (rank, host) = rank.split_once(' ')?;
         Some((rank.parse::<usize>().ok().filter(|rank| *rank > 0)?, host))
     });
-    let (rank, host) = named.ok_or_else(|| std::io::Error::other("it is none of this job"))?;
+    let (rank, host) =
+        named.ok_or_else(|| std::io::Error::other("it does not belong to this job"))?;
     (&stream).write_all(b"!")?;
     stream.set_read_timeout(None)?;
     let from = Box::new(stream.try_clone()?);
@@ -358,7 +359,7 @@ fn open_own(path: &Path) -> std::io::Result<File> {
     // Of the file that is open: the name may mean another one by now.
     let facts = file.metadata()?;
     if !facts.is_file() {
-        return Err(refused("it is no file"));
+        return Err(refused("it is not a file"));
     }
     if facts.uid() != rustix::process::geteuid().as_raw() {
         return Err(refused("it belongs to another user"));
@@ -376,7 +377,10 @@ fn open_own(path: &Path) -> std::io::Result<File> {
 
 #[cfg(unix)]
 fn refused(why: &str) -> std::io::Error {
-    let text = format!("{why}, and is not believed; remove it, or name another by --rendezvous");
+    let text = format!(
+        "{why}, so it is not trusted; remove it, or name another file with \
+                        --rendezvous"
+    );
     std::io::Error::new(ErrorKind::PermissionDenied, text)
 }
 
@@ -388,8 +392,8 @@ impl<'a> Meeting<'a> {
         // What an earlier job left leads nowhere. Anything else is a file of the user's own, or another user's trap.
         if std::fs::symlink_metadata(path).is_ok() {
             if !is_meeting(path) {
-                let why = "it exists and is not what an earlier job left there";
-                let text = format!("{why}; name another by --rendezvous");
+                let why = "it exists and was not left by an earlier job";
+                let text = format!("{why}; name another file with --rendezvous");
                 return Err(std::io::Error::new(ErrorKind::AlreadyExists, text));
             }
             std::fs::remove_file(path)?;
@@ -468,7 +472,7 @@ mod tests {
         symlink(&file, &link).expect("a link can be made");
         let why = |path: &Path| open_own(path).expect_err("it is refused").to_string();
         assert!(why(&link).starts_with("it is a link"), "{}", why(&link));
-        assert!(why(folder.path()).starts_with("it is no file"), "{}", why(folder.path()));
+        assert!(why(folder.path()).starts_with("it is not a file"), "{}", why(folder.path()));
         let open = std::fs::Permissions::from_mode(0o604);
         std::fs::set_permissions(&file, open).expect("it is ours");
         assert!(why(&file).starts_with("other users may read or write it"), "{}", why(&file));

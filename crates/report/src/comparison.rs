@@ -137,8 +137,8 @@ fn result(comparison: &Comparison) -> Badge {
     let because = match comparison.tests {
         0 => String::new(),
         tests => format!(
-            "{} tested; a difference is called one where chance alone would show one anywhere in \
-             the table in at most {} of comparisons.",
+            "{} tested; the table counts a difference only if chance alone would produce one \
+             anywhere in it in at most {} of comparisons.",
             rows(tests as usize),
             number::percent(comparison.false_alarm_rate),
         ),
@@ -174,19 +174,25 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
         return None;
     }
     if comparison.count(ComparedVerdict::CannotTell) == 0 {
-        return Some("Measure the same cells on both sides: these have none in common.".to_owned());
+        return Some(
+            "Measure the same cells on both sides: these have no cell in common.".to_owned(),
+        );
     }
     let sides = [&comparison.a, &comparison.b];
     let repeated = sides.iter().any(|side| side.unit == ComparedUnit::Run);
     let text = match comparison.a.kind {
-        _ if repeated => "More runs of each: the ones at hand differ too much among themselves.",
+        _ if repeated => "Make more runs of each: the present ones vary too much.",
         ComparedKind::Profile => {
-            "Check each disk twice more, one after the other in turn, and compare three with three: \
+            "Check each disk twice more, alternating between them, and compare three with three: \
              halfpower compare A1,A2,A3 B1,B2,B3"
         }
-        ComparedKind::Experiment => "More blocks of both experiments: halfpower sweep --blocks N.",
+        ComparedKind::Experiment => {
+            "Run more blocks of both experiments: halfpower sweep --blocks \
+                                     N."
+        }
         ComparedKind::Trial | ComparedKind::Trace => {
-            "Three or more runs of each, in turn, or longer ones: halfpower run --until-precision 2%."
+            "Make three or more runs of each, alternating, or longer ones: halfpower run \
+             --until-precision 2%."
         }
     };
     Some(text.to_owned())
@@ -198,9 +204,9 @@ fn limit(story: &mut Story, comparison: &Comparison) {
     let limit = number::percent(limit);
     let failed = comparison.rows().filter(|row| row.fails).count();
     let (words, tone) = if failed > 0 {
-        (format!("FAILS: {} worse by more than {limit} for certain", rows(failed)), Tone::Bad)
+        (format!("FAILS: {} worse by more than {limit}, beyond the error", rows(failed)), Tone::Bad)
     } else {
-        (format!("Passes: no row is worse by more than {limit} for certain"), Tone::Good)
+        (format!("Passes: no row is worse by more than {limit}, beyond the error"), Tone::Good)
     };
     story.badges.push(Badge::new(words, tone, ""));
 }
@@ -256,8 +262,8 @@ fn summary(row: &ComparedRow) -> String {
 fn differences(story: &mut Story, comparison: &Comparison) {
     let conditions = &comparison.conditions;
     let remark = match conditions.is_empty() {
-        true => "no difference is known",
-        false => "any of them may be the reason",
+        true => "no known difference",
+        false => "any of these may be the reason",
     };
     let section = story.section("Conditions that differ", remark);
     for condition in conditions.iter().take(CONDITIONS) {
@@ -281,7 +287,7 @@ fn table(story: &mut Story, comparison: &Comparison, &(metric, title, _, unit): 
         return;
     }
     let value = move |value: Option<f64>| Cell::or_none(value, |value| unit.format(value));
-    let remark = "B compared with A; intervals hold for all rows together (95 %)";
+    let remark = "B compared with A; 95 % intervals, for all rows together";
     let section = story.section(title, remark);
     if comparison.cells.len() > FEW_CELLS {
         section.supporting();
@@ -387,8 +393,8 @@ fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Cha
         title: format!("B over A: {word}"),
         finding,
         errors: format!(
-            "Error bars hold for all rows of the comparison together in 95 % of comparisons; rows \
-             without one are inconclusive. Sorted by verdict, then by change.{rest}"
+            "Error bars: 95 % intervals for all rows of the comparison together; rows without one \
+             are inconclusive. Sorted by verdict, then by change.{rest}"
         ),
         x,
         y: Axis::named(names.collect()),

@@ -44,7 +44,7 @@ fn facts(target: &Target, environment: Option<&Environment>) -> Vec<(&'static st
             ]);
         }
         None if target.kind != TargetKind::Simulated => {
-            facts.push(("device", "none: nothing here reaches a block device".to_owned()));
+            facts.push(("device", "none: no I/O here reaches a block device".to_owned()));
         }
         None => {}
     }
@@ -98,7 +98,7 @@ fn filesystem_line(filesystem: &FilesystemFacts, with_source: bool) -> String {
         format!("{} at {}{source}", filesystem.kind, filesystem.mount_point),
         format!("{free} free of {size}"),
     ];
-    parts.extend(filesystem.in_memory.then(|| "lives in memory".to_owned()));
+    parts.extend(filesystem.in_memory.then(|| "is in memory".to_owned()));
     parts.extend(filesystem.compresses.then(|| "compresses".to_owned()));
     parts.extend(Some(filesystem.options.clone()).filter(|options| !options.is_empty()));
     parts.join("; ")
@@ -186,7 +186,7 @@ fn queue_line(device: &DeviceFacts) -> String {
 
 fn layers_line(device: &DeviceFacts) -> String {
     let built = (device.leaves.len() > 1).then(|| device.leaves.join(", "));
-    let built = built.map(|leaves| format!("built of {leaves}"));
+    let built = built.map(|leaves| format!("stacked on {leaves}"));
     joined(device.layers.iter().cloned().chain(built), "; ", |layer| layer)
 }
 

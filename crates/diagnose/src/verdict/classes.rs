@@ -51,7 +51,7 @@ const SATA_FLASH: Class = class(
     450.0,
     (8.0, 1.2),
     false,
-    "data sheets of SATA drives: 8,000 to 12,000 random reads per second at depth 1",
+    "data sheets of SATA drives: 8,000 to 12,000 random read IOPS at QD 1",
 );
 const NVME_FLASH: Class = class(
     "an NVMe flash drive",
@@ -59,7 +59,7 @@ const NVME_FLASH: Class = class(
     2_000.0,
     (48.0, 1.5),
     false,
-    "data sheets of NVMe drives: 60 to 110 µs for a lone random read, 10 to 20 µs for a write",
+    "data sheets of NVMe drives: at QD 1, 60 to 110 µs for a random read, 10 to 20 µs for a write",
 );
 const USB: Class = class(
     "a USB or card device",
@@ -67,7 +67,7 @@ const USB: Class = class(
     60.0,
     (1.5, 0.8),
     false,
-    "SD specification A1 and A2: 1,500 to 4,000 random reads per second at least",
+    "SD specification A1 and A2: at least 1,500 to 4,000 random read IOPS",
 );
 const AWS: Class = class(
     "an Amazon EBS volume",
@@ -91,7 +91,7 @@ const EXPORT: Class = class(
     200.0,
     (16.0, 1.5),
     true,
-    "round trips within a data centre beside a disk or a cache",
+    "round trips within a data centre, plus a disk or a cache",
 );
 const IN_MEMORY: Class = class(
     "a device of this kernel",
@@ -111,7 +111,7 @@ const UNKNOWN: Class = class(
     300.0,
     (6.0, 1.8),
     true,
-    "disks from memory to rotating ones",
+    "anything from a RAM disk to a rotating disk",
 );
 
 impl Class {

@@ -86,14 +86,14 @@ impl Segment<'_> {
     /// Who flushes most, or how to learn it.
     pub(crate) fn who_flushes(&self) -> String {
         let Some(users) = &self.around.users else {
-            return "Who flushes is counted as root only.".to_owned();
+            return "Flushes are counted per program only as root.".to_owned();
         };
         let most = users.flushing.iter().max_by(|a, b| a.syncs_per_s().total_cmp(&b.syncs_per_s()));
         match most {
             Some(group) => format!("Most by {}.", self.told(group)),
             None => {
-                "No fsync of a program was seen: the file system does not report them, or the flushes are \
-                the kernel's own."
+                "No program called fsync: the file system does not report fsyncs, or the kernel \
+                 flushes on its own."
                     .to_owned()
             }
         }

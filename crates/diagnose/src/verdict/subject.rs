@@ -74,7 +74,7 @@ impl<'a> Subject<'a> {
         let matched = match prepared.map(FittedProfile::profile) {
             None => Measured::not("no profile fits this device; `halfpower check` makes one"),
             Some(profile) => match fit(device, profile, chosen) {
-                Fit::Not(why) => Measured::not(format!("the profile does not fit: {why}")),
+                Fit::Not(why) => Measured::not(format!("the profile does not match: {why}")),
                 Fit::Of(by, doubt) => Measured::Value(MatchedProfile {
                     profile_id: profile.id.clone(),
                     target: profile.target.path.clone(),

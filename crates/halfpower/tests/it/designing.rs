@@ -135,7 +135,9 @@ fn a_plan_has_a_schema_a_page_that_fits_and_a_report() {
     let page = halfpower(&format!("design {words} --verbose")).expect(0).stdout;
     let widest = page.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{page}");
-    for part in ["bound by", "Load at the need", "Another disk", "KAPS/USD", "5.09", "3.17"] {
+    for part in
+        ["bound by", "Utilization at the required load", "Another disk", "KAPS/USD", "5.09", "3.17"]
+    {
         assert!(page.contains(part), "{part}: {page}");
     }
     std::fs::write(folder.path().join("plan.json"), &ended.stdout).unwrap();

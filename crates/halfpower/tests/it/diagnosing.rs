@@ -149,7 +149,7 @@ fn without_a_profile_it_says_what_a_profile_would_add() {
     let more = "--no-save --verbose";
     let ended = diagnose(folder.path(), EIGHT, &["iodepth=64"], more).expect(0);
     assert!(ended.stdout.contains("OVERLOADED"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("No profile serves"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("No usable profile"), "{}", ended.stdout);
     assert!(ended.stdout.contains("halfpower check"), "{}", ended.stdout);
     assert!(ended.stdout.contains("utilization law"), "{}", ended.stdout);
 }

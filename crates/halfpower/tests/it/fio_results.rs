@@ -38,7 +38,7 @@ fn a_result_in_fios_form_is_the_trial_again() {
     let p50 = read.histogram.percentile(0.5).unwrap();
     assert!((times.p50.unwrap() / p50 - 1.0).abs() < 0.01, "{times:?} {p50}");
     assert!((read.bytes_per_s / read.iops / 4_096.0 - 1.0).abs() < 1e-3, "{read:?}");
-    assert_eq!(trial.device_counters.reason(), Some("fio does not tell"));
+    assert_eq!(trial.device_counters.reason(), Some("not reported by fio"));
     // It is kept, shown and compared like ours.
     let shown = halfpower_in(folder.path(), &format!("report {} --text --db again.db", trial.id));
     assert!(shown.stdout.contains("75 % read") || shown.code == Some(2), "{shown:?}");
@@ -79,7 +79,7 @@ fn what_is_no_whole_result_is_refused_by_its_job() {
              {{{options}}}, \"read\": {{{read}}}, \"write\": {{}}}}]}}"
         )
     };
-    refuses("{\"fio version\": \"fio-3.33\", \"jobs\": [", &["bad.json", "no whole JSON"]);
+    refuses("{\"fio version\": \"fio-3.33\", \"jobs\": [", &["bad.json", "not complete fio JSON"]);
     refuses(&job("\"size\": \"1m\"", ""), &["\"j\"", "nothing completed"]);
     let mixed = "{\"fio version\": \"fio-3.33\", \"jobs\": [{\"jobname\": \"j\", \"job options\": {\"rw\": \"rw\"}, \
                  \"mixed\": {\"runtime\": 5}}]}";

@@ -177,7 +177,7 @@ fn size_depth_and_order_of_the_requests_of_a_map_can_be_chosen() {
         let page = halfpower(&format!("zones sim:{device} --rw randread --no-save --verbose"))
             .expect(0)
             .stdout;
-        assert!(page.contains("Random requests are served alike everywhere"), "{page}");
+        assert!(page.contains("Random requests are equally fast everywhere"), "{page}");
         assert!(page.contains("--rw randread --bs 4096 --iodepth 1"), "{page}");
     }
     let words = "zones sim:md1 --no-save";

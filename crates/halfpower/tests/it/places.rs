@@ -53,7 +53,7 @@ fn a_file_is_placed_on_a_map_that_is_named_and_on_the_newest_of_its_own_device()
     let placed = place(folder.path(), &format!("{name} --map map.json"));
     let (lies, rates) = (placed.place.value().unwrap(), placed.rates.value().unwrap());
     assert_eq!((placed.map.as_ref().unwrap().chosen, lies.bytes), (true, Bytes(8 * MIB)));
-    assert!(placed.cautions[0].contains("sim:st34371w, which is no device"), "{placed:?}");
+    assert!(placed.cautions[0].contains("sim:st34371w, which is not a device"), "{placed:?}");
     let zone = |at: u64| {
         let band = map.bands.iter().rev().find(|band| band.offset_bytes.0 <= at).unwrap();
         band.bytes_per_s.value
@@ -122,7 +122,7 @@ fn a_file_on_a_partition_lies_behind_its_start_on_a_map_of_the_whole_disk() {
     assert!(rates.random_read_saves_ns > 0.0 && rates.random_read_saves_ns < 1e6, "{placed:?}");
     let page =
         halfpower_in(folder.path(), &format!("zones --file {name} --db db")).expect(0).stdout;
-    assert!(page.contains("moving it would give +"), "{page}");
+    assert!(page.contains("moving the file there would gain +"), "{page}");
     println!("{page}");
 }
 

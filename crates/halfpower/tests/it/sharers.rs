@@ -134,12 +134,12 @@ fn no_flag_lets_a_run_write_to_a_database_of_results() {
     for target in ["kept.db", "hard", "link"] {
         let write = format!("run {target} --bs 512 --rw randwrite --overwrite --io-size 64k");
         run(&format!("{write} --db kept.db")).refuses(3, &["the database of results"]);
-        run(&format!("{write} --no-save")).refuses(3, &["a database of halfpower's results"]);
-        run(&format!("{write} --db other.db")).refuses(3, &["a database of halfpower's results"]);
+        run(&format!("{write} --no-save")).refuses(3, &["a database of halfpower results"]);
+        run(&format!("{write} --db other.db")).refuses(3, &["a database of halfpower results"]);
     }
     fs::write(folder.path().join("kept.db-wal"), vec![7; 1 << 16]).unwrap();
     run("run kept.db-wal --bs 512 --rw write --overwrite --io-size 64k --no-save")
-        .refuses(3, &["a database of halfpower's results"]);
+        .refuses(3, &["a database of halfpower results"]);
     fs::remove_file(folder.path().join("kept.db-wal")).unwrap();
     assert!(fs::read(folder.path().join("kept.db")).unwrap() == before);
 }

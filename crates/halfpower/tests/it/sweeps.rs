@@ -120,7 +120,7 @@ fn what_the_targets_do_not_have_is_said_and_the_rest_runs() {
     assert_eq!(ways, ["any", "callback", "callback-posted", "oldest-first"].into());
     let nothing = halfpower("sweep hints sim:md1 --no-save").expect(2);
     assert!(nothing.stderr.contains("a file is prepared on a real target only"), "{nothing:?}");
-    assert!(nothing.stderr.contains("nothing of the design hints can be run here"));
+    assert!(nothing.stderr.contains("no trial of the design hints can run here"));
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let words = format!(
@@ -373,7 +373,7 @@ fn what_a_sweep_prints_at_its_end_is_the_headline_of_its_report() {
     let printed = one_line(&halfpower(&words).expect(0).stdout);
     let report =
         halfpower(&format!("report last --md --db {}", database.display())).expect(0).stdout;
-    let headline = report.lines().find(|line| line.contains("The most throughput")).unwrap();
+    let headline = report.lines().find(|line| line.contains("The maximum throughput")).unwrap();
     let headline = one_line(headline.trim_matches('*'));
     assert!(printed.contains(&headline), "{headline}\n{printed}");
 }

@@ -146,7 +146,7 @@ fn an_engine_of_windows_is_refused_with_the_one_that_comes_closest() {
     for (engine, closest) in
         [("iocp", "io_uring"), ("events", "libaio"), ("readfileex", "io_uring")]
     {
-        let closest = format!("here use --ioengine {closest}");
+        let closest = format!("on this system use --ioengine {closest}");
         refused(&format!("run . --ioengine {engine}"), &["an engine of Windows", &closest]);
     }
 }
@@ -162,8 +162,8 @@ fn an_engine_of_fio_is_refused_with_the_one_that_does_the_same() {
 #[test]
 fn a_size_of_zero_is_refused_by_its_flag() {
     for target in [".", "sim:mm1"] {
-        refused(&format!("check {target} --size 0"), &["--size", "more than 0"]);
-        refused(&format!("run {target} --size 0"), &["--size", "more than 0"]);
+        refused(&format!("check {target} --size 0"), &["--size", "above 0"]);
+        refused(&format!("run {target} --size 0"), &["--size", "above 0"]);
     }
 }
 

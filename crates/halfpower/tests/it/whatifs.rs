@@ -261,11 +261,11 @@ fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
     // Eight servers: the knee is at eight.
     assert!(text.contains("\neffective_io_concurrency = 8\n"), "{text}");
     let words = text.replace("\n#", " ").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("both at queue depth 1: a random read of 8 KiB"), "{text}");
+    assert!(words.contains("at queue depth 1, a random read of 8 KiB"), "{text}");
     // A simulated device has no flush, of which all of etcd's settings are made: one sentence says so.
     let etcd = disk.run(&format!("advise --for etcd {id}")).expect(0).stdout;
     let etcd = etcd.replace("\n# ", " ");
-    assert!(etcd.contains("No setting of etcd follows from this profile: "), "{etcd}");
+    assert!(etcd.contains("This profile determines no setting of etcd: "), "{etcd}");
     assert!(etcd.matches("no commits").count() == 1, "{etcd}");
     disk.run("advise --for oracle last").refuses(2, &["postgresql", "io.cost"]);
 }

@@ -226,6 +226,6 @@ fn a_clock_that_goes_back_is_told() {
     let told = damaged(&[10, 40, 20, 30]).unwrap();
     assert_eq!(
         (told.evidence[0].what.as_str(), told.evidence[0].value),
-        ("times before the one ahead of them", 1.0,)
+        ("times earlier than the previous one", 1.0,)
     );
 }

@@ -62,7 +62,7 @@ pub(crate) fn run<T: Send + 'static>(
         if begin.elapsed() >= longest {
             let minutes = longest.as_secs() / 60;
             return Err(format!(
-                "its answer was not complete after {minutes} minutes; ask for a shorter range"
+                "its response was incomplete after {minutes} minutes; use a shorter range"
             ));
         }
         match events.recv_timeout(LOOK_EVERY) {

@@ -115,7 +115,7 @@ impl SideCell {
     pub(super) fn reason(&self, metric: ComparedMetric) -> String {
         match self.numbers.get(&metric) {
             Some(Numbers::Missing(reason)) => reason.clone(),
-            _ => "the document does not hold it".to_owned(),
+            _ => "the document does not contain it".to_owned(),
         }
     }
 }
@@ -180,7 +180,7 @@ pub(super) fn of_lines(lines: &[&TraceObservation]) -> SideCell {
     let rates = blocks().zip(lines).map(|(block, line)| (block, line.iops)).collect();
     let costs: Option<Vec<(u32, f64)>> =
         blocks().zip(lines).map(|(block, line)| Some((block, line.cpu_us_per_io?))).collect();
-    let missing = || Numbers::Missing("a line does not tell".to_owned());
+    let missing = || Numbers::Missing("not recorded in a trace".to_owned());
     SideCell {
         label: first.label.clone(),
         cell: first.key.clone(),

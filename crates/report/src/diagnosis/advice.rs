@@ -40,7 +40,7 @@ fn settles(device: &DeviceDiagnosis) -> String {
     } else {
         format!("/dev/{name}")
     };
-    format!("halfpower check {place}, while it is quiet, and the same observation again")
+    format!("halfpower check {place}, while the disk is quiet; then observe again")
 }
 
 /// The first thing to do in as few words as a column has.
@@ -53,7 +53,7 @@ pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String
         (None, Verdict::Healthy | Verdict::NotTheDisk) if gets_what_it_asks_for(main) => {
             "leave it alone".to_owned()
         }
-        (None, Verdict::Healthy | Verdict::NotTheDisk) => "nothing points at it".to_owned(),
+        (None, Verdict::Healthy | Verdict::NotTheDisk) => "no evidence against it".to_owned(),
         (None, Verdict::NotEnoughEvidence) => "collect evidence".to_owned(),
         (None, _) => "measure more".to_owned(),
     }
@@ -76,32 +76,30 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
     let profiled = device.profile.value().is_some();
     let text = match main.verdict {
         Verdict::Healthy | Verdict::NotTheDisk if main.demand == Demand::Unmet => {
-            "The disk does what it should, and programs wait for more than it does: look at what is between \
-             them (limits, locks, the network, another disk)."
+            "The disk is fine, but programs wait for more than the disk: check the layers in \
+             between (limits, locks, the network, another disk)."
         }
         Verdict::Healthy | Verdict::NotTheDisk if !gets_what_it_asks_for(main) => {
-            "Nothing points at this disk. Whether programs wait for more than they get, this source does not \
-             show: `halfpower diagnose` on the machine itself, as root, does."
+            "There is no evidence against this disk. This source does not show whether programs \
+             wait for anything else: run `halfpower diagnose` on the machine itself, as root."
         }
         Verdict::Healthy | Verdict::NotTheDisk if elsewhere.is_empty() => {
-            "Leave the disk alone: it does what it should. If a program waits, it waits for \
-             something that was not seen: a lock, the network, another machine, or something that this \
-             source does not report."
+            "Leave the disk alone: it is fine. If a program waits, it waits for something else: a \
+             lock, the network, another machine, or something that this source does not report."
         }
-        Verdict::Healthy | Verdict::NotTheDisk => "Leave the disk alone: it does what it should.",
-        Verdict::NotEnoughEvidence if profiled => "Watch for longer, or while there is more to do.",
+        Verdict::Healthy | Verdict::NotTheDisk => "Leave the disk alone: it is fine.",
+        Verdict::NotEnoughEvidence if profiled => "Watch for longer, or while the load is higher.",
         Verdict::NotEnoughEvidence => {
-            "Make a profile with `halfpower check` while the disk is quiet. Then watch again, \
-             for longer or while there is more to do."
+            "Make a profile with `halfpower check` while the disk is quiet. Then watch again, for \
+             longer or while the load is higher."
         }
         _ if !profiled => {
-            "Settle first whether it is the disk or the load: `halfpower check` on it while it is quiet, and the \
-             same observation again."
+            "First find out whether the disk or the load is the cause: run `halfpower check` on \
+             the disk while it is quiet, then observe again."
         }
         _ => {
-            "No change was found whose gain this profile can predict. `halfpower check \
-             --for-diagnosis` measures mixes and open loads as well; `halfpower predict` computes a \
-             change that you name."
+            "This profile can predict no useful change. `halfpower check --for-diagnosis` also \
+             measures mixes and open loads; `halfpower predict` computes a change that you name."
         }
     };
     [text].into_iter().chain(elsewhere).collect::<Vec<_>>().join(" ")
@@ -219,6 +217,6 @@ fn strategy_words(strategy: Strategy) -> &'static str {
         Strategy::MoreTags => "more tags",
         Strategy::MoveNeighbour => "move the neighbour",
         Strategy::Restore => "find what changed",
-        Strategy::PutRight => "put it right",
+        Strategy::PutRight => "correct it",
     }
 }

@@ -73,7 +73,7 @@ pub fn trial(trial: &Trial) -> Story {
     if !trial.result.components.is_empty() {
         section.row("components", components::text(&trial.result.components));
     }
-    processors_and_device(story.section("Processors and device", "").supporting(), trial);
+    processors_and_device(story.section("CPUs and device", "").supporting(), trial);
     load::intervals(&mut story, trial);
     let several = jobs.len() > 1;
     let named: Vec<(String, &HistogramSnapshot)> = jobs

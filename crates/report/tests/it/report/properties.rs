@@ -267,7 +267,7 @@ fn poisoned_trial(value: f64) -> Trial {
 #[test]
 fn without_busy_counters_the_service_times_are_missing_with_their_reason() {
     let measured = report::terminal(&report::profile(&common::fast_profile(), &[]), &LOG);
-    assert!(measured.contains("S is the spacing of completions"), "{measured}");
+    assert!(measured.contains("S is the mean time between completions"), "{measured}");
     let mut profile = common::fast_profile();
     for cell in &mut profile.cells {
         cell.utilization = Measured::not("the kernel keeps no counters");
@@ -275,7 +275,7 @@ fn without_busy_counters_the_service_times_are_missing_with_their_reason() {
     }
     let text = report::terminal(&report::profile(&profile, &[]), &LOG);
     assert!(text.contains("S and U not measured: the kernel keeps no counters."), "{text}");
-    assert!(!text.contains("spacing of completions"), "{text}");
+    assert!(!text.contains("mean time between completions"), "{text}");
     assert_proper(&text, 80);
 }
 
