@@ -53,29 +53,35 @@ pub(crate) fn best(priors: &[Prior], class: Class, total: &IntervalTotals) -> (C
 }
 
 /// What the device did at another time of the recording: of `others`, each the intervals of one use of it, the quickest
-/// with requests like `now`. Either no fewer were in progress then, or as many were completed, so that a queue alone does
-/// not explain what differs. `None` if there is none, or none that is clearly quicker. What the counters do not show may
-/// differ all the same, as whether requests are in sequence.
+/// with requests like `now`, if it was clearly quicker and a queue does not explain that. None does where no fewer
+/// were in progress then, or where work that comes by itself came as often: then the device should take as long now. It
+/// explains a part only where more was completed then with fewer in progress. What the counters do not show may differ
+/// all the same, as whether requests are in sequence.
 pub(crate) fn at_another_time<'a>(
     class: Class,
     now: &IntervalTotals,
     others: impl Iterator<Item = &'a [IntervalTotals]>,
-    busy: bool,
+    (busy, closed): (bool, bool),
 ) -> Option<Prior> {
-    let latency = now.latency_ns()?;
+    let (latency, depth) = (now.latency_ns()?, now.concurrency()?);
     let quicker = others.filter(|other| other.len() >= PAST_MIN).filter_map(|other| {
         let of = IntervalTotals::sum(other);
         let quick = of.latency_ns().filter(|ns| *ns > 0.0 && latency / ns > QUICKER)?;
-        let as_many = of.concurrency().zip(now.concurrency()).is_some_and(|(a, b)| a * FEWER >= b);
-        let told = as_many || of.iops() * SAME_RATE >= now.iops();
-        (told && same_kind(&of, now)).then_some((quick, other))
+        let as_many = of.concurrency()? * FEWER >= depth;
+        let as_often = !closed && of.iops() * SAME_RATE >= now.iops();
+        let more = of.iops() > QUICKER * now.iops();
+        let told = as_many || as_often || more;
+        (told && same_kind(&of, now)).then_some((quick, as_many || as_often, other))
     });
-    let (_, other) = quicker.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (quick, without_queue, other) = quicker.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let served = Served::seen(other, &class, busy)?;
-    let (log_lone, spread) = served.log_lone;
+    let (mut log_lone, spread) = served.log_lone;
+    let mut side = libm::exp(served.log_side);
+    if without_queue {
+        (log_lone, side) = (libm::log(quick), side.max(2.0 * depth));
+    }
     let words = ("this disk at another time", "the same recording");
-    let lone = (libm::exp(log_lone), spread.hypot(OTHER_DAY_SD));
-    let class = class.seen(words, lone, libm::exp(served.log_side));
+    let class = class.seen(words, (libm::exp(log_lone), spread.hypot(OTHER_DAY_SD)), side);
     Some(Prior { rung: Rung::Past, class, of: served.of })
 }
 

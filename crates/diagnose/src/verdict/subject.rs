@@ -168,7 +168,7 @@ impl<'a> Subject<'a> {
             let now = IntervalTotals::sum(series);
             let others = self.ranges().into_iter().filter(|other| other.start != from);
             let others = others.map(|other| &self.series[self.body(&other)]);
-            let prior = match at_another_time(self.class, &now, others, known.busy) {
+            let prior = match at_another_time(self.class, &now, others, loop_kind) {
                 Some(prior) => prior.read(),
                 None => best(priors, self.class, &now),
             };
