@@ -76,7 +76,7 @@ impl Launch {
             template.iter().any(|word| word.contains("{host}") || word.contains("{rank}"));
         if !told_apart && hosts.len() > 1 && !template.iter().any(|word| word == "agent") {
             return Err(SessionError::usage(
-                "--launch has neither {host} nor {rank}: all agents would start on the same machine",
+                "--launch has neither {host} nor {rank}: all agents would start on one machine",
             ));
         }
         Ok(Self { hosts, template, joined: None, processes: None, has_barrier: false })

@@ -42,7 +42,7 @@ const NEEDS: [Need; 8] = [
         figure: |it| {
             needed(&it.read, it.read.latency_ns).and(needed(&it.write, it.write.latency_ns))
         },
-        name: "latencies of reads and writes separately",
+        name: "separate latencies of reads and writes",
         lost: "whether reads or writes are slow",
     },
     Need {

@@ -180,7 +180,7 @@ fn a_client_that_does_not_come_up_is_named_with_what_it_said_and_how_it_was_star
     let said = stage.run("--hosts a,b --runtime 1s").expect(4).stderr;
     assert!(said.contains("b: its connection ended"), "{said}");
     assert!(said.contains("Permission denied"), "{said}");
-    assert!(said.contains("try by hand"), "{said}");
+    assert!(said.contains("try its start command by hand"), "{said}");
 }
 
 #[test]

@@ -219,10 +219,10 @@ fn mistakes_are_named_with_what_to_use() {
     };
     wrong("iodepth", &["KEY=VALUE"]);
     wrong("depth=4", &["depth"]);
-    wrong("iodepth=4 from=1m", &["never there"]);
-    wrong("rw=randrw limit=100", &["reads or of writes alone"]);
+    wrong("iodepth=4 from=1m", &["never active"]);
+    wrong("rw=randrw limit=100", &["only reads or only writes"]);
     wrong("riops=0", &["riops=0", "requests per second"]);
-    wrong("wbps=0", &["wbps=0", "nothing through"]);
+    wrong("wbps=0", &["wbps=0", "allows no requests"]);
     wrong("write-back=maybe", &["write-back=maybe", "yes or no"]);
 }
 

@@ -83,7 +83,11 @@ fn the_fsyncs_of_a_program_that_opens_with_o_sync_are_told() {
 
 #[test]
 fn a_deep_queue_is_the_answer_with_the_program_that_keeps_it() {
-    says("deep-queue", &["OVERLOADED (likely", "fio", "Halve the number"], NO_ANSWER);
+    says(
+        "deep-queue",
+        &["OVERLOADED (likely", "fio", "Halve the program's queue depth"],
+        NO_ANSWER,
+    );
 }
 
 #[test]
@@ -125,7 +129,7 @@ fn requests_that_the_kernel_cuts_are_not_the_queue_of_the_program() {
             "do first Let the kernel pass on larger requests",
             "max_sectors_kb",
         ],
-        &["Halve the number"],
+        &["Halve the program's queue depth"],
     );
 }
 

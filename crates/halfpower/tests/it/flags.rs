@@ -213,7 +213,7 @@ fn targets_that_cannot_be_taken_together_are_refused() {
     };
     refused(format!("{small} {large}"), &["differ in size", "--size"]);
     refused(format!("{small} {}", other.display()), &["the same"]);
-    refused(format!("{small} sim:mm1"), &["stands alone"]);
+    refused(format!("{small} sim:mm1"), &["cannot be combined with others"]);
     refused(format!("{small} --chunk 64k"), &["--chunk", "more than one"]);
     refused(format!("{small} {large} --numjobs 3"), &["--numjobs 3", "2 targets"]);
     refused(format!("{small} {large} --chunk 2m"), &["--chunk 2 MiB", "1 MiB"]);

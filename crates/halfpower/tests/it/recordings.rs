@@ -46,7 +46,7 @@ const UNREADABLE: [(&str, &str, &[&str]); 6] = [
         "procs -----------memory---------- ---swap--\n r  b   swpd   free\n",
         &["vmstat"],
     ),
-    ("notes.txt", "chapter one\n", &["no known form", "iostat as text and JSON"]),
+    ("notes.txt", "chapter one\n", &["unknown file format", "iostat as text and JSON"]),
     ("empty.json", "", &["empty"]),
     ("fio.json", FIO_RESULT, &["a result of fio", "halfpower report fio.json"]),
     ("trial.json", DOCUMENT, &["a document of halfpower", "halfpower report trial.json"]),

@@ -64,7 +64,7 @@ fn a_device_is_not_written_without_its_name_and_the_answer_says_what_to_type() {
     for wrong in ["loop", "sda", "LOOP0", "/dev/loop0", "*"] {
         let words = format!("run {} --rw write --destroy-data-on {wrong}", device.path().display());
         halfpower(&format!("{words} --no-save"))
-            .refuses(3, &["--destroy-data-on names", "which it is not", &right]);
+            .refuses(3, &["--destroy-data-on names", "which is another device", &right]);
     }
     assert_eq!(std::fs::read(device.backing_file()).unwrap(), vec![7; 8 << 20]);
 }

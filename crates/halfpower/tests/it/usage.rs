@@ -244,7 +244,7 @@ fn a_cost_fit_refuses_what_it_would_not_use() {
         "--cpu-upper",
     ] {
         let flag = words.split(' ').next().unwrap();
-        refused(&format!("run . --cost-fit {words}"), &["--cost-fit", &format!("leave {flag}")]);
+        refused(&format!("run . --cost-fit {words}"), &["--cost-fit", &format!("omit {flag}")]);
     }
     refused("run . --cost-fit --pattern zipf", &["--cost-fit", "--pattern zipf"]);
     refused("run . --cost-fit --iodepth 300", &["--cost-fit", "--iodepth 256"]);
@@ -270,7 +270,7 @@ fn a_simulated_target_refuses_each_flag_of_a_real_machine_by_name() {
         let flag = words.split(' ').next().unwrap();
         refused(&format!("run sim:mm1 --rw randwrite {words}"), &[flag, "simulated"]);
     }
-    refused("run sim:mm1 .", &["stands alone"]);
+    refused("run sim:mm1 .", &["cannot be combined with others"]);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_striped_array_of_drives_agrees_with_the_machine_room_or_says_what_breaks() 
         assert_eq!(simulated.difference_rel.abs() > 0.1, simulated.breaks.is_some(), "{case:#?}");
         if raid == "0" {
             // Data of one disk on four: each arm has a quarter of the way.
-            assert!(simulated.breaks.as_ref().is_none_or(|why| why.contains("shorter ways")));
+            assert!(simulated.breaks.as_ref().is_none_or(|why| why.contains("seeks are shorter")));
         }
     }
     // What the machine room does not have is said, not made up.

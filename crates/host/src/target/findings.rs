@@ -68,7 +68,7 @@ pub(crate) fn placement_findings(
                 FindingCode::UnwrittenExtents,
                 unwritten,
                 format!(
-                    "{} of {} were never written: they read as zeros, without access to the device.",
+                    "{} of {} were never written: they read as zeros without reaching the device.",
                     format_bytes(absent),
                     format_bytes(size.0)
                 ),

@@ -66,7 +66,7 @@ pub(super) fn extrapolated(
     let sequential = mix.share(|class| class.locality == Locality::Sequential);
     let mixed = |part: f64| (0.001..0.999).contains(&part);
     if (mixed(reads) || mixed(sequential)) && !predictor.capacity.knows_mixes() {
-        say("no mix was measured; reads and writes are assumed not to affect each other".to_owned());
+        say("no mix was measured; reads and writes are assumed to be independent".to_owned());
     }
     let open = offered.is_open();
     if open && predictor.trials.is_empty() {

@@ -67,9 +67,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         return Some(Claim { notable: false, ..Claim::unusual(says, explains, action) });
     }
     if no_trim && view.is_flash() {
-        let says = "The USB bridge does not pass TRIM on: the drive behind it never learns which blocks \
-             are free.";
-        let action = "Use a bridge that passes TRIM on, or trim the drive on another port from time to time.";
+        let says = "The USB bridge does not pass TRIM on: the drive behind it never learns which \
+                    blocks are free.";
+        let action =
+            "Use a bridge that passes TRIM on, or trim the drive on another port occasionally.";
         return Some(Claim::usual(says.to_owned(), &[Effect::SlowWrites], action));
     }
     None

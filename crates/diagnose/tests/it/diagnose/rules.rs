@@ -59,7 +59,7 @@ fn where_a_growing_file_is_slower_the_rule_holds_with_its_gain_and_its_price() {
     let advice = only(vec![slow]);
     assert_eq!(advice.subject, "growing files");
     assert!(
-        advice.recommendation.starts_with("write into a file that has its blocks"),
+        advice.recommendation.starts_with("write into a file whose blocks are allocated"),
         "{advice:?}"
     );
     assert!(advice.because.contains("append against written: iodepth 8 -50 %"), "{advice:?}");

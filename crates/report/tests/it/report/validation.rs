@@ -118,5 +118,5 @@ fn what_is_foretold_says_how_the_device_does_now() {
     let now = terminal(&predicted(&[], Some(&since(Some(between(0.924, 0.87, 0.959))))), &style);
     let now = now.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(now.contains("rates of deep reads x 0.924"), "{now}");
-    assert!(!terminal(&predicted(&[], None), &style).contains("over when"));
+    assert!(!terminal(&predicted(&[], None), &style).contains("device now"));
 }

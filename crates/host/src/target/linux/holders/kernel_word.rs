@@ -46,7 +46,8 @@ pub(super) fn of_file(roots: &Roots, file: BorrowedFd<'_>, reach: &Reach) -> Opt
     if writers == Writers::Some && !is_open_in_our_program(roots, target) {
         return Some(Use {
             why: target.says(
-                "is open for writing by a process that is not visible here, according to the kernel",
+                "is open for writing by a process that is not visible here, according to the \
+                 kernel",
             ),
             remedy: "find the program that uses it (another container, an NFS, SMB or iSCSI \
                      server, a virtual machine) and end it"
