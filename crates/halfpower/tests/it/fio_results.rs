@@ -44,6 +44,12 @@ fn a_result_in_fios_form_is_the_trial_again() {
     assert!(shown.stdout.contains("75 % read") || shown.code == Some(2), "{shown:?}");
     let same = halfpower_in(folder.path(), "compare out.json out.json --db again.db").expect(0);
     assert!(same.stdout.contains("out.json"), "{same:?}");
+    // A plain JSON has no bins, and so no percentile that could be compared.
+    let whole = std::fs::read_to_string(folder.path().join("out.json")).unwrap();
+    std::fs::write(folder.path().join("plain.json"), whole.replace("\"bins\"", "\"none\""))
+        .unwrap();
+    let plain = halfpower_in(folder.path(), "compare plain.json out.json --json --db again.db");
+    assert!(plain.stdout.contains("no latency bins: use --output-format=json+"), "{plain:?}");
 }
 
 #[test]
