@@ -103,6 +103,16 @@ fn a_sum_over_directions_is_that_of_the_one_that_there_is() {
     assert_eq!(trial["result"]["read"]["ios"], 2000, "{outcome:?}");
 }
 
+#[test]
+fn a_page_of_a_result_names_fio_and_says_that_its_file_has_no_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = result("\"rw\": \"randread\", \"size\": \"8m\"");
+    std::fs::write(folder.path().join("fio.out"), text).unwrap();
+    let page = halfpower_in(folder.path(), "report fio.out --md").stdout;
+    assert!(page.contains("not in fio's file") && page.contains("fio-3.33"), "{page}");
+    assert!(!page.contains("reaches a block device") && !page.contains(", seed "), "{page}");
+}
+
 /// A result of fio 3 with these options.
 fn result(options: &str) -> String {
     format!(
