@@ -57,7 +57,7 @@ pub(crate) fn compare(arguments: &CompareArgs) -> anyhow::Result<Verdict> {
     };
     let comparison = model::compare(&first, &second, &options);
     arguments.view.show(&comparison, &report::comparison(&comparison).unsaved(""))?;
-    Ok(Verdict::of(!comparison.fails()))
+    Ok(Verdict::of(!comparison.fails() && !comparison.is_nothing()))
 }
 
 /// `worse:10%`.

@@ -111,6 +111,7 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
     Ok(Trial {
         schema: TRIAL_SCHEMA.to_owned(),
         halfpower_version: VERSION.to_owned(),
+        measured_by: Some(document["fio version"].as_str().unwrap_or("fio").to_owned()),
         id,
         time: document["time"].as_str().map(str::to_owned),
         seed: 0,

@@ -176,6 +176,10 @@ impl LoadArgs {
 pub(crate) fn objective(text: &str) -> Result<Objective, String> {
     let usage = "use mean=TIME or p99=TIME, for example p99=5ms";
     let (name, time) = text.split_once('=').ok_or(usage)?;
+    if time.parse::<f64>().is_ok() {
+        // Elsewhere it is seconds; a target of latency is hardly ever meant so.
+        return Err(format!("write {time}ms or {time}s"));
+    }
     let Nanos(time) = unit(time)?;
     match name {
         "mean" => Ok(Objective::MeanNs(time as f64)),

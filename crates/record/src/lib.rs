@@ -108,7 +108,7 @@ pub use limits::{
     HitRow, HitTest, LIMITS_SCHEMA, LimitsRun, MemoryRow, MemoryTest, MemoryTests, NamedRate,
     PathComponent, ProcessorCache, Sizing,
 };
-pub use load::{Locality, Mix, MixClass, ModelName, Offered, Prediction};
+pub use load::{Locality, MEASURED_AROUND, Mix, MixClass, ModelName, Offered, Prediction};
 pub use op::{Instead, OpKind};
 pub use own_engine::OwnEngineName;
 pub use path::{

@@ -121,7 +121,9 @@ fn result(comparison: &Comparison) -> Badge {
     let count = |verdict| comparison.count(verdict);
     let (better, worse) = (count(ComparedVerdict::Better), count(ComparedVerdict::Worse));
     let (same, open) = (count(ComparedVerdict::Same), count(ComparedVerdict::CannotTell));
-    let (words, tone) = if better + worse + same == 0 {
+    let (words, tone) = if comparison.is_nothing() {
+        ("Nothing compared: no load is in both".to_owned(), Tone::Bad)
+    } else if better + worse + same == 0 {
         ("Inconclusive: no detectable difference".to_owned(), Tone::Warn)
     } else if better + worse == 0 {
         let rest = if open > 0 { format!("; {open} inconclusive") } else { String::new() };
@@ -173,10 +175,11 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
     if decided.iter().any(|verdict| comparison.count(*verdict) > 0) {
         return None;
     }
+    if comparison.is_nothing() {
+        return Some("Measure the same cells on both sides: these have no cell in common.".to_owned());
+    }
     if comparison.count(ComparedVerdict::CannotTell) == 0 {
-        return Some(
-            "Measure the same cells on both sides: these have no cell in common.".to_owned(),
-        );
+        return None;
     }
     let sides = [&comparison.a, &comparison.b];
     let repeated = sides.iter().any(|side| side.unit == ComparedUnit::Run);
@@ -200,7 +203,9 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
 
 /// Whether B passes the limit that was asked for.
 fn limit(story: &mut Story, comparison: &Comparison) {
-    let Some(limit) = comparison.fail_on_worse_rel else { return };
+    let Some(limit) = comparison.fail_on_worse_rel.filter(|_| !comparison.is_nothing()) else {
+        return;
+    };
     let limit = number::percent(limit);
     let failed = comparison.rows().filter(|row| row.fails).count();
     let (words, tone) = if failed > 0 {

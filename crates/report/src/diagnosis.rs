@@ -23,7 +23,7 @@ use advice::{advice, answers};
 use handover::{commands, handover};
 use overview::{NO_INTERVAL, is_idle, matters, overview, rank};
 use record::{
-    Activity, DeviceDiagnosis, Diagnosis, Episode, FactNotRead, MatchedBy, Moment,
+    Activity, DeviceDiagnosis, Diagnosis, Episode, FactNotRead, MEASURED_AROUND, MatchedBy, Moment,
     OperationVerdict, Rung, Tail, Unit, Verdict,
 };
 use stats::Ordered;
@@ -149,7 +149,8 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
         section.row("cause", format!("{} [{}]", cause.claim, cause.name()));
     }
     for clause in &main.extrapolated {
-        section.row("extrapolated", clause);
+        let between = clause.ends_with(MEASURED_AROUND);
+        section.row(if between { "interpolated" } else { "extrapolated" }, clause);
     }
     if !main.groups.is_empty() {
         let who = issuers::rows("", main.groups.clone());

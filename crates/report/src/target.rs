@@ -8,9 +8,10 @@ use crate::page::{Page, Span, Tone};
 use crate::story::{Story, joined};
 use crate::{Style, number};
 use record::{
-    CgroupLimit, DeviceFacts, Environment, FilesystemFacts, Target, TargetKind, counted,
+    CgroupLimit, DeviceFacts, Environment, FilesystemFacts, Target, TargetKind, Trial, counted,
     format_bytes,
 };
+use std::collections::BTreeSet;
 
 /// Column at which the facts begin.
 const FACTS: usize = 16;
@@ -236,6 +237,20 @@ pub(crate) fn conditions(
     }
     let when = time.map(|time| format!("{}, ", number::when(time))).unwrap_or_default();
     story.condition("measured", format!("{when}halfpower {version}, seed {seed}"));
+    story.condition("id", story.id.clone());
+}
+
+/// The same of a trial, which may be of another program's file: that tells neither device nor machine.
+pub(crate) fn conditions_of_trial(story: &mut Story, targets: &[Target], trial: &Trial) {
+    let Some(program) = &trial.measured_by else {
+        let about = (trial.halfpower_version.as_str(), trial.time.as_deref(), trial.seed);
+        return conditions(story, targets, trial.environment.as_ref(), about);
+    };
+    let paths: BTreeSet<&str> = targets.iter().map(|target| target.path.as_str()).collect();
+    story.condition("target", joined(paths, ", ", str::to_owned));
+    story.condition("device", "not in fio's file");
+    let when = trial.time.as_deref().map(|time| format!("{}, ", number::when(time)));
+    story.condition("measured", format!("{}{program}", when.unwrap_or_default()));
     story.condition("id", story.id.clone());
 }
 

@@ -163,16 +163,17 @@ impl<'a> Subject<'a> {
         let from = range.start;
         let by_observation = |known: SegmentFacts| {
             let loop_kind = (known.busy, known.constant);
-            let whole = || IntervalTotals::sum(&self.series);
-            let priors = self.priors.get_or_init(|| self.ladder.priors(self.device, &whole()));
+            let all = || IntervalTotals::sum(&self.series);
+            let priors = self.priors.get_or_init(|| self.ladder.priors(self.device, &all()));
             let now = IntervalTotals::sum(series);
             let others = self.ranges().into_iter().filter(|other| other.start != from);
             let others = others.map(|other| &self.series[self.body(&other)]);
-            let prior = match at_another_time(self.class, &now, others, loop_kind) {
-                Some(prior) => prior.read(),
-                None => best(priors, self.class, &now),
+            // Of a device that was quicker then, other times tell nothing of what it is now.
+            let (prior, whole) = match at_another_time(self.class, &now, others, loop_kind) {
+                Some(prior) => (prior.read(), series),
+                None => (best(priors, self.class, &now), &self.series[..]),
             };
-            own::expectation(series, &self.series, prior, self.device.lone_reads, loop_kind)
+            own::expectation(series, whole, prior, self.device.lone_reads, loop_kind)
                 .map(|one| vec![one])
         };
         let look = |known: SegmentFacts| match self.reference {

@@ -62,6 +62,17 @@ fn a_file_against_itself_is_the_same_and_single_trials_cannot_tell() {
 }
 
 #[test]
+fn results_without_a_load_in_common_are_said_to_be_and_exit_with_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    trials(path, "a.json", "sim:mm1", 1..2);
+    trials(path, "b.json", "sim:mm1 --bs 64k", 2..3);
+    let nothing = halfpower_in(path, "compare a.json b.json --fail-on worse:10%").expect(1).stdout;
+    assert!(nothing.contains("Nothing compared: no load is in both"), "{nothing}");
+    assert!(nothing.contains("none in common") && !nothing.contains("Passes"), "{nothing}");
+}
+
+#[test]
 fn profiles_of_the_database_are_compared_by_id_and_by_last() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

@@ -163,6 +163,8 @@ fn a_need_or_a_list_that_is_wrong_is_refused_with_the_way_out() {
     halfpower(&format!("design --kaps 9 --apart --prices {PRICES}")).refuses(2, &["--mbps"]);
     halfpower(&format!("design --kaps 9 --bs 1000 --prices {PRICES}")).refuses(2, &["512"]);
     halfpower(&format!("design --kaps 9 --slo p99=3ms --prices {PRICES}")).refuses(2, &["mean="]);
+    halfpower(&format!("design --kaps 9 --slo mean=3 --prices {PRICES}"))
+        .refuses(2, &["write 3ms or 3s"]);
     halfpower(&format!("design --kaps 9 --headroom 99% --prices {PRICES}")).refuses(2, &["95%"]);
     halfpower("design --kaps 9 --prices none.toml").refuses(4, &["none.toml"]);
     std::fs::write(

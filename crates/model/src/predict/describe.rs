@@ -1,7 +1,7 @@
 //! What a prediction rests on that was not measured, a clause each.
 
 use super::Predictor;
-use record::{Locality, Mix, ModelName, Offered, format_bytes};
+use record::{Locality, MEASURED_AROUND, Mix, ModelName, Offered, format_bytes};
 
 /// Minimum slowdown by a program's own time that is reported.
 const TOLD_FROM: f64 = 1.02;
@@ -46,9 +46,7 @@ pub(super) fn extrapolated(
             let below = rows().filter(|bytes| *bytes < class.bytes).max().unwrap_or(least);
             let above = rows().filter(|bytes| *bytes > class.bytes).min().unwrap_or(most);
             let (below, above) = (format_bytes(below), format_bytes(above));
-            say(format!(
-                "{op}s of {asked} are interpolated between the measured {below} and {above}"
-            ));
+            say(format!("{op}s of {asked} lie between {below} and {above}{MEASURED_AROUND}"));
         }
         let nearest = kind.rows.iter().min_by_key(|row| row.bytes.abs_diff(class.bytes));
         if let Some(row) = nearest

@@ -111,13 +111,21 @@ fn journal(section: &mut Section, commits: &Commits) {
     let most = most.max_by(|a, b| a.commits_per_s.value.total_cmp(&b.commits_per_s.value));
     if let (Some(one), Some(most)) = (alone(LogKind::Overwritten), most) {
         let gain = most.commits_per_s.value / one.commits_per_s.value;
-        section.text(format!(
-            "{} committers with separate flushes reach {} times the commits of one. Programs with \
-             group commit do better: one flush of {} serves all committers that wait for it.",
+        let mut text = format!(
+            "{} committers with separate flushes reach {} times the commits of one.",
             most.committers,
             number::digits(gain),
-            number::time(one.flush_ns.value),
-        ));
+        );
+        // At best each flush serves all of them.
+        let together = f64::from(most.committers) * 1e9 / one.flush_ns.value;
+        if together > most.commits_per_s.high {
+            text.push_str(&format!(
+                " Programs that commit together (group commit) do better: one flush of {} serves all \
+                 that wait for it.",
+                number::time(one.flush_ns.value),
+            ));
+        }
+        section.text(text);
     }
 }
 

@@ -103,8 +103,7 @@ pub(crate) fn of_trials(trials: &[&Trial]) -> Story {
     if let Some(first) = trials.first() {
         let targets = trials.iter().flat_map(|trial| trial.targets.iter().cloned());
         let targets: Vec<Target> = targets.collect();
-        let about = (first.halfpower_version.as_str(), first.time.as_deref(), first.seed);
-        target::conditions(&mut story, &targets, first.environment.as_ref(), about);
+        target::conditions_of_trial(&mut story, &targets, first);
     }
     story.commands.extend(trials.iter().take(ROWS).map(|trial| trial::command(trial)));
     story

@@ -425,6 +425,21 @@ fn ratios_and_factors_of_a_trial_have_three_digits() {
 }
 
 #[test]
+fn group_commit_is_praised_only_where_separate_flushes_reach_less() {
+    let mut profile = common::fast_profile();
+    let page = |profile: &Profile| report::terminal(&report::profile(profile, &[]), &LOG);
+    assert!(page(&profile).contains("(group commit)"));
+    let Measured::Value(commits) = &mut profile.commits else { panic!("it has commits") };
+    for point in &mut commits.points {
+        // A flush takes as long however many there are, and each serves more than one.
+        let rate = f64::from(point.committers) * 1e9 / 0.8e6;
+        point.commits_per_s = Estimate::symmetric(rate, 0.04 * rate, 3);
+    }
+    let text = page(&profile);
+    assert!(text.contains("committers, each with") && !text.contains("(group commit)"), "{text}");
+}
+
+#[test]
 fn an_expectation_that_is_not_known_keeps_its_row_and_the_page_says_why() {
     let known = common::fast_profile();
     let reason = "unknown, or left out";
