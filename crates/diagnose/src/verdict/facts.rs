@@ -125,6 +125,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) stops: Option<Stops>,
     /// What its rate or throughput stays at, whoever holds it.
     pub(crate) constant: Option<ConstantRate>,
+    /// The largest throughput of the device, seen at any time or measured.
+    pub(crate) most_bytes_per_s: f64,
     /// Caps that the check of the device met.
     pub(crate) caps: &'a [Cap],
     /// The profile that stands for the device, as far as it may not.
