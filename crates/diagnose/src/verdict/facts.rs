@@ -133,6 +133,8 @@ pub(crate) struct Segment<'a> {
     pub(crate) profile_doubts: &'a [(Doubt, String)],
     /// Whether the device is simulated, in a time in which nothing sleeps.
     pub(crate) simulated: bool,
+    /// Whether the counters are those of Windows, where there is no tracer.
+    pub(crate) of_windows: bool,
     /// Whether writes are left out because the profile knows none.
     pub(crate) reads_alone: bool,
     /// Why a profile that fits the device does not serve here.

@@ -41,8 +41,13 @@ fn means_only(judged: &[Judged<'_>]) -> Option<Note> {
         let verdict = one.judgement.verdict;
         verdict.is_fine() && !one.segment.tail_is_told()
     };
-    let claim = format!("{MEANS_HIDE} Live and as root, the tracer times each.");
-    judged.iter().any(fine).then(|| note(NoteCode::MeansOnly, claim, &[]))
+    let first = judged.iter().find(|one| fine(one))?;
+    let how = if first.segment.of_windows {
+        "The counters of Windows time none alone."
+    } else {
+        "Live and as root, the tracer times each."
+    };
+    Some(note(NoteCode::MeansOnly, format!("{MEANS_HIDE} {how}"), &[]))
 }
 
 pub(crate) fn notes(

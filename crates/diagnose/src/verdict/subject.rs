@@ -20,7 +20,7 @@ use crate::caps::most_bytes_per_s;
 use crate::causes::Machine;
 use record::{
     Doubt, Finding, Interval, MatchedBy, MatchedProfile, Measured, Observation, ObservedDevice,
-    Verdict,
+    Verdict, is_of_windows,
 };
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -211,6 +211,7 @@ impl<'a> Subject<'a> {
             caps: self.reference.map_or(&[], |it| &it.profile().caps),
             profile_doubts: &self.doubts,
             simulated: self.observation.source == "simulated",
+            of_windows: is_of_windows(&self.observation.source, &self.device.name),
             reads_alone: self.reads_alone,
             unserved: None,
             machines: self.machines(),

@@ -10,7 +10,11 @@ pub(super) fn unseen(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if facts.segment.tail_is_told() {
         return;
     }
-    let decided_by = "Live and as root, the tracer times each request.";
+    let decided_by = if facts.segment.of_windows {
+        "Times of single requests: a log of the program, or a trace of Windows."
+    } else {
+        "Live and as root, the tracer times each request."
+    };
     for hidden in [Verdict::Slow, Verdict::Capped] {
         let (doubt, fine) = (Doubt::TailUnseen, facts.states.fine());
         found.push(Explanation::beside(hidden, doubt, fine, MEANS_HIDE, decided_by));
