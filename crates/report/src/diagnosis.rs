@@ -178,7 +178,7 @@ fn fold_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     tell_device(&mut own, diagnosis, device, "");
     story.charts.append(&mut own.charts);
     for badge in own.badges {
-        let section = story.fold(format!("{}: {}", device.device, badge.words));
+        let section = story.fold(prefix(&device.device) + &badge.words);
         section.text(&badge.because);
         badge.answers.iter().for_each(|(name, text)| section.row(name, text));
         for other in &badge.alternatives {
