@@ -55,6 +55,7 @@ mod system_fact;
 mod trial;
 mod units;
 mod whatif;
+mod windows_names;
 mod workload;
 mod zones;
 
@@ -165,6 +166,7 @@ pub use whatif::{
     Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, SimulatedState,
     UnsustainedLoad, WHATIF_SCHEMA, WhatIf, WhatIfCase,
 };
+pub use windows_names::{drive_letter, is_of_windows};
 pub use workload::{
     AreaZone, Arrival, Beside, Blend, CacheMode, Data, Discipline, DropCache, EngineName, Flush,
     FlushKind, HotArea, IoClass, IoPriority, Pattern, Regions, SizeShare, StopRules, Workload,

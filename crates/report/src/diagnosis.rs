@@ -121,7 +121,7 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
         let badge = Badge::new(NO_INTERVAL, Tone::Faint, "");
         return story.badges.push(Badge { subject: subject.to_owned(), ..badge });
     };
-    story.badges.push(badge(device, main, subject));
+    story.badges.push(badge(&diagnosis.source, device, main, subject));
     advice(story, device, main, subject);
     let title = |text: &str| prefix(subject) + text;
     let section = story.section(title("Why"), &where_in_time(device, index, main));
@@ -183,7 +183,7 @@ fn fold_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     tell_device(&mut own, diagnosis, device, "");
     story.charts.append(&mut own.charts);
     for badge in own.badges {
-        let section = story.fold(format!("{}: {}", device.device, badge.words));
+        let section = story.fold(prefix(&device.device) + &badge.words);
         section.text(&badge.because);
         badge.answers.iter().for_each(|(name, text)| section.row(name, text));
         for other in &badge.alternatives {
@@ -210,7 +210,7 @@ fn verdict_text(episode: &Episode) -> String {
     words
 }
 
-fn badge(device: &DeviceDiagnosis, main: &Episode, subject: &str) -> Badge {
+fn badge(source: &str, device: &DeviceDiagnosis, main: &Episode, subject: &str) -> Badge {
     // To be certain that one does not know is no information.
     let sure = (main.verdict != Verdict::NotEnoughEvidence)
         .then(|| confidence(main.confidence).to_owned());
@@ -230,7 +230,7 @@ fn badge(device: &DeviceDiagnosis, main: &Episode, subject: &str) -> Badge {
         words: format!("{}{support}", verdict_text(main).to_uppercase()),
         tone: told(main.verdict).1,
         because: main.claim.trim().to_owned(),
-        answers: answers(device, main),
+        answers: answers(source, device, main),
         alternatives: alternatives.collect(),
         fold: false,
     }

@@ -411,8 +411,7 @@ fn writes_in_front(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
 
 fn neighbour(segment: &Segment<'_>) -> Option<Cause> {
     let neighbour = segment.neighbour()?;
-    let of_requests = percent(neighbour.requests_share);
-    let claim = format!("{}; {of_requests} of the requests.", segment.told(neighbour.group));
+    let claim = format!("{}.", segment.neighbour_told(&neighbour));
     let what = match neighbour.by {
         NeighbourBy::Flushes => "its share of the flushes",
         NeighbourBy::Work => "its share of the time in progress",

@@ -7,6 +7,7 @@ use super::causes::SPLITS_SHARE;
 use super::facts::{Judged, REQUESTS_MIN, STEAL_MATTERS, Segment};
 use super::interval_totals::IntervalTotals;
 use super::judgement::{Number, numbers};
+use super::layout::files;
 use super::tails::MEANS_HIDE;
 use crate::words::{changed, percent, times};
 use record::{MatchedProfile, Note, NoteCode, ObservedDevice, format_bytes, format_nanos};
@@ -40,8 +41,13 @@ fn means_only(judged: &[Judged<'_>]) -> Option<Note> {
         let verdict = one.judgement.verdict;
         verdict.is_fine() && !one.segment.tail_is_told()
     };
-    let claim = format!("{MEANS_HIDE} Run live as root: the tracer then times each request.");
-    judged.iter().any(fine).then(|| note(NoteCode::MeansOnly, claim, &[]))
+    let first = judged.iter().find(|one| fine(one))?;
+    let how = if first.segment.of_windows {
+        "The counters of Windows time no single request."
+    } else {
+        "Run live as root: the tracer then times each request."
+    };
+    Some(note(NoteCode::MeansOnly, format!("{MEANS_HIDE} {how}"), &[]))
 }
 
 pub(crate) fn notes(
@@ -83,6 +89,7 @@ pub(crate) fn notes(
         discards(whole),
         steal(judged),
         splits(whole),
+        judged.iter().find_map(pieces),
         busy_doubt.or_else(|| busy_cut(whole)),
         missing(whole),
         means_only(judged),
@@ -215,6 +222,23 @@ fn splits(whole: &IntervalTotals) -> Option<Note> {
     );
     let numbers = [("splits per request", share, "share")];
     (share >= SPLITS_SHARE).then(|| note(NoteCode::SplitRequests, claim, &numbers))
+}
+
+/// Pieces matter to requests in order, and nobody knows whether these were.
+fn pieces(judged: &Judged<'_>) -> Option<Note> {
+    let segment = &judged.segment;
+    let (layout, piece, bytes) = segment.in_pieces()?;
+    let claim = format!(
+        "Of {}, each extent holds {} on average. That costs time only where requests continue in the file, and whether \
+        they do was not traced.",
+        files(layout),
+        format_bytes(piece as u64)
+    );
+    let numbers = [("mean extent", piece, "B"), ("request size", bytes, "B")];
+    let verdict = judged.judgement.verdict;
+    let harmed = verdict.is_slow() || verdict.is_overloaded();
+    let open = harmed && segment.known.sequential.is_none();
+    open.then(|| note(NoteCode::ScatteredFiles, claim, &numbers))
 }
 
 fn busy_cut(whole: &IntervalTotals) -> Option<Note> {

@@ -488,7 +488,8 @@ pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate)
     if posterior.depth < MEET || !kept {
         return None;
     }
-    let figure = published(pin.per_s, pin.bytes).filter(|_| posterior.class.may_be_capped);
+    let figure = published(pin.per_s, pin.bytes, segment.most_bytes_per_s)
+        .filter(|_| posterior.class.may_be_capped);
     let even = regularity(segment.series, pin.bytes)?;
     let of_class = match (posterior.class.may_be_capped, posterior.class.is_unknown()) {
         (true, false) => 1.0,

@@ -88,10 +88,10 @@ impl Case<'_> {
 
     fn move_away(&self, neighbour: &NeighbourGroup<'_>) -> String {
         format!(
-            "Move {} to another disk, or limit it (io.max, io.weight): {}, {} of the requests.",
+            "Move {} to another disk, or limit it (io.max, io.weight): it has {} ({}).",
             neighbour.group.label(),
-            self.judged.segment.figures(neighbour.group),
-            percent(neighbour.requests_share)
+            neighbour.shares(),
+            self.judged.segment.figures(neighbour.group)
         )
     }
 }

@@ -16,10 +16,11 @@ use super::{
     constant_rate, device_states, hypotheses, outstanding, own, segment, tails, wakeup_latency,
     weighing,
 };
+use crate::caps::most_bytes_per_s;
 use crate::causes::Machine;
 use record::{
     Doubt, Finding, Interval, MatchedBy, MatchedProfile, Measured, Observation, ObservedDevice,
-    Verdict,
+    Verdict, is_of_windows,
 };
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -128,6 +129,12 @@ impl<'a> Subject<'a> {
         from..to
     }
 
+    fn most_bytes_per_s(&self) -> f64 {
+        let measured = self.reference.map(|it| most_bytes_per_s(it.profile()));
+        let seen = self.series.iter().filter_map(IntervalTotals::bytes_per_s);
+        seen.chain(measured).fold(0.0, f64::max)
+    }
+
     /// The machine as its checks read it now, and when the profile was made.
     fn machines(&self) -> (Machine<'_>, Option<Machine<'_>>) {
         let profile = self.reference.map(FittedProfile::profile);
@@ -208,9 +215,11 @@ impl<'a> Subject<'a> {
             reuse: &self.device.reuse,
             changed: self.profile.value().map_or(&[], |profile| &profile.differences),
             constant: constant_rate::pinned(series),
+            most_bytes_per_s: self.most_bytes_per_s(),
             caps: self.reference.map_or(&[], |it| &it.profile().caps),
             profile_doubts: &self.doubts,
             simulated: self.observation.source == "simulated",
+            of_windows: is_of_windows(&self.observation.source, &self.device.name),
             reads_alone: self.reads_alone,
             unserved: None,
             machines: self.machines(),

@@ -38,7 +38,8 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     let own = segment.best_look().and_then(|(look, _)| look.own);
     if measure.saturation >= NEAR_MAXIMUM || own.is_some_and(|own| own.overloaded >= 0.5) {
         let may_be = segment.class.may_be_capped && segment.never_empties();
-        if let Some(what) = published(pin.per_s, pin.bytes).filter(|_| own.is_none() && may_be) {
+        let what = published(pin.per_s, pin.bytes, segment.most_bytes_per_s);
+        if let Some(what) = what.filter(|_| own.is_none() && may_be) {
             let claim = format!(
                 "{}, and so is the profile's maximum: this is the limit of {what}.",
                 same(&pin)

@@ -14,11 +14,11 @@ pub(super) fn neighbour(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     else {
         return;
     };
-    let told = segment.told(neighbour.group);
+    let told = segment.neighbour_told(&neighbour);
     let decided_by = "Observe again while that program is stopped or limited (io.max).";
     if segment.waits_beside() && !segment.is_unprofiled() {
         let because = format!(
-            "Requests take {} the latency at QD 1, with {told}.",
+            "Requests take {} the latency at QD 1, and {told}.",
             times(latency / look.unloaded_ns.max(1.0))
         );
         let (doubt, fine) = (Doubt::Neighbour, facts.states.fine());

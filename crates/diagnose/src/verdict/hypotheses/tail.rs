@@ -10,7 +10,11 @@ pub(super) fn unseen(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     if facts.segment.tail_is_told() {
         return;
     }
-    let decided_by = "Run live as root: the tracer then times each request.";
+    let decided_by = if facts.segment.of_windows {
+        "Use a log of the program or a trace of Windows that times single requests."
+    } else {
+        "Run live as root: the tracer then times each request."
+    };
     for hidden in [Verdict::Slow, Verdict::Capped] {
         let (doubt, fine) = (Doubt::TailUnseen, facts.states.fine());
         found.push(Explanation::beside(hidden, doubt, fine, MEANS_HIDE, decided_by));
