@@ -176,7 +176,9 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
         return None;
     }
     if comparison.is_nothing() {
-        return Some("Measure the same cells on both sides: these have no cell in common.".to_owned());
+        return Some(
+            "Measure the same cells on both sides: these have no cell in common.".to_owned(),
+        );
     }
     if comparison.count(ComparedVerdict::CannotTell) == 0 {
         return None;
